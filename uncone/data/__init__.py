@@ -1,0 +1,1 @@
+"""What flows: sources of vectors, and the batches they are read as."""

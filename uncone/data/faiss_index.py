@@ -1,0 +1,56 @@
+"""Vectors out of a FAISS index file, as far as the index can give them back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import faiss
+import numpy as np
+
+from uncone.data.source import BLOCK, Options, Rows, Source
+from uncone.errors import FormatError, ShapeError
+
+__all__ = ["FaissIndex", "open_faiss"]
+
+
+def open_faiss(path: Path, options: Options) -> Source:
+    """A FAISS index file."""
+    return FaissIndex(path)
+
+
+class FaissIndex(Source):
+    """A flat, IVF, HNSW or quantised index; quantised vectors come back as the index rounds them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.kind = "faiss"
+        self._index = _read(path)
+        self.name = str(path)
+        self.rows, self.dim = int(self._index.ntotal), int(self._index.d)
+        self.dtype = type(self._index).__name__
+        if self.rows == 0:
+            raise ShapeError(f"{path} is an empty index: 0 vectors. We need at least 2.")
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        for first in range(0, self.rows or 0, BLOCK):
+            count = min(BLOCK, (self.rows or 0) - first)
+            try:
+                yield Rows(np.asarray(self._index.reconstruct_n(first, count), np.float32))
+            except RuntimeError as error:
+                raise FormatError(
+                    f"{self.path}: an {self.dtype} does not give its vectors back. Check the vectors it was built from."
+                ) from error
+
+
+def _read(path: Path) -> Any:  # noqa: ANN401 - faiss has no types
+    try:
+        index = faiss.downcast_index(faiss.read_index(str(path), faiss.IO_FLAG_MMAP))
+    except RuntimeError as error:
+        raise FormatError(f"{path} is not a readable FAISS index of float vectors. Write it again.") from error
+    while isinstance(index, faiss.IndexIDMap | faiss.IndexIDMap2):
+        index = faiss.downcast_index(index.index)
+    if isinstance(index, faiss.IndexIVF):
+        index.make_direct_map()
+    return index

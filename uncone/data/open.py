@@ -1,0 +1,124 @@
+"""From what a user names to a source: a path, a glob, a folder, `-`, or something in memory."""
+
+from __future__ import annotations
+
+import glob
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from uncone.data.memory import in_memory
+from uncone.data.named import NamedRows, read_names
+from uncone.data.npy import NpyStream
+from uncone.data.shards import Shards, in_natural_order
+from uncone.data.source import Options, Source
+from uncone.errors import FormatError, MissingSourceError
+
+__all__ = ["SUFFIXES", "open_source"]
+
+# Which module opens which file: modules are imported when their kind is met, so that a .npy never waits for pyarrow.
+SUFFIXES = {
+    ".npy": ("npy", "open_npy"),
+    ".npz": ("npy", "open_npz"),
+    ".parquet": ("parquet", "open_parquet"),
+    ".safetensors": ("safetensors", "open_safetensors"),
+    ".jsonl": ("jsonl", "open_jsonl"),
+    ".ndjson": ("jsonl", "open_jsonl"),
+    ".csv": ("table", "open_table"),
+    ".tsv": ("table", "open_table"),
+    ".vec": ("word_vectors", "open_words"),
+    ".txt": ("word_vectors", "open_words"),
+    ".bin": ("word_vectors", "open_binary_words"),
+    ".faiss": ("faiss_index", "open_faiss"),
+    ".index": ("faiss_index", "open_faiss"),
+}
+_ZIPPED = {".jsonl", ".ndjson", ".csv", ".tsv", ".vec", ".txt"}
+_OWN_NAMES = {".npz", ".parquet", ".jsonl", ".ndjson", ".csv", ".tsv"}
+
+
+def open_source(
+    source: Any,  # noqa: ANN401 - a path or whatever holds vectors
+    options: Options | None = None,
+    *,
+    texts: Sequence[str] | None = None,
+    labels: Sequence[str] | None = None,
+) -> Source:
+    """The source that a path, an array, a column or an iterator of blocks stands for."""
+    options = options or Options()
+    if isinstance(source, Source):
+        opened = source
+    elif isinstance(source, str | os.PathLike):
+        opened = _open_path(os.fspath(source), options)
+    else:
+        opened = in_memory(source)
+    return NamedRows.of(opened, texts, labels)
+
+
+def _open_path(path: str, options: Options) -> Source:
+    if path == "-":
+        return _with_names(NpyStream(sys.stdin.buffer, "standard input"), options)
+    if Path(path).is_dir():
+        return _open_many(_vector_files(Path(path)), path, options)
+    if not Path(path).exists() and glob.has_magic(path):
+        found = [Path(name) for name in glob.glob(path, recursive=True) if Path(name).is_file()]  # noqa: PTH207
+        if not found:
+            raise MissingSourceError(f"No file matches {path}. We need files such as {', '.join(SUFFIXES)}.")
+        return _open_many(found, path, options)
+    return _open_file(Path(path), options)
+
+
+def _open_file(path: Path, options: Options) -> Source:
+    if not path.exists():
+        raise MissingSourceError(f"There is no file or folder {path}. Check the path; `-` reads a .npy from a pipe.")
+    suffix = suffix_of(path)
+    if suffix is None:
+        raise FormatError(f"{path} has an unknown ending {path.suffix!r}; we read {', '.join(SUFFIXES)}.")
+    try:
+        if path.stat().st_size == 0:
+            raise FormatError(f"{path} is empty (0 bytes). We need at least 2 rows of numbers.")
+        module, opener = SUFFIXES[suffix]
+        opened: Source = getattr(importlib.import_module(f"uncone.data.{module}"), opener)(path, options)
+    except PermissionError as error:
+        raise MissingSourceError(f"{path} cannot be read: permission denied. Check its owner and mode.") from error
+    return opened if suffix in _OWN_NAMES else _with_names(opened, options)
+
+
+def _with_names(source: Source, options: Options) -> Source:
+    texts = read_names(options.text, "text") if options.text else None
+    return NamedRows.of(source, texts, read_names(options.label, "label") if options.label else None)
+
+
+def _open_many(paths: Sequence[Path], name: str, options: Options) -> Source:
+    suffixes = sorted({suffix_of(path) or path.suffix for path in paths})
+    if len(suffixes) > 1:
+        raise FormatError(f"{name} mixes kinds: {', '.join(suffixes)}. Name one with a glob such as '*{suffixes[0]}'.")
+    names_inside = suffixes[0] in _OWN_NAMES
+    inner = options if names_inside else Options(column=options.column, tensor=options.tensor)
+    ordered = in_natural_order(paths)
+    shards = Shards([_open_file(path, inner) for path in ordered], name)
+    return shards if names_inside else _with_names(shards, options)
+
+
+def _vector_files(folder: Path) -> list[Path]:
+    files = [path for path in folder.iterdir() if path.is_file() and not path.name.startswith((".", "_"))]
+    known = [path for path in files if suffix_of(path)]
+    # A folder of shards often holds a README or a list of words beside them.
+    shards = [path for path in known if suffix_of(path) != ".txt"] or known
+    if not shards:
+        raise MissingSourceError(f"The folder {folder} holds no vectors. We read files such as {', '.join(SUFFIXES)}.")
+    return shards
+
+
+def suffix_of(path: Path) -> str | None:
+    """The ending that tells the kind of a file, without .gz.
+
+    >>> suffix_of(Path("a.jsonl.gz")), suffix_of(Path("b.md"))
+    ('.jsonl', None)
+    """
+    endings = [ending.lower() for ending in path.suffixes]
+    if endings and endings[-1] == ".gz":
+        return endings[-2] if len(endings) > 1 and endings[-2] in _ZIPPED else None
+    return endings[-1] if endings and endings[-1] in SUFFIXES else None

@@ -1,0 +1,128 @@
+"""Parquet: vectors in a list column, texts and labels in others; pages are read as they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from uncone.data.source import BLOCK, Options, Rows, Source, check_dtype
+from uncone.errors import ColumnError, FormatError, ShapeError
+
+__all__ = ["ParquetVectors", "open_parquet"]
+
+
+def open_parquet(path: Path, options: Options) -> Source:
+    """The list column of a parquet file: the only one, or the one that `--column` names."""
+    return ParquetVectors(path, options)
+
+
+class ParquetVectors(Source):
+    """A FixedSizeList, List or LargeList column of numbers."""
+
+    def __init__(self, path: Path, options: Options) -> None:
+        self.path = path
+        self.kind = "parquet"
+        try:
+            with pq.ParquetFile(path) as file:
+                schema, self.rows = file.schema_arrow, int(file.metadata.num_rows)
+        except (pa.ArrowException, OSError) as error:
+            raise _damaged(path, error) from error
+        self.column = _vector_column(path, schema, options.column)
+        self.text = _other_column(path, schema, options.text, "text")
+        self.label = _other_column(path, schema, options.label, "label")
+        self.name = f"{path}[{self.column}]"
+        values = schema.field(self.column).type.value_type
+        check_dtype(self.name, np.dtype(values.to_pandas_dtype()))
+        self.dtype = str(values)
+        if not self.rows:
+            raise ShapeError(f"{self.name} is empty: 0 rows. We need at least 2.")
+        self.dim = self._first_length(schema.field(self.column).type)
+
+    def _first_length(self, column: pa.DataType) -> int:
+        if isinstance(column, pa.FixedSizeListType):
+            return int(column.list_size)
+        for batch in self._arrow():
+            lengths = [n for n in batch.column(self.column).value_lengths().to_pylist() if n is not None]
+            if lengths:
+                return int(lengths[0])
+        raise ShapeError(f"{self.name} holds only nulls. We need a list of numbers in each row.")
+
+    def _arrow(self) -> Iterator[pa.RecordBatch]:
+        columns = [name for name in (self.column, self.text, self.label) if name]
+        try:
+            # A buffered stream per column keeps a row group of gigabytes out of memory.
+            with pq.ParquetFile(self.path, buffer_size=1 << 20, pre_buffer=False) as file:
+                yield from file.iter_batches(batch_size=BLOCK, columns=list(dict.fromkeys(columns)))
+        except (pa.ArrowException, OSError) as error:
+            raise _damaged(self.path, error) from error
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        first = 0
+        for batch in self._arrow():
+            vectors = self._matrix(batch.column(self.column), first)
+            yield Rows(vectors, _strings(batch, self.text), _strings(batch, self.label))
+            first += len(vectors)
+
+    def _matrix(self, lists: pa.Array, first: int) -> NDArray[np.generic]:
+        rows, lengths = len(lists), lists.value_lengths().to_numpy(zero_copy_only=False)
+        missing = lists.is_null().to_numpy(zero_copy_only=False)
+        ragged = np.flatnonzero(~missing & (lengths != self.dim))
+        if ragged.size:
+            row = int(ragged[0])
+            raise ShapeError(
+                f"{self.name} is ragged: row {first + row:,} has {int(lengths[row])} numbers, "
+                f"the first row has {self.dim}. Every row needs the same dimensions."
+            )
+        # Null numbers and null rows become NaN, and are counted as bad rows.
+        values = lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, self.dim)
+        if not missing.any():
+            return np.asarray(values)
+        whole = np.full((rows, self.dim), np.nan, np.float32)
+        whole[~missing] = values
+        return whole
+
+
+def _vector_column(path: Path, schema: pa.Schema, wanted: str | None) -> str:
+    lists = [field.name for field in schema if _is_vector(field.type)]
+    if wanted is None and len(lists) == 1:
+        return str(lists[0])
+    if wanted is not None and wanted in lists:
+        return wanted
+    found = ", ".join(f"{field.name} ({field.type})" for field in schema)
+    if wanted is None:
+        problem = "several columns of number lists" if lists else "no column of number lists"
+        raise ColumnError(f"{path} has {problem}: {found}. Name one with --column NAME.")
+    problem = "no column" if wanted not in schema.names else "no list of numbers in column"
+    good = ", ".join(lists) or f"none; the columns are {found}"
+    raise ColumnError(f"{path} has {problem} {wanted!r}. Columns that hold vectors: {good}.")
+
+
+def _is_vector(column: pa.DataType) -> bool:
+    types = pa.types
+    is_list = types.is_list(column) or types.is_large_list(column) or types.is_fixed_size_list(column)
+    return is_list and (types.is_floating(column.value_type) or types.is_integer(column.value_type))
+
+
+def _other_column(path: Path, schema: pa.Schema, wanted: str | None, what: str) -> str | None:
+    if wanted is None or wanted in schema.names:
+        return wanted
+    raise ColumnError(f"{path} has no column {wanted!r} for --{what}; it has {', '.join(schema.names)}.")
+
+
+def _strings(batch: pa.RecordBatch, name: str | None) -> list[str] | None:
+    return None if name is None else ["" if value is None else str(value) for value in _values(batch, name)]
+
+
+def _values(batch: pa.RecordBatch, name: str) -> list[Any]:
+    return list(batch.column(name).to_pylist())
+
+
+def _damaged(path: Path, error: Exception) -> FormatError:
+    reason = " ".join(str(error).split())
+    return FormatError(f"{path} is not a readable parquet file ({reason[:160]}). Copy or write it again.")

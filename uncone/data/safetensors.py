@@ -1,0 +1,73 @@
+"""One matrix of a .safetensors file, read straight from its place in the file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from uncone.data.raw import RawMatrix
+from uncone.data.source import Options, Source
+from uncone.errors import ColumnError, DtypeError, FormatError
+
+__all__ = ["open_safetensors"]
+
+_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I8": "i1", "U8": "u1"}
+
+
+def open_safetensors(path: Path, options: Options) -> Source:
+    """The only 2-D tensor of the file, or the one that `--tensor` names.
+
+    Raises:
+        ColumnError: no such tensor, or several to choose from.
+        DtypeError: numbers that are not vectors.
+    """
+    header, data = _header(path)
+    name = options.tensor or options.column or _only_matrix(path, header)
+    if name not in header:
+        raise ColumnError(f"{path} has no tensor {name!r}; it has {_listed(header)}. Try --tensor NAME.")
+    entry = header[name]
+    if entry["dtype"] not in _DTYPES:
+        raise DtypeError(f"{path}[{name}] holds {entry['dtype']} numbers; vectors are float, or int8/uint8.")
+    return RawMatrix(
+        path,
+        data + int(entry["data_offsets"][0]),
+        np.dtype(_DTYPES[entry["dtype"]]),
+        tuple(entry["shape"]),
+        f"{path}[{name}]",
+        "safetensors",
+        bfloat16=entry["dtype"] == "BF16",
+    )
+
+
+def _header(path: Path) -> tuple[dict[str, Any], int]:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if size < 8 or length > size - 8:
+            raise FormatError(f"{path} is not a whole .safetensors file ({size:,} bytes). Copy or write it again.")
+        try:
+            header = json.loads(file.read(length))
+            header.pop("__metadata__", None)
+            well_formed = all({"dtype", "shape", "data_offsets"} <= set(entry) for entry in header.values())
+        except (ValueError, AttributeError, TypeError) as error:
+            raise FormatError(f"{path} has a damaged .safetensors header. Copy or write it again.") from error
+    if not well_formed:
+        raise FormatError(f"{path} has a damaged .safetensors header. Copy or write it again.")
+    return header, 8 + length
+
+
+def _only_matrix(path: Path, header: dict[str, Any]) -> str:
+    matrices = [name for name, entry in header.items() if len(entry["shape"]) == 2]
+    if len(matrices) == 1:
+        return matrices[0]
+    problem = "several 2-D tensors" if matrices else "no 2-D tensor"
+    raise ColumnError(f"{path} has {problem}: {_listed(header)}. Name one with --tensor NAME.")
+
+
+def _listed(header: dict[str, Any], most: int = 12) -> str:
+    names = [f"{name} {tuple(entry['shape'])}" for name, entry in header.items()]
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return (", ".join(names[:most]) or "nothing") + more

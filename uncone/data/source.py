@@ -1,0 +1,136 @@
+"""Where vectors come from: the contract that every reader keeps."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from uncone.data.batch import CUT, Batch, Matrix
+from uncone.errors import DtypeError, ShapeError
+
+__all__ = ["BLOCK", "Options", "Rows", "Source", "batches", "check_dtype", "check_shape", "regrid"]
+
+BLOCK = 8192
+"""Rows that a reader hands over at most, and that are multiplied together."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user said about a source: the names of its columns or of the files beside it."""
+
+    column: str | None = None
+    tensor: str | None = None
+    text: str | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows as read: vectors (m, d) of any accepted dtype, valid until the next are asked for."""
+
+    vectors: NDArray[np.generic]
+    texts: Sequence[str] | None = None
+    labels: Sequence[str] | None = None
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Rows start to stop, as views."""
+        return Rows(
+            self.vectors[start:stop],
+            None if self.texts is None else self.texts[start:stop],
+            None if self.labels is None else self.labels[start:stop],
+        )
+
+
+class Source(ABC):
+    """A table of vectors, read as a stream.
+
+    `rows` is None when only reading tells. A source with `random_access` can start anywhere at no cost and
+    can be sent to another process; any other is read from the beginning, and only once unless it is `rereadable`.
+    """
+
+    name: str
+    kind: str
+    dtype: str
+    dim: int
+    rows: int | None
+    random_access: bool = False
+    rereadable: bool = True
+
+    @abstractmethod
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        """The rows from start to stop, in blocks of any size."""
+
+
+def regrid(stream: Iterator[Rows], block: int) -> Iterator[Rows]:
+    """The same rows in blocks of exactly `block` rows, but for the last."""
+    held: list[Rows] = []
+    have = 0
+    for rows in stream:
+        start = 0
+        while have + len(rows.vectors) - start >= block:
+            stop = start + block - have
+            if have:
+                yield _joined([*held, rows.part(start, stop)])
+            else:
+                yield rows.part(start, stop)
+            held, have, start = [], 0, stop
+        if start < len(rows.vectors):
+            rest = rows.part(start, len(rows.vectors))
+            # A reader may reuse its buffer: what is held back over the next read has to be a copy.
+            held.append(Rows(rest.vectors.copy(), rest.texts, rest.labels))
+            have += len(rest.vectors)
+    if have:
+        yield _joined(held)
+
+
+def batches(stream: Iterator[Rows], dtype: DTypeLike, first_row: int = 0) -> Iterator[Batch]:
+    """The rows as batches on the global grid, in the working precision."""
+    for rows in regrid(stream, CUT):
+        with np.errstate(over="ignore"):  # a float64 beyond float32 becomes infinite, and is counted as bad
+            vectors: Matrix = np.ascontiguousarray(rows.vectors, dtype=dtype)
+        yield Batch.of(vectors, first_row=first_row, texts=rows.texts, labels=rows.labels)
+        first_row += len(vectors)
+
+
+def check_dtype(name: str, dtype: np.dtype[np.generic]) -> None:
+    """Accept floating vectors and 8-bit quantised ones.
+
+    Raises:
+        DtypeError: anything else.
+    """
+    if dtype.kind == "f" or dtype in (np.int8, np.uint8):
+        return
+    if dtype.kind == "O":
+        raise DtypeError(
+            f"{name} holds Python objects (a pickle), which are never loaded: save a plain float array, "
+            "np.save(path, np.asarray(rows, dtype=np.float32))."
+        )
+    kinds = {"U": "strings", "S": "byte strings", "c": "complex numbers", "b": "booleans", "V": "records"}
+    what = kinds.get(dtype.kind, f"{dtype} numbers")
+    raise DtypeError(f"{name} holds {what}; vectors are float16/32/64, or int8/uint8 when quantised. Convert it first.")
+
+
+def check_shape(name: str, shape: Sequence[int]) -> tuple[int, int]:
+    """Accept a table of rows x dimensions.
+
+    Raises:
+        ShapeError: another number of axes, or an axis of length 0.
+    """
+    if len(shape) != 2:
+        hint = "reshape it to (1, -1)" if len(shape) == 1 else "choose one slice or merge the first axes"
+        raise ShapeError(
+            f"{name} is {len(shape)}-D with shape {tuple(shape)}; we need 2-D (rows, dimensions): {hint}."
+        )
+    if 0 in shape:
+        raise ShapeError(f"{name} is empty: its shape is {tuple(shape)}. We need at least 2 rows of 1 dimension.")
+    return int(shape[0]), int(shape[1])
+
+
+def _joined(parts: Sequence[Rows]) -> Rows:
+    texts = [text for part in parts for text in part.texts or ()]
+    labels = [label for part in parts for label in part.labels or ()]
+    return Rows(np.concatenate([part.vectors for part in parts]), texts or None, labels or None)

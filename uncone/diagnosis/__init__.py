@@ -1,0 +1,1 @@
+"""Statistics -> findings: one file per subject."""

@@ -1,0 +1,84 @@
+"""What each finding is called, how it is defined and where it comes from: the words behind the numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["CATALOGUE", "HEALTH", "NUMERIC", "Entry"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A measure: its title, its definition in a line, and the paper."""
+
+    title: str
+    definition: str
+    paper: str = ""
+
+
+_ETHAYARAJH = "Ethayarajh 2019, How Contextual are Contextualized Word Representations?"
+_TIMKEY = "Timkey and van Schijndel 2021, All Bark and No Bite"
+_ROY = "Roy and Vetterli 2007, The effective rank"
+_RUDMAN = "Rudman et al. 2022, IsoScore"
+_MU = "Mu and Viswanath 2018, All-but-the-Top"
+_WANG = "Wang and Isola 2020, Alignment and Uniformity on the Hypersphere"
+_HUBS = "Radovanović et al. 2010, Hubs in Space"
+
+CATALOGUE: dict[str, Entry] = {
+    "baseline": Entry(
+        "Random pairs", "(|Σu|² − n)/(n² − n) with u = x/|x|: the exact mean cosine over all pairs.", _ETHAYARAJH
+    ),
+    "pair_cosine_quantiles": Entry(
+        "Random-pair quantiles", "Quantiles of the cosine over random pairs of rows; every pair up to 2,048 rows."
+    ),
+    "mean_over_rms": Entry("Distance from zero mean", "|mean of x| / √(mean of |x|²).", _MU),
+    "rogue_share_1": Entry(
+        "Strongest dimension", "Largest (s_j² − Σu_ij²)/(n² − n) over the baseline, s = Σu.", _TIMKEY
+    ),
+    "rogue_share_3": Entry("Three strongest dimensions", "The same, for the three largest together.", _TIMKEY),
+    "rogue_share_5": Entry("Five strongest dimensions", "The same, for the five largest together.", _TIMKEY),
+    "rogue_dimensions": Entry(
+        "Rogue dimensions", "Dimensions with at least 5 % of the baseline and three times the mean share.", _TIMKEY
+    ),
+    "effective_rank": Entry("Directions used", "exp of the entropy of the shares λ/Σλ of the variance.", _ROY),
+    "participation_ratio": Entry("Participation ratio", "(Σλ)²/Σλ² over the eigenvalues λ of the covariance."),
+    "top1_share": Entry("Top direction", "λ₁/Σλ.", _MU),
+    "top10_share": Entry("Top ten directions", "(λ₁ + … + λ₁₀)/Σλ.", _MU),
+    "condition_number": Entry("Condition number", "λ₁/λ_d, the largest over the smallest eigenvalue."),
+    "condition_number_99": Entry("Condition number, 99 %", "λ₁/λ_k, with k directions holding 99 % of the variance."),
+    "isoscore": Entry("IsoScore", "(PR − 1)/(d − 1) with PR the participation ratio.", _RUDMAN),
+    "isoscore_corrected": Entry(
+        "IsoScore, corrected", "The same from unbiased estimates of tr Σ² and (tr Σ)², so that n does not matter.", _RUDMAN
+    ),
+    "partition_isotropy_log10": Entry(
+        "Partition isotropy", "log₁₀ of min Z(c)/max Z(c), Z(c) = Σ exp(c·x), c = ± the eigenvectors of XᵀX.", _MU
+    ),
+    "partition_isotropy_unit_log10": Entry(
+        "Partition isotropy at norm 1", "The same after scaling the space to mean norm 1.", _MU
+    ),
+    "uniformity": Entry("Uniformity", "log E exp(−2|u − v|²) over random pairs of unit vectors.", _WANG),
+    "norm_mean": Entry("Mean norm", "Mean of |x|."),
+    "norm_outliers": Entry("Outlier rows", "Rows over 10 times the median norm, or under a tenth of it."),
+    "central_rows": Entry(
+        "Closest to everything", "The highest mean cosine of a row with all others; rows by name.", _HUBS
+    ),
+    "bad_rows": Entry("Bad rows", "Rows that hold NaN, infinity or numbers beyond the working precision."),
+    "zero_vectors": Entry("Zero vectors", "Rows of norm 0."),
+    "duplicate_share": Entry("Duplicates", "Share of rows that repeat an earlier row bit for bit."),
+    "constant_dimensions": Entry("Constant dimensions", "Dimensions with the same number in every row."),
+    "rows_per_dimension": Entry("Rows per dimension", "n/d."),
+    "looks_transposed": Entry("Looks transposed", "1 when the number of rows is a usual dimension and d is not."),
+}
+
+HEALTH = (
+    "bad_rows",
+    "zero_vectors",
+    "duplicate_share",
+    "constant_dimensions",
+    "rows_per_dimension",
+    "looks_transposed",
+)
+"""The findings about the data, not the space."""
+
+NUMERIC = tuple(name for name in CATALOGUE if name != "pair_cosine_quantiles")
+"""The findings that a gate can compare with a number; a list counts by its length."""

@@ -1,0 +1,83 @@
+"""A finding: one number with its interval, what it was measured on, what it means and what to do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+__all__ = ["Finding", "Level", "Value", "worst"]
+
+Value = float | int | list[int] | dict[str, float] | None
+
+
+class Level(StrEnum):
+    """How bad a finding is; `note` is not a judgement."""
+
+    NOTE = "note"
+    HEALTHY = "healthy"
+    CROWDED = "crowded"
+    COLLAPSED = "collapsed"
+
+    @property
+    def rank(self) -> int:
+        """Its place from harmless to bad."""
+        return list(Level).index(self)
+
+
+def worst(levels: list[Level]) -> Level:
+    """The worst of several levels.
+
+    >>> worst([Level.HEALTHY, Level.CROWDED, Level.NOTE])
+    <Level.CROWDED: 'crowded'>
+    """
+    return max(levels, key=lambda level: level.rank, default=Level.NOTE)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found, and on how many rows; `low` and `high` bound it with 95 % confidence where they are known."""
+
+    name: str
+    value: Value
+    n: int
+    meaning: str
+    advice: str = ""
+    low: Any = None
+    high: Any = None
+    threshold: float | None = None
+    level: Level = Level.NOTE
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def magnitude(self) -> float | None:
+        """The number a gate compares: the value, or the length of a list."""
+        if isinstance(self.value, list):
+            return float(len(self.value))
+        return float(self.value) if isinstance(self.value, int | float) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as plain JSON values."""
+        plain = {
+            "value": finite(self.value),
+            "low": finite(self.low),
+            "high": finite(self.high),
+            "n": self.n,
+            "threshold": self.threshold,
+            "level": str(self.level),
+            "meaning": self.meaning,
+            "advice": self.advice,
+        }
+        return {**plain, "rows": self.rows} if self.rows else plain
+
+
+def finite(value: Any) -> Any:  # noqa: ANN401 - numbers, lists and dicts of them
+    """The same with None for what JSON cannot say."""
+    if isinstance(value, dict):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,100 @@
+"""Isotropy of the matrix as it is: distance from zero mean, and the partition function."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from uncone.diagnosis.finding import Finding, Level
+from uncone.diagnosis.intervals import Interval, around
+from uncone.diagnosis.space import Space
+from uncone.diagnosis.words import percent, plain
+
+__all__ = ["mean_over_rms", "partition"]
+
+_FAR = 0.5
+
+
+def mean_over_rms(space: Space) -> Finding:
+    """|mean| / rms norm: 0 when centred, 1 when all rows are the same.
+
+    The interval is that of |mean|^2 without its bias tr(C)/n, so it reaches 0 in a centred space.
+    """
+    n, mean = space.n, space.moments.mean
+    power = float(np.trace(space.moments.gram))
+    value = float(np.linalg.norm(mean)) / math.sqrt(power)
+    low, high = _mean_interval(space, mean, power)
+    return Finding(
+        "mean_over_rms",
+        value,
+        n,
+        f"The mean vector is {percent(min(value, 1.0))} as long as a typical row; 0 is a centred space.",
+        "Subtract the mean before taking cosines; keep it for the rows to come." if value >= _FAR else "",
+        low,
+        high,
+        _FAR,
+        Level.CROWDED if value >= _FAR else Level.HEALTHY,
+    )
+
+
+def _mean_interval(space: Space, mean: np.ndarray, power: float) -> Interval:
+    n, rows = space.n, space.sample.vectors
+    squared = float(mean @ mean)
+    spread = power - squared  # the mean of |x - mean|^2
+    unbiased = squared - spread / max(n - 1, 1)
+    share = unbiased / power
+    along = np.asarray(rows @ mean.astype(rows.dtype), np.float64)
+    each = (2 * along - share * space.sample.norms.astype(np.float64) ** 2) / power
+    # The second term is the variance of |mean|^2 in a centred space, where the first vanishes.
+    second = float((space.moments.covariance**2).sum()) * 2 / (n**2 * power**2)
+    low, high = around(share, float(each.var()) / n + second, n)
+    if low is None or high is None:
+        return None, None
+    return math.sqrt(max(low, 0.0)), math.sqrt(min(max(high, 0.0), 1.0))
+
+
+def partition(space: Space) -> list[Finding]:
+    """log10 I = log10(min Z/max Z) over the eigenvectors of X'X with both signs, as it is and at mean norm 1."""
+    sums = space.partition
+    as_is = "at the scale of the data"
+    at_one = "scaled to mean norm 1, so that models can be compared"
+    return [
+        _finding(space, "partition_isotropy_log10", 0, f"{as_is}; it depends on the lengths of the rows"),
+        _finding(space, "partition_isotropy_unit_log10", 1, at_one),
+    ] if sums.n else []
+
+
+def _finding(space: Space, name: str, place: int, scale: str) -> Finding:
+    sums = space.partition
+    logs = sums.log_sums[place]
+    value = float(logs.min() - logs.max()) / math.log(10)
+    low, high = _partition_interval(space, place, value)
+    shown = plain(10**value) if value > -4 else f"1e{value:.1f}"
+    every = "all rows" if sums.n == space.n else f"a sample of {sums.n:,} rows"
+    return Finding(
+        name,
+        value,
+        sums.n,
+        f"I = {shown}, where 1 is isotropic and 0 a cone: {scale}. Over {every}.",
+        "Compare it before and after a repair, on the same rows.",
+        low,
+        None if high is None else min(high, 0.0),
+    )
+
+
+def _partition_interval(space: Space, place: int, value: float) -> Interval:
+    """Infinitesimal jackknife of log Z(low) - log Z(high) with the directions held fixed, from the row sample."""
+    sums, rows = space.partition, space.sample.vectors
+    logs = sums.log_sums[place]
+    each = np.zeros(len(rows))
+    for sign, where in ((1.0, logs.argmin()), (-1.0, logs.argmax())):
+        flip, column = divmod(int(where), logs.shape[1])
+        direction = sums.directions[:, column].astype(rows.dtype) * (sums.scales[place] * (-1.0 if flip else 1.0))
+        products = np.asarray(rows @ direction.astype(rows.dtype), np.float64)
+        weights = np.exp(products - products.max())
+        weights *= len(weights) / weights.sum()
+        if weights.max() > 0.1 * len(weights):
+            return None, None  # one row in ten carries the sum: its variance is not known
+        each += sign * weights
+    return around(value, float(each.var()) / sums.n / math.log(10) ** 2, sums.n)

@@ -1,0 +1,72 @@
+"""How long the rows are, and which are out of line."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from uncone.diagnosis.finding import Finding, Level
+from uncone.diagnosis.intervals import around
+from uncone.diagnosis.space import Space
+from uncone.diagnosis.words import count, plain
+from uncone.stats.norms import NamedNorm
+
+__all__ = ["norms"]
+
+_SINK = 10.0
+
+
+def norms(space: Space) -> list[Finding]:
+    """Mean norm, and the rows that are ten times longer or shorter than the median."""
+    measured = space.norms
+    low, high = around(measured.mean, measured.spread**2 / measured.n, measured.n)
+    same = measured.spread < 1e-3 * measured.mean
+    shape = "all alike, so the dot product is the cosine" if same else f"spread {plain(measured.spread)}"
+    mean = Finding(
+        "norm_mean",
+        measured.mean,
+        measured.n,
+        f"Rows are {plain(measured.mean)} long on average ({shape}).",
+        "" if same else "The dot product and Euclidean distance also see the lengths; the cosine does not.",
+        low,
+        high,
+    )
+    return [mean, _outliers(space)]
+
+
+def _outliers(space: Space) -> Finding:
+    measured = space.norms
+    median = measured.quantile(0.5)
+    over, under = measured.count_over(_SINK * median), measured.n - measured.count_over(median / _SINK)
+    named = [one for one in measured.longest if one.norm > _SINK * median]
+    named += [one for one in measured.shortest if one.norm < median / _SINK]
+    # The histogram is a little coarse; the rows kept by name are not.
+    found = max(over + under, len(named)) if named else 0
+    if not found:
+        meaning = f"No row is {_SINK:g} times longer or shorter than the median ({plain(median)})."
+        return Finding("norm_outliers", 0, measured.n, meaning, threshold=0, level=Level.HEALTHY)
+    examples = ", ".join(_named(one) for one in named[:3])
+    return Finding(
+        "norm_outliers",
+        found,
+        measured.n,
+        f"{count(found, 'row')} {'is' if found == 1 else 'are'} {_SINK:g} times longer or shorter than the median "
+        f"({plain(median)}), such as {examples}.",
+        "A few long rows can carry the whole variance: look at them, and check again without them.",
+        threshold=0,
+        level=Level.NOTE,
+        rows=[_row(one) for one in named],
+    )
+
+
+def _named(one: NamedNorm) -> str:
+    name = f"row {one.row:,}" if one.text is None else f"{_clip(one.text)!r} (row {one.row:,})"
+    return f"{name} with {plain(one.norm)}"
+
+
+def _row(one: NamedNorm) -> dict[str, Any]:
+    return {"row": one.row, "text": one.text, "value": one.norm if math.isfinite(one.norm) else None}
+
+
+def _clip(text: str, most: int = 30) -> str:
+    return text if len(text) <= most else text[:most] + "…"

@@ -1,0 +1,213 @@
+"""A measured space: the statistics of one source, and what follows from them by linear algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncone.backends.measure import Plan, measure
+from uncone.data.batch import Batch, Matrix, Vector
+from uncone.data.memory import ArrayVectors
+from uncone.data.source import BLOCK, Rows, Source, batches, regrid
+from uncone.errors import NoUsableRowsError, OptionError, ShapeError
+from uncone.stats.bundle import Bundle
+from uncone.stats.fingerprints import Fingerprints
+from uncone.stats.moments import Moments
+from uncone.stats.norms import Norms
+from uncone.stats.pair_cosines import Cosines, PairCosines
+from uncone.stats.partition import PartitionSums
+from uncone.stats.row_sample import SampledRows, cutoff_for
+from uncone.stats.unit_sum import UnitSum
+from uncone.stats.unusable import Unusable
+
+__all__ = ["SAMPLE_ROWS", "Space", "measure_space"]
+
+SAMPLE_ROWS = 50_000
+_SAMPLE_NUMBERS = 1 << 27  # a sample is never larger than so many numbers
+_MOST_DIMENSIONS = 20_000
+
+Progress = Callable[[str, int, int | None], None]
+"""Told the step, how many more rows are done, and how many there are."""
+
+
+@dataclass
+class Space:
+    """Everything that the findings are computed from. `exact` holds partition sums over all rows when asked for."""
+
+    source: Source
+    seed: int
+    moments: Moments
+    units: UnitSum
+    norms: Norms
+    prints: Fingerprints
+    unusable: Unusable
+    pairs: PairCosines
+    exact: PartitionSums | None = None
+
+    @property
+    def n(self) -> int:
+        """Usable rows."""
+        return self.units.n
+
+    @property
+    def dim(self) -> int:
+        """Dimensions."""
+        return self.source.dim
+
+    @property
+    def resolution(self) -> float:
+        """Eigenvalues below this share of the largest are rounding."""
+        eps = 1e-7 if self.moments.dtype == np.float32 else 1e-15
+        return eps * max(self.dim, 10)
+
+    @cached_property
+    def sample(self) -> SampledRows:
+        """A uniform sample of the usable rows, in the order of their hashes."""
+        return self.pairs.sample.sampled
+
+    @cached_property
+    def cosines(self) -> Cosines:
+        """Cosines of random pairs."""
+        return self.pairs.cosines()
+
+    @cached_property
+    def sorted_cosines(self) -> NDArray[np.float32]:
+        """All sampled cosines in order."""
+        return np.sort(self.cosines.values, axis=None)
+
+    @cached_property
+    def directions(self) -> tuple[Vector, Matrix]:
+        """Variance along the principal directions, largest first (d,), and the directions as columns (d, d)."""
+        values, vectors = np.linalg.eigh(self.moments.covariance)
+        return values[::-1].clip(min=0.0), vectors[:, ::-1]
+
+    @cached_property
+    def partition(self) -> PartitionSums:
+        """Partition sums along the eigenvectors of X'X, at the scale of the data and at mean norm 1."""
+        return self.exact if self.exact is not None else measure(self._sampled(), self._partition_sums(), self._plan)
+
+    def measure_exactly(self, plan: Plan, progress: Callable[[int], None] | None) -> None:
+        """Take the partition sums over all rows, in a second pass."""
+        self.exact = measure(self.source, self._partition_sums(), plan, progress)
+
+    @property
+    def _plan(self) -> Plan:
+        return Plan(dtype=self.moments.dtype)
+
+    def _sampled(self) -> Source:
+        return ArrayVectors(self.sample.vectors)
+
+    def _partition_sums(self) -> PartitionSums:
+        _, directions = np.linalg.eigh(self.moments.gram)
+        return PartitionSums(directions.astype(self.moments.dtype), scales=(1.0, 1.0 / self.norms.mean))
+
+
+def measure_space(
+    source: Source,
+    plan: Plan,
+    *,
+    seed: int = 0,
+    sample: int = SAMPLE_ROWS,
+    exact: bool = False,
+    progress: Progress | None = None,
+) -> Space:
+    """Measure a source in one pass; with `exact`, in two.
+
+    Raises:
+        ShapeError: fewer than two rows, or too many dimensions.
+        NoUsableRowsError: every row is NaN, infinite or zero.
+        OptionError: `exact` on a source that can be read only once.
+    """
+    _check_size(source)
+    if exact and not source.rereadable:
+        raise OptionError(f"--exact reads the rows twice, and {source.name} can be read only once: save it to a file.")
+    stream, reference = _with_reference(source, plan)
+    k = max(min(sample, _SAMPLE_NUMBERS // source.dim), 2)
+    cutoff = None if source.rows is None else cutoff_for(k, source.rows)
+    measured = measure(
+        stream,
+        Bundle(
+            moments=Moments(source.dim, dtype=plan.dtype, reference=reference),
+            units=UnitSum(source.dim),
+            norms=Norms(),
+            prints=Fingerprints(),
+            unusable=Unusable(),
+            pairs=PairCosines(source.dim, k, seed=seed, cutoff=cutoff),
+        ),
+        plan,
+        _step(progress, "measuring", source.rows),
+    )
+    space = Space(source=source, seed=seed, **measured.members)
+    _check_usable(space)
+    if exact:
+        space.measure_exactly(plan, _step(progress, "partition function", source.rows))
+    return space
+
+
+class _Once(Source):
+    """A stream whose first block was read already, to learn the reference from it."""
+
+    def __init__(self, source: Source, opening: list[Rows], rest: Iterator[Rows]) -> None:
+        self.name, self.kind, self.dtype = source.name, source.kind, source.dtype
+        self.dim, self.rows = source.dim, source.rows
+        self._opening, self._rest = opening, rest
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        yield from self._opening
+        yield from self._rest
+
+
+def _with_reference(source: Source, plan: Plan) -> tuple[Source, Vector | None]:
+    """The source, and the mean of its first block that has usable rows: the point that moments are taken about."""
+    stream = regrid(source.read(), BLOCK)
+    opening: list[Rows] = []
+    for rows in stream:
+        opening.append(Rows(rows.vectors.copy(), rows.texts, rows.labels))
+        reference = _mean(list(batches(iter([opening[-1]]), plan.dtype)))
+        if reference is not None:
+            break
+    else:
+        reference = None
+    if source.random_access:
+        return source, reference
+    return _Once(source, opening, stream), reference
+
+
+def _mean(block: list[Batch]) -> Vector | None:
+    n = sum(batch.n for batch in block)
+    if n == 0:
+        return None
+    mean = np.sum([batch.vectors.sum(axis=0, dtype=np.float64) for batch in block], axis=0) / n
+    return np.asarray(mean.astype(block[0].vectors.dtype), np.float64)
+
+
+def _check_size(source: Source) -> None:
+    if source.rows is not None and source.rows < 2:
+        raise ShapeError(f"{source.name} has {source.rows} row; cosines need at least 2 rows.")
+    if source.dim > _MOST_DIMENSIONS:
+        rows = "?" if source.rows is None else f"{source.rows:,}"
+        hint = "It looks transposed: save its .T and try again." if (source.rows or 0) < source.dim else "Is it a table?"
+        raise ShapeError(
+            f"{source.name} is {rows} x {source.dim:,}: more than {_MOST_DIMENSIONS:,} dimensions is not an "
+            f"embedding space. {hint}"
+        )
+
+
+def _check_usable(space: Space) -> None:
+    counts, name = space.unusable, space.source.name
+    if space.n >= 2:
+        return
+    if counts.seen < 2:
+        raise ShapeError(f"{name} has {counts.seen} row; cosines need at least 2 rows.")
+    raise NoUsableRowsError(
+        f"{name} has {space.n} usable rows of {counts.seen:,}: {counts.bad:,} hold NaN or infinity, "
+        f"{counts.zero:,} are zero. We need at least 2; look at how they were made."
+    )
+
+
+def _step(progress: Progress | None, name: str, rows: int | None) -> Callable[[int], None] | None:
+    return None if progress is None else lambda done: progress(name, done, rows)

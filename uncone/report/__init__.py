@@ -1,0 +1,1 @@
+"""One versioned summary, many renderings."""

@@ -1,0 +1,80 @@
+"""The report as one page that works offline, and as a fragment for notebooks."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from uncone.diagnosis.catalogue import CATALOGUE, HEALTH
+from uncone.diagnosis.words import plain
+from uncone.report.charts import figures
+from uncone.report.diagnosis import Diagnosis
+from uncone.report.lines import MARKS, interval, number
+
+__all__ = ["notebook", "render"]
+
+
+def render(spaces: Sequence[Diagnosis], summary: str) -> str:
+    """The whole page; `summary` is the JSON that it offers for download."""
+    return _environment().get_template("page.html").render(
+        spaces=spaces,
+        cards=[_cards(space) for space in spaces],
+        charts=figures(spaces),
+        plotly=Markup(_plotly()),  # noqa: S704 - plotly's own script, from its package
+        summary=summary,
+        today=datetime.date.today().strftime("%-d %B %Y"),
+        **_words(),
+    )
+
+
+def notebook(spaces: Sequence[Diagnosis]) -> str:
+    """Verdict and findings without charts: what a notebook shows."""
+    return _environment().get_template("notebook.html").render(spaces=spaces, **_words())
+
+
+def _words() -> dict[str, Any]:
+    return {"catalogue": CATALOGUE, "health": HEALTH, "marks": MARKS, "number": number, "interval": interval}
+
+
+def _cards(space: Diagnosis) -> list[dict[str, str]]:
+    """Four numbers, each with its meaning under it."""
+    rogue = space["rogue_dimensions"].value
+    named = rogue if isinstance(rogue, list) else []
+    dimensions = f"{space.source['dimensions']:,}"
+    rank = space["effective_rank"].magnitude
+    return [
+        {"value": plain(space["baseline"].magnitude or 0.0), "label": "mean cosine of random pairs", "name": "baseline"},
+        {
+            "value": f"{'–' if rank is None else plain(rank)} of {dimensions}",
+            "label": "directions in use",
+            "name": "effective_rank",
+        },
+        {"value": number(space["top1_share"]), "label": "of the variance in one direction", "name": "top1_share"},
+        {
+            "value": ", ".join(map(str, named)) or "none",
+            "label": "rogue dimension" if len(named) == 1 else "rogue dimensions",
+            "name": "rogue_dimensions",
+        },
+    ]
+
+
+@cache
+def _environment() -> Environment:
+    folder = Path(__file__).parent / "templates"
+    return Environment(loader=FileSystemLoader(folder), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+
+
+@cache
+def _plotly() -> str:
+    """plotly.js from the package, without importing the package."""
+    spec = find_spec("plotly")
+    assert spec is not None and spec.origin is not None
+    script = Path(spec.origin).parent / "package_data" / "plotly.min.js"
+    return script.read_text(encoding="utf-8").replace("</script", "<\\/script")

@@ -1,0 +1,49 @@
+"""Findings as short pieces of text: what terminal, markdown and page share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from uncone.diagnosis.finding import Finding, Level
+from uncone.diagnosis.words import percent, plain
+
+__all__ = ["MARKS", "interval", "number"]
+
+MARKS = {Level.HEALTHY: "✓", Level.CROWDED: "▲", Level.COLLAPSED: "✗", Level.NOTE: "·"}
+"""Never colour alone: a mark for each level."""
+
+_SHARES = {"rogue_share_1", "rogue_share_3", "rogue_share_5", "top1_share", "top10_share", "duplicate_share"}
+_COUNTS = {"bad_rows", "zero_vectors", "norm_outliers"}
+
+
+def number(finding: Finding) -> str:
+    """The value, short."""
+    value = finding.value
+    if value is None:
+        return "–"
+    if isinstance(value, list):
+        return (", ".join(map(str, value[:5])) + (" …" if len(value) > 5 else "")) or "none"
+    if isinstance(value, dict):
+        return f"{plain(value['0.025'])} to {plain(value['0.975'])}"
+    if finding.name == "looks_transposed":
+        return "yes" if value else "no"
+    if finding.name in _COUNTS:
+        return f"{value:,}"
+    return percent(float(value)) if finding.name in _SHARES else _digits(float(value))
+
+
+def interval(finding: Finding) -> str:
+    """The 95 % interval, short; empty when there is none."""
+    low, high = finding.low, finding.high
+    if low is None or isinstance(low, dict):
+        return ""
+    if finding.name in _SHARES:
+        return f"{percent(max(low, 0.0))} – {percent(min(high, 1.0))}"
+    return f"{_digits(low)} – {_digits(high)}"
+
+
+def _digits(value: Any) -> str:  # noqa: ANN401 - a float of any kind
+    size = abs(value)
+    if size >= 10_000_000 or 0 < size < 0.0001:
+        return f"{value:.2e}"
+    return f"{value:,.0f}" if size >= 1000 else f"{value:.1f}" if size >= 10 else f"{value:.3f}"

@@ -1,0 +1,64 @@
+"use strict";
+(() => {
+  const charts = JSON.parse(document.getElementById("charts").textContent);
+  const drawn = new Map();
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim() || name;
+  // Roles become colours wherever a figure says "color".
+  const coloured = (value, key) => {
+    if (key === "color" && typeof value === "string") return colour(value);
+    if (Array.isArray(value)) return value.length && typeof value[0] === "object" ? value.map((one) => coloured(one)) : value;
+    if (value && typeof value === "object")
+      return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, coloured(v, k)]));
+    return value;
+  };
+  const axis = (given) => ({
+    gridcolor: colour("rule"), zerolinecolor: colour("muted"), linecolor: colour("rule"), automargin: true, ...coloured(given),
+  });
+  const layoutOf = (chart) => ({
+    ...coloured(chart.layout),
+    xaxis: axis(chart.layout.xaxis), yaxis: axis(chart.layout.yaxis),
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("ink") },
+    margin: { l: 56, r: 14, t: 18, b: 46 },
+    legend: { orientation: "h", y: 1.12, x: 0 },
+    hoverlabel: { bgcolor: colour("raised"), bordercolor: colour("rule"), font: { color: colour("ink") }, align: "left" },
+  });
+  const draw = (chart) => {
+    const place = document.getElementById("chart-" + chart.id);
+    drawn.set(chart.id, chart);
+    Plotly.react(place, coloured(chart.data), layoutOf(chart), { displayModeBar: false, responsive: true });
+  };
+  const redraw = () => drawn.forEach(draw);
+  const drawAll = () => charts.forEach(draw);
+
+  // The verdict is on the screen before the first chart; those that need WebGL wait until they are scrolled to.
+  setTimeout(() => charts.filter((chart) => !chart.lazy).forEach(draw), 0);
+  const seen = new IntersectionObserver((entries) => entries.forEach((entry) => {
+    if (!entry.isIntersecting) return;
+    seen.unobserve(entry.target);
+    draw(charts.find((chart) => "chart-" + chart.id === entry.target.id));
+  }), { rootMargin: "200px" });
+  charts.filter((chart) => chart.lazy).forEach((chart) => seen.observe(document.getElementById("chart-" + chart.id)));
+
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  addEventListener("beforeprint", () => {
+    document.querySelectorAll("details").forEach((one) => { one.open = true; });
+    drawAll();
+  });
+  addEventListener("afterprint", redraw);
+
+  document.querySelectorAll("[data-copy]").forEach((button) => button.addEventListener("click", async () => {
+    const text = button.dataset.copy;
+    try { await navigator.clipboard.writeText(text); } catch {
+      const area = Object.assign(document.createElement("textarea"), { value: text });
+      document.body.append(area); area.select(); document.execCommand("copy"); area.remove();
+    }
+    button.textContent = "copied";
+  }));
+  document.getElementById("download").addEventListener("click", () => {
+    const blob = new Blob([JSON.parse(document.getElementById("summary").textContent)], { type: "application/json" });
+    const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: "uncone-report.json" });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+})();

@@ -1,0 +1,1 @@
+"""Batch -> mergeable state: one statistic per file."""

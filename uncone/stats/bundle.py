@@ -1,0 +1,46 @@
+"""Several statistics of one stream, measured in one pass."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from uncone.data.batch import Batch
+from uncone.stats.statistic import State, Statistic
+
+__all__ = ["Bundle"]
+
+
+class Bundle(Statistic):
+    """Named statistics that are updated and merged together."""
+
+    def __init__(self, **members: Statistic) -> None:
+        self.members = members
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - the caller knows what it put there
+        return self.members[name]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {name: member.empty() for name, member in self.members.items()}
+
+    def update(self, batch: Batch) -> None:
+        for member in self.members.values():
+            member.update(batch)
+
+    def finish(self) -> None:
+        for member in self.members.values():
+            member.finish()
+
+    def absorb(self, other: Self) -> None:
+        for name, member in self.members.items():
+            member.absorb(other.members[name])
+
+    def state(self) -> State:
+        return {
+            f"{name}.{key}": value for name, member in self.members.items() for key, value in member.state().items()
+        }
+
+    def _restore(self, state: State) -> None:
+        for name, member in self.members.items():
+            prefix = f"{name}."
+            member._restore({key[len(prefix) :]: value for key, value in state.items() if key.startswith(prefix)})

@@ -1,0 +1,140 @@
+"""How long the rows are: exact mean and spread, a histogram, and the longest and shortest by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, repeat
+from typing import Any
+
+import numpy as np
+
+from uncone.data.batch import Batch, IntVector, Vector
+from uncone.stats.statistic import State, Statistic
+
+__all__ = ["NamedNorm", "Norms"]
+
+_PER_OCTAVE = 64
+_LOWEST, _HIGHEST = -70, 70  # powers of two: all that float32 rows can be
+_TOGETHER = 16  # batches whose norms are counted together
+
+
+@dataclass(frozen=True, order=True)
+class NamedNorm:
+    """The length of one row, with its number and text."""
+
+    norm: float
+    row: int
+    text: str | None = None
+
+
+class Norms(Statistic):
+    """Norms of the rows: count, sum, sum of squares, a histogram of log2 |x|, the `keep` most extreme.
+
+    >>> norms = Norms()
+    >>> norms.update(Batch.of(np.array([[3.0, 4.0], [6.0, 8.0]])))
+    >>> norms.mean, norms.longest[0].row
+    (7.5, 1)
+    """
+
+    def __init__(self, keep: int = 10) -> None:
+        self.keep = keep
+        self.n = 0
+        self.total = 0.0
+        self.squares = 0.0
+        self.counts: IntVector = np.zeros((_HIGHEST - _LOWEST) * _PER_OCTAVE, np.int64)
+        self.longest: list[NamedNorm] = []
+        self.shortest: list[NamedNorm] = []
+        self._waiting: list[tuple[Vector, IntVector, Sequence[str] | None]] = []
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"keep": self.keep}
+
+    def update(self, batch: Batch) -> None:
+        if batch.n:
+            self._waiting.append((batch.norms, batch.rows, batch.texts))
+            self.n += batch.n
+            if len(self._waiting) >= _TOGETHER:
+                self.finish()
+
+    def finish(self) -> None:
+        if not self._waiting:
+            return
+        norms = np.concatenate([part for part, _, _ in self._waiting]).astype(np.float64)
+        rows = np.concatenate([part for _, part, _ in self._waiting])
+        texts = [_texts(part, len(norms)) for norms, _, part in self._waiting]
+        self._waiting = []
+        bins = np.floor((np.log2(norms) - _LOWEST) * _PER_OCTAVE).astype(np.int64)
+        self.counts += np.bincount(bins.clip(0, len(self.counts) - 1), minlength=len(self.counts))
+        self.total += float(norms.sum())
+        self.squares += float(norms @ norms)
+        named = list(chain.from_iterable(texts))
+        order = np.lexsort((rows, norms))
+        first, last = (
+            [NamedNorm(float(norms[i]), int(rows[i]), named[i]) for i in some]
+            for some in (order[: self.keep], order[-self.keep :])
+        )
+        self._keep_extremes(last, first)
+
+    def absorb(self, other: Norms) -> None:
+        other.finish()
+        self.n += other.n
+        self.total += other.total
+        self.squares += other.squares
+        self.counts += other.counts
+        self._keep_extremes(other.longest, other.shortest)
+
+    def _keep_extremes(self, longest: list[NamedNorm], shortest: list[NamedNorm]) -> None:
+        self.longest = sorted({*self.longest, *longest}, key=lambda one: (-one.norm, one.row))[: self.keep]
+        self.shortest = sorted({*self.shortest, *shortest}, key=lambda one: (one.norm, one.row))[: self.keep]
+
+    def state(self) -> State:
+        self.finish()
+        extremes = [[[one.norm, one.row, one.text] for one in kept] for kept in (self.longest, self.shortest)]
+        return {
+            "n": np.int64(self.n)[...],
+            "sums": np.array([self.total, self.squares]),
+            "counts": self.counts,
+            "extremes": np.frombuffer(json.dumps(extremes).encode(), np.uint8),
+        }
+
+    def _restore(self, state: State) -> None:
+        self.n = int(state["n"])
+        self.total, self.squares = (float(value) for value in state["sums"])
+        self.counts = state["counts"].copy()
+        longest, shortest = json.loads(state["extremes"].tobytes())
+        self.longest = [NamedNorm(*one) for one in longest]
+        self.shortest = [NamedNorm(*one) for one in shortest]
+
+    @property
+    def mean(self) -> float:
+        """Mean norm."""
+        return self.total / max(self.n, 1)
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the norms."""
+        variance = (self.squares - self.n * self.mean**2) / max(self.n - 1, 1)
+        return float(np.sqrt(max(variance, 0.0)))
+
+    @property
+    def edges(self) -> Vector:
+        """Edges of the histogram, in units of the norm."""
+        return np.exp2(_LOWEST + np.arange(len(self.counts) + 1) / _PER_OCTAVE)
+
+    def quantile(self, p: float) -> float:
+        """The norm that a share `p` of the rows stays under, to about one per cent."""
+        reached = np.concatenate([[0], np.cumsum(self.counts)])
+        value = float(np.interp(p * self.n, reached, self.edges))
+        return min(max(value, self.shortest[0].norm), self.longest[0].norm)
+
+    def count_over(self, bound: float) -> int:
+        """How many rows are longer than `bound`, to the width of a bin."""
+        first = int(np.searchsorted(self.edges, bound))
+        return int(self.counts[first:].sum())
+
+
+def _texts(texts: Sequence[str] | None, n: int) -> Iterable[str | None]:
+    return repeat(None, n) if texts is None else texts

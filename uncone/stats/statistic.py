@@ -1,0 +1,97 @@
+"""The contract of a statistic: a small monoid that a stream of batches is folded into.
+
+The laws, checked for every class by `uncone.testing.check_statistic`:
+
+* an empty statistic is neutral;
+* any split, order and grouping of the batches gives the same answer;
+* merging statistics of different spaces or settings is an error that says so;
+* `from_state(state())` changes nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncone.data.batch import Batch
+from uncone.errors import MergeError
+
+__all__ = ["State", "Statistic", "check_same_settings"]
+
+State = dict[str, NDArray[Any]]
+"""What a statistic is made of: named arrays, ready for .npz or safetensors."""
+
+
+class Statistic(ABC):
+    """A mergeable summary of rows. `update` adds to it; `merge` makes a new one."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """What two statistics must share to be merged; also the arguments of the class."""
+
+    @abstractmethod
+    def update(self, batch: Batch) -> None:
+        """Add the rows of a batch."""
+
+    def finish(self) -> None:  # noqa: B027 - most statistics put nothing aside
+        """Work off what `update` has put aside; more batches may follow."""
+
+    @abstractmethod
+    def absorb(self, other: Self) -> None:
+        """Add another statistic of the same settings to this one, in place: what `merge` and `measure` fold with."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """Everything that was learnt, as arrays."""
+
+    @abstractmethod
+    def _restore(self, state: State) -> None:
+        """Take over what `state` returned."""
+
+    def empty(self) -> Self:
+        """A statistic with the same settings that has seen nothing."""
+        return type(self)(**self.settings)
+
+    def merge(self, other: Self) -> Self:
+        """The statistic of both parts together, as a new one."""
+        check_same_settings(self, other)
+        self.finish()
+        other.finish()
+        merged = self.empty()
+        for part in (self, other):
+            merged.absorb(part)
+        return merged
+
+    @classmethod
+    def from_state(cls, state: State, **settings: Any) -> Self:  # noqa: ANN401 - they differ by class
+        """The statistic that `state()` described, given its settings."""
+        statistic = cls(**settings)
+        statistic._restore(state)
+        return statistic
+
+
+def check_same_settings(one: Statistic, other: Statistic) -> None:
+    """Refuse to merge what was not measured alike, and say what differs.
+
+    Raises:
+        MergeError: the kinds or the settings differ.
+    """
+    name = type(one).__name__
+    if type(one) is not type(other):
+        raise MergeError(f"Cannot merge {name} with {type(other).__name__}: merge like with like.")
+    settings, others = one.settings, other.settings
+    for key in {**settings, **others}:
+        mine, theirs = settings.get(key), others.get(key)
+        if isinstance(mine, Statistic) and isinstance(theirs, Statistic):
+            check_same_settings(mine, theirs)
+        elif not np.array_equal(mine, theirs):
+            hint = "Were they measured with the same encoder and layer?" if key == "dim" else "Measure both alike."
+            raise MergeError(f"Cannot merge {name} of {key} {_short(mine)} and {_short(theirs)}. {hint}")
+
+
+def _short(value: object) -> str:
+    return f"(shape {value.shape})" if isinstance(value, np.ndarray) and value.ndim else str(value)

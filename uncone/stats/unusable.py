@@ -1,0 +1,59 @@
+"""The rows that could not be used, counted and remembered by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from uncone.data.batch import Batch, IntVector
+from uncone.stats.statistic import State, Statistic
+
+__all__ = ["Unusable"]
+
+
+class Unusable(Statistic):
+    """Rows seen, rows with NaN or infinity, zero rows; the first few numbers of each.
+
+    >>> counts = Unusable()
+    >>> counts.update(Batch.of(np.array([[1.0, np.inf], [0.0, 0.0], [1.0, 2.0]])))
+    >>> counts.seen, counts.bad, counts.zero, counts.zero_rows.tolist()
+    (3, 1, 1, [1])
+    """
+
+    def __init__(self, keep: int = 5) -> None:
+        self.keep = keep
+        self.seen = 0
+        self.bad = 0
+        self.zero = 0
+        self.bad_rows: IntVector = np.empty(0, np.int64)
+        self.zero_rows: IntVector = np.empty(0, np.int64)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"keep": self.keep}
+
+    def update(self, batch: Batch) -> None:
+        self._count(batch.seen, len(batch.bad), len(batch.zero), batch.bad, batch.zero)
+
+    def absorb(self, other: Unusable) -> None:
+        self._count(other.seen, other.bad, other.zero, other.bad_rows, other.zero_rows)
+
+    def _count(self, seen: int, bad: int, zero: int, bad_rows: IntVector, zero_rows: IntVector) -> None:
+        self.seen += seen
+        self.bad += bad
+        self.zero += zero
+        self.bad_rows = np.sort(np.concatenate([self.bad_rows, bad_rows]))[: self.keep]
+        self.zero_rows = np.sort(np.concatenate([self.zero_rows, zero_rows]))[: self.keep]
+
+    def state(self) -> State:
+        return {
+            "counts": np.array([self.seen, self.bad, self.zero], np.int64),
+            "bad_rows": self.bad_rows,
+            "zero_rows": self.zero_rows,
+        }
+
+    def _restore(self, state: State) -> None:
+        self.seen, self.bad, self.zero = (int(count) for count in state["counts"])
+        self.bad_rows = state["bad_rows"]
+        self.zero_rows = state["zero_rows"]
