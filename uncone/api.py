@@ -141,5 +141,3 @@ def _suggestion(
     words += ["--column", column] if column else []
     words += ["--tensor", tensor] if tensor else []
     return shlex.join([*words, "--score", f"{quantiles['0.975']:.2f}"])
-
-

@@ -8,6 +8,7 @@ or processes moves a cut, so none of them moves a digit.
 from __future__ import annotations
 
 import os
+import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import get_context
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -144,9 +145,10 @@ def _prepare(statistic: Statistic, source: Source | None, dtype: DTypeLike) -> N
     global _here
     _here = statistic, source, dtype
     ThreadpoolController().limit(limits=1, user_api="blas")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
 
 
-def _fold_here(span: _Span) -> Statistic:
+def _fold_here(span: _Span) -> Any:  # noqa: ANN401 - the kind of statistic that _prepare was given
     assert _here is not None
     statistic, source, dtype = _here
     return _fold(statistic, span, source, dtype)

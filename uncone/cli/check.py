@@ -44,7 +44,9 @@ def check(
     exact: Annotated[
         bool, typer.Option("--exact", help="Partition function over all rows, not the sample: a second pass.")
     ] = False,
-    float64: Annotated[bool, typer.Option("--float64", help="Products in double precision, at half the speed.")] = False,
+    float64: Annotated[
+        bool, typer.Option("--float64", help="Products in double precision, at half the speed.")
+    ] = False,
     workers: Annotated[int, typer.Option(help="Processes to measure with; 0 uses threads. Same digits.")] = 0,
     sample: Annotated[int, typer.Option(help="Rows kept for pair cosines, partition function and map.")] = 50_000,
     seed: Annotated[int, typer.Option(help="Chooses the sample.")] = 0,

@@ -6,7 +6,6 @@ import os
 import sys
 from typing import Annotated
 
-import click
 import typer
 
 from uncone._version import __version__
@@ -20,7 +19,6 @@ app = typer.Typer(
     name="uncone",
     help="Tells why cosine similarities look random, and what a score means in an embedding space.",
     epilog="Example: uncone check vectors.npy --score 0.75",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -35,13 +33,16 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
     """Tells why cosine similarities look random, and what a score means in an embedding space."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def main() -> None:
@@ -51,20 +52,20 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> int:
     try:
-        return int(app(arguments, prog_name="uncone", standalone_mode=False) or 0)
+        code = int(app(arguments, prog_name="uncone", standalone_mode=False) or 0)
     except UnconeError as error:
         if "--debug" in arguments:
             raise
         return _complain(str(error), 2)
-    except click.UsageError as error:
-        verb = f"uncone {error.ctx.info_name}" if error.ctx and error.ctx.info_name != "uncone" else "uncone"
-        return _complain(f"{error.format_message()} See {verb} --help.", 2)
-    except (KeyboardInterrupt, click.Abort):
-        return _complain("interrupted; nothing was written.", 130)
+    except typer.TyperException as error:
+        verb = next((word for word in arguments if word in ("check", "demo")), None)
+        return _complain(f"{error.format_message()} See uncone {verb + ' ' if verb else ''}--help.", 2)
     except BrokenPipeError:
         # The reader went away (| head): not our error, and not worth a traceback when Python closes the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    # Typer turns Ctrl-C into this code without a word.
+    return _complain("interrupted; nothing was written.", 130) if code == 130 else code
 
 
 def _complain(message: str, code: int) -> int:

@@ -65,7 +65,7 @@ class Batch:
         if usable.all():
             return cls(vectors, squares, np.sqrt(squared), rows, texts, labels, groups)
         bad = ~np.isfinite(squared)
-        kept = np.flatnonzero(usable)
+        kept = np.flatnonzero(usable).tolist()
         return cls(
             vectors[kept],
             squares[kept],

@@ -30,7 +30,9 @@ class JsonLines(TextVectors):
             try:
                 row = json.loads(text)
             except ValueError as error:
-                raise FormatError(f"{self.path}, line {line}: not JSON ({error}). We need one object a line.") from error
+                raise FormatError(
+                    f"{self.path}, line {line}: not JSON ({error}). We need one object a line."
+                ) from error
             if isinstance(row, list):
                 yield Record(line, _numbers(row, self.path, line))
                 continue

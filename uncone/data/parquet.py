@@ -106,7 +106,7 @@ def _vector_column(path: Path, schema: pa.Schema, wanted: str | None) -> str:
 def _is_vector(column: pa.DataType) -> bool:
     types = pa.types
     is_list = types.is_list(column) or types.is_large_list(column) or types.is_fixed_size_list(column)
-    return is_list and (types.is_floating(column.value_type) or types.is_integer(column.value_type))
+    return bool(is_list and (types.is_floating(column.value_type) or types.is_integer(column.value_type)))
 
 
 def _other_column(path: Path, schema: pa.Schema, wanted: str | None, what: str) -> str | None:

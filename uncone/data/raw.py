@@ -66,7 +66,7 @@ class RawMatrix(Source):
             give_back(buffer)
 
     def _fill(self, descriptor: int, block: NDArray[np.generic], first: int) -> None:
-        view = memoryview(block.view(np.uint8).reshape(-1))
+        view = memoryview(block.view(np.uint8).reshape(-1).data)
         position = self.offset + first * self.dim * self.stored.itemsize
         while len(view):
             got = os.preadv(descriptor, [view], position)

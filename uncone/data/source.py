@@ -122,9 +122,7 @@ def check_shape(name: str, shape: Sequence[int]) -> tuple[int, int]:
     """
     if len(shape) != 2:
         hint = "reshape it to (1, -1)" if len(shape) == 1 else "choose one slice or merge the first axes"
-        raise ShapeError(
-            f"{name} is {len(shape)}-D with shape {tuple(shape)}; we need 2-D (rows, dimensions): {hint}."
-        )
+        raise ShapeError(f"{name} is {len(shape)}-D with shape {tuple(shape)}; we need 2-D (rows, dimensions): {hint}.")
     if 0 in shape:
         raise ShapeError(f"{name} is empty: its shape is {tuple(shape)}. We need at least 2 rows of 1 dimension.")
     return int(shape[0]), int(shape[1])

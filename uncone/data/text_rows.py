@@ -74,22 +74,26 @@ class TextVectors(Source):
 @contextmanager
 def open_text(path: Path) -> Iterator[IO[str]]:
     """A text file, decompressed when its name ends in .gz; damage is reported in our words."""
-    raw = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
-    with raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:  # type: ignore[type-var]
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rb") as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
         try:
             yield stream
         except UnicodeDecodeError as error:
-            raise FormatError(f"{path} is not UTF-8 text ({error.reason}). Convert it, for instance with iconv.") from error
+            raise FormatError(
+                f"{path} is not UTF-8 text ({error.reason}). Convert it, for instance with iconv."
+            ) from error
         except (EOFError, gzip.BadGzipFile) as error:
             raise FormatError(f"{path} is a damaged .gz file ({error}). Copy it again.") from error
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a text file, counted from 1."""
     with open_text(path) as stream:
         yield from enumerate(text_lines(stream, path), start=1)
 
 
 def text_lines(stream: IO[str], path: Path) -> Iterator[str]:
+    """The lines of a stream; binary data in them is an error."""
     for line in stream:
         if "\0" in line:
             raise FormatError(f"{path} holds binary data, where its name promises text.")
@@ -97,6 +101,7 @@ def text_lines(stream: IO[str], path: Path) -> Iterator[str]:
 
 
 def number_of(text: str, path: Path, line: int) -> float:
+    """The number that a field holds; an empty one is NaN."""
     try:
         return float(text) if text.strip() else float("nan")
     except ValueError as error:
@@ -104,4 +109,5 @@ def number_of(text: str, path: Path, line: int) -> float:
 
 
 def clipped(text: str, most: int = 40) -> str:
+    """The beginning of a text."""
     return text if len(text) <= most else text[:most] + "…"

@@ -32,7 +32,7 @@ def baseline(space: Space) -> Finding:
         "baseline",
         value,
         space.n,
-        f"Two random rows have a cosine of {plain(value)} on average. In a space that uses all directions it is near 0.",
+        f"Two random rows have a cosine of {plain(value)} on average; where all directions are in use it is near 0.",
         _ADVICE[level],
         None if low is None else max(low, -1.0),
         None if high is None else min(high, 1.0),
@@ -95,7 +95,7 @@ def _quantile_finding(space: Space, values: np.ndarray, low: np.ndarray | None, 
 
 def _at(space: Space, p: np.ndarray) -> np.ndarray:
     ordered = space.sorted_cosines
-    return np.interp(p * (len(ordered) - 1), np.arange(len(ordered)), ordered)
+    return np.asarray(np.interp(p * (len(ordered) - 1), np.arange(len(ordered)), ordered))
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _clipped(interval: Interval) -> Interval:
 
 
 def uniformity(space: Space) -> Finding:
-    """log E exp(-2 |u - v|^2) over random pairs (Wang and Isola 2020)."""
+    """Log E exp(-2 |u - v|^2) over random pairs (Wang and Isola 2020)."""
     kernel = np.exp(-4 * (1 - space.cosines.values.astype(np.float64)))
     mean = float(kernel.mean())
     value = math.log(mean)
@@ -168,7 +168,11 @@ def central_rows(space: Space, keep: int = 5) -> Finding:
     order = np.argsort(-means, kind="stable")[:keep]
     sample = space.sample
     rows = [
-        {"row": int(sample.rows[i]), "text": None if sample.texts is None else sample.texts[i], "value": float(means[i])}
+        {
+            "row": int(sample.rows[i]),
+            "text": None if sample.texts is None else sample.texts[i],
+            "value": float(means[i]),
+        }
         for i in order
     ]
     return Finding(

@@ -48,7 +48,9 @@ CATALOGUE: dict[str, Entry] = {
     "condition_number_99": Entry("Condition number, 99 %", "λ₁/λ_k, with k directions holding 99 % of the variance."),
     "isoscore": Entry("IsoScore", "(PR − 1)/(d − 1) with PR the participation ratio.", _RUDMAN),
     "isoscore_corrected": Entry(
-        "IsoScore, corrected", "The same from unbiased estimates of tr Σ² and (tr Σ)², so that n does not matter.", _RUDMAN
+        "IsoScore, corrected",
+        "The same from unbiased estimates of tr Σ² and (tr Σ)², so that n does not matter.",
+        _RUDMAN,
     ),
     "partition_isotropy_log10": Entry(
         "Partition isotropy", "log₁₀ of min Z(c)/max Z(c), Z(c) = Σ exp(c·x), c = ± the eigenvectors of XᵀX.", _MU

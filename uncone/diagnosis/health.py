@@ -57,14 +57,16 @@ def _copies(space: Space) -> Finding:
         share,
         kept,
         f"{percent(share)} of the rows repeat an earlier row exactly{compared}.",
-        "Copies raise the baseline and fill the first answers of a search: deduplicate." if share > _MANY_COPIES else "",
+        "Copies raise the baseline and fill the first answers of a search: deduplicate."
+        if share > _MANY_COPIES
+        else "",
         threshold=_MANY_COPIES,
         level=Level.NOTE if share > _MANY_COPIES else Level.HEALTHY,
     )
 
 
 def _constant(space: Space) -> Finding:
-    spread = np.sqrt(np.diag(space.moments.covariance).clip(min=0.0))
+    spread = np.sqrt(np.diag(space.covariance).clip(min=0.0))
     constant = [int(j) for j in np.flatnonzero(spread <= 2.5e-7 * np.abs(space.moments.mean))]
     examples = f": {', '.join(map(str, constant[:5]))}{' …' if len(constant) > 5 else ''}" if constant else ""
     return Finding(

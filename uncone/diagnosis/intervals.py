@@ -40,7 +40,7 @@ def student(freedom: float) -> float:
 
 
 def around(value: float, variance: float, n: int) -> Interval:
-    """value +- t times the standard error; nothing when it is not known."""
+    """Value +- t times the standard error; nothing when it is not known."""
     if n < 3 or not math.isfinite(variance):
         return None, None
     reach = student(n - 1) * math.sqrt(max(variance, 0.0))

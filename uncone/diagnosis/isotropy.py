@@ -22,7 +22,7 @@ def mean_over_rms(space: Space) -> Finding:
     The interval is that of |mean|^2 without its bias tr(C)/n, so it reaches 0 in a centred space.
     """
     n, mean = space.n, space.moments.mean
-    power = float(np.trace(space.moments.gram))
+    power = float(np.trace(space.gram))
     value = float(np.linalg.norm(mean)) / math.sqrt(power)
     low, high = _mean_interval(space, mean, power)
     return Finding(
@@ -47,7 +47,7 @@ def _mean_interval(space: Space, mean: np.ndarray, power: float) -> Interval:
     along = np.asarray(rows @ mean.astype(rows.dtype), np.float64)
     each = (2 * along - share * space.sample.norms.astype(np.float64) ** 2) / power
     # The second term is the variance of |mean|^2 in a centred space, where the first vanishes.
-    second = float((space.moments.covariance**2).sum()) * 2 / (n**2 * power**2)
+    second = float((space.covariance**2).sum()) * 2 / (n**2 * power**2)
     low, high = around(share, float(each.var()) / n + second, n)
     if low is None or high is None:
         return None, None
@@ -59,10 +59,14 @@ def partition(space: Space) -> list[Finding]:
     sums = space.partition
     as_is = "at the scale of the data"
     at_one = "scaled to mean norm 1, so that models can be compared"
-    return [
-        _finding(space, "partition_isotropy_log10", 0, f"{as_is}; it depends on the lengths of the rows"),
-        _finding(space, "partition_isotropy_unit_log10", 1, at_one),
-    ] if sums.n else []
+    return (
+        [
+            _finding(space, "partition_isotropy_log10", 0, f"{as_is}; it depends on the lengths of the rows"),
+            _finding(space, "partition_isotropy_unit_log10", 1, at_one),
+        ]
+        if sums.n
+        else []
+    )
 
 
 def _finding(space: Space, name: str, place: int, scale: str) -> Finding:

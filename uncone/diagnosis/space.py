@@ -80,9 +80,20 @@ class Space:
         return np.sort(self.cosines.values, axis=None)
 
     @cached_property
+    def covariance(self) -> Matrix:
+        """The sample covariance (d, d)."""
+        return self.moments.covariance
+
+    @cached_property
+    def gram(self) -> Matrix:
+        """X'X / n (d, d)."""
+        mean = self.moments.mean
+        return self.covariance * ((self.n - 1) / self.n) + np.outer(mean, mean)
+
+    @cached_property
     def directions(self) -> tuple[Vector, Matrix]:
         """Variance along the principal directions, largest first (d,), and the directions as columns (d, d)."""
-        values, vectors = np.linalg.eigh(self.moments.covariance)
+        values, vectors = np.linalg.eigh(self.covariance)
         return values[::-1].clip(min=0.0), vectors[:, ::-1]
 
     @cached_property
@@ -102,7 +113,7 @@ class Space:
         return ArrayVectors(self.sample.vectors)
 
     def _partition_sums(self) -> PartitionSums:
-        _, directions = np.linalg.eigh(self.moments.gram)
+        _, directions = np.linalg.eigh(self.gram)
         return PartitionSums(directions.astype(self.moments.dtype), scales=(1.0, 1.0 / self.norms.mean))
 
 
@@ -141,7 +152,16 @@ def measure_space(
         plan,
         _step(progress, "measuring", source.rows),
     )
-    space = Space(source=source, seed=seed, **measured.members)
+    space = Space(
+        source,
+        seed,
+        measured["moments"],
+        measured["units"],
+        measured["norms"],
+        measured["prints"],
+        measured["unusable"],
+        measured["pairs"],
+    )
     _check_usable(space)
     if exact:
         space.measure_exactly(plan, _step(progress, "partition function", source.rows))
@@ -163,26 +183,29 @@ class _Once(Source):
 
 def _with_reference(source: Source, plan: Plan) -> tuple[Source, Vector | None]:
     """The source, and the mean of its first block that has usable rows: the point that moments are taken about."""
+    if source.random_access:
+        for start in range(0, source.rows or 0, BLOCK):
+            reference = _mean(batches(source.read(start, start + BLOCK), plan.dtype))
+            if reference is not None:
+                return source, reference
+        return source, None
     stream = regrid(source.read(), BLOCK)
     opening: list[Rows] = []
     for rows in stream:
         opening.append(Rows(rows.vectors.copy(), rows.texts, rows.labels))
-        reference = _mean(list(batches(iter([opening[-1]]), plan.dtype)))
+        reference = _mean(batches(iter([opening[-1]]), plan.dtype))
         if reference is not None:
-            break
-    else:
-        reference = None
-    if source.random_access:
-        return source, reference
-    return _Once(source, opening, stream), reference
+            return _Once(source, opening, stream), reference
+    return _Once(source, opening, stream), None
 
 
-def _mean(block: list[Batch]) -> Vector | None:
-    n = sum(batch.n for batch in block)
-    if n == 0:
-        return None
-    mean = np.sum([batch.vectors.sum(axis=0, dtype=np.float64) for batch in block], axis=0) / n
-    return np.asarray(mean.astype(block[0].vectors.dtype), np.float64)
+def _mean(block: Iterator[Batch]) -> Vector | None:
+    n, total = 0, np.zeros(1)
+    for batch in block:
+        n += batch.n
+        total = total + (np.ones(batch.n, batch.vectors.dtype) @ batch.vectors).astype(np.float64)
+        dtype = batch.vectors.dtype
+    return None if n == 0 else (total / n).astype(dtype).astype(np.float64)
 
 
 def _check_size(source: Source) -> None:
@@ -190,7 +213,9 @@ def _check_size(source: Source) -> None:
         raise ShapeError(f"{source.name} has {source.rows} row; cosines need at least 2 rows.")
     if source.dim > _MOST_DIMENSIONS:
         rows = "?" if source.rows is None else f"{source.rows:,}"
-        hint = "It looks transposed: save its .T and try again." if (source.rows or 0) < source.dim else "Is it a table?"
+        hint = (
+            "It looks transposed: save its .T and try again." if (source.rows or 0) < source.dim else "Is it a table?"
+        )
         raise ShapeError(
             f"{source.name} is {rows} x {source.dim:,}: more than {_MOST_DIMENSIONS:,} dimensions is not an "
             f"embedding space. {hint}"

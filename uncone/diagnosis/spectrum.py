@@ -17,7 +17,7 @@ from uncone.diagnosis.words import percent, plain
 
 __all__ = ["corrected_participation", "effective_rank", "participation_ratio", "spectrum", "top_share"]
 
-_ROWS_FOR_INTERVALS = 8192
+_ROWS_FOR_INTERVALS = 4096
 
 
 def effective_rank(eigenvalues: Vector) -> float:
@@ -105,26 +105,28 @@ class _Sampling:
     def halved(self) -> tuple[int, Vector]:
         """The eigenvalues of a sample of at most half of the rows: they show how a measure drifts with n."""
         m = min(self.space.n // 2, _ROWS_FOR_INTERVALS)
-        rows = self.space.sample.first(m).vectors.astype(np.float64)
-        values = np.linalg.eigvalsh(np.atleast_2d(np.cov(rows.T)))
+        rows = self.space.sample.first(m).vectors
+        rows = rows - rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
+        values = np.linalg.eigvalsh((rows.T @ rows).astype(np.float64) / (m - 1))
         return m, values[::-1].clip(min=0.0)
 
-    def interval(self, measure: Measure) -> tuple[Interval, float]:
-        """The interval, and the bias to be expected at this n; no interval where bias outweighs chance.
+    def interval(self, measure: Measure) -> Interval:
+        """The interval of what the measure would be on endless rows, and of what it is.
 
-        The standard error is the infinitesimal jackknife; a bias that falls with 1/n is read off half of the rows.
+        The standard error is the infinitesimal jackknife. A bias that falls with 1/n is read off fewer rows m and taken
+        out, which multiplies the variance by n/(n - m); the measured value stays inside. None with fewer than two
+        rows per dimension, where the bias follows no such rule.
         """
         values, _ = self.space.directions
         n, value = self.space.n, measure.value(values)
-        if n < 8:
-            return (None, None), math.nan
+        if n < max(2 * self.space.dim, 8):
+            return None, None
         m, fewer = self.halved
-        bias = (measure.value(fewer) - value) * m / (n - m)
+        unbiased = value - (measure.value(fewer) - value) * m / (n - m)
         each = self.contributions @ measure.slope(values).astype(self.contributions.dtype)
-        variance = float(each.var(dtype=np.float64)) / (n - 1)
-        if abs(bias) > 0.5 * math.sqrt(variance):
-            return (None, None), bias
-        return around(value - bias, variance, n), bias
+        variance = float(each.var(dtype=np.float64)) / (n - 1) * n / (n - m)
+        low, high = around(unbiased, variance, n)
+        return (None, None) if low is None or high is None else (min(low, value), max(high, value))
 
 
 def spectrum(space: Space) -> list[Finding]:
@@ -176,7 +178,7 @@ def spectrum(space: Space) -> list[Finding]:
         ),
         _condition(space, sampling, values),
         _condition_99(space, values),
-        *_isoscores(space, ratio),
+        *_isoscores(space, sampling, ratio),
     ]
 
 
@@ -192,9 +194,9 @@ def _with_interval(
     level: Level = Level.NOTE,
 ) -> Finding:
     values, _ = space.directions
-    (low, high), bias = sampling.interval(measure)
-    if low is None and abs(bias) > 0:
-        meaning += f" No interval: with {space.n:,} rows it is off by about {plain(bias)} for want of rows."
+    low, high = sampling.interval(measure)
+    if low is None:
+        meaning += f" {space.n:,} rows are too few for {space.dim:,} dimensions to say how sure this is."
     return Finding(name, measure.value(values), space.n, meaning, advice, low, high, threshold, level)
 
 
@@ -203,11 +205,13 @@ def _condition(space: Space, sampling: _Sampling, values: Vector) -> Finding:
     if not math.isfinite(value):
         why = "there are no more rows than dimensions" if space.n <= space.dim else "some directions hold no variance"
         meaning = f"Infinite: {why}."
-        return Finding("condition_number", None, space.n, meaning, "Whitening needs shrinkage or fewer dimensions here.")
+        return Finding(
+            "condition_number", None, space.n, meaning, "Whitening needs shrinkage or fewer dimensions here."
+        )
     log_slope = np.zeros_like(values)
     log_slope[0], log_slope[-1] = 1 / values[0], -1 / values[-1] if len(values) > 1 else 0.0
     measure = Measure(lambda v: math.log(condition_number(v)) if v[-1] > 0 else math.inf, lambda v: log_slope)
-    (low, high), _ = sampling.interval(measure)
+    low, high = sampling.interval(measure)
     return Finding(
         "condition_number",
         value,
@@ -226,7 +230,7 @@ def _condition_99(space: Space, values: Vector) -> Finding:
     return Finding("condition_number_99", value, space.n, meaning)
 
 
-def _isoscores(space: Space, ratio: float) -> list[Finding]:
+def _isoscores(space: Space, sampling: _Sampling, ratio: float) -> list[Finding]:
     d, n = space.dim, space.n
     if d == 1:
         undefined = "Not defined in one dimension."
@@ -238,7 +242,7 @@ def _isoscores(space: Space, ratio: float) -> list[Finding]:
     if corrected is None:
         return [*found, Finding("isoscore_corrected", None, n, "Needs at least 4 rows that differ.")]
     score = (corrected - 1) / (d - 1)
-    low, high = around(score, _isoscore_variance(space, corrected), n)
+    low, high = around(score, _isoscore_variance(space, sampling, corrected), n)
     found.append(
         Finding(
             "isoscore_corrected",
@@ -253,11 +257,11 @@ def _isoscores(space: Space, ratio: float) -> list[Finding]:
     return found
 
 
-def _isoscore_variance(space: Space, corrected: float) -> float:
-    """Infinitesimal jackknife of the participation ratio, plus its second-order part 4 PR^2/n^2 (all there is in a ball)."""
+def _isoscore_variance(space: Space, sampling: _Sampling, corrected: float) -> float:
+    """Infinitesimal jackknife of the participation ratio, plus 4 PR^2/n^2: the second order is all there is in a ball."""
     n, d = space.n, space.dim
     values, _ = space.directions
-    each = _Sampling(space).contributions @ _ratio_slope(values).astype(np.float32)
+    each = sampling.contributions @ _ratio_slope(values).astype(sampling.contributions.dtype)
     variance = float(each.var(dtype=np.float64)) / (n - 1) + 4 * corrected**2 / n**2
     return variance / (d - 1) ** 2
 

@@ -16,7 +16,7 @@ _FEW = 100
 
 @dataclass(frozen=True)
 class Verdict:
-    """`headline` says how it is, `details` what a score means here, `why` and `todo` what is behind it and what to do."""
+    """`headline` says how it is, `details` what a score means here, `why` what is behind it, `todo` what to do."""
 
     level: Level
     headline: str
@@ -100,4 +100,8 @@ def _todo(level: Level, findings: Mapping[str, Finding]) -> str:
         return findings["looks_transposed"].advice
     if level is Level.HEALTHY:
         return "Leave it as it is."
-    return findings["baseline"].advice if findings["baseline"].level is not Level.HEALTHY else findings["top1_share"].advice
+    return (
+        findings["baseline"].advice
+        if findings["baseline"].level is not Level.HEALTHY
+        else findings["top1_share"].advice
+    )

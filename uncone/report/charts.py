@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from uncone.report.diagnosis import Diagnosis
+from uncone.report.lines import title
 
 __all__ = ["Figure", "figures"]
 
@@ -27,7 +28,7 @@ def figures(spaces: Sequence[Diagnosis]) -> list[Figure]:
 
 def cosines(spaces: Sequence[Diagnosis]) -> Figure:
     """Histogram of the cosines of random pairs, with the asked scores as lines."""
-    data = []
+    data: list[Figure] = []
     for place, space in enumerate(spaces):
         edges = np.array(space.pictures.cosine_edges)
         data.append(
@@ -36,7 +37,7 @@ def cosines(spaces: Sequence[Diagnosis]) -> Figure:
                 "x": _listed((edges[:-1] + edges[1:]) / 2),
                 "y": _listed(100 * np.array(space.pictures.cosine_density)),
                 "width": _listed(np.diff(edges)),
-                "name": space.source["name"],
+                "name": title(space),
                 "marker": {"color": _role(place), "line": {"width": 0}},
                 "opacity": 1 if len(spaces) == 1 else 0.6,
                 "hovertemplate": "cosine %{x:.3f}: %{y:.2f} % of pairs<extra></extra>",
@@ -49,7 +50,7 @@ def cosines(spaces: Sequence[Diagnosis]) -> Figure:
         "barmode": "overlay",
         "bargap": 0,
         "xaxis": {"title": {"text": "cosine of two random rows, cos(x, y)"}},
-        "yaxis": {"title": {"text": "% of pairs"}, "rangemode": "tozero"},
+        "yaxis": {"title": {"text": "% of pairs"}, "range": [0, 1.15 * max(max(one["y"]) for one in data)]},
         "shapes": [line["shape"] for line in lines],
         "annotations": [line["annotation"] for line in lines],
         "showlegend": len(spaces) > 1,
@@ -59,7 +60,7 @@ def cosines(spaces: Sequence[Diagnosis]) -> Figure:
 
 def eigenvalues(spaces: Sequence[Diagnosis]) -> Figure:
     """Variance along each principal direction, on a logarithmic axis."""
-    data = []
+    data: list[Figure] = []
     for place, space in enumerate(spaces):
         values = np.array(space.pictures.eigenvalues)
         total = values.sum() or 1.0
@@ -70,14 +71,16 @@ def eigenvalues(spaces: Sequence[Diagnosis]) -> Figure:
                 "mode": "lines",
                 "x": list(range(1, len(values) + 1)),
                 "y": [None if np.isnan(one) else float(f"{100 * one:.4g}") for one in shown],
-                "name": space.source["name"],
+                "name": title(space),
                 "line": {"color": _role(place), "width": 2},
                 "hovertemplate": "direction %{x}: %{y:.3g} % of the variance<extra></extra>",
             }
         )
+    shown_values = [one for line in data for one in line["y"] if one]
+    decades = {"dtick": 1} if max(shown_values, default=1) > 30 * min(shown_values, default=1) else {}
     layout = {
         "xaxis": {"title": {"text": "principal direction"}},
-        "yaxis": {"title": {"text": "share of variance, λ/Σλ (%)"}, "type": "log", "exponentformat": "none"},
+        "yaxis": {"title": {"text": "share of variance, λ/Σλ (%)"}, "type": "log", "exponentformat": "none", **decades},
         "showlegend": len(spaces) > 1,
     }
     return _figure("eigenvalues", "Variance per direction", spaces[0]["effective_rank"].meaning, data, layout)
@@ -100,7 +103,7 @@ def contributions(space: Diagnosis) -> Figure:
     layout = {
         "bargap": 0,
         "xaxis": {"title": {"text": "dimension j"}},
-        "yaxis": {"title": {"text": "part of the mean cosine"}, "zeroline": True},
+        "yaxis": {"title": {"text": "part of the mean cosine"}, "zeroline": True, "exponentformat": "none"},
         "annotations": [_label(j, values[j], str(j)) for j in named],
     }
     return _figure("contributions", "Contribution per dimension", space["rogue_dimensions"].meaning, data, layout)
@@ -160,9 +163,7 @@ def norms(space: Diagnosis) -> Figure:
     return _figure("norms", "Lengths of the rows", space["norm_mean"].meaning, data, layout)
 
 
-def _figure(
-    name: str, title: str, sentence: str, data: list[Figure], layout: Figure, *, wide: bool = False
-) -> Figure:
+def _figure(name: str, title: str, sentence: str, data: list[Figure], layout: Figure, *, wide: bool = False) -> Figure:
     return {"id": name, "title": title, "alt": sentence, "data": data, "layout": layout, "wide": wide, "lazy": False}
 
 

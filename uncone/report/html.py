@@ -16,21 +16,25 @@ from uncone.diagnosis.catalogue import CATALOGUE, HEALTH
 from uncone.diagnosis.words import plain
 from uncone.report.charts import figures
 from uncone.report.diagnosis import Diagnosis
-from uncone.report.lines import MARKS, interval, number
+from uncone.report.lines import MARKS, interval, number, title
 
 __all__ = ["notebook", "render"]
 
 
 def render(spaces: Sequence[Diagnosis], summary: str) -> str:
     """The whole page; `summary` is the JSON that it offers for download."""
-    return _environment().get_template("page.html").render(
-        spaces=spaces,
-        cards=[_cards(space) for space in spaces],
-        charts=figures(spaces),
-        plotly=Markup(_plotly()),  # noqa: S704 - plotly's own script, from its package
-        summary=summary,
-        today=datetime.date.today().strftime("%-d %B %Y"),
-        **_words(),
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            spaces=spaces,
+            cards=[_cards(space) for space in spaces],
+            charts=figures(spaces),
+            plotly=Markup(_plotly()),
+            summary=summary,
+            today=datetime.date.today().strftime("%-d %B %Y"),
+            **_words(),
+        )
     )
 
 
@@ -40,7 +44,8 @@ def notebook(spaces: Sequence[Diagnosis]) -> str:
 
 
 def _words() -> dict[str, Any]:
-    return {"catalogue": CATALOGUE, "health": HEALTH, "marks": MARKS, "number": number, "interval": interval}
+    functions = {"number": number, "interval": interval, "title": title}
+    return {"catalogue": CATALOGUE, "health": HEALTH, "marks": MARKS, **functions}
 
 
 def _cards(space: Diagnosis) -> list[dict[str, str]]:
@@ -50,17 +55,12 @@ def _cards(space: Diagnosis) -> list[dict[str, str]]:
     dimensions = f"{space.source['dimensions']:,}"
     rank = space["effective_rank"].magnitude
     return [
-        {"value": plain(space["baseline"].magnitude or 0.0), "label": "mean cosine of random pairs", "name": "baseline"},
-        {
-            "value": f"{'–' if rank is None else plain(rank)} of {dimensions}",
-            "label": "directions in use",
-            "name": "effective_rank",
-        },
-        {"value": number(space["top1_share"]), "label": "of the variance in one direction", "name": "top1_share"},
+        {"value": plain(space["baseline"].magnitude or 0.0), "label": "mean cosine of random pairs"},
+        {"value": f"{'–' if rank is None else plain(rank)} of {dimensions}", "label": "directions in use"},
+        {"value": number(space["top1_share"]), "label": "of the variance in one direction"},
         {
             "value": ", ".join(map(str, named)) or "none",
             "label": "rogue dimension" if len(named) == 1 else "rogue dimensions",
-            "name": "rogue_dimensions",
         },
     ]
 

@@ -6,14 +6,20 @@ from typing import Any
 
 from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.words import percent, plain
+from uncone.report.diagnosis import Diagnosis
 
-__all__ = ["MARKS", "interval", "number"]
+__all__ = ["MARKS", "interval", "number", "title"]
 
 MARKS = {Level.HEALTHY: "✓", Level.CROWDED: "▲", Level.COLLAPSED: "✗", Level.NOTE: "·"}
 """Never colour alone: a mark for each level."""
 
 _SHARES = {"rogue_share_1", "rogue_share_3", "rogue_share_5", "top1_share", "top10_share", "duplicate_share"}
 _COUNTS = {"bad_rows", "zero_vectors", "norm_outliers"}
+
+
+def title(space: Diagnosis) -> str:
+    """The source by its last name; the whole path stands with the provenance."""
+    return str(space.source["name"]).rstrip("/").rsplit("/", 1)[-1]
 
 
 def number(finding: Finding) -> str:

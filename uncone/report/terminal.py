@@ -12,7 +12,7 @@ from uncone.diagnosis.catalogue import CATALOGUE
 from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.words import count, percent
 from uncone.report.diagnosis import Diagnosis
-from uncone.report.lines import MARKS, interval, number
+from uncone.report.lines import MARKS, interval, number, title
 
 __all__ = ["print_report"]
 
@@ -29,14 +29,6 @@ _SHOWN = (
     "partition_isotropy_unit_log10",
     "norm_mean",
 )
-_NOTES = {
-    "baseline": "mean cosine of all pairs",
-    "pair_cosine_quantiles": "95 % of them",
-    "mean_over_rms": "0 is centred",
-    "isoscore_corrected": "1 is a ball",
-    "partition_isotropy_unit_log10": "log10 I, 0 is best",
-    "top1_share": "of the variance",
-}
 
 
 def print_report(spaces: Sequence[Diagnosis], console: Console) -> None:
@@ -66,9 +58,9 @@ def _verdict(space: Diagnosis) -> list[Text]:
 
 
 def _line(space: Diagnosis, finding: Finding) -> Text:
-    title = CATALOGUE[finding.name].title.lower()
+    name = CATALOGUE[finding.name].title.lower()
     level = "" if finding.level is Level.NOTE else str(finding.level)
-    line = Text(f"  {title:<29}{number(finding):>13}  ")
+    line = Text(f"  {name:<29}{number(finding):>13}  ")
     line.append(f"{interval(finding):<15} ", style="dim")
     line.append(f"{level:<10}", style=_STYLES[finding.level])
     line.append(_note(space, finding)[: _WIDTH - 71], style="dim")
@@ -87,7 +79,7 @@ def _health(space: Diagnosis) -> Text:
         f"{percent(space['duplicate_share'].magnitude or 0.0)} duplicates",
         count(int(space["constant_dimensions"].magnitude or 0), "constant dimension"),
     ]
-    return Text(f"  {'data':<16}{', '.join(parts)}")
+    return Text(f"  {'data':<10}{', '.join(parts)}")
 
 
 def _labelled(word: str, text: str) -> list[Text]:
@@ -100,11 +92,9 @@ def _labelled(word: str, text: str) -> list[Text]:
 
 def _title(space: Diagnosis) -> str:
     source = space.source
-    return f"{_middle(source['name'], 46)}  {source['rows']:,} x {source['dimensions']:,}  {source['dtype']}"
-
-
-def _middle(name: str, most: int) -> str:
-    return name if len(name) <= most else f"…{name[-most + 1 :]}"
+    name = title(space)
+    shown = name if len(name) <= 46 else f"…{name[-45:]}"
+    return f"{shown}  {source['rows']:,} x {source['dimensions']:,}  {source['dtype']}"
 
 
 def _several(spaces: Sequence[Diagnosis]) -> list[Text]:
@@ -113,7 +103,8 @@ def _several(spaces: Sequence[Diagnosis]) -> list[Text]:
     for letter, space in zip(_letters(len(spaces)), spaces, strict=True):
         lines.append(Text(f"{letter}  ", style="bold").append(_title(space), style="not bold"))
         lines.append(Text("   ").append_text(_verdict(space)[0][2:]))
-    lines += [Text(""), Text(" " * 31 + "".join(f"{letter:>{width}}" for letter in _letters(len(spaces))), style="bold")]
+    letters = "".join(f"{letter:>{width}}" for letter in _letters(len(spaces)))
+    lines += [Text(""), Text(f"{'':31}{letters}", style="bold")]
     for name in (*_SHOWN, "uniformity", "duplicate_share", "bad_rows"):
         line = Text(f"  {CATALOGUE[name].title.lower():<29}")
         for space in spaces:

@@ -57,11 +57,12 @@ class Fingerprints(Statistic):
     def _chosen(self, prints: Hashes) -> Hashes:
         if self.level == 0:
             return prints
-        return prints[prints >> np.uint64(64 - self.level) == 0]
+        chosen: Hashes = prints[prints >> np.uint64(64 - self.level) == 0]
+        return chosen
 
     def state(self) -> State:
         kept = np.sort(np.concatenate([np.empty(0, np.uint64), *self._parts]))
-        return {"level": np.int64(self.level)[...], "kept": kept}
+        return {"level": np.array(self.level, np.int64), "kept": kept}
 
     def _restore(self, state: State) -> None:
         self.level = int(state["level"])

@@ -145,12 +145,12 @@ class Moments(Statistic):
         reference = np.empty(0) if self.reference is None else self.reference
         sums = self.sums
         return {
-            "n": np.int64(sums.n)[...],
+            "n": np.array(sums.n, np.int64),
             "reference": reference,
             "first": sums.first,
             "second": sums.second,
             "third": sums.third,
-            "fourth": np.float64(sums.fourth)[...],
+            "fourth": np.array(sums.fourth, np.float64),
         }
 
     def _restore(self, state: State) -> None:
@@ -178,9 +178,3 @@ class Moments(Statistic):
     def covariance(self) -> Matrix:
         """The sample covariance (d, d), with n - 1."""
         return self.centred.second / max(self.n - 1, 1)
-
-    @property
-    def gram(self) -> Matrix:
-        """X'X / n (d, d), not centred."""
-        mean = self.mean
-        return self.centred.second / max(self.n, 1) + np.outer(mean, mean)

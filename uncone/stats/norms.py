@@ -94,7 +94,7 @@ class Norms(Statistic):
         self.finish()
         extremes = [[[one.norm, one.row, one.text] for one in kept] for kept in (self.longest, self.shortest)]
         return {
-            "n": np.int64(self.n)[...],
+            "n": np.array(self.n, np.int64),
             "sums": np.array([self.total, self.squares]),
             "counts": self.counts,
             "extremes": np.frombuffer(json.dumps(extremes).encode(), np.uint8),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.data.batch import Batch, Matrix
+from uncone.data.batch import Batch, IntVector, Matrix
 from uncone.stats.row_sample import RowSample, SampledRows
 from uncone.stats.statistic import State, Statistic
 
@@ -20,7 +20,7 @@ ALL_PAIRS = 2_048
 
 @dataclass(frozen=True)
 class Cosines:
-    """Cosines of pairs of `m` rows: `values[s, i]` is the pair of row i and row i + s + 1, cyclically.
+    """Cosines of pairs of `m` rows in random order: `values[s, i]` is the pair of row i and row i + s + 1, cyclically.
 
     Every row stands in equally many pairs. When `complete`, every pair is there, from both of its ends.
     """
@@ -86,7 +86,7 @@ class PairCosines(Statistic):
 
 
 def _all_pairs(rows: SampledRows) -> Cosines:
-    units = _units(rows, slice(None))
+    units = _units(rows, rows.order)
     table = np.clip(units @ units.T, -1.0, 1.0)
     places = np.arange(rows.n)
     values = [table[places, np.roll(places, -shift)] for shift in range(1, rows.n)]
@@ -98,13 +98,12 @@ def _some_pairs(rows: SampledRows, shifts: int) -> Cosines:
     step = 512
     for start in range(0, rows.n, step):
         stop = min(start + step, rows.n)
-        wanted = np.arange(start, stop + shifts) % rows.n
-        units = _units(rows, wanted)
+        units = _units(rows, rows.order[np.arange(start, stop + shifts) % rows.n])
         for s in range(shifts):
             values[s, start:stop] = np.einsum("ij,ij->i", units[: stop - start], units[s + 1 : s + 1 + stop - start])
     return Cosines(np.clip(values, -1.0, 1.0), complete=False)
 
 
-def _units(rows: SampledRows, chosen: slice | NDArray[np.int64]) -> Matrix:
+def _units(rows: SampledRows, chosen: IntVector) -> Matrix:
     vectors = rows.vectors[chosen]
     return vectors / rows.norms[chosen, None].astype(vectors.dtype)

@@ -49,7 +49,7 @@ class PartitionSums(Statistic):
         self.n += other.n
 
     def state(self) -> State:
-        return {"n": np.int64(self.n)[...], "log_sums": self.log_sums}
+        return {"n": np.array(self.n, np.int64), "log_sums": self.log_sums}
 
     def _restore(self, state: State) -> None:
         self.n = int(state["n"])
@@ -57,7 +57,7 @@ class PartitionSums(Statistic):
 
 
 def _log_sums(products: Matrix, scale: float, reach: float) -> Vector:
-    """log sum exp(+s p) and log sum exp(-s p) over the rows: (2, m)."""
+    """Log of the sums of exp(+s p) and exp(-s p) over the rows: (2, m)."""
     scaled = products if scale == 1.0 else products * products.dtype.type(scale)
     ones = np.ones(len(scaled), scaled.dtype)
     if reach * abs(scale) < _SAFE:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
 from uncone.stats.hashing import Hashes, hash_keys
@@ -32,32 +34,25 @@ class SampledRows:
         """Rows in the sample."""
         return len(self.rows)
 
-    def take(self, order: IntVector) -> SampledRows:
+    @cached_property
+    def order(self) -> IntVector:
+        """The rows in the order of their hashes: the first m of it are a uniform sample of m rows."""
+        return np.lexsort((self.rows, self.hashes))
+
+    def take(self, chosen: IntVector) -> SampledRows:
         """The rows at these places, in this order."""
         return SampledRows(
-            self.hashes[order],
-            self.rows[order],
-            self.vectors[order],
-            self.norms[order],
-            None if self.texts is None else [self.texts[i] for i in order],
-            None if self.labels is None else [self.labels[i] for i in order],
+            self.hashes[chosen],
+            self.rows[chosen],
+            self.vectors[chosen],
+            self.norms[chosen],
+            None if self.texts is None else [self.texts[i] for i in chosen],
+            None if self.labels is None else [self.labels[i] for i in chosen],
         )
 
     def first(self, m: int) -> SampledRows:
-        """The first `m` rows: by order of hash, a smaller uniform sample."""
-        return self if m >= self.n else self.take(np.arange(m))
-
-    @classmethod
-    def joined(cls, parts: Sequence[SampledRows]) -> SampledRows:
-        """All rows of several samples."""
-        return cls(
-            np.concatenate([part.hashes for part in parts]),
-            np.concatenate([part.rows for part in parts]),
-            np.concatenate([part.vectors for part in parts]),
-            np.concatenate([part.norms for part in parts]),
-            _joined([part.texts for part in parts]),
-            _joined([part.labels for part in parts]),
-        )
+        """A smaller uniform sample: the m rows with the smallest hashes."""
+        return self.take(self.order[:m])
 
 
 class RowSample(Statistic):
@@ -78,6 +73,7 @@ class RowSample(Statistic):
         self.cutoff = cutoff
         self._parts: list[SampledRows] = []
         self._kept = 0
+        self._whole = False
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -98,19 +94,28 @@ class RowSample(Statistic):
     def _add(self, part: SampledRows) -> None:
         self._parts.append(part)
         self._kept += part.n
+        self._whole = False
         # Trimming now and then, not each time, keeps the copying linear in the number of rows.
         if self._kept > 1.5 * self.k:
             self._trim()
 
     def _trim(self) -> None:
-        if self._parts:
-            joined = SampledRows.joined(self._parts)
-            self._parts = [joined.take(np.lexsort((joined.rows, joined.hashes))[: self.k])]
-            self._kept = self._parts[0].n
+        """Keep the k smallest hashes, as one part in the order of the rows."""
+        if self._whole or not self._parts:
+            return
+        parts = sorted(self._parts, key=lambda part: int(part.rows[0]))
+        hashes = np.concatenate([part.hashes for part in parts])
+        rows = np.concatenate([part.rows for part in parts])
+        kept = np.zeros(len(rows), bool)
+        kept[np.lexsort((rows, hashes))[: self.k] if len(rows) > self.k else slice(None)] = True
+        joined = _joined(parts, kept)
+        in_order = bool((np.diff(joined.rows) >= 0).all())
+        self._parts = [joined if in_order else joined.take(np.argsort(joined.rows, kind="stable"))]
+        self._kept, self._whole = self._parts[0].n, True
 
     @property
     def sampled(self) -> SampledRows:
-        """The sample, in the order of the hashes: any first part of it is a uniform sample too."""
+        """The sample, in the order of the rows."""
         if not self._parts:
             nothing = np.empty(0)
             return SampledRows(
@@ -142,7 +147,28 @@ def cutoff_for(k: int, rows: int) -> int | None:
     return None if share >= 1 else int(share * 2**64)
 
 
-def _joined(parts: Sequence[Sequence[str] | None]) -> list[str] | None:
+def _joined(parts: Sequence[SampledRows], kept: NDArray[np.bool_]) -> SampledRows:
+    """The kept rows of all parts; each vector is copied once."""
+    vectors = np.empty((int(kept.sum()), parts[0].vectors.shape[1]), parts[0].vectors.dtype)
+    first = done = 0
+    for part in parts:
+        mask = kept[first : first + part.n]
+        count = int(mask.sum())
+        np.compress(mask, part.vectors, axis=0, out=vectors[done : done + count])
+        first, done = first + part.n, done + count
+    chosen = np.flatnonzero(kept)
+    return SampledRows(
+        np.concatenate([part.hashes for part in parts])[chosen],
+        np.concatenate([part.rows for part in parts])[chosen],
+        vectors,
+        np.concatenate([part.norms for part in parts])[chosen],
+        _names([part.texts for part in parts], chosen),
+        _names([part.labels for part in parts], chosen),
+    )
+
+
+def _names(parts: Sequence[Sequence[str] | None], chosen: IntVector) -> list[str] | None:
     if any(part is None for part in parts):
         return None
-    return [text for part in parts if part is not None for text in part]
+    joined = [text for part in parts if part is not None for text in part]
+    return [joined[i] for i in chosen]

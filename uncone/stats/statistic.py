@@ -88,7 +88,7 @@ def check_same_settings(one: Statistic, other: Statistic) -> None:
         mine, theirs = settings.get(key), others.get(key)
         if isinstance(mine, Statistic) and isinstance(theirs, Statistic):
             check_same_settings(mine, theirs)
-        elif not np.array_equal(mine, theirs):
+        elif not np.array_equal(np.asarray(mine), np.asarray(theirs)):
             hint = "Were they measured with the same encoder and layer?" if key == "dim" else "Measure both alike."
             raise MergeError(f"Cannot merge {name} of {key} {_short(mine)} and {_short(theirs)}. {hint}")
 

@@ -45,7 +45,7 @@ class UnitSum(Statistic):
         self.squares += other.squares
 
     def state(self) -> State:
-        return {"n": np.int64(self.n)[...], "total": self.total, "squares": self.squares}
+        return {"n": np.array(self.n, np.int64), "total": self.total, "squares": self.squares}
 
     def _restore(self, state: State) -> None:
         self.n = int(state["n"])

