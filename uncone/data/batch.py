@@ -26,11 +26,10 @@ class Batch:
     """Usable rows `vectors` (n, d): finite, not zero; `rows` are their numbers in the source.
 
     `Batch.of` is the door: it leaves unusable rows out and remembers which, so that
-    nobody downstream has to look again. `squares` are the squared numbers that the norms were summed from.
+    nobody downstream has to look again.
     """
 
     vectors: Matrix
-    squares: Matrix
     norms: Vector
     rows: IntVector
     texts: Sequence[str] | None = None
@@ -57,18 +56,17 @@ class Batch:
         """
         rows = np.arange(first_row, first_row + len(vectors), dtype=np.int64)
         with np.errstate(over="ignore", invalid="ignore"):
-            squares = vectors * vectors
-            squared = squares @ np.ones(vectors.shape[1], vectors.dtype)
+            # A dot product per row: unlike a matrix product, it gives a copy of a row the same digits anywhere.
+            squared = np.vecdot(vectors, vectors)
         # A square under the smallest normal number has lost its digits: such a norm counts as zero.
         tiny = np.finfo(vectors.dtype).tiny
         usable = np.isfinite(squared) & (squared >= tiny)
         if usable.all():
-            return cls(vectors, squares, np.sqrt(squared), rows, texts, labels, groups)
+            return cls(vectors, np.sqrt(squared), rows, texts, labels, groups)
         bad = ~np.isfinite(squared)
         kept = np.flatnonzero(usable).tolist()
         return cls(
             vectors[kept],
-            squares[kept],
             np.sqrt(squared[kept]),
             rows[kept],
             None if texts is None else [texts[i] for i in kept],

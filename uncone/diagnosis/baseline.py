@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from uncone.diagnosis.finding import Finding, Level
-from uncone.diagnosis.intervals import Interval, around, pair_mean_variance
+from uncone.diagnosis.intervals import FEW, Interval, around, pair_mean_variance
 from uncone.diagnosis.space import Space
 from uncone.diagnosis.words import percent, plain
 
@@ -69,12 +69,22 @@ def quantiles(space: Space) -> Finding:
     values = _at(space, np.array(QUANTILES))
     low, high = values.copy(), values.copy()
     for place, (p, value) in enumerate(zip(QUANTILES, values, strict=True)):
-        kernel = (space.cosines.values <= value).astype(np.float64)
-        around_p = around(p, pair_mean_variance(space.cosines, kernel), space.cosines.m)
-        if around_p[0] is None:
+        below, above = _share_interval(space, p, (space.cosines.values <= value).astype(np.float64))
+        if below is None or above is None:
             return _quantile_finding(space, values, None, None)
-        low[place], high[place] = _at(space, np.clip(np.array(around_p, np.float64), 0.0, 1.0))
+        # Beyond the smallest and the largest cosine seen, only the bounds of a cosine are known.
+        low[place] = _at(space, np.array([below]))[0] if below > 0 else -1.0
+        high[place] = _at(space, np.array([above]))[0] if above < 1 else 1.0
     return _quantile_finding(space, values, low, high)
+
+
+def _share_interval(space: Space, share: float, kernel: np.ndarray) -> Interval:
+    """The interval of a share of the pairs; with few rows no narrower than that of m/2 pairs that share no row."""
+    cosines = space.cosines
+    variance = pair_mean_variance(cosines, kernel)
+    if cosines.m < FEW:
+        variance = max(variance, share * (1 - share) / max(cosines.m // 2, 1))
+    return around(share, variance, cosines.m)
 
 
 def _quantile_finding(space: Space, values: np.ndarray, low: np.ndarray | None, high: np.ndarray | None) -> Finding:
@@ -120,7 +130,7 @@ def score_meaning(space: Space, score: float) -> ScoreMeaning:
     over = (cosines.values > score).astype(np.float64)
     share = float(over.mean())
     if over.any() and not over.all():
-        low, high = _clipped(around(share, pair_mean_variance(cosines, over), cosines.m))
+        low, high = _clipped(_share_interval(space, share, over))
     else:
         # None (or all) of m/2 pairs that share no row: the rule of three.
         rule = min(3 / max(cosines.m // 2, 1), 1.0)

@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 
 from uncone.stats.pair_cosines import Cosines
 
-__all__ = ["Interval", "around", "pair_mean_variance", "student"]
+__all__ = ["FEW", "Interval", "around", "pair_mean_variance", "student"]
 
 Interval = tuple[float, float] | tuple[None, None]
+
+FEW = 100
+"""Under so many rows the estimated variance of a rare event or of a choice is not to be trusted."""
 
 _NORMAL = 1.959963984540054
 _SMALL = {1: 12.7062, 2: 4.30265, 3: 3.18245, 4: 2.77645}

@@ -14,6 +14,7 @@ from uncone.diagnosis.words import percent, plain
 __all__ = ["mean_over_rms", "partition"]
 
 _FAR = 0.5
+_FEW_CARRY = 5.0  # an effective sample of a fifth of the rows
 
 
 def mean_over_rms(space: Space) -> Finding:
@@ -88,7 +89,11 @@ def _finding(space: Space, name: str, place: int, scale: str) -> Finding:
 
 
 def _partition_interval(space: Space, place: int, value: float) -> Interval:
-    """Infinitesimal jackknife of log Z(low) - log Z(high) with the directions held fixed, from the row sample."""
+    """Infinitesimal jackknife of log Z(low) - log Z(high) with the directions held fixed, from the row sample.
+
+    The reach is a quarter wider, for the choice between the two ends of a direction. None where that is not enough:
+    when more than two directions compete for an extreme, or a few rows carry the sum.
+    """
     sums, rows = space.partition, space.sample.vectors
     logs = sums.log_sums[place]
     each = np.zeros(len(rows))
@@ -98,7 +103,9 @@ def _partition_interval(space: Space, place: int, value: float) -> Interval:
         products = np.asarray(rows @ direction.astype(rows.dtype), np.float64)
         weights = np.exp(products - products.max())
         weights *= len(weights) / weights.sum()
-        if weights.max() > 0.1 * len(weights):
-            return None, None  # one row in ten carries the sum: its variance is not known
+        reach = 2 * math.sqrt(float(weights.var()) / sums.n)
+        rivals = int((np.abs(logs - logs.flat[where]) < reach).sum())
+        if rivals > 2 or float((weights**2).mean()) > _FEW_CARRY:
+            return None, None
         each += sign * weights
-    return around(value, float(each.var()) / sums.n / math.log(10) ** 2, sums.n)
+    return around(value, 1.25**2 * float(each.var()) / sums.n / math.log(10) ** 2, sums.n)

@@ -6,7 +6,7 @@ import numpy as np
 
 from uncone.data.batch import IntVector
 from uncone.diagnosis.finding import Finding, Level
-from uncone.diagnosis.intervals import Interval, around
+from uncone.diagnosis.intervals import FEW, Interval, around
 from uncone.diagnosis.space import Space
 from uncone.diagnosis.words import percent
 
@@ -55,7 +55,12 @@ def _share(space: Space, dimensions: IntVector, k: int) -> Finding:
 
 
 def _interval(space: Space, dimensions: IntVector, share: float) -> Interval:
-    """Infinitesimal jackknife of the ratio of two U-statistics, from what each sampled row adds to them."""
+    """Infinitesimal jackknife of the ratio of two U-statistics, from what each sampled row adds to them.
+
+    None with few rows: which dimensions come out on top is then a matter of chance itself.
+    """
+    if space.n < FEW:
+        return None, None
     sample, total = space.sample, space.units.total / space.n
     units = sample.vectors[:, dimensions] / sample.norms[:, None]
     part = units @ total[dimensions]

@@ -110,6 +110,13 @@ class _Sampling:
         values = np.linalg.eigvalsh((rows.T @ rows).astype(np.float64) / (m - 1))
         return m, values[::-1].clip(min=0.0)
 
+    def apart(self, first: int, second: int) -> bool:
+        """Whether two neighbouring eigenvalues differ by more than chance: else which is larger is chance itself."""
+        values, _ = self.space.directions
+        if len(values) < 2:
+            return True
+        return bool(values[first] - values[second] > 3 * math.sqrt(2 / self.space.n) * values[first])
+
     def interval(self, measure: Measure) -> Interval:
         """The interval of what the measure would be on endless rows, and of what it is.
 
@@ -168,6 +175,7 @@ def spectrum(space: Space) -> list[Finding]:
             "Look at what it encodes (length, frequency, language, source): it may be removed.",
             threshold=0.5,
             level=share_level,
+            settled=sampling.apart(0, 1),
         ),
         _with_interval(
             space,
@@ -192,10 +200,13 @@ def _with_interval(
     *,
     threshold: float | None = None,
     level: Level = Level.NOTE,
+    settled: bool = True,
 ) -> Finding:
     values, _ = space.directions
-    low, high = sampling.interval(measure)
-    if low is None:
+    low, high = sampling.interval(measure) if settled else (None, None)
+    if not settled:
+        meaning += " Several directions are about equally strong, so there is no interval."
+    elif low is None:
         meaning += f" {space.n:,} rows are too few for {space.dim:,} dimensions to say how sure this is."
     return Finding(name, measure.value(values), space.n, meaning, advice, low, high, threshold, level)
 
@@ -211,7 +222,7 @@ def _condition(space: Space, sampling: _Sampling, values: Vector) -> Finding:
     log_slope = np.zeros_like(values)
     log_slope[0], log_slope[-1] = 1 / values[0], -1 / values[-1] if len(values) > 1 else 0.0
     measure = Measure(lambda v: math.log(condition_number(v)) if v[-1] > 0 else math.inf, lambda v: log_slope)
-    low, high = sampling.interval(measure)
+    low, high = sampling.interval(measure) if sampling.apart(0, 1) and sampling.apart(-2, -1) else (None, None)
     return Finding(
         "condition_number",
         value,
@@ -258,7 +269,7 @@ def _isoscores(space: Space, sampling: _Sampling, ratio: float) -> list[Finding]
 
 
 def _isoscore_variance(space: Space, sampling: _Sampling, corrected: float) -> float:
-    """Infinitesimal jackknife of the participation ratio, plus 4 PR^2/n^2: the second order is all there is in a ball."""
+    """Infinitesimal jackknife of the participation ratio, plus 4 PR^2/n^2, which is all there is in a ball."""
     n, d = space.n, space.dim
     values, _ = space.directions
     each = sampling.contributions @ _ratio_slope(values).astype(sampling.contributions.dtype)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from uncone.diagnosis.baseline import ScoreMeaning
 from uncone.diagnosis.finding import Finding, Level, worst
+from uncone.diagnosis.intervals import FEW
 from uncone.diagnosis.words import count, percent, plain
 
 __all__ = ["Verdict", "judge"]
-
-_FEW = 100
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ def _details(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning]) ->
 
 def _caution(findings: Mapping[str, Finding]) -> list[str]:
     baseline = findings["baseline"]
-    if baseline.n >= _FEW:
+    if baseline.n >= FEW:
         return []
     if baseline.low is None:
         return [f"Measured on only {count(baseline.n, 'row')}: too few to say how sure this is."]

@@ -38,10 +38,11 @@ class Fingerprints(Statistic):
         self._add(fingerprints(batch.vectors))
 
     def absorb(self, other: Fingerprints) -> None:
-        self.level = max(self.level, other.level)
+        if other.level > self.level:
+            self.level = other.level
+            self._thin()
         for part in other._parts:
             self._add(part)
-        self._thin()
 
     def _add(self, prints: Hashes) -> None:
         self._parts.append(self._chosen(prints))

@@ -142,25 +142,21 @@ class Moments(Statistic):
         self.sums.add(other.sums if same else other.sums.moved(other.reference - self.reference))
 
     def state(self) -> State:
-        reference = np.empty(0) if self.reference is None else self.reference
-        sums = self.sums
+        """About the mean, so that it does not tell which point the sums were taken about."""
+        centred = self.centred
         return {
-            "n": np.array(sums.n, np.int64),
-            "reference": reference,
-            "first": sums.first,
-            "second": sums.second,
-            "third": sums.third,
-            "fourth": np.array(sums.fourth, np.float64),
+            "n": np.array(self.n, np.int64),
+            "mean": self.mean,
+            "second": centred.second,
+            "third": centred.third,
+            "fourth": np.array(centred.fourth, np.float64),
         }
 
     def _restore(self, state: State) -> None:
-        self.reference = state["reference"] if state["reference"].size else None
+        n = int(state["n"])
+        self.reference = state["mean"].copy() if n else self.reference
         self._sums = Sums(
-            int(state["n"]),
-            state["first"].copy(),
-            state["second"].copy(),
-            state["third"].copy(),
-            float(state["fourth"]),
+            n, np.zeros(self.dim), state["second"].copy(), state["third"].copy(), float(state["fourth"])
         )
 
     @property

@@ -71,12 +71,11 @@ class Norms(Statistic):
         self.total += float(norms.sum())
         self.squares += float(norms @ norms)
         named = list(chain.from_iterable(texts))
-        order = np.lexsort((rows, norms))
-        first, last = (
-            [NamedNorm(float(norms[i]), int(rows[i]), named[i]) for i in some]
-            for some in (order[: self.keep], order[-self.keep :])
+        longest, shortest = (
+            [NamedNorm(float(norms[i]), int(rows[i]), named[i]) for i in np.lexsort((rows, key))[: self.keep]]
+            for key in (-norms, norms)
         )
-        self._keep_extremes(last, first)
+        self._keep_extremes(longest, shortest)
 
     def absorb(self, other: Norms) -> None:
         other.finish()

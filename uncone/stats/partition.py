@@ -34,9 +34,11 @@ class PartitionSums(Statistic):
         return {"directions": self.directions, "scales": self.scales}
 
     def update(self, batch: Batch) -> None:
-        directions = self.directions.astype(batch.vectors.dtype)
+        if batch.n == 0:
+            return
+        directions = self.directions.astype(batch.vectors.dtype, copy=False)
         products = batch.vectors @ directions
-        reach = float(batch.norms.max(initial=0.0))
+        reach = float(batch.norms.max())
         for place, scale in enumerate(self.scales):
             self._add(place, _log_sums(products, scale, reach))
         self.n += batch.n

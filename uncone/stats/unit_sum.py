@@ -36,7 +36,7 @@ class UnitSum(Statistic):
     def update(self, batch: Batch) -> None:
         weights = (1.0 / batch.norms).astype(batch.vectors.dtype)
         self.total += weights @ batch.vectors
-        self.squares += weights**2 @ batch.squares
+        self.squares += weights**2 @ (batch.vectors * batch.vectors)
         self.n += batch.n
 
     def absorb(self, other: UnitSum) -> None:

@@ -1,0 +1,35 @@
+"""Spaces to test on, and the naive routes that their findings are checked against."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+# Test processes run side by side: one BLAS thread each, set before numpy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+settings.register_profile("uncone", deadline=None, max_examples=40, derandomize=True)
+settings.load_profile("uncone")
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands write their report to the current folder: let that be a fresh one."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def cone() -> Callable[..., np.ndarray]:
+    """A maker of cones: rows around a common mean, with a falling spectrum."""
+
+    def make(n: int = 300, d: int = 12, mean: float = 1.0, seed: int = 0) -> np.ndarray:
+        rng = np.random.default_rng(seed)
+        spread = np.linspace(1.5, 0.3, d)
+        return (rng.normal(size=(n, d)) * spread + mean * rng.normal(size=d)).astype(np.float32)
+
+    return make

@@ -1,0 +1,109 @@
+"""Every statistic keeps the laws of the contract: one property test for all."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import uncone.stats
+from uncone.data.batch import Batch
+from uncone.errors import MergeError
+from uncone.stats.bundle import Bundle
+from uncone.stats.fingerprints import Fingerprints
+from uncone.stats.grouped_unit_sum import GroupedUnitSum
+from uncone.stats.moments import Moments
+from uncone.stats.norms import Norms
+from uncone.stats.pair_cosines import PairCosines
+from uncone.stats.partition import PartitionSums
+from uncone.stats.row_sample import RowSample
+from uncone.stats.statistic import Statistic
+from uncone.stats.unit_sum import UnitSum
+from uncone.stats.unusable import Unusable
+from uncone.testing import LawBroken, check_statistic
+
+D = 5
+MAKERS = {
+    "Moments": lambda d: Moments(d, dtype=np.float64),
+    "Moments about a point": lambda d: Moments(d, dtype=np.float64, reference=np.full(d, 0.25)),
+    "UnitSum": UnitSum,
+    "GroupedUnitSum": lambda d: GroupedUnitSum(d, buckets=7),
+    "Norms": lambda d: Norms(keep=3),
+    "RowSample": lambda d: RowSample(d, k=6),
+    "RowSample with a cutoff": lambda d: RowSample(d, k=6, cutoff=2**63),
+    "PairCosines": lambda d: PairCosines(d, k=8, shifts=2),
+    "Fingerprints": lambda d: Fingerprints(),
+    "Fingerprints beyond their limit": lambda d: Fingerprints(limit=5),
+    "Unusable": lambda d: Unusable(keep=2),
+    "PartitionSums": lambda d: PartitionSums(np.eye(d), scales=(1.0, 0.5)),
+    "Bundle": lambda d: Bundle(units=UnitSum(d), moments=Moments(d, dtype=np.float64), counts=Unusable()),
+}
+
+
+def rows_with_flaws(seed: int, n: int) -> np.ndarray:
+    """Rows of different lengths around a mean, some of them bad, zero or copies."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, D)) * rng.uniform(0.1, 10, size=(n, 1)) + rng.normal(size=D)
+    rows[rng.random(n) < 0.1] = 0.0
+    rows[rng.random(n) < 0.1, 0] = np.nan
+    copied = rng.random(n) < 0.2
+    rows[copied] = rows[0]
+    return rows
+
+
+def cut(rows: np.ndarray, cuts: list[int]) -> list[Batch]:
+    """The rows in pieces; every other row shares a group with the one before, and no cut splits a group."""
+    edges = sorted({0, len(rows), *(2 * c % (len(rows) + 1) // 2 * 2 for c in cuts)})
+    texts = [f"row {i}" for i in range(len(rows))]
+    return [
+        Batch.of(rows[a:b], first_row=a, texts=texts[a:b], groups=np.arange(a, b) // 2)
+        for a, b in zip(edges, edges[1:], strict=False)
+    ]
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+@given(seed=st.integers(0, 2**20), n=st.integers(6, 60), cuts=st.lists(st.integers(0, 60), min_size=2, max_size=6))
+def test_laws(make, seed, n, cuts):
+    check_statistic(make(D), cut(rows_with_flaws(seed, n), cuts))
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_other_spaces_are_refused(make):
+    one, other = make(3), make(4)
+    if isinstance(one, Norms | Fingerprints | Unusable):
+        one.merge(other)  # they know no dimension
+        return
+    with pytest.raises(MergeError, match="Cannot merge"):
+        one.merge(other)
+
+
+def test_every_statistic_is_tested():
+    modules = [importlib.import_module(f"uncone.stats.{m.name}") for m in pkgutil.iter_modules(uncone.stats.__path__)]
+    classes = {
+        cls
+        for module in modules
+        for cls in vars(module).values()
+        if inspect.isclass(cls) and issubclass(cls, Statistic) and not inspect.isabstract(cls)
+    }
+    assert classes == {type(make(D)) for make in MAKERS.values()}
+
+
+def test_a_statistic_that_breaks_a_law_is_caught():
+    class Forgetful(UnitSum):
+        def absorb(self, other):
+            self.total = other.total.copy()
+            self.n = other.n
+
+    batches = cut(rows_with_flaws(0, 20), [3, 7])
+    with pytest.raises(LawBroken):
+        check_statistic(Forgetful(D), batches)
+
+
+def test_the_message_says_what_differs():
+    with pytest.raises(MergeError, match="dim 3 and 4. Were they measured with the same encoder and layer"):
+        UnitSum(3).merge(UnitSum(4))
