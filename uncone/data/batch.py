@@ -20,6 +20,9 @@ CUT = 512
 
 At 768 dimensions such a batch stays in a core's cache while all statistics look at it."""
 
+_MOST = {4: 1e32, 8: 1e70}
+"""Squared norms, by bytes per number, beyond which sums of products would overflow."""
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -59,11 +62,11 @@ class Batch:
             # A dot product per row: unlike a matrix product, it gives a copy of a row the same digits anywhere.
             squared = np.vecdot(vectors, vectors)
         # A square under the smallest normal number has lost its digits: such a norm counts as zero.
-        tiny = np.finfo(vectors.dtype).tiny
-        usable = np.isfinite(squared) & (squared >= tiny)
+        tiny, most = np.finfo(vectors.dtype).tiny, _MOST[vectors.dtype.itemsize]
+        bad = ~(squared <= most)
+        usable = ~bad & (squared >= tiny)
         if usable.all():
             return cls(vectors, np.sqrt(squared), rows, texts, labels, groups)
-        bad = ~np.isfinite(squared)
         kept = np.flatnonzero(usable).tolist()
         return cls(
             vectors[kept],

@@ -26,7 +26,8 @@ class FaissIndex(Source):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.kind = "faiss"
-        self._index = _read(path)
+        self._owner = _read(path)  # what is inside it lives only as long as it does
+        self._index = _vectors_of(self._owner)
         self.name = str(path)
         self.rows, self.dim = int(self._index.ntotal), int(self._index.d)
         self.dtype = type(self._index).__name__
@@ -46,9 +47,13 @@ class FaissIndex(Source):
 
 def _read(path: Path) -> Any:  # noqa: ANN401 - faiss has no types
     try:
-        index = faiss.downcast_index(faiss.read_index(str(path), faiss.IO_FLAG_MMAP))
+        return faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
     except RuntimeError as error:
         raise FormatError(f"{path} is not a readable FAISS index of float vectors. Write it again.") from error
+
+
+def _vectors_of(index: Any) -> Any:  # noqa: ANN401 - faiss has no types
+    """The index that holds the vectors, inside those that rename them."""
     while isinstance(index, faiss.IndexIDMap | faiss.IndexIDMap2):
         index = faiss.downcast_index(index.index)
     if isinstance(index, faiss.IndexIVF):

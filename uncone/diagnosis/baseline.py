@@ -25,7 +25,7 @@ def baseline(space: Space) -> Finding:
     Leaving out row i changes the mean by its cosine with the sum of the unit vectors, so the jackknife variance is
     4 Var(S.u)/((n-1)(n-2)^2); the variance is taken over the row sample, which is every row up to its size.
     """
-    value = space.units.baseline
+    value = min(space.units.baseline, 1.0)
     low, high = around(value, _jackknife_variance(space), space.n)
     level = Level.COLLAPSED if value >= COLLAPSED else Level.CROWDED if value >= CROWDED else Level.HEALTHY
     return Finding(
@@ -34,8 +34,8 @@ def baseline(space: Space) -> Finding:
         space.n,
         f"Two random rows have a cosine of {plain(value)} on average; where all directions are in use it is near 0.",
         _ADVICE[level],
-        None if low is None else max(low, -1.0),
-        None if high is None else min(high, 1.0),
+        None if low is None else min(max(low, -1.0), value),
+        None if high is None else max(min(high, 1.0), value),
         CROWDED,
         level,
     )

@@ -14,7 +14,7 @@ from uncone.diagnosis.words import percent, plain
 __all__ = ["mean_over_rms", "partition"]
 
 _FAR = 0.5
-_FEW_CARRY = 5.0  # an effective sample of a fifth of the rows
+_FEW_CARRY = 3.0  # an effective sample of a third of the rows
 
 
 def mean_over_rms(space: Space) -> Finding:

@@ -15,6 +15,8 @@ from uncone.stats.statistic import State, Statistic
 
 __all__ = ["Moments", "Sums"]
 
+_LONG = 1e22
+
 
 @dataclass
 class Sums:
@@ -116,7 +118,9 @@ class Moments(Statistic):
         y = self._block[self._waiting : self._waiting + len(vectors)]
         np.subtract(vectors, shift, out=y)
         squared = np.vecdot(y, y)
-        weighted = np.stack([np.ones_like(squared), squared]) @ y
+        # Cubes of very long rows do not fit into float32.
+        wide = y if squared.max() < _LONG else y.astype(np.float64)
+        weighted = np.stack([np.ones_like(squared), squared]) @ wide
         self._sums.first += weighted[0]
         self._sums.third += weighted[1]
         self._sums.fourth += float(np.vecdot(squared, squared, dtype=np.float64))

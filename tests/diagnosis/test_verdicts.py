@@ -1,0 +1,141 @@
+"""Words: the verdict, the levels, the health of the data."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from uncone import Level, check
+
+
+def level(rows, **options):
+    return check(rows, **options).verdict.level
+
+
+def normal(n, d, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+@pytest.mark.parametrize("d", [2, 3, 8, 64, 768])
+def test_a_ball_is_healthy(d):
+    found = check(normal(1_000, d))
+    assert found.verdict.level is Level.HEALTHY
+    assert "Leave it as it is" in found.verdict.text
+
+
+def test_a_cone_is_crowded_and_a_point_collapsed():
+    assert level(normal(1_000, 64) + 1.0) is Level.CROWDED
+    assert level(normal(1_000, 64) + 10.0) is Level.COLLAPSED
+    assert level(np.tile(normal(1, 8), (100, 1))) is Level.COLLAPSED
+
+
+def test_a_line_through_zero_is_collapsed_although_its_mean_cosine_is_zero():
+    rows = np.outer(normal(1_000, 1)[:, 0], normal(1, 32)[0]) + 0.01 * normal(1_000, 32)
+    found = check(rows)
+    assert abs(found["baseline"].value) < 0.1
+    assert found.verdict.level is Level.COLLAPSED
+    assert "one direction carries" in found.verdict.headline
+
+
+def test_the_sentence_of_a_score():
+    crowded = check(normal(2_000, 64) + 1.5, scores=[0.6, 0.75, 0.99])
+    low, middle, high = crowded.scores
+    assert "means nothing here" in low.meaning
+    assert low.beaten_by > middle.beaten_by > high.beaten_by == 0.0
+    assert "beaten by none" in high.meaning and high.high > 0
+    assert all(score.meaning in crowded.verdict.text for score in crowded.scores)
+
+
+def test_rogue_dimensions_are_found_and_named():
+    rows = normal(2_000, 64)
+    rows[:, [7, 40]] += 12.0
+    found = check(rows)
+    assert set(found["rogue_dimensions"].value) == {7, 40}
+    assert found["rogue_share_3"].value > 0.9
+    assert "2 dimensions (" in found.verdict.why
+
+
+def test_flaws_are_findings():
+    rows = normal(200, 10).astype(np.float32)
+    rows[3] = np.nan
+    rows[5, 2] = np.inf
+    rows[9] = 0.0
+    rows[20:30] = rows[40:50]
+    rows[:, 4] = 0.5
+    found = check(rows)
+    assert found["bad_rows"].value == 2
+    assert "row 3, 5" in found["bad_rows"].meaning
+    # The constant column makes the zero row one that is not zero.
+    assert found["zero_vectors"].value == 0
+    assert found["duplicate_share"].value == pytest.approx(10 / 198)
+    assert found["constant_dimensions"].value == [4]
+    assert found["baseline"].n == 198
+
+
+def test_zero_vectors_are_left_out():
+    rows = normal(50, 4)
+    rows[[1, 2]] = 0.0
+    found = check(rows)
+    assert found["zero_vectors"].value == 2
+    assert found["baseline"].value == pytest.approx(check(rows[rows.any(axis=1)])["baseline"].value)
+
+
+def test_outlier_rows_by_name():
+    rows = normal(300, 8)
+    rows[123] *= 100
+    found = check(rows, texts=[f"w{i}" for i in range(300)])["norm_outliers"]
+    assert found.value == 1 and found.rows[0]["text"] == "w123"
+
+
+def test_a_matrix_on_its_side():
+    found = check(normal(384, 1_000))
+    assert found["looks_transposed"].value == 1
+    assert "transpose" in found.verdict.todo
+    assert check(normal(384, 768))["looks_transposed"].value == 0
+    assert check(normal(1_000, 384))["looks_transposed"].value == 0
+
+
+SMALL = {
+    "two rows": normal(2, 5),
+    "three rows": normal(3, 5),
+    "ten rows": normal(10, 768),
+    "one dimension": normal(50, 1),
+    "one dimension, one sign": np.abs(normal(50, 1)) + 1,
+    "two equal rows": np.ones((2, 3)),
+    "a constant": np.ones((40, 3)),
+    "huge": normal(50, 4) * 1e15,
+    "beyond float32": normal(50, 4) * np.where(np.arange(50) % 2, 1e300, 1.0)[:, None],
+    "tiny": normal(50, 4) * 1e-15,
+    "n < d": normal(20, 30),
+    "orthogonal": np.eye(30),
+    "opposite": np.array([[1.0, 0.0], [-1.0, 0.0]] * 10),
+}
+
+
+@pytest.mark.parametrize("rows", SMALL.values(), ids=SMALL)
+@pytest.mark.parametrize("float64", [False, True])
+def test_odd_spaces_get_finite_findings_and_sentences(rows, float64):
+    found = check(rows, scores=[0.5], float64=float64)
+    assert json.loads(found.to_json())["findings"].keys() == found.findings.keys()
+    assert "nan" not in found.verdict.text.lower() and "inf" not in found.verdict.text.lower()
+    assert found.to_html() and found.to_markdown()
+    for name, finding in found.findings.items():
+        assert finding.meaning, name
+        if isinstance(finding.low, float):
+            # The value lies in its interval; those of corrected estimates may leave a biased value just outside.
+            assert finding.low <= finding.high, name
+
+
+def test_few_rows_say_so():
+    assert "only 10 rows" in check(normal(10, 16)).verdict.text
+    assert "too few to say" in check(normal(2, 16)).verdict.text
+    assert check(normal(2, 16))["baseline"].low is None
+
+
+def test_identical_rows_score_one():
+    found = check(np.ones((40, 3)))
+    assert found["baseline"].value == pytest.approx(1.0)
+    assert found["duplicate_share"].value == pytest.approx(39 / 40)
+    assert found["constant_dimensions"].value == [0, 1, 2]
