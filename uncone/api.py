@@ -67,7 +67,7 @@ def check(
     >>> rng = np.random.default_rng(0)
     >>> diagnosis = check(rng.normal(size=(500, 32)) + 1.0)
     >>> diagnosis.verdict.level, round(diagnosis["baseline"].value, 2)
-    (<Level.CROWDED: 'crowded'>, 0.49)
+    (<Level.CROWDED: 'crowded'>, 0.5)
     """
     _check_options(scores, workers, sample, seed)
     opened = open_source(source, Options(column, tensor, text, label), texts=texts, labels=labels)

@@ -159,9 +159,7 @@ class Moments(Statistic):
     def _restore(self, state: State) -> None:
         n = int(state["n"])
         self.reference = state["mean"].copy() if n else self.reference
-        self._sums = Sums(
-            n, np.zeros(self.dim), state["second"].copy(), state["third"].copy(), float(state["fourth"])
-        )
+        self._sums = Sums(n, np.zeros(self.dim), state["second"].copy(), state["third"].copy(), float(state["fourth"]))
 
     @property
     def centred(self) -> Sums:

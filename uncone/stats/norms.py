@@ -41,11 +41,11 @@ class Norms(Statistic):
     def __init__(self, keep: int = 10) -> None:
         self.keep = keep
         self.n = 0
-        self.total = 0.0
-        self.squares = 0.0
-        self.counts: IntVector = np.zeros((_HIGHEST - _LOWEST) * _PER_OCTAVE, np.int64)
-        self.longest: list[NamedNorm] = []
-        self.shortest: list[NamedNorm] = []
+        self._total = 0.0
+        self._squares = 0.0
+        self._counts: IntVector = np.zeros((_HIGHEST - _LOWEST) * _PER_OCTAVE, np.int64)
+        self._longest: list[NamedNorm] = []
+        self._shortest: list[NamedNorm] = []
         self._waiting: list[tuple[Vector, IntVector, Sequence[str] | None]] = []
 
     @property
@@ -67,9 +67,9 @@ class Norms(Statistic):
         texts = [_texts(part, len(norms)) for norms, _, part in self._waiting]
         self._waiting = []
         bins = np.floor((np.log2(norms) - _LOWEST) * _PER_OCTAVE).astype(np.int64)
-        self.counts += np.bincount(bins.clip(0, len(self.counts) - 1), minlength=len(self.counts))
-        self.total += float(norms.sum())
-        self.squares += float(norms @ norms)
+        self._counts += np.bincount(bins.clip(0, len(self._counts) - 1), minlength=len(self._counts))
+        self._total += float(norms.sum())
+        self._squares += float(norms @ norms)
         named = list(chain.from_iterable(texts))
         longest, shortest = (
             [NamedNorm(float(norms[i]), int(rows[i]), named[i]) for i in np.lexsort((rows, key))[: self.keep]]
@@ -80,42 +80,62 @@ class Norms(Statistic):
     def absorb(self, other: Norms) -> None:
         other.finish()
         self.n += other.n
-        self.total += other.total
-        self.squares += other.squares
-        self.counts += other.counts
-        self._keep_extremes(other.longest, other.shortest)
+        self._total += other._total
+        self._squares += other._squares
+        self._counts += other._counts
+        self._keep_extremes(other._longest, other._shortest)
 
     def _keep_extremes(self, longest: list[NamedNorm], shortest: list[NamedNorm]) -> None:
-        self.longest = sorted({*self.longest, *longest}, key=lambda one: (-one.norm, one.row))[: self.keep]
-        self.shortest = sorted({*self.shortest, *shortest}, key=lambda one: (one.norm, one.row))[: self.keep]
+        self._longest = sorted({*self._longest, *longest}, key=lambda one: (-one.norm, one.row))[: self.keep]
+        self._shortest = sorted({*self._shortest, *shortest}, key=lambda one: (one.norm, one.row))[: self.keep]
 
     def state(self) -> State:
         self.finish()
-        extremes = [[[one.norm, one.row, one.text] for one in kept] for kept in (self.longest, self.shortest)]
+        extremes = [[[one.norm, one.row, one.text] for one in kept] for kept in (self._longest, self._shortest)]
         return {
             "n": np.array(self.n, np.int64),
-            "sums": np.array([self.total, self.squares]),
-            "counts": self.counts,
+            "sums": np.array([self._total, self._squares]),
+            "counts": self._counts,
             "extremes": np.frombuffer(json.dumps(extremes).encode(), np.uint8),
         }
 
     def _restore(self, state: State) -> None:
         self.n = int(state["n"])
-        self.total, self.squares = (float(value) for value in state["sums"])
-        self.counts = state["counts"].copy()
+        self._total, self._squares = (float(value) for value in state["sums"])
+        self._counts = state["counts"].copy()
         longest, shortest = json.loads(state["extremes"].tobytes())
-        self.longest = [NamedNorm(*one) for one in longest]
-        self.shortest = [NamedNorm(*one) for one in shortest]
+        self._longest = [NamedNorm(*one) for one in longest]
+        self._shortest = [NamedNorm(*one) for one in shortest]
+
+    @property
+    def counts(self) -> IntVector:
+        """Rows per bin of the histogram."""
+        self.finish()
+        return self._counts
+
+    @property
+    def longest(self) -> list[NamedNorm]:
+        """The longest rows, longest first."""
+        self.finish()
+        return self._longest
+
+    @property
+    def shortest(self) -> list[NamedNorm]:
+        """The shortest rows, shortest first."""
+        self.finish()
+        return self._shortest
 
     @property
     def mean(self) -> float:
         """Mean norm."""
-        return self.total / max(self.n, 1)
+        self.finish()
+        return self._total / max(self.n, 1)
 
     @property
     def spread(self) -> float:
         """Standard deviation of the norms."""
-        variance = (self.squares - self.n * self.mean**2) / max(self.n - 1, 1)
+        self.finish()
+        variance = (self._squares - self.n * self.mean**2) / max(self.n - 1, 1)
         return float(np.sqrt(max(variance, 0.0)))
 
     @property

@@ -1,0 +1,157 @@
+"""How fast `uncone check` is, against one plain X'X pass over the same file in the same run.
+
+    make bench                                    the table of the README: 400,000 x 768, 1.2 GB, in a few minutes
+    python -m benchmarks.check --rows 50000       smaller
+
+Machines differ and are noisy, so everything is a ratio to the yardstick, and the best of several rounds is taken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+D = 768
+BLOCK = 8192
+
+
+def make(path: Path, n: int) -> None:
+    """Rows around a common mean, with a falling spectrum."""
+    rng = np.random.default_rng(0)
+    rows = np.lib.format.open_memmap(path, "w+", np.float32, (n, D))
+    mean = 1.2 * rng.standard_normal(D, dtype=np.float32)
+    spread = (10 * np.arange(1, D + 1) ** -0.5).astype(np.float32)
+    for start in range(0, n, 20_000):
+        block = rows[start : start + 20_000]
+        block[:] = rng.standard_normal(block.shape, dtype=np.float32) * spread + mean
+    rows.flush()
+
+
+def yardstick(path: Path) -> None:
+    """One plain float32 X'X pass: numpy turns b.T @ b of one buffer into SYRK, on all cores."""
+    rows = np.load(path, mmap_mode="r")
+    total = np.zeros((D, D), np.float32)
+    for start in range(0, len(rows), BLOCK):
+        block = rows[start : start + BLOCK]
+        total += block.T @ block
+
+
+def measuring_pass(path: Path) -> None:
+    """The pass over the rows alone, without findings and report."""
+    from uncone.backends.measure import Plan
+    from uncone.data.open import open_source
+    from uncone.diagnosis.space import measure_space
+
+    measure_space(open_source(path), Plan())
+
+
+def command(path: Path, *options: str) -> tuple[float, float]:
+    """Seconds and peak memory in MiB of the whole command, report included."""
+    code = (
+        "import resource, subprocess, sys, time\n"
+        "start = time.perf_counter()\n"
+        "subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)\n"
+        "print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"
+    )
+    words = [sys.executable, "-m", "uncone", "check", str(path), "--html", str(path.with_suffix(".html")), *options]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    seconds, memory = done.stdout.split()
+    return float(seconds), float(memory)
+
+
+def timed(function: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def help_seconds() -> float:
+    words = [sys.executable, "-m", "uncone", "--help"]
+    return timed(lambda: subprocess.run(words, check=True, stdout=subprocess.DEVNULL))
+
+
+def measure_all(folder: Path, n: int, rounds: int) -> dict[str, float]:
+    best: dict[str, float] = {}
+
+    def note(name: str, value: float) -> None:
+        best[name] = min(best.get(name, value), value)
+
+    path = folder / "x.npy"
+    make(path, n)
+    for _ in range(rounds):
+        note("yardstick", timed(lambda: yardstick(path)))
+        note("pass", timed(lambda: measuring_pass(path)))
+        seconds, memory = command(path)
+        note("check", seconds)
+        note("memory", memory)
+        note("help", help_seconds())
+    for name, options in {"exact": ["--exact"], "float64": ["--float64"], "workers": ["--workers", "2"]}.items():
+        for _ in range(max(rounds // 2, 1)):
+            note(name, command(path, *options)[0])
+    for factor, name in ((4, "quarter"), (1, "same"), (1 / 2, "double")):
+        if factor != 1:
+            make(path, int(n / factor))
+        for _ in range(2):
+            seconds, memory = command(path)
+            note(f"{name} seconds", seconds)
+            note(f"{name} memory", memory)
+    return best
+
+
+def table(best: dict[str, float], n: int) -> str:
+    unit = best["yardstick"]
+
+    def ratio(name: str, bound: str) -> str:
+        return f"{best[name] / unit:.2f} | {bound}"
+
+    whole = (best["check"] - 1.0) / unit
+    double = (best["double seconds"] - best["same seconds"]) / (best["same seconds"] - best["quarter seconds"])
+    rows = [
+        f"| the measuring pass | {ratio('pass', '1.5')} |",
+        f"| `uncone check`, report included | {ratio('check', '2 and one second')} |",
+        f"| `uncone check --exact` | {ratio('exact', '5')} |",
+        f"| `uncone check --float64` | {ratio('float64', '')} |",
+        f"| `uncone check --workers 2` | {ratio('workers', '')} |",
+    ]
+    memory = ", ".join(f"{best[f'{name} memory']:.0f}" for name in ("quarter", "same", "double"))
+    return "\n".join(
+        [
+            f"One X'X pass over {n:,} x {D} float32 (the yardstick): {unit:.2f} s on {os.cpu_count()} cores, "
+            f"Python {platform.python_version()}, numpy {np.__version__}.",
+            "",
+            "| what | times the yardstick | bound |",
+            "|---|---|---|",
+            *rows,
+            "",
+            f"Without its fixed second the whole command is {whole:.2f} yardsticks. Peak memory at {n // 4:,}, {n:,} and "
+            f"{2 * n:,} rows: {memory} MiB. The second {n:,} rows take {double / 4 * 3:.2f} times what the first take "
+            f"per row. `uncone --help`: {best['help']:.2f} s.",
+        ]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=400_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        best = measure_all(Path(folder), chosen.rows, chosen.rounds)
+    print(table(best, chosen.rows))
+    if chosen.json:
+        chosen.json.write_text(json.dumps(best, indent=2))
+
+
+if __name__ == "__main__":
+    main()

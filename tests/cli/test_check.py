@@ -1,0 +1,125 @@
+"""`uncone check` as a process: outputs, gates, pipes, interrupts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from uncone.cli.main import _run
+
+UNCONE = [sys.executable, "-m", "uncone"]
+
+
+@pytest.fixture
+def saved(cone):
+    np.save("x.npy", cone(500, 16))
+    return "x.npy"
+
+
+def test_the_default_report(saved, capfd):
+    assert _run(["check", saved]) == 0
+    out = capfd.readouterr().out
+    assert "Crowded" in out and "report uncone-report.html" in out
+    assert Path("uncone-report.html").stat().st_size > 1_000_000
+
+
+def test_outputs(saved, capfd):
+    assert _run(["check", saved, "--no-html", "--json", "a.json", "--markdown", "a.md"]) == 0
+    assert not Path("uncone-report.html").exists()
+    assert json.loads(Path("a.json").read_text())["verdict"]["level"] == "crowded"
+    assert "| finding |" in Path("a.md").read_text()
+
+
+def test_json_to_standard_output_is_alone_there(saved):
+    done = subprocess.run([*UNCONE, "check", saved, "--json", "-"], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["schema"] == 1
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("gate", "code"),
+    [
+        (["--fail-above", "baseline=0.01"], 1),
+        (["--fail-above", "baseline=0.99"], 0),
+        (["--fail-below", "effective_rank=1000"], 1),
+        (["--fail-above", "bad_rows=0", "--fail-above", "constant_dimensions=0"], 0),
+    ],
+)
+def test_gates(saved, gate, code, capfd):
+    assert _run(["check", saved, "--no-html", *gate]) == code
+    assert ("gate:" in capfd.readouterr().err) == bool(code)
+
+
+def test_side_by_side(saved, cone, capfd):
+    np.save("y.npy", cone(400, 8, mean=0.0))
+    assert _run(["check", saved, "y.npy", "--json", "both.json", "--fail-above", "baseline=0.2"]) == 1
+    out, err = capfd.readouterr()
+    assert "A  x.npy" in out and "B  y.npy" in out
+    assert "x.npy" in err and "y.npy" not in err
+    assert len(json.loads(Path("both.json").read_text())["sources"]) == 2
+
+
+def test_a_pipe_of_npy(saved):
+    with Path(saved).open("rb") as stream:
+        done = subprocess.run([*UNCONE, "check", "-", "--json", "-"], stdin=stream, capture_output=True, check=True)
+    assert json.loads(done.stdout)["source"]["name"] == "standard input"
+
+
+def test_a_reader_that_goes_away(saved):
+    first = subprocess.Popen([*UNCONE, "check", saved, "--json", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    first.stdout.close()
+    assert b"Traceback" not in first.stderr.read()
+    first.stderr.close()
+    first.wait()
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_ctrl_c(workers):
+    """In the middle of a pass: exit code 130, one line, no file, no process left."""
+    os.mkfifo("slow.fifo")
+    Path("old.html").write_text("old")
+    command = [*UNCONE, "check", "-", "--html", "old.html", "--workers", workers]
+    with subprocess.Popen(["cat", "slow.fifo"], stdout=subprocess.PIPE) as feeder:
+        run = subprocess.Popen(command, stdin=feeder.stdout, stderr=subprocess.PIPE, start_new_session=True)
+        with Path("slow.fifo").open("wb") as fifo:
+            np.lib.format.write_array_header_1_0(
+                fifo, {"descr": "<f4", "fortran_order": False, "shape": (10_000_000, 8)}
+            )
+            fifo.write(np.ones((40_000, 8), np.float32).tobytes())
+            fifo.flush()
+            time.sleep(2.5)
+            os.killpg(run.pid, signal.SIGINT)
+            _, err = run.communicate(timeout=30)
+        feeder.kill()
+    assert run.returncode == 130
+    assert err.decode().count("\n") == 1 and "interrupted" in err.decode()
+    assert Path("old.html").read_text() == "old"
+    assert sorted(os.listdir()) == ["old.html", "slow.fifo"]
+    assert nobody_left_in(run.pid)
+
+
+def nobody_left_in(group, seconds=10):
+    """Whether the processes of a group end; multiprocessing's own tracker takes a moment."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_piped_output_has_no_colour_and_no_boxes(saved):
+    done = subprocess.run([*UNCONE, "check", saved], capture_output=True, text=True, check=True)
+    assert "\x1b" not in done.stdout
+    assert not set("│┃─━┏┓╭╮") & set(done.stdout)
+    assert max(map(len, done.stdout.splitlines())) <= 80

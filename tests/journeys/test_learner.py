@@ -1,0 +1,50 @@
+"""The learner with a CSV: a text column, a label column, vectors as text."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+UNCONE = [sys.executable, "-m", "uncone"]
+
+
+def run(*arguments, code=0):
+    done = subprocess.run([*UNCONE, *arguments], capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def test_the_learner():
+    rng = np.random.default_rng(0)
+    with Path("texts.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "topic", "vector"])
+        for i in range(120):
+            topic = ("cats", "dogs")[i % 2]
+            vector = rng.normal(size=8) + (3 if i % 2 else -3) * np.eye(8)[0]
+            writer.writerow([f"a text, number {i}", topic, str(vector.tolist())])
+
+    # A first try with a wrong column: the message names the right ones.
+    wrong = run("check", "texts.csv", "--column", "embedding", code=2).stderr
+    assert "text, topic, vector" in wrong
+
+    told = run("check", "texts.csv", "--text", "text", "--label", "topic").stdout
+    assert "120 x 8" in told
+    page = Path("uncone-report.html").read_text()
+    assert "cats" in page and "a text, number 7" in page
+
+    # The same in Python, in a notebook.
+    code = (
+        "import csv, json, numpy as np, uncone\n"
+        "rows = list(csv.DictReader(open('texts.csv')))\n"
+        "found = uncone.check(np.array([json.loads(r['vector']) for r in rows]))\n"
+        "print(json.dumps({'baseline': found['baseline'].value, 'html': len(found._repr_html_())}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    same = json.loads(run("check", "texts.csv", "--json", "-").stdout)["findings"]["baseline"]["value"]
+    assert json.loads(done.stdout)["baseline"] == same

@@ -1,0 +1,46 @@
+"""Files appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from uncone.errors import OutputError
+from uncone.report import write
+
+
+def test_writes(tmp_path):
+    write.write_all({tmp_path / "a.html": "one", tmp_path / "b.json": "two"})
+    assert (tmp_path / "a.html").read_text() == "one"
+    assert sorted(os.listdir(tmp_path)) == ["a.html", "b.json"]
+
+
+def test_a_full_disk_leaves_the_old_report(tmp_path, monkeypatch):
+    old = tmp_path / "report.html"
+    old.write_text("old")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(write.os, "fsync", full)
+    with pytest.raises(OutputError, match="No space left on device"):
+        write.write_all({tmp_path / "first.json": "x", old: "new"})
+    assert old.read_text() == "old"
+    assert os.listdir(tmp_path) == ["report.html"]
+
+
+def test_an_interrupt_leaves_no_half_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(write.os, "fsync", lambda descriptor: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        write.write_all({tmp_path / "a.html": "x"})
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_mode_of_a_new_file_follows_the_umask(tmp_path):
+    old = os.umask(0o027)
+    try:
+        write.write_all({tmp_path / "a.html": "x"})
+    finally:
+        os.umask(old)
+    assert (tmp_path / "a.html").stat().st_mode & 0o777 == 0o640

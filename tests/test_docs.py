@@ -1,0 +1,107 @@
+"""What the documentation promises is true."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from uncone.cli.main import _run
+from uncone.diagnosis.catalogue import CATALOGUE, HEALTH
+from uncone.errors import UnconeError
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+@pytest.fixture
+def files(tmp_path, cone):
+    """The files that the examples name."""
+    import json
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from safetensors.numpy import save_file
+
+    rows = cone(300, 16)
+    texts = [f"text {i}" for i in range(300)]
+    for name in ("vectors.npy", "old.npy", "new.npy"):
+        np.save(tmp_path / name, rows)
+    (tmp_path / "words.txt").write_text("\n".join(texts) + "\n")
+    table = {"text": texts, "label": ["a", "b", "c"] * 100, "embedding": rows.tolist()}
+    pq.write_table(pa.table(table), tmp_path / "vectors.parquet")
+    save_file({"embeddings": rows}, tmp_path / "model.safetensors")
+    (tmp_path / "vectors.jsonl").write_text("\n".join(json.dumps({"v": row.tolist()}) for row in rows))
+    (tmp_path / "shards").mkdir()
+    np.save(tmp_path / "shards" / "a.npy", rows)
+    np.save(tmp_path / "shards" / "b.npy", rows)
+
+
+def commands() -> list[str]:
+    blocks = re.findall(r"```(?:bash|sh|console)\n(.*?)```", README, re.S)
+    lines = [line.strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line.startswith("uncone ") and "|" not in line]
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_command_of_the_readme_runs(command, files):
+    assert _run(shlex.split(command, comments=True)[1:]) in (0, 1)
+
+
+@pytest.mark.parametrize("verb", ["check", "demo"])
+def test_help_ends_with_an_example_that_runs(verb, files, capsys):
+    assert _run([verb, "--help"]) == 0
+    example = re.search(r"Example: uncone (.*)", capsys.readouterr().out)
+    assert example
+    assert _run(shlex.split(example.group(1))) == 0
+
+
+def test_help_of_the_command_itself(capsys):
+    assert _run([]) == 0 and "check" in capsys.readouterr().out
+    assert _run(["--version"]) == 0 and "uncone 0" in capsys.readouterr().out
+
+
+def test_the_readme_names_every_measure():
+    for name in CATALOGUE:
+        assert f"`{name}`" in README, name
+
+
+def test_the_names_of_the_issue_are_findings(cone):
+    from uncone import check
+
+    names = """baseline pair_cosine_quantiles norm_mean rogue_share_1 rogue_share_3 rogue_share_5 rogue_dimensions
+    effective_rank participation_ratio top1_share top10_share condition_number mean_over_rms isoscore isoscore_corrected
+    partition_isotropy_log10 partition_isotropy_unit_log10 uniformity duplicate_share zero_vectors bad_rows
+    constant_dimensions""".split()
+    found = check(cone()).to_dict()
+    assert set(names) <= set(found["findings"])
+    assert set(found["findings"]) == set(CATALOGUE) >= set(HEALTH)
+    for finding in found["findings"].values():
+        assert {"value", "low", "high", "n", "threshold", "level", "meaning", "advice"} <= set(finding)
+
+
+def test_the_version_is_in_the_changelog():
+    version = (ROOT / "uncone" / "_version.py").read_text().split('"')[-2]
+    assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_every_dependency_has_a_tried_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pinned = {
+        line.split("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line
+    }
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    for requirement in wanted:
+        assert re.split(r"[<>=~ \[]", requirement)[0].lower() in pinned, requirement
+    assert "torch" in pinned
+
+
+def test_errors_can_be_caught_as_one():
+    import uncone
+
+    with pytest.raises(UnconeError):
+        uncone.check("nowhere.npy")

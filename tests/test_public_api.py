@@ -1,0 +1,29 @@
+import inspect
+
+import pytest
+
+import uncone
+from uncone import api, errors
+
+
+def test_every_public_name_can_be_had():
+    for name in uncone.__all__:
+        assert getattr(uncone, name) is not None
+    assert dir(uncone) == sorted(uncone.__all__)
+
+
+def test_a_wrong_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="nonsense"):
+        uncone.nonsense  # noqa: B018
+
+
+def test_every_verb_is_public():
+    assert set(api.__all__) <= set(uncone.__all__)
+
+
+def test_every_error_stands_in_the_tree():
+    for name in errors.__all__:
+        assert issubclass(getattr(errors, name), errors.UnconeError)
+        assert name in errors.__doc__
+    defined = {name for name, value in vars(errors).items() if inspect.isclass(value)}
+    assert defined == set(errors.__all__)
