@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -60,10 +61,7 @@ def cut(rows: np.ndarray, cuts: list[int]) -> list[Batch]:
     """The rows in pieces; every other row shares a group with the one before, and no cut splits a group."""
     edges = sorted({0, len(rows), *(2 * c % (len(rows) + 1) // 2 * 2 for c in cuts)})
     texts = [f"row {i}" for i in range(len(rows))]
-    return [
-        Batch.of(rows[a:b], first_row=a, texts=texts[a:b], groups=np.arange(a, b) // 2)
-        for a, b in zip(edges, edges[1:], strict=False)
-    ]
+    return [Batch.of(rows[a:b], first_row=a, texts=texts[a:b], groups=np.arange(a, b) // 2) for a, b in pairwise(edges)]
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -105,5 +103,5 @@ def test_a_statistic_that_breaks_a_law_is_caught():
 
 
 def test_the_message_says_what_differs():
-    with pytest.raises(MergeError, match="dim 3 and 4. Were they measured with the same encoder and layer"):
+    with pytest.raises(MergeError, match=r"dim 3 and 4\. Were they measured with the same encoder and layer"):
         UnitSum(3).merge(UnitSum(4))

@@ -8,8 +8,8 @@ import pytest
 from uncone.api import check
 from uncone.backends.measure import SPAN, Plan, measure
 from uncone.data.memory import ArrayVectors, BlockStream
-from uncone.stats.unusable import Unusable
 from uncone.stats.unit_sum import UnitSum
+from uncone.stats.unusable import Unusable
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ def test_ctrl_c(workers):
     assert run.returncode == 130
     assert err.decode().count("\n") == 1 and "interrupted" in err.decode()
     assert Path("old.html").read_text() == "old"
-    assert sorted(os.listdir()) == ["old.html", "slow.fifo"]
+    assert sorted(path.name for path in Path().iterdir()) == ["old.html", "slow.fifo"]
     assert nobody_left_in(run.pid)
 
 

@@ -10,10 +10,14 @@ from uncone.errors import OutputError
 from uncone.report import write
 
 
+def files(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
 def test_writes(tmp_path):
     write.write_all({tmp_path / "a.html": "one", tmp_path / "b.json": "two"})
     assert (tmp_path / "a.html").read_text() == "one"
-    assert sorted(os.listdir(tmp_path)) == ["a.html", "b.json"]
+    assert files(tmp_path) == ["a.html", "b.json"]
 
 
 def test_a_full_disk_leaves_the_old_report(tmp_path, monkeypatch):
@@ -27,14 +31,14 @@ def test_a_full_disk_leaves_the_old_report(tmp_path, monkeypatch):
     with pytest.raises(OutputError, match="No space left on device"):
         write.write_all({tmp_path / "first.json": "x", old: "new"})
     assert old.read_text() == "old"
-    assert os.listdir(tmp_path) == ["report.html"]
+    assert files(tmp_path) == ["report.html"]
 
 
 def test_an_interrupt_leaves_no_half_file(tmp_path, monkeypatch):
     monkeypatch.setattr(write.os, "fsync", lambda descriptor: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         write.write_all({tmp_path / "a.html": "x"})
-    assert os.listdir(tmp_path) == []
+    assert files(tmp_path) == []
 
 
 def test_the_mode_of_a_new_file_follows_the_umask(tmp_path):

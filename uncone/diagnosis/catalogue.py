@@ -29,7 +29,7 @@ CATALOGUE: dict[str, Entry] = {
         "Random pairs", "(|Σu|² − n)/(n² − n) with u = x/|x|: the exact mean cosine over all pairs.", _ETHAYARAJH
     ),
     "pair_cosine_quantiles": Entry(
-        "Random-pair quantiles", "Quantiles of the cosine over random pairs of rows; every pair up to 2,048 rows."
+        "95 % of random pairs", "Quantiles of the cosine over random pairs of rows; every pair up to 2,048 rows."
     ),
     "mean_over_rms": Entry("Distance from zero mean", "|mean of x| / √(mean of |x|²).", _MU),
     "rogue_share_1": Entry(

@@ -84,8 +84,8 @@ def _caution(findings: Mapping[str, Finding]) -> list[str]:
 def _why(findings: Mapping[str, Finding], spread: Level) -> str:
     rogue, share = findings["rogue_dimensions"], findings["rogue_share_3"].magnitude or 0.0
     if isinstance(rogue.value, list) and rogue.value and rogue.level is Level.CROWDED:
-        few = count(len(rogue.value), "dimension")
-        return f"{few.capitalize()} ({', '.join(map(str, rogue.value))}) carry most of every similarity."
+        few, verb = count(len(rogue.value), "dimension"), "carries" if len(rogue.value) == 1 else "carry"
+        return f"{few} ({', '.join(map(str, rogue.value))}) {verb} most of every similarity."
     if findings["mean_over_rms"].level is Level.CROWDED:
         mean = findings["mean_over_rms"].magnitude or 0.0
         return f"All rows share a common part: the mean vector is {percent(min(mean, 1.0))} as long as a typical row."

@@ -35,12 +35,12 @@ def cosines(spaces: Sequence[Diagnosis]) -> Figure:
             {
                 "type": "bar",
                 "x": _listed((edges[:-1] + edges[1:]) / 2),
-                "y": _listed(100 * np.array(space.pictures.cosine_density)),
+                "y": _listed(np.array(space.pictures.cosine_density) / np.diff(edges)),
                 "width": _listed(np.diff(edges)),
                 "name": title(space),
                 "marker": {"color": _role(place), "line": {"width": 0}},
                 "opacity": 1 if len(spaces) == 1 else 0.6,
-                "hovertemplate": "cosine %{x:.3f}: %{y:.2f} % of pairs<extra></extra>",
+                "hovertemplate": "cosine %{x:.3f}: %{y:.2f} % of pairs per 0.01<extra></extra>",
             }
         )
     asked = spaces[0].scores
@@ -50,12 +50,16 @@ def cosines(spaces: Sequence[Diagnosis]) -> Figure:
         "barmode": "overlay",
         "bargap": 0,
         "xaxis": {"title": {"text": "cosine of two random rows, cos(x, y)"}},
-        "yaxis": {"title": {"text": "% of pairs"}, "range": [0, 1.15 * max(max(one["y"]) for one in data)]},
+        "yaxis": {"title": {"text": "% of pairs per 0.01"}, "range": [0, 1.15 * max(max(one["y"]) for one in data)]},
         "shapes": [line["shape"] for line in lines],
         "annotations": [line["annotation"] for line in lines],
         "showlegend": len(spaces) > 1,
     }
-    return _figure("cosines", "Cosines of random pairs", spaces[0].verdict.details, data, layout, wide=True)
+    several = (
+        "The further to the right, the more crowded; the wider apart two spaces lie, the less a threshold carries over."
+    )
+    caption = spaces[0].verdict.details if len(spaces) == 1 else several
+    return _figure("cosines", "Cosines of random pairs", caption, data, layout, wide=True)
 
 
 def eigenvalues(spaces: Sequence[Diagnosis]) -> Figure:
@@ -83,7 +87,8 @@ def eigenvalues(spaces: Sequence[Diagnosis]) -> Figure:
         "yaxis": {"title": {"text": "share of variance, λ/Σλ (%)"}, "type": "log", "exponentformat": "none", **decades},
         "showlegend": len(spaces) > 1,
     }
-    return _figure("eigenvalues", "Variance per direction", spaces[0]["effective_rank"].meaning, data, layout)
+    caption = spaces[0]["effective_rank"].meaning if len(spaces) == 1 else "A flat line uses all directions alike."
+    return _figure("eigenvalues", "Variance per direction", caption, data, layout, wide=len(spaces) > 1)
 
 
 def contributions(space: Diagnosis) -> Figure:

@@ -35,7 +35,7 @@ def number(finding: Finding) -> str:
         return "yes" if value else "no"
     if finding.name in _COUNTS:
         return f"{value:,}"
-    return percent(float(value)) if finding.name in _SHARES else _digits(float(value))
+    return _share(float(value)) if finding.name in _SHARES else _digits(float(value))
 
 
 def interval(finding: Finding) -> str:
@@ -44,8 +44,12 @@ def interval(finding: Finding) -> str:
     if low is None or isinstance(low, dict):
         return ""
     if finding.name in _SHARES:
-        return f"{percent(max(low, 0.0))} – {percent(min(high, 1.0))}"
+        return f"{_share(max(low, 0.0))} – {_share(min(high, 1.0))}"
     return f"{_digits(low)} – {_digits(high)}"
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.1f} %" if value >= 0.01 else percent(value)
 
 
 def _digits(value: Any) -> str:  # noqa: ANN401 - a float of any kind

@@ -40,7 +40,7 @@
   }), { rootMargin: "200px" });
   charts.filter((chart) => chart.lazy).forEach((chart) => seen.observe(document.getElementById("chart-" + chart.id)));
   // A reader who jumps past it should not find a hole on the way back.
-  addEventListener("load", () => setTimeout(() => charts.filter((chart) => !drawn.has(chart.id)).forEach(draw), 2500));
+  addEventListener("load", () => setTimeout(() => charts.filter((chart) => !drawn.has(chart.id)).forEach(draw), 1000));
 
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   addEventListener("beforeprint", () => {
