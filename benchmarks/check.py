@@ -37,6 +37,13 @@ def make(path: Path, n: int) -> None:
     rows.flush()
 
 
+def warm(path: Path) -> None:
+    """Read the file, so that each measurement finds it in the page cache and none pays for the disk."""
+    with path.open("rb", buffering=0) as file:
+        while file.read(1 << 24):
+            pass
+
+
 def yardstick(path: Path) -> None:
     """One plain float32 X'X pass: numpy turns b.T @ b of one buffer into SYRK, on all cores."""
     rows = np.load(path, mmap_mode="r")
@@ -70,6 +77,7 @@ def command(path: Path, *options: str) -> tuple[float, float]:
 
 
 def timed(function: Callable[[], object]) -> float:
+    """Seconds that a call takes."""
     start = time.perf_counter()
     function()
     return time.perf_counter() - start
@@ -88,20 +96,19 @@ def measure_all(folder: Path, n: int, rounds: int) -> dict[str, float]:
 
     path = folder / "x.npy"
     make(path, n)
+    variants = {"check": [], "exact": ["--exact"], "float64": ["--float64"], "workers": ["--workers", "2"]}
     for _ in range(rounds):
-        note("yardstick", timed(lambda: yardstick(path)))
-        note("pass", timed(lambda: measuring_pass(path)))
-        seconds, memory = command(path)
-        note("check", seconds)
-        note("memory", memory)
         note("help", help_seconds())
-    for name, options in {"exact": ["--exact"], "float64": ["--float64"], "workers": ["--workers", "2"]}.items():
-        for _ in range(max(rounds // 2, 1)):
+        for name, function in {"yardstick": yardstick, "pass": measuring_pass}.items():
+            warm(path)
+            note(name, timed(lambda function=function: function(path)))  # type: ignore[misc]
+        for name, options in variants.items():
+            warm(path)
             note(name, command(path, *options)[0])
-    for factor, name in ((4, "quarter"), (1, "same"), (1 / 2, "double")):
-        if factor != 1:
-            make(path, int(n / factor))
-        for _ in range(2):
+    for name, rows in {"quarter": n // 4, "same": n, "double": 2 * n}.items():
+        make(path, rows)
+        for _ in range(rounds):
+            warm(path)
             seconds, memory = command(path)
             note(f"{name} seconds", seconds)
             note(f"{name} memory", memory)
@@ -115,7 +122,8 @@ def table(best: dict[str, float], n: int) -> str:
         return f"{best[name] / unit:.2f} | {bound}"
 
     whole = (best["check"] - 1.0) / unit
-    double = (best["double seconds"] - best["same seconds"]) / (best["same seconds"] - best["quarter seconds"])
+    # Seconds for the second n rows over those for the last three quarters of the first n, per row.
+    growth = (best["double seconds"] - best["same seconds"]) / (best["same seconds"] - best["quarter seconds"])
     rows = [
         f"| the measuring pass | {ratio('pass', '1.5')} |",
         f"| `uncone check`, report included | {ratio('check', '2 and one second')} |",
@@ -134,7 +142,7 @@ def table(best: dict[str, float], n: int) -> str:
             *rows,
             "",
             f"Without its fixed second the whole command is {whole:.2f} yardsticks. Peak memory at {n // 4:,}, {n:,} "
-            f"and {2 * n:,} rows: {memory} MiB. A row among the second {n:,} takes {0.75 * double:.2f} times as long "
+            f"and {2 * n:,} rows: {memory} MiB. A row among the second {n:,} takes {0.75 * growth:.2f} times as long "
             f"as one among the first. `uncone --help`: {best['help']:.2f} s.",
         ]
     )
@@ -143,7 +151,7 @@ def table(best: dict[str, float], n: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=400_000)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -25,6 +25,8 @@ from uncone.report.diagnosis import Comparison, Diagnosis
 
 __all__ = ["check", "compare", "demo"]
 
+_MOST_WORKERS = 256
+
 Progress = Callable[[str, int, int | None], None]
 
 
@@ -88,7 +90,7 @@ def check(
         scores=meanings,
         pictures=draw(space),
         provenance=_provenance(space, exact),
-        suggestion=_suggestion(source, findings, scores, column, tensor),
+        suggestion=_suggestion(source, findings, scores, [("--column", column), ("--tensor", tensor)], float64),
     )
 
 
@@ -109,8 +111,8 @@ def _check_options(scores: Sequence[float], workers: int, sample: int, seed: int
     for score in scores:
         if not -1.0 <= score <= 1.0:
             raise OptionError(f"A score is a cosine between -1 and 1, not {score:g}.")
-    if workers < 0:
-        raise OptionError(f"The number of workers is 0 (threads) or more, not {workers}.")
+    if not 0 <= workers <= _MOST_WORKERS:
+        raise OptionError(f"The number of workers is 0 (threads) to {_MOST_WORKERS}, not {workers}.")
     if sample < 2:
         raise OptionError(f"A sample needs at least 2 rows, not {sample}.")
     if seed < 0:
@@ -127,17 +129,25 @@ def _provenance(space: Space, exact: bool) -> dict[str, Any]:
         "sampled_rows": space.sample.n,
         "pairs": space.cosines.pairs,
         "partition_function": "all rows" if exact else "row sample",
+        **({"reading": space.source.note} if space.source.note else {}),
     }
 
 
 def _suggestion(
-    source: object, findings: dict[str, Finding], scores: Sequence[float], column: str | None, tensor: str | None
+    source: object,
+    findings: dict[str, Finding],
+    scores: Sequence[float],
+    named: Sequence[tuple[str, str | None]],
+    float64: bool,
 ) -> str | None:
     """The command that asks what a score means, when the vectors lie in a file and no score was asked for."""
     quantiles = findings["pair_cosine_quantiles"].value
     if scores or not isinstance(source, str | os.PathLike) or source == "-" or not isinstance(quantiles, dict):
         return None
-    words = ["uncone", "check", os.fspath(source)]
-    words += ["--column", column] if column else []
-    words += ["--tensor", tensor] if tensor else []
-    return shlex.join([*words, "--score", f"{quantiles['0.975']:.2f}"])
+    options = [word for option, name in named if name for word in (option, name)]
+    options += ["--float64"] if float64 else []
+    options += ["--score", f"{quantiles['0.975']:.2f}"]
+    path = os.fspath(source)
+    return shlex.join(
+        ["uncone", "check", *options, "--", path] if path.startswith("-") else ["uncone", "check", path, *options]
+    )

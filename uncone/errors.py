@@ -11,6 +11,7 @@ UnconeError                    exit code 2, one line
 │   ├── DtypeError             objects, strings, wide integers: not vectors
 │   └── NoUsableRowsError      every row is NaN, infinite or zero
 ├── MergeError                 two statistics of different spaces
+├── WorkerError                a process that measured died
 ├── OutputError                a report cannot be written
 └── MissingPackageError        an optional package is not installed
 ```
@@ -31,6 +32,7 @@ __all__ = [
     "ShapeError",
     "SourceError",
     "UnconeError",
+    "WorkerError",
 ]
 
 
@@ -72,6 +74,10 @@ class NoUsableRowsError(SourceError):
 
 class MergeError(UnconeError):
     """Two statistics of different spaces."""
+
+
+class WorkerError(UnconeError):
+    """A process that measured died."""
 
 
 class OutputError(UnconeError):

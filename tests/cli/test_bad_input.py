@@ -47,6 +47,11 @@ def shards(one, other, names=("a.npy", "b.npy")):
     return write
 
 
+def tensors(shape, offsets):
+    header = json.dumps({"v": {"dtype": "F32", "shape": shape, "data_offsets": offsets}}).encode()
+    return len(header).to_bytes(8, "little") + header + bytes(160)
+
+
 def objects(path):
     np.save(path, np.array([Bomb(), Bomb()], dtype=object), allow_pickle=True)
 
@@ -79,7 +84,7 @@ FILES = {
     "0rows.npy": (lambda p: np.save(p, np.ones((0, 4))), [], "empty"),
     "1row.npy": (lambda p: np.save(p, np.ones((1, 4))), [], "at least 2 rows"),
     "1row.jsonl": (lambda p: p.write_text("[1, 2]\n"), [], "at least 2 rows"),
-    "nan.npy": (lambda p: np.save(p, np.full((9, 4), np.nan)), [], "0 usable rows of 9"),
+    "nan.npy": (lambda p: np.save(p, np.full((9, 4), np.nan)), [], "0 of 9 rows can be used"),
     "zero.npy": (lambda p: np.save(p, np.zeros((9, 4))), [], "9 are zero"),
     "ragged.jsonl": (lambda p: p.write_text('{"v": [1, 2]}\n{"v": [1]}\n'), [], "ragged"),
     "ragged.csv": (lambda p: p.write_text('v\n"[1, 2]"\n"[1]"\n'), [], "ragged"),
@@ -102,12 +107,33 @@ FILES = {
     "binary.csv": (lambda p: p.write_bytes(bytes(range(256)) * 4), [], ""),
     "binary.vec": (lambda p: p.write_bytes(b"\x00\x01\x02" * 400), [], "binary data"),
     "garbage.faiss": (lambda p: p.write_bytes(b"not an index at all"), [], "not a readable FAISS"),
+    "cut-bracket.csv": (lambda p: p.write_text('v\n"[1, 2]"\n"[1, 2'), [], "not a vector"),
+    "promise.vec": (lambda p: p.write_text("5 2\na 1 2\nb 3 4\n"), [], "promises 5 words"),
+    "wider.vec": (lambda p: p.write_text("2 2\na 1 2 3\nb 3 4 5\n"), [], "3 numbers, where we need a word and 2"),
+    "longer.bin": (lambda p: p.write_bytes(b"2 2\n" + (b"w " + b"\1" * 8 + b"\n") * 3), [], "goes on after"),
+    "damaged.csv.gz": (lambda p: p.write_bytes(gzip.compress(b"v\n" * 900)[:20] + b"\xff" * 30), [], "damaged"),
+    "token.npy": (lambda p: p.write_bytes(b"\x93NUMPY\x01\x00\x14\x00{'descr': '<f4', ('  "), [], "damaged"),
+    "version.npy": (lambda p: p.write_bytes(b"\x93NUMPY\x09\x09" + b"\0" * 200), [], "version"),
+    "shape.safetensors": (lambda p: p.write_bytes(tensors([10, -4], [0, 160])), [], "damaged"),
+    "offsets.safetensors": (lambda p: p.write_bytes(tensors([10, 4], [-50, 110])), [], "damaged"),
+    "size.safetensors": (lambda p: p.write_bytes(tensors([10, 4], [0, 80])), [], "damaged"),
+    "deep.jsonl": (lambda p: p.write_text("[" * 100_000), [], "not JSON"),
+    "mixed.jsonl": (lambda p: p.write_text('{"v": [1, 2], "t": "x"}\n[1, 2]\n'), ["--text", "t"], "bare list"),
+    "superscript.vec": (lambda p: p.write_text("² ³\nb 3\n"), [], "not a number"),
+    "number.csv": (lambda p: p.write_text("a,b\n1,2\n3,4\n"), ["--column", "a"], "holds numbers"),
+    "columns.npy": (lambda p: np.save(p, good()), ["--column", "a"], "--column is for"),
+    "tensors.parquet": (parquet(v=good().tolist()), ["--tensor", "v"], "--tensor is for"),
+    "long.npy": (lambda p: np.save(p, good()), ["--html", "x" * 300], "too long"),
+    "nan-gate.npy": (lambda p: np.save(p, good()), ["--fail-above", "baseline=nan"], "finite"),
+    "twice.npy": (lambda p: np.save(p, good()), ["--html", "o", "--json", "o"], "would overwrite what --html writes"),
+    "many.npy": (lambda p: np.save(p, good()), ["--workers", "9" * 40], "workers"),
+    "huge.npy": (lambda p: np.save(p, good() * np.float32(1e30)), [], "--float64"),
     "garbage.parquet": (lambda p: p.write_bytes(b"x" * 500), [], "not a readable parquet"),
     "garbage.safetensors": (lambda p: p.write_bytes(b"\xff" * 500), [], "not a whole"),
     "words.docx": (lambda p: p.write_text("x"), [], "unknown ending"),
     "lines.npy": (lambda p: np.save(p, good()), ["--text", "nowhere.txt"], "No file 'nowhere.txt'"),
     "wide2.npy": (lambda p: np.save(p, np.ones((3, 30_000), np.float32)), [], "transposed"),
-    "ok.npy": (lambda p: np.save(p, good()), ["--html", "nowhere/report.html"], "no folder nowhere"),
+    "ok.npy": (lambda p: np.save(p, good()), ["--html", "nowhere/report.html"], "There is no folder"),
     "dir.npy": (lambda p: np.save(p, good()), ["--html", "."], "is a folder"),
     "gate.npy": (lambda p: np.save(p, good()), ["--fail-above", "nonsense=1"], "there are baseline"),
     "gate2.npy": (lambda p: np.save(p, good()), ["--fail-above", "baseline=x"], "is not a number"),
@@ -132,6 +158,26 @@ def test_one_line_and_exit_code_2(name, tmp_path, capfd):
     assert says in err
     assert len(err) < 700
     assert [path.name for path in tmp_path.iterdir()] == ["in"], "nothing may be written"
+
+
+def test_a_report_never_overwrites_its_source(tmp_path, capfd):
+    np.save(tmp_path / "v.npy", good())
+    before = (tmp_path / "v.npy").read_bytes()
+    (tmp_path / "link.html").symlink_to("v.npy")
+    for output in ("v.npy", "./v.npy", "link.html"):
+        assert _run(["check", "v.npy", "--html", output]) == 2
+        assert "would overwrite the source" in capfd.readouterr().err
+    assert (tmp_path / "v.npy").read_bytes() == before
+
+
+def test_what_nobody_thought_of_is_one_line_too(tmp_path, capfd, monkeypatch):
+    from uncone import api
+
+    np.save(tmp_path / "v.npy", good())
+    monkeypatch.setattr(api, "check", lambda *_, **__: 1 / 0)
+    assert _run(["check", "v.npy"]) == 2
+    err = capfd.readouterr().err
+    assert err.count("\n") == 1 and "ZeroDivisionError" in err and "--debug" in err
 
 
 def test_no_source():

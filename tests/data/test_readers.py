@@ -224,3 +224,75 @@ def test_reading_is_bounded(tmp_path):
     pq.write_table(pa.table({"v": array}), tmp_path / "g.parquet", row_group_size=60_000, use_dictionary=False)
     sizes = [len(part.vectors) for part in open_source(tmp_path / "g.parquet").read()]
     assert sum(sizes) == 60_000 and max(sizes) <= 8192
+
+
+@pytest.mark.parametrize("index", [True, False])
+def test_what_pandas_writes(index, rows, tmp_path):
+    """Its index is no dimension, and its 0, 1, 2 are names."""
+    pd.DataFrame(rows).to_csv(tmp_path / "p.csv", index=index)
+    vectors, _, _ = read(tmp_path / "p.csv")
+    np.testing.assert_allclose(vectors, rows, rtol=1e-5)
+
+
+def test_an_id_column_is_no_dimension_and_the_report_says_so(rows, tmp_path):
+    pd.DataFrame(rows, columns=list("abcdef")).assign(id=range(N)).to_csv(tmp_path / "p.csv", index=False)
+    found = check(tmp_path / "p.csv")
+    assert found.source["dimensions"] == D
+    assert "left out: id" in found.provenance["reading"]
+
+
+def test_missing_numbers_in_a_table_are_bad_rows(tmp_path):
+    (tmp_path / "m.csv").write_text("a,b\n,1\nNA,2\n" + "1,2\n3,1\n" * 5)
+    assert check(tmp_path / "m.csv")["bad_rows"].value == 2
+    (tmp_path / "v.csv").write_text('id,v\n1,\n2,"[1, null]"\n' + '3,"[1, 2]"\n4,"[2, 1]"\n' * 5)
+    assert check(tmp_path / "v.csv")["bad_rows"].value == 2
+
+
+def test_null_vectors_of_jsonl_are_bad_rows(tmp_path):
+    lines = ['{"v": null, "tags": []}', '{"v": [1, 2], "tags": []}', '{"tags": []}', '{"v": [null, 1], "tags": []}']
+    (tmp_path / "n.jsonl").write_text("\n".join(lines + ['{"v": [2, 1], "tags": ["x"]}'] * 5))
+    assert check(tmp_path / "n.jsonl")["bad_rows"].value == 3
+
+
+def test_numbers_without_words(rows, tmp_path):
+    np.savetxt(tmp_path / "bare.txt", rows)
+    vectors, texts, _ = read(tmp_path / "bare.txt")
+    np.testing.assert_allclose(vectors, rows, rtol=1e-6)
+    assert texts is None
+
+
+def test_tabs_and_odd_bytes_in_word_files(tmp_path):
+    (tmp_path / "t.vec").write_bytes(b"3 2\na\t1.0\t2.0\nb  3.0 4.0\ncaf\xe9 5.0 6.0\n")
+    vectors, texts, _ = read(tmp_path / "t.vec")
+    assert vectors.tolist() == [[1, 2], [3, 4], [5, 6]] and texts[:2] == ["a", "b"]
+
+
+def test_a_column_order_archive(rows, tmp_path):
+    np.savez(tmp_path / "f.npz", v=np.asfortranarray(rows))
+    np.testing.assert_array_equal(read(tmp_path / "f.npz")[0], rows)
+
+
+def test_other_files_in_an_archive(rows, tmp_path):
+    import zipfile
+
+    np.savez(tmp_path / "a.npz", v=rows)
+    with zipfile.ZipFile(tmp_path / "a.npz", "a") as archive:
+        archive.writestr("README.txt", "hello")
+    np.testing.assert_array_equal(read(tmp_path / "a.npz")[0], rows)
+
+
+def test_a_named_pipe(rows, tmp_path):
+    import os
+    import threading
+
+    os.mkfifo(tmp_path / "pipe")
+
+    def write():
+        buffer = io.BytesIO()
+        np.save(buffer, rows)
+        (tmp_path / "pipe").write_bytes(buffer.getvalue())
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    np.testing.assert_array_equal(read(tmp_path / "pipe")[0], rows)
+    writer.join()

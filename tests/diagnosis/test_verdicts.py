@@ -134,6 +134,38 @@ def test_few_rows_say_so():
     assert check(normal(2, 16))["baseline"].low is None
 
 
+def test_two_rows_are_not_judged():
+    for rows in (normal(2, 8), np.array([[1.0, 0], [-1.0, 0]])):
+        found = check(rows)
+        assert "Measure on more rows" in found.verdict.todo
+        assert found.verdict.level is not Level.COLLAPSED
+
+
+def test_a_tie_counts_as_reached():
+    found = check(np.ones((30, 4)), scores=[1.0])
+    assert found.scores[0].beaten_by == 1.0 and "means nothing" in found.scores[0].meaning
+
+
+def test_one_long_row_does_not_make_a_ball():
+    rows = normal(60, 6)
+    rows[0] *= 100
+    found = check(rows)["isoscore_corrected"]
+    assert found.low < 0.1, "the interval says that nothing is known"
+
+
+def test_fewer_rows_than_dimensions_go_by_the_small_matrix():
+    """40 rows in 3,000 dimensions in a moment, and the same as by the large matrix."""
+    rows = normal(40, 3_000, seed=2) + 0.5
+    found = check(rows, float64=True)
+    centred = rows - rows.mean(axis=0)
+    values = np.linalg.svd(centred, compute_uv=False) ** 2 / 39
+    assert found["participation_ratio"].value == pytest.approx(values.sum() ** 2 / (values**2).sum(), rel=1e-9)
+    directions = np.linalg.svd(rows, full_matrices=False)[2]
+    z = [np.logaddexp.reduce(sign * rows @ c) for c in directions for sign in (1, -1)] + [np.log(40)]
+    expected = (min(z) - max(z)) / np.log(10)
+    assert found["partition_isotropy_log10"].value == pytest.approx(expected, rel=1e-9)
+
+
 def test_identical_rows_score_one():
     found = check(np.ones((40, 3)))
     assert found["baseline"].value == pytest.approx(1.0)

@@ -37,6 +37,19 @@ def test_terminal_fits_80_columns_and_one_screen(found, cone):
         assert len(lines) <= 36
 
 
+def test_many_sources_and_wide_spaces_fit_too():
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(200, 1_500))
+    wide[:, [1_111, 1_222, 1_333, 1_444, 1_499]] += 30
+    text = printed([check(wide)])
+    assert "of 1,500" in text and max(map(len, text.splitlines())) <= 80
+    line = np.outer(rng.normal(size=200), np.ones(20)) + 0.1 * rng.normal(size=(200, 20))
+    many = compare(*[wide, line] * 3).spaces
+    text = printed(many)
+    assert max(map(len, text.splitlines())) <= 80
+    assert " ".join(text.split()).count("one direction carries") == 3
+
+
 def test_terminal_says_the_verdict_first(found):
     text = printed([found])
     assert text.index("Crowded: two random rows score") < text.index("random pairs")

@@ -41,6 +41,16 @@ def test_an_interrupt_leaves_no_half_file(tmp_path, monkeypatch):
     assert files(tmp_path) == []
 
 
+def test_a_link_stays_a_link_and_a_device_a_device(tmp_path):
+    (tmp_path / "real.html").write_text("old")
+    (tmp_path / "link.html").symlink_to("real.html")
+    write.write_all({tmp_path / "link.html": "new"})
+    assert (tmp_path / "link.html").is_symlink() and (tmp_path / "real.html").read_text() == "new"
+    (tmp_path / "null").symlink_to("/dev/null")
+    write.write_all({tmp_path / "null": "gone"})
+    assert (tmp_path / "null").is_char_device()
+
+
 def test_the_mode_of_a_new_file_follows_the_umask(tmp_path):
     old = os.umask(0o027)
     try:

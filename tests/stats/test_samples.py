@@ -88,6 +88,24 @@ def test_fingerprints_tell_rows_apart_and_copies_together(dtype, d):
     assert len(np.unique(prints)) == len(np.unique(rows, axis=0))
 
 
+COARSE = {
+    "one-hot": np.eye(1_000),
+    "signs": np.sign(np.random.default_rng(0).normal(size=(5_000, 256))),
+    "bits": np.random.default_rng(1).integers(0, 2, size=(5_000, 128)),
+    "small integers": np.random.default_rng(2).integers(-3, 4, size=(5_000, 64)),
+    "opposites": np.concatenate([np.eye(64) + 1, -np.eye(64) - 1]),
+    "powers of two": np.exp2(np.random.default_rng(3).integers(-9, 9, size=(5_000, 8))),
+    "halves": np.random.default_rng(4).normal(size=(5_000, 16)).astype(np.float16),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rows", COARSE.values(), ids=COARSE)
+def test_coarse_numbers_are_told_apart(rows, dtype):
+    """Few bits are set in them, and those on top: a careless product forgets them."""
+    assert len(np.unique(fingerprints(rows.astype(dtype)))) == len(np.unique(rows, axis=0))
+
+
 def test_one_changed_number_is_no_copy():
     rows = np.tile(np.arange(1.0, 65.0, dtype=np.float32), (64, 1))
     rows[np.arange(64), np.arange(64)] += 1

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,6 +27,7 @@ from threadpoolctl import ThreadpoolController
 
 from uncone.data.batch import Batch
 from uncone.data.source import BLOCK, Rows, Source, batches, regrid
+from uncone.errors import WorkerError
 from uncone.stats.statistic import Statistic
 
 __all__ = ["SPAN", "Plan", "measure", "one_blas_thread"]
@@ -49,10 +53,13 @@ def measure(source: Source, statistic: S, plan: Plan | None = None, progress: Pr
     tasks = _ranges(source) if source.random_access else _spans(source.read())
     total = statistic.empty()
     with one_blas_thread(), _executor(source, statistic, plan) as (executor, at_once):
-        for part, rows in _in_order(executor, tasks, source, statistic, plan, at_once):
-            total.absorb(part)
-            if progress is not None:
-                progress(rows)
+        try:
+            for part, rows in _in_order(executor, tasks, source, statistic, plan, at_once):
+                total.absorb(part)
+                if progress is not None:
+                    progress(rows)
+        except BrokenProcessPool as error:
+            raise WorkerError("A worker process died, perhaps for want of memory. Try fewer --workers.") from error
     return total
 
 
@@ -119,6 +126,19 @@ def _executor(source: Source, statistic: Statistic, plan: Plan) -> Iterator[tupl
         executor.shutdown(wait=True, cancel_futures=True)
 
 
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Processes that are started here never see Ctrl-C, not even before they can say so: it is for the parent."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _in_order(
     executor: Executor, tasks: Iterable[_Span], source: Source, statistic: S, plan: Plan, at_once: int
 ) -> Iterator[tuple[S, int]]:
@@ -126,7 +146,8 @@ def _in_order(
     under_way: deque[tuple[Future[S], int]] = deque()
     for span in tasks:
         if plan.workers > 0:
-            future: Future[S] = executor.submit(_fold_here, span)
+            with _interrupts_held_back():  # this may start a worker
+                future: Future[S] = executor.submit(_fold_here, span)
         else:
             future = executor.submit(_fold, statistic, span, source, plan.dtype)
         under_way.append((future, span.stop - span.start))
@@ -145,7 +166,15 @@ def _prepare(statistic: Statistic, source: Source | None, dtype: DTypeLike) -> N
     global _here
     _here = statistic, source, dtype
     ThreadpoolController().limit(limits=1, user_api="blas")
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+
+
+def _end_with_the_parent() -> None:
+    """A worker whose parent was killed would wait for work for ever."""
+    parent = parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)
 
 
 def _fold_here(span: _Span) -> Any:  # noqa: ANN401 - the kind of statistic that _prepare was given

@@ -60,7 +60,7 @@ def check(
     Example: uncone check vectors.npy --score 0.75
     """
     outputs = Outputs(None if no_html else html, json, markdown, fail_above or [], fail_below or [])
-    outputs.check()
+    outputs.check(sources)
     from uncone import api
     from uncone.cli.progress import progress_bar
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import io
+import signal
 import sys
 from typing import Annotated
 
@@ -47,27 +48,37 @@ def options(
 
 def main() -> None:
     """Run the command; exit code 0 is fine, 1 a gate that did not hold, 2 bad input, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a character shows another
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leave in order: workers end, half files go
     sys.exit(_run(sys.argv[1:]))
 
 
 def _run(arguments: list[str]) -> int:
+    debug = "--debug" in arguments
     try:
         code = int(app(arguments, prog_name="uncone", standalone_mode=False) or 0)
     except UnconeError as error:
-        if "--debug" in arguments:
+        if debug:
             raise
         return _complain(str(error), 2)
     except typer.TyperException as error:
         verb = next((word for word in arguments if word in ("check", "demo")), None)
-        return _complain(f"{error.format_message()} See uncone {verb + ' ' if verb else ''}--help.", 2)
-    except BrokenPipeError:
-        # The reader went away (| head): not our error, and not worth a traceback when Python closes the pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _complain(f"{error.format_message().rstrip('.')}. See uncone {verb + ' ' if verb else ''}--help.", 2)
+    except KeyboardInterrupt:
+        code = 130
+    except Exception as error:
+        if debug:
+            raise
+        reason = f"{type(error).__name__}: {error}"
+        return _complain(f"something unexpected happened ({reason[:200]}). With --debug you see where.", 2)
     # Typer turns Ctrl-C into this code without a word.
     return _complain("interrupted; nothing was written.", 130) if code == 130 else code
 
 
 def _complain(message: str, code: int) -> int:
-    print(f"uncone: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - the one line of an error
+    line = "".join(letter if letter.isprintable() else "�" for letter in " ".join(message.split()))
+    if sys.stderr is not None:
+        print(f"uncone: {line}", file=sys.stderr)  # noqa: T201 - the one line of an error
     return code

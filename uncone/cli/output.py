@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -39,9 +41,12 @@ class Gate:
         if name not in NUMERIC:
             raise OptionError(f"{option} {text}: no finding {name!r} to compare; there are {', '.join(NUMERIC)}.")
         try:
-            return cls(name, float(value), above)
+            bound = float(value)
         except ValueError as error:
             raise OptionError(f"{option} {text}: {value!r} is not a number; write {name}=0.5.") from error
+        if not math.isfinite(bound):
+            raise OptionError(f"{option} {text}: a bound has to be finite; write {name}=0.5.")
+        return cls(name, bound, above)
 
     def broken(self, space: Diagnosis) -> str | None:
         """What to say when the finding is over (or under) the bound, or cannot be measured."""
@@ -64,13 +69,18 @@ class Outputs:
     fail_below: Sequence[str] = ()
     gates: list[Gate] = field(default_factory=list)
 
-    def check(self) -> None:
-        """Refuse early what would be refused after a long measurement."""
+    def check(self, sources: Sequence[str] = ()) -> None:
+        """Refuse early what would be refused after a long measurement, and never write over a source."""
         self.gates.extend(Gate.parse(text, above=True) for text in self.fail_above)
         self.gates.extend(Gate.parse(text, above=False) for text in self.fail_below)
-        for path in (self.html, self.markdown, self.json_file):
-            if path is not None:
-                check_writable(path)
+        taken = {Path(source).resolve(): "the source" for source in sources if source != "-"}
+        for option, path in (("--html", self.html), ("--markdown", self.markdown), ("--json", self.json_file)):
+            if path is None:
+                continue
+            check_writable(path)
+            if path.resolve() in taken:
+                raise OptionError(f"{option} {path} would overwrite {taken[path.resolve()]}. Name another file.")
+            taken[path.resolve()] = f"what {option} writes"
 
     @property
     def json_file(self) -> Path | None:
@@ -91,11 +101,15 @@ def deliver(found: Sequence[Diagnosis], outputs: Outputs) -> int:
     if outputs.json_file is not None:
         files[outputs.json_file] = result.to_json()
     write_all(files)
-    if outputs.json == "-":
-        sys.stdout.write(result.to_json())
+    try:
+        if outputs.json == "-":
+            sys.stdout.write(result.to_json())
+        else:
+            _print(found, list(files))
         sys.stdout.flush()
-    else:
-        _print(found, list(files))
+    except BrokenPipeError:
+        # The reader went away (| head): not our error, nor worth a traceback when Python closes the pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return _gated(found, outputs.gates)
 
 

@@ -14,7 +14,7 @@ Progress = Callable[[str, int, int | None], None]
 @contextmanager
 def progress_bar() -> Iterator[Progress | None]:
     """A function to report progress to, or None where nobody looks."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

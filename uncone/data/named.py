@@ -21,7 +21,7 @@ class NamedRows(Source):
         self.labels = labels
         self.name, self.kind, self.dtype = source.name, source.kind, source.dtype
         self.dim, self.rows, self.random_access = source.dim, source.rows, source.random_access
-        self.rereadable = source.rereadable
+        self.rereadable, self.note = source.rereadable, source.note
 
     @classmethod
     def of(cls, source: Source, texts: Sequence[str] | None, labels: Sequence[str] | None) -> Source:
@@ -45,6 +45,11 @@ class NamedRows(Source):
             labels = self._part("label", self.labels, first, last)
             yield Rows(rows.vectors, texts or rows.texts, labels or rows.labels)
             first = last
+        for what, names in (("text", self.texts), ("label", self.labels)):
+            if self.rows is None and names is not None and len(names) != first:
+                raise ShapeError(
+                    f"{self.name} has {first:,} rows but there are {len(names):,} {what}s: give one per row."
+                )
 
     def _part(self, what: str, names: Sequence[str] | None, first: int, last: int) -> Sequence[str] | None:
         if names is not None and len(names) < last:

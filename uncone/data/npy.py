@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import tokenize
+import warnings
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -37,10 +40,12 @@ def open_npz(path: Path, options: Options) -> Source:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            headers = {name.removesuffix(".npy"): _member_header(archive, name) for name in archive.namelist()}
-    except zipfile.BadZipFile as error:
-        raise FormatError(f"{path} is not a readable .npz archive ({error}). Write it again with np.savez.") from error
-    name = options.column or options.tensor or _only_table(path, headers, {options.text, options.label})
+            members = [name for name in archive.namelist() if name.endswith(".npy")]
+            headers = {name.removesuffix(".npy"): _member_header(archive, path, name) for name in members}
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, zlib.error, EOFError) as error:
+        reason = ascii(" ".join(str(error).split()))[1:80]
+        raise FormatError(f"{path} is not a readable .npz archive ({reason}). Write it again with np.savez.") from error
+    name = options.column or _only_table(path, headers, {options.text, options.label})
     if name not in headers:
         raise ColumnError(f"{path} has no array {name!r}; it has {', '.join(sorted(headers))}. Try --column NAME.")
     texts = _strings(path, options.text, headers, "text")
@@ -52,8 +57,9 @@ class NpyStream(Source):
 
     rereadable = False
 
-    def __init__(self, stream: IO[bytes], name: str) -> None:
+    def __init__(self, stream: IO[bytes], name: str, *, close: bool = False) -> None:
         self.stream = stream
+        self.close = close
         self.name = name
         self.kind = "npy"
         shape, fortran, dtype = _header(stream, name)
@@ -62,18 +68,23 @@ class NpyStream(Source):
     def _describe(self, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[np.generic]) -> None:
         check_dtype(self.name, dtype)
         self.rows, self.dim = check_shape(self.name, shape)
-        if fortran and self.dim > 1:
-            raise FormatError(
-                f"{self.name} is stored column by column, which cannot be streamed from here. "
-                "Save it with np.save(path, np.ascontiguousarray(array))."
-            )
+        self.by_column = fortran and self.dim > 1
         self.dtype, self._stored = dtype.name, dtype
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
-        yield from self._blocks(self.stream, stop)
+        try:
+            yield from self._blocks(self.stream, stop)
+        finally:
+            if self.close:
+                self.stream.close()
 
     def _blocks(self, stream: IO[bytes], stop: int | None) -> Iterator[Rows]:
         left = self.rows if stop is None else stop
+        if self.by_column:
+            # Column by column: the last number of the first row stands near the end, so all has to be there.
+            data = _exactly(stream, (self.rows or 0) * self.dim * self._stored.itemsize, self.name)
+            yield Rows(np.frombuffer(data, self._stored).reshape(self.dim, -1).T)
+            return
         while left:
             wanted = min(BLOCK, left)
             data = _exactly(stream, wanted * self.dim * self._stored.itemsize, self.name)
@@ -100,7 +111,7 @@ class Npz(NpyStream):
             _header(stream, self.name)
             try:
                 yield from self._blocks(stream, stop)
-            except (zipfile.BadZipFile, EOFError) as error:
+            except (zipfile.BadZipFile, zlib.error, EOFError) as error:
                 raise FormatError(f"{self.name} is damaged ({error}). Copy or write it again.") from error
 
 
@@ -113,17 +124,21 @@ def _header(stream: IO[bytes], name: str) -> Header:
         raise FormatError(f"{name} is {what}: its first bytes are {magic!r}. Write it with np.save.")
     try:
         version = tuple(stream.read(2))
+        if version not in ((1, 0), (2, 0), (3, 0)):
+            raise ValueError(f"version {version}")
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, fortran, dtype = read(stream)
-    except ValueError as error:
-        reason = " ".join(str(error).split())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # headers of Python 2 are read, and are none of our business
+            shape, fortran, dtype = read(stream)
+    except (ValueError, TypeError, SyntaxError, RecursionError, tokenize.TokenError) as error:
+        reason = ascii(" ".join(str(error).split()))[1:80]
         raise FormatError(f"{name} has a damaged .npy header ({reason}). Copy or write it again.") from error
     return shape, fortran, dtype
 
 
-def _member_header(archive: zipfile.ZipFile, member: str) -> Header:
+def _member_header(archive: zipfile.ZipFile, path: Path, member: str) -> Header:
     with archive.open(member) as stream:
-        return _header(stream, member)
+        return _header(stream, f"{path}[{member}]")
 
 
 def _only_table(path: Path, headers: dict[str, Header], others: set[str | None]) -> str:
@@ -131,9 +146,10 @@ def _only_table(path: Path, headers: dict[str, Header], others: set[str | None])
     tables = [name for name in tables if name not in others]
     if len(tables) == 1:
         return tables[0]
-    found = ", ".join(f"{name} {shape}" for name, (shape, _, _) in headers.items()) or "nothing"
-    problem = "no 2-D array of numbers" if not tables else "several 2-D arrays"
-    raise ColumnError(f"{path} has {problem}: {found}. Name one with --column NAME.")
+    found = ", ".join(f"{name} {shape} {dtype}" for name, (shape, _, dtype) in headers.items()) or "nothing"
+    if tables:
+        raise ColumnError(f"{path} has several 2-D arrays: {found}. Name one with --column NAME.")
+    raise ColumnError(f"{path} has no 2-D array of numbers, only {found}. Save rows of floats with np.savez.")
 
 
 def _strings(path: Path, name: str | None, headers: dict[str, Header], what: str) -> list[str] | None:

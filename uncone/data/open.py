@@ -15,7 +15,7 @@ from uncone.data.named import NamedRows, read_names
 from uncone.data.npy import NpyStream
 from uncone.data.shards import Shards, in_natural_order
 from uncone.data.source import Options, Source
-from uncone.errors import FormatError, MissingSourceError
+from uncone.errors import ColumnError, FormatError, MissingSourceError
 
 __all__ = ["SUFFIXES", "open_source"]
 
@@ -36,7 +36,7 @@ SUFFIXES = {
     ".index": ("faiss_index", "open_faiss"),
 }
 _ZIPPED = {".jsonl", ".ndjson", ".csv", ".tsv", ".vec", ".txt"}
-_OWN_NAMES = {".npz", ".parquet", ".jsonl", ".ndjson", ".csv", ".tsv"}
+_COLUMNS = {".npz", ".parquet", ".jsonl", ".ndjson", ".csv", ".tsv"}
 
 
 def open_source(
@@ -51,7 +51,11 @@ def open_source(
     if isinstance(source, Source):
         opened = source
     elif isinstance(source, str | os.PathLike):
-        opened = _open_path(os.fspath(source), options)
+        try:
+            opened = _open_path(os.fspath(source), options)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise MissingSourceError(f"{source} cannot be read: {reason}. Check the path and its mode.") from error
     else:
         opened = in_memory(source)
     return NamedRows.of(opened, texts, labels)
@@ -59,7 +63,11 @@ def open_source(
 
 def _open_path(path: str, options: Options) -> Source:
     if path == "-":
+        if sys.stdin is None:
+            raise MissingSourceError("Standard input is closed. Pipe a .npy into it, or name a file.")
         return _with_names(NpyStream(sys.stdin.buffer, "standard input"), options)
+    if Path(path).is_fifo():
+        return _with_names(NpyStream(Path(path).open("rb"), path, close=True), options)
     if Path(path).is_dir():
         return _open_many(_vector_files(Path(path)), path, options)
     if not Path(path).exists() and glob.has_magic(path):
@@ -76,14 +84,14 @@ def _open_file(path: Path, options: Options) -> Source:
     suffix = suffix_of(path)
     if suffix is None:
         raise FormatError(f"{path} has an unknown ending {path.suffix!r}; we read {', '.join(SUFFIXES)}.")
-    try:
-        if path.stat().st_size == 0:
-            raise FormatError(f"{path} is empty (0 bytes). We need at least 2 rows of numbers.")
-        module, opener = SUFFIXES[suffix]
-        opened: Source = getattr(importlib.import_module(f"uncone.data.{module}"), opener)(path, options)
-    except PermissionError as error:
-        raise MissingSourceError(f"{path} cannot be read: permission denied. Check its owner and mode.") from error
-    return opened if suffix in _OWN_NAMES else _with_names(opened, options)
+    if path.stat().st_size == 0:
+        raise FormatError(f"{path} is empty (0 bytes). We need at least 2 rows of numbers.")
+    for name, given, takers in (("column", options.column, _COLUMNS), ("tensor", options.tensor, {".safetensors"})):
+        if given is not None and suffix not in takers:
+            raise ColumnError(f"{path}: --{name} is for {', '.join(sorted(takers))}; a {suffix} file has none.")
+    module, opener = SUFFIXES[suffix]
+    opened: Source = getattr(importlib.import_module(f"uncone.data.{module}"), opener)(path, options)
+    return opened if suffix in _COLUMNS else _with_names(opened, options)
 
 
 def _with_names(source: Source, options: Options) -> Source:
@@ -95,7 +103,7 @@ def _open_many(paths: Sequence[Path], name: str, options: Options) -> Source:
     suffixes = sorted({suffix_of(path) or path.suffix for path in paths})
     if len(suffixes) > 1:
         raise FormatError(f"{name} mixes kinds: {', '.join(suffixes)}. Name one with a glob such as '*{suffixes[0]}'.")
-    names_inside = suffixes[0] in _OWN_NAMES
+    names_inside = suffixes[0] in _COLUMNS
     inner = options if names_inside else Options(column=options.column, tensor=options.tensor)
     ordered = in_natural_order(paths)
     shards = Shards([_open_file(path, inner) for path in ordered], name)

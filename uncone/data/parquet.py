@@ -33,6 +33,9 @@ class ParquetVectors(Source):
                 schema, self.rows = file.schema_arrow, int(file.metadata.num_rows)
         except (pa.ArrowException, OSError) as error:
             raise _damaged(path, error) from error
+        doubled = [name for name in {options.column, options.text, options.label} if schema.names.count(name) > 1]
+        if doubled:
+            raise ColumnError(f"{path} has several columns named {doubled[0]!r}: rename all but one.")
         self.column = _vector_column(path, schema, options.column)
         self.text = _other_column(path, schema, options.text, "text")
         self.label = _other_column(path, schema, options.label, "label")
@@ -49,9 +52,9 @@ class ParquetVectors(Source):
             return int(column.list_size)
         for batch in self._arrow():
             lengths = [n for n in batch.column(self.column).value_lengths().to_pylist() if n is not None]
-            if lengths:
-                return int(lengths[0])
-        raise ShapeError(f"{self.name} holds only nulls. We need a list of numbers in each row.")
+            if any(lengths):
+                return int(next(filter(None, lengths)))
+        raise ShapeError(f"{self.name} holds only nulls and empty lists. We need a list of numbers in each row.")
 
     def _arrow(self) -> Iterator[pa.RecordBatch]:
         columns = [name for name in (self.column, self.text, self.label) if name]
@@ -123,6 +126,8 @@ def _values(batch: pa.RecordBatch, name: str) -> list[Any]:
     return list(batch.column(name).to_pylist())
 
 
-def _damaged(path: Path, error: Exception) -> FormatError:
+def _damaged(path: Path, error: Exception) -> Exception:
+    if isinstance(error, PermissionError):
+        return error
     reason = " ".join(str(error).split())
     return FormatError(f"{path} is not a readable parquet file ({reason[:160]}). Copy or write it again.")

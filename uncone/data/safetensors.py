@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def open_safetensors(path: Path, options: Options) -> Source:
         DtypeError: numbers that are not vectors.
     """
     header, data = _header(path)
-    name = options.tensor or options.column or _only_matrix(path, header)
+    name = options.tensor or _only_matrix(path, header)
     if name not in header:
         raise ColumnError(f"{path} has no tensor {name!r}; it has {_listed(header)}. Try --tensor NAME.")
     entry = header[name]
@@ -51,12 +52,21 @@ def _header(path: Path) -> tuple[dict[str, Any], int]:
         try:
             header = json.loads(file.read(length))
             header.pop("__metadata__", None)
-            well_formed = all({"dtype", "shape", "data_offsets"} <= set(entry) for entry in header.values())
-        except (ValueError, AttributeError, TypeError) as error:
+            well_formed = all(_well_formed(entry) for entry in header.values())
+        except (ValueError, AttributeError, TypeError, KeyError, RecursionError) as error:
             raise FormatError(f"{path} has a damaged .safetensors header. Copy or write it again.") from error
     if not well_formed:
         raise FormatError(f"{path} has a damaged .safetensors header. Copy or write it again.")
     return header, 8 + length
+
+
+def _well_formed(entry: dict[str, Any]) -> bool:
+    """Whether an entry says a type, a shape, and a place of just that size."""
+    dtype, shape, (first, last) = entry["dtype"], entry["shape"], entry["data_offsets"]
+    whole = all(type(number) is int and number >= 0 for number in [*shape, first, last])
+    if not whole or not isinstance(dtype, str):
+        return False
+    return dtype not in _DTYPES or last - first == math.prod(shape) * np.dtype(_DTYPES[dtype]).itemsize
 
 
 def _only_matrix(path: Path, header: dict[str, Any]) -> str:

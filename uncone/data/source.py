@@ -50,6 +50,7 @@ class Source(ABC):
 
     `rows` is None when only reading tells. A source with `random_access` can start anywhere at no cost and
     can be sent to another process; any other is read from the beginning, and only once unless it is `rereadable`.
+    `note` says what was taken for the vectors where that had to be guessed.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Source(ABC):
     dtype: str
     dim: int
     rows: int | None
+    note: str | None = None
     random_access: bool = False
     rereadable: bool = True
 
@@ -121,7 +123,9 @@ def check_shape(name: str, shape: Sequence[int]) -> tuple[int, int]:
         ShapeError: another number of axes, or an axis of length 0.
     """
     if len(shape) != 2:
-        hint = "reshape it to (1, -1)" if len(shape) == 1 else "choose one slice or merge the first axes"
+        hint = (
+            "one vector alone has nothing to be compared with" if len(shape) == 1 else "choose a slice, or merge axes"
+        )
         raise ShapeError(f"{name} is {len(shape)}-D with shape {tuple(shape)}; we need 2-D (rows, dimensions): {hint}.")
     if 0 in shape:
         raise ShapeError(f"{name} is empty: its shape is {tuple(shape)}. We need at least 2 rows of 1 dimension.")

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from uncone.data.source import Options, Source
-from uncone.data.text_rows import Record, TextVectors, clipped, number_of, open_text, text_lines
+from uncone.data.text_rows import MISSING, Record, TextVectors, clipped, number_of, open_text, text_lines
 from uncone.errors import ColumnError, FormatError, ShapeError
 
 __all__ = ["Table", "open_table", "parse_vector"]
+
+_LOOKED_AT = 100  # rows that tell what the columns hold
 
 
 def open_table(path: Path, options: Options) -> Source:
@@ -39,28 +41,27 @@ class Table(TextVectors):
     """A .csv or .tsv file: one column that holds vectors as text ("[0.1, ...]"), or one number per column."""
 
     def records(self) -> Iterator[Record]:
-        delimiter = "\t" if ".tsv" in self.path.suffixes else ","
+        ending = self.path.name.lower().removesuffix(".gz")
         csv.field_size_limit(1 << 30)
         with open_text(self.path) as stream:
-            reader = csv.reader(text_lines(stream, self.path), delimiter=delimiter)
+            reader = csv.reader(text_lines(stream, self.path), delimiter="\t" if ending.endswith(".tsv") else ",")
             try:
                 yield from self._rows(reader)
             except csv.Error as error:
                 raise FormatError(f"{self.path}, line {reader.line_num}: {error}. Is it really a table?") from error
 
     def _rows(self, reader: Any) -> Iterator[Record]:  # noqa: ANN401 - the csv module hides its reader type
-        head = list(itertools.islice(reader, 2))
+        head = [(reader.line_num, row) for row in itertools.islice(reader, _LOOKED_AT) if row]
         if not head:
             return
-        layout = _layout(self.path, head, self.options)
-        rows = itertools.chain(head if not layout.has_header else head[1:], reader)
-        for row in rows:
-            if not row:
-                continue
-            line = reader.line_num
+        layout = _layout(self.path, [row for _, row in head], self.options)
+        self.note = _note(layout)
+        rest = ((reader.line_num, row) for row in reader if row)
+        for line, row in itertools.chain(head[1:] if layout.has_header else head, rest):
             if len(row) != len(layout.names):
                 raise ShapeError(
-                    f"{self.path} is ragged: line {line} has {len(row)} columns, the first has {len(layout.names)}."
+                    f"{self.path} is ragged: line {line} has {len(row)} columns, the first has {len(layout.names)}. "
+                    "Quote fields that hold a delimiter."
                 )
             if layout.vector is not None:
                 vector: Any = parse_vector(row[layout.vector], f"{self.path}, line {line}")
@@ -70,30 +71,37 @@ class Table(TextVectors):
             yield Record(line, vector, text, label)
 
 
-def parse_vector(text: str, where: str) -> np.ndarray:
-    """The numbers of "[0.1, 0.2]" or of numpy's "[0.1 0.2]".
+def parse_vector(text: str, where: str) -> np.ndarray | None:
+    """The numbers of "[0.1, 0.2]" or of numpy's "[0.1 0.2]"; None for an empty field.
 
     >>> parse_vector("[1, 2.5]", "here").tolist()
     [1.0, 2.5]
     """
+    text = text.strip()
+    if text.lower() in MISSING:
+        return None
     if "..." in text:
         raise FormatError(f"{where}: the vector was cut by numpy's printing ('...'). Write it with .tolist() instead.")
+    inside = text[1:-1] if text[:1] + text[-1:] in ("[]", "()") else text
+    words = inside.replace(",", " ").split()
     try:
-        return np.array(text.strip().strip("[]()").replace(",", " ").split(), np.float64)
+        return np.array(["nan" if word.lower() in MISSING else word for word in words], np.float64)
     except ValueError as error:
         raise FormatError(f"{where}: {clipped(text)!r} is not a vector such as [0.1, 0.2].") from error
 
 
 def _layout(path: Path, head: list[list[str]], options: Options) -> _Layout:
-    has_header = not all(_isnumber_of(value) or _looks_like_vector(value) for value in head[0])
+    has_header = _is_header(head)
     names = head[0] if has_header else [f"column {i + 1}" for i in range(len(head[0]))]
-    sample = head[1] if has_header and len(head) > 1 else head[0]
-    if len(sample) != len(names):
-        raise ShapeError(f"{path} is ragged: line 2 has {len(sample)} columns, the first has {len(names)}.")
+    sample = [row for row in head[has_header:] if len(row) == len(names)]
     text, label = (_place(path, names, name, what) for name, what in ((options.text, "text"), (options.label, "label")))
     vector = _vector_place(path, names, sample, options.column)
-    numeric = [i for i, value in enumerate(sample) if _isnumber_of(value) and i not in (text, label)]
-    if vector is None and not numeric:
+    numeric = [
+        i
+        for i, name in enumerate(names)
+        if i not in (text, label) and not _is_index(name) and _is_numeric([row[i] for row in sample])
+    ]
+    if vector is None and len(numeric) < 2:
         raise ColumnError(
             f"{path} has no column of vectors such as [0.1, 0.2] and no columns of numbers; "
             f"it has {', '.join(names)}. Name one with --column NAME."
@@ -101,10 +109,22 @@ def _layout(path: Path, head: list[list[str]], options: Options) -> _Layout:
     return _Layout(names, vector, numeric, text, label, has_header)
 
 
-def _vector_place(path: Path, names: list[str], sample: list[str], wanted: str | None) -> int | None:
+def _is_header(head: list[list[str]]) -> bool:
+    """Whether the first row names the columns; pandas names them 0, 1, 2 when nobody else does."""
+    first = [value.strip() for value in head[0]]
+    named = [value for value in first if value]
+    if not all(_is_number(value) or _looks_like_vector(value) for value in named):
+        return True
+    return len(head) > 1 and len(named) > 1 and named == [str(i) for i in range(len(named))]
+
+
+def _vector_place(path: Path, names: list[str], sample: list[list[str]], wanted: str | None) -> int | None:
     if wanted is not None:
-        return _place(path, names, wanted, "column")
-    places = [i for i, value in enumerate(sample) if _looks_like_vector(value)]
+        place = _place(path, names, wanted, "column")
+        if sample and place is not None and _is_numeric([row[place] for row in sample]):
+            raise ColumnError(f"Column {wanted!r} of {path} holds numbers, where we need vectors such as [0.1, 0.2].")
+        return place
+    places = [i for i in range(len(names)) if any(_looks_like_vector(row[i]) for row in sample)]
     if len(places) > 1:
         found = ", ".join(names[i] for i in places)
         raise ColumnError(f"{path} has several columns of vectors: {found}. Name one with --column NAME.")
@@ -119,11 +139,30 @@ def _place(path: Path, names: list[str], wanted: str | None, option: str) -> int
     return names.index(wanted)
 
 
+def _note(layout: _Layout) -> str | None:
+    if layout.vector is not None:
+        return f"vectors from column {layout.names[layout.vector]!r}"
+    left = [name or "(unnamed)" for i, name in enumerate(layout.names) if i not in layout.numeric]
+    return f"{len(layout.numeric)} columns of numbers" + (
+        f"; left out: {clipped(', '.join(left), 120)}" if left else ""
+    )
+
+
+def _is_index(name: str) -> bool:
+    """Whether a column counts rows: pandas writes its index without a name."""
+    return name.strip().lower() in {"", "id", "idx", "index", "row", "unnamed: 0"}
+
+
 def _looks_like_vector(value: str) -> bool:
     return value.strip().startswith("[")
 
 
-def _isnumber_of(value: str) -> bool:
+def _is_numeric(values: list[str]) -> bool:
+    known = [value for value in values if value.strip().lower() not in MISSING]
+    return bool(known) and all(map(_is_number, known))
+
+
+def _is_number(value: str) -> bool:
     try:
         float(value)
     except ValueError:

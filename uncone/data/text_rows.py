@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import itertools
+import zlib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,22 +17,25 @@ import numpy as np
 from uncone.data.source import Options, Rows, Source
 from uncone.errors import FormatError, ShapeError
 
-__all__ = ["Record", "TextVectors", "clipped", "number_of", "numbered_lines", "open_text", "text_lines"]
+__all__ = ["MISSING", "Record", "TextVectors", "clipped", "number_of", "numbered_lines", "open_text", "text_lines"]
+
+MISSING = {"", "na", "n/a", "nan", "none", "null"}
+"""How tables write a number that is not there."""
 
 _SOME = 2048  # rows per block: text is parsed slowly, and progress should be seen
 
 
 class Record(NamedTuple):
-    """One row as parsed: where it stood, its numbers, its text and label."""
+    """One row as parsed: where it stood, its numbers (None when they are missing), its text and label."""
 
     line: int
-    vector: Sequence[float] | np.ndarray
+    vector: Sequence[float] | np.ndarray | None
     text: str | None = None
     label: str | None = None
 
 
 class TextVectors(Source):
-    """A file of rows as text; the first row says how many dimensions there are."""
+    """A file of rows as text; the first row with numbers says how many dimensions there are."""
 
     def __init__(self, path: Path, options: Options, kind: str) -> None:
         self.path = path
@@ -40,12 +44,13 @@ class TextVectors(Source):
         self.kind = kind
         self.dtype = "text"
         self.rows = None
-        first = next(self.records(), None)
-        if first is None:
-            raise FormatError(f"{path} has no rows. We need at least 2 rows of numbers.")
-        self.dim = len(first.vector)
-        if self.dim == 0:
-            raise ShapeError(f"{path}, line {first.line}: an empty vector. We need at least 1 dimension.")
+        self.dim = self._first_length()
+
+    def _first_length(self) -> int:
+        for record in self.records():
+            if record.vector is not None and len(record.vector):
+                return len(record.vector)
+        raise FormatError(f"{self.path} has no rows with numbers. We need at least 2.")
 
     @abstractmethod
     def records(self) -> Iterator[Record]:
@@ -54,41 +59,41 @@ class TextVectors(Source):
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         records = self.records()
         while some := list(itertools.islice(records, _SOME)):
-            for record in some:
-                if len(record.vector) != self.dim:
-                    raise ShapeError(
-                        f"{self.path} is ragged: line {record.line} has {len(record.vector)} numbers, "
-                        f"the first row has {self.dim}. Every row needs the same dimensions."
-                    )
-            try:
-                vectors = np.array([record.vector for record in some], np.float64)
-            except (TypeError, ValueError) as error:
-                raise FormatError(f"{self.path}, lines {some[0].line}-{some[-1].line}: {error}") from error
             yield Rows(
-                vectors,
+                np.array([self._checked(record) for record in some], np.float64),
                 None if some[0].text is None else [record.text or "" for record in some],
                 None if some[0].label is None else [record.label or "" for record in some],
             )
 
+    def _checked(self, record: Record) -> Sequence[float] | np.ndarray:
+        if record.vector is None:
+            return np.full(self.dim, np.nan)  # counted as a bad row
+        if len(record.vector) != self.dim:
+            raise ShapeError(
+                f"{self.path} is ragged: line {record.line} has {len(record.vector)} numbers, "
+                f"the first row has {self.dim}. Every row needs the same dimensions."
+            )
+        return record.vector
+
 
 @contextmanager
-def open_text(path: Path) -> Iterator[IO[str]]:
+def open_text(path: Path, errors: str = "strict") -> Iterator[IO[str]]:
     """A text file, decompressed when its name ends in .gz; damage is reported in our words."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rb") as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
+    opener = gzip.open if path.suffix.lower() == ".gz" else open
+    with opener(path, "rb") as raw, io.TextIOWrapper(raw, "utf-8-sig", errors, newline="") as stream:
         try:
             yield stream
         except UnicodeDecodeError as error:
             raise FormatError(
                 f"{path} is not UTF-8 text ({error.reason}). Convert it, for instance with iconv."
             ) from error
-        except (EOFError, gzip.BadGzipFile) as error:
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FormatError(f"{path} is a damaged .gz file ({error}). Copy it again.") from error
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path, errors: str = "strict") -> Iterator[tuple[int, str]]:
     """The lines of a text file, counted from 1."""
-    with open_text(path) as stream:
+    with open_text(path, errors) as stream:
         yield from enumerate(text_lines(stream, path), start=1)
 
 
@@ -101,11 +106,15 @@ def text_lines(stream: IO[str], path: Path) -> Iterator[str]:
 
 
 def number_of(text: str, path: Path, line: int) -> float:
-    """The number that a field holds; an empty one is NaN."""
+    """The number that a field holds; a missing one is NaN, and its row will be counted as bad."""
+    if text.strip().lower() in MISSING:
+        return float("nan")
     try:
-        return float(text) if text.strip() else float("nan")
+        return float(text)
     except ValueError as error:
-        raise FormatError(f"{path}, line {line}: {clipped(text)!r} is not a number.") from error
+        raise FormatError(
+            f"{path}, line {line}: {clipped(text)!r} is not a number. Correct it, or leave the field empty."
+        ) from error
 
 
 def clipped(text: str, most: int = 40) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -13,6 +15,8 @@ from uncone.data.text_rows import Record, TextVectors, number_of, numbered_lines
 from uncone.errors import FormatError, ShapeError
 
 __all__ = ["WordVectors", "WordVectorsBinary", "open_binary_words", "open_words"]
+
+_LOOKED_AT = 20  # lines that tell whether there are words
 
 
 def open_words(path: Path, options: Options) -> Source:
@@ -26,27 +30,59 @@ def open_binary_words(path: Path, options: Options) -> Source:
 
 
 class WordVectors(TextVectors):
-    """word2vec, fastText and GloVe as text: a word and its numbers a line, with or without a "rows dim" header."""
+    """word2vec, fastText and GloVe as text: a word and its numbers a line, with or without a "rows dim" header.
+
+    A file whose lines all begin with a number, as numpy's `savetxt` writes them, has no words.
+    """
 
     def records(self) -> Iterator[Record]:
-        dim: int | None = None
-        for line, text in numbered_lines(self.path):
-            fields = text.rstrip().split(" ")
-            if line == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
-                dim = int(fields[1])
-                continue
-            if not text.strip():
-                continue
-            if dim is None:
-                dim = len(fields) - 1
-            if len(fields) <= dim or dim < 1:
-                raise FormatError(
-                    f"{self.path}, line {line}: {max(len(fields) - 1, 0)} numbers, where we need a word and {dim} "
-                    "numbers. Is it a file of word vectors?"
-                )
-            # A word may hold spaces (GloVe 840B has ". . ."), so the vector is counted from the end.
-            word = " ".join(fields[:-dim])
-            yield Record(line, [number_of(field, self.path, line) for field in fields[-dim:]], word)
+        lines = ((line, _fields(text)) for line, text in numbered_lines(self.path, "replace") if text.strip())
+        opening = list(itertools.islice(lines, _LOOKED_AT))
+        promised = _header(opening[0][1]) if opening else None
+        words = 0 if _bare(opening) else 1
+        dim = promised[1] if promised else len(opening[0][1]) - words if opening else 0
+        found = 0
+        for line, fields in itertools.chain(opening[1:] if promised else opening, lines):
+            found += 1
+            yield self._record(line, fields, dim, words)
+        if promised and found != promised[0]:
+            raise FormatError(
+                f"{self.path}: its header promises {promised[0]:,} words, the file has {found:,}. Copy it again."
+            )
+
+    def _record(self, line: int, fields: list[str], dim: int, words: int) -> Record:
+        # A word may hold spaces (GloVe 840B has ". . ."), so the vector is counted from the end; but not numbers.
+        extra = fields[1:-dim] if words else fields[:-dim]
+        if dim < 1 or len(fields) < dim + words or any(map(_is_number, extra)):
+            raise FormatError(
+                f"{self.path}, line {line}: {len(fields) - words} numbers, where we need "
+                f"{'a word and ' if words else ''}{max(dim, 1)}. Is it a file of word vectors?"
+            )
+        word = " ".join(fields[:-dim]) if words else None
+        return Record(line, [number_of(field, self.path, line) for field in fields[-dim:]], word)
+
+
+def _fields(text: str) -> list[str]:
+    return re.split(r"[ \t]+", text.strip(" \t\r\n"))
+
+
+def _header(fields: list[str]) -> tuple[int, int] | None:
+    if len(fields) == 2 and all(re.fullmatch("[0-9]+", field) for field in fields):
+        return int(fields[0]), int(fields[1])
+    return None
+
+
+def _bare(opening: list[tuple[int, list[str]]]) -> bool:
+    lines = [fields for _, fields in opening if len(fields) > 2 or not _header(fields)]
+    return len(lines) > 1 and all(_is_number(fields[0]) and "." in fields[0] for fields in lines)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 class WordVectorsBinary(Source):
@@ -59,8 +95,11 @@ class WordVectorsBinary(Source):
         self.dtype = "float32"
         with path.open("rb") as file:
             header = file.readline(100).split()
-        if len(header) != 2 or not all(field.isdigit() for field in header):
-            raise FormatError(f"{path} is not word2vec's binary form: it should begin with two numbers, rows and dim.")
+        if _header([field.decode("utf-8", "replace") for field in header]) is None:
+            raise FormatError(
+                f"{path} is not word2vec's binary form: it should begin with two numbers, "
+                "rows and dim. Text forms end in .vec or .txt."
+            )
         self.rows, self.dim = int(header[0]), int(header[1])
         if self.rows == 0 or self.dim == 0:
             raise ShapeError(f"{path} is empty: its header says {self.rows} x {self.dim}. We need at least 2 rows.")
@@ -73,6 +112,10 @@ class WordVectorsBinary(Source):
                 some = [self._row(file) for _ in range(min(BLOCK, left))]
                 yield Rows(np.stack([vector for _, vector in some]), [word for word, _ in some])
                 left -= len(some)
+            if file.read(64).strip():
+                raise FormatError(
+                    f"{self.path} goes on after the {self.rows:,} x {self.dim} that its header promises. Is it damaged?"
+                )
 
     def _row(self, file: IO[bytes]) -> tuple[str, np.ndarray]:
         word = bytearray()

@@ -17,6 +17,7 @@ __all__ = ["QUANTILES", "ScoreMeaning", "baseline", "central_rows", "quantiles",
 
 QUANTILES = (0.01, 0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975, 0.99)
 CROWDED, COLLAPSED = 0.25, 0.9
+_TIE = 1e-6  # the cosine of a row with its copy is 1 but for rounding
 
 
 def baseline(space: Space) -> Finding:
@@ -60,8 +61,7 @@ def _jackknife_variance(space: Space) -> float:
 
 def _towards_sum(space: Space) -> np.ndarray:
     """S.u for every sampled row: n times its mean cosine with all rows."""
-    sample = space.sample
-    return np.asarray(sample.vectors @ space.units.total.astype(sample.vectors.dtype), np.float64) / sample.norms
+    return space.sample.dot(space.units.total) / space.sample.norms
 
 
 def quantiles(space: Space) -> Finding:
@@ -125,9 +125,9 @@ class ScoreMeaning:
 
 
 def score_meaning(space: Space, score: float) -> ScoreMeaning:
-    """The share of random pairs with a higher cosine than `score`."""
+    """The share of random pairs that reach or beat `score`."""
     cosines = space.cosines
-    over = (cosines.values > score).astype(np.float64)
+    over = (cosines.values >= score - _TIE).astype(np.float64)
     share = float(over.mean())
     if over.any() and not over.all():
         low, high = _clipped(_share_interval(space, share, over))

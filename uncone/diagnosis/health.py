@@ -28,7 +28,8 @@ def _bad(space: Space) -> Finding:
         "bad_rows",
         bad,
         seen,
-        f"{count(bad, 'row')} of {seen:,} with NaN, infinity or numbers out of range{rows}; left out everywhere.",
+        f"{count(bad, 'row')} of {seen:,} with NaN, infinity or numbers beyond {_precision(space)}{rows}; "
+        "left out everywhere.",
         "Find out what produced them: an empty text, an overflow in half precision." if bad else "",
         threshold=0,
         level=Level.NOTE if bad else Level.HEALTHY,
@@ -111,6 +112,10 @@ def _transposed(space: Space) -> Finding:
         threshold=0,
         level=Level.NOTE,
     )
+
+
+def _precision(space: Space) -> str:
+    return "double precision" if space.moments.dtype == np.float64 else "single precision (try --float64)"
 
 
 def _first(rows: np.ndarray, total: int) -> str:

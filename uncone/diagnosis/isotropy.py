@@ -20,12 +20,15 @@ _FEW_CARRY = 3.0  # an effective sample of a third of the rows
 def mean_over_rms(space: Space) -> Finding:
     """|mean| / rms norm: 0 when centred, 1 when all rows are the same.
 
-    The interval is that of |mean|^2 without its bias tr(C)/n, so it reaches 0 in a centred space.
+    The interval is that of |mean|^2 without its bias tr(C)/n, so it reaches 0 in a centred space; the value
+    itself stays inside.
     """
     n, mean = space.n, space.moments.mean
     power = float(np.trace(space.gram))
     value = float(np.linalg.norm(mean)) / math.sqrt(power)
     low, high = _mean_interval(space, mean, power)
+    if low is not None and high is not None:
+        low, high = min(low, value), max(high, value)
     return Finding(
         "mean_over_rms",
         value,
@@ -40,13 +43,12 @@ def mean_over_rms(space: Space) -> Finding:
 
 
 def _mean_interval(space: Space, mean: np.ndarray, power: float) -> Interval:
-    n, rows = space.n, space.sample.vectors
+    n = space.n
     squared = float(mean @ mean)
     spread = power - squared  # the mean of |x - mean|^2
     unbiased = squared - spread / max(n - 1, 1)
     share = unbiased / power
-    along = np.asarray(rows @ mean.astype(rows.dtype), np.float64)
-    each = (2 * along - share * space.sample.norms.astype(np.float64) ** 2) / power
+    each = (2 * space.sample.dot(mean) - share * space.sample.norms.astype(np.float64) ** 2) / power
     # The second term is the variance of |mean|^2 in a centred space, where the first vanishes.
     second = float((space.covariance**2).sum()) * 2 / (n**2 * power**2)
     low, high = around(share, float(each.var()) / n + second, n)
@@ -94,13 +96,12 @@ def _partition_interval(space: Space, place: int, value: float) -> Interval:
     The reach is a quarter wider, for the choice between the two ends of a direction. None where that is not enough:
     when more than two directions compete for an extreme, or a few rows carry the sum.
     """
-    sums, rows = space.partition, space.sample.vectors
+    sums = space.partition
     logs = sums.log_sums[place]
-    each = np.zeros(len(rows))
+    each = np.zeros(space.sample.n)
     for sign, where in ((1.0, logs.argmin()), (-1.0, logs.argmax())):
         flip, column = divmod(int(where), logs.shape[1])
-        direction = sums.directions[:, column].astype(rows.dtype) * (sums.scales[place] * (-1.0 if flip else 1.0))
-        products = np.asarray(rows @ direction.astype(rows.dtype), np.float64)
+        products = space.sample.dot(sums.directions[:, column]) * (sums.scales[place] * (-1.0 if flip else 1.0))
         weights = np.exp(products - products.max())
         weights *= len(weights) / weights.sum()
         reach = 2 * math.sqrt(float(weights.var()) / sums.n)

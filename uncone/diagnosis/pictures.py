@@ -87,8 +87,8 @@ def _points(space: Space) -> Points:
     top = directions[:, :2]
     # An eigenvector has no sign of its own: the largest entry is made positive, so that the map does not flip.
     top = top * np.sign(top[np.abs(top).argmax(axis=0), np.arange(top.shape[1])])
-    centred = sample.vectors - space.moments.mean.astype(sample.vectors.dtype)
-    placed = centred @ top.astype(sample.vectors.dtype)
+    vectors = sample.vectors
+    placed = (vectors - space.moments.mean.astype(vectors.dtype)) @ top.astype(vectors.dtype)
     y = placed[:, 1] if placed.shape[1] > 1 else np.zeros(len(placed))
     return Points(
         _rounded(placed[:, 0]),

@@ -62,9 +62,8 @@ def _interval(space: Space, dimensions: IntVector, share: float) -> Interval:
     if space.n < FEW:
         return None, None
     sample, total = space.sample, space.units.total / space.n
-    units = sample.vectors[:, dimensions] / sample.norms[:, None]
-    part = units @ total[dimensions]
-    whole = (sample.vectors @ total.astype(sample.vectors.dtype)) / sample.norms
+    part = sample.columns(dimensions) @ total[dimensions] / sample.norms
+    whole = sample.dot(total) / sample.norms
     each = 2 * (part - share * whole) / space.units.baseline
     return around(share, float(each.var(dtype=np.float64)) / space.n, space.n)
 

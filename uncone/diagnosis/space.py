@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from uncone.backends.measure import Plan, measure
 from uncone.data.batch import Batch, Matrix, Vector
 from uncone.data.memory import ArrayVectors
+from uncone.data.shards import Shards
 from uncone.data.source import BLOCK, Rows, Source, batches, regrid
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
 from uncone.stats.bundle import Bundle
@@ -28,7 +29,7 @@ __all__ = ["SAMPLE_ROWS", "Space", "measure_space"]
 
 SAMPLE_ROWS = 50_000
 _SAMPLE_NUMBERS = 1 << 27  # a sample is never larger than so many numbers
-_MOST_DIMENSIONS = 20_000
+_MOST_DIMENSIONS = 16_384
 
 Progress = Callable[[str, int, int | None], None]
 """Told the step, how many more rows are done, and how many there are."""
@@ -92,9 +93,23 @@ class Space:
 
     @cached_property
     def directions(self) -> tuple[Vector, Matrix]:
-        """Variance along the principal directions, largest first (d,), and the directions as columns (d, d)."""
+        """Variance along the principal directions, largest first (d,), and the directions as columns.
+
+        With fewer rows than dimensions only those that hold variance are given: (d, n) at most.
+        """
+        if self._few:
+            return _from_rows(self._rows - self.moments.mean, self.dim, self.n - 1)
         values, vectors = np.linalg.eigh(self.covariance)
         return values[::-1].clip(min=0.0), vectors[:, ::-1]
+
+    @property
+    def _few(self) -> bool:
+        """Whether the rows are so few that all are in the sample and their n x n products are the smaller matrix."""
+        return self.n == self.sample.n and 2 * self.n < self.dim
+
+    @property
+    def _rows(self) -> Matrix:
+        return self.sample.vectors.astype(np.float64)
 
     @cached_property
     def partition(self) -> PartitionSums:
@@ -110,11 +125,26 @@ class Space:
         return Plan(dtype=self.moments.dtype)
 
     def _sampled(self) -> Source:
-        return ArrayVectors(self.sample.vectors)
+        return Shards([ArrayVectors(part) for part in self.sample.parts], "sample")
 
     def _partition_sums(self) -> PartitionSums:
-        _, directions = np.linalg.eigh(self.gram)
+        if self._few:
+            _, directions = _from_rows(self._rows, self.dim, self.n)
+            # Along every direction that no row has a part in, Z is the same: one of them stands for all.
+            directions = np.column_stack([directions, np.zeros(self.dim)])
+        else:
+            _, directions = np.linalg.eigh(self.gram)
         return PartitionSums(directions.astype(self.moments.dtype), scales=(1.0, 1.0 / self.norms.mean))
+
+
+def _from_rows(rows: Matrix, dim: int, divisor: int) -> tuple[Vector, Matrix]:
+    """Eigenvalues (dim,) and eigenvectors (dim, r) of rows' rows / divisor, by way of the n x n matrix rows rows'."""
+    values, turned = np.linalg.eigh(rows @ rows.T)
+    kept = values > 1e-12 * values[-1]
+    values, turned = values[kept][::-1], turned[:, kept][:, ::-1]
+    padded = np.zeros(dim)
+    padded[: len(values)] = values / divisor
+    return padded, rows.T @ turned / np.sqrt(values)
 
 
 def measure_space(
@@ -138,7 +168,7 @@ def measure_space(
         raise OptionError(f"--exact reads the rows twice, and {source.name} can be read only once: save it to a file.")
     stream, reference = _with_reference(source, plan)
     k = max(min(sample, _SAMPLE_NUMBERS // source.dim), 2)
-    cutoff = None if source.rows is None else cutoff_for(k, source.rows)
+    cutoff = None if source.rows is None else cutoff_for(k, source.rows, seed)
     measured = measure(
         stream,
         Bundle(
@@ -210,7 +240,7 @@ def _mean(block: Iterator[Batch]) -> Vector | None:
 
 def _check_size(source: Source) -> None:
     if source.rows is not None and source.rows < 2:
-        raise ShapeError(f"{source.name} has {source.rows} row; cosines need at least 2 rows.")
+        raise ShapeError(f"{source.name} has {source.rows} row; cosines need at least 2 rows. Add some.")
     if source.dim > _MOST_DIMENSIONS:
         rows = "?" if source.rows is None else f"{source.rows:,}"
         hint = (
@@ -227,10 +257,12 @@ def _check_usable(space: Space) -> None:
     if space.n >= 2:
         return
     if counts.seen < 2:
-        raise ShapeError(f"{name} has {counts.seen} row; cosines need at least 2 rows.")
+        raise ShapeError(f"{name} has {counts.seen} row; cosines need at least 2 rows. Add some.")
+    single = space.moments.dtype == np.float32
     raise NoUsableRowsError(
-        f"{name} has {space.n} usable rows of {counts.seen:,}: {counts.bad:,} hold NaN or infinity, "
-        f"{counts.zero:,} are zero. We need at least 2; look at how they were made."
+        f"{name}: {space.n} of {counts.seen:,} rows can be used: {counts.bad:,} hold NaN, infinity or numbers over "
+        f"1e16, {counts.zero:,} are zero or shorter than 1e-19. We need at least 2; look at how they were made"
+        f"{', or try --float64' if single else ''}."
     )
 
 

@@ -18,6 +18,7 @@ from uncone.diagnosis.words import percent, plain
 __all__ = ["corrected_participation", "effective_rank", "participation_ratio", "spectrum", "top_share"]
 
 _ROWS_FOR_INTERVALS = 4096
+_TOO_FEW = 10
 
 
 def effective_rank(eigenvalues: Vector) -> float:
@@ -76,7 +77,7 @@ def corrected_participation(space: Space) -> float | None:
     q = centred.fourth / (n - 1)
     below = (n - 1) * (n - 2) * squares + trace**2 - n * q
     above = 2 * squares + (n**2 - 3 * n + 1) * trace**2 - n * q
-    return float(np.clip(above / below, 1.0, space.dim)) if below > 0 else None
+    return above / below if below > 0 else None
 
 
 @dataclass(frozen=True)
@@ -95,11 +96,17 @@ class _Sampling:
 
     @cached_property
     def contributions(self) -> Matrix:
-        """(projection on direction k)^2 - eigenvalue k, for each row of a small sample: (m, d)."""
+        """(projection on direction k)^2 - eigenvalue k, for each row of a small sample: (m, r)."""
         values, directions = self.space.directions
         rows = self.space.sample.first(_ROWS_FOR_INTERVALS).vectors
         centred = rows - self.space.moments.mean.astype(rows.dtype)
-        return np.asarray((centred @ directions.astype(rows.dtype)) ** 2 - values.astype(rows.dtype))
+        held = values[: directions.shape[1]].astype(rows.dtype)
+        return np.asarray((centred @ directions.astype(rows.dtype)) ** 2 - held)
+
+    def spread(self, slope: Vector) -> float:
+        """The variance over the rows of what each adds to a measure with this slope."""
+        each = self.contributions @ slope[: self.contributions.shape[1]].astype(self.contributions.dtype)
+        return float(each.var(dtype=np.float64))
 
     @cached_property
     def halved(self) -> tuple[int, Vector]:
@@ -130,8 +137,7 @@ class _Sampling:
             return None, None
         m, fewer = self.halved
         unbiased = value - (measure.value(fewer) - value) * m / (n - m)
-        each = self.contributions @ measure.slope(values).astype(self.contributions.dtype)
-        variance = float(each.var(dtype=np.float64)) / (n - 1) * n / (n - m)
+        variance = self.spread(measure.slope(values)) / (n - 1) * n / (n - m)
         low, high = around(unbiased, variance, n)
         return (None, None) if low is None or high is None else (min(low, value), max(high, value))
 
@@ -147,7 +153,9 @@ def spectrum(space: Space) -> list[Finding]:
     reachable = min(d, space.n - 1)
     narrow = max(0.05 * reachable, 2.0)
     rank_level = Level.HEALTHY if rank >= narrow or d < 4 else Level.CROWDED if rank >= 2 else Level.COLLAPSED
-    share_level = Level.CROWDED if share >= 0.5 and d >= 4 and space.n > 4 else Level.HEALTHY
+    share_level = Level.CROWDED if share >= 0.5 and d >= 4 else Level.HEALTHY
+    if space.n < _TOO_FEW:
+        rank_level = share_level = Level.NOTE  # so few rows span few directions in any space
     return [
         _with_interval(
             space,
@@ -208,6 +216,8 @@ def _with_interval(
         meaning += " Several directions are about equally strong, so there is no interval."
     elif low is None:
         meaning += f" {space.n:,} rows are too few for {space.dim:,} dimensions to say how sure this is."
+    if low is not None and high is not None and name.endswith("_share"):
+        low, high = max(low, 0.0), min(high, 1.0)
     return Finding(name, measure.value(values), space.n, meaning, advice, low, high, threshold, level)
 
 
@@ -252,8 +262,10 @@ def _isoscores(space: Space, sampling: _Sampling, ratio: float) -> list[Finding]
     found = [Finding("isoscore", plain_score, n, biased, "Compare isoscore_corrected, which does not depend on n.")]
     if corrected is None:
         return [*found, Finding("isoscore_corrected", None, n, "Needs at least 4 rows that differ.")]
-    score = (corrected - 1) / (d - 1)
-    low, high = around(score, _isoscore_variance(space, sampling, corrected), n)
+    score = min(max((corrected - 1) / (d - 1), 0.0), 1.0)
+    low, high = around(score, _isoscore_variance(space, sampling, min(corrected, d)), n)
+    if low is not None and not 1 <= corrected <= d:
+        low = min(low, plain_score)  # a few rows carry the variance, and the estimate has left its range
     found.append(
         Finding(
             "isoscore_corrected",
@@ -272,8 +284,7 @@ def _isoscore_variance(space: Space, sampling: _Sampling, corrected: float) -> f
     """Infinitesimal jackknife of the participation ratio, plus 4 PR^2/n^2, which is all there is in a ball."""
     n, d = space.n, space.dim
     values, _ = space.directions
-    each = sampling.contributions @ _ratio_slope(values).astype(sampling.contributions.dtype)
-    variance = float(each.var(dtype=np.float64)) / (n - 1) + 4 * corrected**2 / n**2
+    variance = sampling.spread(_ratio_slope(values)) / (n - 1) + 4 * corrected**2 / n**2
     return variance / (d - 1) ** 2
 
 

@@ -97,6 +97,8 @@ def _why(findings: Mapping[str, Finding], spread: Level) -> str:
 def _todo(level: Level, findings: Mapping[str, Finding]) -> str:
     if findings["looks_transposed"].magnitude:
         return findings["looks_transposed"].advice
+    if findings["baseline"].n < 10:
+        return "Measure on more rows before you decide anything."
     if level is Level.HEALTHY:
         return "Leave it as it is."
     return (

@@ -18,6 +18,7 @@ __all__ = ["print_report"]
 
 _STYLES = {Level.HEALTHY: "green", Level.CROWDED: "yellow", Level.COLLAPSED: "red", Level.NOTE: "dim"}
 _WIDTH = 78
+_ABREAST = 3
 _SHOWN = (
     "baseline",
     "pair_cosine_quantiles",
@@ -43,8 +44,11 @@ def _one(space: Diagnosis) -> list[Text]:
     lines = [Text(_title(space), style="bold"), Text(""), *_verdict(space), Text("")]
     lines += [_line(space, space[name]) for name in _SHOWN]
     lines += [_health(space), Text("")]
-    for word, text in (("why", verdict.why), ("do", verdict.todo), ("next", space.suggestion or "")):
+    for word, text in (("why", verdict.why), ("do", verdict.todo)):
         lines += _labelled(word, text)
+    if space.suggestion:
+        # Not wrapped, so that it can be copied.
+        lines.append(Text("  next  ", style="bold").append(space.suggestion, style="not bold"))
     return lines
 
 
@@ -60,16 +64,21 @@ def _verdict(space: Diagnosis) -> list[Text]:
 def _line(space: Diagnosis, finding: Finding) -> Text:
     name = CATALOGUE[finding.name].title.lower()
     level = "" if finding.level is Level.NOTE else str(finding.level)
-    line = Text(f"  {name:<29}{number(finding):>13}  ")
-    line.append(f"{interval(finding):<15} ", style="dim")
-    line.append(f"{level:<10}", style=_STYLES[finding.level])
-    line.append(_note(space, finding)[: _WIDTH - 71], style="dim")
+    line = Text(f"  {name:<28}{_value(space, finding):>18}  ")
+    line.append(f"{interval(finding):<16} ", style="dim")
+    line.append(level, style=_STYLES[finding.level])
     line.rstrip()
     return line
 
 
-def _note(space: Diagnosis, finding: Finding) -> str:
-    return f"of {space.source['dimensions']:,}" if finding.name == "effective_rank" else ""
+def _value(space: Diagnosis, finding: Finding, width: int = 18) -> str:
+    value = finding.value
+    if finding.name == "effective_rank":
+        return f"{number(finding)} of {space.source['dimensions']:,}"
+    if isinstance(value, list) and len(number(finding)) > width:
+        fitting = [k for k in range(len(value)) if len(", ".join(map(str, value[:k]))) <= width - 2]
+        return ", ".join(map(str, value[: max(fitting)])) + " …"
+    return number(finding)
 
 
 def _health(space: Diagnosis) -> Text:
@@ -92,26 +101,36 @@ def _labelled(word: str, text: str) -> list[Text]:
 
 def _title(space: Diagnosis) -> str:
     source = space.source
-    name = title(space)
+    name = "".join(letter if letter.isprintable() else "�" for letter in title(space))
     shown = name if len(name) <= 46 else f"…{name[-45:]}"
     return f"{shown}  {source['rows']:,} x {source['dimensions']:,}  {source['dtype']}"
 
 
 def _several(spaces: Sequence[Diagnosis]) -> list[Text]:
-    width = max(min((_WIDTH - 31) // len(spaces), 24), 12)
+    named = list(zip(_letters(len(spaces)), spaces, strict=True))
     lines = []
-    for letter, space in zip(_letters(len(spaces)), spaces, strict=True):
+    for letter, space in named:
         lines.append(Text(f"{letter}  ", style="bold").append(_title(space), style="not bold"))
-        lines.append(Text("   ").append_text(_verdict(space)[0][2:]))
-    letters = "".join(f"{letter:>{width}}" for letter in _letters(len(spaces)))
-    lines += [Text(""), Text(f"{'':31}{letters}", style="bold")]
-    for name in (*_SHOWN, "uniformity", "duplicate_share", "bad_rows"):
-        line = Text(f"  {CATALOGUE[name].title.lower():<29}")
-        for space in spaces:
-            line.append(f"{number(space[name]):>{width}}", style=_STYLES[space[name].level].replace("dim", "none"))
-        lines.append(line)
-    for letter, space in zip(_letters(len(spaces)), spaces, strict=True):
+        style = _STYLES[space.verdict.level]
+        wrapped = textwrap.wrap(f"{MARKS[space.verdict.level]} {space.verdict.headline}", _WIDTH - 3)
+        lines += [Text(f"   {line}", style=style) for line in wrapped]
+    for start in range(0, len(named), _ABREAST):
+        lines += [Text(""), *_columns(named[start : start + _ABREAST])]
+    for letter, space in named:
         lines += [Text(""), *_labelled(letter, space.verdict.details)]
+    return lines
+
+
+def _columns(named: Sequence[tuple[str, Diagnosis]]) -> list[Text]:
+    """A table of at most three spaces, which is what fits."""
+    width = 22 if len(named) < _ABREAST else 16
+    lines = [Text(f"{'':30}" + "".join(f"{letter:>{width}}" for letter, _ in named), style="bold")]
+    for name in (*_SHOWN, "uniformity", "duplicate_share", "bad_rows"):
+        line = Text(f"  {CATALOGUE[name].title.lower():<28}")
+        for _, space in named:
+            shown = number(space[name]) if name == "effective_rank" else _value(space, space[name], width - 2)
+            line.append(f"{shown:>{width}}", style=_STYLES[space[name].level].replace("dim", "none"))
+        lines.append(line)
     return lines
 
 

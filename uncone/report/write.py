@@ -12,6 +12,8 @@ from uncone.errors import OutputError
 
 __all__ = ["check_writable", "write_all"]
 
+_LONGEST = 240  # bytes of a name, with room for the temporary one
+
 
 def check_writable(path: Path) -> None:
     """Say early, before a long measurement, that a file cannot be written.
@@ -19,11 +21,17 @@ def check_writable(path: Path) -> None:
     Raises:
         OutputError: its folder is missing or may not be written to.
     """
+    try:
+        path, is_folder = path.resolve(), path.is_dir()
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}. Name another file.") from error
     folder = path.parent
-    if path.is_dir():
+    if is_folder:
         raise OutputError(f"{path} is a folder; name a file in it for the report.")
     if not folder.is_dir():
         raise OutputError(f"There is no folder {folder} to write {path.name} to. Make it first, or name another.")
+    if len(os.fsencode(path.name)) > _LONGEST:
+        raise OutputError(f"{path.name[:40]}… is too long a name for a file. Name another.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"The folder {folder} cannot be written to. Name a file elsewhere.")
 
@@ -37,7 +45,11 @@ def write_all(files: Mapping[Path, str]) -> None:
     written: list[tuple[Path, Path]] = []
     try:
         for path, text in files.items():
-            written.append((_write_beside(path, text), path))
+            target = path.resolve()  # through a link: what it points to is replaced, not the link
+            if target.exists() and not target.is_file():
+                target.write_text(text, encoding="utf-8", errors="replace")  # a device or a pipe cannot be renamed over
+            else:
+                written.append((_write_beside(target, text), target))
         for temporary, path in written:
             temporary.replace(path)
     except OSError as error:
@@ -52,7 +64,7 @@ def _write_beside(path: Path, text: str) -> Path:
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     temporary = Path(name)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

@@ -70,6 +70,9 @@ class PairCosines(Statistic):
     def update(self, batch: Batch) -> None:
         self.sample.update(batch)
 
+    def finish(self) -> None:
+        self.sample.finish()
+
     def absorb(self, other: PairCosines) -> None:
         self.sample.absorb(other.sample)
 
@@ -94,8 +97,8 @@ def _all_pairs(rows: SampledRows) -> Cosines:
 
 
 def _some_pairs(rows: SampledRows, shifts: int) -> Cosines:
-    values = np.empty((shifts, rows.n), rows.vectors.dtype)
-    step = 512
+    values = np.empty((shifts, rows.n), rows.parts[0].dtype)
+    step = 2_048
     for start in range(0, rows.n, step):
         stop = min(start + step, rows.n)
         units = _units(rows, rows.order[np.arange(start, stop + shifts) % rows.n])
@@ -105,5 +108,5 @@ def _some_pairs(rows: SampledRows, shifts: int) -> Cosines:
 
 
 def _units(rows: SampledRows, chosen: IntVector) -> Matrix:
-    vectors = rows.vectors[chosen]
+    vectors = rows.vectors_at(chosen)
     return vectors / rows.norms[chosen, None].astype(vectors.dtype)

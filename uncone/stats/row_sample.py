@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
 from uncone.stats.hashing import Hashes, hash_keys
@@ -17,48 +16,93 @@ from uncone.stats.statistic import State, Statistic
 
 __all__ = ["RowSample", "SampledRows", "cutoff_for"]
 
+_COUNTED = 20_000_000
+"""Up to so many rows the cutoff is exact."""
+
 
 @dataclass(frozen=True)
 class SampledRows:
-    """Rows with their hashes: vectors (m, d), norms (m,), row numbers, texts and labels where known."""
+    """Rows with their hashes, norms (m,), numbers, texts and labels where known.
+
+    The vectors stay in the `parts` they were collected in, because copying a sample of 150 MB into one array
+    costs as much as all findings together.
+    """
 
     hashes: Hashes
     rows: IntVector
-    vectors: Matrix
     norms: Vector
-    texts: Sequence[str] | None
-    labels: Sequence[str] | None
+    parts: tuple[Matrix, ...]
+    texts: Sequence[str] | None = None
+    labels: Sequence[str] | None = None
 
     @property
     def n(self) -> int:
         """Rows in the sample."""
         return len(self.rows)
 
+    @property
+    def vectors(self) -> Matrix:
+        """The vectors as one array (m, d)."""
+        return self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts)
+
     @cached_property
     def order(self) -> IntVector:
         """The rows in the order of their hashes: the first m of it are a uniform sample of m rows."""
         return np.lexsort((self.rows, self.hashes))
 
-    def take(self, chosen: IntVector) -> SampledRows:
-        """The rows at these places, in this order."""
+    def dot(self, vector: Vector) -> Vector:
+        """x.v for every row, (m,)."""
+        found = [part @ vector.astype(part.dtype) for part in self.parts]
+        return np.concatenate(found).astype(np.float64)
+
+    def columns(self, chosen: IntVector) -> Matrix:
+        """Some dimensions of every row."""
+        return np.concatenate([part[:, chosen] for part in self.parts])
+
+    def vectors_at(self, places: IntVector) -> Matrix:
+        """The vectors at these places, in this order."""
+        if len(self.parts) == 1:
+            return self.parts[0][places]
+        found = np.empty((len(places), self.parts[0].shape[1]), self.parts[0].dtype)
+        ends = np.cumsum([len(part) for part in self.parts])
+        of = np.searchsorted(ends, places, side="right")
+        for i in np.unique(of):
+            there = np.flatnonzero(of == i)
+            found[there] = self.parts[i][places[there] - (ends[i] - len(self.parts[i]))]
+        return found
+
+    def take(self, places: IntVector) -> SampledRows:
+        """The rows at these places, in this order, as one part."""
         return SampledRows(
-            self.hashes[chosen],
-            self.rows[chosen],
-            self.vectors[chosen],
-            self.norms[chosen],
-            None if self.texts is None else [self.texts[i] for i in chosen],
-            None if self.labels is None else [self.labels[i] for i in chosen],
+            self.hashes[places],
+            self.rows[places],
+            self.norms[places],
+            (self.vectors_at(places),),
+            None if self.texts is None else [self.texts[i] for i in places],
+            None if self.labels is None else [self.labels[i] for i in places],
         )
 
     def first(self, m: int) -> SampledRows:
         """A smaller uniform sample: the m rows with the smallest hashes."""
         return self.take(self.order[:m])
 
+    @classmethod
+    def joined(cls, samples: Sequence[SampledRows]) -> SampledRows:
+        """All rows of several samples; no vector is copied."""
+        return cls(
+            np.concatenate([sample.hashes for sample in samples]),
+            np.concatenate([sample.rows for sample in samples]),
+            np.concatenate([sample.norms for sample in samples]),
+            tuple(part for sample in samples for part in sample.parts),
+            _names([sample.texts for sample in samples]),
+            _names([sample.labels for sample in samples]),
+        )
+
 
 class RowSample(Statistic):
     """The `k` rows whose numbers have the smallest hashes: uniform, and the same for every sharding.
 
-    `cutoff`, when the number of rows is known, only saves work: rows above it are never copied.
+    `cutoff`, when the number of rows is known, saves work: rows above it are never copied.
 
     >>> sample = RowSample(1, k=2)
     >>> sample.update(Batch.of(np.array([[1.0], [2.0], [3.0]])))
@@ -71,9 +115,9 @@ class RowSample(Statistic):
         self.k = k
         self.seed = seed
         self.cutoff = cutoff
-        self._parts: list[SampledRows] = []
+        self._samples: list[SampledRows] = []
+        self._waiting: list[SampledRows] = []
         self._kept = 0
-        self._whole = False
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -81,94 +125,83 @@ class RowSample(Statistic):
 
     def update(self, batch: Batch) -> None:
         hashes = hash_keys(batch.rows, self.seed)
-        chosen = np.flatnonzero(hashes <= np.uint64(self.cutoff)) if self.cutoff is not None else np.arange(batch.n)
-        if chosen.size == 0:
-            return
-        everything = SampledRows(hashes, batch.rows, batch.vectors, batch.norms, batch.texts, batch.labels)
-        self._add(everything.take(chosen))
+        chosen = np.arange(batch.n) if self.cutoff is None else np.flatnonzero(hashes <= np.uint64(self.cutoff))
+        if chosen.size:
+            everything = SampledRows(hashes, batch.rows, batch.norms, (batch.vectors,), batch.texts, batch.labels)
+            self._waiting.append(everything.take(chosen))
+            self._kept += chosen.size
+            self._trim_now_and_then()
+
+    def finish(self) -> None:
+        """Put the rows of many batches into one part: a sample in a thousand pieces is slow to walk through."""
+        if self._waiting:
+            joined = SampledRows.joined(self._waiting)
+            self._samples.append(joined.take(np.argsort(joined.rows, kind="stable")))
+            self._waiting = []
 
     def absorb(self, other: RowSample) -> None:
-        for part in other._parts:
-            self._add(part)
+        other.finish()
+        self._samples.extend(other._samples)
+        self._kept += other._kept
+        self._trim_now_and_then()
 
-    def _add(self, part: SampledRows) -> None:
-        self._parts.append(part)
-        self._kept += part.n
-        self._whole = False
-        # Trimming now and then, not each time, keeps the copying linear in the number of rows.
+    def _trim_now_and_then(self) -> None:
+        # Not each time: so the copying stays linear in the number of rows.
         if self._kept > 1.5 * self.k:
             self._trim()
 
     def _trim(self) -> None:
-        """Keep the k smallest hashes, as one part in the order of the rows."""
-        if self._whole or not self._parts:
-            return
-        parts = sorted(self._parts, key=lambda part: int(part.rows[0]))
-        hashes = np.concatenate([part.hashes for part in parts])
-        rows = np.concatenate([part.rows for part in parts])
-        kept = np.zeros(len(rows), bool)
-        kept[np.lexsort((rows, hashes))[: self.k] if len(rows) > self.k else slice(None)] = True
-        joined = _joined(parts, kept)
-        in_order = bool((np.diff(joined.rows) >= 0).all())
-        self._parts = [joined if in_order else joined.take(np.argsort(joined.rows, kind="stable"))]
-        self._kept, self._whole = self._parts[0].n, True
+        """Keep the k smallest hashes, in the order of the rows; copy only when rows have to go or to move."""
+        self.finish()
+        samples = sorted(self._samples, key=lambda sample: int(sample.rows[0]))
+        joined = SampledRows.joined(samples)
+        kept = np.sort(joined.order[: self.k])
+        kept = kept[np.argsort(joined.rows[kept], kind="stable")]
+        untouched = len(kept) == joined.n and bool((np.diff(kept) == 1).all())
+        self._samples = [joined if untouched else joined.take(kept)]
+        self._kept = len(kept)
 
     @property
     def sampled(self) -> SampledRows:
         """The sample, in the order of the rows."""
-        if not self._parts:
+        self.finish()
+        if not self._samples:
             nothing = np.empty(0)
-            return SampledRows(
-                nothing.astype(np.uint64), nothing.astype(np.int64), np.empty((0, self.dim)), nothing, None, None
-            )
-        self._trim()
-        return self._parts[0]
+            return SampledRows(nothing.astype(np.uint64), nothing.astype(np.int64), nothing, (np.empty((0, self.dim)),))
+        if len(self._samples) > 1 or self._kept > self.k:
+            self._trim()
+        return self._samples[0]
 
     def state(self) -> State:
         kept = self.sampled
-        names = json.dumps([kept.texts, kept.labels])
         return {
             "hashes": kept.hashes,
             "rows": kept.rows,
             "vectors": kept.vectors,
             "norms": kept.norms,
-            "names": np.frombuffer(names.encode(), np.uint8),
+            "names": np.frombuffer(json.dumps([kept.texts, kept.labels]).encode(), np.uint8),
         }
 
     def _restore(self, state: State) -> None:
         texts, labels = json.loads(state["names"].tobytes())
-        kept = SampledRows(state["hashes"], state["rows"], state["vectors"], state["norms"], texts, labels)
-        self._parts, self._kept = ([kept] if kept.n else []), kept.n
+        kept = SampledRows(state["hashes"], state["rows"], state["norms"], (state["vectors"],), texts, labels)
+        self._samples, self._waiting, self._kept = ([kept] if kept.n else []), [], kept.n
 
 
-def cutoff_for(k: int, rows: int) -> int | None:
-    """A hash under which at least `k` of `rows` hashes lie, but for one chance in a billion."""
-    share = (k + 6 * k**0.5 + 10) / max(rows, 1)
-    return None if share >= 1 else int(share * 2**64)
+def cutoff_for(k: int, rows: int, seed: int = 0) -> int | None:
+    """The hash of the last of the `k` rows that will be kept, so that no other is copied; None when all are.
+
+    Beyond 20 million rows it is not worth hashing them all beforehand: then the cutoff leaves room enough that
+    fewer than k rows lie under it only once in a billion.
+    """
+    if rows <= k:
+        return None
+    if rows <= _COUNTED:
+        return int(np.partition(hash_keys(np.arange(rows, dtype=np.int64), seed), k - 1)[k - 1])
+    return int((k + 6 * k**0.5 + 10) / rows * 2**64)
 
 
-def _joined(parts: Sequence[SampledRows], kept: NDArray[np.bool_]) -> SampledRows:
-    """The kept rows of all parts; each vector is copied once."""
-    vectors = np.empty((int(kept.sum()), parts[0].vectors.shape[1]), parts[0].vectors.dtype)
-    first = done = 0
-    for part in parts:
-        mask = kept[first : first + part.n]
-        count = int(mask.sum())
-        np.compress(mask, part.vectors, axis=0, out=vectors[done : done + count])
-        first, done = first + part.n, done + count
-    chosen = np.flatnonzero(kept)
-    return SampledRows(
-        np.concatenate([part.hashes for part in parts])[chosen],
-        np.concatenate([part.rows for part in parts])[chosen],
-        vectors,
-        np.concatenate([part.norms for part in parts])[chosen],
-        _names([part.texts for part in parts], chosen),
-        _names([part.labels for part in parts], chosen),
-    )
-
-
-def _names(parts: Sequence[Sequence[str] | None], chosen: IntVector) -> list[str] | None:
+def _names(parts: Sequence[Sequence[str] | None]) -> list[str] | None:
     if any(part is None for part in parts):
         return None
-    joined = [text for part in parts if part is not None for text in part]
-    return [joined[i] for i in chosen]
+    return [text for part in parts if part is not None for text in part]
