@@ -23,10 +23,10 @@ def borrow(n: int, d: int, dtype: DTypeLike) -> NDArray[Any]:
 
 
 def give_back(array: NDArray[Any]) -> None:
-    """Let this thread use the array again; the oldest of more than two is let go."""
+    """Let this thread use the array again; the oldest of more than three is let go."""
     pool = _pool()
     pool.append(array)
-    del pool[:-2]
+    del pool[:-3]
 
 
 def _pool() -> list[NDArray[Any]]:

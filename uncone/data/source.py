@@ -15,7 +15,7 @@ from uncone.errors import DtypeError, ShapeError
 __all__ = ["BLOCK", "Options", "Rows", "Source", "batches", "check_dtype", "check_shape", "regrid"]
 
 BLOCK = 8192
-"""Rows that a reader hands over at most, and that are multiplied together."""
+"""Rows that a reader hands over at most."""
 
 
 @dataclass(frozen=True)

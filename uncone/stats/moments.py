@@ -10,12 +10,12 @@ from numpy.typing import DTypeLike
 
 from uncone.data.batch import Batch, Matrix, Vector
 from uncone.data.scratch import borrow, give_back
-from uncone.data.source import BLOCK
 from uncone.stats.statistic import State, Statistic
 
 __all__ = ["Moments", "Sums"]
 
 _LONG = 1e22
+_TOGETHER = 4096  # rows that are multiplied at once: enough for BLAS, and still in the outer cache
 
 
 @dataclass
@@ -106,15 +106,15 @@ class Moments(Statistic):
         if self.reference is None:
             self.reference = batch.vectors.mean(axis=0, dtype=np.float64).astype(self.dtype).astype(np.float64)
         shift = self.reference.astype(self.dtype)
-        for start in range(0, batch.n, BLOCK):
-            self._put_aside(batch.vectors[start : start + BLOCK], shift)
+        for start in range(0, batch.n, _TOGETHER):
+            self._put_aside(batch.vectors[start : start + _TOGETHER], shift)
 
     def _put_aside(self, vectors: Matrix, shift: Vector) -> None:
         """Shift rows into the waiting block; a product of a whole block costs half of what its parts would."""
-        if self._waiting + len(vectors) > BLOCK:
+        if self._waiting + len(vectors) > _TOGETHER:
             self.finish()
         if self._block is None:
-            self._block = borrow(BLOCK, self.dim, self.dtype)
+            self._block = borrow(_TOGETHER, self.dim, self.dtype)
         y = self._block[self._waiting : self._waiting + len(vectors)]
         np.subtract(vectors, shift, out=y)
         squared = np.vecdot(y, y)
@@ -126,7 +126,7 @@ class Moments(Statistic):
         self._sums.fourth += float(np.vecdot(squared, squared, dtype=np.float64))
         self._waiting += len(vectors)
         self._sums.n += len(vectors)
-        if self._waiting == BLOCK:
+        if self._waiting == _TOGETHER:
             self.finish()
 
     def finish(self) -> None:

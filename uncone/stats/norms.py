@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ __all__ = ["NamedNorm", "Norms"]
 _PER_OCTAVE = 64
 _LOWEST, _HIGHEST = -70, 70  # powers of two: all that float32 rows can be
 _TOGETHER = 16  # batches whose norms are counted together
+_Waiting = tuple[Vector, IntVector, Sequence[str] | None]
 
 
 @dataclass(frozen=True, order=True)
@@ -46,7 +46,7 @@ class Norms(Statistic):
         self._counts: IntVector = np.zeros((_HIGHEST - _LOWEST) * _PER_OCTAVE, np.int64)
         self._longest: list[NamedNorm] = []
         self._shortest: list[NamedNorm] = []
-        self._waiting: list[tuple[Vector, IntVector, Sequence[str] | None]] = []
+        self._waiting: list[_Waiting] = []
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -62,18 +62,15 @@ class Norms(Statistic):
     def finish(self) -> None:
         if not self._waiting:
             return
-        norms = np.concatenate([part for part, _, _ in self._waiting]).astype(np.float64)
-        rows = np.concatenate([part for _, part, _ in self._waiting])
-        texts = [_texts(part, len(norms)) for norms, _, part in self._waiting]
+        waiting = sorted(self._waiting, key=lambda part: int(part[1][0]))
         self._waiting = []
+        norms = np.concatenate([part for part, _, _ in waiting]).astype(np.float64)
         bins = np.floor((np.log2(norms) - _LOWEST) * _PER_OCTAVE).astype(np.int64)
         self._counts += np.bincount(bins.clip(0, len(self._counts) - 1), minlength=len(self._counts))
         self._total += float(norms.sum())
         self._squares += float(norms @ norms)
-        named = list(chain.from_iterable(texts))
         longest, shortest = (
-            [NamedNorm(float(norms[i]), int(rows[i]), named[i]) for i in np.lexsort((rows, key))[: self.keep]]
-            for key in (-norms, norms)
+            [_named(waiting, int(i), float(norms[i])) for i in _smallest(key, self.keep)] for key in (-norms, norms)
         )
         self._keep_extremes(longest, shortest)
 
@@ -155,5 +152,19 @@ class Norms(Statistic):
         return int(self.counts[first:].sum())
 
 
-def _texts(texts: Sequence[str] | None, n: int) -> Iterable[str | None]:
-    return repeat(None, n) if texts is None else texts
+def _smallest(values: Vector, k: int) -> IntVector:
+    """The places of the k smallest values; of equal ones, the first."""
+    if len(values) <= k:
+        return np.arange(len(values))
+    bound = np.partition(values, k - 1)[k - 1]
+    below = np.flatnonzero(values < bound)
+    return np.concatenate([below, np.flatnonzero(values == bound)[: k - len(below)]])
+
+
+def _named(waiting: Sequence[_Waiting], place: int, norm: float) -> NamedNorm:
+    """Row `place` of several batches in a row."""
+    for norms, rows, texts in waiting:
+        if place < len(norms):
+            return NamedNorm(norm, int(rows[place]), None if texts is None else texts[place])
+        place -= len(norms)
+    raise IndexError(place)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
+from uncone.data.scratch import borrow, give_back
 from uncone.stats.hashing import Hashes, hash_keys
 from uncone.stats.statistic import State, Statistic
 
 __all__ = ["RowSample", "SampledRows", "cutoff_for"]
+
+_ROOM = 4096
+"""Rows that wait to be joined."""
 
 _COUNTED = 20_000_000
 """Up to so many rows the cutoff is exact."""
@@ -117,6 +121,7 @@ class RowSample(Statistic):
         self.cutoff = cutoff
         self._samples: list[SampledRows] = []
         self._waiting: list[SampledRows] = []
+        self._room: Matrix | None = None
         self._kept = 0
 
     @property
@@ -127,17 +132,42 @@ class RowSample(Statistic):
         hashes = hash_keys(batch.rows, self.seed)
         chosen = np.arange(batch.n) if self.cutoff is None else np.flatnonzero(hashes <= np.uint64(self.cutoff))
         if chosen.size:
-            everything = SampledRows(hashes, batch.rows, batch.norms, (batch.vectors,), batch.texts, batch.labels)
-            self._waiting.append(everything.take(chosen))
+            places = chosen.tolist()
+            self._waiting.append(
+                SampledRows(
+                    hashes[chosen],
+                    batch.rows[chosen],
+                    batch.norms[chosen],
+                    (self._copied(batch.vectors, chosen),),
+                    None if batch.texts is None else [batch.texts[i] for i in places],
+                    None if batch.labels is None else [batch.labels[i] for i in places],
+                )
+            )
             self._kept += chosen.size
             self._trim_now_and_then()
+
+    def _copied(self, vectors: Matrix, chosen: IntVector) -> Matrix:
+        """The chosen vectors, copied into room that is used again: small fresh arrays cost more than the copying."""
+        taken = sum(sample.n for sample in self._waiting)
+        if self._room is not None and taken + len(chosen) > len(self._room):
+            self.finish()
+            taken = 0
+        if self._room is None:
+            self._room = borrow(max(_ROOM, len(chosen)), self.dim, vectors.dtype)
+        place = self._room[taken : taken + len(chosen)]
+        np.take(vectors, chosen, axis=0, out=place, mode="clip")
+        return place
 
     def finish(self) -> None:
         """Put the rows of many batches into one part: a sample in a thousand pieces is slow to walk through."""
         if self._waiting:
-            joined = SampledRows.joined(self._waiting)
-            self._samples.append(joined.take(np.argsort(joined.rows, kind="stable")))
+            waiting = sorted(self._waiting, key=lambda sample: int(sample.rows[0]))
+            joined = SampledRows.joined(waiting)
+            self._samples.append(replace(joined, parts=(np.concatenate(joined.parts),)))
             self._waiting = []
+        if self._room is not None:
+            give_back(self._room)
+            self._room = None
 
     def absorb(self, other: RowSample) -> None:
         other.finish()
