@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,6 +39,10 @@ def fingerprints(vectors: Matrix) -> Hashes:
     of a 64-bit word with 9 set bits on top would keep 9 bits of its weight.
     """
     words = np.ascontiguousarray(vectors).view(np.uint32)
-    weights = hash_keys(np.arange(words.shape[1], dtype=np.int64), seed=7) | np.uint64(1)
     with np.errstate(over="ignore"):
-        return _mixed(np.einsum("ij,j->i", words, weights))
+        return _mixed(np.einsum("ij,j->i", words, _weights(words.shape[1])))
+
+
+@lru_cache
+def _weights(n: int) -> Hashes:
+    return hash_keys(np.arange(n, dtype=np.int64), seed=7) | np.uint64(1)

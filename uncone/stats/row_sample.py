@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
-from uncone.data.scratch import borrow, give_back
 from uncone.stats.hashing import Hashes, hash_keys
 from uncone.stats.statistic import State, Statistic
 
 __all__ = ["RowSample", "SampledRows", "cutoff_for"]
 
-_ROOM = 4096
-"""Rows that wait to be joined."""
+_TOGETHER = 16_384
+"""Rows of the stream whose sample makes one part."""
 
 _COUNTED = 20_000_000
 """Up to so many rows the cutoff is exact."""
@@ -147,27 +146,28 @@ class RowSample(Statistic):
             self._trim_now_and_then()
 
     def _copied(self, vectors: Matrix, chosen: IntVector) -> Matrix:
-        """The chosen vectors, copied into room that is used again: small fresh arrays cost more than the copying."""
+        """The chosen vectors, copied once, behind those of the batches before."""
         taken = sum(sample.n for sample in self._waiting)
         if self._room is not None and taken + len(chosen) > len(self._room):
             self.finish()
             taken = 0
         if self._room is None:
-            self._room = borrow(max(_ROOM, len(chosen)), self.dim, vectors.dtype)
+            share = 1.0 if self.cutoff is None else self.cutoff / 2**64
+            rows = max(int(1.1 * share * _TOGETHER) + 64, len(chosen))
+            self._room = np.empty((rows, self.dim), vectors.dtype)
         place = self._room[taken : taken + len(chosen)]
         np.take(vectors, chosen, axis=0, out=place, mode="clip")
         return place
 
     def finish(self) -> None:
-        """Put the rows of many batches into one part: a sample in a thousand pieces is slow to walk through."""
-        if self._waiting:
-            waiting = sorted(self._waiting, key=lambda sample: int(sample.rows[0]))
-            joined = SampledRows.joined(waiting)
-            self._samples.append(replace(joined, parts=(np.concatenate(joined.parts),)))
-            self._waiting = []
-        if self._room is not None:
-            give_back(self._room)
-            self._room = None
+        """Make one part of the rows of many batches: a sample in a thousand pieces is slow to walk through."""
+        if not self._waiting or self._room is None:
+            return
+        joined = SampledRows.joined(self._waiting)
+        in_order = bool((np.diff(joined.rows) > 0).all())
+        whole = replace(joined, parts=(self._room[: joined.n],))
+        self._samples.append(whole if in_order else whole.take(np.argsort(joined.rows, kind="stable")))
+        self._waiting, self._room = [], None
 
     def absorb(self, other: RowSample) -> None:
         other.finish()

@@ -11,8 +11,6 @@ from uncone.stats.statistic import State, Statistic
 
 __all__ = ["UnitSum"]
 
-_STRIP = 128  # rows whose squares stay in the innermost cache
-
 
 class UnitSum(Statistic):
     """Sum of u = x/|x|, and of u^2 per dimension.
@@ -38,9 +36,7 @@ class UnitSum(Statistic):
     def update(self, batch: Batch) -> None:
         weights = (1.0 / batch.norms).astype(batch.vectors.dtype)
         self.total += weights @ batch.vectors
-        for start in range(0, batch.n, _STRIP):
-            strip = batch.vectors[start : start + _STRIP]
-            self.squares += weights[start : start + _STRIP] ** 2 @ (strip * strip)
+        self.squares += weights**2 @ (batch.vectors * batch.vectors)
         self.n += batch.n
 
     def absorb(self, other: UnitSum) -> None:
