@@ -122,8 +122,6 @@ def table(best: dict[str, float], n: int) -> str:
         return f"{best[name] / unit:.2f} | {bound}"
 
     whole = (best["check"] - 1.0) / unit
-    # Seconds for the second n rows over those for the last three quarters of the first n, per row.
-    growth = (best["double seconds"] - best["same seconds"]) / (best["same seconds"] - best["quarter seconds"])
     rows = [
         f"| the measuring pass | {ratio('pass', '1.5')} |",
         f"| `uncone check`, report included | {ratio('check', '2 and one second')} |",
@@ -131,19 +129,20 @@ def table(best: dict[str, float], n: int) -> str:
         f"| `uncone check --float64` | {ratio('float64', '')} |",
         f"| `uncone check --workers 2` | {ratio('workers', '')} |",
     ]
-    memory = ", ".join(f"{best[f'{name} memory']:.0f}" for name in ("quarter", "same", "double"))
+    sizes = ("quarter", "same", "double")
+    memory = ", ".join(f"{best[f'{name} memory']:.0f}" for name in sizes)
+    seconds = ", ".join(f"{best[f'{name} seconds']:.1f}" for name in sizes)
     return "\n".join(
         [
-            f"One X'X pass over {n:,} x {D} float32 (the yardstick): {unit:.2f} s on {os.cpu_count()} cores, "
+            f"One XᵀX pass over {n:,} x {D} float32 (the yardstick): {unit:.2f} s on {os.cpu_count()} cores, "
             f"Python {platform.python_version()}, numpy {np.__version__}.",
             "",
             "| what | times the yardstick | bound |",
             "|---|---|---|",
             *rows,
             "",
-            f"Without its fixed second the whole command is {whole:.2f} yardsticks. Peak memory at {n // 4:,}, {n:,} "
-            f"and {2 * n:,} rows: {memory} MiB. A row among the second {n:,} takes {0.75 * growth:.2f} times as long "
-            f"as one among the first. `uncone --help`: {best['help']:.2f} s.",
+            f"Without its fixed second the whole command is {whole:.2f} yardsticks. At {n // 4:,}, {n:,} and {2 * n:,} rows "
+            f"it takes {seconds} s and {memory} MiB. `uncone --help`: {best['help']:.2f} s.",
         ]
     )
 
