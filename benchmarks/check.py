@@ -141,8 +141,8 @@ def table(best: dict[str, float], n: int) -> str:
             "|---|---|---|",
             *rows,
             "",
-            f"Without its fixed second the whole command is {whole:.2f} yardsticks. At {n // 4:,}, {n:,} and {2 * n:,} rows "
-            f"it takes {seconds} s and {memory} MiB. `uncone --help`: {best['help']:.2f} s.",
+            f"Without its fixed second the whole command is {whole:.2f} yardsticks. At {n // 4:,}, {n:,} and "
+            f"{2 * n:,} rows it takes {seconds} s and {memory} MiB. `uncone --help`: {best['help']:.2f} s.",
         ]
     )
 
