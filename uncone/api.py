@@ -33,6 +33,7 @@ Progress = Callable[[str, int, int | None], None]
 def check(
     source: Any,  # noqa: ANN401 - a path or whatever holds vectors
     *,
+    name: str | None = None,
     scores: Sequence[float] = (),
     column: str | None = None,
     tensor: str | None = None,
@@ -52,6 +53,7 @@ def check(
     Args:
         source: a path (file, folder, glob, `-`), an (n, d) array, a DataFrame column of vectors, or an iterator of
             (m, d) blocks.
+        name: what to call it in the report; its path by default.
         scores: cosines to explain: how many random pairs beat each.
         column: the column, field or array that holds the vectors, where there are several.
         tensor: the tensor of a .safetensors file.
@@ -79,7 +81,7 @@ def check(
     meanings = [score_meaning(space, score) for score in scores]
     return Diagnosis(
         source={
-            "name": opened.name,
+            "name": name or opened.name,
             "kind": opened.kind,
             "rows": space.unusable.seen,
             "dimensions": opened.dim,
@@ -104,7 +106,7 @@ def demo(**options: Any) -> Diagnosis:  # noqa: ANN401 - as for check
     from uncone.data.demo import TENSOR, demo_files
 
     model, words = demo_files()
-    return check(model, tensor=TENSOR, text=str(words), **options)
+    return check(model, name="all-MiniLM-L6-v2 word embeddings", tensor=TENSOR, text=str(words), **options)
 
 
 def _check_options(scores: Sequence[float], workers: int, sample: int, seed: int) -> None:
