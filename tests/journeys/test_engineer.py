@@ -3,44 +3,34 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-UNCONE = [sys.executable, "-m", "uncone"]
 
-
-def run(*arguments, code=0):
-    done = subprocess.run([*UNCONE, *arguments], capture_output=True, text=True)
-    assert done.returncode == code, done.stderr
-    return done
-
-
-def test_the_engineer():
+def test_the_engineer(uncone):
     rng = np.random.default_rng(0)
     rows = (rng.normal(size=(3_000, 64)) + 1.5).astype(np.float32)
     texts = [f"ticket {i}" for i in range(3_000)]
     pq.write_table(pa.table({"text": texts, "embedding": rows.tolist()}), "tickets.parquet")
 
     # Is 0.75 a good threshold? The first answer is the verdict, in words.
-    told = " ".join(run("check", "tickets.parquet", "--text", "text", "--score", "0.75").stdout.split())
+    told = " ".join(uncone("check", "tickets.parquet", "--text", "text", "--score", "0.75").stdout.split())
     assert "Crowded: two random rows score 0.69." in told
     assert "A cosine of 0.75 is beaten by" in told and "means nothing here" in told
     assert Path("uncone-report.html").is_file()
 
     # A better one, as the numbers say.
-    found = json.loads(run("check", "tickets.parquet", "--json", "-").stdout)
+    found = json.loads(uncone("check", "tickets.parquet", "--json", "-").stdout)
     high = found["findings"]["pair_cosine_quantiles"]["value"]["0.99"]
-    told = run("check", "tickets.parquet", "--score", f"{high + 0.05:.2f}").stdout
+    told = uncone("check", "tickets.parquet", "--score", f"{high + 0.05:.2f}").stdout
     assert "it means something" in " ".join(told.split())
 
     # The new model, side by side with the old one, and a gate for the pipeline.
     np.save("new.npy", rng.normal(size=(3_000, 64)).astype(np.float32))
-    both = run("check", "tickets.parquet", "new.npy", "--no-html").stdout
+    both = uncone("check", "tickets.parquet", "new.npy", "--no-html").stdout
     assert "Crowded" in both and "Healthy" in both
-    assert "over 0.5" in run("check", "tickets.parquet", "--fail-above", "baseline=0.5", code=1).stderr
-    run("check", "new.npy", "--fail-above", "baseline=0.5")
+    assert "over 0.5" in uncone("check", "tickets.parquet", "--fail-above", "baseline=0.5", code=1).stderr
+    uncone("check", "new.npy", "--fail-above", "baseline=0.5")

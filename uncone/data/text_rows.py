@@ -17,7 +17,17 @@ import numpy as np
 from uncone.data.source import Options, Rows, Source
 from uncone.errors import FormatError, ShapeError
 
-__all__ = ["MISSING", "Record", "TextVectors", "clipped", "number_of", "numbered_lines", "open_text", "text_lines"]
+__all__ = [
+    "MISSING",
+    "Record",
+    "TextVectors",
+    "clipped",
+    "is_number",
+    "number_of",
+    "numbered_lines",
+    "open_text",
+    "text_lines",
+]
 
 MISSING = {"", "na", "n/a", "nan", "none", "null"}
 """How tables write a number that is not there."""
@@ -115,6 +125,15 @@ def number_of(text: str, path: Path, line: int) -> float:
         raise FormatError(
             f"{path}, line {line}: {clipped(text)!r} is not a number. Correct it, or leave the field empty."
         ) from error
+
+
+def is_number(text: str) -> bool:
+    """Whether a field holds a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def clipped(text: str, most: int = 40) -> str:

@@ -11,7 +11,7 @@ from typing import IO
 import numpy as np
 
 from uncone.data.source import BLOCK, Options, Rows, Source
-from uncone.data.text_rows import Record, TextVectors, number_of, numbered_lines
+from uncone.data.text_rows import Record, TextVectors, is_number, number_of, numbered_lines
 from uncone.errors import FormatError, ShapeError
 
 __all__ = ["WordVectors", "WordVectorsBinary", "open_binary_words", "open_words"]
@@ -53,7 +53,7 @@ class WordVectors(TextVectors):
     def _record(self, line: int, fields: list[str], dim: int, words: int) -> Record:
         # A word may hold spaces (GloVe 840B has ". . ."), so the vector is counted from the end; but not numbers.
         extra = fields[1:-dim] if words else fields[:-dim]
-        if dim < 1 or len(fields) < dim + words or any(map(_is_number, extra)):
+        if dim < 1 or len(fields) < dim + words or any(map(is_number, extra)):
             raise FormatError(
                 f"{self.path}, line {line}: {len(fields) - words} numbers, where we need "
                 f"{'a word and ' if words else ''}{max(dim, 1)}. Is it a file of word vectors?"
@@ -74,15 +74,7 @@ def _header(fields: list[str]) -> tuple[int, int] | None:
 
 def _bare(opening: list[tuple[int, list[str]]]) -> bool:
     lines = [fields for _, fields in opening if len(fields) > 2 or not _header(fields)]
-    return len(lines) > 1 and all(_is_number(fields[0]) and "." in fields[0] for fields in lines)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return len(lines) > 1 and all(is_number(fields[0]) and "." in fields[0] for fields in lines)
 
 
 class WordVectorsBinary(Source):

@@ -1,0 +1,69 @@
+"""IsoScore, plain and corrected for the number of rows (Rudman et al. 2022)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from uncone.diagnosis.eigenvalues import participation_ratio, ratio_slope
+from uncone.diagnosis.finding import Finding
+from uncone.diagnosis.intervals import around
+from uncone.diagnosis.sampling import Sampling
+from uncone.diagnosis.space import Space
+from uncone.diagnosis.words import plain
+
+__all__ = ["corrected_participation", "isoscores"]
+
+
+def isoscores(space: Space, sampling: Sampling) -> list[Finding]:
+    """(PR - 1)/(d - 1) with the participation ratio PR, and the same from unbiased estimates."""
+    d, n = space.dim, space.n
+    if d == 1:
+        undefined = "Not defined in one dimension."
+        return [Finding(name, None, n, undefined) for name in ("isoscore", "isoscore_corrected")]
+    plain_score = (participation_ratio(space.directions[0]) - 1) / (d - 1)
+    biased = f"{plain(plain_score)} of 1; it reads too low when there are few rows per dimension ({plain(n / d)} here)."
+    corrected = corrected_participation(space)
+    found = [Finding("isoscore", plain_score, n, biased, "Compare isoscore_corrected, which does not depend on n.")]
+    if corrected is None:
+        return [*found, Finding("isoscore_corrected", None, n, "Needs at least 4 rows that differ.")]
+    score = min(max((corrected - 1) / (d - 1), 0.0), 1.0)
+    low, high = around(score, _isoscore_variance(space, sampling, min(corrected, d)), n)
+    if low is not None and not 1 <= corrected <= d:
+        low = min(low, plain_score)  # a few rows carry the variance, and the estimate has left its range
+    found.append(
+        Finding(
+            "isoscore_corrected",
+            score,
+            n,
+            f"{plain(score)} of 1, where 1 is a ball and 0 a line: the share of the dimensions in even use.",
+            "Low is normal for text; compare it between layers or models.",
+            None if low is None else max(low, 0.0),
+            None if high is None else min(high, 1.0),
+        )
+    )
+    return found
+
+
+def _isoscore_variance(space: Space, sampling: Sampling, corrected: float) -> float:
+    """Infinitesimal jackknife of the participation ratio, plus 4 PR^2/n^2, which is all there is in a ball."""
+    n, d = space.n, space.dim
+    values, _ = space.directions
+    variance = sampling.spread(ratio_slope(values)) / (n - 1) + 4 * corrected**2 / n**2
+    return variance / (d - 1) ** 2
+
+
+def corrected_participation(space: Space) -> float | None:
+    """The participation ratio from unbiased estimates of tr(Sigma^2) and (tr Sigma)^2, which hold for heavy tails.
+
+    With S the sample covariance, Q = sum |x - mean|^4/(n-1) and c = (n-1)/(n(n-2)(n-3)):
+    tr(Sigma^2) = c[(n-1)(n-2) tr S^2 + (tr S)^2 - nQ], (tr Sigma)^2 = c[2 tr S^2 + (n^2-3n+1)(tr S)^2 - nQ].
+    """
+    n, centred = space.n, space.moments.centred
+    if n < 4:
+        return None
+    trace = float(np.trace(centred.second)) / (n - 1)
+    squares = float((centred.second**2).sum()) / (n - 1) ** 2
+    q = centred.fourth / (n - 1)
+    below = (n - 1) * (n - 2) * squares + trace**2 - n * q
+    above = 2 * squares + (n**2 - 3 * n + 1) * trace**2 - n * q
+    return above / below if below > 0 else None
