@@ -146,6 +146,8 @@ def _suggestion(
     quantiles = findings["pair_cosine_quantiles"].value
     if scores or not isinstance(source, str | os.PathLike) or source == "-" or not isinstance(quantiles, dict):
         return None
+    if quantiles["0.975"] >= 0.995:
+        return None  # no score stands out
     options = [word for option, name in named if name for word in (option, name)]
     options += ["--float64"] if float64 else []
     options += ["--score", f"{quantiles['0.975']:.2f}"]

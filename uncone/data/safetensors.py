@@ -73,8 +73,10 @@ def _only_matrix(path: Path, header: dict[str, Any]) -> str:
     matrices = [name for name, entry in header.items() if len(entry["shape"]) == 2]
     if len(matrices) == 1:
         return matrices[0]
-    problem = "several 2-D tensors" if matrices else "no 2-D tensor"
-    raise ColumnError(f"{path} has {problem}: {_listed(header)}. Name one with --tensor NAME.")
+    if not matrices:
+        raise ColumnError(f"{path} has no 2-D tensor: {_listed(header)}. We need a matrix of rows x dimensions.")
+    several = _listed({name: header[name] for name in matrices})
+    raise ColumnError(f"{path} has several 2-D tensors: {several}. Name one with --tensor NAME.")
 
 
 def _listed(header: dict[str, Any], most: int = 12) -> str:
