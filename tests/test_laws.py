@@ -73,11 +73,23 @@ def test_laws(make, seed, n, cuts):
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_other_spaces_are_refused(make):
     one, other = make(3), make(4)
-    if isinstance(one, Norms | Fingerprints | Unusable):
-        one.merge(other)  # they know no dimension
-        return
+    if isinstance(one, Norms | Fingerprints | Unusable):  # they know no dimension, but other settings
+        (name, value), *_ = one.settings.items()
+        other = type(one)(**{name: value + 1})
     with pytest.raises(MergeError, match="Cannot merge"):
         one.merge(other)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [Moments, UnitSum, lambda d: RowSample(d, k=5_000), lambda d: PairCosines(d, k=3_000), lambda d: Norms()],
+    ids=["Moments", "UnitSum", "RowSample", "PairCosines", "Norms"],
+)
+def test_laws_with_many_rows_in_single_precision(make):
+    """Beyond every size at which something is put aside, trimmed or multiplied together."""
+    rng = np.random.default_rng(0)
+    rows = (rng.normal(size=(24_000, D)) + 2).astype(np.float32)
+    check_statistic(make(D), [Batch.of(rows[a : a + 6_000], first_row=a) for a in range(0, 24_000, 6_000)], rtol=2e-6)
 
 
 def test_every_statistic_is_tested():

@@ -43,6 +43,29 @@ def test_sharding_and_workers_do_not_move_a_digit(rows, tmp_path):
     assert findings(tmp_path / "whole.npz", workers=2) == expected
 
 
+def test_a_small_sample_is_the_same_rows_everywhere(rows, tmp_path):
+    """With fewer rows in the sample than in the source, and unusable ones among them."""
+    rows[::50] = np.nan
+    np.save(tmp_path / "whole.npy", rows)
+    (tmp_path / "shards").mkdir()
+    for i, part in enumerate(np.array_split(rows, 7)):
+        np.save(tmp_path / "shards" / f"{i}.npy", part)
+    np.savez(tmp_path / "whole.npz", rows)
+    expected = findings(tmp_path / "whole.npy", sample=1_000)
+    assert expected["partition_isotropy_log10"]["n"] == 1_000
+    assert findings(tmp_path / "shards", sample=1_000) == expected
+    assert findings(tmp_path / "shards", sample=1_000, workers=2) == expected
+    assert findings(tmp_path / "whole.npz", sample=1_000) == expected
+    assert findings((part for part in np.array_split(rows, 5)), sample=1_000) == expected
+
+
+def test_three_good_rows_among_many(tmp_path):
+    rows = np.full((60_000, 4), np.nan, np.float32)
+    rows[[5, 30_000, 59_999]] = np.eye(4)[:3] + 1
+    found = check(rows, sample=1_000)
+    assert found["baseline"].n == 3 and found["bad_rows"].value == 59_997
+
+
 def test_a_stream_of_blocks_of_any_size(rows):
     expected = findings(rows)
     edges = np.cumsum([0, 100, 5_000, 1, 8_000, 12_345])

@@ -166,6 +166,16 @@ def test_fewer_rows_than_dimensions_go_by_the_small_matrix():
     assert found["partition_isotropy_log10"].value == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("float64", [False, True])
+def test_constant_means_constant(float64):
+    rows = normal(20_000, 3)
+    rows[:, 0] = 100.0
+    rows[:, 1] = 0.1
+    assert check(rows, float64=float64)["constant_dimensions"].value == [0, 1]
+    rows[15_000, 0] = 100.01
+    assert check(rows, float64=float64)["constant_dimensions"].value == [1]
+
+
 def test_identical_rows_score_one():
     found = check(np.ones((40, 3)))
     assert found["baseline"].value == pytest.approx(1.0)

@@ -12,7 +12,6 @@ from uncone import check, compare
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(shutil.which("chromium") is None, reason="Debian's chromium is not installed"),
-    pytest.mark.xdist_group("browser"),
 ]
 
 
@@ -53,6 +52,7 @@ def test_the_page(browser, pages, name, scheme, width):
     assert page.locator("h1").first.is_visible()
     assert "Crowded" in page.locator("h1").first.inner_text()
     charts = page.locator(".chart")
+    assert charts.count() == {"one": 5, "two": 2}[name]
     for place in range(charts.count()):
         charts.nth(place).scroll_into_view_if_needed()
         charts.nth(place).locator(".main-svg").first.wait_for(timeout=15_000)
@@ -76,5 +76,8 @@ def test_a_finding_opens_and_the_numbers_download(browser, pages):
 def test_printing_draws_every_chart(browser, pages):
     page = browser.new_page()
     page.goto((pages / "one.html").as_uri())
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".chart .main-svg").count() >= 5
+    assert page.evaluate("[...document.querySelectorAll('details')].every((one) => one.open)")
     assert len(page.pdf()) > 50_000
     page.close()

@@ -6,7 +6,7 @@ import math
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,12 +67,16 @@ class Outputs:
     markdown: Path | None = None
     fail_above: Sequence[str] = ()
     fail_below: Sequence[str] = ()
-    gates: list[Gate] = field(default_factory=list)
+
+    @property
+    def gates(self) -> list[Gate]:
+        """The bounds that findings have to keep."""
+        above = [Gate.parse(text, above=True) for text in self.fail_above]
+        return above + [Gate.parse(text, above=False) for text in self.fail_below]
 
     def check(self, sources: Sequence[str] = ()) -> None:
         """Refuse early what would be refused after a long measurement, and never write over a source."""
-        self.gates.extend(Gate.parse(text, above=True) for text in self.fail_above)
-        self.gates.extend(Gate.parse(text, above=False) for text in self.fail_below)
+        self.gates  # noqa: B018 - parsing says what is wrong with them
         taken = {Path(source).resolve(): "the source" for source in sources if source != "-"}
         for option, path in (("--html", self.html), ("--markdown", self.markdown), ("--json", self.json_file)):
             if path is None:

@@ -93,11 +93,3 @@ class Batch:
     def seen(self) -> int:
         """Rows of the source that went into this batch, usable or not."""
         return self.n + len(self.bad) + len(self.zero)
-
-    def text_of(self, i: int) -> str | None:
-        """The text of row `i` of this batch, when there are texts."""
-        return None if self.texts is None else self.texts[i]
-
-    def label_of(self, i: int) -> str | None:
-        """The label of row `i` of this batch, when there are labels."""
-        return None if self.labels is None else self.labels[i]

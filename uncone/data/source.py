@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from uncone.data.batch import CUT, Batch, Matrix
 from uncone.errors import DtypeError, ShapeError
 
-__all__ = ["BLOCK", "Options", "Rows", "Source", "batches", "check_dtype", "check_shape", "regrid"]
+__all__ = ["BLOCK", "Options", "Rows", "Source", "batches", "check_dtype", "check_shape", "joined_names", "regrid"]
 
 BLOCK = 8192
 """Rows that a reader hands over at most."""
@@ -133,6 +133,12 @@ def check_shape(name: str, shape: Sequence[int]) -> tuple[int, int]:
 
 
 def _joined(parts: Sequence[Rows]) -> Rows:
-    texts = [text for part in parts for text in part.texts or ()]
-    labels = [label for part in parts for label in part.labels or ()]
-    return Rows(np.concatenate([part.vectors for part in parts]), texts or None, labels or None)
+    vectors = np.concatenate([part.vectors for part in parts])
+    return Rows(vectors, joined_names([part.texts for part in parts]), joined_names([part.labels for part in parts]))
+
+
+def joined_names(parts: Sequence[Sequence[str] | None]) -> list[str] | None:
+    """The names of several runs of rows; none unless every run has them."""
+    if any(part is None for part in parts):
+        return None
+    return [name for part in parts if part is not None for name in part]

@@ -66,7 +66,9 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "bad_rows": Entry("Bad rows", "Rows that hold NaN, infinity or numbers beyond the working precision."),
     "zero_vectors": Entry("Zero vectors", "Rows of norm 0."),
-    "duplicate_share": Entry("Duplicates", "Share of rows that repeat an earlier row bit for bit."),
+    "duplicate_share": Entry(
+        "Duplicates", "Share of rows that repeat an earlier row bit for bit, in the working precision."
+    ),
     "constant_dimensions": Entry("Constant dimensions", "Dimensions with the same number in every row."),
     "rows_per_dimension": Entry("Rows per dimension", "n/d."),
     "looks_transposed": Entry("Looks transposed", "1 when the number of rows is a usual dimension and d is not."),

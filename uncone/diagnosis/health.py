@@ -30,7 +30,9 @@ def _bad(space: Space) -> Finding:
         seen,
         f"{count(bad, 'row')} of {seen:,} with NaN, infinity or numbers beyond {_precision(space)}{rows}; "
         "left out everywhere.",
-        "Find out what produced them: an empty text, an overflow in half precision." if bad else "",
+        "Find out what produced them: an empty text, an overflow in half precision. Huge numbers take --float64."
+        if bad
+        else "",
         threshold=0,
         level=Level.NOTE if bad else Level.HEALTHY,
     )
@@ -57,7 +59,7 @@ def _copies(space: Space) -> Finding:
         "duplicate_share",
         share,
         kept,
-        f"{percent(share)} of the rows repeat an earlier row exactly{compared}.",
+        f"{percent(share)} of the rows repeat an earlier row exactly, in {_precision(space)}{compared}.",
         "Copies raise the baseline and fill the first answers of a search: deduplicate."
         if share > _MANY_COPIES
         else "",
@@ -67,8 +69,7 @@ def _copies(space: Space) -> Finding:
 
 
 def _constant(space: Space) -> Finding:
-    spread = np.sqrt(np.diag(space.covariance).clip(min=0.0))
-    constant = [int(j) for j in np.flatnonzero(spread <= 2.5e-7 * np.abs(space.moments.mean))]
+    constant = [int(j) for j in np.flatnonzero(np.diag(space.moments.sums.second) == 0)]
     examples = f": {', '.join(map(str, constant[:5]))}{' …' if len(constant) > 5 else ''}" if constant else ""
     return Finding(
         "constant_dimensions",
@@ -115,7 +116,7 @@ def _transposed(space: Space) -> Finding:
 
 
 def _precision(space: Space) -> str:
-    return "double precision" if space.moments.dtype == np.float64 else "single precision (try --float64)"
+    return "double precision" if space.moments.dtype == np.float64 else "single precision"
 
 
 def _first(rows: np.ndarray, total: int) -> str:

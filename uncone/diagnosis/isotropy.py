@@ -59,17 +59,12 @@ def _mean_interval(space: Space, mean: np.ndarray, power: float) -> Interval:
 
 def partition(space: Space) -> list[Finding]:
     """log10 I = log10(min Z/max Z) over the eigenvectors of X'X with both signs, as it is and at mean norm 1."""
-    sums = space.partition
     as_is = "at the scale of the data"
     at_one = "scaled to mean norm 1, so that models can be compared"
-    return (
-        [
-            _finding(space, "partition_isotropy_log10", 0, f"{as_is}; it depends on the lengths of the rows"),
-            _finding(space, "partition_isotropy_unit_log10", 1, at_one),
-        ]
-        if sums.n
-        else []
-    )
+    return [
+        _finding(space, "partition_isotropy_log10", 0, f"{as_is}; it depends on the lengths of the rows"),
+        _finding(space, "partition_isotropy_unit_log10", 1, at_one),
+    ]
 
 
 def _finding(space: Space, name: str, place: int, scale: str) -> Finding:

@@ -8,7 +8,7 @@ from typing import Any
 from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.intervals import around
 from uncone.diagnosis.space import Space
-from uncone.diagnosis.words import count, plain
+from uncone.diagnosis.words import clipped, count, plain
 from uncone.stats.norms import NamedNorm
 
 __all__ = ["norms"]
@@ -60,13 +60,9 @@ def _outliers(space: Space) -> Finding:
 
 
 def _named(one: NamedNorm) -> str:
-    name = f"row {one.row:,}" if one.text is None else f"{_clip(one.text)!r} (row {one.row:,})"
+    name = f"row {one.row:,}" if one.text is None else f"{clipped(one.text, 30)!r} (row {one.row:,})"
     return f"{name} with {plain(one.norm)}"
 
 
 def _row(one: NamedNorm) -> dict[str, Any]:
     return {"row": one.row, "text": one.text, "value": one.norm if math.isfinite(one.norm) else None}
-
-
-def _clip(text: str, most: int = 30) -> str:
-    return text if len(text) <= most else text[:most] + "…"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from uncone.diagnosis.space import Space
+from uncone.diagnosis.words import clipped
 
 __all__ = ["Pictures", "Points", "draw"]
 
@@ -94,7 +95,7 @@ def _points(space: Space) -> Points:
         _rounded(placed[:, 0]),
         _rounded(y),
         [int(row) for row in sample.rows],
-        None if sample.texts is None else [_clip(text) for text in sample.texts],
+        None if sample.texts is None else [clipped(text, 100) for text in sample.texts],
         None if sample.labels is None else _few(list(sample.labels)),
     )
 
@@ -106,10 +107,6 @@ def _few(labels: list[str]) -> list[str]:
         return labels
     kept = {str(name) for name in names[np.argsort(-counts, kind="stable")[: _LABELS - 1]]}
     return [label if label in kept else "other" for label in labels]
-
-
-def _clip(text: str, most: int = 100) -> str:
-    return text if len(text) <= most else text[:most] + "…"
 
 
 def _rounded(values: np.ndarray) -> list[float]:

@@ -15,6 +15,7 @@ __all__ = ["rogue"]
 _LEAST_BASELINE = 0.05
 _LEAST_SHARE = 0.05
 _HEAVY = 0.5
+_CHOICE = 1.15
 
 
 def rogue(space: Space) -> list[Finding]:
@@ -57,7 +58,8 @@ def _share(space: Space, dimensions: IntVector, k: int) -> Finding:
 def _interval(space: Space, dimensions: IntVector, share: float) -> Interval:
     """Infinitesimal jackknife of the ratio of two U-statistics, from what each sampled row adds to them.
 
-    None with few rows: which dimensions come out on top is then a matter of chance itself.
+    The reach is a little wider for the choice of the strongest. None with few rows: which dimensions come out on top
+    is then a matter of chance itself.
     """
     if space.n < FEW:
         return None, None
@@ -65,7 +67,7 @@ def _interval(space: Space, dimensions: IntVector, share: float) -> Interval:
     part = sample.columns(dimensions) @ total[dimensions] / sample.norms
     whole = sample.dot(total) / sample.norms
     each = 2 * (part - share * whole) / space.units.baseline
-    return around(share, float(each.var(dtype=np.float64)) / space.n, space.n)
+    return around(share, _CHOICE**2 * float(each.var(dtype=np.float64)) / space.n, space.n)
 
 
 def _dimensions(space: Space, out: list[int], share: float) -> Finding:

@@ -50,8 +50,8 @@ class Sampling:
     @cached_property
     def halved(self) -> tuple[int, Vector]:
         """The eigenvalues of a sample of at most half of the rows: they show how a measure drifts with n."""
-        m = min(self.space.n // 2, _ROWS)
-        rows = self.space.sample.first(m).vectors
+        rows = self.space.sample.first(min(self.space.n // 2, _ROWS)).vectors
+        m = len(rows)
         rows = rows - rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
         values = np.linalg.eigvalsh((rows.T @ rows).astype(np.float64) / (m - 1))
         return m, values[::-1].clip(min=0.0)
@@ -75,6 +75,8 @@ class Sampling:
         if n < max(2 * self.space.dim, 8):
             return None, None
         m, fewer = self.halved
+        if m < self.space.dim:
+            return None, None
         unbiased = value - (measure.value(fewer) - value) * m / (n - m)
         variance = self.spread(measure.slope(values)) / (n - 1) * n / (n - m)
         low, high = around(unbiased, variance, n)

@@ -67,7 +67,7 @@ class Space:
 
     @cached_property
     def sample(self) -> SampledRows:
-        """A uniform sample of the usable rows, in the order of their hashes."""
+        """A uniform sample of the usable rows."""
         return self.pairs.sample.sampled
 
     @cached_property
@@ -168,7 +168,9 @@ def measure_space(
         raise OptionError(f"--exact reads the rows twice, and {source.name} can be read only once: save it to a file.")
     stream, reference = _with_reference(source, plan)
     k = max(min(sample, _SAMPLE_NUMBERS // source.dim), 2)
-    cutoff = None if source.rows is None else cutoff_for(k, source.rows, seed)
+    # Unusable rows leave a gap in a sample that was cut off beforehand, which only a second look can fill.
+    known = source.rows is not None and source.rereadable
+    cutoff = cutoff_for(k, source.rows or 0, seed) if known else None
     measured = measure(
         stream,
         Bundle(
@@ -193,9 +195,20 @@ def measure_space(
         measured["pairs"],
     )
     _check_usable(space)
+    _fill_sample(space, plan)
     if exact:
         space.measure_exactly(plan, _step(progress, "partition function", source.rows))
     return space
+
+
+def _fill_sample(space: Space, plan: Plan) -> None:
+    """Draw the sample again when unusable rows have left gaps in it, with room for them."""
+    while (pairs := space.pairs).sample.cutoff is not None and pairs.sample.sampled.n < min(pairs.sample.k, space.n):
+        settings, have = pairs.settings, pairs.sample.sampled.n
+        wanted = (settings["k"] + 6 * settings["k"] ** 0.5 + 10) / max(have, 1)
+        cutoff = int(wanted * settings["cutoff"])
+        settings["cutoff"] = cutoff if cutoff < 2**64 else None
+        space.pairs = measure(space.source, PairCosines(**settings), plan)
 
 
 class _Once(Source):
@@ -230,12 +243,16 @@ def _with_reference(source: Source, plan: Plan) -> tuple[Source, Vector | None]:
 
 
 def _mean(block: Iterator[Batch]) -> Vector | None:
-    n, total = 0, np.zeros(1)
-    for batch in block:
-        n += batch.n
-        total = total + (np.ones(batch.n, batch.vectors.dtype) @ batch.vectors).astype(np.float64)
-        dtype = batch.vectors.dtype
-    return None if n == 0 else (total / n).astype(dtype).astype(np.float64)
+    """The mean of some batches in their precision; where a dimension is constant, that very number.
+
+    Then the rows of a constant dimension lie at the reference exactly, and its sum of squares is exactly zero.
+    """
+    parts = [batch.vectors.copy() for batch in block if batch.n]
+    if not parts:
+        return None
+    rows = np.concatenate(parts)
+    mean = rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
+    return np.asarray(np.where((rows == rows[0]).all(axis=0), rows[0], mean), np.float64)
 
 
 def _check_size(source: Source) -> None:
@@ -259,9 +276,10 @@ def _check_usable(space: Space) -> None:
     if counts.seen < 2:
         raise ShapeError(f"{name} has {counts.seen} row; cosines need at least 2 rows. Add some.")
     single = space.moments.dtype == np.float32
+    most, least = ("1e16", "1e-19") if single else ("1e35", "1e-154")
     raise NoUsableRowsError(
         f"{name}: {space.n} of {counts.seen:,} rows can be used: {counts.bad:,} hold NaN, infinity or numbers over "
-        f"1e16, {counts.zero:,} are zero or shorter than 1e-19. We need at least 2; look at how they were made"
+        f"{most}, {counts.zero:,} are zero or shorter than {least}. We need at least 2; look at how they were made"
         f"{', or try --float64' if single else ''}."
     )
 

@@ -38,7 +38,7 @@ def spectrum(space: Space) -> list[Finding]:
     rank, share, ratio = effective_rank(values), top_share(values, 1), participation_ratio(values)
     reachable = min(d, space.n - 1)
     narrow = max(0.05 * reachable, 2.0)
-    rank_level = Level.HEALTHY if rank >= narrow or d < 4 else Level.CROWDED if rank >= 2 else Level.COLLAPSED
+    rank_level = Level.HEALTHY if rank >= narrow or d < 4 else Level.NOTE if rank >= 2 else Level.COLLAPSED
     share_level = Level.CROWDED if share >= 0.5 and d >= 4 else Level.HEALTHY
     if space.n < _TOO_FEW:
         rank_level = share_level = Level.NOTE  # so few rows span few directions in any space

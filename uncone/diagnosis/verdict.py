@@ -33,8 +33,7 @@ def judge(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning] = ()) 
     """The verdict on a space from its findings."""
     baseline = findings["baseline"]
     spread = worst([findings[name].level for name in ("effective_rank", "top1_share")])
-    narrow = findings["effective_rank"].level if findings["effective_rank"].level is Level.COLLAPSED else Level.HEALTHY
-    level = worst([baseline.level, findings["top1_share"].level, narrow])
+    level = worst([baseline.level, spread])
     return Verdict(
         level,
         _headline(level, baseline, findings),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["count", "percent", "plain"]
+__all__ = ["clipped", "count", "percent", "plain"]
 
 
 def plain(value: float) -> str:
@@ -41,10 +41,19 @@ def percent(share: float) -> str:
     return f"{value:.0f} %" if value >= 10 else f"{value:.2g} %"
 
 
-def count(n: int, one: str, many: str | None = None) -> str:
+def clipped(text: str, most: int) -> str:
+    """The beginning of a text.
+
+    >>> clipped("a long text", 6)
+    'a long…'
+    """
+    return text if len(text) <= most else text[:most] + "…"
+
+
+def count(n: int, one: str) -> str:
     """A number with its noun.
 
     >>> count(1, "row"), count(12000, "row")
     ('1 row', '12,000 rows')
     """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    return f"{n:,} {one if n == 1 else one + 's'}"

@@ -18,7 +18,8 @@ class GroupedUnitSum(Statistic):
     """Sums of unit vectors U_s of each group s, kept in `buckets` for a delete-a-group jackknife.
 
     The baseline over pairs from different groups is (|sum U_s|^2 - sum |U_s|^2)/(n^2 - sum n_s^2).
-    A group must not straddle batches; rows without groups are groups of one.
+    A group (the words of a sentence, the chunks of a document) must not straddle batches; rows without groups are
+    groups of one.
 
     >>> units = GroupedUnitSum(2)
     >>> units.update(Batch.of(np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]), groups=np.array([0, 0, 1])))

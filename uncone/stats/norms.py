@@ -15,7 +15,7 @@ from uncone.stats.statistic import State, Statistic
 __all__ = ["NamedNorm", "Norms"]
 
 _PER_OCTAVE = 64
-_LOWEST, _HIGHEST = -70, 70  # powers of two: all that float32 rows can be
+_LOWEST, _HIGHEST = -520, 130  # powers of two: all that usable rows can be
 _TOGETHER = 16  # batches whose norms are counted together
 _Waiting = tuple[Vector, IntVector, Sequence[str] | None]
 

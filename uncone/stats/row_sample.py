@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
+from uncone.data.source import joined_names
 from uncone.stats.hashing import Hashes, hash_keys
 from uncone.stats.statistic import State, Statistic
 
@@ -55,7 +56,8 @@ class SampledRows:
 
     def dot(self, vector: Vector) -> Vector:
         """x.v for every row, (m,)."""
-        found = [part @ vector.astype(part.dtype) for part in self.parts]
+        # Row by row, so that the digits do not depend on how the rows are spread over the parts.
+        found = [np.vecdot(part, vector.astype(part.dtype)) for part in self.parts]
         return np.concatenate(found).astype(np.float64)
 
     def columns(self, chosen: IntVector) -> Matrix:
@@ -97,8 +99,8 @@ class SampledRows:
             np.concatenate([sample.rows for sample in samples]),
             np.concatenate([sample.norms for sample in samples]),
             tuple(part for sample in samples for part in sample.parts),
-            _names([sample.texts for sample in samples]),
-            _names([sample.labels for sample in samples]),
+            joined_names([sample.texts for sample in samples]),
+            joined_names([sample.labels for sample in samples]),
         )
 
 
@@ -185,7 +187,7 @@ class RowSample(Statistic):
         self.finish()
         samples = sorted(self._samples, key=lambda sample: int(sample.rows[0]))
         joined = SampledRows.joined(samples)
-        kept = np.sort(joined.order[: self.k])
+        kept = joined.order[: self.k]
         kept = kept[np.argsort(joined.rows[kept], kind="stable")]
         untouched = len(kept) == joined.n and bool((np.diff(kept) == 1).all())
         self._samples = [joined if untouched else joined.take(kept)]
@@ -229,9 +231,3 @@ def cutoff_for(k: int, rows: int, seed: int = 0) -> int | None:
     if rows <= _COUNTED:
         return int(np.partition(hash_keys(np.arange(rows, dtype=np.int64), seed), k - 1)[k - 1])
     return int((k + 6 * k**0.5 + 10) / rows * 2**64)
-
-
-def _names(parts: Sequence[Sequence[str] | None]) -> list[str] | None:
-    if any(part is None for part in parts):
-        return None
-    return [text for part in parts if part is not None for text in part]
