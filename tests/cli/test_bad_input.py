@@ -168,6 +168,14 @@ def test_a_report_never_overwrites_its_source(tmp_path, capfd):
         assert _run(["check", "v.npy", "--html", output]) == 2
         assert "would overwrite the source" in capfd.readouterr().err
     assert (tmp_path / "v.npy").read_bytes() == before
+    (tmp_path / "words.txt").write_text("w\n" * 20)
+    for arguments in (
+        [".", "--json", "v.npy"],
+        ["*.npy", "--json", "v.npy"],
+        ["v.npy", "--text", "words.txt", "--json", "words.txt"],
+    ):
+        assert _run(["check", "--no-html", *arguments]) == 2
+    assert (tmp_path / "v.npy").read_bytes() == before
 
 
 def test_what_nobody_thought_of_is_one_line_too(tmp_path, capfd, monkeypatch):

@@ -152,6 +152,15 @@ def test_faiss_indexes(factory, rows, tmp_path):
     np.testing.assert_allclose(read(tmp_path / "x.faiss")[0], rows, atol=0.05 if factory == "SQ8" else 0)
 
 
+@pytest.mark.parametrize("factory", ["IVF4,Flat", "IVF4,SQ8"])
+def test_inverted_files_with_ids_of_their_own(factory, rows, tmp_path):
+    index = faiss.index_factory(D, factory)
+    index.train(rows)
+    index.add_with_ids(rows, np.arange(N) * 7 + 10**12)
+    faiss.write_index(index, str(tmp_path / "x.faiss"))
+    np.testing.assert_allclose(read(tmp_path / "x.faiss")[0], rows, atol=0.05)
+
+
 def test_a_table_of_numbers(rows, tmp_path):
     frame = pd.DataFrame(rows).assign(name="x")
     frame.to_csv(tmp_path / "wide.csv", index=False)
@@ -239,6 +248,9 @@ def test_an_id_column_is_no_dimension_and_the_report_says_so(rows, tmp_path):
     found = check(tmp_path / "p.csv")
     assert found.source["dimensions"] == D
     assert "left out: id" in found.provenance["reading"]
+    frame = pd.DataFrame(rows, columns=list("abcdef")).assign(year=2020, doc_id=range(N))
+    frame.to_csv(tmp_path / "q.csv", index=False)
+    assert "left out: year, doc_id" in check(tmp_path / "q.csv").provenance["reading"]
 
 
 def test_missing_numbers_in_a_table_are_bad_rows(tmp_path):

@@ -128,15 +128,12 @@ def _executor(source: Source, statistic: Statistic, plan: Plan) -> Iterator[tupl
 
 @contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    """Processes that are started here never see Ctrl-C, not even before they can say so: it is for the parent."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Ctrl-C waits, and the processes that are started here never see it: it is for the parent, which ends them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _in_order(

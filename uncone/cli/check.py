@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from uncone.cli.output import Outputs, deliver
+from uncone.errors import OptionError
 
 __all__ = ["check"]
 
@@ -60,7 +61,9 @@ def check(
     Example: uncone check vectors.npy --score 0.75
     """
     outputs = Outputs(None if no_html else html, json, markdown, fail_above or [], fail_below or [])
-    outputs.check(sources)
+    outputs.check([*sources, text, label])
+    if sources.count("-") > 1:
+        raise OptionError("Standard input (-) can be read only once.")
     from uncone import api
     from uncone.cli.progress import progress_bar
 

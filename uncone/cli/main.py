@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import signal
 import sys
@@ -80,5 +81,6 @@ def _run(arguments: list[str]) -> int:
 def _complain(message: str, code: int) -> int:
     line = "".join(letter if letter.isprintable() else "�" for letter in " ".join(message.split()))
     if sys.stderr is not None:
-        print(f"uncone: {line}", file=sys.stderr)  # noqa: T201 - the one line of an error
+        with contextlib.suppress(OSError):  # there is nobody left to tell
+            print(f"uncone: {line}", file=sys.stderr, flush=True)  # noqa: T201 - the one line of an error
     return code

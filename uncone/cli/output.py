@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import math
 import os
 import sys
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncone.errors import OptionError
+from uncone.errors import OptionError, OutputError
 from uncone.report.write import check_writable, write_all
 
 if TYPE_CHECKING:
@@ -74,10 +75,10 @@ class Outputs:
         above = [Gate.parse(text, above=True) for text in self.fail_above]
         return above + [Gate.parse(text, above=False) for text in self.fail_below]
 
-    def check(self, sources: Sequence[str] = ()) -> None:
+    def check(self, sources: Sequence[str | None] = ()) -> None:
         """Refuse early what would be refused after a long measurement, and never write over a source."""
         self.gates  # noqa: B018 - parsing says what is wrong with them
-        taken = {Path(source).resolve(): "the source" for source in sources if source != "-"}
+        taken = {path.resolve(): "the source" for path in _files(sources)}
         for option, path in (("--html", self.html), ("--markdown", self.markdown), ("--json", self.json_file)):
             if path is None:
                 continue
@@ -90,6 +91,20 @@ class Outputs:
     def json_file(self) -> Path | None:
         """The JSON file, unless it goes to standard output."""
         return None if self.json in (None, "-") else Path(str(self.json))
+
+
+def _files(sources: Sequence[str | None]) -> list[Path]:
+    """Every file that is read: those named, those in a folder, those that match a glob."""
+    found: list[Path] = []
+    for source in sources:
+        if source is None or source == "-":
+            continue
+        path = Path(source)
+        if path.is_dir():
+            found += path.iterdir()
+        else:
+            found += [path, *(Path(name) for name in glob.glob(source, recursive=True))]  # noqa: PTH207
+    return found
 
 
 def deliver(found: Sequence[Diagnosis], outputs: Outputs) -> int:
@@ -105,28 +120,36 @@ def deliver(found: Sequence[Diagnosis], outputs: Outputs) -> int:
     if outputs.json_file is not None:
         files[outputs.json_file] = result.to_json()
     write_all(files)
+    _say(result.to_json() if outputs.json == "-" else _printed(found, list(files)))
+    return _gated(found, outputs.gates)
+
+
+def _say(text: str) -> None:
+    """Write to standard output, whether somebody listens or not."""
+    if sys.stdout is None:
+        return
     try:
-        if outputs.json == "-":
-            sys.stdout.write(result.to_json())
-        else:
-            _print(found, list(files))
+        sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader went away (| head): not our error, nor worth a traceback when Python closes the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return _gated(found, outputs.gates)
+    except OSError as error:
+        raise OutputError(f"Standard output cannot be written: {error.strerror}. Name a file with --json.") from error
 
 
-def _print(found: Sequence[Diagnosis], files: Sequence[Path]) -> None:
+def _printed(found: Sequence[Diagnosis], files: Sequence[Path]) -> str:
     from rich.console import Console
 
     from uncone.report.terminal import print_report
 
     console = Console()
-    print_report(found, console)
-    for path in files:
-        word = "report" if path.suffix == ".html" else "wrote"
-        console.print(f"  {word} {path}", soft_wrap=True, highlight=False, markup=False)
+    with console.capture() as captured:
+        print_report(found, console)
+        for path in files:
+            word = "report" if path.suffix == ".html" else "wrote"
+            console.print(f"  {word} {path}", soft_wrap=True, highlight=False, markup=False)
+    return captured.get()
 
 
 def _gated(found: Sequence[Diagnosis], gates: Sequence[Gate]) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import faiss
 import numpy as np
+from numpy.typing import NDArray
 
 from uncone.data.source import BLOCK, Options, Rows, Source
 from uncone.errors import FormatError, ShapeError
@@ -28,6 +29,7 @@ class FaissIndex(Source):
         self.kind = "faiss"
         self._owner = _read(path)  # what is inside it lives only as long as it does
         self._index = _vectors_of(self._owner)
+        self._ids = _ids_of(self._index) if self._index.ntotal else None
         self.name = str(path)
         self.rows, self.dim = int(self._index.ntotal), int(self._index.d)
         self.dtype = type(self._index).__name__
@@ -38,11 +40,16 @@ class FaissIndex(Source):
         for first in range(0, self.rows or 0, BLOCK):
             count = min(BLOCK, (self.rows or 0) - first)
             try:
-                yield Rows(np.asarray(self._index.reconstruct_n(first, count), np.float32))
+                yield Rows(np.asarray(self._some(first, count), np.float32))
             except RuntimeError as error:
                 raise FormatError(
                     f"{self.path}: an {self.dtype} does not give its vectors back. Check the vectors it was built from."
                 ) from error
+
+    def _some(self, first: int, count: int) -> Any:  # noqa: ANN401 - faiss has no types
+        if self._ids is None:
+            return self._index.reconstruct_n(first, count)
+        return self._index.reconstruct_batch(self._ids[first : first + count])
 
 
 def _read(path: Path) -> Any:  # noqa: ANN401 - faiss has no types
@@ -56,6 +63,16 @@ def _vectors_of(index: Any) -> Any:  # noqa: ANN401 - faiss has no types
     """The index that holds the vectors, inside those that rename them."""
     while isinstance(index, faiss.IndexIDMap | faiss.IndexIDMap2):
         index = faiss.downcast_index(index.index)
-    if isinstance(index, faiss.IndexIVF):
-        index.make_direct_map()
     return index
+
+
+def _ids_of(index: Any) -> NDArray[np.int64] | None:  # noqa: ANN401 - faiss has no types
+    """The ids of an inverted file, which finds its vectors by them; they may be any numbers."""
+    if not isinstance(index, faiss.IndexIVF):
+        return None
+    untyped: Any = faiss  # its types do not know all of it
+    index.set_direct_map_type(untyped.DirectMap.Hashtable)
+    lists: Any = index.invlists
+    sizes = [lists.list_size(i) for i in range(index.nlist)]
+    ids = [faiss.rev_swig_ptr(lists.get_ids(i), size).copy() for i, size in enumerate(sizes) if size]
+    return np.sort(np.concatenate(ids)).astype(np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -67,4 +68,6 @@ def read_names(path: str, what: str) -> list[str]:
         raise MissingSourceError(
             f"No file {path!r} for --{what}: a source without columns takes a text file with one {what} a line."
         )
+    if not os.access(path, os.R_OK):
+        raise MissingSourceError(f"{path}, for --{what}, cannot be read: permission denied. Check its mode.")
     return [line.rstrip("\r\n") for _, line in numbered_lines(Path(path))]

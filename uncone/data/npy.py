@@ -43,7 +43,7 @@ def open_npz(path: Path, options: Options) -> Source:
             members = [name for name in archive.namelist() if name.endswith(".npy")]
             headers = {name.removesuffix(".npy"): _member_header(archive, path, name) for name in members}
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, zlib.error, EOFError) as error:
-        reason = ascii(" ".join(str(error).split()))[1:80]
+        reason = ascii(" ".join(str(error).split())).strip("'\"")[:80]
         raise FormatError(f"{path} is not a readable .npz archive ({reason}). Write it again with np.savez.") from error
     name = options.column or _only_table(path, headers, {options.text, options.label})
     if name not in headers:
@@ -131,7 +131,7 @@ def _header(stream: IO[bytes], name: str) -> Header:
             warnings.simplefilter("ignore", UserWarning)  # headers of Python 2 are read, and are none of our business
             shape, fortran, dtype = read(stream)
     except (ValueError, TypeError, SyntaxError, RecursionError, tokenize.TokenError) as error:
-        reason = ascii(" ".join(str(error).split()))[1:80]
+        reason = ascii(" ".join(str(error).split())).strip("'\"")[:80]
         raise FormatError(f"{name} has a damaged .npy header ({reason}). Copy or write it again.") from error
     return shape, fortran, dtype
 

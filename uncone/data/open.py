@@ -84,6 +84,8 @@ def _open_file(path: Path, options: Options) -> Source:
     suffix = suffix_of(path)
     if suffix is None:
         raise FormatError(f"{path} has an unknown ending {path.suffix!r}; we read {', '.join(SUFFIXES)}.")
+    if not os.access(path, os.R_OK):
+        raise MissingSourceError(f"{path} cannot be read: permission denied. Check its owner and mode.")
     if path.stat().st_size == 0:
         raise FormatError(f"{path} is empty (0 bytes). We need at least 2 rows of numbers.")
     for name, given, takers in (("column", options.column, _COLUMNS), ("tensor", options.tensor, {".safetensors"})):

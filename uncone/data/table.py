@@ -101,6 +101,9 @@ def _layout(path: Path, head: list[list[str]], options: Options) -> _Layout:
         for i, name in enumerate(names)
         if i not in (text, label) and not _is_index(name) and _is_numeric([row[i] for row in sample])
     ]
+    # Among fractions, a column of whole numbers is an id, a label or a year, not a dimension.
+    fractions = [i for i in numeric if any(_is_fraction(row[i]) for row in sample)]
+    numeric = fractions or numeric
     if vector is None and len(numeric) < 2:
         raise ColumnError(
             f"{path} has no column of vectors such as [0.1, 0.2] and no columns of numbers; "
@@ -151,6 +154,10 @@ def _note(layout: _Layout) -> str | None:
 def _is_index(name: str) -> bool:
     """Whether a column counts rows: pandas writes its index without a name."""
     return name.strip().lower() in {"", "id", "idx", "index", "row", "unnamed: 0"}
+
+
+def _is_fraction(value: str) -> bool:
+    return bool(set(value) & set(".eE")) and is_number(value)
 
 
 def _looks_like_vector(value: str) -> bool:

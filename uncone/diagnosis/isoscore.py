@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from uncone.diagnosis.eigenvalues import participation_ratio, ratio_slope
 from uncone.diagnosis.finding import Finding
 from uncone.diagnosis.intervals import around
@@ -58,12 +56,11 @@ def corrected_participation(space: Space) -> float | None:
     With S the sample covariance, Q = sum |x - mean|^4/(n-1) and c = (n-1)/(n(n-2)(n-3)):
     tr(Sigma^2) = c[(n-1)(n-2) tr S^2 + (tr S)^2 - nQ], (tr Sigma)^2 = c[2 tr S^2 + (n^2-3n+1)(tr S)^2 - nQ].
     """
-    n, centred = space.n, space.moments.centred
+    n, (values, _) = space.n, space.directions
     if n < 4:
         return None
-    trace = float(np.trace(centred.second)) / (n - 1)
-    squares = float((centred.second**2).sum()) / (n - 1) ** 2
-    q = centred.fourth / (n - 1)
+    trace, squares = float(values.sum()), float((values**2).sum())
+    q = space.moments.fourth / (n - 1)
     below = (n - 1) * (n - 2) * squares + trace**2 - n * q
     above = 2 * squares + (n**2 - 3 * n + 1) * trace**2 - n * q
     return above / below if below > 0 else None

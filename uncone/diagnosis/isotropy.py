@@ -24,7 +24,7 @@ def mean_over_rms(space: Space) -> Finding:
     itself stays inside.
     """
     n, mean = space.n, space.moments.mean
-    power = float(np.trace(space.gram))
+    power = float(space.directions[0].sum()) * (n - 1) / n + float(mean @ mean)
     value = float(np.linalg.norm(mean)) / math.sqrt(power)
     low, high = _mean_interval(space, mean, power)
     if low is not None and high is not None:
@@ -50,7 +50,7 @@ def _mean_interval(space: Space, mean: np.ndarray, power: float) -> Interval:
     share = unbiased / power
     each = (2 * space.sample.dot(mean) - share * space.sample.norms.astype(np.float64) ** 2) / power
     # The second term is the variance of |mean|^2 in a centred space, where the first vanishes.
-    second = float((space.covariance**2).sum()) * 2 / (n**2 * power**2)
+    second = float((space.directions[0] ** 2).sum()) * 2 / (n**2 * power**2)
     low, high = around(share, float(each.var()) / n + second, n)
     if low is None or high is None:
         return None, None

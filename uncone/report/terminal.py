@@ -41,7 +41,9 @@ def print_report(spaces: Sequence[Diagnosis], console: Console) -> None:
 
 def _one(space: Diagnosis) -> list[Text]:
     verdict = space.verdict
-    lines = [Text(_title(space), style="bold"), Text(""), *_verdict(space), Text("")]
+    lines = [Text(_title(space), style="bold")]
+    lines += [Text(f"{line}", style="dim") for line in textwrap.wrap(space.provenance.get("reading", ""), _WIDTH)]
+    lines += [Text(""), *_verdict(space), Text("")]
     lines += [_line(space, space[name]) for name in _SHOWN]
     lines += [_health(space), Text("")]
     for word, text in (("why", verdict.why), ("do", verdict.todo)):

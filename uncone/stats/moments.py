@@ -41,6 +41,19 @@ class Sums:
         self.third += other.third
         self.fourth += other.fourth
 
+    def fourth_moved(self, delta: Vector) -> float:
+        """The sum of |y + delta|^4."""
+        length, along = float(delta @ delta), float(delta @ self.first)
+        squares = float(np.trace(self.second))
+        return (
+            self.fourth
+            + 4 * float(delta @ (self.second @ delta))
+            + self.n * length**2
+            + 4 * float(delta @ self.third)
+            + 2 * length * squares
+            + 4 * length * along
+        )
+
     def moved(self, delta: Vector) -> Sums:
         """The same rows about a point that lies `delta` lower: y becomes y + delta."""
         length = float(delta @ delta)
@@ -53,12 +66,7 @@ class Sums:
             self.first + self.n * delta,
             self.second + cross + cross.T + self.n * np.outer(delta, delta),
             self.third + 2 * turned + length * self.first + delta * (squares + 2 * along + self.n * length),
-            self.fourth
-            + 4 * float(delta @ turned)
-            + self.n * length**2
-            + 4 * float(delta @ self.third)
-            + 2 * length * squares
-            + 4 * length * along,
+            self.fourth_moved(delta),
         )
 
 
@@ -163,8 +171,13 @@ class Moments(Statistic):
 
     @property
     def centred(self) -> Sums:
-        """The sums about the mean; `second` is the scatter, `fourth` the Q of the IsoScore correction x (n - 1)."""
+        """The sums about the mean; `second` is the scatter."""
         return self.sums.moved(-self.sums.first / max(self.n, 1))
+
+    @property
+    def fourth(self) -> float:
+        """The sum of |x - mean|^4."""
+        return self.sums.fourth_moved(-self.sums.first / max(self.n, 1))
 
     @property
     def mean(self) -> Vector:
