@@ -30,6 +30,7 @@ __all__ = ["SAMPLE_ROWS", "Space", "measure_space"]
 SAMPLE_ROWS = 50_000
 _SAMPLE_NUMBERS = 1 << 27  # a sample is never larger than so many numbers
 _MOST_DIMENSIONS = 16_384
+_OPENING = 1024
 
 Progress = Callable[[str, int, int | None], None]
 """Told the step, how many more rows are done, and how many there are."""
@@ -225,10 +226,13 @@ class _Once(Source):
 
 
 def _with_reference(source: Source, plan: Plan) -> tuple[Source, Vector | None]:
-    """The source, and the mean of its first block that has usable rows: the point that moments are taken about."""
+    """The source, and the mean of the first rows of its first block that has usable ones there.
+
+    Moments are taken about that point. A thousand rows place it well within the spread; one would not.
+    """
     if source.random_access:
         for start in range(0, source.rows or 0, BLOCK):
-            reference = _mean(batches(source.read(start, start + BLOCK), plan.dtype))
+            reference = _mean(batches(source.read(start, min(start + _OPENING, source.rows or 0)), plan.dtype))
             if reference is not None:
                 return source, reference
         return source, None
@@ -236,7 +240,7 @@ def _with_reference(source: Source, plan: Plan) -> tuple[Source, Vector | None]:
     opening: list[Rows] = []
     for rows in stream:
         opening.append(Rows(rows.vectors.copy(), rows.texts, rows.labels))
-        reference = _mean(batches(iter([opening[-1]]), plan.dtype))
+        reference = _mean(batches(iter([opening[-1].part(0, _OPENING)]), plan.dtype))
         if reference is not None:
             return _Once(source, opening, stream), reference
     return _Once(source, opening, stream), None
