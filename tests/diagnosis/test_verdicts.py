@@ -23,6 +23,7 @@ def test_a_ball_is_healthy(d):
     found = check(normal(1_000, d))
     assert found.verdict.level is Level.HEALTHY
     assert "Leave it as it is" in found.verdict.text
+    assert "e-0" not in found.verdict.text, "no exponents in a sentence"
 
 
 def test_a_cone_is_crowded_and_a_point_collapsed():

@@ -30,7 +30,7 @@ from uncone.data.source import BLOCK, Rows, Source, batches, regrid
 from uncone.errors import WorkerError
 from uncone.stats.statistic import Statistic
 
-__all__ = ["SPAN", "Plan", "measure", "one_blas_thread"]
+__all__ = ["SPAN", "Plan", "measure"]
 
 S = TypeVar("S", bound=Statistic)
 Progress = Callable[[int], None]
@@ -52,7 +52,7 @@ def measure(source: Source, statistic: S, plan: Plan | None = None, progress: Pr
     plan = plan or Plan()
     tasks = _ranges(source) if source.random_access else _spans(source.read())
     total = statistic.empty()
-    with one_blas_thread(), _executor(source, statistic, plan) as (executor, at_once):
+    with _one_blas_thread(), _executor(source, statistic, plan) as (executor, at_once):
         try:
             for part, rows in _in_order(executor, tasks, source, statistic, plan, at_once):
                 total.absorb(part)
@@ -64,7 +64,7 @@ def measure(source: Source, statistic: S, plan: Plan | None = None, progress: Pr
 
 
 @contextmanager
-def one_blas_thread() -> Iterator[None]:
+def _one_blas_thread() -> Iterator[None]:
     """BLAS on one thread: two threads with one each are faster here than one with two, and their sums are fixed."""
     with ThreadpoolController().limit(limits=1, user_api="blas"):
         yield

@@ -33,7 +33,7 @@ class JsonLines(TextVectors):
                     raise ColumnError(f"{self.path}, line {line}: a bare list has no texts or labels; use objects.")
                 yield Record(line, _numbers(row, self.path, line))
                 continue
-            column = column or _list_key(row)
+            column = column or _list_key(row, self.path)
             if column is None:
                 if all(value is not None for value in row.values()):
                     raise _no_list(row, self.path)
@@ -64,10 +64,10 @@ def _parsed(text: str, path: Path, line: int) -> dict[str, Any] | list[Any]:
     raise FormatError(f"{path}, line {line}: a {type(row).__name__}, where we need an object or a list of numbers.")
 
 
-def _list_key(row: dict[str, Any]) -> str | None:
+def _list_key(row: dict[str, Any], path: Path) -> str | None:
     lists = [key for key, value in row.items() if _is_vector(value)]
     if len(lists) > 1:
-        raise ColumnError(f"The rows have several lists of numbers: {', '.join(lists)}. Name one with --column NAME.")
+        raise ColumnError(f"{path} has several lists of numbers: {', '.join(lists)}. Name one with --column NAME.")
     return lists[0] if lists else None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.intervals import FEW, Interval, around, pair_mean_variance
 from uncone.diagnosis.space import Space
-from uncone.diagnosis.words import percent, plain
+from uncone.diagnosis.words import cosine, percent, plain
 
 __all__ = ["QUANTILES", "ScoreMeaning", "baseline", "central_rows", "quantiles", "score_meaning", "uniformity"]
 
@@ -33,7 +33,7 @@ def baseline(space: Space) -> Finding:
         "baseline",
         value,
         space.n,
-        f"Two random rows have a cosine of {plain(value)} on average; where all directions are in use it is near 0.",
+        f"Two random rows have a cosine of {cosine(value)} on average; where all directions are in use it is near 0.",
         _ADVICE[level],
         None if low is None else min(max(low, -1.0), value),
         None if high is None else max(min(high, 1.0), value),
@@ -91,7 +91,7 @@ def _quantile_finding(space: Space, values: np.ndarray, low: np.ndarray | None, 
     def named(numbers: np.ndarray) -> dict[str, float]:
         return {str(p): float(number) for p, number in zip(QUANTILES, numbers, strict=True)}
 
-    middle = f"95 % of random pairs lie between {plain(values[1])} and {plain(values[-2])}."
+    middle = f"95 % of random pairs lie between {cosine(values[1])} and {cosine(values[-2])}."
     return Finding(
         "pair_cosine_quantiles",
         named(values),
@@ -189,7 +189,7 @@ def central_rows(space: Space, keep: int = 5) -> Finding:
         "central_rows",
         float(means[order[0]]),
         sample.n,
-        f"The row that is closest to everything has a mean cosine of {plain(means[order[0]])} with all others.",
+        f"The row that is closest to everything has a mean cosine of {cosine(means[order[0]])} with all others.",
         "Such rows turn up in answers to any query (hubs): look at what they have in common.",
         rows=rows,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from uncone.diagnosis.baseline import ScoreMeaning
 from uncone.diagnosis.finding import Finding, Level, worst
 from uncone.diagnosis.intervals import FEW
-from uncone.diagnosis.words import count, percent, plain
+from uncone.diagnosis.words import cosine, count, percent
 
 __all__ = ["Verdict", "judge"]
 
@@ -48,21 +48,21 @@ def _headline(level: Level, baseline: Finding, findings: Mapping[str, Finding]) 
     if level is not Level.HEALTHY and baseline.level is Level.HEALTHY:
         share = findings["top1_share"].magnitude or 0.0
         return (
-            f"{str(level).capitalize()}: two random rows score {plain(value)} on average, but one direction carries "
+            f"{str(level).capitalize()}: two random rows score {cosine(value)} on average, but one direction carries "
             f"{percent(share)} of the variance."
         )
-    return f"{str(level).capitalize()}: two random rows score {plain(value)}."
+    return f"{str(level).capitalize()}: two random rows score {cosine(value)}."
 
 
 def _details(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning]) -> str:
     quantiles = findings["pair_cosine_quantiles"].value
     assert isinstance(quantiles, dict)
     low, high = quantiles["0.025"], quantiles["0.975"]
-    parts = [f"95 % of random pairs lie between {plain(low)} and {plain(high)}."]
+    parts = [f"95 % of random pairs lie between {cosine(low)} and {cosine(high)}."]
     if scores:
         parts += [score.meaning for score in scores]
     elif high < 0.995:
-        parts.append(f"A score has to be over {plain(high)} to stand out from them.")
+        parts.append(f"A score has to be over {cosine(high)} to stand out from them.")
     else:
         parts.append("Even the highest scores do not stand out from them.")
     return " ".join([*parts, *_caution(findings)])
@@ -75,8 +75,8 @@ def _caution(findings: Mapping[str, Finding]) -> list[str]:
     if baseline.low is None:
         return [f"Measured on only {count(baseline.n, 'row')}: too few to say how sure this is."]
     return [
-        f"Measured on only {count(baseline.n, 'row')}: the mean may be anywhere from {plain(baseline.low)} "
-        f"to {plain(baseline.high)}."
+        f"Measured on only {count(baseline.n, 'row')}: the mean may be anywhere from {cosine(baseline.low)} "
+        f"to {cosine(baseline.high)}."
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["clipped", "count", "percent", "plain"]
+__all__ = ["clipped", "cosine", "count", "percent", "plain"]
 
 
 def plain(value: float) -> str:
@@ -25,6 +25,16 @@ def plain(value: float) -> str:
     if size >= 0.01 or size < 1e-9:
         return f"{value:.2f}".replace("-0.00", "0.00")
     return f"{value:.2g}"
+
+
+def cosine(value: float, digits: int = 2) -> str:
+    """A cosine: decimals, never an exponent, and no minus before a zero.
+
+    >>> cosine(0.7081), cosine(-0.00007), cosine(-0.00007, 3)
+    ('0.71', '0.00', '0.000')
+    """
+    shown = f"{value:.{digits}f}"
+    return shown.removeprefix("-") if float(shown) == 0 else shown
 
 
 def percent(share: float) -> str:

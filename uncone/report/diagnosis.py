@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,17 +18,17 @@ __all__ = ["SCHEMA", "Comparison", "Diagnosis"]
 SCHEMA = 1
 
 
-class _Rendered:
+class _Rendered(ABC):
     """The renderings that one diagnosis and a comparison share."""
 
     @property
+    @abstractmethod
     def spaces(self) -> Sequence[Diagnosis]:
         """The diagnoses it is made of."""
-        raise TypeError(type(self).__name__)
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The summary: plain JSON values, versioned by `schema`."""
-        raise TypeError(type(self).__name__)
 
     def to_json(self) -> str:
         """The summary as JSON text."""
@@ -44,6 +45,12 @@ class _Rendered:
         from uncone.report.markdown import render
 
         return render(self.spaces)
+
+    def _repr_html_(self) -> str:
+        """The verdict and the findings, for notebooks."""
+        from uncone.report.html import notebook
+
+        return notebook(self.spaces)
 
 
 @dataclass(frozen=True)
@@ -92,12 +99,6 @@ class Diagnosis(_Rendered):
         """The verdict in a line."""
         return f"<Diagnosis of {self.source['name']}: {self.verdict.headline}>"
 
-    def _repr_html_(self) -> str:
-        """The verdict and the findings, for notebooks."""
-        from uncone.report.html import notebook
-
-        return notebook(self.spaces)
-
 
 @dataclass(frozen=True)
 class Comparison(_Rendered):
@@ -111,9 +112,3 @@ class Comparison(_Rendered):
 
     def to_dict(self) -> dict[str, Any]:
         return {"schema": SCHEMA, "sources": [one._body() for one in self.diagnoses]}
-
-    def _repr_html_(self) -> str:
-        """The findings side by side, for notebooks."""
-        from uncone.report.html import notebook
-
-        return notebook(self.spaces)

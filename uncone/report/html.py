@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from uncone.diagnosis.catalogue import CATALOGUE, HEALTH
-from uncone.diagnosis.words import plain
+from uncone.diagnosis.words import cosine, plain
 from uncone.report.charts import figures
 from uncone.report.diagnosis import Diagnosis
 from uncone.report.lines import MARKS, interval, number, title
@@ -55,7 +55,7 @@ def _cards(space: Diagnosis) -> list[dict[str, str]]:
     dimensions = f"{space.source['dimensions']:,}"
     rank = space["effective_rank"].magnitude
     return [
-        {"value": plain(space["baseline"].magnitude or 0.0), "label": "mean cosine of random pairs"},
+        {"value": cosine(space["baseline"].magnitude or 0.0), "label": "mean cosine of random pairs"},
         {"value": f"{'–' if rank is None else plain(rank)} of {dimensions}", "label": "directions in use"},
         {"value": number(space["top1_share"]), "label": "of the variance in one direction"},
         {

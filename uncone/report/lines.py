@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from uncone.diagnosis.finding import Finding, Level
-from uncone.diagnosis.words import percent, plain
+from uncone.diagnosis.words import cosine, percent
 from uncone.report.diagnosis import Diagnosis
 
 __all__ = ["MARKS", "interval", "number", "title"]
@@ -14,6 +14,7 @@ MARKS = {Level.HEALTHY: "✓", Level.CROWDED: "▲", Level.COLLAPSED: "✗", Lev
 """Never colour alone: a mark for each level."""
 
 _SHARES = {"rogue_share_1", "rogue_share_3", "rogue_share_5", "top1_share", "top10_share", "duplicate_share"}
+_COSINES = {"baseline", "central_rows"}
 _COUNTS = {"bad_rows", "zero_vectors", "norm_outliers"}
 
 
@@ -30,9 +31,11 @@ def number(finding: Finding) -> str:
     if isinstance(value, list):
         return (", ".join(map(str, value[:5])) + (" …" if len(value) > 5 else "")) or "none"
     if isinstance(value, dict):
-        return f"{plain(value['0.025'])} to {plain(value['0.975'])}"
+        return f"{cosine(value['0.025'])} to {cosine(value['0.975'])}"
     if finding.name == "looks_transposed":
         return "yes" if value else "no"
+    if finding.name in _COSINES:
+        return cosine(float(value), 3)
     if finding.name in _COUNTS:
         return f"{value:,}"
     return _share(float(value)) if finding.name in _SHARES else _digits(float(value))
@@ -45,6 +48,8 @@ def interval(finding: Finding) -> str:
         return ""
     if finding.name in _SHARES:
         return f"{_share(max(low, 0.0))} – {_share(min(high, 1.0))}"
+    if finding.name in _COSINES:
+        return f"{cosine(low, 3)} – {cosine(high, 3)}"
     return f"{_digits(low)} – {_digits(high)}"
 
 
