@@ -77,6 +77,7 @@ def spectrum(space: Space) -> list[Finding]:
             Measure(lambda v: top_share(v, 10), lambda v: share_slope(v, 10)),
             "top10_share",
             f"The ten strongest directions carry {percent(top_share(values, 10))} of the variance.",
+            settled=d <= 10 or sampling.apart(9, 10),
         ),
         _condition(space, sampling, values),
         _condition_99(space, values),
@@ -102,8 +103,8 @@ def _with_interval(
         meaning += " Several directions are about equally strong, so there is no interval."
     elif low is None:
         meaning += f" {space.n:,} rows are too few for {space.dim:,} dimensions to say how sure this is."
-    if low is not None and high is not None and name.endswith("_share"):
-        low, high = max(low, 0.0), min(high, 1.0)
+    if low is not None and high is not None:
+        low, high = max(low, 0.0), min(high, 1.0 if name.endswith("_share") else float(space.dim))
     return Finding(name, measure.value(values), space.n, meaning, advice, low, high, threshold, level)
 
 
