@@ -20,12 +20,15 @@ from uncone.stats.fingerprints import Fingerprints
 from uncone.stats.grouped_unit_sum import GroupedUnitSum
 from uncone.stats.moments import Moments
 from uncone.stats.norms import Norms
+from uncone.stats.occurrences import Occurrences
 from uncone.stats.pair_cosines import PairCosines
 from uncone.stats.partition import PartitionSums
 from uncone.stats.row_sample import RowSample
+from uncone.stats.sentence_similarity import SentenceSimilarity
 from uncone.stats.statistic import Statistic
 from uncone.stats.unit_sum import UnitSum
 from uncone.stats.unusable import Unusable
+from uncone.stats.word_sums import WordSums
 from uncone.testing import LawBroken, check_statistic
 
 D = 5
@@ -42,6 +45,10 @@ MAKERS = {
     "Fingerprints beyond their limit": lambda d: Fingerprints(limit=5),
     "Unusable": lambda d: Unusable(keep=2),
     "PartitionSums": lambda d: PartitionSums(np.eye(d), scales=(1.0, 0.5)),
+    "WordSums": lambda d: WordSums(d, 4),
+    "SentenceSimilarity": lambda d: SentenceSimilarity(buckets=7),
+    "SentenceSimilarity of every sentence": lambda d: SentenceSimilarity(buckets=7, keep=True),
+    "Occurrences": lambda d: Occurrences(d, chosen=(0, 2), most=3),
     "Bundle": lambda d: Bundle(units=UnitSum(d), moments=Moments(d, dtype=np.float64), counts=Unusable()),
 }
 
@@ -61,7 +68,11 @@ def cut(rows: np.ndarray, cuts: list[int]) -> list[Batch]:
     """The rows in pieces; every other row shares a group with the one before, and no cut splits a group."""
     edges = sorted({0, len(rows), *(2 * c % (len(rows) + 1) // 2 * 2 for c in cuts)})
     texts = [f"row {i}" for i in range(len(rows))]
-    return [Batch.of(rows[a:b], first_row=a, texts=texts[a:b], groups=np.arange(a, b) // 2) for a, b in pairwise(edges)]
+    groups, words = np.arange(len(rows)) // 2, np.arange(len(rows)) * 7 % 9 % 6 - 2
+    return [
+        Batch.of(rows[a:b], first_row=a, texts=texts[a:b], groups=groups[a:b], words=words[a:b])
+        for a, b in pairwise(edges)
+    ]
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -73,7 +84,7 @@ def test_laws(make, seed, n, cuts):
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_other_spaces_are_refused(make):
     one, other = make(3), make(4)
-    if isinstance(one, Norms | Fingerprints | Unusable):  # they know no dimension, but other settings
+    if isinstance(one, Norms | Fingerprints | SentenceSimilarity | Unusable):  # they know no dimension, but other settings
         (name, value), *_ = one.settings.items()
         other = type(one)(**{name: value + 1})
     with pytest.raises(MergeError, match="Cannot merge"):

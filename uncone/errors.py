@@ -3,13 +3,16 @@
 ```text
 UnconeError                    exit code 2, one line
 ├── OptionError                an option or argument that cannot be used
-├── SourceError                the vectors cannot be read
+├── SourceError                vectors or texts cannot be read
 │   ├── MissingSourceError     there is no such file or folder
 │   ├── FormatError            truncated, ragged or not what its name says
 │   ├── ColumnError            the vectors are in another column, key or tensor
 │   ├── ShapeError             not a table of rows x dimensions, or too few rows
 │   ├── DtypeError             objects, strings, wide integers: not vectors
 │   └── NoUsableRowsError      every row is NaN, infinite or zero
+├── ModelError                 a model cannot be used for what was asked
+│   └── MissingModelError      there is no such model here, and none could be fetched
+├── StateError                 a saved run cannot be continued
 ├── MergeError                 two statistics of different spaces
 ├── WorkerError                a process that measured died
 ├── OutputError                a report cannot be written
@@ -24,13 +27,16 @@ __all__ = [
     "DtypeError",
     "FormatError",
     "MergeError",
+    "MissingModelError",
     "MissingPackageError",
     "MissingSourceError",
+    "ModelError",
     "NoUsableRowsError",
     "OptionError",
     "OutputError",
     "ShapeError",
     "SourceError",
+    "StateError",
     "UnconeError",
     "WorkerError",
 ]
@@ -45,7 +51,7 @@ class OptionError(UnconeError):
 
 
 class SourceError(UnconeError):
-    """The vectors cannot be read."""
+    """Vectors or texts cannot be read."""
 
 
 class MissingSourceError(SourceError):
@@ -70,6 +76,18 @@ class DtypeError(SourceError):
 
 class NoUsableRowsError(SourceError):
     """Every row is NaN, infinite or zero."""
+
+
+class ModelError(UnconeError):
+    """A model cannot be used for what was asked."""
+
+
+class MissingModelError(ModelError):
+    """There is no such model here, and none could be fetched."""
+
+
+class StateError(UnconeError):
+    """A saved run cannot be continued."""
 
 
 class MergeError(UnconeError):

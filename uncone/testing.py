@@ -44,6 +44,7 @@ def check_statistic(statistic: Statistic, batches: Sequence[Batch], *, rtol: flo
     restored = type(whole).from_state(_copied(reference), **whole.settings)
     _same("saving and loading changes nothing", restored, reference, 0.0)
     _same("a loaded statistic can be merged", restored.merge(parts[0].empty()), reference, rtol)
+    _same("an interrupted statistic goes on to the digit", *_interrupted(statistic, batches), 0.0)
     _refuses_strangers(statistic)
 
 
@@ -73,6 +74,19 @@ def _fold(statistic: Statistic, batches: Sequence[Batch]) -> Statistic:
     for batch in batches:
         folded.update(batch)
     return folded
+
+
+def _interrupted(statistic: Statistic, batches: Sequence[Batch]) -> tuple[Statistic, State]:
+    """The fold with a snapshot after every batch, and what it has to be."""
+    straight, broken = statistic.empty(), statistic.empty()
+    for batch in batches:
+        for one in (straight, broken):
+            one.update(batch)
+            one.finish()
+        snapshot = _copied(broken.snapshot())
+        broken = statistic.empty()
+        broken.resume(snapshot)
+    return broken, straight.state()
 
 
 def _merged(parts: Sequence[Statistic]) -> Statistic:

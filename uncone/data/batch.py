@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CUT", "Batch", "IntVector", "Matrix", "Vector"]
+__all__ = ["CUT", "Batch", "Groups", "IntVector", "Matrix", "Vector"]
 
 Matrix = NDArray[np.floating[Any]]
 Vector = NDArray[np.floating[Any]]
@@ -24,9 +25,22 @@ _MOST = {4: 1e32, 8: 1e70}
 """Squared norms, by bytes per number, beyond which sums of products would overflow."""
 
 
+class Groups(NamedTuple):
+    """The groups of a batch: their names in order, the row each begins with, its size; sums of x and of x/|x|."""
+
+    names: IntVector
+    first: IntVector
+    sizes: IntVector
+    sums: Matrix
+    unit_sums: Matrix
+
+
 @dataclass(frozen=True)
 class Batch:
     """Usable rows `vectors` (n, d): finite, not zero; `rows` are their numbers in the source.
+
+    `groups` tells which rows belong together (the words of a sentence) and come one after another; `words` which
+    word of a table a row is an occurrence of.
 
     `Batch.of` is the door: it leaves unusable rows out and remembers which, so that
     nobody downstream has to look again.
@@ -38,6 +52,7 @@ class Batch:
     texts: Sequence[str] | None = None
     labels: Sequence[str] | None = None
     groups: IntVector | None = None
+    words: IntVector | None = None
     bad: IntVector = field(default_factory=lambda: np.empty(0, np.int64))
     zero: IntVector = field(default_factory=lambda: np.empty(0, np.int64))
 
@@ -47,17 +62,20 @@ class Batch:
         vectors: Matrix,
         *,
         first_row: int = 0,
+        rows: IntVector | None = None,
         texts: Sequence[str] | None = None,
         labels: Sequence[str] | None = None,
         groups: IntVector | None = None,
+        words: IntVector | None = None,
     ) -> Batch:
-        """Take an (n, d) float32 or float64 block whose first row is number `first_row`.
+        """Take an (n, d) float32 or float64 block of rows with these numbers, or numbered from `first_row` on.
 
         >>> batch = Batch.of(np.array([[3.0, 4.0], [0.0, 0.0], [np.nan, 1.0]]))
         >>> batch.vectors.tolist(), batch.zero.tolist(), batch.bad.tolist()
         ([[3.0, 4.0]], [1], [2])
         """
-        rows = np.arange(first_row, first_row + len(vectors), dtype=np.int64)
+        if rows is None:
+            rows = np.arange(first_row, first_row + len(vectors), dtype=np.int64)
         with np.errstate(over="ignore", invalid="ignore"):
             # A dot product per row: unlike a matrix product, it gives a copy of a row the same digits anywhere.
             squared = np.vecdot(vectors, vectors)
@@ -66,18 +84,42 @@ class Batch:
         bad = ~(squared <= most)
         usable = ~bad & (squared >= tiny)
         if usable.all():
-            return cls(vectors, np.sqrt(squared), rows, texts, labels, groups)
-        kept = np.flatnonzero(usable).tolist()
-        return cls(
-            vectors[kept],
-            np.sqrt(squared[kept]),
-            rows[kept],
-            None if texts is None else [texts[i] for i in kept],
-            None if labels is None else [labels[i] for i in kept],
-            None if groups is None else groups[kept],
-            bad=rows[bad],
-            zero=rows[~bad & ~usable],
+            return cls(vectors, np.sqrt(squared), rows, texts, labels, groups, words)
+        with np.errstate(over="ignore", invalid="ignore"):
+            whole = cls(vectors, np.sqrt(squared), rows, texts, labels, groups, words)
+        return replace(whole.where(usable), bad=rows[bad], zero=rows[~bad & ~usable])
+
+    def where(self, chosen: NDArray[np.bool_]) -> Batch:
+        """Only these rows."""
+        kept = np.flatnonzero(chosen)
+        return Batch(
+            self.vectors[kept],
+            self.norms[kept],
+            self.rows[kept],
+            None if self.texts is None else [self.texts[i] for i in kept.tolist()],
+            None if self.labels is None else [self.labels[i] for i in kept.tolist()],
+            None if self.groups is None else self.groups[kept],
+            None if self.words is None else self.words[kept],
+            self.bad,
+            self.zero,
         )
+
+    @cached_property
+    def units(self) -> Matrix:
+        """The rows at length one (n, d)."""
+        return self.vectors / self.norms[:, None].astype(self.vectors.dtype)
+
+    @cached_property
+    def grouped(self) -> Groups:
+        """The sums of each group; a row without a group is a group of one."""
+        groups = self.rows if self.groups is None else self.groups
+        vectors, units = self.vectors, self.units
+        if not (groups[1:] >= groups[:-1]).all():
+            order = np.argsort(groups, kind="stable")
+            groups, vectors, units = groups[order], vectors[order], units[order]
+        first = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
+        sums, unit_sums = (_run_sums(one, first) for one in (vectors, units))
+        return Groups(groups[first], first, np.diff(np.append(first, len(groups))), sums, unit_sums)
 
     @property
     def n(self) -> int:
@@ -93,3 +135,8 @@ class Batch:
     def seen(self) -> int:
         """Rows of the source that went into this batch, usable or not."""
         return self.n + len(self.bad) + len(self.zero)
+
+
+def _run_sums(rows: Matrix, first: IntVector) -> Matrix:
+    """The sums of runs of rows that begin at `first`."""
+    return rows if len(first) == len(rows) else np.asarray(np.add.reduceat(rows, first, axis=0))

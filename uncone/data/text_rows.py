@@ -1,4 +1,4 @@
-"""Vectors written as text, a row at a time: what .jsonl, .csv and word-vector files share; .gz of each."""
+"""Vectors written as text, a row at a time: what .jsonl, .csv and word-vector files share; .gz and .zst of each."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import itertools
 import zlib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ __all__ = [
     "is_number",
     "number_of",
     "numbered_lines",
+    "open_bytes",
     "open_text",
     "text_lines",
 ]
@@ -87,18 +88,45 @@ class TextVectors(Source):
 
 
 @contextmanager
+def open_bytes(path: Path) -> Iterator[IO[bytes]]:
+    """A file as bytes, decompressed when its name ends in .gz or .zst; damage is reported in our words."""
+    ending = path.suffix.lower()
+    with _opened(path, ending) as raw:
+        try:
+            yield raw
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise FormatError(f"{path} is a damaged .gz file ({error}). Copy it again.") from error
+        except OSError as error:
+            # pyarrow tells damage by an OSError without a number; those of the system have one.
+            if ending != ".zst" or error.errno is not None:
+                raise
+            raise FormatError(f"{path} is a damaged .zst file ({error}). Copy it again.") from error
+
+
+def _opened(path: Path, ending: str) -> AbstractContextManager[Any]:
+    if ending == ".gz":
+        return gzip.open(path, "rb")
+    return _open_zst(path) if ending == ".zst" else path.open("rb")
+
+
+@contextmanager
+def _open_zst(path: Path) -> Iterator[IO[bytes]]:
+    import pyarrow as pa  # here, so that the other endings do not wait for it
+
+    with path.open("rb") as raw, pa.CompressedInputStream(raw, "zstd") as plain, io.BufferedReader(plain) as stream:
+        yield stream
+
+
+@contextmanager
 def open_text(path: Path, errors: str = "strict") -> Iterator[IO[str]]:
-    """A text file, decompressed when its name ends in .gz; damage is reported in our words."""
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
-    with opener(path, "rb") as raw, io.TextIOWrapper(raw, "utf-8-sig", errors, newline="") as stream:
+    """A text file, decompressed when its name ends in .gz or .zst; damage is reported in our words."""
+    with open_bytes(path) as raw, io.TextIOWrapper(raw, "utf-8-sig", errors, newline="") as stream:
         try:
             yield stream
         except UnicodeDecodeError as error:
             raise FormatError(
                 f"{path} is not UTF-8 text ({error.reason}). Convert it, for instance with iconv."
             ) from error
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise FormatError(f"{path} is a damaged .gz file ({error}). Copy it again.") from error
 
 
 def numbered_lines(path: Path, errors: str = "strict") -> Iterator[tuple[int, str]]:

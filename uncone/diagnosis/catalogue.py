@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CATALOGUE", "HEALTH", "NUMERIC", "Entry"]
+__all__ = ["CATALOGUE", "CONTEXT", "HEALTH", "NUMERIC", "Entry"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ _ROY = "Roy and Vetterli 2007, The effective rank"
 _RUDMAN = "Rudman et al. 2022, IsoScore"
 _MU = "Mu and Viswanath 2018, All-but-the-Top"
 _WANG = "Wang and Isola 2020, Alignment and Uniformity on the Hypersphere"
+_CAI = "Cai et al. 2021, Isotropy in the Contextual Embedding Space: Clusters and Manifolds"
 _HUBS = "Radovanović et al. 2010, Hubs in Space"
 
 CATALOGUE: dict[str, Entry] = {
@@ -73,6 +74,51 @@ CATALOGUE: dict[str, Entry] = {
     "rows_per_dimension": Entry("Rows per dimension", "n/d."),
     "looks_transposed": Entry("Looks transposed", "1 when the number of rows is a usual dimension and d is not."),
 }
+
+CONTEXT: dict[str, Entry] = {
+    "baseline": Entry(
+        "Random words",
+        "(|ΣU|² − Σ|U_s|²)/(n² − Σn_s²), U_s the sum of u = x/|x| over sentence s: the exact mean cosine over all "
+        "pairs from different sentences.",
+        _ETHAYARAJH,
+    ),
+    "selfsim": Entry(
+        "Self-similarity",
+        "Mean cosine of a word's occurrences in different sentences; plain mean over the words with enough sentences.",
+        _ETHAYARAJH,
+    ),
+    "selfsim_adjusted": Entry("Self-similarity, adjusted", "The same minus the baseline of the layer.", _ETHAYARAJH),
+    "intrasim": Entry(
+        "Intra-sentence similarity",
+        "Mean cosine of the words of a sentence with their mean vector; mean over sentences of two words or more.",
+        _ETHAYARAJH,
+    ),
+    "intrasim_adjusted": Entry(
+        "Intra-sentence similarity, minus baseline",
+        "The same minus the baseline, as published. Unrelated words do not come out at zero.",
+        _ETHAYARAJH,
+    ),
+    "intrasim_matched": Entry(
+        "Intra-sentence similarity of unrelated words", "The same for sentences of the same lengths, of random words."
+    ),
+    "intrasim_adjusted_matched": Entry(
+        "Intra-sentence similarity, length-matched",
+        "Intra-sentence similarity minus that of unrelated words: zero when a sentence's words are no more alike.",
+    ),
+    "mev": Entry(
+        "Explained by one vector",
+        "MEV: σ₁²/Σσ² of a word's occurrences, not centred; mean over a seeded sample of words.",
+        _ETHAYARAJH,
+    ),
+    "mev_matched": Entry("Explained, random words", "The same for as many occurrences of different words."),
+    "mev_adjusted": Entry("Explained by one vector, adjusted", "MEV minus that of random words.", _ETHAYARAJH),
+    "s_intra": Entry("Within types", "S_intra: mean self-similarity over types with two occurrences or more.", _CAI),
+    "s_inter": Entry(
+        "Between types", "S_inter: (|Σm|² − Σ|m|²)/(T² − T), m the mean unit vector of each of T types.", _CAI
+    ),
+    "sinks": Entry("Sinks", "Rows with a norm over 10 times the median: they can carry a whole layer."),
+}
+"""What `layers` measures beside the findings of `check`; its baseline is over pairs from different sentences."""
 
 HEALTH = (
     "bad_rows",

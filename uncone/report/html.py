@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Sequence
-from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from uncone.diagnosis.catalogue import CATALOGUE, HEALTH
 from uncone.diagnosis.words import cosine, plain
 from uncone.report.charts import figures
 from uncone.report.diagnosis import Diagnosis
 from uncone.report.lines import MARKS, interval, number, title
+from uncone.report.page import environment, plotly_script, today
 
 __all__ = ["notebook", "render"]
 
@@ -24,15 +18,15 @@ __all__ = ["notebook", "render"]
 def render(spaces: Sequence[Diagnosis], summary: str) -> str:
     """The whole page; `summary` is the JSON that it offers for download."""
     return (
-        _environment()
+        environment()
         .get_template("page.html")
         .render(
             spaces=spaces,
             cards=[_cards(space) for space in spaces],
             charts=figures(spaces),
-            plotly=Markup(_plotly()),
+            plotly=plotly_script(),
             summary=summary,
-            today=datetime.date.today().strftime("%-d %B %Y"),
+            today=today(),
             **_words(),
         )
     )
@@ -40,7 +34,7 @@ def render(spaces: Sequence[Diagnosis], summary: str) -> str:
 
 def notebook(spaces: Sequence[Diagnosis]) -> str:
     """Verdict and findings without charts: what a notebook shows."""
-    return _environment().get_template("notebook.html").render(spaces=spaces, **_words())
+    return environment().get_template("notebook.html").render(spaces=spaces, **_words())
 
 
 def _words() -> dict[str, Any]:
@@ -63,18 +57,3 @@ def _cards(space: Diagnosis) -> list[dict[str, str]]:
             "label": "rogue dimension" if len(named) == 1 else "rogue dimensions",
         },
     ]
-
-
-@cache
-def _environment() -> Environment:
-    folder = Path(__file__).parent / "templates"
-    return Environment(loader=FileSystemLoader(folder), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-
-
-@cache
-def _plotly() -> str:
-    """plotly.js from the package, without importing the package."""
-    spec = find_spec("plotly")
-    assert spec is not None and spec.origin is not None
-    script = Path(spec.origin).parent / "package_data" / "plotly.min.js"
-    return script.read_text(encoding="utf-8").replace("</script", "<\\/script")

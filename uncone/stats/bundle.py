@@ -36,11 +36,24 @@ class Bundle(Statistic):
             member.absorb(other.members[name])
 
     def state(self) -> State:
-        return {
-            f"{name}.{key}": value for name, member in self.members.items() for key, value in member.state().items()
-        }
+        return _joined({name: member.state() for name, member in self.members.items()})
 
     def _restore(self, state: State) -> None:
         for name, member in self.members.items():
-            prefix = f"{name}."
-            member._restore({key[len(prefix) :]: value for key, value in state.items() if key.startswith(prefix)})
+            member._restore(_part(state, name))
+
+    def snapshot(self) -> State:
+        return _joined({name: member.snapshot() for name, member in self.members.items()})
+
+    def resume(self, snapshot: State) -> None:
+        for name, member in self.members.items():
+            member.resume(_part(snapshot, name))
+
+
+def _joined(states: dict[str, State]) -> State:
+    return {f"{name}.{key}": value for name, state in states.items() for key, value in state.items()}
+
+
+def _part(state: State, name: str) -> State:
+    prefix = f"{name}."
+    return {key[len(prefix) :]: value for key, value in state.items() if key.startswith(prefix)}

@@ -169,6 +169,24 @@ class Moments(Statistic):
         self.reference = state["mean"].copy() if n else self.reference
         self._sums = Sums(n, np.zeros(self.dim), state["second"].copy(), state["third"].copy(), float(state["fourth"]))
 
+    def snapshot(self) -> State:
+        """The sums about the reference, as they are: moving them to the mean would cost their last digits."""
+        sums = self.sums
+        reference = np.empty(0) if self.reference is None else self.reference
+        return {
+            "n": np.array(sums.n, np.int64),
+            "reference": reference,
+            "first": sums.first,
+            "second": sums.second,
+            "third": sums.third,
+            "fourth": np.array(sums.fourth, np.float64),
+        }
+
+    def resume(self, snapshot: State) -> None:
+        first, second, third = (snapshot[key].copy() for key in ("first", "second", "third"))
+        self._sums = Sums(int(snapshot["n"]), first, second, third, float(snapshot["fourth"]))
+        self.reference = snapshot["reference"].copy() if snapshot["reference"].size else None
+
     @property
     def centred(self) -> Sums:
         """The sums about the mean; `second` is the scatter."""

@@ -20,13 +20,15 @@ __all__ = ["RowSample", "SampledRows", "cutoff_for"]
 _TOGETHER = 16_384
 """Rows of the stream whose sample makes one part."""
 
+_NOTHING = np.empty(0, np.int64)
+
 _COUNTED = 20_000_000
 """Up to so many rows the cutoff is exact."""
 
 
 @dataclass(frozen=True)
 class SampledRows:
-    """Rows with their hashes, norms (m,), numbers, texts and labels where known.
+    """Rows with their hashes, norms (m,), numbers, texts, labels, groups and words where known.
 
     The vectors stay in the `parts` they were collected in, because copying a sample of 150 MB into one array
     costs as much as all findings together.
@@ -38,6 +40,8 @@ class SampledRows:
     parts: tuple[Matrix, ...]
     texts: Sequence[str] | None = None
     labels: Sequence[str] | None = None
+    groups: IntVector | None = None
+    words: IntVector | None = None
 
     @property
     def n(self) -> int:
@@ -85,6 +89,8 @@ class SampledRows:
             (self.vectors_at(places),),
             None if self.texts is None else [self.texts[i] for i in places],
             None if self.labels is None else [self.labels[i] for i in places],
+            None if self.groups is None else self.groups[places],
+            None if self.words is None else self.words[places],
         )
 
     def first(self, m: int) -> SampledRows:
@@ -101,6 +107,8 @@ class SampledRows:
             tuple(part for sample in samples for part in sample.parts),
             joined_names([sample.texts for sample in samples]),
             joined_names([sample.labels for sample in samples]),
+            _joined_numbers([sample.groups for sample in samples]),
+            _joined_numbers([sample.words for sample in samples]),
         )
 
 
@@ -142,6 +150,8 @@ class RowSample(Statistic):
                     (self._copied(batch.vectors, chosen),),
                     None if batch.texts is None else [batch.texts[i] for i in places],
                     None if batch.labels is None else [batch.labels[i] for i in places],
+                    None if batch.groups is None else batch.groups[chosen],
+                    None if batch.words is None else batch.words[chosen],
                 )
             )
             self._kept += chosen.size
@@ -212,12 +222,22 @@ class RowSample(Statistic):
             "vectors": kept.vectors,
             "norms": kept.norms,
             "names": np.frombuffer(json.dumps([kept.texts, kept.labels]).encode(), np.uint8),
+            "groups": _NOTHING if kept.groups is None else kept.groups,
+            "words": _NOTHING if kept.words is None else kept.words,
         }
 
     def _restore(self, state: State) -> None:
         texts, labels = json.loads(state["names"].tobytes())
-        kept = SampledRows(state["hashes"], state["rows"], state["norms"], (state["vectors"],), texts, labels)
+        groups, words = (state[key] if state[key].size else None for key in ("groups", "words"))
+        kept = SampledRows(
+            state["hashes"], state["rows"], state["norms"], (state["vectors"],), texts, labels, groups, words
+        )
         self._samples, self._waiting, self._kept = ([kept] if kept.n else []), [], kept.n
+
+
+def _joined_numbers(parts: Sequence[IntVector | None]) -> IntVector | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if known and len(known) == len(parts) else None
 
 
 def cutoff_for(k: int, rows: int, seed: int = 0) -> int | None:

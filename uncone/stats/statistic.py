@@ -5,7 +5,8 @@ The laws, checked for every class by `uncone.testing.check_statistic`:
 * an empty statistic is neutral;
 * any split, order and grouping of the batches gives the same answer;
 * merging statistics of different spaces or settings is an error that says so;
-* `from_state(state())` changes nothing.
+* `from_state(state())` changes nothing;
+* a statistic that is resumed from a snapshot goes on as if nothing had happened, to the digit.
 """
 
 from __future__ import annotations
@@ -51,6 +52,14 @@ class Statistic(ABC):
     @abstractmethod
     def _restore(self, state: State) -> None:
         """Take over what `state` returned."""
+
+    def snapshot(self) -> State:
+        """What is needed to go on after an interruption, to the digit; nothing must be left waiting."""
+        return self.state()
+
+    def resume(self, snapshot: State) -> None:
+        """Go on from a snapshot."""
+        self._restore(snapshot)
 
     def empty(self) -> Self:
         """A statistic with the same settings that has seen nothing."""

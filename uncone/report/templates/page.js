@@ -2,10 +2,15 @@
 (() => {
   const charts = JSON.parse(document.getElementById("charts").textContent);
   const drawn = new Map();
-  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim() || name;
-  // Roles become colours wherever a figure says "color".
+  const solid = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim() || name;
+  // "accent 20%" is the same, seen through: two more digits behind #rrggbb.
+  const colour = (name) => {
+    const [role, percent] = name.split(" ");
+    return percent ? solid(role) + Math.round(2.55 * parseInt(percent, 10)).toString(16).padStart(2, "0") : solid(role);
+  };
+  // Roles become colours wherever a figure says "color", "fillcolor" and the like.
   const coloured = (value, key) => {
-    if (key === "color" && typeof value === "string") return colour(value);
+    if (key && key.endsWith("color") && typeof value === "string") return colour(value);
     if (Array.isArray(value)) return value.length && typeof value[0] === "object" ? value.map((one) => coloured(one)) : value;
     if (value && typeof value === "object")
       return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, coloured(v, k)]));
@@ -19,7 +24,7 @@
     xaxis: axis(chart.layout.xaxis), yaxis: axis(chart.layout.yaxis),
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("ink") },
-    margin: { l: 56, r: 14, t: 18, b: 46 },
+    margin: { l: 56, r: 14, t: 18, b: 46, ...chart.layout.margin },
     legend: { orientation: "h", y: 1.12, x: 0 },
     hoverlabel: { bgcolor: colour("raised"), bordercolor: colour("rule"), font: { color: colour("ink") }, align: "left" },
   });

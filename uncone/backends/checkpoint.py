@@ -1,0 +1,120 @@
+"""A long run leaves a trace that it can be continued from, and that notices when the input has changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from uncone.errors import StateError
+from uncone.stats.statistic import State
+
+__all__ = ["Checkpoint", "Saved", "runs_folder"]
+
+_LONGEST = 60.0
+_WORDS = {"model_content": "the model", "corpus_content": "the texts"}
+
+
+@dataclass(frozen=True)
+class Saved:
+    """Where a run had got to, and what it had measured."""
+
+    position: dict[str, Any]
+    arrays: State
+
+
+def runs_folder() -> Path:
+    """Where runs are kept unless the user names a place: the user's cache."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "uncone" / "runs"
+
+
+class Checkpoint:
+    """The state of one run in a folder: `identity` is everything that its numbers depend on.
+
+    `every` seconds it is due; saving that takes long is done more rarely, but at least once a minute.
+    """
+
+    def __init__(self, folder: Path, identity: Mapping[str, Any], every: float = 30.0) -> None:
+        self.folder = folder
+        self.identity = json.loads(json.dumps(identity, sort_keys=True))
+        self.every = every
+        self.problem: str | None = None
+        self._last = time.monotonic()
+        self._took = 0.0
+
+    @property
+    def _identity_file(self) -> Path:
+        return self.folder / "run.json"
+
+    @property
+    def _state_file(self) -> Path:
+        return self.folder / "state.npz"
+
+    def load(self) -> Saved:
+        """What was saved.
+
+        Raises:
+            StateError: nothing was, it is damaged, or it belongs to other input.
+        """
+        if not self._state_file.is_file():
+            raise StateError(
+                f"There is nothing to resume in {self.folder}: no run of this command was interrupted after its first "
+                "save. Leave --resume out."
+            )
+        try:
+            before = json.loads(self._identity_file.read_text(encoding="utf-8"))
+            with np.load(self._state_file, allow_pickle=False) as file:
+                arrays = {key: file[key] for key in file.files}
+            position = json.loads(arrays.pop("position").tobytes())
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise StateError(
+                f"The state in {self.folder} is damaged ({type(error).__name__}). Start again without --resume."
+            ) from error
+        changed = [key for key in {**before, **self.identity} if before.get(key) != self.identity.get(key)]
+        if changed:
+            named = ", ".join(sorted(_WORDS.get(key, key.replace("_", " ")) for key in changed))
+            raise StateError(
+                f"The run in {self.folder} was measured on other input: {named} changed since. Restore it, or start "
+                "again without --resume."
+            )
+        return Saved(position, arrays)
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to save."""
+        wait = min(max(self.every, 20 * self._took), max(_LONGEST - self._took, self.every))
+        return time.monotonic() - self._last >= wait
+
+    def save(self, position: Mapping[str, Any], arrays: State) -> None:
+        """Replace what was saved before. A disk that is full does not end the run: it is remembered as a problem."""
+        began = time.monotonic()
+        temporary = self.folder / f"state.{os.getpid()}.part"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._identity_file.write_text(json.dumps(self.identity), encoding="utf-8")
+            with temporary.open("wb") as file:
+                told = np.frombuffer(json.dumps(dict(position)).encode(), np.uint8)
+                np.savez(file, allow_pickle=False, position=told, **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self._state_file)
+            self.problem = None
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            self.problem = f"The state of the run could not be saved to {self.folder} ({error.strerror})."
+        self._last = time.monotonic()
+        self._took = self._last - began
+
+    def clear(self) -> None:
+        """Remove it: the run has come to its end."""
+        if self.folder.is_dir():
+            shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,233 @@
+"""Every layer of a model in one pass: texts are encoded in batches, statistics updated, vectors dropped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from uncone.backends.checkpoint import Checkpoint, Saved
+from uncone.backends.memory import Room
+from uncone.data.batch import Batch, IntVector, Matrix, Vector
+from uncone.data.selection import Selection, Unit
+from uncone.encoders.batching import budgeted, pools
+from uncone.encoders.encoder import Encoder, States, Window
+from uncone.encoders.rows import Laid, Layout, RowRule
+from uncone.errors import ModelError
+from uncone.stats.bundle import Bundle
+from uncone.stats.statistic import State
+
+__all__ = ["SINK", "LayerPass", "LayerResult", "PassTally"]
+
+SINK = 10.0
+"""A row is a sink when its norm is over so many times the median of its layer."""
+_PILOT_ROWS = 2_000
+
+Progress = Callable[[int], None]
+
+
+@dataclass
+class PassTally:
+    """What was met on the way: passages and rows; texts that were cut into windows or truncated; words cut in two."""
+
+    passages: int = 0
+    rows: int = 0
+    windowed: int = 0
+    truncated: int = 0
+    cut_words: int = 0
+    empty: int = 0
+
+
+@dataclass(frozen=True)
+class LayerResult:
+    """The statistics of every layer, what was met, the text of every passage, the sinks left out of every layer."""
+
+    layers: Sequence[Bundle]
+    tally: PassTally
+    units: IntVector
+    sinks: IntVector
+
+
+@dataclass
+class LayerPass:
+    """How to go through the texts.
+
+    They are read in pools, each sorted by length and cut into batches. The same texts give the same batches, and no
+    statistic leaves anything waiting between two of them: so a run that was interrupted goes on at the batch where it
+    stood, and ends with the same digits.
+    """
+
+    encoder: Encoder
+    selection: Selection
+    rule: RowRule
+    window: Window
+    room: Room
+    numbers: Callable[[str], int]
+    batch_size: int | None = None
+    no_sinks: bool = False
+
+    def run(
+        self,
+        statistic: Bundle,
+        checkpoint: Checkpoint | None = None,
+        saved: Saved | None = None,
+        progress: Progress | None = None,
+    ) -> LayerResult:
+        """Measure every layer with a copy of `statistic`, from the beginning or from what was saved."""
+        state = _Running.begin(statistic, self.encoder.layers) if saved is None else _Running.go_on(statistic, saved)
+        if self.no_sinks and state.bounds is None:
+            state.bounds = self._pilot()
+        first_pool, first_batch = state.pool, state.batch
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+            for number, pool in enumerate(pools(self.selection.read())):
+                if number < first_pool:
+                    _report(progress, len(pool))
+                    continue
+                laid = self._lay(pool, state)
+                reported = encoded = 0
+                for place, batch in enumerate(budgeted(laid, self.room.tokens, self.batch_size)):
+                    if number > first_pool or place >= first_batch:
+                        self._measure(batch, state, threads)
+                        state.pool, state.batch = number, place + 1
+                        if checkpoint is not None and checkpoint.due:
+                            checkpoint.save(*state.saved())
+                    encoded += len(batch)
+                    _report(progress, len(pool) * encoded // len(laid) - reported)
+                    reported = len(pool) * encoded // len(laid)
+                _report(progress, len(pool) - reported)
+        return LayerResult(state.layers, state.tally, np.array(state.units, np.int64), state.sinks)
+
+    def _lay(self, pool: Sequence[Unit], state: _Running) -> list[Laid]:
+        """The passages of a pool that have rows, numbered in the order of the texts."""
+        state.at_pool = replace(state.tally)
+        tally, found = state.tally, []
+        for unit, passages in zip(
+            pool, self.encoder.passages([unit.text for unit in pool], self.window), strict=True
+        ):
+            tally.windowed += len(passages) > 1
+            tally.truncated += self.window.cut and not passages[-1].whole
+            for laid in self.rule.lay(passages, self.encoder):
+                tally.cut_words += laid.cut
+                if laid.n == 0:
+                    tally.empty += 1
+                    continue
+                laid.group, laid.first_row = tally.passages, tally.rows
+                tally.passages += 1
+                tally.rows += laid.n
+                state.units.append(unit.number)
+                found.append(laid)
+        return found
+
+    def _measure(self, batch: Sequence[Laid], state: _Running, threads: ThreadPoolExecutor) -> None:
+        layout = self.rule.layout(batch, self.numbers)
+        if layout.n == 0:
+            return
+        states = self.encoder.encode(batch=[laid.passage for laid in batch])
+        # Pooling runs on all cores by itself; then each layer is a task of its own, on one core.
+        rows = [self._rows(states, layer, layout) for layer in range(self.encoder.layers)]
+        del states
+        bounds = state.bounds if state.bounds is not None else np.full(len(rows), np.inf)
+        with _BLAS.limit(limits=1, user_api="blas"):
+            tasks = [
+                threads.submit(_update, bundle, vectors, layout, float(bound))
+                for bundle, vectors, bound in zip(state.layers, rows, bounds, strict=True)
+            ]
+            for layer, task in enumerate(tasks):
+                dropped, bad = task.result()
+                state.sinks[layer] += dropped
+                if bad:
+                    raise ModelError(
+                        f"{self.encoder.name} returns NaN or infinity at layer {layer} for {bad:,} of {layout.n:,} rows. "
+                        "Try --dtype float32, or look at how the model was saved."
+                    )
+
+    def _rows(self, states: States, layer: int, layout: Layout) -> Matrix:
+        if not self.rule.has_words and self.rule.pooled_as == "max":
+            return states.longest(layer, layout.tokens, layout.starts)
+        return states.pooled(layer, layout.tokens, layout.starts)
+
+    def _pilot(self) -> Vector:
+        """Ten times the median norm of every layer, from the first rows of the texts."""
+        norms: list[list[Vector]] = [[] for _ in range(self.encoder.layers)]
+        seen, scratch = 0, _Running.begin(Bundle(), self.encoder.layers)
+        for batch in self._first_batches(scratch):
+            layout = self.rule.layout(batch, self.numbers)
+            states = self.encoder.encode([laid.passage for laid in batch])
+            for layer, found in enumerate(norms):
+                found.append(Batch.of(self._rows(states, layer, layout)).norms)
+            seen += layout.n
+            if seen >= _PILOT_ROWS:
+                break
+        return np.array([SINK * float(np.median(np.concatenate(found))) if found else np.inf for found in norms])
+
+    def _first_batches(self, scratch: _Running) -> Iterator[list[Laid]]:
+        for pool in pools(self.selection.read()):
+            yield from budgeted(self._lay(pool, scratch), self.room.tokens, self.batch_size)
+
+
+@dataclass
+class _Running:
+    """Where a pass stands."""
+
+    layers: list[Bundle]
+    tally: PassTally
+    units: list[int]
+    sinks: IntVector
+    bounds: Vector | None = None
+    at_pool: PassTally = field(default_factory=PassTally)
+    pool: int = 0
+    batch: int = 0
+
+    @classmethod
+    def begin(cls, statistic: Bundle, layers: int) -> _Running:
+        return cls([statistic.empty() for _ in range(layers)], PassTally(), [], np.zeros(layers, np.int64))
+
+    @classmethod
+    def go_on(cls, statistic: Bundle, saved: Saved) -> _Running:
+        position, arrays = saved.position, saved.arrays
+        layers = [statistic.empty() for _ in arrays["sinks"]]
+        for number, bundle in enumerate(layers):
+            prefix = f"layer{number}."
+            bundle.resume({key.removeprefix(prefix): one for key, one in arrays.items() if key.startswith(prefix)})
+        bounds = arrays["bounds"] if arrays["bounds"].size else None
+        tally, units = PassTally(**position["tally"]), arrays["units"].tolist()
+        return cls(layers, tally, units, arrays["sinks"], bounds, pool=position["pool"], batch=position["batch"])
+
+    def saved(self) -> tuple[dict[str, Any], State]:
+        """The place and the arrays to go on from: the counts are those before the pool, which is laid out again."""
+        arrays: State = {
+            f"layer{number}.{key}": value
+            for number, bundle in enumerate(self.layers)
+            for key, value in bundle.snapshot().items()
+        }
+        arrays["units"] = np.array(self.units[: self.at_pool.passages], np.int64)
+        arrays["sinks"] = self.sinks
+        arrays["bounds"] = np.empty(0) if self.bounds is None else self.bounds
+        return {"pool": self.pool, "batch": self.batch, "tally": asdict(self.at_pool)}, arrays
+
+
+_BLAS = ThreadpoolController()
+
+
+def _update(bundle: Bundle, vectors: Matrix, layout: Layout, bound: float) -> tuple[int, int]:
+    """Add the rows of one layer; returns how many were left out as sinks, and how many are not numbers."""
+    batch = Batch.of(vectors, rows=layout.rows, texts=layout.names, groups=layout.groups, words=layout.words)
+    if len(batch.bad):
+        return 0, len(batch.bad)
+    dropped = 0
+    if bound < np.inf and (batch.norms > bound).any():
+        batch = batch.where(batch.norms <= bound)
+        dropped = layout.n - batch.n
+    bundle.update(batch)
+    bundle.finish()
+    return dropped, 0
+
+
+def _report(progress: Progress | None, texts: int) -> None:
+    if progress is not None and texts:
+        progress(texts)

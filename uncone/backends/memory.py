@@ -1,0 +1,74 @@
+"""How the memory of a layer study is shared out, and how much that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from uncone.encoders.batching import TOKENS
+from uncone.encoders.encoder import Encoder
+from uncone.errors import OptionError
+
+__all__ = ["GIB", "MIB", "Room", "share_out"]
+
+MIB, GIB = 1 << 20, 1 << 30
+_PYTHON = 420 * MIB
+"""What Python, torch and the transformers package take before any model."""
+_LEAST_TOKENS = 512
+_MOST_ROWS = 10_000
+_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Room:
+    """Tokens of a batch, rows sampled per layer, words in the table, occurrences kept for MEV; bytes in all."""
+
+    tokens: int
+    sample: int
+    words: int
+    occurrences: int
+    planned: int
+
+    def to_dict(self) -> dict[str, int]:
+        """Plain JSON values."""
+        return asdict(self)
+
+
+def share_out(encoder: Encoder, memory: int, words: int, occurrences: Sequence[int], most: int) -> Room:
+    """Share `memory` bytes: `words` are wanted in the table, `occurrences` of the words that MEV is measured on.
+
+    Raises:
+        OptionError: not even the least fits.
+    """
+    layers, d = encoder.layers, encoder.dim
+    fixed = _PYTHON + encoder.model_bytes + layers * (24 * d * d + 1600 * d) + 12 * _BLOCK * d
+    least = fixed + _LEAST_TOKENS * encoder.bytes_per_token + layers * d * 4 * 1000
+    if memory < least:
+        raise OptionError(
+            f"{encoder.name} with {layers} layers of {d} dimensions needs about {_shown(least)}, more than --memory "
+            f"{_shown(memory)}. Give it more."
+        )
+    free = memory - fixed
+    tokens = int(min(TOKENS, max(free // 4 // max(encoder.bytes_per_token, 1), _LEAST_TOKENS)))
+    free -= tokens * encoder.bytes_per_token
+    sample = int(max(min(_MOST_ROWS, free // 4 // (layers * d * 4)), 1000))
+    free -= sample * layers * d * 4
+    kept = _fitting(occurrences, most, max(free // 3, 0) // (layers * d * 8))
+    free -= kept * layers * d * 8
+    table = int(min(words, max(free, 0) // (layers * d * 8)))
+    planned = memory - max(free, 0) + table * layers * d * 8
+    return Room(tokens, sample, table, kept, planned)
+
+
+def _fitting(occurrences: Sequence[int], most: int, room: int) -> int:
+    """As many occurrences as there is room for, whole words at a time."""
+    held = 0
+    for count in occurrences:
+        if held + min(count, most) > room:
+            break
+        held += min(count, most)
+    return held
+
+
+def _shown(size: int) -> str:
+    return f"{size / GIB:.1f} GiB" if size >= GIB else f"{size / MIB:.0f} MiB"

@@ -1,0 +1,99 @@
+"""The contract of an encoder: texts become passages of tokens, passages become the states of every layer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncone.data.batch import IntVector, Matrix
+
+__all__ = ["Encoder", "Passage", "States", "Window"]
+
+
+@dataclass(frozen=True)
+class Window:
+    """How long texts are cut: windows of `size` tokens, each `stride` after the last; `cut` takes the first only."""
+
+    size: int | None = None
+    stride: int | None = None
+    cut: bool = False
+
+
+@dataclass(frozen=True)
+class Passage:
+    """What a model sees at once: a text, or a window of a long one.
+
+    `tokens` are what the encoder understands (ids, or the words themselves), `starts` and `ends` their places in the
+    text in characters, `special` those that the tokenizer added. The words that begin in [`first`, `last`) are this
+    passage's; `whole` tells whether the text goes on behind its last token.
+    """
+
+    text: str
+    tokens: Sequence[Any]
+    starts: IntVector
+    ends: IntVector
+    special: NDArray[np.bool_]
+    first: int
+    last: int
+    whole: bool = True
+
+    @property
+    def length(self) -> int:
+        """Tokens, with the special ones."""
+        return len(self.tokens)
+
+
+class States(ABC):
+    """The vectors of the tokens of a batch of passages at every layer, valid until the next batch.
+
+    Tokens are numbered through the batch: those of the first passage, then those of the second, no padding.
+    """
+
+    @abstractmethod
+    def pooled(self, layer: int, tokens: IntVector, starts: IntVector) -> Matrix:
+        """The mean of each bag of tokens (m, d), float32; bag i is tokens[starts[i] : starts[i + 1]]."""
+
+    @abstractmethod
+    def longest(self, layer: int, tokens: IntVector, starts: IntVector) -> Matrix:
+        """The maximum per dimension of each bag of tokens (m, d)."""
+
+
+class Encoder(ABC):
+    """A model that gives a vector to every token at every layer: `layers` of them, with layer 0, `dim` wide."""
+
+    name: str
+    kind: str
+    layers: int
+    dim: int
+    window: int | None
+    """Tokens that the model takes at once; None when there is no limit."""
+    note: str | None = None
+    """What a reader of the curves has to know of this kind of model."""
+    model_bytes: int = 0
+    """Memory that the weights take."""
+    bytes_per_token: int = 0
+    """Memory that encoding takes per token of a batch, about."""
+
+    @abstractmethod
+    def passages(self, texts: Sequence[str], window: Window) -> list[list[Passage]]:
+        """Each text as one passage or, when it is too long, as several."""
+
+    @abstractmethod
+    def encode(self, batch: Sequence[Passage]) -> States:
+        """The states of a batch."""
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A short name for exactly this model, to notice that it was changed."""
+
+    def prepare(self, words: Iterable[str]) -> None:  # noqa: B027 - most encoders know every word
+        """Told the words of the corpus before the first text is encoded."""
+
+    def token_name(self, token: Any) -> str:  # noqa: ANN401 - an id or a word
+        """A token as text."""
+        return str(token)

@@ -1,0 +1,183 @@
+"""From what a user calls a model to an encoder: a folder, a file of word vectors, ELMo, a name on the hub."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from uncone.encoders.encoder import Encoder
+from uncone.encoders.static import StaticEncoder, is_static
+from uncone.errors import MissingModelError, ModelError, OptionError
+from uncone.extras import require
+
+__all__ = ["DEVICES", "DTYPES", "Loading", "model_folder", "open_encoder", "transformer_folder"]
+
+DEVICES = ("auto", "cpu", "cuda", "mps")
+DTYPES = ("float32", "float16", "bfloat16")
+_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model", "tokenizer_config.json")
+_WEIGHTS = ("*.safetensors",)
+_PICKLED = ("*.bin", "*.pt")
+_FETCHED = ("*.json", "*.txt", "*.model", "*.py", "tokenizer*")
+
+
+@dataclass(frozen=True)
+class Loading:
+    """How a model is loaded: which revision, where to, and what a stranger's folder may do."""
+
+    revision: str | None = None
+    device: str = "auto"
+    dtype: str = "float32"
+    allow_pickle: bool = False
+    trust_remote_code: bool = False
+
+
+def open_encoder(model: str | os.PathLike[str] | Encoder, loading: Loading | None = None) -> Encoder:
+    """The encoder that a path or a name stands for.
+
+    Raises:
+        MissingModelError: there is no such file or folder, and the hub did not give it either.
+        ModelError: it is there but cannot be used.
+    """
+    if isinstance(model, Encoder):
+        return model
+    loading, name = loading or Loading(), os.fspath(model)
+    if is_static(Path(name)):
+        return StaticEncoder(Path(name))
+    folder = model_folder(name, loading)
+    if any(folder.glob("*options.json")) and any(folder.glob("*weights.hdf5")):
+        from uncone.encoders.elmo_encoder import ElmoEncoder
+
+        return ElmoEncoder(name, folder, _device(loading.device))
+    return _open_transformer(name, folder, loading)
+
+
+def model_folder(name: str, loading: Loading) -> Path:
+    """The folder of a model: the one named, or the one that the hub's files were fetched to."""
+    path = Path(name)
+    if path.is_dir():
+        return path
+    if path.exists():
+        raise ModelError(f"{name} is a file, but no word vectors (.vec, .txt, .bin) and no model folder.")
+    if name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip():
+        raise MissingModelError(
+            f"There is no model folder {name!r}. Check the path."
+        )
+    return _fetched(name, loading)
+
+
+def _fetched(name: str, loading: Loading) -> Path:
+    require("torch", "transformers", extra="models")
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    patterns = [*_FETCHED, *_WEIGHTS, *(_PICKLED if loading.allow_pickle else ())]
+    ignored = ["onnx/*", "openvino/*", "coreml/*", "*/checkpoint*"]
+    try:
+        with _quiet():
+            return Path(
+                snapshot_download(
+                    name, revision=loading.revision, allow_patterns=patterns, ignore_patterns=ignored, etag_timeout=10
+                )
+            )
+    except (OSError, ValueError, HfHubHTTPError, HFValidationError, RuntimeError) as error:
+        where = f"{name} at revision {loading.revision}" if loading.revision else name
+        raise MissingModelError(
+            f"There is no folder {name!r} here, and {where} could not be had from the Hugging Face hub "
+            f"({_short(error)}). Check the name and the network, or give a local folder."
+        ) from error
+
+
+def transformer_folder(folder: Path) -> Path:
+    """Where the transformer lies: sentence-transformers may keep it in a folder of its own."""
+    inner = folder / "0_Transformer"
+    return inner if not (folder / "config.json").is_file() and (inner / "config.json").is_file() else folder
+
+
+def _open_transformer(name: str, folder: Path, loading: Loading) -> Encoder:
+    require("torch", "transformers", extra="models")
+    root = transformer_folder(folder)
+    _check_folder(name, root, loading)
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    from uncone.encoders.recipe import read_recipe
+    from uncone.encoders.transformer import Transformer
+
+    trusted = {"trust_remote_code": loading.trust_remote_code}
+    try:
+        with _quiet():
+            tokenizer = AutoTokenizer.from_pretrained(root, **trusted)
+            model = AutoModel.from_pretrained(
+                root,
+                dtype=getattr(torch, loading.dtype),
+                use_safetensors=None if loading.allow_pickle else True,
+                **trusted,
+            ).to(_device(loading.device))
+    except Exception as error:  # transformers, tokenizers and safetensors each raise their own kinds
+        raise _unusable(name, error) from error
+    recipe = read_recipe(folder)
+    files = [path for pattern in (*_WEIGHTS, *_PICKLED, "*.json") for path in root.glob(pattern)]
+    return Transformer(name, model, tokenizer, files, recipe.longest if recipe else None)
+
+
+def _check_folder(name: str, root: Path, loading: Loading) -> None:
+    if not (root / "config.json").is_file():
+        raise ModelError(f"The folder {name} has no config.json, so it is no model; name the folder that holds one.")
+    if not any((root / file).is_file() for file in _TOKENIZERS):
+        raise ModelError(
+            f"The folder {name} has no tokenizer (tokenizer.json or a vocabulary). "
+            "Save it there too: tokenizer.save_pretrained(folder)."
+        )
+    safe, pickled = (any(path for one in kinds for path in root.glob(one)) for kinds in (_WEIGHTS, _PICKLED))
+    if not safe and not (pickled and loading.allow_pickle):
+        what = "only pickled weights, which can run code when they are loaded" if pickled else "no weights"
+        hint = "If you trust it: --allow-pickle." if pickled else "It needs model.safetensors."
+        raise ModelError(f"The folder {name} has {what}. {hint}")
+
+
+def _device(wanted: str) -> str:
+    import torch
+
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if wanted == "auto":
+        return next(name for name in ("cuda", "mps", "cpu") if there[name])
+    if wanted not in there or not there[wanted]:
+        have = ", ".join(name for name, yes in there.items() if yes)
+        raise OptionError(f"There is no device {wanted!r} on this machine; there is {have}.")
+    return wanted
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bars and no tables of unexpected weights: a headless checkpoint is what we asked for."""
+    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    from transformers.utils import logging
+
+    level, bars, fetching = logging.get_verbosity(), logging.is_progress_bar_enabled(), are_progress_bars_disabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+        if not fetching:
+            enable_progress_bars()
+
+
+def _unusable(name: str, error: Exception) -> ModelError:
+    reason = _short(error)
+    if "trust_remote_code" in str(error):
+        return ModelError(f"{name} brings code of its own, which we do not run. If you trust it: --trust-remote-code.")
+    return ModelError(f"{name} could not be loaded ({reason}). We need a folder that AutoModel and AutoTokenizer take.")
+
+
+def _short(error: Any) -> str:  # noqa: ANN401 - any exception
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:160]}" if text else type(error).__name__

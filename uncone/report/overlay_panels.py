@@ -1,0 +1,151 @@
+"""The charts of several studies: one curve per study, and its difference to the first study beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from uncone.diagnosis.contrast import Contrast
+from uncone.report.panel import STUDY_COLOURS, Panel, Series, curve, traced
+from uncone.report.study import LayerStudy
+from uncone.report.study_lines import fitted, last_name, short_names
+
+__all__ = ["contrast_names", "overlaid"]
+
+_OVERLAID = {
+    "baseline": (
+        "How alike random rows are",
+        "mean cosine, baseline",
+        "Mean cosine of two random rows from different texts. The higher, the less a score means.",
+    ),
+    "selfsim_adjusted": (
+        "Self-similarity, adjusted",
+        "SelfSim − baseline",
+        "Mean cosine of a word with itself in other texts, minus the baseline. The lower, the more contextual.",
+    ),
+    "intrasim_adjusted_matched": (
+        "Intra-sentence similarity, length-matched",
+        "IntraSim − unrelated words",
+        "Mean cosine of a sentence's words with their mean, minus that of as many unrelated words.",
+    ),
+    "mev_adjusted": (
+        "Explained by one vector, adjusted",
+        "MEV − random words",
+        "Share of a word's occurrences that one vector can stand for, minus that of as many random words.",
+    ),
+    "isoscore_corrected": ("Isotropy: IsoScore", "IsoScore, corrected", "1 uses all directions alike, 0 only one."),
+    "norm_mean": ("Lengths of the rows", "mean norm, |x|", "Mean length of a row."),
+    "rogue_share_3": (
+        "Rogue dimensions",
+        "share of the baseline",
+        "What the three strongest dimensions carry of the mean cosine; none where the baseline is below 0.05.",
+    ),
+}
+_ORDER = (
+    *("baseline", "selfsim_adjusted", "intrasim_adjusted_matched", "mev_adjusted", "selfsim"),
+    *("isoscore_corrected", "norm_mean", "rogue_share_3"),
+)
+_DIFFERENCES = {
+    "baseline": "Random rows",
+    "selfsim": "Self-similarity, raw",
+    "selfsim_adjusted": "Self-similarity, adjusted",
+    "intrasim_adjusted_matched": "Intra-sentence similarity",
+    "mev_adjusted": "Explained by one vector",
+}
+
+
+def overlaid(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> list[Panel]:
+    """Every main measure with its difference right after it, where there is one."""
+    panels = [panel for name in _ORDER for panel in (_overlay(parts, name), _difference(parts, contrasts, name))]
+    return [panel for panel in panels if panel is not None]
+
+
+def contrast_names(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> list[tuple[str, str]]:
+    """Short names of the studies that each contrast is of, and of the one it is to."""
+    names = short_names(parts)
+    if len(contrasts) == len(parts) - 1:
+        return [(name, names[0]) for name in names[1:]]
+    return [(last_name(one.of), last_name(one.to)) for one in contrasts]
+
+
+def _overlay(parts: Sequence[LayerStudy], name: str) -> Panel | None:
+    if name not in _OVERLAID:
+        return None
+    title, y_title, caption = _OVERLAID[name]
+    relative = len({_depth(study) for study in parts}) > 1
+    drawn = [
+        _at_depth(one, study) if relative else one
+        for place, (study, label) in enumerate(zip(parts, short_names(parts), strict=True))
+        if (one := curve(study, name, fitted(label), STUDY_COLOURS[place % len(STUDY_COLOURS)])) is not None
+    ]
+    if not drawn:
+        return None
+    known = [value for one in drawn for value in one.y if value is not None]
+    log = name == "norm_mean" and min(known) > 0 and max(known) > 20 * min(known)
+    zero = name not in ("baseline", "isoscore_corrected", "norm_mean", "rogue_share_3")
+    return Panel(
+        name,
+        title,
+        caption,
+        y_title,
+        drawn,
+        x_title=_X_TITLES[relative],
+        zero=zero,
+        log=log,
+        share=name == "rogue_share_3",
+        relative=relative,
+    )
+
+
+_X_TITLES = {False: "layer (0 = embeddings)", True: "relative depth (0 = embeddings)"}
+
+
+def _depth(study: LayerStudy) -> int:
+    """The number of the model's last layer, measured or not."""
+    return max(int(study.source["layers"]) - 1, *(layer.number for layer in study.layers))
+
+
+def _at_depth(series: Series, study: LayerStudy) -> Series:
+    """The curve over relative depth; a model of one layer has no depth, so its value is a level line across."""
+    depth = _depth(study)
+    if depth:
+        return replace(series, x=[x / depth for x in series.x])
+    y, low, high = [*series.y] * 2, [*series.low] * 2, [*series.high] * 2
+    n, layers = [*series.n] * 2, [*series.layers] * 2
+    return replace(series, x=[0.0, 1.0], y=y, low=low, high=high, n=n, layers=layers, weight="level")
+
+
+def _difference(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast], name: str) -> Panel | None:
+    if name not in _DIFFERENCES:
+        return None
+    names = [(fitted(of), fitted(to)) for of, to in contrast_names(parts, contrasts)]
+    relative = any(a != b for one in contrasts for a, b in one.layers)
+    drawn = []
+    for place, (contrast, (of, _)) in enumerate(zip(contrasts, names, strict=True)):
+        colour = STUDY_COLOURS[(place + 1) % len(STUDY_COLOURS)]
+        one = traced([found.get(name) for found in contrast.findings], contrast.of, name, of, colour)
+        if one is not None:
+            drawn.append(_paired(one, contrast, relative=relative))
+    if not drawn:
+        return None
+    first = names[0][1]
+    caption = f"Each study minus {first}, with its 95 % interval; above zero it has more."
+    return Panel(
+        f"difference_{name}",
+        f"{_DIFFERENCES[name]}: difference to {first}",
+        caption,
+        "difference",
+        drawn,
+        x_title=_X_TITLES[relative],
+        zero=True,
+        relative=relative,
+    )
+
+
+def _paired(series: Series, contrast: Contrast, *, relative: bool) -> Series:
+    """At the layer both share, or at the mean of the relative depths of those that have a depth."""
+    deep = [max((pair[side] for pair in contrast.layers), default=0) for side in (0, 1)]
+    depths = [[layer / most for layer, most in zip(pair, deep, strict=True) if most] for pair in contrast.layers]
+    x = [sum(both) / max(len(both), 1) for both in depths] if relative else [float(b) for _, b in contrast.layers]
+    layers = [str(b) if a == b else f"{b} against {a}" for a, b in contrast.layers]
+    return replace(series, x=x, layers=layers)

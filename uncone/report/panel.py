@@ -1,0 +1,179 @@
+"""What a chart of layers shows, as plain values: the page and the figures for a paper draw the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from uncone.diagnosis.finding import Finding
+from uncone.report.study import LayerStudy
+
+__all__ = ["OKABE_ITO", "STUDY_COLOURS", "Dots", "Heat", "Panel", "Picture", "Series", "curve", "spread", "traced"]
+
+OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+"""A categorical palette that colour-blind readers can tell apart, without its yellow, which vanishes on white."""
+
+STUDY_COLOURS = ("accent", "second", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+
+Number = float | None
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve: a value, an interval and the rows behind it at every x.
+
+    `weight` is how it is drawn: the main curve, a thin one, a lighter one, or dashed for what others have published.
+    `layers` names the layer of every x: a number, or a pair of them; `word` is set where the curve is that of a word.
+    """
+
+    study: str
+    measure: str
+    label: str
+    colour: str
+    x: Sequence[float]
+    y: Sequence[Number]
+    low: Sequence[Number]
+    high: Sequence[Number]
+    n: Sequence[int]
+    layers: Sequence[str]
+    weight: str = "main"
+    word: str = ""
+
+    @property
+    def end(self) -> float | None:
+        """The last known value, where its label stands."""
+        return next((value for value in reversed(self.y) if value is not None), None)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves over the layers.
+
+    `zero` draws a zero line, `tight` leaves zero out of view; `rings` are circled points with a text.
+    """
+
+    name: str
+    title: str
+    caption: str
+    y_title: str
+    series: Sequence[Series]
+    x_title: str = "layer (0 = embeddings)"
+    zero: bool = False
+    log: bool = False
+    share: bool = False
+    relative: bool = False
+    wide: bool = False
+    tight: bool = False
+    rings: Sequence[tuple[float, float, str]] = field(default_factory=tuple)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What the y axis has to show, in log10 where it is logarithmic."""
+        values = [
+            value
+            for one in self.series
+            for values in (one.y, one.low, one.high)
+            for value in values
+            if value is not None and (value > 0 or not self.log)
+        ]
+        if self.log:
+            low, high = math.log10(min(values)), math.log10(max(values))
+        else:
+            # Zero is the meaningful end of nearly every measure here; a log isotropy has it on top.
+            origin = [] if self.tight else [0.0]
+            low, high = min([*origin, *values]), max([*origin, *values])
+        pad = 0.07 * ((high - low) or 1.0)
+        return (low - pad if low or self.log else low), (high + pad if high or self.log else high)
+
+
+@dataclass(frozen=True)
+class Dots:
+    """Measures of studies that have one layer: a value with its interval per line; x and y change places."""
+
+    name: str
+    title: str
+    caption: str
+    rows: Sequence[str]
+    series: Sequence[Series]
+    wide: bool = True
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Words by layers, the least contextual word last."""
+
+    name: str
+    title: str
+    caption: str
+    study: str
+    words: Sequence[str]
+    contexts: Sequence[int]
+    layers: Sequence[int]
+    values: Sequence[Sequence[Number]]
+    wide: bool = True
+
+
+Picture = Panel | Dots | Heat
+
+
+def curve(study: LayerStudy, measure: str, label: str, colour: str, weight: str = "main") -> Series | None:
+    """A measure of a study over its layers; nothing when no layer has it."""
+    found = [layer.findings.get(measure) for layer in study.layers]
+    drawn = traced(found, study.name, measure, label, colour, weight)
+    if drawn is None:
+        return None
+    numbers = [layer.number for layer in study.layers]
+    return replace(drawn, x=[float(number) for number in numbers], layers=[str(number) for number in numbers])
+
+
+def traced(
+    found: Sequence[Finding | None], study: str, measure: str, label: str, colour: str, weight: str = "main"
+) -> Series | None:
+    """A curve through findings, at x = 0, 1, ...; nothing when none has a value."""
+    y = [None if one is None else _finite(one.magnitude) for one in found]
+    if all(value is None for value in y):
+        return None
+    places = range(len(found))
+    return Series(
+        study,
+        measure,
+        label,
+        colour,
+        [float(place) for place in places],
+        y,
+        [None if one is None else _finite(one.low) for one in found],
+        [None if one is None else _finite(one.high) for one in found],
+        [0 if one is None else one.n for one in found],
+        [str(place) for place in places],
+        weight,
+    )
+
+
+def spread(wanted: Sequence[float], gap: float, top: float) -> list[float]:
+    """Places in [0, top] as near to those wanted as labels `gap` apart can stand, in the same order.
+
+    >>> spread([50.0, 52.0, 90.0], 10.0, 100.0)
+    [46.0, 56.0, 90.0]
+    >>> spread([95.0, 99.0], 10.0, 100.0)
+    [90.0, 100.0]
+    """
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    # Without the gaps, the places only have to rise: pools of those that do not share their mean.
+    pools: list[list[float]] = []
+    for rank, i in enumerate(order):
+        pools.append([wanted[i] - rank * gap])
+        while len(pools) > 1 and _mean(pools[-2]) > _mean(pools[-1]):
+            pools[-2:] = [pools[-2] + pools[-1]]
+    room = max(top - gap * (len(order) - 1), 0.0)
+    risen = [min(max(_mean(pool), 0.0), room) for pool in pools for _ in pool]
+    placed = dict(zip(order, (value + rank * gap for rank, value in enumerate(risen)), strict=True))
+    return [placed[i] for i in range(len(wanted))]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _finite(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None

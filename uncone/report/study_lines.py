@@ -1,0 +1,224 @@
+"""A study as short pieces of text: what its terminal, markdown, page and figures share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from uncone.diagnosis.catalogue import CATALOGUE, CONTEXT, Entry
+from uncone.diagnosis.finding import Finding
+from uncone.diagnosis.words import cosine, count
+from uncone.report.lines import interval, number
+from uncone.report.study import LayerStudy
+
+__all__ = [
+    "MAIN",
+    "WordLine",
+    "between",
+    "chosen",
+    "difference",
+    "entry",
+    "extremes",
+    "fitted",
+    "headline",
+    "landmarks",
+    "last_name",
+    "measures",
+    "noun",
+    "number_at",
+    "printable",
+    "short_names",
+    "shown",
+    "sinks",
+    "subtitle",
+]
+
+MAIN = (
+    "baseline",
+    "selfsim_adjusted",
+    "intrasim_adjusted_matched",
+    "mev_adjusted",
+    "isoscore_corrected",
+    "rogue_share_3",
+    "norm_mean",
+)
+"""The measures that a short rendering shows."""
+
+_COSINES = {name for name in CONTEXT if name != "sinks"} | {"isoscore", "isoscore_corrected", "mean_over_rms"}
+"""Measures between -1 and 1: decimals, never an exponent."""
+_NOUNS = {"words": "word", "tokens": "token", "cls": "first-token vector", "sentences": "sentence vector"}
+
+
+@dataclass(frozen=True)
+class WordLine:
+    """A word with its self-similarity at the first, middle and last layer, and the last minus the baseline."""
+
+    word: str
+    contexts: int
+    values: tuple[str, str, str]
+    adjusted: str
+
+
+def entry(name: str, study: LayerStudy) -> Entry:
+    """The title, definition and paper of a measure of this study."""
+    if name == "baseline":
+        source = CONTEXT if study.source["row"] in ("words", "tokens") else CATALOGUE
+        return Entry(f"Random {noun(study)}", source[name].definition, source[name].paper)
+    return {**CATALOGUE, **CONTEXT}.get(name, Entry(name.replace("_", " "), ""))
+
+
+def noun(study: LayerStudy) -> str:
+    """What two random rows are: words, tokens, or a pair of vectors."""
+    row = str(study.source["row"])
+    return row if row in ("words", "tokens") else "pairs"
+
+
+def shown(finding: Finding | None) -> str:
+    """The value, short; a dash where it is not known."""
+    value = None if finding is None else finding.value
+    if finding is None or value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return "–"
+    if finding.name == "sinks":
+        return f"{value:,}"
+    if finding.name in _COSINES and isinstance(value, int | float):
+        return cosine(float(value), 3)
+    return number(finding)
+
+
+def between(finding: Finding) -> str:
+    """The 95 % interval, short; empty when there is none."""
+    low, high = finding.low, finding.high
+    if not all(isinstance(one, int | float) and math.isfinite(one) for one in (low, high)):
+        return ""
+    if finding.name in _COSINES:
+        return f"{cosine(low, 3)} – {cosine(high, 3)}"
+    return interval(finding)
+
+
+def difference(finding: Finding) -> str:
+    """A difference with its sign and interval: what a table of differences shows."""
+    value = finding.magnitude
+    if value is None or not math.isfinite(value):
+        return "–"
+    bounds = f" ({finding.low:+.3f} to {finding.high:+.3f})" if between(finding) else ""
+    return f"{value:+.3f}{bounds}".replace("-", "−")
+
+
+def headline(study: LayerStudy) -> str:
+    """The first sentence of the story."""
+    return study.story[0] if study.story else f"{study.name}, layer by layer."
+
+
+def subtitle(study: LayerStudy) -> str:
+    """How much was measured: layers, dimensions, texts, rows."""
+    source = study.source
+    rows = count(source["rows"], _NOUNS.get(str(source["row"]), "row"))
+    shape = f"{count(source['layers'], 'layer')} x {count(source['dimensions'], 'dimension')}"
+    return f"{shape} · {count(source['texts'], 'text')} · {rows}"
+
+
+def measures(study: LayerStudy) -> list[str]:
+    """Every measure that some layer has, in the order of the layers."""
+    return list(dict.fromkeys(name for layer in study.layers for name in layer.findings))
+
+
+def number_at(study: LayerStudy, name: str, place: int = -1) -> float | None:
+    """A measure at a layer, if it is known there."""
+    value = study.layers[place].value(name)
+    return value if math.isfinite(value) else None
+
+
+def sinks(study: LayerStudy) -> list[tuple[int, Finding]]:
+    """The layers that have sinks."""
+    found = ((layer.number, layer.findings.get("sinks")) for layer in study.layers)
+    return [(number, one) for number, one in found if one is not None and one.magnitude]
+
+
+def chosen(total: int, most: int) -> list[int]:
+    """At most so many of the layers, evenly, with the first and the last.
+
+    >>> chosen(3, 5), chosen(49, 4)
+    ([0, 1, 2], [0, 16, 32, 48])
+    """
+    if total <= most:
+        return list(range(total))
+    return [int(place) for place in np.unique(np.linspace(0, total - 1, most).round())]
+
+
+def landmarks(study: LayerStudy) -> tuple[int, int, int]:
+    """The places of the first, the middle and the last layer."""
+    last = len(study.layers) - 1
+    return 0, last // 2, last
+
+
+def extremes(study: LayerStudy, most: int = 10) -> tuple[list[WordLine], list[WordLine]]:
+    """The most and the least contextual words, by self-similarity in the last layer; none when all are alike."""
+    table = study.words
+    if table is None or not table.n:
+        return [], []
+    last = np.asarray(table.selfsim[:, -1], dtype=float)
+    known = np.flatnonzero(np.isfinite(last))
+    # Static vectors give every word a self-similarity of one: an order among them would be made up.
+    if len(known) < 2 or np.ptp(last[known]) < 1e-6:
+        return [], []
+    order = known[np.argsort(last[known], kind="stable")]
+    k = min(most, len(order) // 2)
+    return [_word_line(study, i) for i in order[:k]], [_word_line(study, i) for i in order[::-1][:k]]
+
+
+def _word_line(study: LayerStudy, i: int) -> WordLine:
+    table, baseline = study.words, number_at(study, "baseline")
+    assert table is not None
+    first, middle, last = (float(table.selfsim[i, place]) for place in landmarks(study))
+    adjusted = "–" if baseline is None else cosine(last - baseline, 3)
+    values = (_known(first), _known(middle), _known(last))
+    return WordLine(str(table.words[i]), int(table.contexts[i]), values, adjusted)
+
+
+def _known(value: float) -> str:
+    return cosine(value, 3) if math.isfinite(value) else "–"
+
+
+def last_name(path: object) -> str:
+    """A path by its last part, as it may be shown."""
+    return printable(str(path).rstrip("/").rsplit("/", 1)[-1])
+
+
+def short_names(parts: Sequence[LayerStudy]) -> list[str]:
+    """What tells the studies apart: the model, the corpus or both; with a letter where names are the same."""
+    models = [last_name(study.source["model"]) for study in parts]
+    corpora = [last_name(study.source["corpus"]) for study in parts]
+    if len(set(corpora)) == 1:
+        names = models
+    elif len(set(models)) == 1:
+        names = corpora
+    else:
+        names = [printable(study.name) for study in parts]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{_letter(place)} {name}" for place, name in enumerate(names)]
+
+
+def fitted(name: str, most: int = 20) -> str:
+    """A name that has room beside a curve: both ends of it, since versions of a model differ in either.
+
+    >>> fitted("bert-base-cased"), fitted("bert-large-uncased-whole-word-masking")
+    ('bert-base-cased', 'bert-large-…-masking')
+    """
+    return name if len(name) <= most else f"{name[: most - 9]}…{name[-8:]}"
+
+
+def _letter(place: int) -> str:
+    return chr(ord("A") + place) if place < 26 else str(place + 1)
+
+
+def printable(text: str) -> str:
+    r"""One line without control characters, which a terminal would obey.
+
+    >>> printable("a\x1b[31m  b")
+    'a�[31m b'
+    """
+    return "".join(letter if letter.isprintable() else "�" for letter in " ".join(text.split()))

@@ -1,0 +1,85 @@
+"""The vectors of some words' occurrences themselves: what cannot be had from sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from uncone.data.batch import Batch, IntVector, Matrix
+from uncone.stats.hashing import hash_keys
+from uncone.stats.statistic import State, Statistic
+
+__all__ = ["Occurrences"]
+
+
+class Occurrences(Statistic):
+    """Up to `most` occurrences of each of the words `chosen`: all of them, or those with the smallest hashes.
+
+    >>> kept = Occurrences(1, chosen=(3,))
+    >>> kept.update(Batch.of(np.array([[1.0], [2.0], [3.0]]), words=np.array([3, 0, 3])))
+    >>> kept.of(3).tolist()
+    [[1.0], [3.0]]
+    """
+
+    def __init__(self, dim: int, *, chosen: Sequence[int] = (), most: int = 1000, seed: int = 0) -> None:
+        self.dim = dim
+        self.chosen = tuple(chosen)
+        self.most = most
+        self.seed = seed
+        self._parts: list[tuple[IntVector, IntVector, Matrix]] = []
+        self._held = 0
+        self._wanted = np.array(sorted(self.chosen), np.int64)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"dim": self.dim, "chosen": self.chosen, "most": self.most, "seed": self.seed}
+
+    def update(self, batch: Batch) -> None:
+        if batch.words is None:
+            return
+        mine = np.flatnonzero(np.isin(batch.words, self._wanted))
+        if mine.size:
+            self._add(batch.words[mine], batch.rows[mine], batch.vectors[mine].astype(np.float32))
+
+    def _add(self, words: IntVector, rows: IntVector, vectors: Matrix) -> None:
+        self._parts.append((words, rows, vectors))
+        self._held += len(words)
+        # Not each time, so that the copying stays linear; at most twice what is kept is held.
+        if self._held > 2 * self.most * max(len(self.chosen), 1):
+            self._trim()
+
+    def _trim(self) -> None:
+        if not self._parts:
+            return
+        words, rows, vectors = (np.concatenate(parts) for parts in zip(*self._parts, strict=True))
+        order = np.lexsort((rows, hash_keys(rows, self.seed), words))
+        ordered = words[order]
+        first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        rank = np.arange(len(words)) - np.repeat(first, np.diff(np.append(first, len(words))))
+        kept = order[rank < self.most]
+        kept = kept[np.argsort(rows[kept], kind="stable")]
+        self._parts = [(words[kept], rows[kept], vectors[kept])]
+        self._held = len(kept)
+
+    def absorb(self, other: Occurrences) -> None:
+        for part in other._parts:
+            self._add(*part)
+
+    def state(self) -> State:
+        self._trim()
+        if not self._parts:
+            nothing = np.empty(0, np.int64)
+            return {"words": nothing, "rows": nothing, "vectors": np.empty((0, self.dim), np.float32)}
+        words, rows, vectors = self._parts[0]
+        return {"words": words, "rows": rows, "vectors": vectors}
+
+    def _restore(self, state: State) -> None:
+        self._parts = [(state["words"], state["rows"], state["vectors"])] if len(state["words"]) else []
+        self._held = len(state["words"])
+
+    def of(self, word: int) -> Matrix:
+        """The kept occurrences of a word (n, d), in the order of the rows."""
+        state = self.state()
+        return np.asarray(state["vectors"][state["words"] == word])
