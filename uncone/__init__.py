@@ -12,30 +12,39 @@ from typing import TYPE_CHECKING, Any
 from uncone._version import __version__
 
 if TYPE_CHECKING:
-    from uncone.api import check, compare, demo
+    from uncone.api import check, compare, compare_layers, demo, layers
     from uncone.diagnosis.finding import Finding, Level
     from uncone.errors import UnconeError
     from uncone.report.diagnosis import Comparison, Diagnosis
+    from uncone.report.study import LayerComparison, LayerStudy
 
 __all__ = [
     "Comparison",
     "Diagnosis",
     "Finding",
+    "LayerComparison",
+    "LayerStudy",
     "Level",
     "UnconeError",
     "__version__",
     "check",
     "compare",
+    "compare_layers",
     "demo",
+    "layers",
 ]
 
 _HOMES = {
     "check": "uncone.api",
     "compare": "uncone.api",
+    "compare_layers": "uncone.api",
     "demo": "uncone.api",
+    "layers": "uncone.api",
     "Comparison": "uncone.report.diagnosis",
     "Diagnosis": "uncone.report.diagnosis",
     "Finding": "uncone.diagnosis.finding",
+    "LayerComparison": "uncone.report.study",
+    "LayerStudy": "uncone.report.study",
     "Level": "uncone.diagnosis.finding",
     "UnconeError": "uncone.errors",
 }

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -31,7 +32,9 @@ from uncone.report.tables import sentence_table, table_format, word_table
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` $\\frac \x1b[31m"
 CONTEXTUAL = [name for name in CONTEXT if name not in ("baseline", "sinks")]
-WORDS = "the of and to a in is was he for it with as his on be at by i this bank river light play run set".split()
+WORDS = re.findall(
+    r"\w+", "the of and to a in is was he for it with as his on be at by i this bank river light play run set"
+)
 
 
 def found(name, value, n=12_345, width=0.01, **more):
@@ -155,7 +158,7 @@ def contrast(of, to):
     a, b = len(to.layers), len(of.layers)
     longest = max(a, b)
     at = np.linspace(0, 1, longest)
-    pairs = [(int(round(x * (a - 1))), int(round(x * (b - 1)))) for x in at]
+    pairs = [(round(x * (a - 1)), round(x * (b - 1))) for x in at]
     names = ("baseline", "selfsim", "selfsim_adjusted", "intrasim_adjusted_matched", "mev_adjusted")
     findings = [
         {
@@ -170,3 +173,317 @@ def contrast(of, to):
 
 def comparison(*studies):
     return LayerComparison(studies, [contrast(one, studies[0]) for one in studies[1:]])
+
+
+def empty():
+    """A study that could measure nothing, as a corpus of one text gives."""
+    one = study(3)
+    findings = {name: found(name, None) for name in one.layers[0].findings}
+    words = WordTable([], *[np.zeros(0, int)] * 2, np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0, int))
+    layers = [Layer(place, findings) for place in range(3)]
+    return LayerStudy(**{**one.__dict__, "layers": layers, "words": words, "story": [], "notes": [], "published": ()})
+
+
+def evil():
+    named = [EVIL, "<b>bold</b>", "2020", "日本語", "x" * 60, "$x", "a,b", '"']
+    return study(model=EVIL, corpus=EVIL, named=named, asked=(EVIL, "<b>bold</b>", "not there"), sunk=(2, 3))
+
+
+ALL = {
+    "one": lambda: study(sunk=(4, 5, 6)),
+    "static": static,
+    "cls": lambda: study(row="cls"),
+    "tokens": lambda: study(row="tokens"),
+    "deep": lambda: study(49, model="gpt2-xl", sunk=range(3, 48)),
+    "shallow": lambda: study(2),
+    "empty": empty,
+    "evil": evil,
+    "equal": lambda: comparison(study(), study(model="bert-base-uncased", seed=1)),
+    "unequal": lambda: comparison(study(), study(7, model="distilbert", seed=2), static()),
+    "two static": lambda: comparison(static(), static()),
+    "mixed rows": lambda: comparison(study(), study(row="cls")),
+}
+
+
+@pytest.fixture(params=ALL)
+def made(request):
+    return ALL[request.param]()
+
+
+def printed(made, width=80):
+    console = Console(width=width, no_color=True)
+    with console.capture() as capture:
+        print_study(made.parts, made.contrasts, console)
+    return capture.get()
+
+
+def drawn(made):
+    return {chart["id"]: chart for chart in charts(made.parts, made.contrasts)}
+
+
+def test_every_study_has_every_rendering(made):
+    page = made.to_html()
+    assert page.count("plotly.js v") == 1
+    assert all(f'id="chart-{name}"' in page for name in drawn(made))
+    assert made.to_markdown().startswith("## ")
+    assert made._repr_html_().count("<table>") == len(made.parts)
+    json.loads(made.to_json(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+
+def test_the_page_fetches_nothing_and_shows_no_markup_of_others():
+    page = evil().to_html()
+    without_plotly = re.sub(r"<script>/\*\*.*?</script>", "", page, flags=re.S)
+    assert not re.search(r"(src|href)=[\"']?(http|//)", without_plotly)
+    for text in (page, evil()._repr_html_()):
+        assert "<img src=x" not in text and "<script>alert" not in text and "<b>bold" not in text
+    for chart in charts([evil()], []):
+        shown = json.dumps([chart["data"], chart["layout"]])
+        assert "<b>bold" not in shown and "<script" not in shown, "plotly reads a little HTML"
+
+
+def test_terminal_and_markdown_cannot_be_commanded():
+    assert "\x1b" not in printed(evil()) and "\x1b" not in evil().to_markdown()
+    assert "<script>" not in evil().to_markdown().replace("\\<", "")
+
+
+def test_terminal_fits(made):
+    lines = printed(made).splitlines()
+    assert max(map(len, lines)) <= 78
+    assert len(lines) <= 44
+
+
+def test_terminal_says_the_story_first_and_a_line_per_layer():
+    text = printed(study(sunk=(4, 5)))
+    assert text.index("Random words grow alike") < text.index("layer  baseline") < text.index("most contextual")
+    assert [int(line.split()[0].rstrip("*")) for line in text.splitlines() if re.match(r" +\d+[ *] +\d", line)] == [
+        *range(13)
+    ]
+    assert "4*" in text and "sinks in 2 layers: up to 3 rows" in text and "6*" not in text
+    assert "20 of 49 layers" in printed(ALL["deep"]())
+    assert "selfsim" not in printed(study(row="cls")) and "rogue" in printed(study(row="cls"))
+
+
+def test_terminal_of_several_ends_with_the_last_layers():
+    text = printed(ALL["unequal"]())
+    assert "distilbert minus bert-base-cased, layers 6 and 12" in text
+    assert text.count("layer  baseline") == 3
+
+
+def test_curves_are_drawn_through_the_numbers():
+    one = study()
+    chart = drawn(one)["selfsim"]
+    lines = {line["name"]: line for line in chart["data"] if "name" in line}
+    assert set(lines) == {"adjusted", "raw", "random words", "raw, published"}
+    assert lines["adjusted"]["y"] == [pytest.approx(layer["selfsim_adjusted"].value, rel=1e-5) for layer in one.layers]
+    assert lines["adjusted"]["x"] == list(range(13))
+    band = next(line for line in chart["data"] if line.get("fill") == "toself")
+    assert len(band["y"]) == 26 and band["y"][0] > lines["adjusted"]["y"][0] > band["y"][-1]
+
+
+def test_only_what_is_there_is_drawn():
+    assert list(drawn(study())) == [
+        *("baseline", "selfsim", "intrasim", "mev", "word_mev", "words", "types"),
+        *("isoscore", "partition", "rogue", "norms", "mean"),
+    ]
+    assert list(drawn(study(row="cls"))) == ["baseline", "isoscore", "partition", "rogue", "norms", "mean"]
+    assert list(drawn(static())) == ["measures"]
+    assert list(drawn(empty())) == []
+
+
+def test_labels_stand_apart_and_inside(made):
+    for chart in drawn(made).values():
+        labels = [one for one in chart["layout"].get("annotations", []) if "ay" in one]
+        if not labels:
+            continue
+        low, high = chart["layout"]["yaxis"]["range"]
+        height = 276 if chart["wide"] else 236
+        places = sorted(height * (one["y"] - low) / (high - low) - one["ay"] for one in labels)
+        assert all(after - before > 15.5 for before, after in pairwise(places))
+        assert places[0] > -1 and places[-1] < height + 1
+
+
+def test_pairs_of_charts_leave_no_hole(made):
+    row = 0
+    for chart in charts(made.parts, made.contrasts):
+        assert not (chart["wide"] and row), "a wide chart after half a row"
+        row = 0 if chart["wide"] else 1 - row
+    assert row == 0
+
+
+def test_studies_of_equal_depth_share_the_layer_and_others_the_depth():
+    equal, unequal = drawn(ALL["equal"]()), drawn(ALL["unequal"]())
+    assert equal["baseline"]["layout"]["xaxis"]["title"]["text"] == "layer (0 = embeddings)"
+    assert "relative depth" in unequal["baseline"]["layout"]["xaxis"]["title"]["text"]
+    for chart in unequal.values():
+        assert all(0 <= x <= 1 for line in chart["data"] for x in line["x"])
+    level = next(line for line in unequal["baseline"]["data"] if line.get("name") == "glove.txt")
+    assert level["x"] == [0, 1] and level["y"][0] == level["y"][1], "one layer is a level line"
+    assert "difference_selfsim" in equal and equal["difference_baseline"]["layout"]["yaxis"]["zeroline"]
+
+
+def test_words_are_ordered_by_the_last_layer():
+    one = study()
+    most, least = extremes(one, 5)
+    last = dict(zip(one.words.words, one.words.selfsim[:, -1], strict=True))
+    ranked = sorted(last, key=last.get)
+    assert [line.word for line in most] == ranked[:5] and [line.word for line in least] == ranked[::-1][:5]
+    assert float(most[0].adjusted) == pytest.approx(last[ranked[0]] - one[-1]["baseline"].value, abs=6e-4)
+    heat = drawn(one)["words"]["layout"]["yaxis"]["ticktext"]
+    assert heat == ranked
+    assert extremes(static()) == ([], [])
+
+
+def test_asked_words_come_first():
+    named = [f"w{i}" for i in range(500)]
+    one = study(named=named, asked=("w400", "w402", "w401"))
+    shown = drawn(one)["words"]["layout"]["yaxis"]["ticktext"]
+    assert len(shown) == 40 and {"w400", "w402", "w401", "w0", "w1"} <= set(shown)
+    lines = [line["name"] for line in drawn(one)["word_mev"]["data"]]
+    assert lines == ["w400", "w402"], "w401 has no MEV"
+    assert len(drawn(study(named=named))["word_mev"]["data"]) == 8
+
+
+def test_names_tell_studies_apart():
+    a, b = study(), study(model="other/bert-base-cased")
+    assert short_names([a, study(model="m/gpt2")]) == ["bert-base-cased", "gpt2"]
+    assert short_names([a, study(corpus="d/snli.txt")]) == ["sts.txt", "snli.txt"]
+    assert short_names([a, b]) == ["A bert-base-cased", "B bert-base-cased"]
+
+
+def test_every_measure_of_the_page_is_defined():
+    page = study().to_html()
+    for name in study().layers[0].findings:
+        known = {**CATALOGUE, **CONTEXT}[name]
+        assert f"<code>{name}</code>" in page
+        assert known.title in page
+
+
+@pytest.mark.parametrize("name", ["static", "empty", "evil", "shallow", "unequal"])
+def test_figures_draw_what_the_page_draws(name, tmp_path):
+    made = ALL[name]()
+    files = write_figures(made.parts, made.contrasts, tmp_path / "figures")
+    assert sorted(files) == sorted((tmp_path / "figures").iterdir())
+    assert {path.stem for path in files} == set(drawn(made)) and len(files) == 3 * len(drawn(made))
+
+
+def test_figures_are_the_same_every_time_and_have_their_numbers(tmp_path):
+    one = study(sunk=(3,))
+    files = write_figures([one], [], tmp_path / "a")
+    assert {path.suffix for path in files} == {".svg", ".png", ".csv"}
+    again = write_figures([one], [], tmp_path / "b")
+    for first, second in zip(files, again, strict=True):
+        assert first.read_bytes() == second.read_bytes(), first.name
+    assert b"<dc:date>" not in (tmp_path / "a" / "baseline.svg").read_bytes()
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "a" / "baseline.csv").read_text())))
+    mine = [row for row in rows if row["study"] == one.name]
+    assert [float(row["value"]) for row in mine] == one.curve("baseline")
+    assert list(rows[0]) == ["study", "layer", "measure", "value", "low", "high", "n"]
+    assert any("Ethayarajh" in row["study"] for row in rows)
+    words = list(csv.DictReader(io.StringIO((tmp_path / "a" / "words.csv").read_text())))
+    assert len(words) == len(WORDS) * 13 and {"word", "layer", "value"} <= set(words[0])
+
+
+def test_figures_appear_all_or_none(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="folder"):
+        write_figures([study(2)], [], tmp_path / "file")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(write.os, "fsync", full)
+    with pytest.raises(OutputError, match="No space left"):
+        write_figures([study(2)], [], tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_tables_say_the_same_as_csv_and_as_parquet(tmp_path):
+    import pyarrow.parquet as pq
+
+    one = evil()
+    for make, first in ((word_table, "word"), (sentence_table, "row")):
+        text = make(one, tmp_path / "t.csv").decode()
+        rows = list(csv.DictReader(io.StringIO(text, newline="")))
+        table = pq.read_table(io.BytesIO(make(one, tmp_path / "t.PARQUET")))
+        assert list(rows[0]) == table.column_names and table.column_names[0] == first
+        for row, same in zip(rows, table.to_pylist(), strict=True):
+            for name, value in same.items():
+                said = None if row[name] == "" else type(value)(row[name])
+                assert said == value
+    names = pq.read_table(io.BytesIO(word_table(one, tmp_path / "t.parquet"))).column_names
+    assert names[:4] == ["word", "count", "contexts", "selfsim_0"] and names[16:18] == ["mev_n", "mev_0"]
+    assert "a text\nof two lines" in sentence_table(one, tmp_path / "s.csv").decode()
+
+
+def test_tables_refuse_what_they_cannot_write(tmp_path):
+    assert table_format(tmp_path / "a.csv") == "csv"
+    with pytest.raises(OptionError, match=r"\.csv or \.parquet"):
+        word_table(study(2), tmp_path / "words.xlsx")
+    for make in (word_table, sentence_table):
+        with pytest.raises(OptionError, match="rows are cls"):
+            make(study(2, row="cls"), tmp_path / "a.csv")
+
+
+def test_half_a_surrogate_pair_breaks_no_table(tmp_path):
+    one = study(2, named=["\ud800", "b"])
+    assert b"?" in word_table(one, tmp_path / "a.csv") and word_table(one, tmp_path / "a.parquet")
+
+
+def test_a_study_is_light_to_import():
+    code = "import sys, uncone.report.study; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not set(done.stdout.split()) & {"matplotlib", "plotly", "jinja2", "rich", "pyarrow"}
+
+
+def test_numbers_that_are_not_known_are_no_numbers():
+    one = study(3)
+    findings = dict(one.layers[1].findings) | {"baseline": found("baseline", math.nan)}
+    gap = LayerStudy(**{**one.__dict__, "layers": [one.layers[0], Layer(1, findings), one.layers[2]]})
+    assert "nan" not in printed(gap).lower()
+    assert "NaN" not in json.dumps(charts([gap], []))
+    assert ">nan<" not in gap.to_html()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    if shutil.which("chromium") is None:
+        pytest.skip("Debian's chromium is not installed")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield started
+        started.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["one", "static", "evil", "unequal"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
+def test_the_page_in_a_browser(browser, tmp_path, name, scheme, width):
+    made = ALL[name]()
+    (tmp_path / "page.html").write_text(made.to_html())
+    page = browser.new_page(viewport={"width": width, "height": 850}, color_scheme=scheme)
+    errors = []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: errors.append(request.url) if request.url.startswith("http") else None)
+    page.goto((tmp_path / "page.html").as_uri())
+    assert page.locator("h1").first.is_visible()
+    assert page.locator("h1").first.inner_text() == made.parts[0].story[0]
+    plots = page.locator(".chart")
+    assert plots.count() == len(drawn(made))
+    for place in range(plots.count()):
+        plots.nth(place).scroll_into_view_if_needed()
+        plots.nth(place).locator(".main-svg").first.wait_for(timeout=15_000)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
+    cut = "[...document.querySelectorAll('.annotation-text')].filter((label) => label.getBoundingClientRect().right > "
+    cut += "label.closest('.chart').getBoundingClientRect().right + 1).map((label) => label.textContent)"
+    assert page.evaluate(cut) == [], "a label is cut off"
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    assert json.loads(download.value.path().read_text())["schema"] == 1
+    assert errors == []
+    page.close()

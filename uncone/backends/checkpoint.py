@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from uncone._version import __version__
+from uncone.encoders.encoder import Encoder
 from uncone.errors import StateError
 from uncone.stats.statistic import State
 
-__all__ = ["Checkpoint", "Saved", "runs_folder"]
+__all__ = ["Checkpoint", "Saved", "checkpoints_in", "runs_folder"]
 
 _LONGEST = 60.0
 _WORDS = {"model_content": "the model", "corpus_content": "the texts"}
@@ -118,3 +121,21 @@ class Checkpoint:
         """Remove it: the run has come to its end."""
         if self.folder.is_dir():
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def checkpoints_in(
+    state: str | os.PathLike[str] | None, encoder: Encoder, asked: Mapping[str, Any], every: float
+) -> Callable[[dict[str, Any]], Checkpoint]:
+    """A maker of checkpoints: the command names the folder, the content of model and texts the run.
+
+    So the same command finds its run again, and notices when model or texts have changed since.
+    """
+
+    def make(identity: dict[str, Any]) -> Checkpoint:
+        command = {key: value for key, value in {**asked, **identity}.items() if key != "corpus_content"}
+        key = hashlib.sha256(json.dumps(command, sort_keys=True).encode()).hexdigest()[:16]
+        folder = (runs_folder() if state is None else Path(state)) / key
+        whole = {**asked, **identity, "model_content": encoder.fingerprint(), "uncone": __version__}
+        return Checkpoint(folder, whole, every)
+
+    return make

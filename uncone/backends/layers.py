@@ -106,9 +106,7 @@ class LayerPass:
         """The passages of a pool that have rows, numbered in the order of the texts."""
         state.at_pool = replace(state.tally)
         tally, found = state.tally, []
-        for unit, passages in zip(
-            pool, self.encoder.passages([unit.text for unit in pool], self.window), strict=True
-        ):
+        for unit, passages in zip(pool, self.encoder.passages([unit.text for unit in pool], self.window), strict=True):
             tally.windowed += len(passages) > 1
             tally.truncated += self.window.cut and not passages[-1].whole
             for laid in self.rule.lay(passages, self.encoder):
@@ -142,8 +140,8 @@ class LayerPass:
                 state.sinks[layer] += dropped
                 if bad:
                     raise ModelError(
-                        f"{self.encoder.name} returns NaN or infinity at layer {layer} for {bad:,} of {layout.n:,} rows. "
-                        "Try --dtype float32, or look at how the model was saved."
+                        f"{self.encoder.name} returns NaN or infinity at layer {layer}, for {bad:,} of {layout.n:,} "
+                        "rows. Try --dtype float32, or look at how the model was saved."
                     )
 
     def _rows(self, states: States, layer: int, layout: Layout) -> Matrix:

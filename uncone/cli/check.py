@@ -7,6 +7,16 @@ from typing import Annotated
 
 import typer
 
+from uncone.cli.model_options import (
+    AllowPickle,
+    BatchSize,
+    Data,
+    Device,
+    Dtype,
+    Revision,
+    TrustRemoteCode,
+    loading_of,
+)
 from uncone.cli.output import Outputs, deliver
 from uncone.errors import OptionError
 
@@ -16,8 +26,8 @@ Sources = Annotated[
     list[str],
     typer.Argument(
         metavar="SOURCE...",
-        help="A file of vectors, a folder or quoted glob of shards, or - for a .npy on standard input. "
-        "Several are compared side by side.",
+        help="A file of vectors, a folder or quoted glob of shards, or - for a .npy on standard input; with --model, "
+        "texts. Several are compared side by side.",
         show_default=False,
     ),
 ]
@@ -32,6 +42,20 @@ def check(
         str | None, typer.Option(help="Column with the rows' texts; for a file without columns, a file of lines.")
     ] = None,
     label: Annotated[str | None, typer.Option(help="Column (or file of lines) with labels, to colour the map.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Encode texts: a model folder, a hub name, or a file of word vectors.")
+    ] = None,
+    layer: Annotated[str | None, typer.Option(help="Layer of the model: -1 is the last, 1,-1 averages.")] = None,
+    pooling: Annotated[str | None, typer.Option(help="Tokens to one vector: mean, cls, max or last.")] = None,
+    prompt: Annotated[str, typer.Option(help='Put before every text, such as "query: ".')] = "",
+    batch_size: BatchSize = None,
+    limit: Annotated[int | None, typer.Option(help="With --model: take the first so many texts.")] = None,
+    data: Data = None,
+    revision: Revision = None,
+    device: Device = "auto",
+    dtype: Dtype = "float32",
+    allow_pickle: AllowPickle = False,
+    trust_remote_code: TrustRemoteCode = False,
     html: Annotated[Path, typer.Option(help="The report.")] = Path("uncone-report.html"),
     no_html: Annotated[bool, typer.Option("--no-html", help="Write no report.")] = False,
     json: Annotated[str | None, typer.Option(help="Write all numbers as JSON; - for standard output.")] = None,
@@ -56,14 +80,17 @@ def check(
     """Tell what is wrong with a space of vectors, what a score means in it, and what to do.
 
     Reads .npy, .npz, .parquet, .safetensors, .jsonl, .csv/.tsv, word2vec/GloVe/fastText (.vec, .txt, .bin) and FAISS
-    (.faiss, .index), as a stream. Prints the verdict and writes one HTML page that works offline.
+    (.faiss, .index), as a stream; with --model, texts (.txt, .csv, .tsv, .jsonl, .parquet). Prints the verdict and
+    writes one HTML page that works offline.
 
     Example: uncone check vectors.npy --score 0.75
     """
     outputs = Outputs(None if no_html else html, json, markdown, fail_above or [], fail_below or [])
-    outputs.check([*sources, text, label])
+    _check_encoding(model, layer=layer, pooling=pooling, prompt=prompt or None, limit=limit, batch_size=batch_size)
+    outputs.check([*sources, *([text, label] if model is None else [])])
     if sources.count("-") > 1:
         raise OptionError("Standard input (-) can be read only once.")
+    loading = loading_of(revision, device, dtype, allow_pickle, trust_remote_code) if model is not None else None
     from uncone import api
     from uncone.cli.progress import progress_bar
 
@@ -76,6 +103,14 @@ def check(
                 tensor=tensor,
                 text=text,
                 label=label,
+                model=model,
+                layer=layer,
+                pooling=pooling,
+                prompt=prompt,
+                batch_size=batch_size,
+                limit=limit,
+                data=data,
+                loading=loading,
                 exact=exact,
                 float64=float64,
                 workers=workers,
@@ -86,3 +121,13 @@ def check(
             for source in sources
         ]
     return deliver(found, outputs)
+
+
+def _check_encoding(model: str | None, **given: object) -> None:
+    """Options that only mean something with a model, and numbers that cannot be."""
+    for name, value in given.items():
+        option = f"--{name.replace('_', '-')}"
+        if model is None and value is not None:
+            raise OptionError(f"{option} is for texts: name a model with --model.")
+        if isinstance(value, int) and value < (2 if name == "limit" else 1):
+            raise OptionError(f"{option} {value} is too small.")

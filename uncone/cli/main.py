@@ -13,6 +13,7 @@ import typer
 from uncone._version import __version__
 from uncone.cli.check import check
 from uncone.cli.demo import demo
+from uncone.cli.layers import layers
 from uncone.errors import UnconeError
 
 __all__ = ["app", "main"]
@@ -26,6 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(check)
+app.command()(layers)
 app.command()(demo)
 
 
@@ -65,7 +67,7 @@ def _run(arguments: list[str]) -> int:
             raise
         return _complain(str(error), 2)
     except typer.TyperException as error:
-        verb = next((word for word in arguments if word in ("check", "demo")), None)
+        verb = next((word for word in arguments if word in ("check", "layers", "demo")), None)
         return _complain(f"{error.format_message().rstrip('.')}. See uncone {verb + ' ' if verb else ''}--help.", 2)
     except KeyboardInterrupt:
         code = 130

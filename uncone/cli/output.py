@@ -17,7 +17,7 @@ from uncone.report.write import check_writable, write_all
 if TYPE_CHECKING:
     from uncone.report.diagnosis import Diagnosis
 
-__all__ = ["Gate", "Outputs", "deliver"]
+__all__ = ["Gate", "Outputs", "deliver", "say"]
 
 
 @dataclass(frozen=True)
@@ -120,11 +120,11 @@ def deliver(found: Sequence[Diagnosis], outputs: Outputs) -> int:
     if outputs.json_file is not None:
         files[outputs.json_file] = result.to_json()
     write_all(files)
-    _say(result.to_json() if outputs.json == "-" else _printed(found, list(files)))
+    say(result.to_json() if outputs.json == "-" else _printed(found, list(files)))
     return _gated(found, outputs.gates)
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     """Write to standard output, whether somebody listens or not."""
     if sys.stdout is None:
         return

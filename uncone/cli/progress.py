@@ -12,15 +12,15 @@ Progress = Callable[[str, int, int | None], None]
 
 
 @contextmanager
-def progress_bar() -> Iterator[Progress | None]:
-    """A function to report progress to, or None where nobody looks."""
+def progress_bar(what: str = "rows") -> Iterator[Progress | None]:
+    """A function to report progress to, or None where nobody looks; `what` is counted."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("rows"))
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(what))
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, int] = {}
 

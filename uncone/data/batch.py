@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from uncone.data.runs import run_starts, run_sums
+
 __all__ = ["CUT", "Batch", "Groups", "IntVector", "Matrix", "Vector"]
 
 Matrix = NDArray[np.floating[Any]]
@@ -26,10 +28,9 @@ _MOST = {4: 1e32, 8: 1e70}
 
 
 class Groups(NamedTuple):
-    """The groups of a batch: their names in order, the row each begins with, its size; sums of x and of x/|x|."""
+    """The groups of a batch: their names in order, their sizes, and the sums of x and of x/|x| in each."""
 
     names: IntVector
-    first: IntVector
     sizes: IntVector
     sums: Matrix
     unit_sums: Matrix
@@ -107,19 +108,17 @@ class Batch:
     @cached_property
     def units(self) -> Matrix:
         """The rows at length one (n, d)."""
-        return self.vectors / self.norms[:, None].astype(self.vectors.dtype)
+        return self.vectors * (1.0 / self.norms[:, None]).astype(self.vectors.dtype)
 
     @cached_property
     def grouped(self) -> Groups:
         """The sums of each group; a row without a group is a group of one."""
         groups = self.rows if self.groups is None else self.groups
-        vectors, units = self.vectors, self.units
-        if not (groups[1:] >= groups[:-1]).all():
-            order = np.argsort(groups, kind="stable")
-            groups, vectors, units = groups[order], vectors[order], units[order]
-        first = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
-        sums, unit_sums = (_run_sums(one, first) for one in (vectors, units))
-        return Groups(groups[first], first, np.diff(np.append(first, len(groups))), sums, unit_sums)
+        order = None if (groups[1:] >= groups[:-1]).all() else np.argsort(groups, kind="stable")
+        groups = groups if order is None else groups[order]
+        first = run_starts(groups)
+        sums, unit_sums = (run_sums(one, first, order) for one in (self.vectors, self.units))
+        return Groups(groups[first], np.diff(np.append(first, len(groups))), sums, unit_sums)
 
     @property
     def n(self) -> int:
@@ -135,8 +134,3 @@ class Batch:
     def seen(self) -> int:
         """Rows of the source that went into this batch, usable or not."""
         return self.n + len(self.bad) + len(self.zero)
-
-
-def _run_sums(rows: Matrix, first: IntVector) -> Matrix:
-    """The sums of runs of rows that begin at `first`."""
-    return rows if len(first) == len(rows) else np.asarray(np.add.reduceat(rows, first, axis=0))

@@ -7,13 +7,14 @@ in twenty. So each interval here is built from what a single row contributes.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uncone.stats.pair_cosines import Cosines
 
-__all__ = ["FEW", "Interval", "around", "pair_mean_variance", "student"]
+__all__ = ["FEW", "Interval", "around", "jackknife_variance", "mean_variance", "pair_mean_variance", "student"]
 
 Interval = tuple[float, float] | tuple[None, None]
 
@@ -48,6 +49,29 @@ def around(value: float, variance: float, n: int) -> Interval:
         return None, None
     reach = student(n - 1) * math.sqrt(max(variance, 0.0))
     return value - reach, value + reach
+
+
+def mean_variance(each: NDArray[Any], n: int, groups: NDArray[np.int64] | None = None) -> float:
+    """The variance of a mean over n rows, from what is known of a uniform sample of m of them.
+
+    Rows of one group (the words of a sentence) vary together: to the variance over n come the products within groups,
+    of which a sample sees a share (m/n)^2.
+    """
+    alone = float(each.var(dtype=np.float64)) / n
+    if groups is None:
+        return alone
+    centred = each.astype(np.float64) - float(each.mean(dtype=np.float64))
+    _, place = np.unique(groups, return_inverse=True)
+    sums = np.bincount(place, weights=centred)
+    together = float(sums @ sums) - float(centred @ centred)
+    return alone + max(together, 0.0) / len(each) ** 2
+
+
+def jackknife_variance(values: NDArray[np.float64]) -> float:
+    """The variance of a measure from its values without each bucket in turn; NaN stands for an empty bucket."""
+    known = values[np.isfinite(values)]
+    b = len(known)
+    return float((b - 1) * known.var()) if b > 1 else math.nan
 
 
 def pair_mean_variance(cosines: Cosines, kernel: NDArray[np.float64]) -> float:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from uncone.diagnosis.eigenvalues import participation_ratio, ratio_slope
 from uncone.diagnosis.finding import Finding
+from uncone.diagnosis.geometry import Geometry
 from uncone.diagnosis.intervals import around
 from uncone.diagnosis.sampling import Sampling
-from uncone.diagnosis.space import Space
 from uncone.diagnosis.words import plain
 
 __all__ = ["corrected_participation", "isoscores"]
 
 
-def isoscores(space: Space, sampling: Sampling) -> list[Finding]:
+def isoscores(space: Geometry, sampling: Sampling) -> list[Finding]:
     """(PR - 1)/(d - 1) with the participation ratio PR, and the same from unbiased estimates."""
     d, n = space.dim, space.n
     if d == 1:
@@ -42,15 +42,15 @@ def isoscores(space: Space, sampling: Sampling) -> list[Finding]:
     return found
 
 
-def _isoscore_variance(space: Space, sampling: Sampling, corrected: float) -> float:
+def _isoscore_variance(space: Geometry, sampling: Sampling, corrected: float) -> float:
     """Infinitesimal jackknife of the participation ratio, plus 4 PR^2/n^2, which is all there is in a ball."""
     n, d = space.n, space.dim
     values, _ = space.directions
-    variance = sampling.spread(ratio_slope(values)) / (n - 1) + 4 * corrected**2 / n**2
+    variance = sampling.variance(ratio_slope(values)) + 4 * corrected**2 / n**2
     return variance / (d - 1) ** 2
 
 
-def corrected_participation(space: Space) -> float | None:
+def corrected_participation(space: Geometry) -> float | None:
     """The participation ratio from unbiased estimates of tr(Sigma^2) and (tr Sigma)^2, which hold for heavy tails.
 
     With S the sample covariance, Q = sum |x - mean|^4/(n-1) and c = (n-1)/(n(n-2)(n-3)):

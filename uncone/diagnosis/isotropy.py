@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from uncone.diagnosis.finding import Finding, Level
-from uncone.diagnosis.intervals import Interval, around
-from uncone.diagnosis.space import Space
+from uncone.diagnosis.geometry import Geometry
+from uncone.diagnosis.intervals import Interval, around, mean_variance
 from uncone.diagnosis.words import percent, plain
 
 __all__ = ["mean_over_rms", "partition"]
@@ -17,7 +17,7 @@ _FAR = 0.5
 _FEW_CARRY = 3.0  # an effective sample of a third of the rows
 
 
-def mean_over_rms(space: Space) -> Finding:
+def mean_over_rms(space: Geometry) -> Finding:
     """|mean| / rms norm: 0 when centred, 1 when all rows are the same.
 
     The interval is that of |mean|^2 without its bias tr(C)/n, so it reaches 0 in a centred space; the value
@@ -42,7 +42,7 @@ def mean_over_rms(space: Space) -> Finding:
     )
 
 
-def _mean_interval(space: Space, mean: np.ndarray, power: float) -> Interval:
+def _mean_interval(space: Geometry, mean: np.ndarray, power: float) -> Interval:
     n = space.n
     squared = float(mean @ mean)
     spread = power - squared  # the mean of |x - mean|^2
@@ -51,13 +51,13 @@ def _mean_interval(space: Space, mean: np.ndarray, power: float) -> Interval:
     each = (2 * space.sample.dot(mean) - share * space.sample.norms.astype(np.float64) ** 2) / power
     # The second term is the variance of |mean|^2 in a centred space, where the first vanishes.
     second = float((space.directions[0] ** 2).sum()) * 2 / (n**2 * power**2)
-    low, high = around(share, float(each.var()) / n + second, n)
+    low, high = around(share, space.mean_variance(each) + second, n)
     if low is None or high is None:
         return None, None
     return math.sqrt(max(low, 0.0)), math.sqrt(min(max(high, 0.0), 1.0))
 
 
-def partition(space: Space) -> list[Finding]:
+def partition(space: Geometry) -> list[Finding]:
     """log10 I = log10(min Z/max Z) over the eigenvectors of X'X with both signs, as it is and at mean norm 1."""
     as_is = "at the scale of the data"
     at_one = "scaled to mean norm 1, so that models can be compared"
@@ -67,7 +67,7 @@ def partition(space: Space) -> list[Finding]:
     ]
 
 
-def _finding(space: Space, name: str, place: int, scale: str) -> Finding:
+def _finding(space: Geometry, name: str, place: int, scale: str) -> Finding:
     sums = space.partition
     logs = sums.log_sums[place]
     value = float(logs.min() - logs.max()) / math.log(10)
@@ -85,7 +85,7 @@ def _finding(space: Space, name: str, place: int, scale: str) -> Finding:
     )
 
 
-def _partition_interval(space: Space, place: int, value: float) -> Interval:
+def _partition_interval(space: Geometry, place: int, value: float) -> Interval:
     """Infinitesimal jackknife of log Z(low) - log Z(high) with the directions held fixed, from the row sample.
 
     The reach is a quarter wider, for the choice between the two ends of a direction. None where that is not enough:
@@ -104,4 +104,4 @@ def _partition_interval(space: Space, place: int, value: float) -> Interval:
         if rivals > 2 or float((weights**2).mean()) > _FEW_CARRY:
             return None, None
         each += sign * weights
-    return around(value, 1.25**2 * float(each.var()) / sums.n / math.log(10) ** 2, sums.n)
+    return around(value, 1.25**2 * mean_variance(each, sums.n, space.sample.groups) / math.log(10) ** 2, sums.n)

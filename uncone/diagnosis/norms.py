@@ -6,20 +6,20 @@ import math
 from typing import Any
 
 from uncone.diagnosis.finding import Finding, Level
+from uncone.diagnosis.geometry import Geometry
 from uncone.diagnosis.intervals import around
-from uncone.diagnosis.space import Space
 from uncone.diagnosis.words import clipped, count, plain
 from uncone.stats.norms import NamedNorm
 
-__all__ = ["norms"]
+__all__ = ["norms", "outlier_row"]
 
 _SINK = 10.0
 
 
-def norms(space: Space) -> list[Finding]:
+def norms(space: Geometry) -> list[Finding]:
     """Mean norm, and the rows that are ten times longer or shorter than the median."""
     measured = space.norms
-    low, high = around(measured.mean, measured.spread**2 / measured.n, measured.n)
+    low, high = around(measured.mean, _mean_norm_variance(space), measured.n)
     same = measured.spread < 1e-3 * measured.mean
     shape = "all alike, so the dot product is the cosine" if same else f"spread {plain(measured.spread)}"
     mean = Finding(
@@ -34,7 +34,12 @@ def norms(space: Space) -> list[Finding]:
     return [mean, _outliers(space)]
 
 
-def _outliers(space: Space) -> Finding:
+def _mean_norm_variance(space: Geometry) -> float:
+    alone = space.norms.spread**2 / space.norms.n
+    return alone if space.sample.groups is None else max(alone, space.mean_variance(space.sample.norms))
+
+
+def _outliers(space: Geometry) -> Finding:
     measured = space.norms
     median = measured.quantile(0.5)
     over, under = measured.count_over(_SINK * median), measured.n - measured.count_over(median / _SINK)
@@ -55,7 +60,7 @@ def _outliers(space: Space) -> Finding:
         "A few long rows can carry the whole variance: look at them, and check again without them.",
         threshold=0,
         level=Level.NOTE,
-        rows=[_row(one) for one in named],
+        rows=[outlier_row(one) for one in named],
     )
 
 
@@ -64,5 +69,6 @@ def _named(one: NamedNorm) -> str:
     return f"{name} with {plain(one.norm)}"
 
 
-def _row(one: NamedNorm) -> dict[str, Any]:
+def outlier_row(one: NamedNorm) -> dict[str, Any]:
+    """A row with its norm, as a finding lists it."""
     return {"row": one.row, "text": one.text, "value": one.norm if math.isfinite(one.norm) else None}

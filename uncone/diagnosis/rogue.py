@@ -6,8 +6,8 @@ import numpy as np
 
 from uncone.data.batch import IntVector
 from uncone.diagnosis.finding import Finding, Level
+from uncone.diagnosis.geometry import Geometry
 from uncone.diagnosis.intervals import FEW, Interval, around
-from uncone.diagnosis.space import Space
 from uncone.diagnosis.words import percent
 
 __all__ = ["rogue"]
@@ -18,7 +18,7 @@ _HEAVY = 0.5
 _CHOICE = 1.15
 
 
-def rogue(space: Space) -> list[Finding]:
+def rogue(space: Geometry) -> list[Finding]:
     """The shares of the baseline that the top 1, 3 and 5 dimensions carry, and which stand out.
 
     A dimension stands out when it carries at least 5 % and three times the mean share, among the five largest.
@@ -36,7 +36,7 @@ def rogue(space: Space) -> list[Finding]:
     return [*(_share(space, order[:k], k) for k in (1, 3, 5)), _dimensions(space, out, float(each[: len(out)].sum()))]
 
 
-def _share(space: Space, dimensions: IntVector, k: int) -> Finding:
+def _share(space: Geometry, dimensions: IntVector, k: int) -> Finding:
     baseline = space.units.baseline
     share = float(space.units.contributions[dimensions].sum() / baseline)
     low, high = _interval(space, dimensions, share)
@@ -55,7 +55,7 @@ def _share(space: Space, dimensions: IntVector, k: int) -> Finding:
     )
 
 
-def _interval(space: Space, dimensions: IntVector, share: float) -> Interval:
+def _interval(space: Geometry, dimensions: IntVector, share: float) -> Interval:
     """Infinitesimal jackknife of the ratio of two U-statistics, from what each sampled row adds to them.
 
     The reach is a little wider for the choice of the strongest. None with few rows: which dimensions come out on top
@@ -67,10 +67,10 @@ def _interval(space: Space, dimensions: IntVector, share: float) -> Interval:
     part = sample.columns(dimensions) @ total[dimensions] / sample.norms
     whole = sample.dot(total) / sample.norms
     each = 2 * (part - share * whole) / space.units.baseline
-    return around(share, _CHOICE**2 * float(each.var(dtype=np.float64)) / space.n, space.n)
+    return around(share, _CHOICE**2 * space.mean_variance(each), space.n)
 
 
-def _dimensions(space: Space, out: list[int], share: float) -> Finding:
+def _dimensions(space: Geometry, out: list[int], share: float) -> Finding:
     if not out:
         return Finding("rogue_dimensions", [], space.n, "No dimension stands out.", level=Level.HEALTHY)
     listed = ", ".join(str(j) for j in out)

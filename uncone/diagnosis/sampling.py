@@ -10,8 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from uncone.data.batch import Matrix, Vector
-from uncone.diagnosis.intervals import Interval, around
-from uncone.diagnosis.space import Space
+from uncone.diagnosis.geometry import Geometry
+from uncone.diagnosis.intervals import Interval, around, mean_variance
+from uncone.stats.row_sample import SampledRows
 
 __all__ = ["Measure", "Sampling"]
 
@@ -31,21 +32,25 @@ class Measure:
 class Sampling:
     """How the eigenvalues vary with the rows, from a part of the row sample."""
 
-    space: Space
+    space: Geometry
+
+    @cached_property
+    def _rows(self) -> SampledRows:
+        return self.space.sample.first(_ROWS)
 
     @cached_property
     def contributions(self) -> Matrix:
         """(projection on direction k)^2 - eigenvalue k, for each row of a small sample: (m, r)."""
         values, directions = self.space.directions
-        rows = self.space.sample.first(_ROWS).vectors
+        rows = self._rows.vectors
         centred = rows - self.space.moments.mean.astype(rows.dtype)
         held = values[: directions.shape[1]].astype(rows.dtype)
         return np.asarray((centred @ directions.astype(rows.dtype)) ** 2 - held)
 
-    def spread(self, slope: Vector) -> float:
-        """The variance over the rows of what each adds to a measure with this slope."""
+    def variance(self, slope: Vector) -> float:
+        """The variance of a measure with this slope, from what each row adds to it."""
         each = self.contributions @ slope[: self.contributions.shape[1]].astype(self.contributions.dtype)
-        return float(each.var(dtype=np.float64))
+        return mean_variance(each, self.space.n - 1, self._rows.groups)
 
     @cached_property
     def halved(self) -> tuple[int, Vector]:
@@ -78,6 +83,6 @@ class Sampling:
         if m < self.space.dim:
             return None, None
         unbiased = value - (measure.value(fewer) - value) * m / (n - m)
-        variance = self.spread(measure.slope(values)) / (n - 1) * n / (n - m)
+        variance = self.variance(measure.slope(values)) * n / (n - m)
         low, high = around(unbiased, variance, n)
         return (None, None) if low is None or high is None else (min(low, value), max(high, value))

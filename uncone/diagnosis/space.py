@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.backends.measure import Plan, measure
-from uncone.data.batch import Batch, Matrix, Vector
-from uncone.data.memory import ArrayVectors
-from uncone.data.shards import Shards
+from uncone.data.batch import Batch, Vector
 from uncone.data.source import BLOCK, Rows, Source, batches, regrid
+from uncone.diagnosis.geometry import Geometry
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
 from uncone.stats.bundle import Bundle
 from uncone.stats.fingerprints import Fingerprints
@@ -37,34 +36,15 @@ Progress = Callable[[str, int, int | None], None]
 
 
 @dataclass
-class Space:
-    """Everything that the findings are computed from. `exact` holds partition sums over all rows when asked for."""
+class Space(Geometry):
+    """The vectors of a source, measured. `exact` holds partition sums over all rows when asked for."""
 
     source: Source
     seed: int
-    moments: Moments
-    units: UnitSum
-    norms: Norms
     prints: Fingerprints
     unusable: Unusable
     pairs: PairCosines
     exact: PartitionSums | None = None
-
-    @property
-    def n(self) -> int:
-        """Usable rows."""
-        return self.units.n
-
-    @property
-    def dim(self) -> int:
-        """Dimensions."""
-        return self.source.dim
-
-    @property
-    def resolution(self) -> float:
-        """Eigenvalues below this share of the largest are rounding."""
-        eps = 1e-7 if self.moments.dtype == np.float32 else 1e-15
-        return eps * max(self.dim, 10)
 
     @cached_property
     def sample(self) -> SampledRows:
@@ -82,70 +62,13 @@ class Space:
         return np.sort(self.cosines.values, axis=None)
 
     @cached_property
-    def covariance(self) -> Matrix:
-        """The sample covariance (d, d)."""
-        return self.moments.covariance
-
-    @cached_property
-    def gram(self) -> Matrix:
-        """X'X / n (d, d)."""
-        mean = self.moments.mean
-        return self.covariance * ((self.n - 1) / self.n) + np.outer(mean, mean)
-
-    @cached_property
-    def directions(self) -> tuple[Vector, Matrix]:
-        """Variance along the principal directions, largest first (d,), and the directions as columns.
-
-        With fewer rows than dimensions only those that hold variance are given: (d, n) at most.
-        """
-        if self._few:
-            return _from_rows(self._rows - self.moments.mean, self.dim, self.n - 1)
-        values, vectors = np.linalg.eigh(self.covariance)
-        return values[::-1].clip(min=0.0), vectors[:, ::-1]
-
-    @property
-    def _few(self) -> bool:
-        """Whether the rows are so few that all are in the sample and their n x n products are the smaller matrix."""
-        return self.n == self.sample.n and 2 * self.n < self.dim
-
-    @property
-    def _rows(self) -> Matrix:
-        return self.sample.vectors.astype(np.float64)
-
-    @cached_property
     def partition(self) -> PartitionSums:
         """Partition sums along the eigenvectors of X'X, at the scale of the data and at mean norm 1."""
-        return self.exact if self.exact is not None else measure(self._sampled(), self._partition_sums(), self._plan)
+        return super().partition if self.exact is None else self.exact
 
     def measure_exactly(self, plan: Plan, progress: Callable[[int], None] | None) -> None:
         """Take the partition sums over all rows, in a second pass."""
         self.exact = measure(self.source, self._partition_sums(), plan, progress)
-
-    @property
-    def _plan(self) -> Plan:
-        return Plan(dtype=self.moments.dtype)
-
-    def _sampled(self) -> Source:
-        return Shards([ArrayVectors(part) for part in self.sample.parts], "sample")
-
-    def _partition_sums(self) -> PartitionSums:
-        if self._few:
-            _, directions = _from_rows(self._rows, self.dim, self.n)
-            # Along every direction that no row has a part in, Z is the same: one of them stands for all.
-            directions = np.column_stack([directions, np.zeros(self.dim)])
-        else:
-            _, directions = np.linalg.eigh(self.gram)
-        return PartitionSums(directions.astype(self.moments.dtype), scales=(1.0, 1.0 / self.norms.mean))
-
-
-def _from_rows(rows: Matrix, dim: int, divisor: int) -> tuple[Vector, Matrix]:
-    """Eigenvalues (dim,) and eigenvectors (dim, r) of rows' rows / divisor, by way of the n x n matrix rows rows'."""
-    values, turned = np.linalg.eigh(rows @ rows.T)
-    kept = values > 1e-12 * values[-1]
-    values, turned = values[kept][::-1], turned[:, kept][:, ::-1]
-    padded = np.zeros(dim)
-    padded[: len(values)] = values / divisor
-    return padded, rows.T @ turned / np.sqrt(values)
 
 
 def measure_space(
@@ -186,11 +109,11 @@ def measure_space(
         _step(progress, "measuring", source.rows),
     )
     space = Space(
-        source,
-        seed,
         measured["moments"],
         measured["units"],
         measured["norms"],
+        source,
+        seed,
         measured["prints"],
         measured["unusable"],
         measured["pairs"],

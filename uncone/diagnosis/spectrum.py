@@ -18,9 +18,9 @@ from uncone.diagnosis.eigenvalues import (
     top_share,
 )
 from uncone.diagnosis.finding import Finding, Level
+from uncone.diagnosis.geometry import Geometry
 from uncone.diagnosis.isoscore import isoscores
 from uncone.diagnosis.sampling import Measure, Sampling
-from uncone.diagnosis.space import Space
 from uncone.diagnosis.words import percent, plain
 
 __all__ = ["spectrum"]
@@ -28,7 +28,7 @@ __all__ = ["spectrum"]
 _TOO_FEW = 10
 
 
-def spectrum(space: Space) -> list[Finding]:
+def spectrum(space: Geometry) -> list[Finding]:
     """The findings about the eigenvalues of the covariance."""
     values, _ = space.directions
     if values[0] <= 0:
@@ -86,7 +86,7 @@ def spectrum(space: Space) -> list[Finding]:
 
 
 def _with_interval(
-    space: Space,
+    space: Geometry,
     sampling: Sampling,
     measure: Measure,
     name: str,
@@ -108,7 +108,7 @@ def _with_interval(
     return Finding(name, measure.value(values), space.n, meaning, advice, low, high, threshold, level)
 
 
-def _condition(space: Space, sampling: Sampling, values: Vector) -> Finding:
+def _condition(space: Geometry, sampling: Sampling, values: Vector) -> Finding:
     value = condition_number(values, space.resolution)
     if not math.isfinite(value):
         why = "there are no more rows than dimensions" if space.n <= space.dim else "some directions hold no variance"
@@ -132,13 +132,13 @@ def _condition(space: Space, sampling: Sampling, values: Vector) -> Finding:
     )
 
 
-def _condition_99(space: Space, values: Vector) -> Finding:
+def _condition_99(space: Geometry, values: Vector) -> Finding:
     value = condition_number_99(values)
     meaning = f"Over the directions that hold 99 % of the variance, the strongest has {plain(value)} times the weakest."
     return Finding("condition_number_99", value, space.n, meaning)
 
 
-def _no_spread(space: Space) -> list[Finding]:
+def _no_spread(space: Geometry) -> list[Finding]:
     meaning = "All rows are the same: there is no variance to speak of."
     zeros = ("effective_rank", "participation_ratio", "isoscore", "isoscore_corrected")
     nothing = ("top1_share", "top10_share", "condition_number", "condition_number_99")

@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from uncone.data.source import Source
+from uncone.data.texts import TextSource
 from uncone.encoders.encoder import Encoder
+from uncone.encoders.recipe import read_recipe
+from uncone.encoders.source import EncodedTexts, Pooling, parse_layers
 from uncone.encoders.static import StaticEncoder, is_static
 from uncone.errors import MissingModelError, ModelError, OptionError
 from uncone.extras import require
 
-__all__ = ["DEVICES", "DTYPES", "Loading", "model_folder", "open_encoder", "transformer_folder"]
+__all__ = ["DEVICES", "DTYPES", "Loading", "model_folder", "open_encoder", "sentence_source"]
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 DTYPES = ("float32", "float16", "bfloat16")
@@ -55,6 +59,39 @@ def open_encoder(model: str | os.PathLike[str] | Encoder, loading: Loading | Non
     return _open_transformer(name, folder, loading)
 
 
+def sentence_source(
+    texts: TextSource,
+    model: str | os.PathLike[str] | Encoder,
+    *,
+    layer: str | int | None = None,
+    pooling: str | None = None,
+    prompt: str = "",
+    batch_size: int | None = None,
+    limit: int | None = None,
+    loading: Loading | None = None,
+) -> Source:
+    """One vector per text: as the model's own recipe says, where it has one, unless a layer or pooling is asked for."""
+    loading = loading or Loading()
+    recipe = None
+    if not isinstance(model, Encoder) and not is_static(Path(model)):
+        folder = model_folder(os.fspath(model), loading)
+        recipe = read_recipe(folder)
+        if recipe is not None and recipe.others and layer is None and pooling is None:
+            from uncone.encoders.sentence_transformer import SentenceTransformerTexts
+
+            name, device = os.fspath(model), _device(loading.device)
+            return SentenceTransformerTexts(texts, name, folder, device, prompt, batch_size)
+    encoder = open_encoder(model, loading)
+    own = recipe is not None and layer is None and pooling is None
+    chosen = Pooling(
+        parse_layers(-1 if layer is None else layer, encoder.layers),
+        pooling or (recipe.pooling if recipe is not None and layer is None else "mean"),
+        normalize=recipe is not None and own and recipe.normalize,
+        prompt=prompt,
+    )
+    return EncodedTexts(texts, encoder, chosen, batch_size, limit)
+
+
 def model_folder(name: str, loading: Loading) -> Path:
     """The folder of a model: the one named, or the one that the hub's files were fetched to."""
     path = Path(name)
@@ -63,9 +100,7 @@ def model_folder(name: str, loading: Loading) -> Path:
     if path.exists():
         raise ModelError(f"{name} is a file, but no word vectors (.vec, .txt, .bin) and no model folder.")
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip():
-        raise MissingModelError(
-            f"There is no model folder {name!r}. Check the path."
-        )
+        raise MissingModelError(f"There is no model folder {name!r}. Check the path.")
     return _fetched(name, loading)
 
 
@@ -91,7 +126,7 @@ def _fetched(name: str, loading: Loading) -> Path:
         ) from error
 
 
-def transformer_folder(folder: Path) -> Path:
+def _transformer_folder(folder: Path) -> Path:
     """Where the transformer lies: sentence-transformers may keep it in a folder of its own."""
     inner = folder / "0_Transformer"
     return inner if not (folder / "config.json").is_file() and (inner / "config.json").is_file() else folder
@@ -99,12 +134,11 @@ def transformer_folder(folder: Path) -> Path:
 
 def _open_transformer(name: str, folder: Path, loading: Loading) -> Encoder:
     require("torch", "transformers", extra="models")
-    root = transformer_folder(folder)
+    root = _transformer_folder(folder)
     _check_folder(name, root, loading)
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    from uncone.encoders.recipe import read_recipe
     from uncone.encoders.transformer import Transformer
 
     trusted = {"trust_remote_code": loading.trust_remote_code}

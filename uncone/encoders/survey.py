@@ -65,9 +65,11 @@ class Vocabulary:
         repeated = [word for word, count in found.counts.items() if count > 1]
         self.asked = [word for word in asked if found.counts[word]]
         self.wanted = len(repeated)
+        self._seed, self._cutoff = seed, b"\xff" * 8
         if len(repeated) > room:
             # Not the most frequent: a mean over words is to stand for all of them.
             repeated = sorted(repeated, key=lambda word: _key(word, seed))[:room]
+            self._cutoff = _key(repeated[-1], seed) if repeated else b""
         kept = {*repeated, *self.asked}
         self.words = sorted(kept, key=lambda word: (-found.counts[word], word))
         self._numbers = {word: i for i, word in enumerate(self.words)}
@@ -78,14 +80,14 @@ class Vocabulary:
         return len(self.words)
 
     def number(self, word: str) -> int:
-        """The number of a word; SINGLE when it occurs once, IGNORED when there was no room for it."""
+        """The number of a word; SINGLE when it occurs once, IGNORED when there was no room for words like it."""
         place = self._numbers.get(word)
         if place is not None:
             return place
-        return SINGLE if self._counts[word] == 1 else IGNORED
+        return SINGLE if self._counts[word] == 1 and _key(word, self._seed) <= self._cutoff else IGNORED
 
     def drawn(self, k: int, least: int, seed: int = 0) -> list[int]:
-        """The numbers of up to k words that stand in at least `least` texts, drawn by their names; those asked first."""
+        """The numbers of up to k words in at least `least` texts each, drawn by their names, and of those asked for."""
         enough = [word for word in self.words if self._contexts[word] >= least and word not in self.asked]
         chosen = sorted(enough, key=lambda word: _key(word, seed))[:k]
         return sorted(self._numbers[word] for word in [*self.asked, *chosen])

@@ -60,7 +60,7 @@ class Transformer(Encoder):
 
     def __init__(
         self, name: str, model: Any, tokenizer: Any, files: Sequence[Path] = (), most: int | None = None
-    ) -> None:  # noqa: ANN401 - transformers' classes
+    ) -> None:
         self.name = name
         self.model = model.get_encoder() if model.config.is_encoder_decoder else model
         self.model.eval()
@@ -105,7 +105,7 @@ class Transformer(Encoder):
         found = self._backend.encode_batch(list(texts))
         return [self._cut(text, one, window) for text, one in zip(texts, found, strict=True)]
 
-    def _cut(self, text: str, encoding: Any, window: Window) -> list[Passage]:  # noqa: ANN401 - a tokenizers.Encoding
+    def _cut(self, text: str, encoding: Any, window: Window) -> list[Passage]:
         pieces = [encoding] if window.cut else [encoding, *encoding.overflowing]
         read = [_arrays(piece) for piece in pieces]
         spans = [_span(starts, ends, special) for starts, ends, special in read]
@@ -141,14 +141,14 @@ class Transformer(Encoder):
             raise ModelError(f"{self.name} gives no hidden states; we need a language model that AutoModel can load.")
         return states, places
 
-    def token_name(self, token: Any) -> str:  # noqa: ANN401 - an id
+    def token_name(self, token: Any) -> str:
         return str(self.tokenizer.convert_ids_to_tokens(int(token)))
 
     def fingerprint(self) -> str:
         return file_digest(self.files, self.model.config.to_dict())
 
 
-def _arrays(encoding: Any) -> tuple[IntVector, IntVector, np.ndarray]:  # noqa: ANN401 - a tokenizers.Encoding
+def _arrays(encoding: Any) -> tuple[IntVector, IntVector, np.ndarray]:
     offsets = np.array(encoding.offsets, np.int64).reshape(-1, 2)
     return offsets[:, 0], offsets[:, 1], np.array(encoding.special_tokens_mask, np.bool_)
 
@@ -159,7 +159,7 @@ def _span(starts: IntVector, ends: IntVector, special: np.ndarray) -> tuple[int,
     return (int(starts[real].min()), int(ends[real].max())) if real.any() else (0, 0)
 
 
-def _overlap(backend: Any, size: int, window: Window) -> int:  # noqa: ANN401 - a tokenizers.Tokenizer
+def _overlap(backend: Any, size: int, window: Window) -> int:
     """Tokens that two windows share; a window also holds the special tokens."""
     room = size - int(backend.num_special_tokens_to_add(False))
     if room < 1:
@@ -169,7 +169,7 @@ def _overlap(backend: Any, size: int, window: Window) -> int:  # noqa: ANN401 - 
     return 0 if window.stride is None else min(max(room - window.stride, 0), room - 1)
 
 
-def _longest_input(config: Any, tokenizer: Any, most: int | None) -> int | None:  # noqa: ANN401
+def _longest_input(config: Any, tokenizer: Any, most: int | None) -> int | None:
     """The tokens that a model takes at once; positions beyond would crash it."""
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
     if positions is not None and config.model_type in {"roberta", "xlm-roberta", "camembert", "mpnet"}:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 import math
+import textwrap
 from typing import Any
 
 from uncone.diagnosis.words import clipped, cosine, count
 from uncone.report.panel import Dots, Heat, Series
 
-__all__ = ["Figure", "dots", "heat", "rounded"]
+__all__ = ["Figure", "axis_title", "dots", "heat", "rounded"]
 
 Figure = dict[str, Any]
 
@@ -33,7 +34,7 @@ def heat(shown: Heat) -> Figure:
         "colorscale": "Viridis",
         "zmin": math.floor(10 * min([*known, 0.9])) / 10,
         "zmax": 1,
-        "xgap": 1,
+        "xgap": 1 if len(shown.layers) <= 26 else 0,
         "ygap": 1,
         "hoverongaps": False,
         "hovertemplate": "%{text}<extra></extra>",
@@ -41,7 +42,7 @@ def heat(shown: Heat) -> Figure:
     }
     few = {"tick0": 0, "dtick": 1} if len(shown.layers) <= 8 else {}
     layout = {
-        "xaxis": {"title": {"text": "layer (0 = embeddings)"}, "showgrid": False, "zeroline": False, **few},
+        "xaxis": {"title": axis_title("layer (0 = embeddings)"), "showgrid": False, "zeroline": False, **few},
         "yaxis": {
             "tickmode": "array",
             "tickvals": data["y"],
@@ -85,18 +86,22 @@ def dots(shown: Dots) -> Figure:
             }
         )
     layout = {
-        "xaxis": {"zeroline": True, "zerolinewidth": 1.5, "title": {"text": "value"}},
+        "xaxis": {"zeroline": True, "zerolinewidth": 1.5, "title": axis_title("value")},
         "yaxis": {
             "tickmode": "array",
             "tickvals": list(range(len(shown.rows))),
-            "ticktext": [clipped(row, 44) for row in shown.rows],
+            "ticktext": [
+                "<br>".join(textwrap.wrap(html.escape(row, quote=False), 28, break_on_hyphens=False))
+                for row in shown.rows
+            ],
+            "tickfont": {"size": 12},
             "range": [len(shown.rows) - 0.4, -0.6],
             "zeroline": False,
         },
         "hovermode": "closest",
         "showlegend": len(places) > 1,
     }
-    return {"data": data, "layout": layout, "height": 110 + 30 * len(shown.rows)}
+    return {"data": data, "layout": layout, "height": 110 + 32 * len(shown.rows)}
 
 
 def _dot_hover(shown: Dots, one: Series) -> str:
@@ -110,6 +115,11 @@ def _dot_hover(shown: Dots, one: Series) -> str:
 
 def _reach(start: float | None, end: float | None) -> float:
     return 0.0 if start is None or end is None else max(end - start, 0.0)
+
+
+def axis_title(text: str) -> Figure:
+    """No larger than the ticks: on a phone the axis is short."""
+    return {"text": text, "font": {"size": 13}}
 
 
 def rounded(value: float | None) -> float | None:

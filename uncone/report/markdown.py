@@ -8,7 +8,7 @@ from uncone.diagnosis.catalogue import CATALOGUE
 from uncone.report.diagnosis import Diagnosis
 from uncone.report.lines import interval, number
 
-__all__ = ["render"]
+__all__ = ["render", "safe"]
 
 
 def render(spaces: Sequence[Diagnosis]) -> str:
@@ -24,20 +24,20 @@ def _section(space: Diagnosis) -> str:
     source, verdict = space.source, space.verdict
     rest = " ".join(part for part in (verdict.details, verdict.why, verdict.todo) if part)
     shape = f"{source['rows']:,} x {source['dimensions']:,}, {source['dtype']}"
-    return f"## {_safe(source['name'])}\n\n{shape}\n\n**{_safe(verdict.headline)}** {_safe(rest)}"
+    return f"## {safe(source['name'])}\n\n{shape}\n\n**{safe(verdict.headline)}** {safe(rest)}"
 
 
 def _table(space: Diagnosis) -> str:
     rows = [
         f"| {CATALOGUE[name].title} | {number(finding)} | {interval(finding)} | {finding.n:,} | "
-        f"{finding.level} | {_safe(finding.meaning)} |"
+        f"{finding.level} | {safe(finding.meaning)} |"
         for name, finding in space.findings.items()
     ]
     return "\n".join(["| finding | value | 95 % interval | n | level | meaning |", "|---|---|---|---|---|---|", *rows])
 
 
 def _side_by_side(spaces: Sequence[Diagnosis]) -> str:
-    head = "| finding | " + " | ".join(_safe(space.source["name"]) for space in spaces) + " |"
+    head = "| finding | " + " | ".join(safe(space.source["name"]) for space in spaces) + " |"
     rows = [
         f"| {CATALOGUE[name].title} | " + " | ".join(number(space[name]) for space in spaces) + " |"
         for name in spaces[0].findings
@@ -46,7 +46,7 @@ def _side_by_side(spaces: Sequence[Diagnosis]) -> str:
     return "\n".join([head, "|---" * (len(spaces) + 1) + "|", *rows])
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     """Text that cannot break a table or become markup."""
     for mark in "\\|<>`*_[]":
         text = text.replace(mark, f"\\{mark}")

@@ -74,7 +74,7 @@ def _overlay(parts: Sequence[LayerStudy], name: str) -> Panel | None:
     title, y_title, caption = _OVERLAID[name]
     relative = len({_depth(study) for study in parts}) > 1
     drawn = [
-        _at_depth(one, study) if relative else one
+        replace(_at_depth(one, study) if relative else one, study=label)
         for place, (study, label) in enumerate(zip(parts, short_names(parts), strict=True))
         if (one := curve(study, name, fitted(label), STUDY_COLOURS[place % len(STUDY_COLOURS)])) is not None
     ]
@@ -118,21 +118,20 @@ def _at_depth(series: Series, study: LayerStudy) -> Series:
 def _difference(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast], name: str) -> Panel | None:
     if name not in _DIFFERENCES:
         return None
-    names = [(fitted(of), fitted(to)) for of, to in contrast_names(parts, contrasts)]
+    names = contrast_names(parts, contrasts)
     relative = any(a != b for one in contrasts for a, b in one.layers)
     drawn = []
     for place, (contrast, (of, _)) in enumerate(zip(contrasts, names, strict=True)):
         colour = STUDY_COLOURS[(place + 1) % len(STUDY_COLOURS)]
-        one = traced([found.get(name) for found in contrast.findings], contrast.of, name, of, colour)
+        one = traced([found.get(name) for found in contrast.findings], of, f"difference_{name}", fitted(of), colour)
         if one is not None:
             drawn.append(_paired(one, contrast, relative=relative))
     if not drawn:
         return None
-    first = names[0][1]
-    caption = f"Each study minus {first}, with its 95 % interval; above zero it has more."
+    caption = f"Each study minus {fitted(names[0][1])}, with its 95 % interval."
     return Panel(
         f"difference_{name}",
-        f"{_DIFFERENCES[name]}: difference to {first}",
+        f"{_DIFFERENCES[name]}: difference",
         caption,
         "difference",
         drawn,
@@ -147,5 +146,4 @@ def _paired(series: Series, contrast: Contrast, *, relative: bool) -> Series:
     deep = [max((pair[side] for pair in contrast.layers), default=0) for side in (0, 1)]
     depths = [[layer / most for layer, most in zip(pair, deep, strict=True) if most] for pair in contrast.layers]
     x = [sum(both) / max(len(both), 1) for both in depths] if relative else [float(b) for _, b in contrast.layers]
-    layers = [str(b) if a == b else f"{b} against {a}" for a, b in contrast.layers]
-    return replace(series, x=x, layers=layers)
+    return replace(series, x=x, layers=[b for _, b in contrast.layers], against=[a for a, _ in contrast.layers])

@@ -24,7 +24,8 @@ class Series:
     """One curve: a value, an interval and the rows behind it at every x.
 
     `weight` is how it is drawn: the main curve, a thin one, a lighter one, or dashed for what others have published.
-    `layers` names the layer of every x: a number, or a pair of them; `word` is set where the curve is that of a word.
+    `layers` are the layers behind every x, and `against` those of the study that a difference is to. `word` is set
+    where the curve is that of a word.
     """
 
     study: str
@@ -36,9 +37,10 @@ class Series:
     low: Sequence[Number]
     high: Sequence[Number]
     n: Sequence[int]
-    layers: Sequence[str]
+    layers: Sequence[int]
     weight: str = "main"
     word: str = ""
+    against: Sequence[int] = ()
 
     @property
     def end(self) -> float | None:
@@ -83,6 +85,8 @@ class Panel:
             # Zero is the meaningful end of nearly every measure here; a log isotropy has it on top.
             origin = [] if self.tight else [0.0]
             low, high = min([*origin, *values]), max([*origin, *values])
+        if not low and not high and not self.log:
+            return 0.0, 1.0
         pad = 0.07 * ((high - low) or 1.0)
         return (low - pad if low or self.log else low), (high + pad if high or self.log else high)
 
@@ -124,7 +128,7 @@ def curve(study: LayerStudy, measure: str, label: str, colour: str, weight: str 
     if drawn is None:
         return None
     numbers = [layer.number for layer in study.layers]
-    return replace(drawn, x=[float(number) for number in numbers], layers=[str(number) for number in numbers])
+    return replace(drawn, x=[float(number) for number in numbers], layers=numbers)
 
 
 def traced(
@@ -145,7 +149,7 @@ def traced(
         [None if one is None else _finite(one.low) for one in found],
         [None if one is None else _finite(one.high) for one in found],
         [0 if one is None else one.n for one in found],
-        [str(place) for place in places],
+        list(places),
         weight,
     )
 

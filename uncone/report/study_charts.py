@@ -9,7 +9,7 @@ from itertools import groupby
 
 from uncone.diagnosis.contrast import Contrast
 from uncone.diagnosis.words import cosine, plain
-from uncone.report.grid_charts import Figure, dots, heat, rounded
+from uncone.report.grid_charts import Figure, axis_title, dots, heat, rounded
 from uncone.report.panel import Dots, Heat, Panel, Picture, Series, spread
 from uncone.report.study import LayerStudy
 from uncone.report.study_panels import pictures
@@ -19,6 +19,8 @@ __all__ = ["charts"]
 _WIDTHS = {"main": 2.6, "thin": 1.4, "light": 1.8, "dashed": 1.6, "level": 2.0, "word": 2.0, "word, dashed": 2.0}
 _DASHES = {"dashed": "dash", "level": "dot", "word, dashed": "dash"}
 _MOST_LABELS = 12
+_MOST_MARKERS = 26
+_MOST_RINGS = 14
 _LABEL = 16
 """Pixels between the labels of two lines."""
 _PLOT = {False: 236, True: 276}
@@ -56,7 +58,7 @@ def _panel(panel: Panel, *, wide: bool) -> Figure:
     bands = [band for one in panel.series for band in _bands(one)]
     lines = [_line(panel, one) for one in panel.series]
     rings = [_rings(panel)] if panel.rings else []
-    labelled = 1 < len(panel.series) <= _MOST_LABELS
+    labelled = len(panel.series) <= _MOST_LABELS and (len(panel.series) > 1 or bool(panel.series[0].word))
     labels = _labels(panel, _PLOT[wide]) if labelled else []
     layout = {
         "xaxis": _x_axis(panel, labelled=labelled),
@@ -80,7 +82,7 @@ def _line(panel: Panel, series: Series) -> Figure:
     return {
         "type": "scatter",
         "mode": "lines+markers"
-        if series.weight == "main" and len(series.x) <= 60
+        if series.weight == "main" and len(series.x) <= _MOST_MARKERS
         else "markers"
         if single
         else "lines",
@@ -109,6 +111,7 @@ def _hover(panel: Panel, series: Series, place: int) -> str:
         said += f" ({_said(panel, low)} to {_said(panel, high)})"
     if panel.relative:
         said += f", layer {series.layers[place]}"
+        said += f" against {series.against[place]}" if series.against else ""
     if n:
         said += f", n = {n:,}"
     return html.escape(said, quote=False)
@@ -146,13 +149,18 @@ def _bands(series: Series) -> list[Figure]:
 def _rings(panel: Panel) -> Figure:
     return {
         "type": "scatter",
-        "mode": "markers+text",
+        "mode": "markers+text" if len(panel.rings) <= _MOST_RINGS else "markers",
         "x": [x for x, _, _ in panel.rings],
         "y": [rounded(y) for _, y, _ in panel.rings],
         "text": [text for _, _, text in panel.rings],
         "textposition": "top center",
         "textfont": {"size": 12, "color": "second"},
-        "marker": {"symbol": "circle-open", "size": 12, "color": "second", "line": {"width": 2}},
+        "marker": {
+            "symbol": "circle-open",
+            "size": 12 if len(panel.rings) <= _MOST_RINGS else 7,
+            "color": "second",
+            "line": {"width": 2},
+        },
         "hovertemplate": "sinks: %{text}<extra></extra>",
         "showlegend": False,
         "cliponaxis": False,
@@ -193,7 +201,7 @@ def _x_axis(panel: Panel, *, labelled: bool) -> Figure:
     pad = 0.02 * ((high - low) or 10.0)
     title = "depth %{x:.2f}" if panel.relative else "layer %{x}"
     return {
-        "title": {"text": panel.x_title},
+        "title": axis_title(panel.x_title),
         "range": [low - pad, high if labelled else high + pad],
         "zeroline": False,
         "unifiedhovertitle": {"text": title},
@@ -203,7 +211,7 @@ def _x_axis(panel: Panel, *, labelled: bool) -> Figure:
 
 def _y_axis(panel: Panel) -> Figure:
     axis: Figure = {
-        "title": {"text": panel.y_title},
+        "title": axis_title(panel.y_title),
         "range": list(panel.bounds),
         "zeroline": panel.zero,
         "zerolinewidth": 1.5,

@@ -54,11 +54,11 @@ _NOUNS = {"words": "word", "tokens": "token", "cls": "first-token vector", "sent
 
 @dataclass(frozen=True)
 class WordLine:
-    """A word with its self-similarity at the first, middle and last layer, and the last minus the baseline."""
+    """A word with its self-similarity at the landmarks, and the last of them minus the baseline."""
 
     word: str
     contexts: int
-    values: tuple[str, str, str]
+    values: Sequence[str]
     adjusted: str
 
 
@@ -103,8 +103,13 @@ def difference(finding: Finding) -> str:
     value = finding.magnitude
     if value is None or not math.isfinite(value):
         return "–"
-    bounds = f" ({finding.low:+.3f} to {finding.high:+.3f})" if between(finding) else ""
-    return f"{value:+.3f}{bounds}".replace("-", "−")
+    bounds = f" ({_signed(finding.low)} to {_signed(finding.high)})" if between(finding) else ""
+    return f"{_signed(value)}{bounds}"
+
+
+def _signed(value: float) -> str:
+    shown = f"{value:+.3f}"
+    return shown[1:] if float(shown) == 0 else shown.replace("-", "−")
 
 
 def headline(study: LayerStudy) -> str:
@@ -148,10 +153,10 @@ def chosen(total: int, most: int) -> list[int]:
     return [int(place) for place in np.unique(np.linspace(0, total - 1, most).round())]
 
 
-def landmarks(study: LayerStudy) -> tuple[int, int, int]:
+def landmarks(study: LayerStudy) -> list[int]:
     """The places of the first, the middle and the last layer."""
     last = len(study.layers) - 1
-    return 0, last // 2, last
+    return sorted({0, last // 2, last})
 
 
 def extremes(study: LayerStudy, most: int = 10) -> tuple[list[WordLine], list[WordLine]]:
@@ -172,14 +177,10 @@ def extremes(study: LayerStudy, most: int = 10) -> tuple[list[WordLine], list[Wo
 def _word_line(study: LayerStudy, i: int) -> WordLine:
     table, baseline = study.words, number_at(study, "baseline")
     assert table is not None
-    first, middle, last = (float(table.selfsim[i, place]) for place in landmarks(study))
-    adjusted = "–" if baseline is None else cosine(last - baseline, 3)
-    values = (_known(first), _known(middle), _known(last))
-    return WordLine(str(table.words[i]), int(table.contexts[i]), values, adjusted)
-
-
-def _known(value: float) -> str:
-    return cosine(value, 3) if math.isfinite(value) else "–"
+    values = [float(table.selfsim[i, place]) for place in landmarks(study)]
+    said = [cosine(value, 3) if math.isfinite(value) else "–" for value in values]
+    adjusted = "–" if baseline is None else cosine(values[-1] - baseline, 3)
+    return WordLine(str(table.words[i]), int(table.contexts[i]), said, adjusted)
 
 
 def last_name(path: object) -> str:

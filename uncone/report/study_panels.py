@@ -159,7 +159,7 @@ def _norms(study: LayerStudy) -> Panel | None:
     main = curve(study, "norm_mean", "mean norm", "accent")
     if main is None:
         return None
-    counts = {str(number): one.magnitude for number, one in sinks(study)}
+    counts = {number: one.magnitude for number, one in sinks(study)}
     rings = [
         (x, y, f"{counts[layer]:,.0f}")
         for x, y, layer in zip(main.x, main.y, main.layers, strict=True)
@@ -169,7 +169,7 @@ def _norms(study: LayerStudy) -> Panel | None:
     log = bool(known) and len(known) == len(main.y) and max(known) > 20 * min(known)
     caption = f"Mean length of a row: {_course(main)}"
     if rings:
-        caption += " Circled: layers with sinks, rows over 10 times the median norm, and how many."
+        caption += " Circled: layers with sinks (how many), rows over 10 times the median norm."
     return Panel("norms", "Lengths of the rows", caption, "mean norm, |x|", [main], log=log, rings=rings)
 
 
@@ -209,7 +209,7 @@ def _published(study: LayerStudy, measure: str, label: str = "") -> list[Series]
             [None] * len(one.values),
             [None] * len(one.values),
             [0] * len(one.values),
-            [str(layer) for layer in range(len(one.values))],
+            list(range(len(one.values))),
             "dashed",
         )
         for one in study.published

@@ -25,7 +25,7 @@ _END = 12
 def word_mev(study: LayerStudy) -> Panel | None:
     """One line per word asked for, else a few across the range."""
     table = study.words
-    if table is None or len(study.layers) < 2:
+    if table is None or not table.n or len(study.layers) < 2:
         return None
     last = np.asarray(table.mev[:, -1], dtype=float)
     known = np.flatnonzero((table.mev_n > 0) & np.isfinite(last))
@@ -35,6 +35,8 @@ def word_mev(study: LayerStudy) -> Panel | None:
     if asked:
         places, which = asked[:_ASKED_LINES], "The words asked for"
         which += f", the first {_ASKED_LINES} of {len(asked)}" if len(asked) > _ASKED_LINES else ""
+        missing = [word for word in table.asked if table.place(word) not in known]
+        which += f" ({count(len(missing), 'word')} not measured)" if missing else ""
     else:
         order = known[np.argsort(last[known], kind="stable")]
         places = [int(order[i]) for i in chosen(len(order), _LINES)]
@@ -58,7 +60,7 @@ def _line(study: LayerStudy, table: WordTable, place: int, rank: int) -> Series:
         empty,
         empty,
         [int(table.mev_n[place])] * len(numbers),
-        [str(number) for number in numbers],
+        numbers,
         "word" if rank < len(OKABE_ITO) else "word, dashed",
         word,
     )
@@ -67,7 +69,7 @@ def _line(study: LayerStudy, table: WordTable, place: int, rank: int) -> Series:
 def word_heat(study: LayerStudy) -> Heat | None:
     """Self-similarity of up to forty words by layer, sorted by the last."""
     table = study.words
-    if table is None or len(study.layers) < 2:
+    if table is None or not table.n or len(study.layers) < 2:
         return None
     last = np.asarray(table.selfsim[:, -1], dtype=float)
     known = [int(i) for i in np.flatnonzero(np.isfinite(last))]

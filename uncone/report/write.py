@@ -36,20 +36,21 @@ def check_writable(path: Path) -> None:
         raise OutputError(f"The folder {folder} cannot be written to. Name a file elsewhere.")
 
 
-def write_all(files: Mapping[Path, str]) -> None:
-    """Write every file, or none: what was there before survives a full disk.
+def write_all(files: Mapping[Path, str | bytes]) -> None:
+    """Write every file, or none: what was there before survives a full disk. Text becomes UTF-8.
 
     Raises:
         OutputError: a file could not be written.
     """
     written: list[tuple[Path, Path]] = []
     try:
-        for path, text in files.items():
+        for path, content in files.items():
+            data = content.encode("utf-8", errors="replace") if isinstance(content, str) else content
             target = path.resolve()  # through a link: what it points to is replaced, not the link
             if target.exists() and not target.is_file():
-                target.write_text(text, encoding="utf-8", errors="replace")  # a device or a pipe cannot be renamed over
+                target.write_bytes(data)  # a device or a pipe cannot be renamed over
             else:
-                written.append((_write_beside(target, text), target))
+                written.append((_write_beside(target, data), target))
         for temporary, path in written:
             temporary.replace(path)
     except OSError as error:
@@ -60,12 +61,12 @@ def write_all(files: Mapping[Path, str]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def _write_beside(path: Path, text: str) -> Path:
+def _write_beside(path: Path, data: bytes) -> Path:
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     temporary = Path(name)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
-            file.write(text)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(_mode(path))

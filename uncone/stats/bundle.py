@@ -19,6 +19,10 @@ class Bundle(Statistic):
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - the caller knows what it put there
         return self.members[name]
 
+    def get(self, name: str) -> Any:  # noqa: ANN401 - the same, or None
+        """A member, or None when there is none of that name."""
+        return self.members.get(name)
+
     @property
     def settings(self) -> dict[str, Any]:
         return {name: member.empty() for name, member in self.members.items()}

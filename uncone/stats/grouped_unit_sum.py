@@ -43,7 +43,7 @@ class GroupedUnitSum(Statistic):
     def update(self, batch: Batch) -> None:
         if batch.n == 0:
             return
-        names, _, sizes, _, sums = batch.grouped
+        names, sizes, _, sums = batch.grouped
         bucket = (hash_keys(names, self.seed) % np.uint64(self.buckets)).astype(np.int64)
         # A product with an indicator: np.add.at would take longer than everything else here.
         inside = (np.arange(self.buckets)[:, None] == bucket).astype(sums.dtype)

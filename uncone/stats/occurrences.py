@@ -19,7 +19,7 @@ class Occurrences(Statistic):
 
     >>> kept = Occurrences(1, chosen=(3,))
     >>> kept.update(Batch.of(np.array([[1.0], [2.0], [3.0]]), words=np.array([3, 0, 3])))
-    >>> kept.of(3).tolist()
+    >>> kept.by_word()[3].tolist()
     [[1.0], [3.0]]
     """
 
@@ -79,7 +79,10 @@ class Occurrences(Statistic):
         self._parts = [(state["words"], state["rows"], state["vectors"])] if len(state["words"]) else []
         self._held = len(state["words"])
 
-    def of(self, word: int) -> Matrix:
-        """The kept occurrences of a word (n, d), in the order of the rows."""
+    def by_word(self) -> dict[int, Matrix]:
+        """The kept occurrences of each word that was met (n, d), in the order of the rows."""
         state = self.state()
-        return np.asarray(state["vectors"][state["words"] == word])
+        order = np.argsort(state["words"], kind="stable")
+        words, first = np.unique(state["words"][order], return_index=True)
+        parts = np.split(state["vectors"][order], first[1:]) if len(words) else []
+        return {int(word): part for word, part in zip(words, parts, strict=True)}

@@ -65,7 +65,8 @@ class PairCosines(Statistic):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {**self.sample.settings, "shifts": self.shifts}
+        sample = self.sample
+        return {"dim": sample.dim, "k": sample.k, "shifts": self.shifts, "seed": sample.seed, "cutoff": sample.cutoff}
 
     def update(self, batch: Batch) -> None:
         self.sample.update(batch)

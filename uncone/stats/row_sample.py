@@ -115,7 +115,8 @@ class SampledRows:
 class RowSample(Statistic):
     """The `k` rows whose numbers have the smallest hashes: uniform, and the same for every sharding.
 
-    `cutoff`, when the number of rows is known, saves work: rows above it are never copied.
+    `cutoff`, when the number of rows is known, saves work: rows above it are never copied. Without `named`, texts are
+    not kept.
 
     >>> sample = RowSample(1, k=2)
     >>> sample.update(Batch.of(np.array([[1.0], [2.0], [3.0]])))
@@ -123,11 +124,14 @@ class RowSample(Statistic):
     2
     """
 
-    def __init__(self, dim: int, k: int = 50_000, *, seed: int = 0, cutoff: int | None = None) -> None:
+    def __init__(
+        self, dim: int, k: int = 50_000, *, seed: int = 0, cutoff: int | None = None, named: bool = True
+    ) -> None:
         self.dim = dim
         self.k = k
         self.seed = seed
         self.cutoff = cutoff
+        self.named = named
         self._samples: list[SampledRows] = []
         self._waiting: list[SampledRows] = []
         self._room: Matrix | None = None
@@ -135,7 +139,7 @@ class RowSample(Statistic):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {"dim": self.dim, "k": self.k, "seed": self.seed, "cutoff": self.cutoff}
+        return {"dim": self.dim, "k": self.k, "seed": self.seed, "cutoff": self.cutoff, "named": self.named}
 
     def update(self, batch: Batch) -> None:
         hashes = hash_keys(batch.rows, self.seed)
@@ -148,7 +152,7 @@ class RowSample(Statistic):
                     batch.rows[chosen],
                     batch.norms[chosen],
                     (self._copied(batch.vectors, chosen),),
-                    None if batch.texts is None else [batch.texts[i] for i in places],
+                    None if batch.texts is None or not self.named else [batch.texts[i] for i in places],
                     None if batch.labels is None else [batch.labels[i] for i in places],
                     None if batch.groups is None else batch.groups[chosen],
                     None if batch.words is None else batch.words[chosen],

@@ -44,7 +44,7 @@ class SentenceSimilarity(Statistic):
     def update(self, batch: Batch) -> None:
         if batch.n == 0:
             return
-        names, _, sizes, sums, units = batch.grouped
+        names, sizes, sums, units = batch.grouped
         several = sizes > 1
         names, sizes, sums, units = names[several], sizes[several], sums[several], units[several]
         lengths = np.sqrt(np.vecdot(sums, sums))

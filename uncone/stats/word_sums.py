@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
+from uncone.data.runs import run_starts, run_sums
 from uncone.stats.statistic import State, Statistic
 
 __all__ = ["WordSums"]
@@ -52,16 +53,16 @@ class WordSums(Statistic):
         if not known.size:
             return
         order = known[np.lexsort((groups[known], batch.words[known]))]
-        units, words, groups = batch.units[order], batch.words[order], groups[order]
+        words, groups = batch.words[order], groups[order]
         # First over the occurrences in one sentence, then over the sentences of a word.
-        first = _changes(words) | _changes(groups)
-        starts, sizes = np.flatnonzero(first), np.diff(np.append(np.flatnonzero(first), len(words)))
-        sums = units if len(starts) == len(units) else np.add.reduceat(units, starts, axis=0)
+        starts = run_starts(words, groups)
+        sizes = np.diff(np.append(starts, len(words)))
+        sums = run_sums(batch.units, starts, order)
         squares = np.vecdot(sums, sums).astype(np.float64)
         named = words[starts]
-        runs = np.flatnonzero(_changes(named))
+        runs = run_starts(named)
         found = named[runs]
-        self.totals[found] += sums if len(runs) == len(sums) else np.add.reduceat(sums, runs, axis=0)
+        self.totals[found] += run_sums(sums, runs)
         self.counts[found] += np.add.reduceat(sizes, runs)
         self.pairs[found] += np.add.reduceat(sizes**2, runs)
         self.contexts[found] += np.diff(np.append(runs, len(named)))
@@ -102,8 +103,3 @@ class WordSums(Statistic):
         """The mean unit vector of each word that was met (types, d); words that occur once are not among them."""
         met = self.counts > 0
         return np.asarray(self.totals[met] / self.counts[met, None])
-
-
-def _changes(values: IntVector) -> np.ndarray:
-    """Where a run of equal values begins."""
-    return np.concatenate([[True], values[1:] != values[:-1]])

@@ -1,0 +1,88 @@
+"""All findings of one layer, in the order in which they are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from uncone.data.batch import IntVector, Vector
+from uncone.diagnosis.context import baseline_of, intra_sentence, self_similarity
+from uncone.diagnosis.finding import Finding, Level
+from uncone.diagnosis.isotropy import mean_over_rms, partition
+from uncone.diagnosis.layer import Layer
+from uncone.diagnosis.layer_geometry import LayerGeometry
+from uncone.diagnosis.matched import Matched, matched_intrasim
+from uncone.diagnosis.mev import mev_findings, mev_of_words
+from uncone.diagnosis.norms import norms, outlier_row
+from uncone.diagnosis.rogue import rogue
+from uncone.diagnosis.spectrum import spectrum
+from uncone.diagnosis.types import types
+from uncone.diagnosis.words import clipped, count, plain
+
+__all__ = ["SINK", "ExaminedLayer", "examine_layer"]
+
+SINK = 10.0
+"""A row is a sink when its norm is over so many times the median of its layer."""
+_SPECTRUM = ("effective_rank", "participation_ratio", "top1_share", "top10_share", "isoscore", "isoscore_corrected")
+
+
+@dataclass(frozen=True)
+class ExaminedLayer:
+    """The findings of a layer, and what the tables of words and sentences need of it."""
+
+    layer: Layer
+    mev_words: IntVector
+    mev: Vector
+    mev_n: IntVector
+    matched: Matched | None
+
+
+def examine_layer(geometry: LayerGeometry) -> ExaminedLayer:
+    """Every finding of a layer by name."""
+    baseline, finding = baseline_of(geometry)
+    found = [finding]
+    replicates = {} if baseline.replicates is None else {"baseline": baseline.replicates}
+    nothing = np.empty(0, np.int64)
+    words, sizes, matched = nothing, nothing, None
+    mev: Vector = np.empty(0)
+    if geometry.words is not None:
+        matched = matched_intrasim(geometry)
+        inside, more = intra_sentence(geometry, baseline, matched)
+        words, mev, sizes = mev_of_words(geometry)
+        found += self_similarity(geometry, baseline) + inside + mev_findings(geometry, words, mev, sizes)
+        found += types(geometry)
+        replicates |= more
+    found += [
+        mean_over_rms(geometry),
+        *rogue(geometry),
+        *(one for one in spectrum(geometry) if one.name in _SPECTRUM),
+        *partition(geometry),
+        norms(geometry)[0],
+        _sinks(geometry),
+    ]
+    return ExaminedLayer(
+        Layer(geometry.number, {one.name: one for one in found}, replicates), words, mev, sizes, matched
+    )
+
+
+def _sinks(geometry: LayerGeometry) -> Finding:
+    measured = geometry.norms
+    median = measured.quantile(0.5)
+    named = [one for one in measured.longest if one.norm > SINK * median]
+    # The histogram is a little coarse; the rows kept by name are not.
+    found = max(measured.count_over(SINK * median), len(named)) if named else 0
+    out = f" {count(geometry.left_out, 'sink')} left out." if geometry.left_out else ""
+    if not found:
+        meaning = f"No row is over {SINK:g} times the median norm ({plain(median)}).{out}"
+        return Finding("sinks", 0, measured.n, meaning, threshold=0, level=Level.HEALTHY)
+    examples = "; ".join(f"{clipped(one.text or f'row {one.row:,}', 60)}: {plain(one.norm)}" for one in named[:2])
+    return Finding(
+        "sinks",
+        found,
+        measured.n,
+        f"{count(found, 'row')} over {SINK:g} times the median norm ({plain(median)}): {examples}.{out}",
+        "They can carry a whole layer's geometry: measure again with --no-sinks.",
+        threshold=0,
+        rows=[outlier_row(one) for one in named],
+    )

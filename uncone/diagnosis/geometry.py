@@ -1,0 +1,120 @@
+"""The linear algebra of a space: what follows from its moments, its unit vectors and a sample of its rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from uncone.backends.measure import Plan, measure
+from uncone.data.batch import Matrix, Vector
+from uncone.data.memory import ArrayVectors
+from uncone.data.shards import Shards
+from uncone.data.source import Source
+from uncone.diagnosis.intervals import mean_variance
+from uncone.stats.grouped_unit_sum import GroupedUnitSum
+from uncone.stats.moments import Moments
+from uncone.stats.norms import Norms
+from uncone.stats.partition import PartitionSums
+from uncone.stats.row_sample import SampledRows
+from uncone.stats.unit_sum import UnitSum
+
+__all__ = ["Geometry"]
+
+
+@dataclass
+class Geometry(ABC):
+    """A space of rows, or one layer of a model: everything that the findings on its shape are computed from."""
+
+    moments: Moments
+    units: UnitSum | GroupedUnitSum
+    norms: Norms
+
+    @property
+    @abstractmethod
+    def sample(self) -> SampledRows:
+        """A uniform sample of the usable rows."""
+
+    @property
+    def n(self) -> int:
+        """Usable rows."""
+        return self.units.n
+
+    @property
+    def dim(self) -> int:
+        """Dimensions."""
+        return self.moments.dim
+
+    @property
+    def resolution(self) -> float:
+        """Eigenvalues below this share of the largest are rounding."""
+        eps = 1e-7 if self.moments.dtype == np.float32 else 1e-15
+        return eps * max(self.dim, 10)
+
+    def mean_variance(self, each: Vector) -> float:
+        """The variance of the mean over all rows of what is given for each sampled row; groups vary together."""
+        return mean_variance(each, self.n, self.sample.groups)
+
+    @cached_property
+    def covariance(self) -> Matrix:
+        """The sample covariance (d, d)."""
+        return self.moments.covariance
+
+    @cached_property
+    def gram(self) -> Matrix:
+        """X'X / n (d, d)."""
+        mean = self.moments.mean
+        return self.covariance * ((self.n - 1) / self.n) + np.outer(mean, mean)
+
+    @cached_property
+    def directions(self) -> tuple[Vector, Matrix]:
+        """Variance along the principal directions, largest first (d,), and the directions as columns.
+
+        With fewer rows than dimensions only those that hold variance are given: (d, n) at most.
+        """
+        if self._few:
+            return _from_rows(self._rows - self.moments.mean, self.dim, self.n - 1)
+        values, vectors = np.linalg.eigh(self.covariance)
+        return values[::-1].clip(min=0.0), vectors[:, ::-1]
+
+    @property
+    def _few(self) -> bool:
+        """Whether the rows are so few that all are in the sample and their n x n products are the smaller matrix."""
+        return self.n == self.sample.n and 2 * self.n < self.dim
+
+    @property
+    def _rows(self) -> Matrix:
+        return self.sample.vectors.astype(np.float64)
+
+    @cached_property
+    def partition(self) -> PartitionSums:
+        """Partition sums along the eigenvectors of X'X, at the scale of the data and at mean norm 1."""
+        return measure(self._sampled(), self._partition_sums(), self._plan)
+
+    @property
+    def _plan(self) -> Plan:
+        return Plan(dtype=self.moments.dtype)
+
+    def _sampled(self) -> Source:
+        return Shards([ArrayVectors(part) for part in self.sample.parts], "sample")
+
+    def _partition_sums(self) -> PartitionSums:
+        if self._few:
+            _, directions = _from_rows(self._rows, self.dim, self.n)
+            # Along every direction that no row has a part in, Z is the same: one of them stands for all.
+            directions = np.column_stack([directions, np.zeros(self.dim)])
+        else:
+            _, directions = np.linalg.eigh(self.gram)
+        return PartitionSums(directions.astype(self.moments.dtype), scales=(1.0, 1.0 / self.norms.mean))
+
+
+def _from_rows(rows: Matrix, dim: int, divisor: int) -> tuple[Vector, Matrix]:
+    """Eigenvalues (dim,) and eigenvectors (dim, r) of rows' rows / divisor, by way of the n x n matrix rows rows'."""
+    values, turned = np.linalg.eigh(rows @ rows.T)
+    kept = values > 1e-12 * values[-1]
+    values, turned = values[kept][::-1], turned[:, kept][:, ::-1]
+    padded = np.zeros(dim)
+    padded[: len(values)] = values / divisor
+    return padded, rows.T @ turned / np.sqrt(values)

@@ -1,0 +1,58 @@
+"""One layer of a model, measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from uncone.data.batch import IntVector
+from uncone.diagnosis.geometry import Geometry
+from uncone.stats.grouped_unit_sum import GroupedUnitSum
+from uncone.stats.occurrences import Occurrences
+from uncone.stats.row_sample import RowSample, SampledRows
+from uncone.stats.sentence_similarity import SentenceSimilarity
+from uncone.stats.word_sums import WordSums
+
+__all__ = ["LayerGeometry"]
+
+
+@dataclass
+class LayerGeometry(Geometry):
+    """The rows of one layer: the words of sentences, or one vector per text (then without words and sentences).
+
+    `drawn` are the numbers of the words that were drawn at random for MEV; `least` is the number of sentences in
+    which a word has to stand to count for self-similarity.
+    """
+
+    number: int
+    rows: RowSample
+    words: WordSums | None = None
+    sentences: SentenceSimilarity | None = None
+    occurrences: Occurrences | None = None
+    drawn: tuple[int, ...] = ()
+    least: int = 5
+    seed: int = 0
+    left_out: int = 0
+
+    @property
+    def grouped(self) -> GroupedUnitSum:
+        """The sums of unit vectors by sentence."""
+        assert isinstance(self.units, GroupedUnitSum)
+        return self.units
+
+    @cached_property
+    def sample(self) -> SampledRows:
+        """A uniform sample of the rows."""
+        return self.rows.sampled
+
+    @property
+    def sample_groups(self) -> IntVector:
+        """The sentence of every sampled row."""
+        groups = self.sample.groups
+        return self.sample.rows if groups is None else groups
+
+    def random(self, purpose: int) -> np.random.Generator:
+        """A generator that depends on the seed and the purpose alone, so that every layer draws the same rows."""
+        return np.random.default_rng([self.seed, purpose])

@@ -1,0 +1,225 @@
+"""From an encoder and texts to the findings of every layer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from uncone.backends.checkpoint import Checkpoint
+from uncone.backends.layers import LayerPass, LayerResult
+from uncone.backends.memory import Room, share_out
+from uncone.data.batch import Matrix
+from uncone.data.selection import Selection
+from uncone.diagnosis.examine_layer import ExaminedLayer, examine_layer
+from uncone.diagnosis.layer import SentenceTable, WordTable
+from uncone.diagnosis.layer_geometry import LayerGeometry
+from uncone.diagnosis.study_settings import StudySettings
+from uncone.encoders.encoder import Encoder
+from uncone.encoders.survey import Survey, Vocabulary, survey
+from uncone.encoders.words import identity
+from uncone.errors import ShapeError
+from uncone.stats.bundle import Bundle
+from uncone.stats.grouped_unit_sum import GroupedUnitSum
+from uncone.stats.moments import Moments
+from uncone.stats.norms import Norms
+from uncone.stats.occurrences import Occurrences
+from uncone.stats.row_sample import RowSample, cutoff_for
+from uncone.stats.sentence_similarity import SentenceSimilarity
+from uncone.stats.word_sums import WordSums
+
+__all__ = ["Studied", "study"]
+
+_MOST_OCCURRENCES = 1_000
+
+Progress = Callable[[str, int, int | None], None]
+Checkpoints = Callable[[dict[str, Any]], Checkpoint]
+
+
+@dataclass(frozen=True)
+class Studied:
+    """The findings of every layer, the tables, and what was met on the way."""
+
+    layers: Sequence[ExaminedLayer]
+    words: WordTable | None
+    sentences: SentenceTable | None
+    survey: Survey
+    result: LayerResult
+    room: Room
+    wanted: int
+    problem: str | None = None
+
+
+def study(
+    encoder: Encoder,
+    selection: Selection,
+    settings: StudySettings,
+    *,
+    checkpoints: Checkpoints | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> Studied:
+    """Survey the texts, encode them once, measure every layer, and examine it.
+
+    Raises:
+        ShapeError: too few texts, or no word in enough of them.
+    """
+    rule = settings.rule
+    surveyed = survey(selection, rule, encoder, settings.window, _step(progress, "reading", None))
+    _check_texts(selection, surveyed, settings)
+    encoder.prepare(surveyed.counts)
+    asked = [identity(word, rule.cased) for word in settings.words]
+    everything = Vocabulary(surveyed, len(surveyed.counts), asked, settings.seed)
+    wanted = everything.drawn(settings.mev_words, settings.least, settings.seed)
+    occurrences = [everything.occurrences(number) for number in wanted]
+    room = share_out(encoder, settings.memory, len(everything), occurrences, _MOST_OCCURRENCES)
+    words = Vocabulary(surveyed, room.words, asked, settings.seed) if room.words < len(everything) else everything
+    drawn = _affordable(words, settings, room)
+    checkpoint = None
+    if checkpoints is not None:
+        checkpoint = checkpoints({**settings.to_dict(), **room.to_dict(), "corpus_content": surveyed.tally.digest})
+    run = LayerPass(
+        encoder,
+        selection,
+        rule,
+        settings.window,
+        room,
+        words.number,
+        settings.batch_size,
+        settings.no_sinks,
+    )
+    result = run.run(
+        _statistics(encoder.dim, len(words), drawn, surveyed, settings, room),
+        checkpoint,
+        checkpoint.load() if checkpoint is not None and resume else None,
+        _step(progress, "encoding", surveyed.tally.taken),
+    )
+    _check_rows(selection, result)
+    examined = _examined(result, settings, drawn, asked, words)
+    sentences = _sentence_table(selection, result, examined) if settings.keep_sentences else None
+    table = _word_table(result, examined, words) if rule.has_words else None
+    problem = None if checkpoint is None else checkpoint.problem
+    if checkpoint is not None:
+        checkpoint.clear()
+    return Studied(examined, table, sentences, surveyed, result, room, len(everything), problem)
+
+
+def _affordable(words: Vocabulary, settings: StudySettings, room: Room) -> list[int]:
+    """The words whose occurrences are kept: those asked for, then those drawn, as far as there is room."""
+    asked = words.drawn(0, settings.least, settings.seed)
+    rest = [number for number in words.drawn(settings.mev_words, settings.least, settings.seed) if number not in asked]
+    chosen, held = [], 0
+    for number in [*asked, *rest]:
+        held += min(words.occurrences(number), _MOST_OCCURRENCES)
+        if held <= room.occurrences:
+            chosen.append(number)
+    return sorted(chosen)
+
+
+def _statistics(
+    dim: int, words: int, drawn: Sequence[int], surveyed: Survey, settings: StudySettings, room: Room
+) -> Bundle:
+    seed = settings.seed
+    # Rows are numbered before words that no token covers are dropped, so there may be a few less than counted.
+    rows = surveyed.rows if settings.rule.has_words else surveyed.tally.taken
+    members: dict[str, Any] = {
+        "moments": Moments(dim),
+        "units": GroupedUnitSum(dim, seed=seed),
+        "norms": Norms(),
+        "rows": RowSample(dim, room.sample, seed=seed, cutoff=cutoff_for(room.sample, rows, seed), named=False),
+    }
+    if settings.rule.has_words:
+        members["words"] = WordSums(dim, words)
+        members["sentences"] = SentenceSimilarity(seed=seed, keep=settings.keep_sentences)
+        members["occurrences"] = Occurrences(dim, chosen=drawn, most=_MOST_OCCURRENCES, seed=seed)
+    return Bundle(**members)
+
+
+def _examined(
+    result: LayerResult, settings: StudySettings, drawn: Sequence[int], asked: Sequence[str], words: Vocabulary
+) -> list[ExaminedLayer]:
+    random = tuple(number for number in drawn if words.words[number] not in asked)
+    layers = [
+        LayerGeometry(
+            bundle["moments"],
+            bundle["units"],
+            bundle["norms"],
+            number,
+            bundle["rows"],
+            bundle.get("words"),
+            bundle.get("sentences"),
+            bundle.get("occurrences"),
+            random,
+            settings.least,
+            settings.seed,
+            int(result.sinks[number]),
+        )
+        for number, bundle in enumerate(result.layers)
+    ]
+    with ThreadpoolController().limit(limits=1, user_api="blas"), ThreadPoolExecutor(_cores()) as threads:
+        return list(threads.map(examine_layer, layers))
+
+
+def _word_table(result: LayerResult, examined: Sequence[ExaminedLayer], words: Vocabulary) -> WordTable:
+    first = result.layers[0]["words"]
+    shape = (len(words), len(examined))
+    mev = np.full(shape, np.nan)
+    for place, one in enumerate(examined):
+        mev[one.mev_words, place] = one.mev
+    sizes = np.zeros(len(words), np.int64)
+    sizes[examined[0].mev_words] = examined[0].mev_n
+    selfsim: Matrix = np.stack([bundle["words"].selfsim() for bundle in result.layers], axis=1)
+    return WordTable(words.words, first.counts, first.contexts, selfsim.reshape(shape), mev, sizes, tuple(words.asked))
+
+
+def _sentence_table(
+    selection: Selection, result: LayerResult, examined: Sequence[ExaminedLayer]
+) -> SentenceTable | None:
+    if "sentences" not in result.layers[0].members:
+        return None
+    kept = [bundle["sentences"].values for bundle in result.layers]
+    groups, lengths = kept[0][:, 0].astype(np.int64), kept[0][:, 1].astype(np.int64)
+    wanted = result.units[groups]
+    texts = {unit.number: unit.text for unit in selection.read()}
+    intrasim = np.full((len(groups), len(kept)), np.nan)
+    expected = np.full(intrasim.shape, np.nan)
+    for place, (values, one) in enumerate(zip(kept, examined, strict=True)):
+        known, rows, found = np.intersect1d(groups, values[:, 0].astype(np.int64), return_indices=True)
+        intrasim[rows, place] = values[found, 2]
+        if one.matched is not None and len(known):
+            expected[:, place] = one.matched.at(lengths)
+    return SentenceTable(wanted, [texts[i] for i in wanted.tolist()], lengths, intrasim, expected)
+
+
+def _check_texts(selection: Selection, surveyed: Survey, settings: StudySettings) -> None:
+    name, tally = selection.source.name, surveyed.tally
+    if tally.taken < 2:
+        copies = f" ({tally.duplicates:,} duplicates were left out)" if tally.duplicates else ""
+        raise ShapeError(f"{name} holds {tally.taken} text{copies}; we need at least 2 different ones. Add some.")
+    if not settings.rule.has_words:
+        return
+    most = max(surveyed.contexts.values(), default=0)
+    if most < settings.least:
+        raise ShapeError(
+            f"No word of {name} stands in {settings.least} different texts (the most is {most}), so self-similarity "
+            "cannot be measured. Add texts, or lower --min-contexts."
+        )
+
+
+def _check_rows(selection: Selection, result: LayerResult) -> None:
+    fewest = min(bundle["units"].n for bundle in result.layers)
+    if fewest < 3:
+        raise ShapeError(f"{selection.source.name} gave {fewest} rows; we need at least 3. Add texts.")
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _step(progress: Progress | None, name: str, total: int | None) -> Callable[[int], None] | None:
+    return None if progress is None else lambda done: progress(name, done, total)

@@ -1,0 +1,146 @@
+"""What a layer study measures: from the options of `uncone layers`, checked, with words where something is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from uncone.backends.memory import GIB, MIB
+from uncone.encoders.encoder import Window
+from uncone.encoders.rows import POOLINGS, ROWS, WORD_POOLINGS, RowRule
+from uncone.encoders.words import Kind
+from uncone.errors import OptionError
+
+__all__ = ["StudySettings", "memory_of", "settings_from"]
+
+_DEFAULTS: dict[str, Any] = {
+    "rows": "words",
+    "word_pooling": "mean",
+    "pooling": "mean",
+    "kinds": ("word", "number", "symbol"),
+    "cased": False,
+    "special": None,
+    "window": None,
+    "stride": None,
+    "words": (),
+    "mev_words": 100,
+    "min_contexts": 5,
+    "seed": 0,
+    "memory": 2 * GIB,
+    "batch_size": None,
+    "no_sinks": False,
+    "sentences": False,
+}
+_UNITS = {"": 1, "k": 1 << 10, "m": MIB, "g": GIB, "t": 1 << 40}
+
+
+@dataclass(frozen=True)
+class StudySettings:
+    """What to measure and how; see `uncone.layers` for the meaning of each."""
+
+    rule: RowRule = field(default_factory=RowRule)
+    window: Window = field(default_factory=Window)
+    words: tuple[str, ...] = ()
+    mev_words: int = 100
+    least: int = 5
+    seed: int = 0
+    memory: int = 2 * GIB
+    batch_size: int | None = None
+    no_sinks: bool = False
+    keep_sentences: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that the numbers depend on, as plain JSON values."""
+        rule, window = self.rule, self.window
+        return {
+            "rows": rule.rows,
+            "word_pooling": rule.word_pooling,
+            "pooling": rule.pooling,
+            "kinds": sorted(kind.name.lower() for kind in rule.kinds),
+            "cased": rule.cased,
+            "special": rule.keeps_special,
+            "window": window.size,
+            "stride": window.stride,
+            "truncated": window.cut,
+            "words": list(self.words),
+            "mev_words": self.mev_words,
+            "min_contexts": self.least,
+            "seed": self.seed,
+            "memory": self.memory,
+            "batch_size": self.batch_size,
+            "no_sinks": self.no_sinks,
+            "sentences": self.keep_sentences,
+        }
+
+
+def settings_from(given: Mapping[str, Any], *, limit: int | None = None, sample: int | None = None) -> StudySettings:
+    """The settings of a study from named options.
+
+    Raises:
+        OptionError: an option that does not exist, or a value that cannot be used.
+    """
+    unknown = sorted(set(given) - set(_DEFAULTS))
+    if unknown:
+        raise OptionError(f"There is no option {unknown[0]!r}; there are {', '.join(_DEFAULTS)}.")
+    asked = {**_DEFAULTS, **given}
+    for name, allowed in (("rows", ROWS), ("word_pooling", WORD_POOLINGS), ("pooling", POOLINGS)):
+        if asked[name] not in allowed:
+            raise OptionError(f"--{name.replace('_', '-')} is {', '.join(allowed)}, not {asked[name]!r}.")
+    least = {"mev_words": 0, "min_contexts": 2, "seed": 0, "window": 4, "stride": 1, "batch_size": 1}
+    for name, smallest in least.items():
+        _check_number(name, asked[name], smallest)
+    _check_number("limit", limit, 2)
+    _check_number("sample", sample, 2)
+    if asked["stride"] is not None and asked["window"] is not None and asked["stride"] > asked["window"]:
+        raise OptionError(f"--stride {asked['stride']} is longer than --window {asked['window']}: words would be lost.")
+    rule = RowRule(
+        rows=asked["rows"],
+        word_pooling=asked["word_pooling"],
+        pooling=asked["pooling"],
+        kinds=_kinds(asked["kinds"]),
+        cased=bool(asked["cased"]),
+        special=asked["special"],
+    )
+    return StudySettings(
+        rule=rule,
+        window=Window(asked["window"], asked["stride"], cut=not rule.has_words),
+        words=tuple(asked["words"]),
+        mev_words=asked["mev_words"],
+        least=asked["min_contexts"],
+        seed=asked["seed"],
+        memory=memory_of(asked["memory"]),
+        batch_size=asked["batch_size"],
+        no_sinks=bool(asked["no_sinks"]),
+        keep_sentences=bool(asked["sentences"]) and rule.has_words,
+    )
+
+
+def memory_of(text: str | int) -> int:
+    """Bytes from "2GB", "500 MB" or a number.
+
+    >>> memory_of("1.5GB") == 1.5 * 2**30
+    True
+
+    Raises:
+        OptionError: not of that form.
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text).lower())
+    if found is None:
+        raise OptionError(f"--memory is a size such as 2GB or 500MB, not {text!r}.")
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def _check_number(name: str, value: Any, smallest: int) -> None:  # noqa: ANN401 - whatever was given
+    if value is not None and (not isinstance(value, int) or value < smallest):
+        raise OptionError(f"--{name.replace('_', '-')} is a whole number of at least {smallest}, not {value!r}.")
+
+
+def _kinds(names: Any) -> frozenset[Kind]:  # noqa: ANN401 - names, or one text with commas
+    listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    known = {kind.name.lower(): kind for kind in (Kind.WORD, Kind.NUMBER, Kind.SYMBOL)}
+    wrong = [name for name in listed if name not in known]
+    if wrong or not listed:
+        raise OptionError(f"--kinds is some of {', '.join(known)}, not {wrong[0] if wrong else 'nothing'!r}.")
+    return frozenset(known[name] for name in listed)

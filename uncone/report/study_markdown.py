@@ -1,0 +1,111 @@
+"""A study as markdown, for a wiki or a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from uncone.diagnosis.catalogue import CONTEXT
+from uncone.diagnosis.contrast import Contrast
+from uncone.report.markdown import safe
+from uncone.report.overlay_panels import contrast_names
+from uncone.report.study import LayerStudy
+from uncone.report.study_lines import (
+    WordLine,
+    difference,
+    entry,
+    extremes,
+    headline,
+    landmarks,
+    measures,
+    printable,
+    short_names,
+    shown,
+    subtitle,
+)
+
+__all__ = ["render"]
+
+_TYPES = ("mev", "mev_matched", "mev_adjusted", "s_intra", "s_inter")
+_LENGTHS = (
+    "mean_over_rms",
+    "rogue_share_1",
+    "rogue_share_3",
+    "rogue_share_5",
+    "rogue_dimensions",
+    "norm_mean",
+    "sinks",
+)
+
+
+def render(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> str:
+    """A section per study with its curves as tables, then the differences."""
+    sections = [_section(study) for study in parts]
+    names = contrast_names(parts, contrasts)
+    sections += [_contrast(parts[0], contrast, of, to) for contrast, (of, to) in zip(contrasts, names, strict=True)]
+    sections += [_provenance(study, name) for study, name in zip(parts, short_names(parts), strict=True)]
+    return "\n\n".join(sections) + "\n"
+
+
+def _section(study: LayerStudy) -> str:
+    rest = " ".join(_line(sentence) for sentence in study.story[1:])
+    parts = [f"## {_line(study.name)}", subtitle(study), f"**{_line(headline(study))}** {rest}".rstrip()]
+    parts += [_table(study, names) for names in _groups(study)]
+    parts += _words(study)
+    if study.notes:
+        parts.append("Left out:\n\n" + "\n".join(f"- {_line(note)}" for note in study.notes))
+    return "\n\n".join(parts)
+
+
+def _groups(study: LayerStudy) -> list[list[str]]:
+    """Tables that are not too wide: context, types, what stands out, and the shape of the space."""
+    there = measures(study)
+    groups = (
+        [name for name in there if name in CONTEXT and name not in (*_TYPES, *_LENGTHS)],
+        [name for name in there if name in _TYPES],
+        [name for name in there if name in _LENGTHS],
+        [name for name in there if name not in CONTEXT and name not in _LENGTHS],
+    )
+    return [group for group in groups if group]
+
+
+def _table(study: LayerStudy, names: Sequence[str]) -> str:
+    head = "| layer | " + " | ".join(entry(name, study).title for name in names) + " |"
+    rows = [
+        f"| {layer.number} | " + " | ".join(shown(layer.findings.get(name)) for name in names) + " |"
+        for layer in study.layers
+    ]
+    return "\n".join([head, "|---:" * (len(names) + 1) + "|", *rows])
+
+
+def _words(study: LayerStudy) -> list[str]:
+    most, least = extremes(study)
+    numbers = [f"layer {study.layers[place].number}" for place in landmarks(study)]
+    head = f"| word | contexts | {' | '.join(numbers)} | adjusted |\n|---{'|---:' * (len(numbers) + 2)}|"
+    tables = (("Most contextual words", most), ("Least contextual words", least))
+    return [f"{title}:\n\n{head}\n" + "\n".join(map(_word, found)) for title, found in tables if found]
+
+
+def _word(one: WordLine) -> str:
+    return f"| {_line(one.word)} | {one.contexts:,} | {' | '.join(one.values)} | {one.adjusted} |"
+
+
+def _contrast(study: LayerStudy, contrast: Contrast, of: str, to: str) -> str:
+    names = list(dict.fromkeys(name for found in contrast.findings for name in found))
+    head = "| layer | " + " | ".join(entry(name, study).title for name in names) + " |"
+    rows = [
+        f"| {above if above == below else f'{above} – {below}'} | "
+        + " | ".join(difference(found[name]) if name in found else "" for name in names)
+        + " |"
+        for (below, above), found in zip(contrast.layers, contrast.findings, strict=True)
+    ]
+    table = "\n".join([head, "|---:" * (len(names) + 1) + "|", *rows])
+    return f"## {_line(of)} minus {_line(to)}\n\nWith 95 % intervals.\n\n{table}"
+
+
+def _provenance(study: LayerStudy, name: str) -> str:
+    known = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in study.provenance.items())
+    return _line(f"{name}: {study.source['model']} on {study.source['corpus']}; {known}.")
+
+
+def _line(text: str) -> str:
+    return safe(printable(text))

@@ -1,0 +1,89 @@
+"""What a reader of a study has to know beside the curves: what was left out, cut or sampled, and how it was made."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from uncone._version import __version__
+from uncone.backends.memory import GIB
+from uncone.data.selection import Selection
+from uncone.diagnosis.study import Studied
+from uncone.diagnosis.study_settings import StudySettings
+from uncone.diagnosis.words import count
+from uncone.encoders.encoder import Encoder
+
+__all__ = ["notes_of", "provenance_of"]
+
+
+def notes_of(studied: Studied, selection: Selection, encoder: Encoder, settings: StudySettings) -> list[str]:
+    """Everything that was left out, cut or sampled, each in a sentence; nothing where there was nothing."""
+    found, tally, met = studied.survey.tally, studied.result.tally, studied.result
+    told = [
+        (found.blank, "{} left out.", "blank text"),
+        (found.duplicates, "{} left out, so that repeated contexts do not fake stability.", "exact duplicate"),
+        (found.passed_over, "{} not taken by --sample.", "text"),
+        (tally.windowed, f"{{}} longer than {_window(encoder, settings)} tokens, cut into windows.", "text"),
+        (tally.truncated, f"{{}} longer than {_window(encoder, settings)} tokens, truncated.", "text"),
+        (tally.cut_words, "{} cut in two by the end of a window left out.", "word"),
+        (tally.empty, "{} without any row left out.", "passage"),
+    ]
+    notes = [sentence.format(count(n, noun)) for n, sentence, noun in told if n]
+    if met.sinks.any():
+        layers = ", ".join(f"{n:,} at layer {i}" for i, n in enumerate(met.sinks.tolist()) if n)
+        notes.append(f"Sinks left out: {layers}.")
+    if studied.words is not None:
+        unknown = studied.survey.rows - tally.rows - tally.cut_words
+        if encoder.layers == 1 and unknown > 0:
+            notes.append(f"{count(unknown, 'word')} of the texts without a vector left out.")
+        if studied.words.n < studied.wanted:
+            notes.append(
+                f"--memory has room for {studied.words.n:,} of the {studied.wanted:,} words that occur twice or more: "
+                "a seeded sample of them is followed."
+            )
+        missing = [word for word in settings.words if word.casefold() not in map(str.casefold, studied.words.asked)]
+        if missing:
+            notes.append(f"Not in the texts: {', '.join(missing)}.")
+        if (studied.words.mev_n < studied.words.counts)[studied.words.mev_n > 0].any():
+            notes.append("MEV of a word that occurs more than 1,000 times is measured on a seeded 1,000 of them.")
+    notes += [encoder.note] if encoder.note else []
+    notes += [studied.problem] if studied.problem else []
+    return notes
+
+
+def _window(encoder: Encoder, settings: StudySettings) -> str:
+    sizes = [size for size in (settings.window.size, encoder.window) if size]
+    return f"{min(sizes):,}" if sizes else "any number of"
+
+
+def provenance_of(studied: Studied, selection: Selection, encoder: Encoder, settings: StudySettings) -> dict[str, Any]:
+    """How it was made, so that it can be made again."""
+    plain = settings.to_dict()
+    shown = {key: ", ".join(map(str, value)) if isinstance(value, list) else value for key, value in plain.items()}
+    return {
+        "uncone": __version__,
+        **{package: found for package in ("torch", "transformers") if (found := _version(package))},
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "model_content": encoder.fingerprint(),
+        "corpus_content": studied.survey.tally.digest,
+        "split_into_sentences": selection.split,
+        "duplicates": "kept" if selection.keep_duplicates else "left out",
+        "limit": selection.limit,
+        "sample": selection.sample,
+        **{key: value for key, value in shown.items() if value not in (None, "", False)},
+        "memory": f"{settings.memory / GIB:.1f} GiB allowed, {studied.room.planned / GIB:.1f} planned",
+        "batch_tokens": studied.room.tokens,
+        "sampled_rows": studied.room.sample,
+        "words_followed": 0 if studied.words is None else studied.words.n,
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
