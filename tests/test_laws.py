@@ -84,7 +84,9 @@ def test_laws(make, seed, n, cuts):
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_other_spaces_are_refused(make):
     one, other = make(3), make(4)
-    if isinstance(one, Norms | Fingerprints | SentenceSimilarity | Unusable):  # they know no dimension, but other settings
+    if isinstance(
+        one, Norms | Fingerprints | SentenceSimilarity | Unusable
+    ):  # they know no dimension, but other settings
         (name, value), *_ = one.settings.items()
         other = type(one)(**{name: value + 1})
     with pytest.raises(MergeError, match="Cannot merge"):

@@ -26,7 +26,7 @@ from uncone.report import write
 from uncone.report.figures import write_figures
 from uncone.report.study import LayerComparison, LayerStudy
 from uncone.report.study_charts import charts
-from uncone.report.study_lines import extremes, short_names
+from uncone.report.study_lines import difference, extremes, short_names
 from uncone.report.study_terminal import print_study
 from uncone.report.tables import sentence_table, table_format, word_table
 
@@ -154,12 +154,11 @@ def static():
 
 
 def contrast(of, to):
-    """Differences of two studies, layers paired by depth, as the maker of studies pairs them."""
-    a, b = len(to.layers), len(of.layers)
-    longest = max(a, b)
-    at = np.linspace(0, 1, longest)
-    pairs = [(round(x * (a - 1)), round(x * (b - 1))) for x in at]
+    """Differences of two studies, at every layer or, where depths differ, at both ends."""
+    last = len(to.layers) - 1, len(of.layers) - 1
+    pairs = [(i, i) for i in range(last[0] + 1)] if last[0] == last[1] else sorted({(0, 0), last})
     names = ("baseline", "selfsim", "selfsim_adjusted", "intrasim_adjusted_matched", "mev_adjusted")
+    names += ("s_intra", "rogue_share_3", "effective_rank", "norm_mean")
     findings = [
         {
             name: found(name, of[j].value(name) - to[i].value(name), width=0.03)
@@ -249,7 +248,7 @@ def test_terminal_and_markdown_cannot_be_commanded():
 def test_terminal_fits(made):
     lines = printed(made).splitlines()
     assert max(map(len, lines)) <= 78
-    assert len(lines) <= 44
+    assert len(lines) <= (44 if len(made.parts) == 1 else 50)
 
 
 def test_terminal_says_the_story_first_and_a_line_per_layer():
@@ -318,7 +317,29 @@ def test_studies_of_equal_depth_share_the_layer_and_others_the_depth():
         assert all(0 <= x <= 1 for line in chart["data"] for x in line["x"])
     level = next(line for line in unequal["baseline"]["data"] if line.get("name") == "glove.txt")
     assert level["x"] == [0, 1] and level["y"][0] == level["y"][1], "one layer is a level line"
+    ends = next(line for line in unequal["difference_baseline"]["data"] if line.get("name") == "distilbert")
+    assert ends["mode"] == "markers" and ends["x"] == [0, 1] and len(ends["error_y"]["array"]) == 2
+    assert equal["difference_baseline"]["data"][-1]["mode"] == "lines+markers"
     assert "difference_selfsim" in equal and equal["difference_baseline"]["layout"]["yaxis"]["zeroline"]
+
+
+def test_words_in_few_texts_are_not_named_unless_asked_for():
+    one = study(asked=("set",))
+    few = np.where(np.arange(len(WORDS)) % 3 == 0, 50, 2)
+    table = WordTable(**{**one.words.__dict__, "contexts": few})
+    rare = LayerStudy(**{**one.__dict__, "words": table})
+    named = {line.word for side in extremes(rare, 99) for line in side}
+    assert named <= set(WORDS[::3]) and len(named) >= 8
+    heat = set(drawn(rare)["words"]["layout"]["yaxis"]["ticktext"])
+    assert heat == set(WORDS[::3]) | {"set"}
+
+
+def test_differences_are_said_in_their_units():
+    assert difference(found("selfsim", -0.12345, width=0.01)) == "−0.123 (−0.133 to −0.113)"
+    assert difference(found("rogue_share_3", 0.5, width=0.1)) == "+50.0\u00a0pp (+40.0\u00a0pp to +60.0\u00a0pp)"
+    assert difference(found("norm_mean", -1234.5, width=1)).startswith("−1,23")
+    assert difference(found("baseline", -0.0001, width=0.01)).startswith("0.000 (")
+    assert difference(found("baseline", None)) == "–"
 
 
 def test_words_are_ordered_by_the_last_layer():

@@ -25,7 +25,10 @@ def isoscores(space: Geometry, sampling: Sampling) -> list[Finding]:
     if corrected is None:
         return [*found, Finding("isoscore_corrected", None, n, "Needs at least 4 rows that differ.")]
     score = min(max((corrected - 1) / (d - 1), 0.0), 1.0)
-    low, high = around(score, _isoscore_variance(space, sampling, min(corrected, d)), n)
+    # The correction takes rows for independent; where they come in groups, the interval makes up for it.
+    shift = sampling.group_bias(participation_ratio) / (d - 1)
+    low, high = around(score - shift, _isoscore_variance(space, sampling, min(corrected, d)), n)
+    low, high = (None, None) if low is None or high is None else (min(low, score), max(high, score))
     if low is not None and not 1 <= corrected <= d:
         low = min(low, plain_score)  # a few rows carry the variance, and the estimate has left its range
     found.append(

@@ -12,6 +12,7 @@ import numpy as np
 from uncone.data.batch import Matrix, Vector
 from uncone.diagnosis.geometry import Geometry
 from uncone.diagnosis.intervals import Interval, around, mean_variance
+from uncone.stats.hashing import hash_keys
 from uncone.stats.row_sample import SampledRows
 
 __all__ = ["Measure", "Sampling"]
@@ -56,10 +57,7 @@ class Sampling:
     def halved(self) -> tuple[int, Vector]:
         """The eigenvalues of a sample of at most half of the rows: they show how a measure drifts with n."""
         rows = self.space.sample.first(min(self.space.n // 2, _ROWS)).vectors
-        m = len(rows)
-        rows = rows - rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
-        values = np.linalg.eigvalsh((rows.T @ rows).astype(np.float64) / (m - 1))
-        return m, values[::-1].clip(min=0.0)
+        return len(rows), _eigenvalues(rows)
 
     def apart(self, first: int, second: int) -> bool:
         """Whether two neighbouring eigenvalues differ by more than chance: else which is larger is chance itself."""
@@ -71,18 +69,52 @@ class Sampling:
     def interval(self, measure: Measure) -> Interval:
         """The interval of what the measure would be on endless rows, and of what it is.
 
-        The standard error is the infinitesimal jackknife. A bias that falls with 1/n is read off fewer rows m and taken
-        out, which multiplies the variance by n/(n - m); the measured value stays inside. None with fewer than two
-        rows per dimension, where the bias follows no such rule.
+        The standard error is the infinitesimal jackknife. The bias is taken out; the measured value stays inside. None
+        with fewer than two rows per dimension, where the bias follows no simple rule.
         """
         values, _ = self.space.directions
         n, value = self.space.n, measure.value(values)
         if n < max(2 * self.space.dim, 8):
             return None, None
-        m, fewer = self.halved
-        if m < self.space.dim:
+        bias, extra = self._bias(measure.value, value)
+        if not math.isfinite(bias):
             return None, None
-        unbiased = value - (measure.value(fewer) - value) * m / (n - m)
-        variance = self.variance(measure.slope(values)) * n / (n - m)
-        low, high = around(unbiased, variance, n)
+        low, high = around(value - bias, self.variance(measure.slope(values)) * extra, n)
         return (None, None) if low is None or high is None else (min(low, value), max(high, value))
+
+    def _bias(self, measured: Callable[[Vector], float], value: float) -> tuple[float, float]:
+        """How much too large a measure is for want of rows, and by how much estimating that inflates the variance."""
+        if self._rows.groups is not None:
+            whole, by_row, by_group = (np.mean([measured(one) for one in part]) for part in self._halves)
+            return float(by_row - whole) * self._rows.n / self.space.n + float(by_group - by_row), 1.0
+        # It falls with 1/n, so it can be read off fewer rows.
+        n, (m, fewer) = self.space.n, self.halved
+        return ((measured(fewer) - value) * m / (n - m), n / (n - m)) if m >= self.space.dim else (math.nan, 1.0)
+
+    def group_bias(self, measured: Callable[[Vector], float]) -> float:
+        """How much too large a measure is because the rows of a group are alike: less is known than n rows would tell."""
+        if self._rows.groups is None:
+            return 0.0
+        _, by_row, by_group = (np.mean([measured(one) for one in part]) for part in self._halves)
+        return float(by_group - by_row)
+
+    @cached_property
+    def _halves(self) -> tuple[list[Vector], list[Vector], list[Vector]]:
+        """Eigenvalues of the rows of the small sample, of its two halves by row, and of its two halves by group.
+
+        The bias has a part that falls with the rows and one that falls with the groups. Both halves together hold what
+        the whole holds, so that in the differences only the bias is left, and no noise of first order.
+        """
+        rows, groups = self._rows.vectors, self._rows.groups
+        assert groups is not None
+        odd = (np.arange(len(rows)) % 2).astype(np.bool_)
+        apart = (hash_keys(groups, 11) % np.uint64(2)).astype(np.bool_)
+        cuts = ([np.ones(len(rows), np.bool_)], [odd, ~odd], [apart, ~apart])
+        return tuple([_eigenvalues(rows[one]) for one in cut] for cut in cuts)  # type: ignore[return-value]
+
+
+def _eigenvalues(rows: Matrix) -> Vector:
+    """Variances along the principal directions, largest first."""
+    rows = rows - rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
+    values = np.linalg.eigvalsh((rows.T @ rows).astype(np.float64) / max(len(rows) - 1, 1))
+    return values[::-1].clip(min=0.0)

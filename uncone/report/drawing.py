@@ -26,8 +26,18 @@ _COLUMN, _PAGE = 3.4, 7.0
 _DPI = 300
 _INK, _MUTED, _RULE = "#17202a", "#7a8591", "#e3e6ea"
 _ROLES = {"accent": "#0072B2", "second": "#D55E00", "muted": _MUTED, "ink": _INK}
-_WIDTHS = {"main": 1.6, "thin": 0.8, "light": 1.1, "dashed": 1.0, "level": 1.2, "word": 1.2, "word, dashed": 1.2}
+_WIDTHS = {
+    "main": 1.6,
+    "thin": 0.8,
+    "light": 1.1,
+    "dashed": 1.0,
+    "level": 1.2,
+    "points": 1.2,
+    "word": 1.2,
+    "word, dashed": 1.2,
+}
 _DASHES = {"dashed": (0, (4, 2.5)), "level": (0, (1, 1.2)), "word, dashed": (0, (4, 1.5))}
+_BARS: dict[str, Any] = {"fmt": "o", "markersize": 3.5, "elinewidth": 0.9, "capsize": 2}
 _STYLE: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"],
     "font.size": 7.5,
@@ -147,6 +157,9 @@ def _curve(axes: Axes, one: Series) -> None:
                 x, low, high = zip(*run, strict=True)
                 axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0, zorder=2)
     single = sum(value is not None for value in one.y) == 1
+    if one.weight == "points":
+        _points(axes, one)
+        return
     marked = single or (one.weight == "main" and len(one.x) <= 26)
     axes.plot(
         one.x,
@@ -160,6 +173,14 @@ def _curve(axes: Axes, one: Series) -> None:
         zorder=3,
         clip_on=False,
     )
+
+
+def _points(axes: Axes, one: Series) -> None:
+    for x, y, low, high in zip(one.x, one.y, one.low, one.high, strict=True):
+        if y is None:
+            continue
+        reach = None if low is None or high is None else [[max(y - low, 0.0)], [max(high - y, 0.0)]]
+        axes.errorbar([x], [y], yerr=reach, **_BARS, color=_colour(one), clip_on=False)
 
 
 def _labels(figure: Figure, axes: Axes, panel: Panel) -> None:
@@ -179,7 +200,7 @@ def _labels(figure: Figure, axes: Axes, panel: Panel) -> None:
             ha="left",
             va="center",
             fontsize=7,
-            color=_INK if one.weight in ("main", "level") or one.word else _MUTED,
+            color=_INK if one.weight in ("main", "level", "points") or one.word else _MUTED,
             arrowprops={
                 "arrowstyle": "-",
                 "color": _colour(one),
@@ -226,10 +247,7 @@ def _dots(dots: Dots) -> Figure:
             [value],
             [one.x[0] + shift],
             xerr=reach,
-            fmt="o",
-            markersize=3.5,
-            elinewidth=0.9,
-            capsize=2,
+            **_BARS,
             color=_colour(one),
             label=label,
         )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import html
 import math
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 from uncone.diagnosis.words import clipped, cosine, count
-from uncone.report.panel import Dots, Heat, Series
+from uncone.report.panel import Dots, Heat, Number, Series
 
-__all__ = ["Figure", "axis_title", "dots", "heat", "rounded"]
+__all__ = ["Figure", "axis_title", "dots", "error_bars", "heat", "rounded"]
 
 Figure = dict[str, Any]
 
@@ -73,15 +74,12 @@ def dots(shown: Dots) -> Figure:
                 "y": [one.x[0] + shift for one in mine],
                 "text": [_dot_hover(shown, one) for one in mine],
                 "marker": {"color": mine[0].colour, "size": 9},
-                "error_x": {
-                    "type": "data",
-                    "symmetric": False,
-                    "array": [_reach(one.y[0], one.high[0]) for one in mine],
-                    "arrayminus": [_reach(one.low[0], one.y[0]) for one in mine],
-                    "color": mine[0].colour,
-                    "thickness": 1.5,
-                    "width": 3,
-                },
+                "error_x": error_bars(
+                    [one.y[0] for one in mine],
+                    [one.low[0] for one in mine],
+                    [one.high[0] for one in mine],
+                    mine[0].colour,
+                ),
                 "hovertemplate": "%{text}<extra></extra>",
             }
         )
@@ -113,7 +111,20 @@ def _dot_hover(shown: Dots, one: Series) -> str:
     return html.escape(f"{said}, n = {one.n[0]:,}", quote=False)
 
 
-def _reach(start: float | None, end: float | None) -> float:
+def error_bars(y: Sequence[Number], low: Sequence[Number], high: Sequence[Number], colour: str) -> Figure:
+    """Intervals around points; none where they are not known."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [_reach(a, b) for a, b in zip(y, high, strict=True)],
+        "arrayminus": [_reach(a, b) for a, b in zip(low, y, strict=True)],
+        "color": colour,
+        "thickness": 1.5,
+        "width": 4,
+    }
+
+
+def _reach(start: Number, end: Number) -> float:
     return 0.0 if start is None or end is None else max(end - start, 0.0)
 
 

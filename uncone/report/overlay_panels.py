@@ -45,6 +45,8 @@ _ORDER = (
     *("baseline", "selfsim_adjusted", "intrasim_adjusted_matched", "mev_adjusted", "selfsim"),
     *("isoscore_corrected", "norm_mean", "rogue_share_3"),
 )
+_ENDS = 2
+"""Studies of different depths are compared at both ends: a line between would say more than was measured."""
 _DIFFERENCES = {
     "baseline": "Random rows",
     "selfsim": "Self-similarity, raw",
@@ -129,6 +131,8 @@ def _difference(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast], name
     if not drawn:
         return None
     caption = f"Each study minus {fitted(names[0][1])}, with its 95 % interval."
+    if any(one.weight == "points" for one in drawn):
+        caption += " Of models of different depths, the first layers and the last are compared."
     return Panel(
         f"difference_{name}",
         f"{_DIFFERENCES[name]}: difference",
@@ -146,4 +150,6 @@ def _paired(series: Series, contrast: Contrast, *, relative: bool) -> Series:
     deep = [max((pair[side] for pair in contrast.layers), default=0) for side in (0, 1)]
     depths = [[layer / most for layer, most in zip(pair, deep, strict=True) if most] for pair in contrast.layers]
     x = [sum(both) / max(len(both), 1) for both in depths] if relative else [float(b) for _, b in contrast.layers]
-    return replace(series, x=x, layers=[b for _, b in contrast.layers], against=[a for a, _ in contrast.layers])
+    layers, against = [b for _, b in contrast.layers], [a for a, _ in contrast.layers]
+    weight = "points" if relative and len(x) <= _ENDS else series.weight
+    return replace(series, x=x, layers=layers, against=against, weight=weight)

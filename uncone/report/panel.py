@@ -9,7 +9,19 @@ from dataclasses import dataclass, field, replace
 from uncone.diagnosis.finding import Finding
 from uncone.report.study import LayerStudy
 
-__all__ = ["OKABE_ITO", "STUDY_COLOURS", "Dots", "Heat", "Panel", "Picture", "Series", "curve", "spread", "traced"]
+__all__ = [
+    "OKABE_ITO",
+    "STUDY_COLOURS",
+    "Dots",
+    "Heat",
+    "Number",
+    "Panel",
+    "Picture",
+    "Series",
+    "curve",
+    "spread",
+    "traced",
+]
 
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 """A categorical palette that colour-blind readers can tell apart, without its yellow, which vanishes on white."""
@@ -23,7 +35,8 @@ Number = float | None
 class Series:
     """One curve: a value, an interval and the rows behind it at every x.
 
-    `weight` is how it is drawn: the main curve, a thin one, a lighter one, or dashed for what others have published.
+    `weight` is how it is drawn: the main curve, a thin one, a lighter one, dashed for what others have published, a
+    level line, or points with error bars where nothing is known between them.
     `layers` are the layers behind every x, and `against` those of the study that a difference is to. `word` is set
     where the curve is that of a word.
     """

@@ -9,14 +9,23 @@ from itertools import groupby
 
 from uncone.diagnosis.contrast import Contrast
 from uncone.diagnosis.words import cosine, plain
-from uncone.report.grid_charts import Figure, axis_title, dots, heat, rounded
+from uncone.report.grid_charts import Figure, axis_title, dots, error_bars, heat, rounded
 from uncone.report.panel import Dots, Heat, Panel, Picture, Series, spread
 from uncone.report.study import LayerStudy
 from uncone.report.study_panels import pictures
 
 __all__ = ["charts"]
 
-_WIDTHS = {"main": 2.6, "thin": 1.4, "light": 1.8, "dashed": 1.6, "level": 2.0, "word": 2.0, "word, dashed": 2.0}
+_WIDTHS = {
+    "main": 2.6,
+    "thin": 1.4,
+    "light": 1.8,
+    "dashed": 1.6,
+    "level": 2.0,
+    "points": 2.0,
+    "word": 2.0,
+    "word, dashed": 2.0,
+}
 _DASHES = {"dashed": "dash", "level": "dot", "word, dashed": "dash"}
 _MOST_LABELS = 12
 _MOST_MARKERS = 26
@@ -72,33 +81,25 @@ def _panel(panel: Panel, *, wide: bool) -> Figure:
 
 
 def _line(panel: Panel, series: Series) -> Figure:
-    points = len([value for value in series.y if value is not None])
-    single = points == 1
-    bounds = [(low, high) for low, high in zip(series.low, series.high, strict=True) if None not in (low, high)]
-    end = series.end or 0.0
-    bar = {"type": "data", "symmetric": False, "thickness": 1.5, "width": 4, "color": series.colour}
-    reach = {"array": [bounds[0][1] - end], "arrayminus": [end - bounds[0][0]]} if single and bounds else {}  # type: ignore[operator]
-    light = series.weight == "light"
+    single = sum(value is not None for value in series.y) == 1
+    is_points = single or series.weight == "points"
+    marked = series.weight == "main" and len(series.x) <= _MOST_MARKERS
     return {
         "type": "scatter",
-        "mode": "lines+markers"
-        if series.weight == "main" and len(series.x) <= _MOST_MARKERS
-        else "markers"
-        if single
-        else "lines",
+        "mode": "markers" if is_points else "lines+markers" if marked else "lines",
         "x": list(series.x),
         "y": [rounded(value) for value in series.y],
         "text": [_hover(panel, series, place) for place in range(len(series.x))],
         "name": html.escape(series.label, quote=False),
         "line": {
-            "color": f"{series.colour} 50%" if light else series.colour,
+            "color": f"{series.colour} 50%" if series.weight == "light" else series.colour,
             "width": _WIDTHS[series.weight],
             "dash": _DASHES.get(series.weight, "solid"),
         },
-        "marker": {"color": series.colour, "size": 8 if single else 5},
+        "marker": {"color": series.colour, "size": 8 if is_points else 5},
         "hovertemplate": "%{text}<extra></extra>",
         "cliponaxis": False,
-        **({"error_y": {**bar, **reach}} if reach else {}),
+        **({"error_y": error_bars(series.y, series.low, series.high, series.colour)} if is_points else {}),
     }
 
 
@@ -187,7 +188,7 @@ def _labels(panel: Panel, height: int) -> list[Figure]:
             "arrowhead": 0,
             "arrowwidth": 1.5,
             "arrowcolor": f"{one.colour} 50%" if one.weight == "light" else one.colour,
-            "font": {"size": 12, "color": "ink" if one.weight in ("main", "level") or one.word else "muted"},
+            "font": {"size": 12, "color": "ink" if one.weight in ("main", "level", "points") or one.word else "muted"},
         }
         for (one, end), want, place in zip(ends, wanted, placed, strict=True)
     ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from uncone.diagnosis.catalogue import CATALOGUE, CONTEXT, Entry
 from uncone.diagnosis.finding import Finding
+from uncone.diagnosis.story import contextual_words
 from uncone.diagnosis.words import cosine, count
 from uncone.report.lines import interval, number
 from uncone.report.study import LayerStudy
@@ -26,6 +27,7 @@ __all__ = [
     "headline",
     "landmarks",
     "last_name",
+    "least_contexts",
     "measures",
     "noun",
     "number_at",
@@ -49,7 +51,7 @@ MAIN = (
 
 _COSINES = {name for name in CONTEXT if name != "sinks"} | {"isoscore", "isoscore_corrected", "mean_over_rms"}
 """Measures between -1 and 1: decimals, never an exponent."""
-_NOUNS = {"words": "word", "tokens": "token", "cls": "first-token vector", "sentences": "sentence vector"}
+_NOUNS = {"words": "word", "tokens": "token", "cls": "CLS vector", "sentences": "text vector"}
 
 
 @dataclass(frozen=True)
@@ -103,13 +105,19 @@ def difference(finding: Finding) -> str:
     value = finding.magnitude
     if value is None or not math.isfinite(value):
         return "–"
-    bounds = f" ({_signed(finding.low)} to {_signed(finding.high)})" if between(finding) else ""
-    return f"{_signed(value)}{bounds}"
+    name = finding.name
+    bounds = f" ({_signed(finding.low, name)} to {_signed(finding.high, name)})" if between(finding) else ""
+    return f"{_signed(value, name)}{bounds}"
 
 
-def _signed(value: float) -> str:
-    shown = f"{value:+.3f}"
-    return shown[1:] if float(shown) == 0 else shown.replace("-", "−")
+def _signed(value: float, name: str) -> str:
+    """Cosines in decimals, shares in points of a per cent, what is large without them."""
+    if name.endswith("_share") or name.startswith("rogue_share"):
+        shown, unit = f"{100 * value:+.1f}", "\u00a0pp"
+    else:
+        size = 0 if name in _COSINES else abs(value)
+        shown, unit = f"{value:+,.{0 if size >= 1000 else 1 if size >= 10 else 3}f}", ""
+    return (shown[1:] if not shown.strip("+-0.") else shown.replace("-", "−")) + unit
 
 
 def headline(study: LayerStudy) -> str:
@@ -164,14 +172,18 @@ def extremes(study: LayerStudy, most: int = 10) -> tuple[list[WordLine], list[Wo
     table = study.words
     if table is None or not table.n:
         return [], []
-    last = np.asarray(table.selfsim[:, -1], dtype=float)
-    known = np.flatnonzero(np.isfinite(last))
+    order, _ = contextual_words(table, least_contexts(study), table.n)
+    last = table.selfsim[order, -1]
     # Static vectors give every word a self-similarity of one: an order among them would be made up.
-    if len(known) < 2 or np.ptp(last[known]) < 1e-6:
+    if len(order) < 2 or np.ptp(last) < 1e-6:
         return [], []
-    order = known[np.argsort(last[known], kind="stable")]
     k = min(most, len(order) // 2)
     return [_word_line(study, i) for i in order[:k]], [_word_line(study, i) for i in order[::-1][:k]]
+
+
+def least_contexts(study: LayerStudy) -> int:
+    """In how many texts a word has to stand for its self-similarity to mean something."""
+    return int(study.provenance.get("min_contexts", 5))
 
 
 def _word_line(study: LayerStudy, i: int) -> WordLine:

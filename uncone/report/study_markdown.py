@@ -25,6 +25,8 @@ from uncone.report.study_lines import (
 
 __all__ = ["render"]
 
+_ABREAST = 6
+"""Differences with their intervals that a table has room for."""
 _TYPES = ("mev", "mev_matched", "mev_adjusted", "s_intra", "s_inter")
 _LENGTHS = (
     "mean_over_rms",
@@ -91,19 +93,26 @@ def _word(one: WordLine) -> str:
 
 def _contrast(study: LayerStudy, contrast: Contrast, of: str, to: str) -> str:
     names = list(dict.fromkeys(name for found in contrast.findings for name in found))
+    groups = [names[start : start + _ABREAST] for start in range(0, len(names), _ABREAST)]
+    tables = "\n\n".join(_differences(study, contrast, group) for group in groups)
+    return f"## {_line(of)} minus {_line(to)}\n\nWith 95 % intervals.\n\n{tables}"
+
+
+def _differences(study: LayerStudy, contrast: Contrast, names: Sequence[str]) -> str:
     head = "| layer | " + " | ".join(entry(name, study).title for name in names) + " |"
     rows = [
-        f"| {above if above == below else f'{above} – {below}'} | "
+        f"| {above if above == below else f'{above} vs {below}'} | "
         + " | ".join(difference(found[name]) if name in found else "" for name in names)
         + " |"
         for (below, above), found in zip(contrast.layers, contrast.findings, strict=True)
     ]
-    table = "\n".join([head, "|---:" * (len(names) + 1) + "|", *rows])
-    return f"## {_line(of)} minus {_line(to)}\n\nWith 95 % intervals.\n\n{table}"
+    return "\n".join([head, "|---:" * (len(names) + 1) + "|", *rows])
 
 
 def _provenance(study: LayerStudy, name: str) -> str:
-    known = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in study.provenance.items())
+    known = ", ".join(
+        f"{key.replace('_', ' ')} {value}" for key, value in study.provenance.items() if value is not None
+    )
     return _line(f"{name}: {study.source['model']} on {study.source['corpus']}; {known}.")
 
 

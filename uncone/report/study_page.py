@@ -216,7 +216,7 @@ def _differences(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> 
             {"title": entry(name, parts[0]).title, "cells": [_gap(found.get(name)) for found in contrast.findings]}
             for name in names
         ]
-        heads = [str(b) if a == b else f"{b} – {a}" for a, b in contrast.layers]
+        heads = [str(b) if a == b else f"{b} vs {a}" for a, b in contrast.layers]
         tables.append(
             {"of": of, "to": to, "heads": heads, "rows": rows, "paired": any(a != b for a, b in contrast.layers)}
         )

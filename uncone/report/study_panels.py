@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from uncone.diagnosis.contrast import Contrast
 from uncone.diagnosis.published import Curve
-from uncone.diagnosis.words import plain
+from uncone.diagnosis.words import cosine, plain
 from uncone.report.overlay_panels import overlaid
 from uncone.report.panel import Dots, Panel, Picture, Series, curve
 from uncone.report.study import LayerStudy
@@ -238,7 +238,12 @@ def _course(series: Series | None) -> str:
     known = [(layer, value) for layer, value in zip(series.layers, series.y, strict=True) if value is not None]
     (first, start), (last, end) = known[0], known[-1]
     if len(known) == 1:
-        return f"{plain(start)} at layer {first}."
+        return f"{_said(start)} at layer {first}."
     top, most = max(known, key=lambda pair: pair[1])
-    text = f"{plain(start)} at layer {first}, {plain(end)} at layer {last}"
-    return f"{text}." if top in (first, last) else f"{text}, highest at layer {top} ({plain(most)})."
+    text = f"{_said(start)} at layer {first}, {_said(end)} at layer {last}"
+    is_seen = _said(most) not in (_said(start), _said(end))
+    return f"{text}, highest at layer {top} ({_said(most)})." if is_seen else f"{text}."
+
+
+def _said(value: float) -> str:
+    return cosine(value) if abs(value) < 10 else plain(value)

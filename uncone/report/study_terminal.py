@@ -58,7 +58,8 @@ def _one(study: LayerStudy, console: Console) -> list[Text]:
     for sentence in study.story[1:]:
         lines += _wrapped(sentence, console)
     places = range(len(study.layers)) if len(study.layers) <= _MOST_LAYERS else chosen(len(study.layers), _CHOSEN)
-    lines += [Text(""), *_table(study, list(places)), *_words(study)]
+    lines += [Text(""), *_table(study, list(places))]
+    lines += [] if _is_told(study) else _words(study)
     notes = list(study.notes[:_NOTES])
     if len(study.notes) > _NOTES:
         notes.append(f"and {count(len(study.notes) - _NOTES, 'more note')}, in the report")
@@ -111,6 +112,12 @@ def _words(study: LayerStudy) -> list[Text]:
     return lines
 
 
+def _is_told(study: LayerStudy) -> bool:
+    """Whether a sentence of the story names the words at both ends already."""
+    most, least = extremes(study, 3)
+    return any(all(one.word in sentence for one in (*most, *least)) for sentence in study.story)
+
+
 def _fitting(words: Sequence[str], width: int) -> list[str]:
     """As many of the words as fit on the line."""
     fitting: list[str] = []
@@ -139,7 +146,8 @@ def _last(study: LayerStudy, contrast: Contrast, of: str, to: str) -> list[Text]
     below, above = contrast.layers[-1]
     layers = f"layer {above}" if above == below else f"layers {above} and {below}"
     lines = [Text(f"{fitted(of, 28)} minus {fitted(to, 28)}, {layers}", style="bold")]
-    for name, finding in contrast.findings[-1].items():
+    shown_here = [(name, one) for name, one in contrast.findings[-1].items() if name in (*MAIN, "selfsim")]
+    for name, finding in shown_here:
         value, _, bounds = difference(finding).partition(" ")
         line = Text(f"  {entry(name, study).title.lower():<44}{value:>8}  ")
         line.append(bounds, style="dim")

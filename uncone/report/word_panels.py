@@ -8,10 +8,11 @@ import numpy as np
 
 from uncone.diagnosis.finding import finite
 from uncone.diagnosis.layer import WordTable
+from uncone.diagnosis.story import contextual_words
 from uncone.diagnosis.words import clipped, count
 from uncone.report.panel import OKABE_ITO, Heat, Panel, Series
 from uncone.report.study import LayerStudy
-from uncone.report.study_lines import chosen, printable
+from uncone.report.study_lines import chosen, least_contexts, printable
 
 __all__ = ["word_heat", "word_mev"]
 
@@ -72,10 +73,13 @@ def word_heat(study: LayerStudy) -> Heat | None:
     if table is None or not table.n or len(study.layers) < 2:
         return None
     last = np.asarray(table.selfsim[:, -1], dtype=float)
-    known = [int(i) for i in np.flatnonzero(np.isfinite(last))]
+    # A word in two texts has one pair of them: its value is noise, unless it was asked for.
+    enough = table.contexts >= least_contexts(study)
+    enough[_asked(table)] = True
+    known = [int(i) for i in np.flatnonzero(np.isfinite(last) & enough)]
     if not known:
         return None
-    places = _heated(table, known, last)
+    places = _heated(study, table, known)
     if len(places) == len(known):
         which = count(len(known), "word")
     else:
@@ -95,11 +99,12 @@ def word_heat(study: LayerStudy) -> Heat | None:
     )
 
 
-def _heated(table: WordTable, known: Sequence[int], last: np.ndarray) -> list[int]:
-    order = sorted(known, key=lambda i: (last[i], i))
+def _heated(study: LayerStudy, table: WordTable, known: Sequence[int]) -> list[int]:
     asked = [place for place in _asked(table) if place in set(known)]
+    most, least = contextual_words(table, least_contexts(study), _END)
     # The table is sorted by frequency: what is left of the places goes to the first of it.
-    wanted = [*asked, *order[:_END], *order[::-1][:_END], *known]
+    wanted = [*asked, *most, *least, *known]
+    last = table.selfsim[:, -1]
     return sorted(list(dict.fromkeys(wanted))[:_ROWS], key=lambda i: (last[i], i))
 
 
