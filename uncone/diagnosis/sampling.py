@@ -92,7 +92,7 @@ class Sampling:
         return ((measured(fewer) - value) * m / (n - m), n / (n - m)) if m >= self.space.dim else (math.nan, 1.0)
 
     def group_bias(self, measured: Callable[[Vector], float]) -> float:
-        """How much too large a measure is because the rows of a group are alike: less is known than n rows would tell."""
+        """How much too large a measure is because the rows of a group are alike: they tell less than n rows would."""
         if self._rows.groups is None:
             return 0.0
         _, by_row, by_group = (np.mean([measured(one) for one in part]) for part in self._halves)

@@ -13,7 +13,7 @@ from typing import Any
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogFormatterSciNotation, MaxNLocator, NullFormatter, PercentFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, PercentFormatter
 
 from uncone.diagnosis.words import clipped
 from uncone.report.panel import Dots, Heat, Panel, Picture, Series, spread
@@ -128,15 +128,15 @@ def _frame(axes: Axes, panel: Panel) -> None:
     axes.set_xlabel(panel.x_title)
     axes.set_ylabel(panel.y_title)
     numbers = [x for one in panel.series for x in one.x]
-    pad = 0.02 * ((max(numbers) - min(numbers)) or 10.0)
-    axes.set_xlim(min(numbers) - pad, max(numbers) + (0 if _is_labelled(panel) else pad))
+    pad = (0.06 if panel.is_points else 0.02) * ((max(numbers) - min(numbers)) or 10.0)
+    axes.set_xlim(min(numbers) - pad, max(numbers) + (0 if _is_labelled(panel) and not panel.is_points else pad))
     if not panel.relative:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=13 if panel.wide else 7, integer=True))
     low, high = panel.bounds
     if panel.log:
         axes.set_yscale("log")
         low, high = 10**low, 10**high
-        axes.yaxis.set_major_formatter(LogFormatterSciNotation(minor_thresholds=(2, 0.5)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:,.6g}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_ylim(low, high)
     axes.grid(axis="y", color=_RULE, linewidth=0.5)

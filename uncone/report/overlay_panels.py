@@ -130,6 +130,7 @@ def _difference(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast], name
             drawn.append(_paired(one, contrast, relative=relative))
     if not drawn:
         return None
+    drawn = [_aside(one, place - (len(drawn) - 1) / 2) for place, one in enumerate(drawn)]
     caption = f"Each study minus {fitted(names[0][1])}, with its 95 % interval."
     if any(one.weight == "points" for one in drawn):
         caption += " Of models of different depths, the first layers and the last are compared."
@@ -143,6 +144,11 @@ def _difference(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast], name
         zero=True,
         relative=relative,
     )
+
+
+def _aside(series: Series, steps: float) -> Series:
+    """Points of several studies a little apart, so that their intervals do not cover one another."""
+    return replace(series, x=[x + 0.025 * steps for x in series.x]) if series.weight == "points" else series
 
 
 def _paired(series: Series, contrast: Contrast, *, relative: bool) -> Series:

@@ -83,6 +83,11 @@ class Panel:
     rings: Sequence[tuple[float, float, str]] = field(default_factory=tuple)
 
     @property
+    def is_points(self) -> bool:
+        """Whether there are points alone, which need air on both sides."""
+        return all(one.weight == "points" for one in self.series)
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """What the y axis has to show, in log10 where it is logarithmic."""
         values = [
@@ -101,7 +106,9 @@ class Panel:
         if not low and not high and not self.log:
             return 0.0, 1.0
         pad = 0.07 * ((high - low) or 1.0)
-        return (low - pad if low or self.log else low), (high + pad if high or self.log else high)
+        # A zero line on the frame would not be seen.
+        open_end = self.log or self.zero
+        return (low - pad if low or open_end else low), (high + pad if high or open_end else high)
 
 
 @dataclass(frozen=True)

@@ -199,11 +199,11 @@ def _x_axis(panel: Panel, *, labelled: bool) -> Figure:
     low, high = min(numbers), max(numbers)
     # Whole layers only: left alone, plotly would put a tick at layer 0.5 of a shallow model.
     ticks = {} if panel.relative or high - low > 7 else {"tick0": 0, "dtick": 1}
-    pad = 0.02 * ((high - low) or 10.0)
+    pad = (0.06 if panel.is_points else 0.02) * ((high - low) or 10.0)
     title = "depth %{x:.2f}" if panel.relative else "layer %{x}"
     return {
         "title": axis_title(panel.x_title),
-        "range": [low - pad, high if labelled else high + pad],
+        "range": [low - pad, high if labelled and not panel.is_points else high + pad],
         "zeroline": False,
         "unifiedhovertitle": {"text": title},
         **ticks,

@@ -1,0 +1,131 @@
+"""How `uncone layers` compares with the bare forward pass, one sentence per call, and sampled pairs: `make bench`.
+
+Everything is a ratio to what is measured in the same run. Needs real texts: $UNCONE_DATA.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from uncone.api import layers
+from uncone.data.batch import Batch
+from uncone.data.demo import demo_model
+from uncone.data.selection import Selection
+from uncone.data.texts import open_texts
+from uncone.encoders.batching import TOKENS, budgeted, pools
+from uncone.encoders.encoder import Encoder, Window
+from uncone.encoders.open import open_encoder
+from uncone.encoders.rows import RowRule
+from uncone.stats.word_sums import WordSums
+
+SENTENCES, ROUNDS, PAIRS = 4_000, 4, 1_000
+README = Path(__file__).parents[1] / "README.md"
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def batches(encoder: Encoder) -> list:
+    rule, selection = RowRule(), Selection(open_texts("snli"), limit=SENTENCES)
+    return [
+        batch
+        for pool in pools(selection.read())
+        for batch in budgeted(
+            [laid for one in encoder.passages([unit.text for unit in pool], Window()) for laid in rule.lay(one, encoder)],
+            TOKENS,
+        )
+    ]
+
+
+def self_similarity(encoder: Encoder, cut: list) -> float:
+    """How many times faster the sums give SelfSim of every word than sampled pairs do, in one layer."""
+    from scipy.spatial.distance import cosine
+
+    rule, numbers = RowRule(), {}
+    parts = []
+    for batch in cut:
+        layout = rule.layout(batch, lambda name: numbers.setdefault(name, len(numbers)))
+        rows = encoder.encode([laid.passage for laid in batch]).pooled(3, layout.tokens, layout.starts)
+        parts.append(Batch.of(rows, rows=layout.rows, groups=layout.groups, words=layout.words))
+
+    def ours() -> None:
+        sums = WordSums(encoder.dim, len(numbers))
+        for part in parts:
+            sums.update(Batch.of(part.vectors, rows=part.rows, groups=part.groups, words=part.words))
+        sums.selfsim()
+
+    rows, words = np.concatenate([part.vectors for part in parts]), np.concatenate([part.words for part in parts])
+    repeated = [word for word, count in enumerate(np.bincount(words)) if count > 1]
+    random = np.random.default_rng(0)
+    some = random.choice(repeated, 10, replace=False)
+
+    def sampled() -> None:
+        for word in some:
+            mine = np.flatnonzero(words == word)
+            for a, b in random.choice(mine, (PAIRS, 2)):
+                cosine(rows[a], rows[b])
+
+    return seconds(sampled) * len(repeated) / len(some) / min(seconds(ours) for _ in range(ROUNDS))
+
+
+def peak(sentences: int) -> tuple[int, int]:
+    """The most memory that a run takes, and what its word table takes, in MiB."""
+    code = (
+        "import json, resource, uncone; from uncone.data.demo import demo_model; from uncone.data.texts import open_texts, ManyTexts\n"
+        "texts = ManyTexts([open_texts('snli'), open_texts('snli:test')], 'snli')\n"
+        f"study = uncone.layers(demo_model(), texts, limit={sentences})\n"
+        "table = study.words.n * len(study.layers) * study.source['dimensions'] * 8 / 2**20\n"
+        "print(json.dumps([resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, round(table)]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    most, table = json.loads(done.stdout)
+    return most, table
+
+
+def main() -> None:
+    if not os.environ.get("UNCONE_DATA"):
+        print("benchmarks.layers needs SNLI: set UNCONE_DATA.")
+        return
+    encoder = open_encoder(demo_model())
+    cut = batches(encoder)
+    bare, whole = [], []
+    for _ in range(ROUNDS):
+        bare.append(seconds(lambda: [encoder.encode([laid.passage for laid in batch]) for batch in cut]))
+        whole.append(seconds(lambda: layers(encoder, "snli", limit=SENTENCES)))
+    one_by_one = seconds(lambda: [encoder.encode([laid.passage]) for batch in cut for laid in batch])
+    small, large = peak(SENTENCES), peak(4 * SENTENCES)
+    lines = [
+        f"all-MiniLM-L6-v2 on {SENTENCES:,} SNLI sentences; the bare forward pass over the same batches (the yardstick): "
+        f"{min(bare):.1f} s on {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}.",
+        "",
+        "| what | ratio | bound |",
+        "|---|---|---|",
+        f"| `uncone.layers`, everything, to the bare forward pass | {min(whole) / min(bare):.2f} | at most 1.25 |",
+        f"| one sentence per call in a Python loop, to `uncone.layers` | {one_by_one / min(whole):.1f} | at least 2.5 |",
+        f"| SelfSim of all words from 1,000 sampled pairs each with scipy, to ours | {self_similarity(encoder, cut):,.0f} "
+        "| at least 100 |",
+        "",
+        f"Peak memory at {SENTENCES:,} and {4 * SENTENCES:,} sentences: {small[0]} and {large[0]} MiB, of which the table of "
+        f"words takes {small[1]} and {large[1]}.",
+    ]
+    text = "\n".join(lines)
+    print(text)
+    marks = re.compile(r"(<!-- bench layers -->\n).*?(<!-- /bench layers -->)", re.S)
+    README.write_text(marks.sub(lambda found: f"{found[1]}{text}\n{found[2]}", README.read_text()))
+
+
+if __name__ == "__main__":
+    main()
