@@ -24,7 +24,9 @@ def test_module(path):
         assert banned not in path.stem.split("_")
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
-            assert node.end_lineno - node.lineno <= 75, f"{node.name} is too long"
+            # A signature and a docstring may be long: they are lists, not logic.
+            first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
+            assert node.end_lineno - first.lineno <= 60, f"{node.name} is too long"
         if isinstance(node, ast.ExceptHandler):
             assert node.type is not None, "a bare except hides mistakes"
             assert not all(isinstance(part, ast.Pass) for part in node.body), "a silent except hides mistakes"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 from collections import Counter
 from types import SimpleNamespace
 
@@ -119,6 +120,19 @@ def family(request):
     return request.param
 
 
+@pytest.fixture
+def changed(folder_of, tmp_path):
+    """A copy of a model folder, with changes to its config."""
+
+    def copy(family, **config):
+        shutil.copytree(folder_of(family), tmp_path / family)
+        path = tmp_path / family / "config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | config))
+        return tmp_path / family
+
+    return copy
+
+
 @pytest.fixture(scope="session")
 def folder(folder_of, family):
     return folder_of(family)
@@ -142,23 +156,34 @@ def loaded(folder_of):
 
 
 @pytest.fixture(scope="session")
-def hidden(loaded):
-    """The tokens of one text and their states, without any batch: offsets, special, (layers, tokens, d)."""
+def forward(loaded):
+    """The states of one row of token ids, without any batch: (layers, tokens, d)."""
+
+    def run(family, ids):
+        _, model = loaded(family)
+        with torch.no_grad():
+            found = model(input_ids=torch.tensor([ids]), output_hidden_states=True).hidden_states
+        return np.stack([layer[0].double().numpy() for layer in found])
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def hidden(loaded, forward):
+    """The tokens of one text and their states: ids, names, offsets, special, (layers, tokens, d)."""
     kept = {}
 
     def get(family, text):
         if (family, text) not in kept:
-            tokenizer, model = loaded(family)
+            tokenizer, _ = loaded(family)
             made = tokenizer(text, return_offsets_mapping=True, return_special_tokens_mask=True, truncation=False)
             ids = made["input_ids"]
-            with torch.no_grad():
-                found = model(input_ids=torch.tensor([ids]), output_hidden_states=True).hidden_states
             kept[family, text] = SimpleNamespace(
                 ids=ids,
                 names=tokenizer.convert_ids_to_tokens(ids),
                 offsets=made["offset_mapping"],
                 special=[bool(one) for one in made["special_tokens_mask"]],
-                states=np.stack([layer[0].double().numpy() for layer in found]),
+                states=forward(family, ids) if ids else None,
             )
         return kept[family, text]
 
@@ -176,7 +201,7 @@ def _write(folder, family):
     tokenizer = _TOKENIZERS[family]()
     torch.manual_seed(sum(map(ord, family)))
     model = _MODELS[family](tokenizer)
-    model.save_pretrained(folder, safe_serialization=True)
+    model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
 

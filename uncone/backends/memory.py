@@ -11,7 +11,8 @@ from uncone.errors import OptionError
 
 __all__ = ["GIB", "MIB", "Room", "share_out"]
 
-MIB, GIB = 1 << 20, 1 << 30
+MIB = 1 << 20
+GIB = 1 << 30
 _PYTHON = 420 * MIB
 """What Python, torch and the transformers package take before any model."""
 _LEAST_TOKENS = 512
