@@ -134,6 +134,7 @@ def layers(
     texts: Any,  # noqa: ANN401 - a path, a corpus or strings
     *,
     name: str | None = None,
+    model_name: str | None = None,
     text: Sequence[str] = (),
     data: str | os.PathLike[str] | None = None,
     split: bool | None = None,
@@ -144,6 +145,7 @@ def layers(
     state: str | os.PathLike[str] | None = None,
     save_every: float = 30.0,
     resume: bool = False,
+    keep_state: bool = False,
     progress: Progress | None = None,
     **settings: Any,  # noqa: ANN401 - the fields of StudySettings and RowRule
 ) -> LayerStudy:
@@ -153,6 +155,7 @@ def layers(
         model: a folder, a name on the Hugging Face hub, a file of word vectors, a folder with ELMo, or an encoder.
         texts: a path (.txt, .csv, .tsv, .jsonl, .parquet), a corpus (snli, wikitext2, ptb, sts), or strings.
         name: what to call the texts in the report.
+        model_name: what to call the model in the report.
         text: the columns that hold texts.
         data: the folder with named corpora; $UNCONE_DATA by default, then the hub.
         split: cut texts into sentences; by default those of line files, where a line may be a paragraph.
@@ -163,6 +166,7 @@ def layers(
         state: a folder to save the run to, so that it can be resumed.
         save_every: seconds between two saves.
         resume: go on from what was saved.
+        keep_state: leave what was saved when all is measured; `study.settle()` removes it.
         progress: called with the step, the texts done since the last call, and the texts there are.
         **settings: rows, word_pooling, pooling, kinds, cased, special, window, stride, words, mev_words, min_contexts,
             seed, memory, batch_size, no_sinks, sentences: as the options of `uncone layers`.
@@ -192,15 +196,15 @@ def layers(
     saved = checkpoints_in(state, encoder, asked, save_every) if state is not None or resume else None
     found = study(encoder, selection, chosen, checkpoints=saved, resume=resume, progress=progress)
     levels = [one.layer for one in found.layers]
-    return LayerStudy(
+    result = LayerStudy(
         source={
-            "model": encoder.name,
+            "model": model_name or encoder.name,
             "model_kind": encoder.kind,
             "corpus": name or source.name,
             "layers": encoder.layers,
             "dimensions": encoder.dim,
             "texts": found.survey.tally.taken,
-            "rows": found.result.tally.rows,
+            "rows": found.result.tally.rows - found.result.uncovered,
             "row": chosen.rule.rows,
         },
         layers=levels,
@@ -210,7 +214,11 @@ def layers(
         notes=notes_of(found, selection, encoder, chosen),
         provenance=provenance_of(found, selection, encoder, chosen),
         published=published_curves(encoder.name, encoder.layers) if chosen.rule.rows == "words" else (),
+        run=found.checkpoint,
     )
+    if not keep_state:
+        result.settle()
+    return result
 
 
 def compare_layers(models: Sequence[Any], corpora: Sequence[Any], **options: Any) -> LayerComparison:  # noqa: ANN401
@@ -231,7 +239,8 @@ def demo(**options: Any) -> LayerStudy:  # noqa: ANN401 - as for layers
     """Study the layers of all-MiniLM-L6-v2, which lies in a package, on the texts that every Python brings along."""
     from uncone.data.demo import demo_model, demo_texts
 
-    return layers(demo_model(), demo_texts(), name="the topics of Python's help", **options)
+    called = "the topics of Python's help"
+    return layers(demo_model(), demo_texts(), name=called, model_name="all-MiniLM-L6-v2", **options)
 
 
 @dataclass(frozen=True)

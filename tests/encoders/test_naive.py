@@ -357,9 +357,10 @@ def test_batches_and_memory(family, folder_of, sentences, options):
 @pytest.mark.xfail(reason="with little memory MEV is that of the most frequent words, and nothing is said", strict=True)
 def test_little_memory_draws_fewer_words_for_mev_but_not_the_most_frequent(folder_of, sentences):
     study = uncone.layers(folder_of("bert"), sentences * 20, memory="424MB", keep_duplicates=True)
-    drawn = np.flatnonzero(study.words.mev_n)
-    assert (study.words.contexts >= 5).sum() == len(drawn) or any("MEV" in note for note in study.notes)
-    assert set(drawn.tolist()) != set(range(len(drawn)))
+    enough, drawn = (study.words.contexts >= 5).sum(), np.flatnonzero(study.words.mev_n)
+    assert len(drawn) > 0
+    assert len(drawn) == enough or any("MEV" in note for note in study.notes)
+    assert len(drawn) == enough or drawn.max() >= len(drawn)
 
 
 @pytest.mark.parametrize("options", [{"rows": "tokens"}, {"rows": "sentences"}, {"rows": "sentences", "pooling": "max"}])
@@ -430,7 +431,6 @@ def test_words_that_the_tokenizer_drops_are_left_out(folder_of, hidden, measured
             assert same(study[number][name].value, expected[name]), (number, name)
 
 
-@pytest.mark.xfail(reason="rows are counted before words without tokens are dropped, and nothing is said", strict=True)
 def test_words_that_the_tokenizer_drops_are_counted(folder_of, sentences):
     texts = [*sentences, "日本", "the dog 日本", "ไทย dog 日本 bank"]
     study = uncone.layers(folder_of("forgetful"), texts)

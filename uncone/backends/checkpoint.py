@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import shutil
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,12 +53,9 @@ class Checkpoint:
         self.identity = json.loads(json.dumps(identity, sort_keys=True))
         self.every = every
         self.problem: str | None = None
+        self.saved = False
         self._last = time.monotonic()
         self._took = 0.0
-
-    @property
-    def _identity_file(self) -> Path:
-        return self.folder / "run.json"
 
     @property
     def _state_file(self) -> Path:
@@ -74,11 +73,10 @@ class Checkpoint:
                 "save. Leave --resume out."
             )
         try:
-            before = json.loads(self._identity_file.read_text(encoding="utf-8"))
-            with np.load(self._state_file, allow_pickle=False) as file:
+            with self._state_file.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
                 arrays = {key: file[key] for key in file.files}
-            position = json.loads(arrays.pop("position").tobytes())
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            before, position = (json.loads(arrays.pop(key).tobytes()) for key in ("identity", "position"))
+        except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
             raise StateError(
                 f"The state in {self.folder} is damaged ({type(error).__name__}). Start again without --resume."
             ) from error
@@ -89,6 +87,7 @@ class Checkpoint:
                 f"The run in {self.folder} was measured on other input: {named} changed since. Restore it, or start "
                 "again without --resume."
             )
+        self.saved = True
         return Saved(position, arrays)
 
     @property
@@ -103,16 +102,18 @@ class Checkpoint:
         temporary = self.folder / f"state.{os.getpid()}.part"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._identity_file.write_text(json.dumps(self.identity), encoding="utf-8")
             with temporary.open("wb") as file:
-                told = np.frombuffer(json.dumps(dict(position)).encode(), np.uint8)
-                np.savez(file, allow_pickle=False, position=told, **arrays)
+                # In one file, so that what was measured and what it was measured on cannot come apart.
+                told = {"identity": self.identity, "position": dict(position)}
+                plain = {key: np.frombuffer(json.dumps(value).encode(), np.uint8) for key, value in told.items()}
+                np.savez(file, allow_pickle=False, **plain, **arrays)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(self._state_file)
-            self.problem = None
+            self.problem, self.saved = None, True
         except OSError as error:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                temporary.unlink()
             self.problem = f"The state of the run could not be saved to {self.folder} ({error.strerror})."
         self._last = time.monotonic()
         self._took = self._last - began
@@ -125,17 +126,17 @@ class Checkpoint:
 
 def checkpoints_in(
     state: str | os.PathLike[str] | None, encoder: Encoder, asked: Mapping[str, Any], every: float
-) -> Callable[[dict[str, Any]], Checkpoint]:
+) -> Callable[[dict[str, Any], dict[str, Any]], Checkpoint]:
     """A maker of checkpoints: the command names the folder, the content of model and texts the run.
 
     So the same command finds its run again, and notices when model or texts have changed since.
     """
 
-    def make(identity: dict[str, Any]) -> Checkpoint:
-        command = {key: value for key, value in {**asked, **identity}.items() if key != "corpus_content"}
+    def make(settings: dict[str, Any], content: dict[str, Any]) -> Checkpoint:
+        command = {**asked, **settings}
         key = hashlib.sha256(json.dumps(command, sort_keys=True).encode()).hexdigest()[:16]
         folder = (runs_folder() if state is None else Path(state)) / key
-        whole = {**asked, **identity, "model_content": encoder.fingerprint(), "uncone": __version__}
+        whole = {**command, **content, "model_content": encoder.fingerprint(), "uncone": __version__}
         return Checkpoint(folder, whole, every)
 
     return make

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -45,12 +47,16 @@ class PassTally:
 
 @dataclass(frozen=True)
 class LayerResult:
-    """The statistics of every layer, what was met, the text of every passage, the sinks left out of every layer."""
+    """The statistics of every layer, what was met, the text of every passage.
+
+    `sinks` were left out of every layer, `uncovered` words have no token and so no vector.
+    """
 
     layers: Sequence[Bundle]
     tally: PassTally
     units: IntVector
     sinks: IntVector
+    uncovered: int
 
 
 @dataclass
@@ -83,7 +89,7 @@ class LayerPass:
         if self.no_sinks and state.bounds is None:
             state.bounds = self._pilot()
         first_pool, first_batch = state.pool, state.batch
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+        with _no_collection(), ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
             for number, pool in enumerate(pools(self.selection.read())):
                 if number < first_pool:
                     _report(progress, len(pool))
@@ -100,7 +106,9 @@ class LayerPass:
                     _report(progress, len(pool) * encoded // len(laid) - reported)
                     reported = len(pool) * encoded // len(laid)
                 _report(progress, len(pool) - reported)
-        return LayerResult(state.layers, state.tally, np.array(state.units, np.int64), state.sinks)
+        if checkpoint is not None and checkpoint.saved:
+            checkpoint.save(*state.saved())  # so that a report that cannot be written costs nothing
+        return LayerResult(state.layers, state.tally, np.array(state.units, np.int64), state.sinks, state.uncovered)
 
     def _lay(self, pool: Sequence[Unit], state: _Running) -> list[Laid]:
         """The passages of a pool that have rows, numbered in the order of the texts."""
@@ -123,12 +131,14 @@ class LayerPass:
 
     def _measure(self, batch: Sequence[Laid], state: _Running, threads: ThreadPoolExecutor) -> None:
         layout = self.rule.layout(batch, self.numbers)
+        state.uncovered += sum(laid.n for laid in batch) - layout.n
         if layout.n == 0:
             return
         states = self.encoder.encode(batch=[laid.passage for laid in batch])
         # Pooling runs on all cores by itself; then each layer is a task of its own, on one core.
         rows = [self._rows(states, layer, layout) for layer in range(self.encoder.layers)]
         del states
+        layout.keys  # noqa: B018 - made here, once, and not by each thread
         bounds = state.bounds if state.bounds is not None else np.full(len(rows), np.inf)
         with _BLAS.limit(limits=1, user_api="blas"):
             tasks = [
@@ -180,6 +190,7 @@ class _Running:
     at_pool: PassTally = field(default_factory=PassTally)
     pool: int = 0
     batch: int = 0
+    uncovered: int = 0
 
     @classmethod
     def begin(cls, statistic: Bundle, layers: int) -> _Running:
@@ -194,7 +205,8 @@ class _Running:
             bundle.resume({key.removeprefix(prefix): one for key, one in arrays.items() if key.startswith(prefix)})
         bounds = arrays["bounds"] if arrays["bounds"].size else None
         tally, units = PassTally(**position["tally"]), arrays["units"].tolist()
-        return cls(layers, tally, units, arrays["sinks"], bounds, pool=position["pool"], batch=position["batch"])
+        places = {key: position[key] for key in ("pool", "batch", "uncovered")}
+        return cls(layers, tally, units, arrays["sinks"], bounds, **places)
 
     def saved(self) -> tuple[dict[str, Any], State]:
         """The place and the arrays to go on from: the counts are those before the pool, which is laid out again."""
@@ -206,7 +218,8 @@ class _Running:
         arrays["units"] = np.array(self.units[: self.at_pool.passages], np.int64)
         arrays["sinks"] = self.sinks
         arrays["bounds"] = np.empty(0) if self.bounds is None else self.bounds
-        return {"pool": self.pool, "batch": self.batch, "tally": asdict(self.at_pool)}, arrays
+        position = {"pool": self.pool, "batch": self.batch, "uncovered": self.uncovered, "tally": asdict(self.at_pool)}
+        return position, arrays
 
 
 _BLAS = ThreadpoolController()
@@ -214,7 +227,7 @@ _BLAS = ThreadpoolController()
 
 def _update(bundle: Bundle, vectors: Matrix, layout: Layout, bound: float) -> tuple[int, int]:
     """Add the rows of one layer; returns how many were left out as sinks, and how many are not numbers."""
-    batch = Batch.of(vectors, rows=layout.rows, texts=layout.names, groups=layout.groups, words=layout.words)
+    batch = Batch.of(vectors, rows=layout.rows, texts=layout.names, keys=layout.keys)
     if len(batch.bad):
         return 0, len(batch.bad)
     dropped = 0
@@ -224,6 +237,16 @@ def _update(bundle: Bundle, vectors: Matrix, layout: Layout, bound: float) -> tu
     bundle.update(batch)
     bundle.finish()
     return dropped, 0
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from walking through torch and the model again and again: nothing there goes away."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _report(progress: Progress | None, texts: int) -> None:

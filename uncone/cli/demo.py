@@ -25,7 +25,7 @@ def demo(
     Example: uncone demo
     """
     outputs = StudyOutputs(Outputs(html, json))
-    outputs.check([])
+    outputs.check([], [])
     from uncone import api
     from uncone.cli.progress import progress_bar
 

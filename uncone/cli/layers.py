@@ -110,7 +110,7 @@ def layers(
     Example: uncone layers model/ --corpus texts.txt
     """
     outputs = StudyOutputs(Outputs(None if no_html else html, json, markdown), figures, word_table, sentence_table)
-    outputs.check(corpus, studies=len(models) * len(corpus))
+    outputs.check(models, corpus)
     if corpus.count("-") > 1:
         raise OptionError("Standard input (-) can be read only once.")
     loading = loading_of(revision, device, dtype, allow_pickle, trust_remote_code)
@@ -145,6 +145,7 @@ def layers(
             "resume": resume,
             "state": state or runs_folder(),
             "save_every": save_every,
+            "keep_state": True,
             "loading": loading,
             "progress": progress,
         }

@@ -75,11 +75,12 @@ class Outputs:
         above = [Gate.parse(text, above=True) for text in self.fail_above]
         return above + [Gate.parse(text, above=False) for text in self.fail_below]
 
-    def check(self, sources: Sequence[str | None] = ()) -> None:
+    def check(self, sources: Sequence[str | None] = (), others: Sequence[tuple[str, Path]] = ()) -> None:
         """Refuse early what would be refused after a long measurement, and never write over a source."""
         self.gates  # noqa: B018 - parsing says what is wrong with them
         taken = {path.resolve(): "the source" for path in _files(sources)}
-        for option, path in (("--html", self.html), ("--markdown", self.markdown), ("--json", self.json_file)):
+        own = (("--html", self.html), ("--markdown", self.markdown), ("--json", self.json_file))
+        for option, path in (*own, *others):
             if path is None:
                 continue
             check_writable(path)
@@ -100,7 +101,7 @@ def _files(sources: Sequence[str | None]) -> list[Path]:
         if source is None or source == "-":
             continue
         path = Path(source)
-        if path.is_dir():
+        if os.path.isdir(path):  # noqa: PTH112 - unlike pathlib's, it does not raise for a name that cannot be
             found += path.iterdir()
         else:
             found += [path, *(Path(name) for name in glob.glob(source, recursive=True))]  # noqa: PTH207

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from uncone.cli.output import Outputs, say
 from uncone.errors import OptionError
-from uncone.report.write import check_writable, write_all
+from uncone.report.write import write_all
 
 if TYPE_CHECKING:
     from uncone.report.study import LayerComparison, LayerStudy
@@ -26,10 +26,11 @@ class StudyOutputs:
     word_table: Path | None = None
     sentence_table: Path | None = None
 
-    def check(self, corpora: Sequence[str], studies: int = 1) -> None:
-        """Refuse early what would be refused after a long run."""
-        self.plain.check(corpora)
+    def check(self, models: Sequence[str], corpora: Sequence[str]) -> None:
+        """Refuse early what would be refused after a long run, and never write over what is read."""
         tables = [("--word-table", self.word_table), ("--sentence-table", self.sentence_table)]
+        self.plain.check([*corpora, *models], [(option, path) for option, path in tables if path is not None])
+        studies = len(models) * len(corpora)
         for option, path in tables:
             if path is None:
                 continue
@@ -38,7 +39,6 @@ class StudyOutputs:
             from uncone.report.tables import table_format
 
             table_format(path)
-            check_writable(path)
         if self.figures is not None:
             from uncone.report.figures import check_folder
 
@@ -67,6 +67,8 @@ def deliver_study(found: LayerStudy | LayerComparison, outputs: StudyOutputs) ->
         write_figures(found.parts, found.contrasts, outputs.figures)
     write_all(files)
     written = [*files, *([outputs.figures] if outputs.figures is not None else [])]
+    for study in found.parts:
+        study.settle()
     say(found.to_json() if plain.json == "-" else _printed(found, written))
     return 0
 

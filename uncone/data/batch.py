@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from uncone.data.runs import run_starts, run_sums
 
-__all__ = ["CUT", "Batch", "Groups", "IntVector", "Matrix", "Vector"]
+__all__ = ["CUT", "Batch", "Groups", "IntVector", "Keys", "Matrix", "Vector"]
 
 Matrix = NDArray[np.floating[Any]]
 Vector = NDArray[np.floating[Any]]
@@ -36,12 +36,65 @@ class Groups(NamedTuple):
     unit_sums: Matrix
 
 
+class GroupRuns(NamedTuple):
+    """The rows in the order of their groups (None when they are), where each group begins, its name and size."""
+
+    order: IntVector | None
+    starts: IntVector
+    names: IntVector
+    sizes: IntVector
+
+
+class WordRuns(NamedTuple):
+    """The rows that are known words, ordered by word and group: where each pair begins, and its size.
+
+    `words` are the numbers of the words in order, `first` the pair each begins with.
+    """
+
+    order: IntVector
+    starts: IntVector
+    sizes: IntVector
+    words: IntVector
+    first: IntVector
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Which rows belong together: the group and the word of each. The layers of a model share one, and its orders."""
+
+    groups: IntVector | None = None
+    words: IntVector | None = None
+
+    @cached_property
+    def group_runs(self) -> GroupRuns:
+        """The rows by group."""
+        assert self.groups is not None
+        return _group_runs(self.groups)
+
+    @cached_property
+    def word_runs(self) -> WordRuns:
+        """The rows by word, and within a word by group."""
+        assert self.words is not None
+        known = np.flatnonzero(self.words >= 0)
+        groups = np.arange(len(self.words)) if self.groups is None else self.groups
+        order = known[np.lexsort((groups[known], self.words[known]))]
+        words = self.words[order]
+        starts = run_starts(words, groups[order])
+        first = run_starts(words[starts])
+        sizes = np.diff(np.append(starts, len(words)))
+        return WordRuns(order, starts, sizes, words[starts][first], first)
+
+    def where(self, kept: IntVector) -> Keys:
+        """Those of some rows."""
+        groups, words = (None if one is None else one[kept] for one in (self.groups, self.words))
+        return Keys(groups, words)
+
+
 @dataclass(frozen=True)
 class Batch:
     """Usable rows `vectors` (n, d): finite, not zero; `rows` are their numbers in the source.
 
-    `groups` tells which rows belong together (the words of a sentence) and come one after another; `words` which
-    word of a table a row is an occurrence of.
+    `keys` tell which rows belong together: the words of a sentence, the occurrences of a word.
 
     `Batch.of` is the door: it leaves unusable rows out and remembers which, so that
     nobody downstream has to look again.
@@ -52,8 +105,7 @@ class Batch:
     rows: IntVector
     texts: Sequence[str] | None = None
     labels: Sequence[str] | None = None
-    groups: IntVector | None = None
-    words: IntVector | None = None
+    keys: Keys = field(default_factory=Keys)
     bad: IntVector = field(default_factory=lambda: np.empty(0, np.int64))
     zero: IntVector = field(default_factory=lambda: np.empty(0, np.int64))
 
@@ -68,6 +120,7 @@ class Batch:
         labels: Sequence[str] | None = None,
         groups: IntVector | None = None,
         words: IntVector | None = None,
+        keys: Keys | None = None,
     ) -> Batch:
         """Take an (n, d) float32 or float64 block of rows with these numbers, or numbered from `first_row` on.
 
@@ -75,6 +128,7 @@ class Batch:
         >>> batch.vectors.tolist(), batch.zero.tolist(), batch.bad.tolist()
         ([[3.0, 4.0]], [1], [2])
         """
+        keys = keys or Keys(groups, words)
         if rows is None:
             rows = np.arange(first_row, first_row + len(vectors), dtype=np.int64)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -85,9 +139,9 @@ class Batch:
         bad = ~(squared <= most)
         usable = ~bad & (squared >= tiny)
         if usable.all():
-            return cls(vectors, np.sqrt(squared), rows, texts, labels, groups, words)
+            return cls(vectors, np.sqrt(squared), rows, texts, labels, keys)
         with np.errstate(over="ignore", invalid="ignore"):
-            whole = cls(vectors, np.sqrt(squared), rows, texts, labels, groups, words)
+            whole = cls(vectors, np.sqrt(squared), rows, texts, labels, keys)
         return replace(whole.where(usable), bad=rows[bad], zero=rows[~bad & ~usable])
 
     def where(self, chosen: NDArray[np.bool_]) -> Batch:
@@ -99,8 +153,7 @@ class Batch:
             self.rows[kept],
             None if self.texts is None else [self.texts[i] for i in kept.tolist()],
             None if self.labels is None else [self.labels[i] for i in kept.tolist()],
-            None if self.groups is None else self.groups[kept],
-            None if self.words is None else self.words[kept],
+            self.keys.where(kept),
             self.bad,
             self.zero,
         )
@@ -113,12 +166,18 @@ class Batch:
     @cached_property
     def grouped(self) -> Groups:
         """The sums of each group; a row without a group is a group of one."""
-        groups = self.rows if self.groups is None else self.groups
-        order = None if (groups[1:] >= groups[:-1]).all() else np.argsort(groups, kind="stable")
-        groups = groups if order is None else groups[order]
-        first = run_starts(groups)
-        sums, unit_sums = (run_sums(one, first, order) for one in (self.vectors, self.units))
-        return Groups(groups[first], np.diff(np.append(first, len(groups))), sums, unit_sums)
+        order, starts, names, sizes = self.keys.group_runs if self.groups is not None else _group_runs(self.rows)
+        return Groups(names, sizes, *(run_sums(one, starts, order) for one in (self.vectors, self.units)))
+
+    @property
+    def groups(self) -> IntVector | None:
+        """The group of every row."""
+        return self.keys.groups
+
+    @property
+    def words(self) -> IntVector | None:
+        """The word of every row."""
+        return self.keys.words
 
     @property
     def n(self) -> int:
@@ -134,3 +193,10 @@ class Batch:
     def seen(self) -> int:
         """Rows of the source that went into this batch, usable or not."""
         return self.n + len(self.bad) + len(self.zero)
+
+
+def _group_runs(groups: IntVector) -> GroupRuns:
+    order = None if (groups[1:] >= groups[:-1]).all() else np.argsort(groups, kind="stable")
+    groups = groups if order is None else groups[order]
+    starts = run_starts(groups)
+    return GroupRuns(order, starts, groups[starts], np.diff(np.append(starts, len(groups))))

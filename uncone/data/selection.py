@@ -89,7 +89,7 @@ class Selection:
         seen: set[bytes] = set()
         passed = 0
         for row, whole, label in self.source.read():
-            for text in split_sentences(whole) if self.split else [whole]:
+            for text in (split_sentences(whole) or [""]) if self.split else [whole]:
                 text = text.strip()
                 if not text:
                     tally.blank += 1

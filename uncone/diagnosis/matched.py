@@ -12,7 +12,7 @@ from uncone.diagnosis.layer_geometry import LayerGeometry
 __all__ = ["Matched", "matched_intrasim"]
 
 _BLOCKS = 20
-_DRAWN = 600  # words drawn per block
+_DRAWN = 400  # words drawn per block
 _LENGTHS = 24  # different lengths that are tried; between them the curve is smooth
 _TRIES = 20
 

@@ -13,7 +13,7 @@ from uncone.diagnosis.words import percent
 __all__ = ["explained_share", "mev_findings", "mev_of_words"]
 
 _GRID = 12
-_REPEATS, _ROWS = 8, 800
+_REPEATS, _ROWS = 4, 800
 
 
 def explained_share(rows: Matrix, *, centered: bool = False) -> float:

@@ -38,7 +38,7 @@ __all__ = ["Studied", "study"]
 _MOST_OCCURRENCES = 1_000
 
 Progress = Callable[[str, int, int | None], None]
-Checkpoints = Callable[[dict[str, Any]], Checkpoint]
+Checkpoints = Callable[[dict[str, Any], dict[str, Any]], Checkpoint]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Studied:
     result: LayerResult
     room: Room
     wanted: int
-    problem: str | None = None
+    checkpoint: Checkpoint | None = None
 
 
 def study(
@@ -70,9 +70,9 @@ def study(
         ShapeError: too few texts, or no word in enough of them.
     """
     rule = settings.rule
+    encoder.prepare(unit.text for unit in selection.read())
     surveyed = survey(selection, rule, encoder, settings.window, _step(progress, "reading", None))
     _check_texts(selection, surveyed, settings)
-    encoder.prepare(surveyed.counts)
     asked = [identity(word, rule.cased) for word in settings.words]
     everything = Vocabulary(surveyed, len(surveyed.counts), asked, settings.seed)
     wanted = everything.drawn(settings.mev_words, settings.least, settings.seed)
@@ -82,7 +82,8 @@ def study(
     drawn = _affordable(words, settings, room)
     checkpoint = None
     if checkpoints is not None:
-        checkpoint = checkpoints({**settings.to_dict(), **room.to_dict(), "corpus_content": surveyed.tally.digest})
+        content = {**room.to_dict(), "corpus_content": surveyed.tally.digest}
+        checkpoint = checkpoints(settings.to_dict(), content)
     run = LayerPass(
         encoder,
         selection,
@@ -103,10 +104,7 @@ def study(
     examined = _examined(result, settings, drawn, asked, words)
     sentences = _sentence_table(selection, result, examined) if settings.keep_sentences else None
     table = _word_table(result, examined, words) if rule.has_words else None
-    problem = None if checkpoint is None else checkpoint.problem
-    if checkpoint is not None:
-        checkpoint.clear()
-    return Studied(examined, table, sentences, surveyed, result, room, len(everything), problem)
+    return Studied(examined, table, sentences, surveyed, result, room, len(everything), checkpoint)
 
 
 def _affordable(words: Vocabulary, settings: StudySettings, room: Room) -> list[int]:

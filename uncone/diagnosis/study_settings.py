@@ -33,6 +33,8 @@ _DEFAULTS: dict[str, Any] = {
     "no_sinks": False,
     "sentences": False,
 }
+_MOST_SEED = 1 << 32
+_MOST_MEMORY = 1 << 50
 _UNITS = {"": 1, "k": 1 << 10, "m": MIB, "g": GIB, "t": 1 << 40}
 
 
@@ -93,6 +95,8 @@ def settings_from(given: Mapping[str, Any], *, limit: int | None = None, sample:
         _check_number(name, asked[name], smallest)
     _check_number("limit", limit, 2)
     _check_number("sample", sample, 2)
+    if asked["seed"] >= _MOST_SEED:
+        raise OptionError(f"A seed is under {_MOST_SEED:,}, not {asked['seed']}.")
     if asked["stride"] is not None and asked["window"] is not None and asked["stride"] > asked["window"]:
         raise OptionError(f"--stride {asked['stride']} is longer than --window {asked['window']}: words would be lost.")
     rule = RowRule(
@@ -127,9 +131,10 @@ def memory_of(text: str | int) -> int:
         OptionError: not of that form.
     """
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text).lower())
-    if found is None:
-        raise OptionError(f"--memory is a size such as 2GB or 500MB, not {text!r}.")
-    return int(float(found[1]) * _UNITS[found[2]])
+    size = float(found[1]) * _UNITS[found[2]] if found is not None else 0.0
+    if not 0 < size < _MOST_MEMORY:
+        raise OptionError(f"--memory is a size such as 2GB or 500MB, not {str(text)[:40]!r}.")
+    return int(size)
 
 
 def _check_number(name: str, value: Any, smallest: int) -> None:  # noqa: ANN401 - whatever was given

@@ -91,8 +91,8 @@ class Encoder(ABC):
     def fingerprint(self) -> str:
         """A short name for exactly this model, to notice that it was changed."""
 
-    def prepare(self, words: Iterable[str]) -> None:  # noqa: B027 - most encoders know every word
-        """Told the words of the corpus before the first text is encoded."""
+    def prepare(self, texts: Iterable[str]) -> None:  # noqa: B027 - most encoders know every word
+        """Shown all texts before the first one is encoded."""
 
     def token_name(self, token: Any) -> str:  # noqa: ANN401 - an id or a word
         """A token as text."""

@@ -95,9 +95,9 @@ def sentence_source(
 def model_folder(name: str, loading: Loading) -> Path:
     """The folder of a model: the one named, or the one that the hub's files were fetched to."""
     path = Path(name)
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - unlike pathlib's, it does not raise for a name that cannot be
         return path
-    if path.exists():
+    if os.path.exists(path):  # noqa: PTH110
         raise ModelError(f"{name} is a file, but no word vectors (.vec, .txt, .bin) and no model folder.")
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip():
         raise MissingModelError(f"There is no model folder {name!r}. Check the path.")
@@ -142,17 +142,21 @@ def _open_transformer(name: str, folder: Path, loading: Loading) -> Encoder:
     from uncone.encoders.transformer import Transformer
 
     trusted = {"trust_remote_code": loading.trust_remote_code}
+    device = _device(loading.device)
     try:
         with _quiet():
             tokenizer = AutoTokenizer.from_pretrained(root, **trusted)
-            model = AutoModel.from_pretrained(
+            model, loaded = AutoModel.from_pretrained(
                 root,
                 dtype=getattr(torch, loading.dtype),
                 use_safetensors=None if loading.allow_pickle else True,
+                output_loading_info=True,
                 **trusted,
-            ).to(_device(loading.device))
+            )
+            model = model.to(device)
     except Exception as error:  # transformers, tokenizers and safetensors each raise their own kinds
         raise _unusable(name, error) from error
+    _check_weights(name, loaded)
     recipe = read_recipe(folder)
     files = [path for pattern in (*_WEIGHTS, *_PICKLED, "*.json") for path in root.glob(pattern)]
     return Transformer(name, model, tokenizer, files, recipe.longest if recipe else None)
@@ -171,6 +175,19 @@ def _check_folder(name: str, root: Path, loading: Loading) -> None:
         what = "only pickled weights, which can run code when they are loaded" if pickled else "no weights"
         hint = "If you trust it: --allow-pickle." if pickled else "It needs model.safetensors."
         raise ModelError(f"The folder {name} has {what}. {hint}")
+
+
+def _check_weights(name: str, loaded: dict[str, Any]) -> None:
+    """Weights that a file lacks are drawn at random: what is measured then is noise."""
+    # A pooler lies behind the last layer, so a checkpoint without one is as good.
+    missing = sorted(key for key in loaded.get("missing_keys", ()) if "pooler" not in key)
+    wrong = [str(one[0]) if isinstance(one, tuple) else str(one) for one in loaded.get("mismatched_keys", ())]
+    if missing or wrong:
+        what = "lack" if missing else "have other shapes of"
+        raise ModelError(
+            f"The weights of {name} {what} {len(missing or wrong)} of the tensors that its config.json asks for, "
+            f"such as {(missing or wrong)[0]}: random numbers would be measured. Save the model again."
+        )
 
 
 def _device(wanted: str) -> str:

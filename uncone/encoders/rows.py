@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import overload
 
 import numpy as np
 
-from uncone.data.batch import IntVector
+from uncone.data.batch import IntVector, Keys
 from uncone.encoders.encoder import Encoder, Passage
 from uncone.encoders.words import Kind, Word, find_words, identity
 from uncone.errors import ModelError
@@ -54,7 +56,7 @@ class RowRule:
 
     def lay(self, passages: Sequence[Passage], encoder: Encoder) -> Iterator[Laid]:
         """The rows of the passages of one text, in their order; they get their numbers later."""
-        words = find_words(passages[0].text) if self.rows == "words" else []
+        words = [w for w in find_words(passages[0].text) if w.kind in self.kinds] if self.rows == "words" else []
         for passage in passages:
             if self.rows == "words":
                 yield self._words(passage, words)
@@ -65,7 +67,8 @@ class RowRule:
 
     def _words(self, passage: Passage, words: Sequence[Word]) -> Laid:
         text = passage.text
-        mine = [w for w in words if passage.first <= w.start < passage.last and w.kind in self.kinds]
+        first, last = (bisect_left(words, at, key=lambda word: word.start) for at in (passage.first, passage.last))
+        mine = words[first:last]
         reach = len(text)
         if not passage.whole:
             reach = int(passage.ends[~passage.special].max(initial=0))
@@ -152,6 +155,13 @@ class Layout:
     words: IntVector
     rows: IntVector
     names: Sequence[str]
+
+    @cached_property
+    def keys(self) -> Keys:
+        """Which rows belong together, for the batches of all layers."""
+        keys = Keys(self.groups, self.words)
+        keys.group_runs, keys.word_runs  # noqa: B018 - worked out once, before the layers go their ways
+        return keys
 
     @property
     def n(self) -> int:

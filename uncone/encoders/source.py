@@ -81,7 +81,7 @@ class EncodedTexts(Source):
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         if not self._ready:
-            self.encoder.prepare({word for unit in self._units() for word in self.rule.identities(unit.text)})
+            self.encoder.prepare(self.pooling.prompt + unit.text for unit in self._units())
             self._ready = True
         truncated = read = 0
         for pool in pools(self._units(), _POOL):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -18,7 +19,7 @@ __all__ = ["StaticEncoder", "WordPassages", "is_static"]
 
 def is_static(path: Path) -> bool:
     """Whether a file holds word vectors."""
-    return path.is_file() and suffix_of(path) in (".vec", ".txt", ".bin")
+    return suffix_of(path) in (".vec", ".txt", ".bin") and os.path.isfile(path)  # noqa: PTH113 - never raises
 
 
 class WordPassages(Encoder):
@@ -76,13 +77,13 @@ class StaticEncoder(WordPassages):
         self._places: dict[str, int] = {}
         self._vectors: Matrix = np.empty((0, self.dim), np.float32)
 
-    def prepare(self, words: Iterable[str]) -> None:
-        """Read the vectors of these words, in any case in which the file has them.
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Read the vectors of the words of these texts, in any case in which the file has them.
 
         Raises:
             ModelError: the file has none of them.
         """
-        wanted = {word.casefold() for word in words}
+        wanted = {text[word.start : word.end].casefold() for text in texts for word in find_words(text)}
         places: dict[str, int] = {}
         kept: list[Matrix] = []
         for rows in self.source.read():

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from uncone.backends.checkpoint import Checkpoint
 from uncone.diagnosis.contrast import Contrast
 from uncone.diagnosis.finding import finite
 from uncone.diagnosis.layer import Layer, SentenceTable, WordTable
@@ -78,6 +79,12 @@ class LayerStudy(_RenderedStudy):
     notes: Sequence[str]
     provenance: Mapping[str, Any]
     published: Sequence[Curve] = field(default_factory=tuple)
+    run: Checkpoint | None = field(default=None, repr=False, compare=False)
+
+    def settle(self) -> None:
+        """Remove what was saved of the run, for instance when its report is written."""
+        if self.run is not None:
+            self.run.clear()
 
     @property
     def parts(self) -> Sequence[LayerStudy]:

@@ -36,9 +36,9 @@ def notes_of(studied: Studied, selection: Selection, encoder: Encoder, settings:
         layers = ", ".join(f"{n:,} at layer {i}" for i, n in enumerate(met.sinks.tolist()) if n)
         notes.append(f"Sinks left out: {layers}.")
     if studied.words is not None:
-        unknown = studied.survey.rows - tally.rows - tally.cut_words
-        if encoder.layers == 1 and unknown > 0:
-            notes.append(f"{count(unknown, 'word')} of the texts without a vector left out.")
+        if met.uncovered:
+            why = "has no vector for" if encoder.kind == "static vectors" else "has no token for"
+            notes.append(f"{count(met.uncovered, 'word')} that the model {why} left out.")
         if studied.words.n < studied.wanted:
             notes.append(
                 f"--memory has room for {studied.words.n:,} of the {studied.wanted:,} words that occur twice or more: "
@@ -50,7 +50,8 @@ def notes_of(studied: Studied, selection: Selection, encoder: Encoder, settings:
         if (studied.words.mev_n < studied.words.counts)[studied.words.mev_n > 0].any():
             notes.append("MEV of a word that occurs more than 1,000 times is measured on a seeded 1,000 of them.")
     notes += [encoder.note] if encoder.note else []
-    notes += [studied.problem] if studied.problem else []
+    problem = None if studied.checkpoint is None else studied.checkpoint.problem
+    notes += [problem] if problem else []
     return notes
 
 
@@ -74,7 +75,7 @@ def provenance_of(studied: Studied, selection: Selection, encoder: Encoder, sett
         "duplicates": "kept" if selection.keep_duplicates else "left out",
         "limit": selection.limit,
         "sample": selection.sample,
-        **{key: value for key, value in shown.items() if value not in (None, "", False)},
+        **{key: value for key, value in shown.items() if value is not None and value is not False and value != ""},
         "memory": f"{settings.memory / GIB:.1f} GiB allowed, {studied.room.planned / GIB:.1f} planned",
         "batch_tokens": studied.room.tokens,
         "sampled_rows": studied.room.sample,

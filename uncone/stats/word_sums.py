@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
-from uncone.data.runs import run_starts, run_sums
+from uncone.data.runs import run_sums
 from uncone.stats.statistic import State, Statistic
 
 __all__ = ["WordSums"]
@@ -48,25 +48,17 @@ class WordSums(Statistic):
         if alone.any():
             self.singles += int(alone.sum())
             self.single_total += batch.units[alone].sum(axis=0, dtype=np.float64)
-        groups = batch.rows if batch.groups is None else batch.groups
-        known = np.flatnonzero(batch.words >= 0)
-        if not known.size:
+        order, starts, sizes, found, first = batch.keys.word_runs
+        if not found.size:
             return
-        order = known[np.lexsort((groups[known], batch.words[known]))]
-        words, groups = batch.words[order], groups[order]
         # First over the occurrences in one sentence, then over the sentences of a word.
-        starts = run_starts(words, groups)
-        sizes = np.diff(np.append(starts, len(words)))
         sums = run_sums(batch.units, starts, order)
         squares = np.vecdot(sums, sums).astype(np.float64)
-        named = words[starts]
-        runs = run_starts(named)
-        found = named[runs]
-        self.totals[found] += run_sums(sums, runs)
-        self.counts[found] += np.add.reduceat(sizes, runs)
-        self.pairs[found] += np.add.reduceat(sizes**2, runs)
-        self.contexts[found] += np.diff(np.append(runs, len(named)))
-        self.squares[found] += np.add.reduceat(squares, runs)
+        self.totals[found] += run_sums(sums, first)
+        self.counts[found] += np.add.reduceat(sizes, first)
+        self.pairs[found] += np.add.reduceat(sizes**2, first)
+        self.contexts[found] += np.diff(np.append(first, len(starts)))
+        self.squares[found] += np.add.reduceat(squares, first)
 
     def absorb(self, other: WordSums) -> None:
         self.totals += other.totals
