@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from uncone.cli.main import _run
-from uncone.diagnosis.catalogue import CATALOGUE, HEALTH
+from uncone.diagnosis.catalogue import CATALOGUE, CONTEXT, HEALTH
 from uncone.errors import UnconeError
 
 ROOT = Path(__file__).parents[1]
@@ -19,7 +20,7 @@ README = (ROOT / "README.md").read_text()
 
 
 @pytest.fixture
-def files(tmp_path, cone):
+def files(tmp_path, cone, tiny_model, monkeypatch):
     """The files that the examples name."""
     import json
 
@@ -36,13 +37,24 @@ def files(tmp_path, cone):
     pq.write_table(pa.table(table), tmp_path / "vectors.parquet")
     save_file({"embeddings": rows}, tmp_path / "model.safetensors")
     (tmp_path / "vectors.jsonl").write_text("\n".join(json.dumps({"v": row.tolist()}) for row in rows))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    shutil.copytree(tiny_model, tmp_path / "model")
+    lines = [f"{text} to go to the school of {'abcdefg'[i % 7]}." for i, text in enumerate(texts)]
+    (tmp_path / "texts.txt").write_text("\n".join(lines) + "\n")
+    rows_of_texts = "".join(f'"{line}",{"xyz"[i % 3]}\n' for i, line in enumerate(lines))
+    (tmp_path / "texts.csv").write_text("text,label\n" + rows_of_texts)
+    words = ["text", "to", "go", "the", "school", "of", "."]
+    (tmp_path / "words.vec").write_text(
+        "".join(f"{word} {' '.join(f'{value:.4f}' for value in rows[i])}\n" for i, word in enumerate(words))
+    )
     (tmp_path / "shards").mkdir()
     np.save(tmp_path / "shards" / "a.npy", rows)
     np.save(tmp_path / "shards" / "b.npy", rows)
 
 
 def commands() -> list[str]:
-    blocks = re.findall(r"```(?:bash|sh|console)\n(.*?)```", README, re.S)
+    pages = README + (ROOT / "docs" / "layers.md").read_text()
+    blocks = re.findall(r"```(?:bash|sh|console)\n(.*?)```", pages, re.S)
     lines = [line.strip() for block in blocks for line in block.splitlines()]
     return [line for line in lines if line.startswith("uncone ") and "|" not in line]
 
@@ -52,7 +64,7 @@ def test_every_command_of_the_readme_runs(command, files):
     assert _run(shlex.split(command, comments=True)[1:]) == (1 if "--fail-above" in command else 0)
 
 
-@pytest.mark.parametrize("verb", ["check", "demo"])
+@pytest.mark.parametrize("verb", ["check", "layers", "demo"])
 def test_help_ends_with_an_example_that_runs(verb, files, capsys):
     assert _run([verb, "--help"]) == 0
     example = re.search(r"Example: uncone (.*)", capsys.readouterr().out)
@@ -66,8 +78,19 @@ def test_help_of_the_command_itself(capsys):
 
 
 def test_the_readme_names_every_measure():
-    for name in CATALOGUE:
+    for name in {**CATALOGUE, **CONTEXT}:
         assert f"`{name}`" in README, name
+
+
+def test_the_page_on_layers_names_every_measure(tiny_model):
+    import uncone
+
+    page = (ROOT / "docs" / "layers.md").read_text()
+    texts = [f"the text {word} to go to school" for word in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]]
+    study = uncone.layers(tiny_model, texts)
+    for name in study[0].findings:
+        assert f"`{name}`" in page, name
+    assert set(CONTEXT) <= set(study[0].findings)
 
 
 def test_every_finding_is_in_the_catalogue_and_has_every_field(cone):
@@ -89,7 +112,11 @@ def test_every_dependency_has_a_tried_version():
     pinned = {
         line.split("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line
     }
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    wanted = [
+        *project["dependencies"],
+        *project["optional-dependencies"]["dev"],
+        *project["optional-dependencies"]["models"],
+    ]
     for requirement in wanted:
         assert re.split(r"[<>=~ \[]", requirement)[0].lower() in pinned, requirement
     assert "torch==2.13.0" in (ROOT / "constraints.txt").read_text().splitlines()

@@ -222,8 +222,8 @@ def bug(*arguments, reason):
         ("code", "--trust-remote-code"),
         ("nan", "NaN or infinity at layer 2"),
         ("modules", "modules.json"),
-        bug("half", "weights", reason="missing weights are drawn at random, without a word"),
-        bug("foreign", "weights", reason="missing weights are drawn at random, without a word"),
+        ("half", "weights"),
+        ("foreign", "weights"),
     ],
 )
 def test_a_model_that_cannot_be_used(model, says, layers, capfd):
@@ -318,7 +318,7 @@ def test_corpora_that_are_not_there(corpus, says, layers, capfd):
         ("--rows sentences --word-table a.csv", "no table of words"),
         ("--nonsense", "See uncone layers --help"),
         bug(f"--seed {2**64}", "--seed", reason="OverflowError: a seed is stored in 8 bytes, and not checked"),
-        bug("--memory 1" + 400 * "0", "--memory", reason="OverflowError: float infinity to integer"),
+        pytest.param("--memory 1" + 400 * "0", "--memory", id="--memory 1e400"),
     ],
 )
 def test_options_that_cannot_be(option, says, layers, world, capfd):
@@ -327,7 +327,6 @@ def test_options_that_cannot_be(option, says, layers, world, capfd):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is one")
-@pytest.mark.xfail(strict=True, reason="the OptionError is wrapped: 'could not be loaded ... AutoModel'")
 def test_a_device_that_is_not_there(layers, capfd):
     assert layers("--device", "cuda") == 2
     err = complaint(capfd)
@@ -359,7 +358,6 @@ CLASHES = {
 
 
 @pytest.mark.parametrize("what", CLASHES)
-@pytest.mark.xfail(strict=True, reason="tables, and the files of a model, are not looked at before writing")
 def test_nothing_is_overwritten(what, world, capfd):
     shutil.copytree(world / "tiny", "model")
     shutil.copy(world / "one.csv", "t.csv")
@@ -369,7 +367,6 @@ def test_nothing_is_overwritten(what, world, capfd):
     assert before == {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
 
 
-@pytest.mark.xfail(strict=True, reason="the static model is written over")
 def test_static_vectors_are_not_overwritten(world, capfd):
     shutil.copy(world / "words.vec", "words.vec")
     assert _run(["layers", "words.vec", "--corpus", str(world / "good.txt"), "--no-html", "--json", "words.vec"]) == 2
@@ -416,9 +413,7 @@ def test_long_texts_are_truncated_to_one_vector(rows, layers, capfd):
     assert found["source"]["rows"] == 152 and found["words"] in (None, [])
 
 
-@pytest.mark.parametrize(
-    "split", ["--no-split", bug("--split", reason="a blank line has no sentence, so nothing counts it")]
-)
+@pytest.mark.parametrize("split", ["--no-split", "--split"])
 def test_left_out_texts_are_counted(split, layers, capfd):
     Path("t.txt").write_text("\n".join([*sentences(60), "", "  ", *sentences(7)]))
     assert layers("--json", "-", split, corpus=Path("t.txt").resolve()) == 0
@@ -433,7 +428,6 @@ def test_a_word_of_a_megabyte(layers, capfd):
     assert notes(capfd)[0]["source"]["texts"] == 61
 
 
-@pytest.mark.xfail(strict=True, reason="every window of a text goes through all its words: the square of its length")
 def test_time_grows_with_the_length_of_a_text():
     from uncone.encoders.encoder import Passage
     from uncone.encoders.rows import RowRule
@@ -459,7 +453,6 @@ def test_the_seed_is_recorded(layers, capfd):
     assert notes(capfd)[0]["provenance"]["seed"] == 7
 
 
-@pytest.mark.xfail(strict=True, reason="0 in (None, '', False) holds, so provenance drops it")
 def test_the_default_seed_is_recorded(layers, capfd):
     assert layers("--json", "-") == 0
     assert notes(capfd)[0]["provenance"]["seed"] == 0
@@ -545,7 +538,6 @@ def test_words_without_a_vector_are_said(layers, capfd):
 
 
 @pytest.mark.parametrize("rows", ["sentences", "tokens"])
-@pytest.mark.xfail(strict=True, reason="only rows=words tells the encoder which words to read")
 def test_static_vectors_by_other_rows(rows, layers, capfd):
     assert layers("--json", "-", "--rows", rows, model="words.vec") == 0
 
@@ -641,7 +633,7 @@ def test_a_stopped_run_goes_on_to_the_same_digits(arguments, layers, capfd):
     with stopped(saves=40):
         assert layers(*SLOW, *arguments, "--json", "a.json") == 130
     assert "interrupted" in capfd.readouterr().err
-    assert not Path("a.json").exists() and state_files() == ["run.json", "state.npz"]
+    assert not Path("a.json").exists() and "state.npz" in state_files()
     assert layers(*SLOW, *arguments, "--json", "a.json", "--resume") == 0
     assert Path("a.json").read_bytes() == Path("whole.json").read_bytes()
     assert state_files() == [], "the state goes when the run has come to its end"
@@ -707,7 +699,7 @@ def test_texts_that_changed(world, capfd):
     Path("t.txt").write_text("\n".join(reversed(sentences())))
     assert _run([*command, "--resume"]) == 2
     assert "the texts changed" in capfd.readouterr().err
-    assert state_files() == ["run.json", "state.npz"], "another look may be wanted"
+    assert "state.npz" in state_files(), "another look may be wanted"
 
 
 @pytest.mark.xfail(strict=True, reason="the room for words is part of the folder's key: 'nothing to resume'")
@@ -745,19 +737,18 @@ def test_other_options_are_another_run(layers, capfd):
 # np.load forgets to close a file that it finds damaged.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize(
-    ("file", "damage"),
+    "damage",
     [
-        ("state.npz", lambda data: data[: len(data) // 2]),
-        ("state.npz", lambda data: b""),
-        ("state.npz", lambda data: data[:3000] + bytes(64) + data[3064:]),
-        ("run.json", lambda data: b"{"),
+        pytest.param(lambda data: data[: len(data) // 2], id="half of it"),
+        pytest.param(lambda data: b"", id="nothing"),
+        pytest.param(lambda data: data[:3000] + bytes(64) + data[3064:], id="a hole"),
     ],
 )
-def test_a_damaged_state(file, damage, layers, capfd):
+def test_a_damaged_state(damage, layers, capfd):
     with stopped():
         assert layers(*SLOW) == 130
     capfd.readouterr()
-    (path,) = Path("state").rglob(file)
+    (path,) = Path("state").rglob("state.npz")
     path.write_bytes(damage(path.read_bytes()))
     assert layers(*SLOW, "--resume") == 2
     err = capfd.readouterr().err
@@ -765,7 +756,6 @@ def test_a_damaged_state(file, damage, layers, capfd):
     assert layers(*SLOW) == 0, "and it can start again"
 
 
-@pytest.mark.xfail(strict=True, reason="run.json is replaced before state.npz: together they may belong to two runs")
 def test_a_state_belongs_to_its_own_run(tmp_path, monkeypatch):
     """The old run's arrays must never be taken for those of a new one that could not save itself."""
     Checkpoint(tmp_path / "s", {"corpus_content": "old"}).save({"pool": 1}, {"a": np.ones(3)})
@@ -783,7 +773,6 @@ def test_a_state_belongs_to_its_own_run(tmp_path, monkeypatch):
         Checkpoint(tmp_path / "s", {"corpus_content": "new"}).load()
 
 
-@pytest.mark.xfail(strict=True, reason="unlink of the part file raises NotADirectoryError inside the except clause")
 def test_a_state_that_cannot_be_saved_is_a_note(world, layers, capfd):
     assert layers("--batch-size", "2", "--save-every", "0", "--state", world / "file", "--json", "-") == 0
     assert "could not be saved" in notes(capfd)[1]
@@ -799,7 +788,6 @@ def test_a_full_disk_for_the_state_is_a_note(layers, monkeypatch, capfd):
     assert state_files() == []
 
 
-@pytest.mark.xfail(strict=True, reason="the state is removed before the report is written")
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_the_state_survives_a_report_that_cannot_be_written(layers, capfd):
     assert layers(*SLOW, "--json", "/dev/full") == 2

@@ -53,7 +53,7 @@ def naive_tokens(hidden, family, texts, *, special=False):
     for number, text in enumerate(texts):
         seen = hidden(family, text)
         for token, (left, right) in enumerate(seen.offsets):
-            if seen.special[token] and special or not seen.special[token] and right > left:
+            if (seen.special[token] and special) or (not seen.special[token] and right > left):
                 vectors.append(seen.states[:, token])
                 groups.append(number)
                 names.append(seen.names[token])

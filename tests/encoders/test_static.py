@@ -260,7 +260,7 @@ def test_zero_vectors_are_counted(written, table, sentences):
 
 def test_the_same_vector_for_all(written, table, sentences):
     one = table["dog"]
-    study = uncone.layers(written({word: one for word in table}), sentences)
+    study = uncone.layers(written(dict.fromkeys(table, one)), sentences)
     for name in ("baseline", "selfsim", "intrasim", "intrasim_matched", "mev", "s_intra", "s_inter", "mean_over_rms"):
         assert study[0][name].value == pytest.approx(1, abs=1e-6), name
     assert study[0]["effective_rank"].value == 0

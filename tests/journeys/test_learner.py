@@ -40,3 +40,26 @@ def test_the_learner(uncone):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     same = json.loads(uncone("check", "texts.csv", "--json", "-").stdout)["findings"]["baseline"]["value"]
     assert json.loads(done.stdout)["baseline"] == same
+
+
+def test_the_learner_with_texts(uncone, minilm):
+    """The texts themselves, and a model: no vectors at hand."""
+    subjects = {"cats": ["The cat sleeps", "A kitten plays", "My cat purrs"], "cars": ["The car is fast", "A truck"]}
+    with Path("texts.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "topic"])
+        for i in range(60):
+            topic = ("cats", "cars")[i % 2]
+            writer.writerow([f"{subjects[topic][i % len(subjects[topic])]} on day {i}.", topic])
+
+    wrong = uncone("check", "texts.csv", "--model", str(minilm), "--text", "sentence", code=2).stderr
+    assert "text, topic" in wrong
+    told = uncone("check", "texts.csv", "--model", str(minilm), "--text", "text", "--label", "topic").stdout
+    assert "60 x 384" in told
+    page = Path("uncone-report.html").read_text()
+    assert "cats" in page and "The cat sleeps on day 0." in page
+
+    # How much does a word depend on its context?
+    told = uncone("layers", str(minilm), "--corpus", "texts.csv", "--text", "text", "--state", "state").stdout
+    assert "7 layers x 384 dimensions" in told
+    assert "Most contextual" in told or "most contextual" in told

