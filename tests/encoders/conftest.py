@@ -90,9 +90,13 @@ FAMILIES = ("bert", "gpt2", "roberta", "t5", "llama", "distilbert")
 SIZE = 32
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
+@pytest.fixture
+def one_thread():
+    """Tiny models are quicker on one core."""
+    before = torch.get_num_threads()
     torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")
@@ -462,7 +466,7 @@ def _measured(rows, groups, words=None, *, least=5):
     """Every measure of a layer from its rows (n, d), the sentence of each and, where there are any, the words."""
     x = np.asarray(rows, np.float64)
     groups = np.asarray(groups)
-    n, d = x.shape
+    d = x.shape[1]
     norms = np.sqrt((x**2).sum(axis=1))
     u = x / norms[:, None]
     cosines = u @ u.T

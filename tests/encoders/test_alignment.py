@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 import unicodedata
@@ -21,6 +22,8 @@ from uncone.encoders.open import open_encoder
 from uncone.encoders.rows import RowRule
 from uncone.encoders.words import Kind, find_words, identity
 from uncone.errors import ModelError
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 FAMILIES = ("bert", "gpt2", "roberta", "t5", "llama")
 HARD = {
@@ -49,7 +52,7 @@ HARD = {
     "ligatures and fractions": "ﬁne ﬂow ½ ㎏ ﷺ Ⅷ",
     "case": "STRASSE Straße İstanbul ǅ ŉ",
     "marks in front": "\u0301x \u0301 y\u0301\u0302\u0303",
-    "punctuation": "Wait... what?!?! --- (\"yes\") — “no” … _under_ __init__ a_b C++ C# @me #tag",
+    "punctuation": 'Wait... what?!?! --- ("yes") — “no” … _under_ __init__ a_b C++ C# @me #tag',
     "mathematics": "𝐱² ≤ ∑ᵢ αᵢ·βᵢ ∈ ℝ",
     "one letter": "a",
     "one mark": "\u0301",
@@ -71,11 +74,7 @@ def naive_bag(word, offsets, special):
 def bags_of(encoder, texts, rule=None, window=None):
     """The library's rows of some texts in one batch: (text, start, end, name, tokens), tokens counted in the text."""
     rule = rule or RowRule()
-    batch = [
-        laid
-        for passages in encoder.passages(texts, window or Window())
-        for laid in rule.lay(passages, encoder)
-    ]
+    batch = [laid for passages in encoder.passages(texts, window or Window()) for laid in rule.lay(passages, encoder)]
     places = [(number, laid, i) for number, laid in enumerate(batch) for i in range(laid.n)]
     for number, laid in enumerate(batch):
         laid.group, laid.first_row = number, sum(one.n for one in batch[:number])
@@ -156,7 +155,9 @@ def test_the_first_and_the_last_token_of_a_word(family, pooling, place, encoder_
 LETTERS = st.one_of(
     st.characters(exclude_categories=["Cs"]),
     st.sampled_from("abcdeABC   .,'’-_@/:0123456789"),
-    st.sampled_from("éüñß\u0301\u0308\u200b\u200c\u200d\ufe0f\u20e3👍🏽👩🚀🇩🇪中文あア한नमस्ते\u093eสวัสดีمرحبا\u00a0\u3000\t\n"),
+    st.sampled_from(
+        "éüñß\u0301\u0308\u200b\u200c\u200d\ufe0f\u20e3👍🏽👩🚀🇩🇪中文あア한नमस्ते\u093eสวัสดีمرحبا\u00a0\u3000\t\n"
+    ),
 )
 TEXTS = st.text(LETTERS, min_size=1, max_size=40)
 
@@ -327,7 +328,7 @@ def test_windows_are_read_on_their_own(family, folder_of, loaded, forward, measu
     tokenizer, _ = loaded(family)
     size, vectors = 12, []
     for text in sentences:
-        windows, offsets, in_front = windows_of(tokenizer, text, size)
+        windows, _offsets, in_front = windows_of(tokenizer, text, size)
         ids = tokenizer(text, add_special_tokens=False)["input_ids"]
         before, after = ([tokenizer.cls_token_id], [tokenizer.sep_token_id]) if in_front else ([], [])
         states = [forward(family, [*before, *ids[start:end], *after]) for start, end in windows]
@@ -345,7 +346,9 @@ def test_windows_are_read_on_their_own(family, folder_of, loaded, forward, measu
             assert study[number][name].value == pytest.approx(expected[name], rel=1e-5, abs=1e-5), (number, name)
 
 
-@pytest.mark.parametrize(("family", "pooling"), [("bert", "mean"), ("gpt2", "last"), ("roberta", "cls"), ("llama", "mean")])
+@pytest.mark.parametrize(
+    ("family", "pooling"), [("bert", "mean"), ("gpt2", "last"), ("roberta", "cls"), ("llama", "mean")]
+)
 @pytest.mark.parametrize("window", [6, None])
 def test_a_sentence_is_truncated(family, pooling, window, folder_of, loaded, forward, measured, sentences):
     tokenizer, model = loaded(family)
@@ -486,7 +489,7 @@ def spans(text):
 @given(text=TEXTS)
 def test_words_are_all_but_the_spaces(text):
     found = find_words(text)
-    for word, following in zip(found, found[1:], strict=False):
+    for word, following in itertools.pairwise(found):
         assert word.end <= following.start
     covered = {place for word in found for place in range(word.start, word.end)}
     assert all(0 <= word.start < word.end <= len(text) for word in found)
@@ -496,7 +499,9 @@ def test_words_are_all_but_the_spaces(text):
 @given(text=st.text(st.characters(max_codepoint=127), max_size=60))
 def test_the_quick_pattern_is_the_whole_one(text):
     if not any(sign in text for sign in ("@", "://", "www.")):
-        whole = [(*found.span(), word_module._KINDS[found.lastgroup]) for found in word_module._pattern().finditer(text)]
+        whole = [
+            (*found.span(), word_module._KINDS[found.lastgroup]) for found in word_module._pattern().finditer(text)
+        ]
         assert find_words(text) == whole
 
 

@@ -15,6 +15,8 @@ from uncone.encoders.open import sentence_source
 from uncone.encoders.words import Kind, find_words
 from uncone.errors import ModelError
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 CLOSE = 1e-5
 KINDS = {"word": Kind.WORD, "number": Kind.NUMBER, "symbol": Kind.SYMBOL}
 POOLED = {
@@ -150,7 +152,7 @@ def test_the_texts_are_a_test(hidden, measured, sentences):
     layers, groups, names = naive_words(hidden, "bert", sentences)
     counts = {name: names.count(name) for name in names}
     assert sum(count == 1 for count in counts.values()) > 20
-    assert any(len(set(groups[i] for i, n in enumerate(names) if n == name)) < counts[name] for name in counts)
+    assert any(len({groups[i] for i, n in enumerate(names) if n == name}) < counts[name] for name in counts)
     assert any(groups.count(group) == 1 for group in groups) or any(groups.count(group) == 2 for group in groups)
     curves = [measured(rows, groups, names)[0] for rows in layers]
     for name in ("baseline", "selfsim", "intrasim", "mev", "s_inter", "participation_ratio"):
@@ -322,7 +324,9 @@ def test_sentences(family, pooling, folder_of, hidden, measured, sentences):
     check_layers(study, layers, list(range(len(sentences))), None, measured)
 
 
-@pytest.mark.parametrize(("family", "pooling"), [("bert", "mean"), ("bert", "max"), ("roberta", "last"), ("t5", "mean")])
+@pytest.mark.parametrize(
+    ("family", "pooling"), [("bert", "mean"), ("bert", "max"), ("roberta", "last"), ("t5", "mean")]
+)
 def test_sentences_without_special_tokens(family, pooling, folder_of, hidden, measured, sentences):
     study = uncone.layers(folder_of(family), sentences, rows="sentences", pooling=pooling, special=False)
     layers = naive_texts(hidden, family, sentences, pooling, special=False)
@@ -363,7 +367,9 @@ def test_little_memory_draws_fewer_words_for_mev_but_not_the_most_frequent(folde
     assert len(drawn) == enough or drawn.max() >= len(drawn)
 
 
-@pytest.mark.parametrize("options", [{"rows": "tokens"}, {"rows": "sentences"}, {"rows": "sentences", "pooling": "max"}])
+@pytest.mark.parametrize(
+    "options", [{"rows": "tokens"}, {"rows": "sentences"}, {"rows": "sentences", "pooling": "max"}]
+)
 def test_batches_of_other_rows(folder_of, sentences, options):
     whole = uncone.layers(folder_of("roberta"), sentences, **options)
     assert_same_studies(uncone.layers(folder_of("roberta"), sentences, batch_size=3, **options), whole)
@@ -489,7 +495,9 @@ def test_vectors_of_blank_texts_and_of_texts_without_tokens(folder_of, hidden, s
 def test_vectors_by_the_recipe_of_a_folder(changed, hidden, sentences):
     folder = changed("bert")
     kinds = ["Transformer", "Pooling", "Normalize"]
-    modules = [{"idx": i, "path": f"{i}", "type": f"sentence_transformers.models.{kind}"} for i, kind in enumerate(kinds)]
+    modules = [
+        {"idx": i, "path": f"{i}", "type": f"sentence_transformers.models.{kind}"} for i, kind in enumerate(kinds)
+    ]
     modules[0]["path"] = ""
     (folder / "modules.json").write_text(json.dumps(modules))
     (folder / "1").mkdir()

@@ -29,6 +29,8 @@ __all__ = ["SINK", "LayerPass", "LayerResult", "PassTally"]
 SINK = 10.0
 """A row is a sink when its norm is over so many times the median of its layer."""
 _PILOT_ROWS = 2_000
+_CACHED_ROWS = 640
+"""Rows that are measured together: at 384 dimensions they stay in the inner cache."""
 
 Progress = Callable[[int], None]
 
@@ -135,15 +137,13 @@ class LayerPass:
         if layout.n == 0:
             return
         states = self.encoder.encode(batch=[laid.passage for laid in batch])
-        # Pooling runs on all cores by itself; then each layer is a task of its own, on one core.
-        rows = [self._rows(states, layer, layout) for layer in range(self.encoder.layers)]
-        del states
-        layout.keys  # noqa: B018 - made here, once, and not by each thread
-        bounds = state.bounds if state.bounds is not None else np.full(len(rows), np.inf)
+        # Each layer is a task of its own, on one core; the parts of the batch stay in its cache.
+        parts = layout.parts(_CACHED_ROWS)
+        bounds = state.bounds if state.bounds is not None else np.full(len(state.layers), np.inf)
         with _BLAS.limit(limits=1, user_api="blas"):
             tasks = [
-                threads.submit(_update, bundle, vectors, layout, float(bound))
-                for bundle, vectors, bound in zip(state.layers, rows, bounds, strict=True)
+                threads.submit(self._update, layer, states, parts, float(bounds[layer]), state.layers[layer])
+                for layer in range(self.encoder.layers)
             ]
             for layer, task in enumerate(tasks):
                 dropped, bad = task.result()
@@ -153,6 +153,22 @@ class LayerPass:
                         f"{self.encoder.name} returns NaN or infinity at layer {layer}, for {bad:,} of {layout.n:,} "
                         "rows. Try --dtype float32, or look at how the model was saved."
                     )
+
+    def _update(
+        self, layer: int, states: States, parts: Sequence[Layout], bound: float, bundle: Bundle
+    ) -> tuple[int, int]:
+        """Add the rows of one layer; returns how many were left out as sinks, and how many are not numbers."""
+        dropped = bad = 0
+        for part in parts:
+            rows = self._rows(states, layer, part)
+            batch = Batch.of(rows, rows=part.rows, texts=part.names, keys=part.keys)
+            bad += len(batch.bad)
+            if bound < np.inf and (batch.norms > bound).any():
+                dropped += int((batch.norms > bound).sum())
+                batch = batch.where(batch.norms <= bound)
+            bundle.update(batch)
+        bundle.finish()
+        return dropped, bad
 
     def _rows(self, states: States, layer: int, layout: Layout) -> Matrix:
         if not self.rule.has_words and self.rule.pooled_as == "max":
@@ -223,20 +239,6 @@ class _Running:
 
 
 _BLAS = ThreadpoolController()
-
-
-def _update(bundle: Bundle, vectors: Matrix, layout: Layout, bound: float) -> tuple[int, int]:
-    """Add the rows of one layer; returns how many were left out as sinks, and how many are not numbers."""
-    batch = Batch.of(vectors, rows=layout.rows, texts=layout.names, keys=layout.keys)
-    if len(batch.bad):
-        return 0, len(batch.bad)
-    dropped = 0
-    if bound < np.inf and (batch.norms > bound).any():
-        batch = batch.where(batch.norms <= bound)
-        dropped = layout.n - batch.n
-    bundle.update(batch)
-    bundle.finish()
-    return dropped, 0
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["run_starts", "run_sums"]
+__all__ = ["bag_means", "run_starts", "run_sums"]
 
 
 def run_starts(*keys: NDArray[Any]) -> NDArray[np.int64]:
@@ -35,9 +35,20 @@ def run_sums(rows: NDArray[Any], starts: NDArray[np.int64], order: NDArray[np.in
     sizes = np.diff(np.append(starts, len(places)))
     if len(sizes) == len(places):
         return rows if order is None else rows[order]
-    sums = np.empty((len(starts), rows.shape[1]), rows.dtype)
-    for size in np.unique(sizes).tolist():
+    sums = np.asarray(rows[places[starts]])
+    for size in np.unique(sizes[sizes > 1]).tolist():
         these = np.flatnonzero(sizes == size)
-        chosen = rows[places[starts[these][:, None] + np.arange(size)]]
-        sums[these] = chosen[:, 0] if size == 1 else chosen.sum(axis=1)
+        sums[these] = rows[places[starts[these][:, None] + np.arange(size)]].sum(axis=1)
     return sums
+
+
+def bag_means(rows: NDArray[Any], places: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[Any]:
+    """The mean of each bag of rows (bags, d): bag i is the rows places[starts[i] : starts[i + 1]].
+
+    >>> bag_means(np.array([[1.0], [2.0], [4.0]]), np.array([2, 0, 1]), np.array([0, 1])).tolist()
+    [[4.0], [1.5]]
+    """
+    if len(starts) == len(places):
+        return np.asarray(rows[places])
+    sizes = np.diff(np.append(starts, len(places)))
+    return np.asarray(run_sums(rows, starts, places) / sizes[:, None].astype(rows.dtype))

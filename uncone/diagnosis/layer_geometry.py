@@ -8,6 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from uncone.data.batch import IntVector
+from uncone.data.memory import ArrayVectors
+from uncone.data.source import Source
 from uncone.diagnosis.geometry import Geometry
 from uncone.stats.grouped_unit_sum import GroupedUnitSum
 from uncone.stats.occurrences import Occurrences
@@ -16,6 +18,8 @@ from uncone.stats.sentence_similarity import SentenceSimilarity
 from uncone.stats.word_sums import WordSums
 
 __all__ = ["LayerGeometry"]
+
+_PARTITION_ROWS = 4_096
 
 
 @dataclass
@@ -46,6 +50,10 @@ class LayerGeometry(Geometry):
     def sample(self) -> SampledRows:
         """A uniform sample of the rows."""
         return self.rows.sampled
+
+    def _sampled(self) -> Source:
+        """The rows that partition functions are taken over."""
+        return ArrayVectors(self.sample.first(_PARTITION_ROWS).vectors, "sample")
 
     @property
     def sample_groups(self) -> IntVector:

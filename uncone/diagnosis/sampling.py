@@ -20,6 +20,9 @@ __all__ = ["Measure", "Sampling"]
 _ROWS = 4096
 """Rows of the sample that tell the variance to one per cent."""
 
+_ROWS_OF_GROUPS = 2048
+"""The same where rows come in groups: there are many layers, and each has its bias to be found."""
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -37,7 +40,8 @@ class Sampling:
 
     @cached_property
     def _rows(self) -> SampledRows:
-        return self.space.sample.first(_ROWS)
+        sample = self.space.sample
+        return sample.first(_ROWS if sample.groups is None else _ROWS_OF_GROUPS)
 
     @cached_property
     def contributions(self) -> Matrix:

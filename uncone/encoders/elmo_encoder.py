@@ -31,14 +31,12 @@ class ElmoEncoder(WordPassages):
         self.bytes_per_token = 4 * self.dim * (self.layers + 24)
 
     def encode(self, batch: Sequence[Passage]) -> States:
-        import torch
-
         from uncone.encoders.transformer import TorchStates
 
         layers = self.model.encode([passage.tokens for passage in batch])
         longest = int(layers[0].shape[1])
         mask = np.arange(longest) < np.array([passage.length for passage in batch])[:, None]
-        return TorchStates(layers, torch.from_numpy(np.flatnonzero(mask)))
+        return TorchStates(layers, np.flatnonzero(mask))
 
     def fingerprint(self) -> str:
         return file_digest([*self.folder.glob("*options.json"), *self.folder.glob("*weights.hdf5")])

@@ -10,6 +10,7 @@ import numpy as np
 
 from uncone.data.batch import IntVector, Matrix
 from uncone.data.open import open_source, suffix_of
+from uncone.data.runs import bag_means
 from uncone.encoders.encoder import Encoder, Passage, States, Window
 from uncone.encoders.words import find_words
 from uncone.errors import ModelError
@@ -51,11 +52,7 @@ class _Looked(States):
         self.vectors = vectors
 
     def pooled(self, layer: int, tokens: IntVector, starts: IntVector) -> Matrix:
-        found = self.vectors[tokens]
-        if len(starts) == len(tokens):
-            return found
-        sizes = np.diff(np.append(starts, len(tokens)))
-        return np.asarray(np.add.reduceat(found, starts, axis=0) / sizes[:, None], np.float32)
+        return bag_means(self.vectors, tokens, starts)
 
     def longest(self, layer: int, tokens: IntVector, starts: IntVector) -> Matrix:
         return np.asarray(np.maximum.reduceat(self.vectors[tokens], starts, axis=0))

@@ -15,6 +15,7 @@ import torch  # noqa: E402
 
 from uncone.data.batch import IntVector, Matrix  # noqa: E402
 from uncone.data.digest import file_digest  # noqa: E402
+from uncone.data.runs import bag_means  # noqa: E402
 from uncone.encoders.encoder import Encoder, Passage, States, Window  # noqa: E402
 from uncone.errors import ModelError  # noqa: E402
 
@@ -26,31 +27,26 @@ _FINAL_NORMS = ("norm", "ln_f", "final_layer_norm", "final_layernorm")
 class TorchStates(States):
     """Padded hidden states (b, t, d) per layer; `places` says where each token of the batch stands in them."""
 
-    def __init__(self, layers: Sequence[torch.Tensor], places: torch.Tensor) -> None:
+    def __init__(self, layers: Sequence[torch.Tensor], places: IntVector) -> None:
         self.layers = layers
         self.places = places
 
     def pooled(self, layer: int, tokens: IntVector, starts: IntVector) -> Matrix:
-        states, indices = self._flat(layer), self._places(tokens)
-        if len(starts) == len(tokens):
-            found = states.index_select(0, indices)
-        else:
-            # Gathers and averages in one go, on all cores.
-            bags = torch.from_numpy(starts).to(states.device)
-            found = torch.nn.functional.embedding_bag(indices, states, bags, mode="mean")
-        return np.asarray(found.float().cpu().numpy())
+        states = self._flat(layer)
+        if states.device.type == "cpu" and states.dtype == torch.float32:
+            # A view: a few rows are gathered at a time, and stay in the cache of the core that measures them.
+            return bag_means(states.numpy(), self.places[tokens], starts)
+        indices, bags = (torch.from_numpy(one).to(states.device) for one in (self.places[tokens], starts))
+        return np.asarray(torch.nn.functional.embedding_bag(indices, states.float(), bags, mode="mean").cpu().numpy())
 
     def longest(self, layer: int, tokens: IntVector, starts: IntVector) -> Matrix:
-        states, indices = self._flat(layer), self._places(tokens)
-        bags = torch.from_numpy(starts).to(states.device)
-        return np.asarray(torch.nn.functional.embedding_bag(indices, states, bags, mode="max").float().cpu().numpy())
+        states = self._flat(layer)
+        indices, bags = (torch.from_numpy(one).to(states.device) for one in (self.places[tokens], starts))
+        return np.asarray(torch.nn.functional.embedding_bag(indices, states.float(), bags, mode="max").cpu().numpy())
 
     def _flat(self, layer: int) -> torch.Tensor:
         states = self.layers[layer]
         return states.reshape(-1, states.shape[-1])
-
-    def _places(self, tokens: IntVector) -> torch.Tensor:
-        return self.places[torch.from_numpy(tokens)].to(self.layers[0].device)
 
 
 class Transformer(Encoder):
@@ -122,14 +118,14 @@ class Transformer(Encoder):
         layers, places = self._forward(batch)
         return TorchStates(layers, places)
 
-    def _forward(self, batch: Sequence[Passage]) -> tuple[Sequence[torch.Tensor], torch.Tensor]:
+    def _forward(self, batch: Sequence[Passage]) -> tuple[Sequence[torch.Tensor], IntVector]:
         longest = max(passage.length for passage in batch)
         ids = np.full((len(batch), longest), self._pad, np.int64)
         mask = np.zeros((len(batch), longest), np.int64)
         for row, passage in enumerate(batch):
             ids[row, : passage.length] = passage.tokens
             mask[row, : passage.length] = 1
-        places = torch.from_numpy(np.flatnonzero(mask))
+        places = np.flatnonzero(mask)
         given = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
         try:
             with torch.inference_mode():

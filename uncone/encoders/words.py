@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from enum import IntEnum
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
@@ -40,6 +40,16 @@ def find_words(text: str) -> list[Word]:
     >>> [text[word.start : word.end] for word in find_words(text)]
     ["It's", '3.14', 'at', 'http://a.b/c', '...', '中', '文', '👍🏽', '!']
     """
+    return list(_remembered(text) if len(text) <= _SHORT else _found(text))
+
+
+@lru_cache(maxsize=8192)
+def _remembered(text: str) -> list[Word]:
+    """A text is looked at twice, to count its words and to lay them out."""
+    return _found(text)
+
+
+def _found(text: str) -> list[Word]:
     pattern = _SIMPLE if text.isascii() and not any(sign in text for sign in _SIGNS) else _pattern()
     return [Word(*found.span(), _KINDS[found.lastgroup or "symbol"]) for found in pattern.finditer(text)]
 
@@ -56,6 +66,7 @@ def identity(word: str, cased: bool = False) -> str:
 
 
 _KINDS = {"word": Kind.WORD, "url": Kind.WORD, "han": Kind.WORD, "number": Kind.NUMBER, "symbol": Kind.SYMBOL}
+_SHORT = 1_000
 _SIGNS = ("@", "://", "www.")  # of an address
 _SIMPLE = re.compile(
     r"(?P<word>[A-Za-z][A-Za-z\d]*(?:'[A-Za-z]+)*)|(?P<number>\d+(?:[.,:/]\d+)*(?:st|nd|rd|th)?(?!\w)|\d+)"

@@ -51,14 +51,11 @@ class WordSums(Statistic):
         order, starts, sizes, found, first = batch.keys.word_runs
         if not found.size:
             return
-        # First over the occurrences in one sentence, then over the sentences of a word.
-        sums = run_sums(batch.units, starts, order)
-        squares = np.vecdot(sums, sums).astype(np.float64)
-        self.totals[found] += run_sums(sums, first)
+        self.totals[found] += run_sums(batch.units, starts[first], order)
         self.counts[found] += np.add.reduceat(sizes, first)
         self.pairs[found] += np.add.reduceat(sizes**2, first)
         self.contexts[found] += np.diff(np.append(first, len(starts)))
-        self.squares[found] += np.add.reduceat(squares, first)
+        self.squares[found] += np.add.reduceat(_sentence_squares(batch.units, order, starts, sizes), first)
 
     def absorb(self, other: WordSums) -> None:
         self.totals += other.totals
@@ -95,3 +92,13 @@ class WordSums(Statistic):
         """The mean unit vector of each word that was met (types, d); words that occur once are not among them."""
         met = self.counts > 0
         return np.asarray(self.totals[met] / self.counts[met, None])
+
+
+def _sentence_squares(units: Matrix, order: IntVector, starts: IntVector, sizes: IntVector) -> Vector:
+    """|U_s|^2 for the occurrences of a word in one sentence; a single one has length one."""
+    squares = np.ones(len(starts))
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        these = np.flatnonzero(sizes == size)
+        sums = units[order[starts[these][:, None] + np.arange(size)]].sum(axis=1)
+        squares[these] = np.vecdot(sums, sums)
+    return squares
