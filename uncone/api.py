@@ -298,8 +298,8 @@ def _check_options(scores: Sequence[float], workers: int, sample: int, seed: int
         raise OptionError(f"The number of workers is 0 (threads) to {_MOST_WORKERS}, not {workers}.")
     if sample < 2:
         raise OptionError(f"A sample needs at least 2 rows, not {sample}.")
-    if seed < 0:
-        raise OptionError(f"A seed is 0 or more, not {seed}.")
+    if not 0 <= seed < 1 << 32:
+        raise OptionError(f"A seed is 0 or more and under {1 << 32:,}, not {seed}.")
 
 
 def _provenance(space: Space, exact: bool) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from uncone.stats.statistic import State
 __all__ = ["Checkpoint", "Saved", "checkpoints_in", "runs_folder"]
 
 _LONGEST = 60.0
+_DAMAGE = (OSError, ValueError, KeyError, EOFError, AttributeError, NotImplementedError, RuntimeError, MemoryError)
 _WORDS = {"model_content": "the model", "corpus_content": "the texts"}
 
 
@@ -76,13 +77,14 @@ class Checkpoint:
             with self._state_file.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
                 arrays = {key: file[key] for key in file.files}
             before, position = (json.loads(arrays.pop(key).tobytes()) for key in ("identity", "position"))
-        except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+        except (*_DAMAGE, zipfile.BadZipFile, zlib.error) as error:
             raise StateError(
                 f"The state in {self.folder} is damaged ({type(error).__name__}). Start again without --resume."
             ) from error
         changed = [key for key in {**before, **self.identity} if before.get(key) != self.identity.get(key)]
         if changed:
-            named = ", ".join(sorted(_WORDS.get(key, key.replace("_", " ")) for key in changed))
+            content = [word for key, word in _WORDS.items() if key in changed]
+            named = " and ".join(content or sorted(key.replace("_", " ") for key in changed))
             raise StateError(
                 f"The run in {self.folder} was measured on other input: {named} changed since. Restore it, or start "
                 "again without --resume."

@@ -29,7 +29,7 @@ __all__ = ["SINK", "LayerPass", "LayerResult", "PassTally"]
 SINK = 10.0
 """A row is a sink when its norm is over so many times the median of its layer."""
 _PILOT_ROWS = 2_000
-_CACHED_ROWS = 640
+_CACHED_ROWS = 4096
 """Rows that are measured together: at 384 dimensions they stay in the inner cache."""
 
 Progress = Callable[[int], None]
@@ -121,7 +121,7 @@ class LayerPass:
             tally.truncated += self.window.cut and not passages[-1].whole
             for laid in self.rule.lay(passages, self.encoder):
                 tally.cut_words += laid.cut
-                if laid.n == 0:
+                if laid.n == 0 or laid.passage.length == 0:
                     tally.empty += 1
                     continue
                 laid.group, laid.first_row = tally.passages, tally.rows

@@ -86,8 +86,10 @@ def check(
     Example: uncone check vectors.npy --score 0.75
     """
     outputs = Outputs(None if no_html else html, json, markdown, fail_above or [], fail_below or [])
+    if model is not None and (column or tensor):
+        raise OptionError("--column and --tensor are for vectors; with --model the source holds texts: use --text.")
     _check_encoding(model, layer=layer, pooling=pooling, prompt=prompt or None, limit=limit, batch_size=batch_size)
-    outputs.check([*sources, *([text, label] if model is None else [])])
+    outputs.check([*sources, *([text, label] if model is None else [model])])
     if sources.count("-") > 1:
         raise OptionError("Standard input (-) can be read only once.")
     loading = loading_of(revision, device, dtype, allow_pickle, trust_remote_code) if model is not None else None

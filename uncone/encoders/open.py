@@ -80,14 +80,15 @@ def sentence_source(
             from uncone.encoders.sentence_transformer import SentenceTransformerTexts
 
             name, device = os.fspath(model), _device(loading.device)
-            return SentenceTransformerTexts(texts, name, folder, device, prompt, batch_size)
+            with _quiet():
+                return SentenceTransformerTexts(texts, name, folder, device, prompt, batch_size, limit)
     encoder = open_encoder(model, loading)
     own = recipe is not None and layer is None and pooling is None
     chosen = Pooling(
         parse_layers(-1 if layer is None else layer, encoder.layers),
         pooling or (recipe.pooling if recipe is not None and layer is None else "mean"),
         normalize=recipe is not None and own and recipe.normalize,
-        prompt=prompt,
+        prompt=prompt or (recipe.prompt if recipe is not None and own else ""),
     )
     return EncodedTexts(texts, encoder, chosen, batch_size, limit)
 
@@ -126,15 +127,10 @@ def _fetched(name: str, loading: Loading) -> Path:
         ) from error
 
 
-def _transformer_folder(folder: Path) -> Path:
-    """Where the transformer lies: sentence-transformers may keep it in a folder of its own."""
-    inner = folder / "0_Transformer"
-    return inner if not (folder / "config.json").is_file() and (inner / "config.json").is_file() else folder
-
-
 def _open_transformer(name: str, folder: Path, loading: Loading) -> Encoder:
     require("torch", "transformers", extra="models")
-    root = _transformer_folder(folder)
+    recipe = read_recipe(folder)
+    root = folder if recipe is None else recipe.transformer
     _check_folder(name, root, loading)
     import torch
     from transformers import AutoModel, AutoTokenizer
@@ -157,7 +153,6 @@ def _open_transformer(name: str, folder: Path, loading: Loading) -> Encoder:
     except Exception as error:  # transformers, tokenizers and safetensors each raise their own kinds
         raise _unusable(name, error) from error
     _check_weights(name, loaded)
-    recipe = read_recipe(folder)
     files = [path for pattern in (*_WEIGHTS, *_PICKLED, "*.json") for path in root.glob(pattern)]
     return Transformer(name, model, tokenizer, files, recipe.longest if recipe else None)
 

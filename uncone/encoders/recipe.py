@@ -22,14 +22,16 @@ _NAMES = {"cls": "cls", "mean": "mean", "max": "max", "lasttoken": "last", "last
 
 @dataclass(frozen=True)
 class Recipe:
-    """Pooling, whether vectors are normalised at the end, and the tokens it takes of a text.
+    """Where the transformer lies, pooling, whether vectors are normalised, the tokens it takes of a text, its prompt.
 
-    `others` are modules beyond these, for which the sentence-transformers package itself is needed.
+    `others` are modules and settings beyond these, for which the sentence-transformers package itself is needed.
     """
 
+    transformer: Path
     pooling: str = "mean"
     normalize: bool = False
     longest: int | None = None
+    prompt: str = ""
     others: tuple[str, ...] = ()
 
 
@@ -42,22 +44,31 @@ def read_recipe(folder: Path) -> Recipe | None:
     if not (folder / "modules.json").is_file():
         return None
     try:
-        modules = [(one["type"].rsplit(".", 1)[-1], folder / one["path"]) for one in _read(folder / "modules.json")]
-        pooling, others = "mean", []
+        modules = [(str(one["type"]), folder / one["path"]) for one in _read(folder / "modules.json")]
+        pooling, others, transformer = "mean", [], folder
         for kind, place in modules:
-            if kind == "Pooling":
-                chosen = _pooling(_read(place / "config.json"))
-                pooling = chosen or pooling
-                others += [] if chosen else ["Pooling"]
-            elif kind not in ("Transformer", "Normalize"):
-                others.append(kind)
-        settings = folder / "sentence_bert_config.json"
-        longest = _read(settings).get("max_seq_length") if settings.is_file() else None
+            name = kind.rsplit(".", 1)[-1] if kind.startswith("sentence_transformers.") else kind
+            if name == "Pooling":
+                config = _read(place / "config.json")
+                pooling = _pooling(config) or pooling
+                others += [] if _pooling(config) and config.get("include_prompt", True) else ["Pooling"]
+            elif name == "Transformer":
+                transformer = place
+            elif name != "Normalize":
+                others.append(name)
+        longest = _optional(transformer / "sentence_bert_config.json").get("max_seq_length")
+        settings = _optional(folder / "config_sentence_transformers.json")
+        prompt = (settings.get("prompts") or {}).get(settings.get("default_prompt_name") or "", "")
+        normal = any(kind.endswith(".Normalize") for kind, _ in modules)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(
             f"{folder / 'modules.json'} does not describe a sentence-transformers model ({error})."
         ) from error
-    return Recipe(pooling, any(kind == "Normalize" for kind, _ in modules), longest, tuple(others))
+    return Recipe(transformer, pooling, normal, longest, prompt, tuple(others))
+
+
+def _optional(path: Path) -> dict[str, Any]:
+    return dict(_read(path)) if path.is_file() else {}
 
 
 def _pooling(config: dict[str, Any]) -> str | None:

@@ -22,7 +22,14 @@ class SentenceTransformerTexts(Source):
     """The vectors that a whole sentence-transformers pipeline gives to texts."""
 
     def __init__(
-        self, texts: TextSource, name: str, folder: Path, device: str, prompt: str = "", batch_size: int | None = None
+        self,
+        texts: TextSource,
+        name: str,
+        folder: Path,
+        device: str,
+        prompt: str = "",
+        batch_size: int | None = None,
+        limit: int | None = None,
     ) -> None:
         require("sentence_transformers", extra="models")
         import torch
@@ -34,18 +41,18 @@ class SentenceTransformerTexts(Source):
         except Exception as error:  # each module raises its own kinds
             reason = " ".join(str(error).split())[:160]
             raise ModelError(f"{name} could not be loaded by sentence-transformers ({reason}).") from error
-        self.texts, self.prompt, self.batch_size = texts, prompt, batch_size or 32
+        self.texts, self.prompt, self.batch_size, self.limit = texts, prompt, batch_size or 32, limit
         self.name, self.kind, self.dtype, self.rows = texts.name, f"texts through {name}", "float32", None
         self.dim = len(self._encoded(["a"])[0])
         self.note = f"{name}, all modules of its sentence-transformers pipeline"
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
-        rows, read = self.texts.read(), 0
+        rows, read = islice(self.texts.read(), self.limit), 0
         while pool := list(islice(rows, _POOL)):
             vectors = np.full((len(pool), self.dim), np.nan, np.float32)
             places = [i for i, row in enumerate(pool) if row.text.strip()]
             if places:
-                vectors[places] = self._encoded([self.prompt + pool[i].text.strip() for i in places])
+                vectors[places] = self._encoded([pool[i].text.strip() for i in places])
             read += len(pool)
             labels = None if pool[0].label is None else [row.label or "" for row in pool]
             yield Rows(vectors, [row.text for row in pool], labels)
@@ -53,5 +60,11 @@ class SentenceTransformerTexts(Source):
             raise ShapeError(f"{self.name} has {read} text; cosines need at least 2. Add some.")
 
     def _encoded(self, texts: list[str]) -> np.ndarray:
-        found = self.model.encode(texts, batch_size=self.batch_size, show_progress_bar=False, convert_to_numpy=True)
+        found = self.model.encode(
+            texts,
+            prompt=self.prompt or None,  # it knows whether the prompt's tokens are pooled
+            batch_size=self.batch_size,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+        )
         return np.asarray(found, np.float32)

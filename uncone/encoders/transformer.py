@@ -141,7 +141,8 @@ class Transformer(Encoder):
         return str(self.tokenizer.convert_ids_to_tokens(int(token)))
 
     def fingerprint(self) -> str:
-        return file_digest(self.files, self.model.config.to_dict())
+        settings = {key: value for key, value in self.model.config.to_dict().items() if key != "_name_or_path"}
+        return file_digest(self.files, settings)
 
 
 def _arrays(encoding: Any) -> tuple[IntVector, IntVector, np.ndarray]:

@@ -180,8 +180,10 @@ class RowSample(Statistic):
         if not self._waiting or self._room is None:
             return
         joined = SampledRows.joined(self._waiting)
+        # A view would keep the whole room, however little of it is taken.
+        room = self._room[: joined.n] if 2 * joined.n > len(self._room) else self._room[: joined.n].copy()
         in_order = bool((np.diff(joined.rows) > 0).all())
-        whole = replace(joined, parts=(self._room[: joined.n],))
+        whole = replace(joined, parts=(room,))
         self._samples.append(whole if in_order else whole.take(np.argsort(joined.rows, kind="stable")))
         self._waiting, self._room = [], None
 
