@@ -204,7 +204,7 @@ def layers(
             "layers": encoder.layers,
             "dimensions": encoder.dim,
             "texts": found.survey.tally.taken,
-            "rows": found.result.tally.rows - found.result.uncovered,
+            "rows": found.result.rows,
             "row": chosen.rule.rows,
         },
         layers=levels,

@@ -224,7 +224,6 @@ def test_the_fingerprint_knows_the_weights(tiny):
     assert open_encoder("other").fingerprint() != before
 
 
-@pytest.mark.xfail(strict=True, reason="the config holds _name_or_path, and goes into the digest")
 def test_the_fingerprint_is_of_the_content(tiny):
     shutil.copytree(tiny, "copy")
     assert open_encoder("copy").fingerprint() == open_encoder(tiny).fingerprint()
@@ -307,7 +306,6 @@ def test_packed_with_a_length_of_its_own(packed):
     np.testing.assert_allclose(vectors(folder), theirs(folder), atol=1e-5)
 
 
-@pytest.mark.xfail(strict=True, reason="max_seq_length is looked for beside modules.json only")
 def test_packed_the_old_way(packed):
     """As before 2021: the transformer in a folder of its own, with its length there."""
     shutil.copytree(packed("mean"), "old")
@@ -329,13 +327,11 @@ def test_a_layer_or_pooling_of_ones_own_leaves_the_recipe(packed, tiny):
     np.testing.assert_allclose(vectors(folder, pooling="cls"), naive(tiny, pooling="cls"), atol=1e-5)
 
 
-@pytest.mark.xfail(strict=True, reason="config_sentence_transformers.json is not read")
 def test_packed_with_a_prompt_by_default(packed):
     folder = packed("prompted", prompts={"query": "the cat sees "}, default="query")
     np.testing.assert_allclose(vectors(folder), theirs(folder), atol=1e-5)
 
 
-@pytest.mark.xfail(strict=True, reason="include_prompt of the pooling is not read")
 def test_packed_with_a_prompt_that_is_not_pooled(packed):
     shutil.copytree(packed("mean"), "bare")
     config = json.loads(Path("bare/1_Pooling/config.json").read_text())
@@ -343,7 +339,6 @@ def test_packed_with_a_prompt_that_is_not_pooled(packed):
     np.testing.assert_allclose(vectors("bare", prompt="the cat "), theirs("bare", prompt="the cat "), atol=1e-5)
 
 
-@pytest.mark.xfail(strict=True, reason="the pipeline reads all texts, whatever the limit")
 def test_a_limit_holds_for_every_module(packed):
     assert len(vectors(packed("dense", dense=True), limit=5)) == 5
 
@@ -368,16 +363,12 @@ def test_code_that_a_module_brings_is_not_run(packed):
     assert not Path("exploded").exists()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the pipeline is never told --trust-remote-code, and the message does not name it"
-)
 def test_code_that_a_module_brings_can_be_trusted(packed):
     stranger(packed)
     with pytest.raises(ModelError, match="--trust-remote-code"):
         vectors("stranger")
 
 
-@pytest.mark.xfail(strict=True, reason="SentenceTransformer(...) is called outside _quiet: a progress bar on stderr")
 def test_loading_is_silent(packed, capfd):
     folder = packed("dense", dense=True)
     logging.enable_progress_bar()
@@ -506,7 +497,6 @@ def test_check_says_what_is_wrong(arguments, says, tiny, capfd):
     assert [path.name for path in Path().iterdir()] == ["t.txt"]
 
 
-@pytest.mark.xfail(strict=True, reason="the model is not among the files that a report may not overwrite")
 def test_check_does_not_overwrite_its_model(capfd):
     static()
     Path("t.txt").write_text("\n".join(TEXTS) + "\n")
@@ -516,7 +506,6 @@ def test_check_does_not_overwrite_its_model(capfd):
 
 
 @pytest.mark.parametrize("option", ["--column", "--tensor"])
-@pytest.mark.xfail(strict=True, reason="options of vectors are ignored when there is a model")
 def test_options_of_vectors_are_not_for_texts(option, tiny, capfd):
     Path("t.txt").write_text("\n".join(TEXTS) + "\n")
     assert _run(["check", "t.txt", "--model", str(tiny), "--no-html", option, "x"]) == 2

@@ -37,13 +37,14 @@ Progress = Callable[[int], None]
 
 @dataclass
 class PassTally:
-    """What was met on the way: passages and rows; texts that were cut into windows or truncated; words cut in two."""
+    """What was met on the way: passages and rows; texts cut into windows or truncated; words cut in two or not read."""
 
     passages: int = 0
     rows: int = 0
     windowed: int = 0
     truncated: int = 0
     cut_words: int = 0
+    unread_words: int = 0
     empty: int = 0
 
 
@@ -59,6 +60,11 @@ class LayerResult:
     units: IntVector
     sinks: IntVector
     uncovered: int
+
+    @property
+    def rows(self) -> int:
+        """Rows that have a vector: those of layer 0, and the sinks left out of it."""
+        return int(self.layers[0]["units"].n) + int(self.sinks[0])
 
 
 @dataclass
@@ -110,7 +116,8 @@ class LayerPass:
                 _report(progress, len(pool) - reported)
         if checkpoint is not None and checkpoint.saved:
             checkpoint.save(*state.saved())  # so that a report that cannot be written costs nothing
-        return LayerResult(state.layers, state.tally, np.array(state.units, np.int64), state.sinks, state.uncovered)
+        uncovered = state.uncovered + state.tally.unread_words
+        return LayerResult(state.layers, state.tally, np.array(state.units, np.int64), state.sinks, uncovered)
 
     def _lay(self, pool: Sequence[Unit], state: _Running) -> list[Laid]:
         """The passages of a pool that have rows, numbered in the order of the texts."""
@@ -123,6 +130,7 @@ class LayerPass:
                 tally.cut_words += laid.cut
                 if laid.n == 0 or laid.passage.length == 0:
                     tally.empty += 1
+                    tally.unread_words += laid.n if self.rule.has_words else 0
                     continue
                 laid.group, laid.first_row = tally.passages, tally.rows
                 tally.passages += 1
@@ -181,6 +189,8 @@ class LayerPass:
         seen, scratch = 0, _Running.begin(Bundle(), self.encoder.layers)
         for batch in self._first_batches(scratch):
             layout = self.rule.layout(batch, self.numbers)
+            if layout.n == 0:
+                continue
             states = self.encoder.encode([laid.passage for laid in batch])
             for layer, found in enumerate(norms):
                 found.append(Batch.of(self._rows(states, layer, layout)).norms)

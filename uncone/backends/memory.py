@@ -13,20 +13,22 @@ __all__ = ["GIB", "MIB", "Room", "share_out"]
 
 MIB = 1 << 20
 GIB = 1 << 30
-_PYTHON = 420 * MIB
-"""What Python, torch and the transformers package take before any model."""
+_PYTHON = 560 * MIB
+"""What Python, torch, the transformers package and a pool of texts take, before any model: about, as measured."""
 _LEAST_TOKENS = 512
 _MOST_ROWS = 10_000
 _BLOCK = 4096
+_OCCURRENCES = (1000, 700, 500, 300, 200, 100, 50, 30, 20, 10)
 
 
 @dataclass(frozen=True)
 class Room:
-    """Tokens of a batch, rows sampled per layer, words in the table, occurrences kept for MEV; bytes in all."""
+    """Tokens of a batch, rows sampled per layer, words in the table, words for MEV and occurrences of each; bytes."""
 
     tokens: int
     sample: int
     words: int
+    mev_words: int
     occurrences: int
     planned: int
 
@@ -35,8 +37,8 @@ class Room:
         return asdict(self)
 
 
-def share_out(encoder: Encoder, memory: int, words: int, occurrences: Sequence[int], most: int) -> Room:
-    """Share `memory` bytes: `words` are wanted in the table, `occurrences` of the words that MEV is measured on.
+def share_out(encoder: Encoder, memory: int, words: int, occurrences: Sequence[int]) -> Room:
+    """Share `memory` bytes: `words` are wanted in the table; `occurrences` of each word that MEV is measured on.
 
     Raises:
         OptionError: not even the least fits.
@@ -54,21 +56,19 @@ def share_out(encoder: Encoder, memory: int, words: int, occurrences: Sequence[i
     free -= tokens * encoder.bytes_per_token
     sample = int(max(min(_MOST_ROWS, free // 4 // (layers * d * 4)), 1000))
     free -= sample * layers * d * 4
-    kept = _fitting(occurrences, most, max(free // 3, 0) // (layers * d * 8))
-    free -= kept * layers * d * 8
+    chosen, most = _fitting(occurrences, max(free // 3, 0) // (layers * d * 8))
+    free -= sum(min(count, most) for count in occurrences[:chosen]) * layers * d * 8
     table = int(min(words, max(free, 0) // (layers * d * 8)))
     planned = memory - max(free, 0) + table * layers * d * 8
-    return Room(tokens, sample, table, kept, planned)
+    return Room(tokens, sample, table, chosen, most, planned)
 
 
-def _fitting(occurrences: Sequence[int], most: int, room: int) -> int:
-    """As many occurrences as there is room for, whole words at a time."""
-    held = 0
-    for count in occurrences:
-        if held + min(count, most) > room:
-            break
-        held += min(count, most)
-    return held
+def _fitting(occurrences: Sequence[int], room: int) -> tuple[int, int]:
+    """How many of the words, and how many occurrences of each, fit: rather fewer occurrences than fewer words."""
+    for most in _OCCURRENCES:
+        if sum(min(count, most) for count in occurrences) <= room:
+            return len(occurrences), most
+    return min(room // _OCCURRENCES[-1], len(occurrences)), _OCCURRENCES[-1]
 
 
 def _shown(size: int) -> str:

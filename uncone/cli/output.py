@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import glob
+import io
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +16,11 @@ from uncone.errors import OptionError, OutputError
 from uncone.report.write import check_writable, write_all
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from uncone.report.diagnosis import Diagnosis
 
-__all__ = ["Gate", "Outputs", "deliver", "say"]
+__all__ = ["Gate", "Outputs", "deliver", "rendered", "say"]
 
 
 @dataclass(frozen=True)
@@ -140,17 +143,32 @@ def say(text: str) -> None:
 
 
 def _printed(found: Sequence[Diagnosis], files: Sequence[Path]) -> str:
-    from rich.console import Console
-
     from uncone.report.terminal import print_report
 
-    console = Console()
-    with console.capture() as captured:
-        print_report(found, console)
-        for path in files:
-            word = "report" if path.suffix == ".html" else "wrote"
-            console.print(f"  {word} {path}", soft_wrap=True, highlight=False, markup=False)
-    return captured.get()
+    return rendered(lambda console: print_report(found, console), files)
+
+
+def rendered(draw: Callable[[Console], None], files: Sequence[Path]) -> str:
+    """What `draw` prints, and the files that were written, as text for this terminal.
+
+    Not printed yet: rich would write to standard output itself, where a full disk is not its business.
+    """
+    from rich.console import Console
+
+    here = Console()
+    page = io.StringIO()
+    console = Console(
+        file=page,
+        width=here.width,
+        force_terminal=here.is_terminal,
+        no_color=here.no_color,
+        color_system=here.color_system,  # type: ignore[arg-type]
+    )
+    draw(console)
+    for path in files:
+        word = "report" if path.suffix == ".html" else "wrote"
+        console.print(f"  {word} {path}", soft_wrap=True, highlight=False, markup=False)
+    return page.getvalue()
 
 
 def _gated(found: Sequence[Diagnosis], gates: Sequence[Gate]) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncone.cli.output import Outputs, say
+from uncone.cli.output import Outputs, rendered, say
 from uncone.errors import OptionError
 from uncone.report.write import write_all
 
@@ -74,14 +74,6 @@ def deliver_study(found: LayerStudy | LayerComparison, outputs: StudyOutputs) ->
 
 
 def _printed(found: LayerStudy | LayerComparison, files: Sequence[Path]) -> str:
-    from rich.console import Console
-
     from uncone.report.study_terminal import print_study
 
-    console = Console()
-    with console.capture() as captured:
-        print_study(found.parts, found.contrasts, console)
-        for path in files:
-            word = "report" if path.suffix == ".html" else "wrote"
-            console.print(f"  {word} {path}", soft_wrap=True, highlight=False, markup=False)
-    return captured.get()
+    return rendered(lambda console: print_study(found.parts, found.contrasts, console), files)

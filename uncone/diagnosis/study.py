@@ -31,11 +31,10 @@ from uncone.stats.norms import Norms
 from uncone.stats.occurrences import Occurrences
 from uncone.stats.row_sample import RowSample, cutoff_for
 from uncone.stats.sentence_similarity import SentenceSimilarity
+from uncone.stats.unusable import Unusable
 from uncone.stats.word_sums import WordSums
 
 __all__ = ["Studied", "study"]
-
-_MOST_OCCURRENCES = 1_000
 
 Progress = Callable[[str, int, int | None], None]
 Checkpoints = Callable[[dict[str, Any], dict[str, Any]], Checkpoint]
@@ -52,6 +51,7 @@ class Studied:
     result: LayerResult
     room: Room
     wanted: int
+    mev_wanted: int
     checkpoint: Checkpoint | None = None
 
 
@@ -75,11 +75,12 @@ def study(
     _check_texts(selection, surveyed, settings)
     asked = [identity(word, rule.cased) for word in settings.words]
     everything = Vocabulary(surveyed, len(surveyed.counts), asked, settings.seed)
-    wanted = everything.drawn(settings.mev_words, settings.least, settings.seed)
+    wanted = [*everything.asked_numbers(), *everything.drawn(settings.mev_words, settings.least, settings.seed)]
     occurrences = [everything.occurrences(number) for number in wanted]
-    room = share_out(encoder, settings.memory, len(everything), occurrences, _MOST_OCCURRENCES)
+    room = share_out(encoder, settings.memory, len(everything), occurrences)
     words = Vocabulary(surveyed, room.words, asked, settings.seed) if room.words < len(everything) else everything
-    drawn = _affordable(words, settings, room)
+    followed = words.asked_numbers()
+    drawn = words.drawn(max(room.mev_words - len(followed), 0), settings.least, settings.seed)
     checkpoint = None
     if checkpoints is not None:
         content = {**room.to_dict(), "corpus_content": surveyed.tally.digest}
@@ -95,32 +96,20 @@ def study(
         settings.no_sinks,
     )
     result = run.run(
-        _statistics(encoder.dim, len(words), drawn, surveyed, settings, room),
+        _statistics(encoder.dim, len(words), sorted({*followed, *drawn}), surveyed, settings, room),
         checkpoint,
         checkpoint.load() if checkpoint is not None and resume else None,
         _step(progress, "encoding", surveyed.tally.taken),
     )
     _check_rows(selection, result)
-    examined = _examined(result, settings, drawn, asked, words)
+    examined = _examined(result, settings, drawn)
     sentences = _sentence_table(selection, result, examined) if settings.keep_sentences else None
     table = _word_table(result, examined, words) if rule.has_words else None
-    return Studied(examined, table, sentences, surveyed, result, room, len(everything), checkpoint)
-
-
-def _affordable(words: Vocabulary, settings: StudySettings, room: Room) -> list[int]:
-    """The words whose occurrences are kept: those asked for, then those drawn, as far as there is room."""
-    asked = words.drawn(0, settings.least, settings.seed)
-    rest = [number for number in words.drawn(settings.mev_words, settings.least, settings.seed) if number not in asked]
-    chosen, held = [], 0
-    for number in [*asked, *rest]:
-        held += min(words.occurrences(number), _MOST_OCCURRENCES)
-        if held <= room.occurrences:
-            chosen.append(number)
-    return sorted(chosen)
+    return Studied(examined, table, sentences, surveyed, result, room, len(everything), len(wanted), checkpoint)
 
 
 def _statistics(
-    dim: int, words: int, drawn: Sequence[int], surveyed: Survey, settings: StudySettings, room: Room
+    dim: int, words: int, followed: Sequence[int], surveyed: Survey, settings: StudySettings, room: Room
 ) -> Bundle:
     seed = settings.seed
     # Rows are numbered before words that no token covers are dropped, so there may be a few less than counted.
@@ -129,19 +118,17 @@ def _statistics(
         "moments": Moments(dim),
         "units": GroupedUnitSum(dim, seed=seed),
         "norms": Norms(),
+        "unusable": Unusable(),
         "rows": RowSample(dim, room.sample, seed=seed, cutoff=cutoff_for(room.sample, rows, seed), named=False),
     }
     if settings.rule.has_words:
         members["words"] = WordSums(dim, words)
         members["sentences"] = SentenceSimilarity(seed=seed, keep=settings.keep_sentences)
-        members["occurrences"] = Occurrences(dim, chosen=drawn, most=_MOST_OCCURRENCES, seed=seed)
+        members["occurrences"] = Occurrences(dim, chosen=followed, most=room.occurrences, seed=seed)
     return Bundle(**members)
 
 
-def _examined(
-    result: LayerResult, settings: StudySettings, drawn: Sequence[int], asked: Sequence[str], words: Vocabulary
-) -> list[ExaminedLayer]:
-    random = tuple(number for number in drawn if words.words[number] not in asked)
+def _examined(result: LayerResult, settings: StudySettings, drawn: Sequence[int]) -> list[ExaminedLayer]:
     layers = [
         LayerGeometry(
             bundle["moments"],
@@ -152,7 +139,7 @@ def _examined(
             bundle.get("words"),
             bundle.get("sentences"),
             bundle.get("occurrences"),
-            random,
+            tuple(drawn),
             settings.least,
             settings.seed,
             int(result.sinks[number]),
@@ -165,6 +152,7 @@ def _examined(
 
 def _word_table(result: LayerResult, examined: Sequence[ExaminedLayer], words: Vocabulary) -> WordTable:
     first = result.layers[0]["words"]
+    met = np.flatnonzero(first.counts)
     shape = (len(words), len(examined))
     mev = np.full(shape, np.nan)
     for place, one in enumerate(examined):
@@ -172,7 +160,15 @@ def _word_table(result: LayerResult, examined: Sequence[ExaminedLayer], words: V
     sizes = np.zeros(len(words), np.int64)
     sizes[examined[0].mev_words] = examined[0].mev_n
     selfsim: Matrix = np.stack([bundle["words"].selfsim() for bundle in result.layers], axis=1)
-    return WordTable(words.words, first.counts, first.contexts, selfsim.reshape(shape), mev, sizes, tuple(words.asked))
+    return WordTable(
+        [words.words[i] for i in met.tolist()],
+        first.counts[met],
+        first.contexts[met],
+        selfsim.reshape(shape)[met],
+        mev[met],
+        sizes[met],
+        tuple(word for word in words.asked if first.counts[words.number(word)]),
+    )
 
 
 def _sentence_table(

@@ -29,8 +29,8 @@ class Passage:
     """What a model sees at once: a text, or a window of a long one.
 
     `tokens` are what the encoder understands (ids, or the words themselves), `starts` and `ends` their places in the
-    text in characters, `special` those that the tokenizer added. The words that begin in [`first`, `last`) are this
-    passage's; `whole` tells whether the text goes on behind its last token.
+    text in characters, `special` those that the tokenizer added. `first_token` is the number, in the whole text, of
+    the first token that is not special; `whole` is False when the text goes on and is not read further.
     """
 
     text: str
@@ -38,8 +38,7 @@ class Passage:
     starts: IntVector
     ends: IntVector
     special: NDArray[np.bool_]
-    first: int
-    last: int
+    first_token: int = 0
     whole: bool = True
 
     @property

@@ -81,7 +81,9 @@ def sentence_source(
 
             name, device = os.fspath(model), _device(loading.device)
             with _quiet():
-                return SentenceTransformerTexts(texts, name, folder, device, prompt, batch_size, limit)
+                return SentenceTransformerTexts(
+                    texts, name, folder, device, prompt, batch_size, limit, loading.trust_remote_code
+                )
     encoder = open_encoder(model, loading)
     own = recipe is not None and layer is None and pooling is None
     chosen = Pooling(

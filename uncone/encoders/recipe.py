@@ -44,7 +44,7 @@ def read_recipe(folder: Path) -> Recipe | None:
     if not (folder / "modules.json").is_file():
         return None
     try:
-        modules = [(str(one["type"]), folder / one["path"]) for one in _read(folder / "modules.json")]
+        modules = [(one["type"].strip(), folder / one["path"]) for one in _read(folder / "modules.json")]
         pooling, others, transformer = "mean", [], folder
         for kind, place in modules:
             name = kind.rsplit(".", 1)[-1] if kind.startswith("sentence_transformers.") else kind

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +13,7 @@ import numpy as np
 from uncone.data.batch import IntVector, Keys
 from uncone.data.runs import run_starts
 from uncone.encoders.encoder import Encoder, Passage
+from uncone.encoders.windows import Windows
 from uncone.encoders.words import Kind, Word, find_words, identity
 from uncone.errors import ModelError
 
@@ -58,36 +58,44 @@ class RowRule:
 
     def lay(self, passages: Sequence[Passage], encoder: Encoder) -> Iterator[Laid]:
         """The rows of the passages of one text, in their order; they get their numbers later."""
-        words = [w for w in find_words(passages[0].text) if w.kind in self.kinds] if self.rows == "words" else []
-        for passage in passages:
-            if self.rows == "words":
-                yield self._words(passage, words)
-            elif self.rows == "tokens":
-                yield self._tokens(passage, encoder)
-            else:
-                yield self._whole(passage, encoder)
+        if self.rows == "words":
+            yield from self._words(passages)
+        elif self.rows == "tokens":
+            yield from self._tokens(passages, encoder)
+        else:
+            yield from (self._whole(passage, encoder) for passage in passages)
 
-    def _words(self, passage: Passage, words: Sequence[Word]) -> Laid:
+    def _words(self, passages: Sequence[Passage]) -> Iterator[Laid]:
+        text = passages[0].text
+        words = [word for word in find_words(text) if word.kind in self.kinds]
+        if len(passages) == 1:
+            yield self._laid(passages[0], words)
+            return
+        windows = Windows(passages).of_words(words)
+        for number, passage in enumerate(passages):
+            laid = self._laid(passage, [word for word, window in zip(words, windows, strict=True) if window == number])
+            laid.cut = windows.count(None) if number == 0 else 0
+            yield laid
+
+    def _laid(self, passage: Passage, words: Sequence[Word]) -> Laid:
         text = passage.text
-        first, last = (bisect_left(words, at, key=lambda word: word.start) for at in (passage.first, passage.last))
-        mine = words[first:last]
-        reach = len(text)
-        if not passage.whole:
-            reach = int(passage.ends[~passage.special].max(initial=0))
-        whole = [word for word in mine if word.end <= reach]
         return Laid(
             passage,
-            np.array([word.start for word in whole], np.int64),
-            np.array([word.end for word in whole], np.int64),
-            [identity(text[word.start : word.end], self.cased) for word in whole],
-            cut=len(mine) - len(whole),
+            np.array([word.start for word in words], np.int64),
+            np.array([word.end for word in words], np.int64),
+            [identity(text[word.start : word.end], self.cased) for word in words],
         )
 
-    def _tokens(self, passage: Passage, encoder: Encoder) -> Laid:
-        inside = (passage.starts >= passage.first) & (passage.starts < passage.last) & (passage.ends > passage.starts)
-        chosen = np.flatnonzero((inside & ~passage.special) | (passage.special & self.keeps_special))
-        names = [encoder.token_name(passage.tokens[i]) for i in chosen.tolist()]
-        return Laid(passage, passage.starts[chosen], passage.ends[chosen], names, tokens=chosen)
+    def _tokens(self, passages: Sequence[Passage], encoder: Encoder) -> Iterator[Laid]:
+        windows = Windows(passages) if len(passages) > 1 else None
+        for number, passage in enumerate(passages):
+            places = np.flatnonzero(~passage.special)
+            mine = places if windows is None else places[windows.owned(number)]
+            mine = mine[passage.ends[mine] > passage.starts[mine]]
+            added = np.flatnonzero(passage.special) if self.keeps_special else mine[:0]
+            chosen = np.sort(np.concatenate([mine, added]))
+            names = [encoder.token_name(passage.tokens[i]) for i in chosen.tolist()]
+            yield Laid(passage, passage.starts[chosen], passage.ends[chosen], names, tokens=chosen)
 
     def _whole(self, passage: Passage, encoder: Encoder) -> Laid:
         if self.rows == "cls" and not passage.special[:1].any():

@@ -30,6 +30,7 @@ class SentenceTransformerTexts(Source):
         prompt: str = "",
         batch_size: int | None = None,
         limit: int | None = None,
+        trust_remote_code: bool = False,
     ) -> None:
         require("sentence_transformers", extra="models")
         import torch
@@ -37,8 +38,18 @@ class SentenceTransformerTexts(Source):
 
         try:
             kept = {"dtype": torch.float32, "use_safetensors": True}
-            self.model = SentenceTransformer(str(folder), device=device, model_kwargs=kept, local_files_only=True)
+            self.model = SentenceTransformer(
+                str(folder),
+                device=device,
+                model_kwargs=kept,
+                local_files_only=True,
+                trust_remote_code=trust_remote_code,
+            )
         except Exception as error:  # each module raises its own kinds
+            if "trust_remote_code" in str(error):
+                raise ModelError(
+                    f"{name} brings code of its own, which we do not run. If you trust it: --trust-remote-code."
+                ) from error
             reason = " ".join(str(error).split())[:160]
             raise ModelError(f"{name} could not be loaded by sentence-transformers ({reason}).") from error
         self.texts, self.prompt, self.batch_size, self.limit = texts, prompt, batch_size or 32, limit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -37,8 +38,6 @@ class WordPassages(Encoder):
             np.array([word.start for word in words], np.int64),
             np.array([word.end for word in words], np.int64),
             np.zeros(len(words), np.bool_),
-            0,
-            len(text),
         )
 
     def _knows(self, word: str) -> bool:
@@ -72,6 +71,7 @@ class StaticEncoder(WordPassages):
         self.dim = self.source.dim
         self.bytes_per_token = 8 * self.dim
         self._places: dict[str, int] = {}
+        self._any_case: dict[str, int] = {}
         self._vectors: Matrix = np.empty((0, self.dim), np.float32)
 
     def prepare(self, texts: Iterable[str]) -> None:
@@ -80,30 +80,33 @@ class StaticEncoder(WordPassages):
         Raises:
             ModelError: the file has none of them.
         """
-        wanted = {text[word.start : word.end].casefold() for text in texts for word in find_words(text)}
+        wanted = {_folded(text[word.start : word.end]) for text in texts for word in find_words(text)}
         places: dict[str, int] = {}
         kept: list[Matrix] = []
         for rows in self.source.read():
             if rows.texts is None:
                 raise ModelError(f"{self.path} holds numbers without words; a static model needs a word on every line.")
-            chosen = [
-                i for i, word in enumerate(rows.texts) if word.casefold() in wanted and places.setdefault(word, -1) < 0
-            ]
-            for i in chosen:
-                places[rows.texts[i]] = len(kept)
-                kept.append(np.asarray(rows.vectors[i], np.float32))
+            for i, word in enumerate(map(_composed, rows.texts)):
+                if word not in places and _folded(word) in wanted:
+                    places[word] = len(kept)
+                    with np.errstate(over="ignore"):  # numbers beyond float32 are reported as rows that cannot be used
+                        kept.append(np.asarray(rows.vectors[i], np.float32))
         if not kept:
             raise ModelError(f"{self.path} has a vector for none of the {len(wanted):,} words of the texts.")
         self._places, self._vectors = places, np.stack(kept)
+        self._any_case = {}
+        for word, place in places.items():
+            self._any_case.setdefault(_folded(word), place)
 
     def _knows(self, word: str) -> bool:
         return self._place(word) is not None
 
     def _place(self, word: str) -> int | None:
-        for form in (word, word.lower(), word.casefold(), word.capitalize()):
+        word = _composed(word)
+        for form in (word, word.lower()):
             if form in self._places:
                 return self._places[form]
-        return None
+        return self._any_case.get(_folded(word))
 
     def encode(self, batch: Sequence[Passage]) -> States:
         places = [self._place(word) for passage in batch for word in passage.tokens]
@@ -113,3 +116,11 @@ class StaticEncoder(WordPassages):
         from uncone.data.digest import file_digest
 
         return file_digest([self.path])
+
+
+def _composed(word: str) -> str:
+    return word if word.isascii() else unicodedata.normalize("NFC", word)
+
+
+def _folded(word: str) -> str:
+    return _composed(word.casefold())

@@ -87,10 +87,13 @@ class Vocabulary:
         return SINGLE if self._counts[word] == 1 and _key(word, self._seed) <= self._cutoff else IGNORED
 
     def drawn(self, k: int, least: int, seed: int = 0) -> list[int]:
-        """The numbers of up to k words in at least `least` texts each, drawn by their names, and of those asked for."""
-        enough = [word for word in self.words if self._contexts[word] >= least and word not in self.asked]
-        chosen = sorted(enough, key=lambda word: _key(word, seed))[:k]
-        return sorted(self._numbers[word] for word in [*self.asked, *chosen])
+        """The numbers of up to k words in at least `least` texts each, drawn by their names, in the order drawn."""
+        enough = [word for word in self.words if self._contexts[word] >= least]
+        return [self._numbers[word] for word in sorted(enough, key=lambda word: _key(word, seed))[:k]]
+
+    def asked_numbers(self) -> list[int]:
+        """The numbers of the words asked for."""
+        return [self._numbers[word] for word in self.asked]
 
     def occurrences(self, number: int) -> int:
         """How often a word was counted."""

@@ -21,7 +21,17 @@ from uncone.errors import ModelError  # noqa: E402
 
 __all__ = ["TorchStates", "Transformer"]
 
-_FINAL_NORMS = ("norm", "ln_f", "final_layer_norm", "final_layernorm")
+_FINAL_NORMS = (
+    "norm",
+    "norm_f",
+    "ln_f",
+    "layer_norm",
+    "final_norm",
+    "final_layer_norm",
+    "final_layernorm",
+    "layernorm",
+)
+_PROBE = "a few words to see what comes out"
 
 
 class TorchStates(States):
@@ -70,26 +80,34 @@ class Transformer(Encoder):
                 "words cannot be found. Save the model with its tokenizer.json."
             )
         self._backend.no_padding()
-        self.window = _longest_input(self.model.config, tokenizer, most)
-        self._pad = _first_known(
-            getattr(tokenizer, "pad_token_id", None), getattr(model.config, "pad_token_id", None), 0
-        )
+        self._shared = 0
+        self.window = _longest_input(self.model, tokenizer, most)
+        self._pad = self._usable_pad(tokenizer.pad_token_id, getattr(model.config, "pad_token_id", None))
         self.layers, self.dim = self._probed()
         self.model_bytes = sum(one.numel() * one.element_size() for one in self.model.parameters())
         width = getattr(self.model.config, "intermediate_size", None) or 4 * self.dim
         self.bytes_per_token = 4 * (self.dim * (self.layers + 8) + 2 * int(width))
-        if any(hasattr(self.model, norm) for norm in _FINAL_NORMS):
+        inner = getattr(self.model, "decoder", None) or getattr(self.model, "encoder", None)
+        if any(hasattr(self.model, norm) for norm in _FINAL_NORMS) or any(hasattr(inner, n) for n in _FINAL_NORMS):
             self.note = f"Layer {self.layers - 1} is taken after the model's final normalisation, the others before it."
+
+    def _usable_pad(self, *ids: int | None) -> int:
+        """An id that the embeddings know; what stands there is masked, so any will do."""
+        known = self.model.get_input_embeddings().num_embeddings
+        return next((int(one) for one in ids if one is not None and 0 <= one < known), 0)
 
     def _probed(self) -> tuple[int, int]:
         """How many layers come out, and how wide, found by looking."""
-        (passage,) = self.passages(["a"], Window())[0][:1]
-        shapes = {tuple(one.shape[2:]) for one in self._forward([passage])[0]}
+        (passage,) = self.passages([_PROBE], Window())[0][:1]
+        states = self._forward([passage])[0]
+        if any(int(one.shape[1]) != passage.length for one in states):
+            raise ModelError(f"The layers of {self.name} differ in length: we need a vector per token at every layer.")
+        shapes = {tuple(one.shape[2:]) for one in states}
         if len(shapes) != 1:
             raise ModelError(
                 f"The layers of {self.name} differ in width ({sorted(shapes)}): we need one space per layer."
             )
-        return len(self._forward([passage])[0]), int(next(iter(shapes))[0])
+        return len(states), int(next(iter(shapes))[0])
 
     def passages(self, texts: Sequence[str], window: Window) -> list[list[Passage]]:
         assert self._backend is not None
@@ -97,21 +115,19 @@ class Transformer(Encoder):
         if size is None:
             self._backend.no_truncation()
         else:
-            self._backend.enable_truncation(size, stride=_overlap(self._backend, size, window))
+            self._shared = _overlap(self._backend, size, window)
+            self._backend.enable_truncation(size, stride=self._shared)
         found = self._backend.encode_batch(list(texts))
         return [self._cut(text, one, window) for text, one in zip(texts, found, strict=True)]
 
     def _cut(self, text: str, encoding: Any, window: Window) -> list[Passage]:
         pieces = [encoding] if window.cut else [encoding, *encoding.overflowing]
-        read = [_arrays(piece) for piece in pieces]
-        spans = [_span(starts, ends, special) for starts, ends, special in read]
-        found = []
-        for i, (piece, (starts, ends, special)) in enumerate(zip(pieces, read, strict=True)):
-            # Where two windows overlap, each has the half in which it knows more of the context.
-            first = 0 if i == 0 else (spans[i - 1][1] + spans[i][0]) // 2
-            last = len(text) if i == len(pieces) - 1 else (spans[i][1] + spans[i + 1][0]) // 2
-            whole = i == len(pieces) - 1 and not (window.cut and encoding.overflowing)
-            found.append(Passage(text, piece.ids, starts, ends, special, first, last, whole))
+        whole = not (window.cut and encoding.overflowing)
+        found, first = [], 0
+        for piece in pieces:
+            starts, ends, special = _arrays(piece)
+            found.append(Passage(text, piece.ids, starts, ends, special, first, whole))
+            first += int((~special).sum()) - self._shared
         return found
 
     def encode(self, batch: Sequence[Passage]) -> States:
@@ -150,12 +166,6 @@ def _arrays(encoding: Any) -> tuple[IntVector, IntVector, np.ndarray]:
     return offsets[:, 0], offsets[:, 1], np.array(encoding.special_tokens_mask, np.bool_)
 
 
-def _span(starts: IntVector, ends: IntVector, special: np.ndarray) -> tuple[int, int]:
-    """The characters that the tokens of a passage cover."""
-    real = ~special & (ends > starts)
-    return (int(starts[real].min()), int(ends[real].max())) if real.any() else (0, 0)
-
-
 def _overlap(backend: Any, size: int, window: Window) -> int:
     """Tokens that two windows share; a window also holds the special tokens."""
     room = size - int(backend.num_special_tokens_to_add(False))
@@ -166,17 +176,17 @@ def _overlap(backend: Any, size: int, window: Window) -> int:
     return 0 if window.stride is None else min(max(room - window.stride, 0), room - 1)
 
 
-def _longest_input(config: Any, tokenizer: Any, most: int | None) -> int | None:
+def _longest_input(model: Any, tokenizer: Any, most: int | None) -> int | None:
     """The tokens that a model takes at once; positions beyond would crash it."""
+    config = model.config
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
-    if positions is not None and config.model_type in {"roberta", "xlm-roberta", "camembert", "mpnet"}:
-        positions -= 2  # the first positions are those of padding
+    if positions is not None:
+        # RoBERTa and its kin count positions from behind that of padding.
+        tables = [one for name, one in model.named_modules() if name.endswith("position_embeddings")]
+        padding = max((getattr(one, "padding_idx", None) or -1 for one in tables), default=-1)
+        positions -= padding + 1
     limits = [most, positions, tokenizer.model_max_length]
     return min((int(one) for one in limits if one and 1 < one < 1_000_000), default=None)
-
-
-def _first_known(*values: int | None) -> int:
-    return next(int(value) for value in values if value is not None)
 
 
 def _failed(name: str, texts: int, longest: int, error: Exception) -> ModelError:

@@ -50,7 +50,7 @@ def _remembered(text: str) -> list[Word]:
 
 
 def _found(text: str) -> list[Word]:
-    pattern = _SIMPLE if text.isascii() and not any(sign in text for sign in _SIGNS) else _pattern()
+    pattern = _SIMPLE if text.isascii() and not any(sign in text.lower() for sign in _SIGNS) else _pattern()
     return [Word(*found.span(), _KINDS[found.lastgroup or "symbol"]) for found in pattern.finditer(text)]
 
 
@@ -66,6 +66,7 @@ def identity(word: str, cased: bool = False) -> str:
 
 
 _KINDS = {"word": Kind.WORD, "url": Kind.WORD, "han": Kind.WORD, "number": Kind.NUMBER, "symbol": Kind.SYMBOL}
+_KINDS["keycap"] = Kind.SYMBOL
 _SHORT = 1_000
 _SIGNS = ("@", "://", "www.")  # of an address
 _SIMPLE = re.compile(
@@ -86,14 +87,15 @@ def _pattern() -> re.Pattern[str]:
     letter = rf"(?:[^\W\d_{_HAN}][{marks}\u200c\u200d]*)"
     # Letters, then letters or digits; an apostrophe only between letters.
     word = rf"{letter}(?:{letter}|\d)*(?:['’]{letter}+)*"
-    url = r"(?:https?://|www\.)[^\s<>\"]*[^\s<>\".,;:!?)\]}'’]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    address = r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+"
+    url = rf"(?i:https?://|www\.)[^\s<>\"]*[^\s<>\".,;:!?)\]}}'’]|{address}"
     number = r"\d+(?:[.,:/]\d+)*(?:st|nd|rd|th)?(?!\w)|\d+"
     # An emoji is drawn from several characters: skin tones, joiners, flags.
     joined = "[\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
     flag = "[\U0001f1e6-\U0001f1ff]{2}"
     emoji = rf"{flag}|[^\w\s]{joined}*(?:\u200d[^\w\s]{joined}*)+|[^\w\s]{joined}+"
     return re.compile(
-        rf"(?P<url>{url})|(?P<number>{number})|(?P<word>{word})|(?P<han>[{_HAN}][{marks}]*)"
+        rf"(?P<url>{url})|(?P<keycap>[0-9#*]\ufe0f?\u20e3)|(?P<number>{number})|(?P<word>{word})|(?P<han>[{_HAN}][{marks}]*)"
         rf"|(?P<symbol>{emoji}|(?P<same>[^\w\s])(?P=same)*|_+|\w)"
     )
 

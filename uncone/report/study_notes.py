@@ -15,6 +15,7 @@ from uncone.diagnosis.study import Studied
 from uncone.diagnosis.study_settings import StudySettings
 from uncone.diagnosis.words import count
 from uncone.encoders.encoder import Encoder
+from uncone.encoders.words import identity
 
 __all__ = ["notes_of", "provenance_of"]
 
@@ -44,11 +45,19 @@ def notes_of(studied: Studied, selection: Selection, encoder: Encoder, settings:
                 f"--memory has room for {studied.words.n:,} of the {studied.wanted:,} words that occur twice or more: "
                 "a seeded sample of them is followed."
             )
-        missing = [word for word in settings.words if word.casefold() not in map(str.casefold, studied.words.asked)]
+        missing = [word for word in settings.words if identity(word, settings.rule.cased) not in studied.words.asked]
         if missing:
             notes.append(f"Not in the texts: {', '.join(missing)}.")
-        if (studied.words.mev_n < studied.words.counts)[studied.words.mev_n > 0].any():
-            notes.append("MEV of a word that occurs more than 1,000 times is measured on a seeded 1,000 of them.")
+        measured = studied.words.mev_n > 0
+        if (studied.words.mev_n < studied.words.counts)[measured].any():
+            most = f"{studied.room.occurrences:,}"
+            notes.append(f"MEV of a word that occurs more than {most} times is measured on a seeded {most} of them.")
+        if studied.room.mev_words < studied.mev_wanted:
+            notes.append(f"--memory has room for {studied.room.mev_words} of {studied.mev_wanted} words for MEV.")
+    zero = [bundle["unusable"].zero for bundle in met.layers]
+    if any(zero):
+        shown = ", ".join(f"{n:,} at layer {i}" for i, n in enumerate(zero) if n)
+        notes.append(f"Rows of zeros, which have no direction, left out: {shown}.")
     notes += [encoder.note] if encoder.note else []
     problem = None if studied.checkpoint is None else studied.checkpoint.problem
     notes += [problem] if problem else []
