@@ -96,7 +96,7 @@ def settings_from(given: Mapping[str, Any], *, limit: int | None = None, sample:
     _check_number("limit", limit, 2)
     _check_number("sample", sample, 2)
     if asked["seed"] >= _MOST_SEED:
-        raise OptionError(f"A seed is under {_MOST_SEED:,}, not {asked['seed']}.")
+        raise OptionError(f"--seed is under {_MOST_SEED:,}, not {asked['seed']}.")
     if asked["stride"] is not None and asked["window"] is not None and asked["stride"] > asked["window"]:
         raise OptionError(f"--stride {asked['stride']} is longer than --window {asked['window']}: words would be lost.")
     rule = RowRule(

@@ -22,6 +22,7 @@ __all__ = ["DEVICES", "DTYPES", "Loading", "model_folder", "open_encoder", "sent
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 DTYPES = ("float32", "float16", "bfloat16")
+_LONGEST_NAME = 96  # of a model on the hub
 _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model", "tokenizer_config.json")
 _WEIGHTS = ("*.safetensors",)
 _PICKLED = ("*.bin", "*.pt")
@@ -122,6 +123,7 @@ def _fetched(name: str, loading: Loading) -> Path:
                 )
             )
     except (OSError, ValueError, HfHubHTTPError, HFValidationError, RuntimeError) as error:
+        name = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
         where = f"{name} at revision {loading.revision}" if loading.revision else name
         raise MissingModelError(
             f"There is no folder {name!r} here, and {where} could not be had from the Hugging Face hub "

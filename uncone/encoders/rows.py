@@ -71,10 +71,16 @@ class RowRule:
         if len(passages) == 1:
             yield self._laid(passages[0], words)
             return
-        windows = Windows(passages).of_words(words)
-        for number, passage in enumerate(passages):
-            laid = self._laid(passage, [word for word, window in zip(words, windows, strict=True) if window == number])
-            laid.cut = windows.count(None) if number == 0 else 0
+        inside: list[list[Word]] = [[] for _ in passages]
+        cut = 0
+        for word, window in zip(words, Windows(passages).of_words(words), strict=True):
+            if window is None:
+                cut += 1
+            else:
+                inside[window].append(word)
+        for passage, own in zip(passages, inside, strict=True):
+            laid = self._laid(passage, own)
+            laid.cut, cut = cut, 0
             yield laid
 
     def _laid(self, passage: Passage, words: Sequence[Word]) -> Laid:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -40,8 +41,7 @@ class Windows:
     def of_tokens(self, first: int, last: int) -> int | None:
         """The window that holds these tokens and the most around them on its nearer side; None when none holds all."""
         best, most = None, -1
-        begins = int(np.searchsorted(self.first, first, side="right"))
-        for i in range(begins - 1, -1, -1):
+        for i in range(bisect_right(self.first, first) - 1, -1, -1):
             if self.last[i] <= last:
                 break
             before = first - self.first[i] if i else last + self.last[-1]
