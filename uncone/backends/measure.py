@@ -16,6 +16,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
@@ -66,8 +67,14 @@ def measure(source: Source, statistic: S, plan: Plan | None = None, progress: Pr
 @contextmanager
 def _one_blas_thread() -> Iterator[None]:
     """BLAS on one thread: two threads with one each are faster here than one with two, and their sums are fixed."""
-    with ThreadpoolController().limit(limits=1, user_api="blas"):
+    with _controller().limit(limits=1, user_api="blas"):
         yield
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Looking for the libraries takes longer than a small measurement."""
+    return ThreadpoolController()
 
 
 @dataclass(frozen=True)

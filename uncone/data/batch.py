@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.data.runs import run_starts, run_sums
+from uncone.data.runs import run_starts, run_sums, weighted_run_sums
 
 __all__ = ["CUT", "Batch", "Groups", "IntVector", "Keys", "Matrix", "Vector"]
 
@@ -159,15 +159,16 @@ class Batch:
         )
 
     @cached_property
-    def units(self) -> Matrix:
-        """The rows at length one (n, d)."""
-        return self.vectors * (1.0 / self.norms[:, None]).astype(self.vectors.dtype)
+    def inverse_norms(self) -> Vector:
+        """1/|x| of every row, in the precision of the rows."""
+        return (1.0 / self.norms).astype(self.vectors.dtype)
 
     @cached_property
     def grouped(self) -> Groups:
         """The sums of each group; a row without a group is a group of one."""
         order, starts, names, sizes = self.keys.group_runs if self.groups is not None else _group_runs(self.rows)
-        return Groups(names, sizes, *(run_sums(one, starts, order) for one in (self.vectors, self.units)))
+        unit_sums = weighted_run_sums(self.vectors, self.inverse_norms, starts, order)
+        return Groups(names, sizes, run_sums(self.vectors, starts, order), unit_sums)
 
     @property
     def groups(self) -> IntVector | None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["bag_means", "run_starts", "run_sums"]
+__all__ = ["bag_means", "run_starts", "run_sums", "weighted_run_sums"]
 
 
 def run_starts(*keys: NDArray[Any]) -> NDArray[np.int64]:
@@ -39,6 +39,22 @@ def run_sums(rows: NDArray[Any], starts: NDArray[np.int64], order: NDArray[np.in
     for size in np.unique(sizes[sizes > 1]).tolist():
         these = np.flatnonzero(sizes == size)
         sums[these] = rows[places[starts[these][:, None] + np.arange(size)]].sum(axis=1)
+    return sums
+
+
+def weighted_run_sums(
+    rows: NDArray[Any], weights: NDArray[Any], starts: NDArray[np.int64], order: NDArray[np.int64] | None = None
+) -> NDArray[Any]:
+    """The same for every row times its weight; the products are never all in memory."""
+    places = np.arange(len(rows)) if order is None else order
+    sizes = np.diff(np.append(starts, len(places)))
+    heads = places[starts]
+    sums = np.asarray(rows[heads])
+    sums *= weights[heads][:, None]
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        these = np.flatnonzero(sizes == size)
+        chosen = places[starts[these][:, None] + np.arange(size)]
+        sums[these] = np.matmul(weights[chosen][:, None, :], rows[chosen])[:, 0]
     return sums
 
 

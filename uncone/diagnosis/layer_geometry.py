@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +41,8 @@ class LayerGeometry(Geometry):
     least: int = 5
     seed: int = 0
     left_out: int = 0
+    shared: dict[Any, Any] = field(default_factory=dict)
+    """What does not depend on the vectors, for all layers: which rows are drawn for what."""
 
     @property
     def grouped(self) -> GroupedUnitSum:
@@ -60,6 +64,13 @@ class LayerGeometry(Geometry):
         """The sentence of every sampled row."""
         groups = self.sample.groups
         return self.sample.rows if groups is None else groups
+
+    def drawn_once(self, purpose: int, draw: Callable[[np.random.Generator], Any]) -> Any:  # noqa: ANN401 - what it draws
+        """What `draw` draws: the same for every layer whose sample holds the same rows."""
+        key = purpose, self.sample.rows.tobytes()
+        if key not in self.shared:
+            self.shared[key] = draw(self.random(purpose))
+        return self.shared[key]
 
     def random(self, purpose: int) -> np.random.Generator:
         """A generator that depends on the seed and the purpose alone, so that every layer draws the same rows."""

@@ -44,8 +44,26 @@ def matched_intrasim(layer: LayerGeometry) -> Matched | None:
     """
     assert layer.sentences is not None
     lengths, weights = layer.sentences.lengths, layer.sentences.sentences
-    groups = layer.sample_groups
-    random = layer.random(1)
+    draws = layer.drawn_once(1, lambda random: _drawn(layer.sample_groups, lengths, weights, random))
+    if draws is None:
+        return None
+    tried, blocks, sets = draws
+    curves = np.stack([_means(layer, rows, blocks) for rows in sets], axis=1)
+    each = np.array([np.interp(np.log(lengths), np.log(tried), curve) @ weights for curve in curves]) / weights.sum()
+    return Matched(
+        float(each.mean()),
+        float(each.var(ddof=1)) / blocks,
+        blocks,
+        layer.sample.n,
+        tried,
+        curves.mean(axis=0),
+    )
+
+
+def _drawn(
+    groups: IntVector, lengths: IntVector, weights: IntVector, random: np.random.Generator
+) -> tuple[IntVector, int, list[IntVector]] | None:
+    """The lengths to try, the number of blocks, and for each length the rows of the sets: (blocks * m, length)."""
     names = np.unique(groups)
     # A block has to hold more sentences than a set takes; the curve is flat beyond the longest that can be tried.
     short = lengths[4 * lengths <= len(names)]
@@ -56,16 +74,7 @@ def matched_intrasim(layer: LayerGeometry) -> Matched | None:
     block_of = random.permutation(len(names)) % blocks
     member = block_of[np.searchsorted(names, groups)]
     rows = _Blocks(np.argsort(member, kind="stable"), np.bincount(member, minlength=blocks), groups)
-    curves = np.stack([_means(layer, rows, int(n), len(tried), random) for n in tried], axis=1)
-    each = np.array([np.interp(np.log(lengths), np.log(tried), curve) @ weights for curve in curves]) / weights.sum()
-    return Matched(
-        float(each.mean()),
-        float(each.var(ddof=1)) / blocks,
-        blocks,
-        len(groups),
-        tried,
-        curves.mean(axis=0),
-    )
+    return tried, blocks, [rows.sets(int(n), max(_DRAWN // (len(tried) * int(n)), 2), random) for n in tried]
 
 
 def _chosen(lengths: IntVector, weights: IntVector) -> IntVector:
@@ -90,24 +99,27 @@ class _Blocks:
         place = first[block] + (random.random(block.shape) * self.sizes[block]).astype(np.int64)
         return np.asarray(self.rows[place], np.int64)
 
+    def sets(self, n: int, m: int, random: np.random.Generator) -> IntVector:
+        """For each block m sets of n rows from n different sentences (blocks * m, n)."""
+        block = np.repeat(np.arange(len(self.sizes)), m)[:, None] + np.zeros(n, np.int64)
+        drawn = self.draw(block, random)
+        for _ in range(_TRIES):
+            named = self.groups[drawn]
+            order = np.argsort(named, axis=1, kind="stable")
+            named = np.take_along_axis(named, order, axis=1)
+            twice = np.zeros(drawn.shape, np.bool_)
+            np.put_along_axis(twice, order[:, 1:], named[:, 1:] == named[:, :-1], axis=1)
+            if not twice.any():
+                break
+            drawn[twice] = self.draw(block[twice], random)
+        return drawn
 
-def _means(layer: LayerGeometry, blocks: _Blocks, n: int, lengths: int, random: np.random.Generator) -> Vector:
-    """Mean IntraSim, per block, of sets of n rows of the block from n different sentences."""
-    m = max(_DRAWN // (lengths * n), 2)
-    block = np.repeat(np.arange(len(blocks.sizes)), m)[:, None] + np.zeros(n, np.int64)
-    drawn = blocks.draw(block, random)
-    for _ in range(_TRIES):
-        named = blocks.groups[drawn]
-        order = np.argsort(named, axis=1, kind="stable")
-        named = np.take_along_axis(named, order, axis=1)
-        twice = np.zeros(drawn.shape, np.bool_)
-        np.put_along_axis(twice, order[:, 1:], named[:, 1:] == named[:, :-1], axis=1)
-        if not twice.any():
-            break
-        drawn[twice] = blocks.draw(block[twice], random)
+
+def _means(layer: LayerGeometry, drawn: IntVector, blocks: int) -> Vector:
+    """Mean IntraSim, per block, of sets of rows."""
     picked = layer.sample.vectors_at(drawn.ravel()).reshape(*drawn.shape, -1)
     weights = (1 / layer.sample.norms[drawn]).astype(picked.dtype)
-    sums, unit_sums = picked.sum(axis=1), (weights[:, None, :] @ picked)[:, 0]
+    sums, unit_sums = picked.sum(axis=1), np.matmul(weights[:, None, :], picked)[:, 0]
     reach = np.linalg.norm(sums, axis=1)
-    values = np.vecdot(sums, unit_sums) / np.where(reach > 0, reach, 1.0) / n
-    return np.asarray(values.reshape(-1, m).mean(axis=1), np.float64)
+    values = np.vecdot(sums, unit_sums) / np.where(reach > 0, reach, 1.0) / drawn.shape[1]
+    return np.asarray(values.reshape(blocks, -1).mean(axis=1), np.float64)

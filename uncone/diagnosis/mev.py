@@ -99,10 +99,12 @@ def mev_findings(layer: LayerGeometry, words: IntVector, values: Vector, sizes: 
 
 def _chance(layer: LayerGeometry, sizes: IntVector) -> tuple[Vector, Vector] | None:
     """MEV of rows of all different words, for these numbers of rows: the mean of some draws, and its variance."""
-    sample, random = layer.sample, layer.random(2)
+    sample = layer.sample
     known = np.flatnonzero(sample.words >= -1) if sample.words is not None else np.arange(sample.n)
     words = sample.rows if sample.words is None else sample.words
-    draws = [_one_of_each(words, random.permutation(known)) for _ in range(_REPEATS)]
+    draws = layer.drawn_once(
+        2, lambda random: [_one_of_each(words, random.permutation(known)) for _ in range(_REPEATS)]
+    )
     if min(map(len, draws)) < 5:
         return None
     means, noise = [], []

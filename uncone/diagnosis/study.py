@@ -129,6 +129,7 @@ def _statistics(
 
 
 def _examined(result: LayerResult, settings: StudySettings, drawn: Sequence[int]) -> list[ExaminedLayer]:
+    shared: dict[Any, Any] = {}
     layers = [
         LayerGeometry(
             bundle["moments"],
@@ -143,6 +144,7 @@ def _examined(result: LayerResult, settings: StudySettings, drawn: Sequence[int]
             settings.least,
             settings.seed,
             int(result.sinks[number]),
+            shared,
         )
         for number, bundle in enumerate(result.layers)
     ]

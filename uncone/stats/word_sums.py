@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
-from uncone.data.runs import run_sums
+from uncone.data.runs import weighted_run_sums
 from uncone.stats.statistic import State, Statistic
 
 __all__ = ["WordSums"]
@@ -47,15 +47,15 @@ class WordSums(Statistic):
         alone = batch.words == -1
         if alone.any():
             self.singles += int(alone.sum())
-            self.single_total += batch.units[alone].sum(axis=0, dtype=np.float64)
+            self.single_total += batch.inverse_norms[alone] @ batch.vectors[alone]
         order, starts, sizes, found, first = batch.keys.word_runs
         if not found.size:
             return
-        self.totals[found] += run_sums(batch.units, starts[first], order)
+        self.totals[found] += weighted_run_sums(batch.vectors, batch.inverse_norms, starts[first], order)
         self.counts[found] += np.add.reduceat(sizes, first)
         self.pairs[found] += np.add.reduceat(sizes**2, first)
         self.contexts[found] += np.diff(np.append(first, len(starts)))
-        self.squares[found] += np.add.reduceat(_sentence_squares(batch.units, order, starts, sizes), first)
+        self.squares[found] += np.add.reduceat(_sentence_squares(batch, order, starts, sizes), first)
 
     def absorb(self, other: WordSums) -> None:
         self.totals += other.totals
@@ -94,11 +94,12 @@ class WordSums(Statistic):
         return np.asarray(self.totals[met] / self.counts[met, None])
 
 
-def _sentence_squares(units: Matrix, order: IntVector, starts: IntVector, sizes: IntVector) -> Vector:
+def _sentence_squares(batch: Batch, order: IntVector, starts: IntVector, sizes: IntVector) -> Vector:
     """|U_s|^2 for the occurrences of a word in one sentence; a single one has length one."""
     squares = np.ones(len(starts))
     for size in np.unique(sizes[sizes > 1]).tolist():
         these = np.flatnonzero(sizes == size)
-        sums = units[order[starts[these][:, None] + np.arange(size)]].sum(axis=1)
+        chosen = order[starts[these][:, None] + np.arange(size)]
+        sums = np.matmul(batch.inverse_norms[chosen][:, None, :], batch.vectors[chosen])[:, 0]
         squares[these] = np.vecdot(sums, sums)
     return squares
