@@ -21,7 +21,7 @@ from uncone.stats.word_sums import WordSums
 
 __all__ = ["LayerGeometry"]
 
-_PARTITION_ROWS = 4_096
+_PARTITION_ROWS = 2_048
 
 
 @dataclass

@@ -14,7 +14,7 @@ __all__ = ["explained_share", "mev_findings", "mev_of_words"]
 
 _GRID = 12
 _REPEATS, _ROWS = 4, 800
-_SMALL, _STEPS = 48, 60
+_SMALL, _STEPS = 24, 60
 
 
 def explained_share(rows: Matrix, *, centered: bool = False) -> float:
@@ -50,7 +50,7 @@ def _by_power(rows: Matrix) -> float | None:
         product = rows @ vector
         value = float(product @ product)
         # The error of the value is the square of that of the direction: the next step changes it less still.
-        if abs(value - before) <= 1e-13 * value:
+        if abs(value - before) <= 1e-12 * value:
             return value
         before = value
     return None
