@@ -81,13 +81,15 @@ def self_similarity(encoder: Encoder, cut: list) -> float:
 def peak(sentences: int) -> tuple[int, int]:
     """The most memory that a run takes, and what its word table takes, in MiB."""
     code = (
-        "import json, resource, uncone\n"
+        "import json, re, uncone\n"
         "from uncone.data.demo import demo_model\n"
         "from uncone.data.texts import ManyTexts, open_texts\n"
         "texts = ManyTexts([open_texts('snli'), open_texts('snli:test')], 'snli')\n"
         f"study = uncone.layers(demo_model(), texts, limit={sentences})\n"
         "table = study.words.n * len(study.layers) * study.source['dimensions'] * 8 / 2**20\n"
-        "print(json.dumps([resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, round(table)]))"
+        # Not ru_maxrss: a child begins with what its parent had.
+        "most = int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]) // 1024\n"
+        "print(json.dumps([most, round(table)]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     most, table = json.loads(done.stdout)

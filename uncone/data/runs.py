@@ -34,11 +34,11 @@ def run_sums(rows: NDArray[Any], starts: NDArray[np.int64], order: NDArray[np.in
     places = np.arange(len(rows)) if order is None else order
     sizes = np.diff(np.append(starts, len(places)))
     if len(sizes) == len(places):
-        return rows if order is None else rows[order]
-    sums = np.asarray(rows[places[starts]])
+        return rows if order is None else _taken(rows, order)
+    sums = _taken(rows, places[starts])
     for size in np.unique(sizes[sizes > 1]).tolist():
         these = np.flatnonzero(sizes == size)
-        sums[these] = rows[places[starts[these][:, None] + np.arange(size)]].sum(axis=1)
+        sums[these] = _taken(rows, places[starts[these][:, None] + np.arange(size)]).sum(axis=1)
     return sums
 
 
@@ -49,12 +49,12 @@ def weighted_run_sums(
     places = np.arange(len(rows)) if order is None else order
     sizes = np.diff(np.append(starts, len(places)))
     heads = places[starts]
-    sums = np.asarray(rows[heads])
+    sums = _taken(rows, heads)
     sums *= weights[heads][:, None]
     for size in np.unique(sizes[sizes > 1]).tolist():
         these = np.flatnonzero(sizes == size)
         chosen = places[starts[these][:, None] + np.arange(size)]
-        sums[these] = np.matmul(weights[chosen][:, None, :], rows[chosen])[:, 0]
+        sums[these] = np.matmul(weights[chosen][:, None, :], _taken(rows, chosen))[:, 0]
     return sums
 
 
@@ -65,6 +65,11 @@ def bag_means(rows: NDArray[Any], places: NDArray[np.int64], starts: NDArray[np.
     [[4.0], [1.5]]
     """
     if len(starts) == len(places):
-        return np.asarray(rows[places])
+        return _taken(rows, places)
     sizes = np.diff(np.append(starts, len(places)))
     return np.asarray(run_sums(rows, starts, places) / sizes[:, None].astype(rows.dtype))
+
+
+def _taken(rows: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
+    """The rows at these places. Unlike rows[places] it lets other threads run, and looks at no index twice."""
+    return np.take(rows, places, axis=0, mode="clip")
