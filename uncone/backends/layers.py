@@ -22,15 +22,12 @@ from uncone.encoders.encoder import Encoder, States, Window
 from uncone.encoders.rows import Laid, Layout, RowRule
 from uncone.errors import ModelError
 from uncone.stats.bundle import Bundle
+from uncone.stats.norms import SINK
 from uncone.stats.statistic import State
 
-__all__ = ["SINK", "LayerPass", "LayerResult", "PassTally"]
+__all__ = ["LayerPass", "LayerResult", "PassTally"]
 
-SINK = 10.0
-"""A row is a sink when its norm is over so many times the median of its layer."""
 _PILOT_ROWS = 2_000
-_CACHED_ROWS = 4096
-"""Rows that are measured together: at 384 dimensions they stay in the inner cache."""
 
 Progress = Callable[[int], None]
 
@@ -145,12 +142,12 @@ class LayerPass:
         if layout.n == 0:
             return
         states = self.encoder.encode(batch=[laid.passage for laid in batch])
-        # Each layer is a task of its own, on one core; the parts of the batch stay in its cache.
-        parts = layout.parts(_CACHED_ROWS)
+        # Each layer is a task of its own, on one core.
+        layout.keys  # noqa: B018 - made here, once, and not by each thread
         bounds = state.bounds if state.bounds is not None else np.full(len(state.layers), np.inf)
         with _BLAS.limit(limits=1, user_api="blas"):
             tasks = [
-                threads.submit(self._update, layer, states, parts, float(bounds[layer]), state.layers[layer])
+                threads.submit(self._update, layer, states, layout, float(bounds[layer]), state.layers[layer])
                 for layer in range(self.encoder.layers)
             ]
             for layer, task in enumerate(tasks):
@@ -162,21 +159,14 @@ class LayerPass:
                         "rows. Try --dtype float32, or look at how the model was saved."
                     )
 
-    def _update(
-        self, layer: int, states: States, parts: Sequence[Layout], bound: float, bundle: Bundle
-    ) -> tuple[int, int]:
+    def _update(self, layer: int, states: States, layout: Layout, bound: float, bundle: Bundle) -> tuple[int, int]:
         """Add the rows of one layer; returns how many were left out as sinks, and how many are not numbers."""
-        dropped = bad = 0
-        for part in parts:
-            rows = self._rows(states, layer, part)
-            batch = Batch.of(rows, rows=part.rows, texts=part.names, keys=part.keys)
-            bad += len(batch.bad)
-            if bound < np.inf and (batch.norms > bound).any():
-                dropped += int((batch.norms > bound).sum())
-                batch = batch.where(batch.norms <= bound)
-            bundle.update(batch)
+        rows = self._rows(states, layer, layout)
+        batch = Batch.of(rows, rows=layout.rows, texts=layout.names, keys=layout.keys)
+        sinks = batch.norms > bound
+        bundle.update(batch.where(~sinks) if sinks.any() else batch)
         bundle.finish()
-        return dropped, bad
+        return int(sinks.sum()), len(batch.bad)
 
     def _rows(self, states: States, layer: int, layout: Layout) -> Matrix:
         if not self.rule.has_words and self.rule.pooled_as == "max":

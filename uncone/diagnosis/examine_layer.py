@@ -19,11 +19,10 @@ from uncone.diagnosis.rogue import rogue
 from uncone.diagnosis.spectrum import spectrum
 from uncone.diagnosis.types import types
 from uncone.diagnosis.words import clipped, count, plain
+from uncone.stats.norms import SINK
 
-__all__ = ["SINK", "ExaminedLayer", "examine_layer"]
+__all__ = ["ExaminedLayer", "examine_layer"]
 
-SINK = 10.0
-"""A row is a sink when its norm is over so many times the median of its layer."""
 _SPECTRUM = ("effective_rank", "participation_ratio", "top1_share", "top10_share", "isoscore", "isoscore_corrected")
 
 

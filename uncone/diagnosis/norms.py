@@ -9,11 +9,9 @@ from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.geometry import Geometry
 from uncone.diagnosis.intervals import around
 from uncone.diagnosis.words import clipped, count, plain
-from uncone.stats.norms import NamedNorm
+from uncone.stats.norms import SINK, NamedNorm
 
 __all__ = ["norms", "outlier_row"]
-
-_SINK = 10.0
 
 
 def norms(space: Geometry) -> list[Finding]:
@@ -42,20 +40,20 @@ def _mean_norm_variance(space: Geometry) -> float:
 def _outliers(space: Geometry) -> Finding:
     measured = space.norms
     median = measured.quantile(0.5)
-    over, under = measured.count_over(_SINK * median), measured.n - measured.count_over(median / _SINK)
-    named = [one for one in measured.longest if one.norm > _SINK * median]
-    named += [one for one in measured.shortest if one.norm < median / _SINK]
+    over, under = measured.count_over(SINK * median), measured.n - measured.count_over(median / SINK)
+    named = [one for one in measured.longest if one.norm > SINK * median]
+    named += [one for one in measured.shortest if one.norm < median / SINK]
     # The histogram is a little coarse; the rows kept by name are not.
     found = max(over + under, len(named)) if named else 0
     if not found:
-        meaning = f"No row is {_SINK:g} times longer or shorter than the median ({plain(median)})."
+        meaning = f"No row is {SINK:g} times longer or shorter than the median ({plain(median)})."
         return Finding("norm_outliers", 0, measured.n, meaning, threshold=0, level=Level.HEALTHY)
     examples = ", ".join(_named(one) for one in named[:3])
     return Finding(
         "norm_outliers",
         found,
         measured.n,
-        f"{count(found, 'row')} {'is' if found == 1 else 'are'} {_SINK:g} times longer or shorter than the median "
+        f"{count(found, 'row')} {'is' if found == 1 else 'are'} {SINK:g} times longer or shorter than the median "
         f"({plain(median)}), such as {examples}.",
         "A few long rows can carry the whole variance: look at them, and check again without them.",
         threshold=0,

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import overload
 
 import numpy as np
 
 from uncone.data.batch import IntVector, Keys
-from uncone.data.runs import run_starts
 from uncone.encoders.encoder import Encoder, Passage
 from uncone.encoders.windows import Windows
 from uncone.encoders.words import Kind, Word, find_words, identity
@@ -174,29 +172,10 @@ class Layout:
 
     @cached_property
     def keys(self) -> Keys:
-        """Which rows belong together, for the batches of all layers."""
-        return Keys(self.groups, self.words)
-
-    def parts(self, rows: int) -> list[Layout]:
-        """The same in parts of about so many rows, no passage cut in two: what stays in the cache of a core."""
-        begins = run_starts(self.groups)
-        cuts = [int(one) for one in begins[np.searchsorted(begins, np.arange(0, self.n, rows))[:-1]]]
-        edges = [*sorted({0, *cuts}), self.n]
-        return [self._part(a, b) for a, b in pairwise(edges)]
-
-    def _part(self, start: int, stop: int) -> Layout:
-        first = int(self.starts[start])
-        last = int(self.starts[stop]) if stop < self.n else len(self.tokens)
-        part = Layout(
-            self.tokens[first:last],
-            self.starts[start:stop] - first,
-            self.groups[start:stop],
-            self.words[start:stop],
-            self.rows[start:stop],
-            _Some(self.names, start, stop),
-        )
-        part.keys.group_runs, part.keys.word_runs  # noqa: B018 - worked out once, before the layers go their ways
-        return part
+        """Which rows belong together, for the batches of all layers; worked out once, before these go their ways."""
+        keys = Keys(self.groups, self.words)
+        keys.group_runs, keys.word_runs  # noqa: B018
+        return keys
 
     @property
     def n(self) -> int:
@@ -232,25 +211,6 @@ class _Names(Sequence[str]):
         shown = text[start:end] if end > start else laid.names[inside]
         around = text[max(start - 30, 0) : end + 30].strip()
         return f"{shown} (token {position}) in “{around}”"
-
-
-class _Some(Sequence[str]):
-    """Some of the names, made only when they are asked for."""
-
-    def __init__(self, names: Sequence[str], start: int, stop: int) -> None:
-        self._names, self._start, self._stop = names, start, stop
-
-    def __len__(self) -> int:
-        return self._stop - self._start
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            return [self[i] for i in range(*place.indices(len(self)))]
-        return self._names[self._start + place]
 
 
 def _bases(batch: Sequence[Laid]) -> IntVector:

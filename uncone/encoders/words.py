@@ -13,13 +13,11 @@ __all__ = ["Kind", "Word", "find_words", "identity"]
 
 
 class Kind(IntEnum):
-    """What a row is."""
+    """What a word is."""
 
     WORD = 0
     NUMBER = 1
     SYMBOL = 2
-    PIECE = 3
-    SPECIAL = 4
 
 
 class Word(NamedTuple):

@@ -12,7 +12,10 @@ import numpy as np
 from uncone.data.batch import Batch, IntVector, Vector
 from uncone.stats.statistic import State, Statistic
 
-__all__ = ["NamedNorm", "Norms"]
+__all__ = ["SINK", "NamedNorm", "Norms"]
+
+SINK = 10.0
+"""A row is a sink when its norm is over so many times the median of its space."""
 
 _PER_OCTAVE = 64
 _LOWEST, _HIGHEST = -520, 130  # powers of two: all that usable rows can be
