@@ -206,6 +206,7 @@ def layers(
             "texts": found.survey.tally.taken,
             "rows": found.result.rows,
             "row": chosen.rule.rows,
+            "rows_by_kind": found.survey.by_kind,
         },
         layers=levels,
         words=found.words,

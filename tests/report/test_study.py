@@ -110,6 +110,7 @@ def study(
         mev=np.where(np.arange(n)[:, None] % 2 == 0, 1 - drift * (1 - numbers["mev"]), np.nan),
         mev_n=np.where(np.arange(n) % 2 == 0, 50, 0),
         asked=asked,
+        kinds=["word" if word.isalpha() else "symbol" for word in named],
     )
     texts = ['a "quoted" text, with a comma', "a text\nof two lines", EVIL]
     sentences = SentenceTable(
@@ -446,7 +447,7 @@ def test_tables_say_the_same_as_csv_and_as_parquet(tmp_path):
                 said = None if row[name] == "" else type(value)(row[name])
                 assert said == value
     names = pq.read_table(io.BytesIO(word_table(one, tmp_path / "t.parquet"))).column_names
-    assert names[:4] == ["word", "count", "contexts", "selfsim_0"] and names[16:18] == ["mev_n", "mev_0"]
+    assert names[:5] == ["word", "kind", "count", "contexts", "selfsim_0"] and names[17:19] == ["mev_n", "mev_0"]
     assert "a text\nof two lines" in sentence_table(one, tmp_path / "s.csv").decode()
 
 

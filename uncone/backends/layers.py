@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -15,6 +13,7 @@ from threadpoolctl import ThreadpoolController
 
 from uncone.backends.checkpoint import Checkpoint, Saved
 from uncone.backends.memory import Room
+from uncone.backends.turns import Turns
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
 from uncone.data.selection import Selection, Unit
 from uncone.encoders.batching import budgeted, pools
@@ -94,7 +93,7 @@ class LayerPass:
         if self.no_sinks and state.bounds is None:
             state.bounds = self._pilot()
         first_pool, first_batch = state.pool, state.batch
-        with _no_collection(), ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+        with _no_collection(), _BLAS.limit(limits=1, user_api="blas"), Turns(self.encoder.layers) as turns:
             for number, pool in enumerate(pools(self.selection.read())):
                 if number < first_pool:
                     _report(progress, len(pool))
@@ -103,14 +102,16 @@ class LayerPass:
                 reported = encoded = 0
                 for place, batch in enumerate(budgeted(laid, self.room.tokens, self.batch_size)):
                     if number > first_pool or place >= first_batch:
-                        self._measure(batch, state, threads)
+                        self._measure(batch, state, turns)
                         state.pool, state.batch = number, place + 1
                         if checkpoint is not None and checkpoint.due:
+                            turns.finish()
                             checkpoint.save(*state.saved())
                     encoded += len(batch)
                     _report(progress, len(pool) * encoded // len(laid) - reported)
                     reported = len(pool) * encoded // len(laid)
                 _report(progress, len(pool) - reported)
+            turns.finish()
         if checkpoint is not None and checkpoint.saved:
             checkpoint.save(*state.saved())  # so that a report that cannot be written costs nothing
         uncovered = state.uncovered + state.tally.unread_words
@@ -136,37 +137,32 @@ class LayerPass:
                 found.append(laid)
         return found
 
-    def _measure(self, batch: Sequence[Laid], state: _Running, threads: ThreadPoolExecutor) -> None:
+    def _measure(self, batch: Sequence[Laid], state: _Running, turns: Turns) -> None:
         layout = self.rule.layout(batch, self.numbers)
         state.uncovered += sum(laid.n for laid in batch) - layout.n
         if layout.n == 0:
             return
-        states = self.encoder.encode(batch=[laid.passage for laid in batch])
-        # Each layer is a task of its own, on one core.
-        layout.keys  # noqa: B018 - made here, once, and not by each thread
+        layout.keys  # noqa: B018 - made here, once, for all layers
+        passages = [laid.passage for laid in batch]
         bounds = state.bounds if state.bounds is not None else np.full(len(state.layers), np.inf)
-        with _BLAS.limit(limits=1, user_api="blas"):
-            tasks = [
-                threads.submit(self._update, layer, states, layout, float(bounds[layer]), state.layers[layer])
-                for layer in range(self.encoder.layers)
-            ]
-            for layer, task in enumerate(tasks):
-                dropped, bad = task.result()
-                state.sinks[layer] += dropped
+
+        def job(number: int) -> None:
+            states = self.encoder.encode(passages)
+            for layer, bundle in enumerate(state.layers):
+                rows = self._batch(states, layer, layout)
+                with turns.at(layer, number):
+                    dropped, bad = _update(bundle, rows, float(bounds[layer]))
+                    state.sinks[layer] += dropped
                 if bad:
                     raise ModelError(
                         f"{self.encoder.name} returns NaN or infinity at layer {layer}, for {bad:,} of {layout.n:,} "
                         "rows. Try --dtype float32, or look at how the model was saved."
                     )
 
-    def _update(self, layer: int, states: States, layout: Layout, bound: float, bundle: Bundle) -> tuple[int, int]:
-        """Add the rows of one layer; returns how many were left out as sinks, and how many are not numbers."""
-        rows = self._rows(states, layer, layout)
-        batch = Batch.of(rows, rows=layout.rows, texts=layout.names, keys=layout.keys)
-        sinks = batch.norms > bound
-        bundle.update(batch.where(~sinks) if sinks.any() else batch)
-        bundle.finish()
-        return int(sinks.sum()), len(batch.bad)
+        turns.give(job)
+
+    def _batch(self, states: States, layer: int, layout: Layout) -> Batch:
+        return Batch.of(self._rows(states, layer, layout), rows=layout.rows, texts=layout.names, keys=layout.keys)
 
     def _rows(self, states: States, layer: int, layout: Layout) -> Matrix:
         if not self.rule.has_words and self.rule.pooled_as == "max":
@@ -236,6 +232,14 @@ class _Running:
         arrays["bounds"] = np.empty(0) if self.bounds is None else self.bounds
         position = {"pool": self.pool, "batch": self.batch, "uncovered": self.uncovered, "tally": asdict(self.at_pool)}
         return position, arrays
+
+
+def _update(bundle: Bundle, batch: Batch, bound: float) -> tuple[int, int]:
+    """Add the rows of one layer; returns how many were left out as sinks, and how many are not numbers."""
+    sinks = batch.norms > bound
+    bundle.update(batch.where(~sinks) if sinks.any() else batch)
+    bundle.finish()
+    return int(sinks.sum()), len(batch.bad)
 
 
 _BLAS = ThreadpoolController()

@@ -16,7 +16,7 @@ GIB = 1 << 30
 _PYTHON = 560 * MIB
 """What Python, torch, the transformers package and a pool of texts take, before any model: about, as measured."""
 _LEAST_TOKENS = 512
-_MOST_ROWS = 10_000
+_MOST_ROWS = 5_000
 _BLOCK = 4096
 _OCCURRENCES = (200, 100, 50, 30, 20, 10)
 

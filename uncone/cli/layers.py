@@ -62,7 +62,10 @@ def layers(
     rows: Annotated[str, typer.Option(help="What a row is: words, tokens, cls or sentences.")] = "words",
     word_pooling: Annotated[str, typer.Option(help="Which subwords make a word: mean, first or last.")] = "mean",
     pooling: Annotated[str, typer.Option(help="For --rows sentences: mean, cls, max or last.")] = "mean",
-    kinds: Annotated[str, typer.Option(help="Which words count: some of word,number,symbol.")] = "word,number,symbol",
+    kinds: Annotated[
+        str | None,
+        typer.Option(help="Which rows count: some of word,number,symbol; of tokens also piece. [default: all]"),
+    ] = None,
     cased: Annotated[bool, typer.Option("--cased", help="Words that differ in case are different words.")] = False,
     special: Annotated[
         bool | None,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.data.runs import run_starts, run_sums, weighted_run_sums
+from uncone.data.runs import both_run_sums, run_starts
 
 __all__ = ["CUT", "Batch", "Groups", "IntVector", "Keys", "Matrix", "Vector"]
 
@@ -167,8 +167,7 @@ class Batch:
     def grouped(self) -> Groups:
         """The sums of each group; a row without a group is a group of one."""
         order, starts, names, sizes = self.keys.group_runs if self.groups is not None else _group_runs(self.rows)
-        unit_sums = weighted_run_sums(self.vectors, self.inverse_norms, starts, order)
-        return Groups(names, sizes, run_sums(self.vectors, starts, order), unit_sums)
+        return Groups(names, sizes, *both_run_sums(self.vectors, self.inverse_norms, starts, order))
 
     @property
     def groups(self) -> IntVector | None:

@@ -51,6 +51,8 @@ class WordTable:
     mev: Matrix
     mev_n: IntVector
     asked: Sequence[str] = ()
+    kinds: Sequence[str] = ()
+    """Word, number, symbol; for tokens also piece and special."""
 
     @property
     def n(self) -> int:

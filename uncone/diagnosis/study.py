@@ -170,6 +170,7 @@ def _word_table(result: LayerResult, examined: Sequence[ExaminedLayer], words: V
         mev[met],
         sizes[met],
         tuple(word for word in words.asked if first.counts[words.number(word)]),
+        [words.kind(words.words[i]) for i in met.tolist()],
     )
 
 

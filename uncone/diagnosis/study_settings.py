@@ -19,7 +19,7 @@ _DEFAULTS: dict[str, Any] = {
     "rows": "words",
     "word_pooling": "mean",
     "pooling": "mean",
-    "kinds": ("word", "number", "symbol"),
+    "kinds": None,
     "cased": False,
     "special": None,
     "window": None,
@@ -103,7 +103,7 @@ def settings_from(given: Mapping[str, Any], *, limit: int | None = None, sample:
         rows=asked["rows"],
         word_pooling=asked["word_pooling"],
         pooling=asked["pooling"],
-        kinds=_kinds(asked["kinds"]),
+        kinds=_kinds(asked["kinds"], asked["rows"]),
         cased=bool(asked["cased"]),
         special=asked["special"],
     )
@@ -142,9 +142,13 @@ def _check_number(name: str, value: Any, smallest: int) -> None:  # noqa: ANN401
         raise OptionError(f"--{name.replace('_', '-')} is a whole number of at least {smallest}, not {value!r}.")
 
 
-def _kinds(names: Any) -> frozenset[Kind]:  # noqa: ANN401 - names, or one text with commas
+def _kinds(names: Any, rows: str) -> frozenset[Kind]:  # noqa: ANN401 - names, or one text with commas
+    """The kinds that count: all that a row can be, but for special tokens, which have an option of their own."""
+    can_be = [Kind.WORD, Kind.NUMBER, Kind.SYMBOL, *([Kind.PIECE] if rows == "tokens" else [])]
+    known = {kind.name.lower(): kind for kind in can_be}
+    if names is None:
+        return frozenset(can_be)
     listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    known = {kind.name.lower(): kind for kind in (Kind.WORD, Kind.NUMBER, Kind.SYMBOL)}
     wrong = [name for name in listed if name not in known]
     if wrong or not listed:
         raise OptionError(f"--kinds is some of {', '.join(known)}, not {wrong[0] if wrong else 'nothing'!r}.")

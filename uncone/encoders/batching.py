@@ -9,10 +9,10 @@ from uncone.encoders.rows import Laid
 
 __all__ = ["POOL", "TOKENS", "budgeted", "pools"]
 
-POOL = 4096
+POOL = 2048
 """Texts that are sorted by length together."""
-TOKENS = 4096
-"""Tokens of a batch: more is not faster on two cores."""
+TOKENS = 2048
+"""Tokens of a batch: more is not faster."""
 _LETTERS = 1 << 23
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from uncone.data.batch import IntVector, Keys
 from uncone.encoders.encoder import Encoder, Passage
 from uncone.encoders.windows import Windows
-from uncone.encoders.words import Kind, Word, find_words, identity
+from uncone.encoders.words import Kind, Word, find_words, identity, token_kinds
 from uncone.errors import ModelError
 
 __all__ = ["IGNORED", "POOLINGS", "ROWS", "SINGLE", "WORD_POOLINGS", "Laid", "Layout", "RowRule"]
@@ -30,12 +30,12 @@ Numbers = Callable[[str], int]
 
 @dataclass(frozen=True)
 class RowRule:
-    """What the user asked for: the kind of row, how subwords or tokens are pooled, which kinds of words count."""
+    """What the user asked for: what a row is, how subwords or tokens are pooled, which kinds of them count."""
 
     rows: str = "words"
     word_pooling: str = "mean"
     pooling: str = "mean"
-    kinds: frozenset[Kind] = frozenset({Kind.WORD, Kind.NUMBER, Kind.SYMBOL})
+    kinds: frozenset[Kind] = frozenset({Kind.WORD, Kind.NUMBER, Kind.SYMBOL, Kind.PIECE})
     cased: bool = False
     special: bool | None = None
     """Whether special tokens count: by default not among tokens, but in the mean of a text."""
@@ -50,9 +50,9 @@ class RowRule:
         """Whether a row is part of a text and has a name that comes again."""
         return self.rows in ("words", "tokens")
 
-    def identities(self, text: str) -> list[str]:
-        """The words of a text by the names under which they are counted."""
-        return [identity(text[w.start : w.end], self.cased) for w in find_words(text) if w.kind in self.kinds]
+    def identities(self, text: str) -> list[tuple[str, Kind]]:
+        """The words of a text by the names under which they are counted, and their kinds."""
+        return [(identity(text[w.start : w.end], self.cased), w.kind) for w in find_words(text) if w.kind in self.kinds]
 
     def lay(self, passages: Sequence[Passage], encoder: Encoder) -> Iterator[Laid]:
         """The rows of the passages of one text, in their order; they get their numbers later."""
@@ -88,6 +88,7 @@ class RowRule:
             np.array([word.start for word in words], np.int64),
             np.array([word.end for word in words], np.int64),
             [identity(text[word.start : word.end], self.cased) for word in words],
+            [word.kind for word in words],
         )
 
     def _tokens(self, passages: Sequence[Passage], encoder: Encoder) -> Iterator[Laid]:
@@ -96,10 +97,14 @@ class RowRule:
             places = np.flatnonzero(~passage.special)
             mine = places if windows is None else places[windows.owned(number)]
             mine = mine[passage.ends[mine] > passage.starts[mine]]
+            kinds = token_kinds(passage.text, passage.starts[mine], passage.ends[mine])
+            mine = mine[[kind in self.kinds for kind in kinds]] if mine.size else mine
             added = np.flatnonzero(passage.special) if self.keeps_special else mine[:0]
             chosen = np.sort(np.concatenate([mine, added]))
             names = [encoder.token_name(passage.tokens[i]) for i in chosen.tolist()]
-            yield Laid(passage, passage.starts[chosen], passage.ends[chosen], names, tokens=chosen)
+            found = dict(zip(mine.tolist(), (kind for kind in kinds if kind in self.kinds), strict=True))
+            kinds = [found.get(i, Kind.SPECIAL) for i in chosen.tolist()]
+            yield Laid(passage, passage.starts[chosen], passage.ends[chosen], names, kinds, tokens=chosen)
 
     def _whole(self, passage: Passage, encoder: Encoder) -> Laid:
         if self.rows == "cls" and not passage.special[:1].any():
@@ -142,12 +147,13 @@ class RowRule:
 
 @dataclass
 class Laid:
-    """A passage with its rows: where each begins and ends in the text, and its name; `cut` words were lost."""
+    """A passage with its rows: where each begins and ends in the text, its name and kind; `cut` words were lost."""
 
     passage: Passage
     starts: IntVector
     ends: IntVector
     names: list[str]
+    kinds: list[Kind] = field(default_factory=list)
     cut: int = 0
     tokens: IntVector = field(default_factory=lambda: np.empty(0, np.int64))
     group: int = 0

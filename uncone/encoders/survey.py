@@ -11,17 +11,37 @@ from uncone.data.selection import Selection, Tally
 from uncone.encoders.batching import pools
 from uncone.encoders.encoder import Encoder, Window
 from uncone.encoders.rows import IGNORED, SINGLE, RowRule
+from uncone.encoders.words import Kind
 
 __all__ = ["Survey", "Vocabulary", "survey"]
 
 
 @dataclass
 class Survey:
-    """What the texts hold: occurrences of each word, and in how many texts it stands."""
+    """What the texts hold: occurrences of each word, in how many texts it stands, and the kind it was first met as.
+
+    `rows_of` counts the rows of each kind.
+    """
 
     tally: Tally
     counts: Counter[str] = field(default_factory=Counter)
     contexts: Counter[str] = field(default_factory=Counter)
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    rows_of: Counter[Kind] = field(default_factory=Counter)
+
+    def add(self, found: Sequence[tuple[str, Kind]]) -> None:
+        """Count the words of one text."""
+        first = dict(reversed(found))
+        self.counts.update(name for name, _ in found)
+        self.contexts.update(first.keys())
+        self.rows_of.update(kind for _, kind in found)
+        for name, kind in first.items():
+            self.kinds.setdefault(name, kind)
+
+    @property
+    def by_kind(self) -> dict[str, int]:
+        """The rows of each kind, by its name."""
+        return {kind.name.lower(): n for kind, n in sorted(self.rows_of.items())}
 
     @property
     def rows(self) -> int:
@@ -40,22 +60,22 @@ def survey(
     found = Survey(Tally())
     for pool in pools(selection.read()):
         if rule.has_words:
-            for names in _names([unit.text for unit in pool], rule, encoder, window):
-                found.counts.update(names)
-                found.contexts.update(set(names))
+            for named in _named([unit.text for unit in pool], rule, encoder, window):
+                found.add(named)
         if progress is not None:
             progress(len(pool))
     found.tally = selection.tally
     return found
 
 
-def _names(texts: Sequence[str], rule: RowRule, encoder: Encoder, window: Window) -> Iterator[list[str]]:
+def _named(texts: Sequence[str], rule: RowRule, encoder: Encoder, window: Window) -> Iterator[list[tuple[str, Kind]]]:
     if rule.rows == "words":
         for text in texts:
             yield rule.identities(text)
         return
     for passages in encoder.passages(texts, window):
-        yield [name for laid in rule.lay(passages, encoder) for name in laid.names]
+        laid = list(rule.lay(passages, encoder))
+        yield [pair for one in laid for pair in zip(one.names, one.kinds, strict=True)]
 
 
 class Vocabulary:
@@ -75,6 +95,7 @@ class Vocabulary:
         self._numbers = {word: i for i, word in enumerate(self.words)}
         self._counts = found.counts
         self._contexts = found.contexts
+        self._kinds = found.kinds
 
     def __len__(self) -> int:
         return len(self.words)
@@ -90,6 +111,10 @@ class Vocabulary:
         """The numbers of up to k words in at least `least` texts each, drawn by their names, in the order drawn."""
         enough = [word for word in self.words if self._contexts[word] >= least]
         return [self._numbers[word] for word in sorted(enough, key=lambda word: _key(word, seed))[:k]]
+
+    def kind(self, word: str) -> str:
+        """What a word is, in a word."""
+        return self._kinds[word].name.lower()
 
     def asked_numbers(self) -> list[int]:
         """The numbers of the words asked for."""

@@ -9,15 +9,21 @@ from functools import cache, lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-__all__ = ["Kind", "Word", "find_words", "identity"]
+import numpy as np
+
+from uncone.data.batch import IntVector
+
+__all__ = ["Kind", "Word", "find_words", "identity", "token_kinds"]
 
 
 class Kind(IntEnum):
-    """What a word is."""
+    """What a word or a token is; a piece is a token that holds only a part of a word or a number."""
 
     WORD = 0
     NUMBER = 1
     SYMBOL = 2
+    PIECE = 3
+    SPECIAL = 4
 
 
 class Word(NamedTuple):
@@ -41,7 +47,7 @@ def find_words(text: str) -> list[Word]:
     return list(_remembered(text) if len(text) <= _SHORT else _found(text))
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=4096)
 def _remembered(text: str) -> list[Word]:
     """A text is looked at twice, to count its words and to lay them out."""
     return _found(text)
@@ -50,6 +56,25 @@ def _remembered(text: str) -> list[Word]:
 def _found(text: str) -> list[Word]:
     pattern = _SIMPLE if text.isascii() and not any(sign in text.lower() for sign in _SIGNS) else _pattern()
     return [Word(*found.span(), _KINDS[found.lastgroup or "symbol"]) for found in pattern.finditer(text)]
+
+
+def token_kinds(text: str, starts: IntVector, ends: IntVector) -> list[Kind]:
+    """The kinds of tokens that stand at these places of a text, by the first word that each has a part of.
+
+    >>> token_kinds("going, 1984", np.array([0, 2, 5, 7]), np.array([2, 5, 6, 11]))
+    [<Kind.PIECE: 3>, <Kind.PIECE: 3>, <Kind.SYMBOL: 2>, <Kind.NUMBER: 1>]
+    """
+    words = find_words(text)
+    firsts, lasts = (np.array([word[i] for word in words], np.int64) for i in (0, 1))
+    found = []
+    for place, start, end in zip(np.searchsorted(lasts, starts, side="right").tolist(), starts, ends, strict=True):
+        if place == len(words) or firsts[place] >= end:
+            found.append(Kind.SYMBOL)  # white space
+            continue
+        word = words[place]
+        whole = start <= word.start and word.end <= end
+        found.append(word.kind if whole or word.kind == Kind.SYMBOL else Kind.PIECE)
+    return found
 
 
 def identity(word: str, cased: bool = False) -> str:

@@ -158,6 +158,7 @@ def _listed(table: WordTable) -> list[dict[str, Any]]:
     return [
         {
             "word": table.words[i],
+            "kind": table.kinds[i],
             "count": int(table.counts[i]),
             "contexts": int(table.contexts[i]),
             "selfsim": finite(table.selfsim[i].tolist()),

@@ -59,6 +59,7 @@ class WordLine:
     """A word with its self-similarity at the landmarks, and the last of them minus the baseline."""
 
     word: str
+    kind: str
     contexts: int
     values: Sequence[str]
     adjusted: str
@@ -192,7 +193,7 @@ def _word_line(study: LayerStudy, i: int) -> WordLine:
     values = [float(table.selfsim[i, place]) for place in landmarks(study)]
     said = [cosine(value, 3) if math.isfinite(value) else "–" for value in values]
     adjusted = "–" if baseline is None else cosine(values[-1] - baseline, 3)
-    return WordLine(str(table.words[i]), int(table.contexts[i]), said, adjusted)
+    return WordLine(str(table.words[i]), table.kinds[i], int(table.contexts[i]), said, adjusted)
 
 
 def last_name(path: object) -> str:

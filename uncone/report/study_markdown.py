@@ -82,13 +82,13 @@ def _table(study: LayerStudy, names: Sequence[str]) -> str:
 def _words(study: LayerStudy) -> list[str]:
     most, least = extremes(study)
     numbers = [f"layer {study.layers[place].number}" for place in landmarks(study)]
-    head = f"| word | contexts | {' | '.join(numbers)} | adjusted |\n|---{'|---:' * (len(numbers) + 2)}|"
+    head = f"| word | kind | contexts | {' | '.join(numbers)} | adjusted |\n|---|---{'|---:' * (len(numbers) + 2)}|"
     tables = (("Most contextual words", most), ("Least contextual words", least))
     return [f"{title}:\n\n{head}\n" + "\n".join(map(_word, found)) for title, found in tables if found]
 
 
 def _word(one: WordLine) -> str:
-    return f"| {_line(one.word)} | {one.contexts:,} | {' | '.join(one.values)} | {one.adjusted} |"
+    return f"| {_line(one.word)} | {one.kind} | {one.contexts:,} | {' | '.join(one.values)} | {one.adjusted} |"
 
 
 def _contrast(study: LayerStudy, contrast: Contrast, of: str, to: str) -> str:

@@ -15,9 +15,11 @@ from uncone.diagnosis.study import Studied
 from uncone.diagnosis.study_settings import StudySettings
 from uncone.diagnosis.words import count
 from uncone.encoders.encoder import Encoder
-from uncone.encoders.words import identity
+from uncone.encoders.words import Kind, identity
 
 __all__ = ["notes_of", "provenance_of"]
+
+_KINDS = {kind: "special token" if kind == Kind.SPECIAL else kind.name.lower() for kind in Kind}
 
 
 def notes_of(studied: Studied, selection: Selection, encoder: Encoder, settings: StudySettings) -> list[str]:
@@ -33,6 +35,9 @@ def notes_of(studied: Studied, selection: Selection, encoder: Encoder, settings:
         (tally.empty, "{} without any row left out.", "passage"),
     ]
     notes = [sentence.format(count(n, noun)) for n, sentence, noun in told if n]
+    if studied.survey.rows_of:
+        of = sorted(studied.survey.rows_of.items())
+        notes.insert(0, f"Rows by kind: {', '.join(count(n, _KINDS[kind]) for kind, n in of)}.")
     if met.sinks.any():
         layers = ", ".join(f"{n:,} at layer {i}" for i, n in enumerate(met.sinks.tolist()) if n)
         notes.append(f"Sinks left out: {layers}.")

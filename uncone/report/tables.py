@@ -43,6 +43,7 @@ def word_table(study: LayerStudy, path: Path) -> bytes:
         raise OptionError(f"{study.name} has no table of words: its rows are {study.source['row']}. Ask for words.")
     columns: Columns = {
         "word": [_encodable(word) for word in table.words],
+        "kind": list(table.kinds),
         "count": [int(n) for n in table.counts],
         "contexts": [int(n) for n in table.contexts],
         **_by_layer(study, "selfsim", table.selfsim),
@@ -98,7 +99,7 @@ def _parquet(columns: Columns) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    kinds = {"word": pa.string(), "text": pa.string()} | dict.fromkeys(_COUNTS, pa.int64())
+    kinds = dict.fromkeys(("word", "kind", "text"), pa.string()) | dict.fromkeys(_COUNTS, pa.int64())
     arrays = {name: pa.array(column, kinds.get(name, pa.float64())) for name, column in columns.items()}
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table(arrays), sink)

@@ -100,6 +100,7 @@ def _sentence_squares(batch: Batch, order: IntVector, starts: IntVector, sizes: 
     for size in np.unique(sizes[sizes > 1]).tolist():
         these = np.flatnonzero(sizes == size)
         chosen = order[starts[these][:, None] + np.arange(size)]
-        sums = np.matmul(batch.inverse_norms[chosen][:, None, :], batch.vectors[chosen])[:, 0]
+        rows = np.take(batch.vectors, chosen, axis=0, mode="clip")
+        sums = np.matmul(batch.inverse_norms[chosen][:, None, :], rows)[:, 0]
         squares[these] = np.vecdot(sums, sums)
     return squares
