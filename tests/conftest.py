@@ -20,8 +20,9 @@ settings.load_profile("uncone")
 
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands write their report to the current folder: let that be a fresh one."""
+    """Commands write their report to the current folder: let that be a fresh one, and the cache of vectors too."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNCONE_CACHE", str(tmp_path / ".vectors"))
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ import uncone.stats
 from uncone.data.batch import Batch
 from uncone.errors import MergeError
 from uncone.stats.bundle import Bundle
+from uncone.stats.cluster_moments import ClusterMoments
 from uncone.stats.fingerprints import Fingerprints
 from uncone.stats.grouped_unit_sum import GroupedUnitSum
 from uncone.stats.moments import Moments
@@ -49,6 +50,10 @@ MAKERS = {
     "SentenceSimilarity": lambda d: SentenceSimilarity(buckets=7),
     "SentenceSimilarity of every sentence": lambda d: SentenceSimilarity(buckets=7, keep=True),
     "Occurrences": lambda d: Occurrences(d, chosen=(0, 2), most=3),
+    "ClusterMoments": lambda d: ClusterMoments(np.full(d, 0.5), np.eye(d)[:3], dtype=np.float64),
+    "ClusterMoments of Gaussians": lambda d: ClusterMoments(
+        np.zeros(d), np.eye(d)[:3], 2.0, np.full((3, d), 1.5), np.array([0.2, 0.5, 0.3]), dtype=np.float64, last=2
+    ),
     "Bundle": lambda d: Bundle(units=UnitSum(d), moments=Moments(d, dtype=np.float64), counts=Unusable()),
 }
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from uncone._version import __version__
 
 if TYPE_CHECKING:
-    from uncone.api import check, compare, compare_layers, demo, layers
+    from uncone.api import apply, check, compare, compare_layers, demo, export, fix, layers
     from uncone.diagnosis.finding import Finding, Level
     from uncone.errors import UnconeError
     from uncone.report.diagnosis import Comparison, Diagnosis
+    from uncone.report.repaired import Repaired
     from uncone.report.study import LayerComparison, LayerStudy
 
 __all__ = [
@@ -25,20 +26,27 @@ __all__ = [
     "LayerComparison",
     "LayerStudy",
     "Level",
+    "Repaired",
     "UnconeError",
     "__version__",
+    "apply",
     "check",
     "compare",
     "compare_layers",
     "demo",
+    "export",
+    "fix",
     "layers",
 ]
 
 _HOMES = {
+    "apply": "uncone.api",
     "check": "uncone.api",
     "compare": "uncone.api",
     "compare_layers": "uncone.api",
     "demo": "uncone.api",
+    "export": "uncone.api",
+    "fix": "uncone.api",
     "layers": "uncone.api",
     "Comparison": "uncone.report.diagnosis",
     "Diagnosis": "uncone.report.diagnosis",
@@ -46,6 +54,7 @@ _HOMES = {
     "LayerComparison": "uncone.report.study",
     "LayerStudy": "uncone.report.study",
     "Level": "uncone.diagnosis.finding",
+    "Repaired": "uncone.report.repaired",
     "UnconeError": "uncone.errors",
 }
 

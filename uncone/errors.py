@@ -16,6 +16,12 @@ UnconeError                    exit code 2, one line
 ├── MergeError                 two statistics of different spaces
 ├── WorkerError                a process that measured died
 ├── OutputError                a report cannot be written
+├── RepairError                a repair cannot be fitted, undone or loaded
+│   ├── FitError               it cannot be learnt from these rows
+│   ├── NoInverseError         it has thrown something away
+│   ├── DamagedRepairError     a saved repair is missing, not whole, tampered with, or too new
+│   └── OtherSpaceError        it was fitted for another dimension or encoder
+├── ExportError                a repair cannot be brought into the form asked for
 └── MissingPackageError        an optional package is not installed
 ```
 
@@ -24,16 +30,22 @@ A message says what we got, what we need and what to try, in one line.
 
 __all__ = [
     "ColumnError",
+    "DamagedRepairError",
     "DtypeError",
+    "ExportError",
+    "FitError",
     "FormatError",
     "MergeError",
     "MissingModelError",
     "MissingPackageError",
     "MissingSourceError",
     "ModelError",
+    "NoInverseError",
     "NoUsableRowsError",
     "OptionError",
+    "OtherSpaceError",
     "OutputError",
+    "RepairError",
     "ShapeError",
     "SourceError",
     "StateError",
@@ -100,6 +112,30 @@ class WorkerError(UnconeError):
 
 class OutputError(UnconeError):
     """A report cannot be written."""
+
+
+class RepairError(UnconeError):
+    """A repair cannot be fitted, undone or loaded."""
+
+
+class FitError(RepairError, ValueError):
+    """A repair cannot be learnt from these rows; a ValueError too, as scikit-learn expects."""
+
+
+class NoInverseError(RepairError):
+    """A repair has thrown something away, so it cannot be undone."""
+
+
+class DamagedRepairError(RepairError):
+    """A saved repair is missing, not whole, tampered with, or from a newer uncone."""
+
+
+class OtherSpaceError(RepairError):
+    """A repair was fitted for another dimension or encoder."""
+
+
+class ExportError(UnconeError):
+    """A repair cannot be brought into the form asked for."""
 
 
 class MissingPackageError(UnconeError):

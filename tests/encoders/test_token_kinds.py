@@ -1,4 +1,4 @@
-"""What a token is: a whole word, a number, a symbol, a piece of a word, or special; found by looking at every letter."""
+"""What a token is: whole word, number, symbol, piece of a word, or special; found by looking at every letter."""
 
 from __future__ import annotations
 

@@ -13,8 +13,14 @@ from uncone.cli.model_options import (
     Data,
     Device,
     Dtype,
+    Layer,
+    Model,
+    NoCache,
+    Pooling,
+    Prompt,
     Revision,
     TrustRemoteCode,
+    check_encoding,
     loading_of,
 )
 from uncone.cli.output import Outputs, deliver
@@ -42,15 +48,14 @@ def check(
         str | None, typer.Option(help="Column with the rows' texts; for a file without columns, a file of lines.")
     ] = None,
     label: Annotated[str | None, typer.Option(help="Column (or file of lines) with labels, to colour the map.")] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Encode texts: a model folder, a hub name, or a file of word vectors.")
-    ] = None,
-    layer: Annotated[str | None, typer.Option(help="Layer of the model: -1 is the last, 1,-1 averages.")] = None,
-    pooling: Annotated[str | None, typer.Option(help="Tokens to one vector: mean, cls, max or last.")] = None,
-    prompt: Annotated[str, typer.Option(help='Put before every text, such as "query: ".')] = "",
+    model: Model = None,
+    layer: Layer = None,
+    pooling: Pooling = None,
+    prompt: Prompt = "",
     batch_size: BatchSize = None,
     limit: Annotated[int | None, typer.Option(help="With --model: take the first so many texts.")] = None,
     data: Data = None,
+    no_cache: NoCache = False,
     revision: Revision = None,
     device: Device = "auto",
     dtype: Dtype = "float32",
@@ -88,7 +93,7 @@ def check(
     outputs = Outputs(None if no_html else html, json, markdown, fail_above or [], fail_below or [])
     if model is not None and (column or tensor):
         raise OptionError("--column and --tensor are for vectors; with --model the source holds texts: use --text.")
-    _check_encoding(model, layer=layer, pooling=pooling, prompt=prompt or None, limit=limit, batch_size=batch_size)
+    check_encoding(model, layer=layer, pooling=pooling, prompt=prompt or None, limit=limit, batch_size=batch_size)
     outputs.check([*sources, *([text, label] if model is None else [model])])
     if sources.count("-") > 1:
         raise OptionError("Standard input (-) can be read only once.")
@@ -113,6 +118,7 @@ def check(
                 limit=limit,
                 data=data,
                 loading=loading,
+                cache=not no_cache,
                 exact=exact,
                 float64=float64,
                 workers=workers,
@@ -123,13 +129,3 @@ def check(
             for source in sources
         ]
     return deliver(found, outputs)
-
-
-def _check_encoding(model: str | None, **given: object) -> None:
-    """Options that only mean something with a model, and numbers that cannot be."""
-    for name, value in given.items():
-        option = f"--{name.replace('_', '-')}"
-        if model is None and value is not None:
-            raise OptionError(f"{option} is for texts: name a model with --model.")
-        if isinstance(value, int) and value < (2 if name == "limit" else 1):
-            raise OptionError(f"{option} {value} is too small.")

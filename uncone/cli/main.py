@@ -11,8 +11,12 @@ from typing import Annotated
 import typer
 
 from uncone._version import __version__
+from uncone.cli.apply import apply
+from uncone.cli.cache import cache
 from uncone.cli.check import check
 from uncone.cli.demo import demo
+from uncone.cli.export import export
+from uncone.cli.fix import fix
 from uncone.cli.layers import layers
 from uncone.errors import UnconeError
 
@@ -28,7 +32,14 @@ app = typer.Typer(
 )
 app.command()(check)
 app.command()(layers)
+app.command()(fix)
+app.command()(apply)
+app.command()(export)
+app.command()(cache)
 app.command()(demo)
+
+
+_VERBS = {command.callback.__name__ for command in app.registered_commands if command.callback}
 
 
 def _print_version(wanted: bool) -> None:
@@ -67,7 +78,7 @@ def _run(arguments: list[str]) -> int:
             raise
         return _complain(str(error), 2)
     except typer.TyperException as error:
-        verb = next((word for word in arguments if word in ("check", "layers", "demo")), None)
+        verb = next((word for word in arguments if word in _VERBS), None)
         return _complain(f"{error.format_message().rstrip('.')}. See uncone {verb + ' ' if verb else ''}--help.", 2)
     except KeyboardInterrupt:
         code = 130

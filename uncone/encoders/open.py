@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from uncone.data.cache import VectorCache
 from uncone.data.source import Source
 from uncone.data.texts import TextSource
 from uncone.encoders.encoder import Encoder
-from uncone.encoders.recipe import read_recipe
-from uncone.encoders.source import EncodedTexts, Pooling, parse_layers
+from uncone.encoders.recipe import Recipe, read_recipe
+from uncone.encoders.source import EncodedTexts, ModelTexts, Pooling, parse_layers
 from uncone.encoders.static import StaticEncoder, is_static
 from uncone.errors import MissingModelError, ModelError, OptionError
 from uncone.extras import require
 
-__all__ = ["DEVICES", "DTYPES", "Loading", "model_folder", "open_encoder", "sentence_source"]
+__all__ = ["DEVICES", "DTYPES", "Loading", "model_folder", "open_encoder", "pooled_encoder", "sentence_source"]
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 DTYPES = ("float32", "float16", "bfloat16")
@@ -70,21 +71,50 @@ def sentence_source(
     batch_size: int | None = None,
     limit: int | None = None,
     loading: Loading | None = None,
+    cache: VectorCache | None = None,
+    least: int = 2,
 ) -> Source:
-    """One vector per text: as the model's own recipe says, where it has one, unless a layer or pooling is asked for."""
-    loading = loading or Loading()
-    recipe = None
-    if not isinstance(model, Encoder) and not is_static(Path(model)):
-        folder = model_folder(os.fspath(model), loading)
-        recipe = read_recipe(folder)
-        if recipe is not None and recipe.others and layer is None and pooling is None:
-            from uncone.encoders.sentence_transformer import SentenceTransformerTexts
+    """One vector per text: as the model's own recipe says, where it has one, unless a layer or pooling is asked for.
 
-            name, device = os.fspath(model), _device(loading.device)
-            with _quiet():
-                return SentenceTransformerTexts(
-                    texts, name, folder, device, prompt, batch_size, limit, loading.trust_remote_code
-                )
+    With a `cache`, texts that it knows are not encoded again. Fewer than `least` texts are an error.
+    """
+    loading = loading or Loading()
+    made: ModelTexts
+    recipe = _recipe(model, loading)
+    if recipe is not None and recipe.others and layer is None and pooling is None:
+        from uncone.encoders.sentence_transformer import SentenceTransformerTexts
+
+        name = os.fspath(model)  # type: ignore[arg-type]  # an Encoder has no recipe
+        folder, device = model_folder(name, loading), _device(loading.device)
+        with _quiet():
+            made = SentenceTransformerTexts(
+                texts, name, folder, device, prompt, batch_size, limit, loading.trust_remote_code
+            )
+    else:
+        encoder, chosen = pooled_encoder(model, layer=layer, pooling=pooling, prompt=prompt, loading=loading)
+        made = EncodedTexts(texts, encoder, chosen, batch_size, limit)
+    made.least = least
+    if cache is None:
+        return made
+    from uncone.encoders.cached import CachedTexts
+
+    return CachedTexts(made, cache)
+
+
+def pooled_encoder(
+    model: str | os.PathLike[str] | Encoder,
+    *,
+    layer: str | int | None = None,
+    pooling: str | None = None,
+    prompt: str = "",
+    loading: Loading | None = None,
+) -> tuple[Encoder, Pooling]:
+    """The encoder, and how its tokens become one vector: as asked for, else as the model's own recipe says.
+
+    Modules of a recipe beyond pooling and normalising are not part of it.
+    """
+    loading = loading or Loading()
+    recipe = _recipe(model, loading)
     encoder = open_encoder(model, loading)
     own = recipe is not None and layer is None and pooling is None
     chosen = Pooling(
@@ -93,7 +123,13 @@ def sentence_source(
         normalize=recipe is not None and own and recipe.normalize,
         prompt=prompt or (recipe.prompt if recipe is not None and own else ""),
     )
-    return EncodedTexts(texts, encoder, chosen, batch_size, limit)
+    return encoder, chosen
+
+
+def _recipe(model: str | os.PathLike[str] | Encoder, loading: Loading) -> Recipe | None:
+    if isinstance(model, Encoder) or is_static(Path(model)):
+        return None
+    return read_recipe(model_folder(os.fspath(model), loading))
 
 
 def model_folder(name: str, loading: Loading) -> Path:

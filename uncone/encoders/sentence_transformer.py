@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from uncone.data.source import Rows, Source
+from uncone.data.batch import Matrix
+from uncone.data.digest import file_digest
+from uncone.data.selection import Unit
 from uncone.data.texts import TextSource
-from uncone.errors import ModelError, ShapeError
+from uncone.encoders.source import ModelTexts
+from uncone.errors import ModelError
 from uncone.extras import require
 
 __all__ = ["SentenceTransformerTexts"]
 
 _POOL = 1024
+_READ = (".safetensors", ".json", ".txt", ".model", ".py")  # what a pipeline is made of
 
 
-class SentenceTransformerTexts(Source):
+class SentenceTransformerTexts(ModelTexts):
     """The vectors that a whole sentence-transformers pipeline gives to texts."""
 
     def __init__(
@@ -38,7 +44,7 @@ class SentenceTransformerTexts(Source):
 
         try:
             kept = {"dtype": torch.float32, "use_safetensors": True}
-            self.model = SentenceTransformer(
+            self.pipeline = SentenceTransformer(
                 str(folder),
                 device=device,
                 model_kwargs=kept,
@@ -55,23 +61,34 @@ class SentenceTransformerTexts(Source):
         self.texts, self.prompt, self.batch_size, self.limit = texts, prompt, batch_size or 32, limit
         self.name, self.kind, self.dtype, self.rows = texts.name, f"texts through {name}", "float32", None
         self.dim = len(self._encoded(["a"])[0])
-        self.note = f"{name}, all modules of its sentence-transformers pipeline"
+        self.model = name
+        self.files = sorted(path for path in folder.rglob("*") if path.suffix in _READ and path.is_file())
+        self.note = self.said(0)
 
-    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
-        rows, read = islice(self.texts.read(), self.limit), 0
+    def pools(self) -> Iterator[list[Unit]]:
+        rows = islice(self.texts.read(), self.limit)
         while pool := list(islice(rows, _POOL)):
-            vectors = np.full((len(pool), self.dim), np.nan, np.float32)
-            places = [i for i, row in enumerate(pool) if row.text.strip()]
-            if places:
-                vectors[places] = self._encoded([pool[i].text.strip() for i in places])
-            read += len(pool)
-            labels = None if pool[0].label is None else [row.label or "" for row in pool]
-            yield Rows(vectors, [row.text for row in pool], labels)
-        if read < 2:
-            raise ShapeError(f"{self.name} has {read} text; cosines need at least 2. Add some.")
+            yield [Unit(row.row, row.row, row.text, row.label) for row in pool]
+
+    def encode(self, texts: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
+        return self._encoded(list(texts)), np.zeros(len(texts), np.bool_)
+
+    def identity(self) -> dict[str, Any]:
+        return {
+            "level": "sentence",
+            "layer": "all modules",
+            "pooling": "its own",
+            "prompt": self.prompt,
+            "window": self.pipeline.max_seq_length,
+            "encoder": "sentence-transformers",
+            "fingerprint": file_digest(self.files),
+        }
+
+    def said(self, truncated: int) -> str:
+        return f"{self.model}, all modules of its sentence-transformers pipeline"
 
     def _encoded(self, texts: list[str]) -> np.ndarray:
-        found = self.model.encode(
+        found = self.pipeline.encode(
             texts,
             prompt=self.prompt or None,  # it knows whether the prompt's tokens are pooled
             batch_size=self.batch_size,

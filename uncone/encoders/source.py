@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uncone.data.batch import Matrix
 from uncone.data.selection import Unit
@@ -16,9 +20,10 @@ from uncone.encoders.encoder import Encoder, Window
 from uncone.encoders.rows import POOLINGS, Laid, RowRule
 from uncone.errors import OptionError, ShapeError
 
-__all__ = ["EncodedTexts", "Pooling", "parse_layers"]
+__all__ = ["EncodedTexts", "ModelTexts", "Pooling", "check_count", "parse_layers", "taken_texts"]
 
 _POOL = 1024
+_READ = (".safetensors", ".hdf5", ".json", ".txt", ".model", ".py")  # what a model is made of
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,21 @@ class Pooling:
     def __post_init__(self) -> None:
         if self.kind not in POOLINGS:
             raise OptionError(f"There is no pooling {self.kind!r}; there are {', '.join(POOLINGS)}.")
+
+    def finished(self, vectors: Matrix) -> Matrix:
+        """Pooled vectors (n, d), at length one when that is asked for."""
+        if not self.normalize:
+            return vectors
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / np.where(lengths > 0, lengths, 1))
+
+    def said(self, encoder: Encoder, truncated: int) -> str:
+        """What was done to the texts, for a reader."""
+        parts = [f"{encoder.name}, layer {', '.join(map(str, self.layers))}, {self.kind} pooling"]
+        parts += ["normalised"] if self.normalize else []
+        parts += [f"prompt {self.prompt!r}"] if self.prompt else []
+        parts += [f"{truncated:,} texts truncated to {encoder.window} tokens"] if truncated else []
+        return ", ".join(parts)
 
 
 def parse_layers(text: str | int, layers: int) -> tuple[int, ...]:
@@ -54,8 +74,57 @@ def parse_layers(text: str | int, layers: int) -> tuple[int, ...]:
     return tuple(number % layers for number in numbers)
 
 
-class EncodedTexts(Source):
-    """The vectors of texts, made as they are read. A blank text gives a row of NaN, which is counted as bad."""
+class ModelTexts(Source):
+    """Texts that a model makes vectors of, pool by pool. A blank text gives a row of NaN, which is counted as bad."""
+
+    model: str
+    """What the user called the model."""
+    files: Sequence[Path] = ()
+    """What the model was read from."""
+    least: int = 2
+    """Texts that there have to be: a cosine takes two, a repair is applied to one."""
+
+    @abstractmethod
+    def pools(self) -> Iterator[list[Unit]]:
+        """The texts in their order, so many at a time as are encoded together."""
+
+    @abstractmethod
+    def encode(self, texts: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
+        """The vectors (n, d) of texts that are not blank, and which of these texts were truncated."""
+
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """What the vectors depend on beside text and files, as plain JSON; with `layer` and `pooling`."""
+
+    @abstractmethod
+    def said(self, truncated: int) -> str:
+        """The note, when so many texts were truncated."""
+
+    def prepare(self) -> None:
+        """Called before the first text is encoded."""
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        self.prepare()
+        yield from self.rows_of(self.encode)
+
+    def rows_of(self, encode: Callable[[Sequence[str]], tuple[Matrix, NDArray[np.bool_]]]) -> Iterator[Rows]:
+        """The rows, with vectors from `encode`: our own, or one that knows a way around it."""
+        truncated = read = 0
+        for pool in self.pools():
+            vectors: Matrix = np.full((len(pool), self.dim), np.nan, np.float32)
+            places = [i for i, unit in enumerate(pool) if unit.text.strip()]
+            if places:
+                vectors[places], cut = encode([pool[i].text.strip() for i in places])
+                truncated += int(cut.sum())
+            read += len(pool)
+            labels = None if pool[0].label is None else [unit.label or "" for unit in pool]
+            yield Rows(vectors, [unit.text for unit in pool], labels)
+        self.note = self.said(truncated)
+        check_count(self.name, read, self.least)
+
+
+class EncodedTexts(ModelTexts):
+    """The vectors of texts, made as they are read."""
 
     def __init__(
         self,
@@ -70,66 +139,89 @@ class EncodedTexts(Source):
         self.pooling = pooling
         self.batch_size = batch_size
         self.limit = limit
+        self.model = encoder.name
+        self.files = _model_files(encoder)
         self.name = texts.name
         self.kind = f"texts through {encoder.name}"
         self.dtype = "float32"
         self.dim = encoder.dim
         self.rows = None
         self.rule = RowRule(rows="sentences", pooling=pooling.kind)
-        self.note = self._said(0)
+        self.note = self.said(0)
         self._ready = False
 
-    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+    def prepare(self) -> None:
         if not self._ready:
             self.encoder.prepare(self.pooling.prompt + unit.text for unit in self._units())
             self._ready = True
-        truncated = read = 0
-        for pool in pools(self._units(), _POOL):
-            vectors, cut = self._encoded(pool)
-            truncated += cut
-            read += len(pool)
-            labels = None if pool[0].label is None else [unit.label or "" for unit in pool]
-            yield Rows(vectors, [unit.text for unit in pool], labels)
-        self.note = self._said(truncated)
-        if read < 2:
-            raise ShapeError(f"{self.name} has {read} text; cosines need at least 2. Add some.")
+
+    def pools(self) -> Iterator[list[Unit]]:
+        return pools(self._units(), _POOL)
 
     def _units(self) -> Iterator[Unit]:
-        for row in self.texts.read():
-            if self.limit is not None and row.row >= self.limit:
-                return
-            yield Unit(row.row, row.row, row.text.strip(), row.label)
+        return taken_texts(self.texts, self.limit)
 
-    def _encoded(self, pool: Sequence[Unit]) -> tuple[Matrix, int]:
-        """The vectors of some texts in their order, and how many texts were truncated."""
-        vectors: Matrix = np.full((len(pool), self.dim), np.nan, np.float32)
-        places = [i for i, unit in enumerate(pool) if unit.text]
-        prompted = [self.pooling.prompt + pool[i].text for i in places]
-        passages = self.encoder.passages(prompted, Window(cut=True)) if prompted else []
-        laid = [
-            replace(next(self.rule.lay(one, self.encoder)), group=i) for i, one in zip(places, passages, strict=True)
-        ]
-        for one in (empty for empty in laid if empty.passage.length == 0):
-            vectors[one.group] = 0.0  # no word of it is known
+    def encode(self, texts: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
+        vectors: Matrix = np.zeros((len(texts), self.dim), np.float32)
+        passages = self.encoder.passages([self.pooling.prompt + text for text in texts], Window(cut=True))
+        laid = [replace(next(self.rule.lay(one, self.encoder)), group=i) for i, one in enumerate(passages)]
+        # A passage without tokens stays zero: no word of it is known.
         for batch in budgeted([one for one in laid if one.passage.length], TOKENS, self.batch_size):
             vectors[[one.group for one in batch]] = self._pooled(batch)
-        return vectors, sum(not one.passage.whole for one in laid)
+        return vectors, np.array([not one.passage.whole for one in laid], np.bool_)
 
     def _pooled(self, batch: Sequence[Laid]) -> Matrix:
         layout = self.rule.layout(batch, lambda name: 0)
         states = self.encoder.encode([laid.passage for laid in batch])
         pool = states.longest if self.pooling.kind == "max" else states.pooled
         found = [pool(layer, layout.tokens, layout.starts) for layer in self.pooling.layers]
-        vectors = found[0] if len(found) == 1 else np.mean(found, axis=0, dtype=np.float32)
-        if self.pooling.normalize:
-            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-            vectors = vectors / np.where(lengths > 0, lengths, 1)
-        return np.asarray(vectors, np.float32)
+        vectors = found[0] if len(found) == 1 else np.asarray(np.mean(found, axis=0, dtype=np.float32))
+        return np.asarray(self.pooling.finished(vectors), np.float32)
 
-    def _said(self, truncated: int) -> str:
-        layers = ", ".join(map(str, self.pooling.layers))
-        parts = [f"{self.encoder.name}, layer {layers}, {self.pooling.kind} pooling"]
-        parts += ["normalised"] if self.pooling.normalize else []
-        parts += [f"prompt {self.pooling.prompt!r}"] if self.pooling.prompt else []
-        parts += [f"{truncated:,} texts truncated to {self.encoder.window} tokens"] if truncated else []
-        return ", ".join(parts)
+    def identity(self) -> dict[str, Any]:
+        return {
+            "level": "sentence",
+            "layer": ",".join(map(str, self.pooling.layers)),
+            "pooling": self.pooling.kind,
+            "normalize": self.pooling.normalize,
+            "prompt": self.pooling.prompt,
+            "window": self.encoder.window,
+            "special": self.rule.keeps_special,
+            "encoder": self.encoder.kind,
+            "dtype": str(getattr(getattr(self.encoder, "model", None), "dtype", "float32")),
+            "fingerprint": self.encoder.fingerprint(),
+        }
+
+    def said(self, truncated: int) -> str:
+        return self.pooling.said(self.encoder, truncated)
+
+
+def check_count(name: str, texts: int, least: int) -> None:
+    """Say that there are too few texts.
+
+    Raises:
+        ShapeError: there are.
+    """
+    if texts < least:
+        why = "cosines need at least 2" if least > 1 else "we need at least 1"
+        raise ShapeError(f"{name} has {texts} text; {why}. Add some.")
+
+
+def taken_texts(texts: TextSource, limit: int | None) -> Iterator[Unit]:
+    """The first `limit` texts, or all, without the space around them."""
+    for row in texts.read():
+        if limit is not None and row.row >= limit:
+            return
+        yield Unit(row.row, row.row, row.text.strip(), row.label)
+
+
+def _model_files(encoder: Encoder) -> list[Path]:
+    """What an encoder was read from; nothing when it does not say."""
+    if isinstance(path := getattr(encoder, "path", None), Path):
+        return [path]
+    files = list(getattr(encoder, "files", ()))
+    folder = files[0].parent if files else getattr(encoder, "folder", None)
+    if not isinstance(folder, Path):
+        return []
+    inside = [path for path in folder.iterdir() if path.suffix in _READ and path.is_file()]
+    return inside if any(path.suffix == ".safetensors" for path in inside) else sorted({*inside, *files})

@@ -1,0 +1,7 @@
+"""The verbs, each a short composition of the rooms below."""
+
+from uncone.api.checking import check, compare
+from uncone.api.fixing import apply, export, fix
+from uncone.api.layering import compare_layers, demo, layers
+
+__all__ = ["apply", "check", "compare", "compare_layers", "demo", "export", "fix", "layers"]

@@ -1,0 +1,106 @@
+"""`uncone cache`: what was encoded and is kept, and clearing it."""
+
+from __future__ import annotations
+
+import json as plain_json
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from uncone.cli.output import rendered, say
+from uncone.errors import OptionError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from uncone.data.cache import Entry, VectorCache
+
+__all__ = ["cache"]
+
+
+def cache(
+    clear: Annotated[bool, typer.Option("--clear", help="Remove what is kept.")] = False,
+    model: Annotated[str | None, typer.Option(help="With --clear: only what this model encoded.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> int:
+    """List the encoded texts that are kept on disk, or clear them.
+
+    They lie in $UNCONE_CACHE, by default in the user's cache, and take at most $UNCONE_CACHE_SIZE, by default 5GB.
+
+    Example: uncone cache
+    """
+    if model is not None and not clear:
+        raise OptionError("--model says what to clear: uncone cache --clear --model MODEL.")
+    from uncone.data.cache import VectorCache
+
+    kept = VectorCache()
+    if clear:
+        gone = kept.clear(model)
+        if model is not None and not gone:
+            known = sorted({entry.model for entry in kept.entries()})
+            raise OptionError(f"The cache holds nothing of {model}; it holds {', '.join(known) or 'nothing at all'}.")
+        say(_json(kept, gone, "cleared") if json else _cleared(gone, kept))
+        return 0
+    entries = kept.entries()
+    say(_json(kept, entries, "entries") if json else rendered(lambda console: _draw(entries, kept, console), []))
+    return 0
+
+
+def _draw(entries: Sequence[Entry], kept: VectorCache, console: Console) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    if entries:
+        table = Table(box=None, padding=(0, 2, 0, 0))
+        table.add_column("model", overflow="fold")
+        for name in ("layer", "pooling"):
+            table.add_column(name)
+        for name in ("texts", "size"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("last used", no_wrap=True)
+        for one in entries:
+            cells = (one.model, one.layer, one.pooling, f"{one.rows:,}", _size(one.bytes), _when(one.used))
+            table.add_row(*map(Text, cells))
+        console.print(table)
+    total = sum(entry.bytes for entry in entries)
+    line = (
+        f"{_size(total)} of at most {_size(kept.limit)} in {kept.folder}"
+        if entries
+        else f"Nothing is cached in {kept.folder}"
+    )
+    console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
+def _cleared(gone: Sequence[Entry], kept: VectorCache) -> str:
+    if not gone:
+        return f"Nothing was cached in {kept.folder}\n"
+    texts, size = sum(entry.rows for entry in gone), _size(sum(entry.bytes for entry in gone))
+    models = ", ".join(sorted({entry.model for entry in gone}))
+    return f"Cleared {texts:,} texts of {models}: {size} freed in {kept.folder}\n"
+
+
+def _json(kept: VectorCache, entries: Sequence[Entry], name: str) -> str:
+    total = sum(entry.bytes for entry in entries)
+    told = {"folder": str(kept.folder), "limit": kept.limit, "bytes": total, name: [one.to_dict() for one in entries]}
+    return plain_json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+
+
+def _size(size: int) -> str:
+    """Bytes for a reader.
+
+    >>> _size(512), _size(5 << 30)
+    ('512 B', '5.0 GB')
+    """
+    number, unit = float(size), "B"
+    for larger in ("KB", "MB", "GB", "TB"):
+        if number < 1024:
+            break
+        number, unit = number / 1024, larger
+    return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+
+
+def _when(used: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(used)) if used else "-"

@@ -1,0 +1,84 @@
+"""A file is written beside its place and then renamed: it appears whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from uncone.errors import OptionError, OutputError
+
+__all__ = ["check_output", "replacing", "writing"]
+
+_LONGEST = 240  # bytes of a name, with room for the temporary one
+
+
+def check_output(out: Path, inputs: Iterable[Path]) -> None:
+    """Say early, before anything is read, that a file cannot be written; never over one of the inputs.
+
+    Raises:
+        OptionError: it is one of the inputs, perhaps under another name.
+        OutputError: its folder is missing or may not be written to.
+    """
+    try:
+        exists, is_folder = out.exists(), out.is_dir()
+        over = next((one for one in inputs if exists and one.exists() and one.samefile(out)), None)
+    except OSError as error:
+        raise OutputError(f"{out} cannot be written: {error.strerror}. Name another file.") from error
+    if over is not None:
+        raise OptionError(f"-o {out} would write over the input {over}. Name another file.")
+    folder = out.resolve().parent
+    if is_folder:
+        raise OutputError(f"{out} is a folder; name a file in it.")
+    if not folder.is_dir():
+        raise OutputError(f"There is no folder {folder} to write {out.name} to. Make it first, or name another.")
+    if len(os.fsencode(out.name)) > _LONGEST:
+        raise OutputError(f"{out.name[:40]}… is too long a name for a file. Name another.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OutputError(f"The folder {folder} cannot be written to. Name a file elsewhere.")
+
+
+@contextmanager
+def replacing(out: Path) -> Iterator[Path]:
+    """A temporary file beside `out` that takes its place at the end, or is gone when something goes wrong."""
+    target = out.resolve()  # through a link: what it points to is replaced, not the link
+    with writing(out):
+        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        os.close(descriptor)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with writing(out):
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+            temporary.chmod(_mode(target))
+            temporary.replace(target)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+@contextmanager
+def writing(out: Path) -> Iterator[None]:
+    """Around whatever writes: a full disk becomes one line.
+
+    Raises:
+        OutputError: the file could not be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else " ".join(str(error).split())[:160]
+        raise OutputError(f"Cannot write {out}: {reason}. What was there before is untouched.") from error
+
+
+def _mode(path: Path) -> int:
+    """The mode the file has, or would get: a temporary file is stricter than an output has to be."""
+    if path.exists():
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

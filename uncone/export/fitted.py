@@ -1,0 +1,119 @@
+"""On which vectors of a model a repair was fitted: layer, pooling, level; an export has to make the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from uncone.encoders.recipe import Recipe, read_recipe
+from uncone.encoders.rows import POOLINGS
+from uncone.errors import ExportError
+
+__all__ = ["LEVELS", "Fitted", "Vectors", "vectors_of"]
+
+LEVELS = ("sentence", "token")
+_OWN = ("all modules", "its own")  # how a whole sentence-transformers pipeline is recorded
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was asked of the model; None is what the model's own recipe says, which is the last layer and its pooling.
+
+    `normalize` says that the model's own vectors are brought to length one; `prompt` stands before a text. `level`
+    "token": the repair was fitted on the vectors of tokens, the special ones left out, and pooled afterwards.
+    """
+
+    layer: str | int | None = None
+    pooling: str | None = None
+    level: str = "sentence"
+    normalize: bool | None = None
+    prompt: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.pooling is not None and self.pooling not in POOLINGS:
+            raise ExportError(f"There is no pooling {self.pooling!r}; there are {', '.join(POOLINGS)}.")
+        if self.level not in LEVELS:
+            raise ExportError(f"There is no level {self.level!r}; there are {' and '.join(LEVELS)}.")
+
+    @classmethod
+    def of(
+        cls,
+        provenance: Mapping[str, Any] | None,
+        *,
+        layer: str | int | None = None,
+        pooling: str | None = None,
+        level: str | None = None,
+    ) -> Fitted:
+        """What the provenance of a saved repair says, unless it is said here."""
+        known = provenance or {}
+        return cls(
+            layer if layer is not None else _layer(_said(known.get("layer"))),
+            pooling if pooling is not None else _said(known.get("pooling")),
+            level or known.get("level") or "sentence",
+            known.get("normalize"),
+            known.get("prompt"),
+        )
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """The same for one model: where its transformer lies, the layers that are averaged (None: the last), the rest.
+
+    `own` says that all modules of a sentence-transformers folder are kept, its normalisation too; `others` are those
+    beyond a transformer, a pooling and a normalisation. At token level `normalize` comes after repair and pooling.
+    """
+
+    transformer: Path
+    layers: tuple[int, ...] | None
+    pooling: str
+    level: str
+    normalize: bool
+    own: bool
+    prompt: str = ""
+    others: tuple[str, ...] = ()
+
+
+def vectors_of(model: Path, fitted: Fitted) -> Vectors:
+    """Which vectors of a model folder these are.
+
+    Raises:
+        ExportError: there is no such folder, or it holds no model.
+    """
+    if not model.is_dir():
+        raise ExportError(f"There is no model folder {model}: an export needs the model's files here.")
+    recipe = read_recipe(model)
+    plain = Recipe(model) if recipe is None else recipe
+    if not (plain.transformer / "config.json").is_file():
+        raise ExportError(f"The folder {model} has no config.json, so it is no model; name the folder that holds one.")
+    default = recipe is not None and fitted.layer is None and fitted.pooling is None
+    own = default and fitted.level == "sentence" and fitted.normalize in (None, plain.normalize)
+    pooling = fitted.pooling or (plain.pooling if fitted.layer is None else "mean")
+    return Vectors(
+        plain.transformer,
+        _numbers(fitted.layer),
+        pooling,
+        fitted.level,
+        normalize=default and plain.normalize if fitted.normalize is None else fitted.normalize,
+        own=own,
+        prompt=(plain.prompt if default else "") if fitted.prompt is None else fitted.prompt,
+        others=plain.others if own else (),
+    )
+
+
+def _said(recorded: Any) -> Any:  # noqa: ANN401 - whatever the JSON holds
+    return None if recorded in _OWN else recorded
+
+
+def _layer(recorded: Any) -> str | int | None:  # noqa: ANN401 - whatever the JSON holds
+    return ",".join(map(str, recorded)) if isinstance(recorded, list | tuple) else recorded
+
+
+def _numbers(layer: str | int | None) -> tuple[int, ...] | None:
+    if layer is None:
+        return None
+    try:
+        return tuple(int(part) for part in str(layer).split(","))
+    except ValueError as error:
+        raise ExportError(f"A layer is a number such as 12, -1 or 1,-1, not {layer!r}.") from error

@@ -1,0 +1,189 @@
+"""Clusters of rows: k-means by faiss or a Gaussian mixture by scikit-learn, and how many there should be."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from uncone.data.batch import IntVector, Matrix, Vector
+from uncone.stats.cluster_moments import Cells, runs_by_label
+
+__all__ = ["AUTO", "best_k", "gaussian_cells", "kmeans_cells", "labels_of", "without_small"]
+
+AUTO = range(2, 31)
+"""The numbers of clusters that `best_k` tries."""
+_TRIED_ON = 8192
+_JUDGED_ON = 2048
+"""Rows that k-means is tried on, and rows whose silhouette is taken: every pair of them is looked at."""
+_BEGUN_FROM = 4096
+"""Rows that the first centroids are chosen of."""
+_THREADS = 2
+_WORTH_IT = 8_000_000
+"""Threads of faiss, for tables of so many numbers: its sums depend on them, so the number of cores must not choose."""
+_LEAST_VARIANCE = 1e-4
+"""Added to the variances of a mixture, where the mean variance of all dimensions is 1."""
+_AT_ONCE = 16_384
+
+
+def kmeans_cells(rows: Matrix, k: int, seed: int, iterations: int) -> Cells:
+    """The cells of the k centroids that k-means finds among the rows (n, d)."""
+    frame = _frame(rows)
+    with _fixed_threads(rows.size):
+        return _nearest(frame, _kmeans(_scaled(rows, frame), k, seed, iterations))
+
+
+def gaussian_cells(rows: Matrix, k: int, seed: int, iterations: int) -> tuple[Cells, bool]:
+    """The cells of a mixture of k Gaussians, begun at k-means, and whether it came to rest.
+
+    Their covariances are diagonal: full ones would need more rows in every cluster than there are dimensions.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
+
+    start = without_small(kmeans_cells(rows, k, seed, iterations), rows, 1)
+    z = _scaled(rows, start)
+    labels = labels_of(start, rows)
+    order, runs = runs_by_label(labels)
+    variances = np.stack([z[order[run]].var(axis=0, dtype=np.float64) for _, run in runs])
+    mixture = GaussianMixture(
+        start.k,
+        covariance_type="diag",
+        reg_covar=_LEAST_VARIANCE,
+        max_iter=iterations,
+        init_params="random_from_data",
+        weights_init=np.bincount(labels, minlength=start.k) / len(rows),
+        means_init=start.linear,
+        precisions_init=1.0 / (variances + _LEAST_VARIANCE),
+        random_state=seed,
+    )
+    with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # it is told to the caller
+        mixture.fit(z.astype(np.float64))
+    centroids = start.centre + start.scale * mixture.means_
+    weights = np.maximum(mixture.weights_, np.finfo(np.float64).tiny)
+    return Cells(start.centre, centroids, start.scale, mixture.precisions_, weights), bool(mixture.converged_)
+
+
+def best_k(rows: Matrix, seed: int, iterations: int) -> tuple[int, float]:
+    """The number of clusters, of `AUTO`, whose k-means has the largest mean silhouette, and that silhouette."""
+    from sklearn.metrics import pairwise_distances, silhouette_score
+
+    order = np.random.default_rng(seed).permutation(len(rows))
+    tried = rows[np.sort(order[:_TRIED_ON])]
+    judged = rows[np.sort(order[:_JUDGED_ON])]
+    frame = _frame(tried)
+    z = _scaled(tried, frame)
+    best = 1, -1.0
+    with _fixed_threads(z.size):
+        distances = pairwise_distances(_scaled(judged, frame).astype(np.float64))
+        np.fill_diagonal(distances, 0.0)
+        for k in AUTO:
+            if k >= len(judged):
+                break
+            labels = _nearest(frame, _kmeans(z, k, seed, iterations)).labels(judged)
+            if 1 < len(np.unique(labels)) < len(judged):
+                score = float(silhouette_score(distances, labels, metric="precomputed"))
+                best = (k, score) if score > best[1] else best
+    return best
+
+
+def without_small(cells: Cells, rows: Matrix, least: int) -> Cells:
+    """The cells without those that hold fewer than `least` of the rows, the smallest first; at least one stays.
+
+    The rows of a cell that goes are shared out among those that are nearest to them.
+    """
+    labels = labels_of(cells, rows)
+    while cells.k > 1:
+        counts = np.bincount(labels, minlength=cells.k)
+        smallest = int(counts.argmin())
+        if counts[smallest] >= least:
+            break
+        kept = np.delete(np.arange(cells.k), smallest)
+        orphans = np.flatnonzero(labels == smallest)
+        cells = cells.only(kept)
+        labels = labels - (labels > smallest)
+        if orphans.size:
+            labels[orphans] = labels_of(cells, rows[orphans])
+    return cells
+
+
+def labels_of(cells: Cells, rows: Matrix) -> IntVector:
+    """The cell of every row, in blocks."""
+    blocks = [cells.labels(rows[start : start + _AT_ONCE]) for start in range(0, len(rows), _AT_ONCE)]
+    return np.concatenate(blocks)
+
+
+def _frame(rows: Matrix) -> Cells:
+    """One cell for all rows: its centre is their mean, its scale their standard deviation over all dimensions."""
+    centre = rows.mean(axis=0, dtype=np.float64)
+    squares, shift = 0.0, centre.astype(rows.dtype)
+    for start in range(0, len(rows), _AT_ONCE):
+        y = rows[start : start + _AT_ONCE] - shift
+        squares += float(np.vecdot(y, y).sum(dtype=np.float64))
+    return Cells(centre, centre[None], float(np.sqrt(squares / rows.size)))
+
+
+def _nearest(frame: Cells, z: Matrix) -> Cells:
+    return Cells(frame.centre, frame.centre + frame.scale * z.astype(np.float64), frame.scale)
+
+
+def _scaled(rows: Matrix, frame: Cells) -> Matrix:
+    """The rows about their mean, and of length about 1 per dimension: float32 has its digits there."""
+    z, shift = np.empty(rows.shape, np.float32), frame.centre.astype(rows.dtype)
+    for start in range(0, len(rows), _AT_ONCE):
+        part = z[start : start + _AT_ONCE]
+        np.multiply(rows[start : start + _AT_ONCE] - shift, rows.dtype.type(1 / frame.scale), out=part)
+    return z
+
+
+def _kmeans(z: Matrix, k: int, seed: int, iterations: int) -> Matrix:
+    """The centroids (k, d); to be called with fixed threads."""
+    import faiss
+
+    # By default it would take 256 rows per centroid, and say nothing.
+    kmeans = faiss.Kmeans(
+        z.shape[1], k, niter=iterations, seed=seed, max_points_per_centroid=len(z), min_points_per_centroid=1
+    )
+    kmeans.train(z, init_centroids=_spread(z, k, seed))
+    return np.asarray(kmeans.centroids)
+
+
+def _spread(z: Matrix, k: int, seed: int) -> Matrix:
+    """Rows to begin with, far from each other: greedy k-means++ (Arthur and Vassilvitskii 2007) on some of the rows."""
+    rng = np.random.default_rng(seed)
+    z = z[rng.permutation(len(z))[: max(_BEGUN_FROM, 16 * k)]]
+    squares = np.vecdot(z, z)
+    chosen = [0]  # they are in random order
+    apart = _apart(z, squares, chosen)[0]
+    for _ in range(1, k):
+        summed = np.cumsum(apart, dtype=np.float64)
+        drawn = np.searchsorted(summed, rng.random(2 + int(np.log(k))) * summed[-1], side="right")
+        drawn = np.minimum(drawn, len(z) - 1)
+        closer = np.minimum(apart, _apart(z, squares, drawn))
+        best = int(closer.sum(axis=1, dtype=np.float64).argmin())
+        chosen.append(int(drawn[best]))
+        apart = closer[best]
+    return z[chosen]
+
+
+def _apart(z: Matrix, squares: Vector, places: Sequence[int] | IntVector) -> Matrix:
+    """The squared distances of every row to those at some places, (places, n)."""
+    distances = squares[places][:, None] + squares - 2 * (z[places] @ z.T)
+    return np.maximum(distances, 0.0)
+
+
+@contextmanager
+def _fixed_threads(size: int) -> Iterator[None]:
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    with threadpool_limits(1, user_api="blas"):
+        faiss.omp_set_num_threads(_THREADS if size >= _WORTH_IT else 1)
+        try:
+            yield
+        finally:
+            faiss.omp_set_num_threads(before)

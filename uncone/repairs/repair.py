@@ -1,0 +1,107 @@
+"""The contract of a repair: a scikit-learn transformer that can also be fitted on a stream, and is saved as arrays."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from uncone.backends.measure import Plan
+from uncone.data.batch import Matrix
+from uncone.data.memory import ArrayVectors
+from uncone.data.source import Source
+
+__all__ = ["Arrays", "Progress", "Repair", "as_floats"]
+
+Arrays = dict[str, NDArray[Any]]
+Progress = Callable[[str, int, int | None], None]
+"""Told the step, the rows done since the last call, and the rows there are (None: not known)."""
+
+
+class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A map of vectors (n, d) to (n, m), learnt from a corpus: `fit` takes a table, `fit_source` a stream.
+
+    A repair states its parameters in `__init__`, learns in `_learn`, maps in `_map`, and gives what it learnt as
+    `arrays`, from which `restore` brings it back in another process, digit for digit.
+    """
+
+    kind: ClassVar[str]
+    """The name on the command line and in a saved folder."""
+
+    note_: str = ""
+    """What was decided while fitting, in a sentence; empty when there was nothing to decide."""
+
+    n_features_in_: int
+    _n_features_out: int
+
+    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ANN401 - scikit-learn's contract
+        """Learn from a table (n, d) of float32 or float64; NaN is an error here, rows of zeros are left out."""
+        rows = validate_data(self, _widened(X), dtype=[np.float64, np.float32], ensure_min_samples=2)
+        self._learn(ArrayVectors(rows), Plan(dtype=rows.dtype), None)
+        return self
+
+    def fit_source(self, source: Source, plan: Plan | None = None, progress: Progress | None = None) -> Self:
+        """Learn from a stream, in bounded memory; rows that are not finite or are zero are left out."""
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit to a DataFrame
+        self.n_features_in_ = source.dim
+        self._learn(source, plan or Plan(), progress)
+        return self
+
+    def transform(self, X: Any) -> Matrix:  # noqa: ANN401 - scikit-learn's contract
+        """The repaired rows (n, m), in the precision given; float16 becomes float32."""
+        check_is_fitted(self)
+        rows = validate_data(self, _widened(X), dtype=[np.float64, np.float32], reset=False)
+        return self.map(rows)
+
+    def map(self, rows: NDArray[np.generic]) -> Matrix:
+        """The same without a look at the rows: for streams, whose blocks were checked; NaN stays NaN."""
+        floats = as_floats(rows)
+        with np.errstate(over="ignore", invalid="ignore"):  # a bad row becomes NaN, and is counted where it is used
+            return np.asarray(self._map(floats), floats.dtype)
+
+    def save(self, folder: str | os.PathLike[str], **provenance: Any) -> None:  # noqa: ANN401 - any plain value
+        """Write the repair to a folder, with what is known of how it was fitted."""
+        from uncone.repairs.saving import save
+
+        save(self, Path(folder), provenance)
+
+    @abstractmethod
+    def _learn(self, source: Source, plan: Plan, progress: Progress | None) -> None:
+        """Set what `arrays` gives, and `_n_features_out`."""
+
+    @abstractmethod
+    def _map(self, rows: Matrix) -> Matrix:
+        """The repaired rows."""
+
+    @abstractmethod
+    def arrays(self) -> Arrays:
+        """All that was learnt."""
+
+    @abstractmethod
+    def restore(self, arrays: Arrays) -> Self:
+        """Take what another repair with the same parameters learnt."""
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's
+        """Both precisions are kept."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def as_floats(rows: NDArray[np.generic]) -> Matrix:
+    """Rows as float32 or float64: as they are, or float32 for float16 and quantised ones."""
+    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float32)  # type: ignore[return-value]
+
+
+def _widened(X: Any) -> Any:  # noqa: ANN401 - whatever the user has
+    """Half precision as float32, where scikit-learn would make it float64; all else as it is."""
+    dtypes = getattr(X, "dtypes", None)  # of a DataFrame
+    kinds = {getattr(X, "dtype", None)} if dtypes is None or not np.iterable(dtypes) else set(dtypes)
+    return X.astype(np.float32) if kinds == {np.dtype(np.float16)} else X

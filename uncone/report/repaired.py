@@ -1,0 +1,163 @@
+"""What `fix` returns: a space before and after a repair, with the repair itself, and their renderings."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uncone.diagnosis.finding import Level, finite
+from uncone.report.diagnosis import Diagnosis
+
+if TYPE_CHECKING:
+    from uncone.repairs.repair import Repair
+
+__all__ = ["REMINDER", "REPAIRED_SCHEMA", "Repaired"]
+
+REPAIRED_SCHEMA = 1
+REMINDER = (
+    "An index that holds the old vectors must be rebuilt, and queries must go through the same repair: raw and "
+    "repaired vectors do not mix."
+)
+_WARNING = (
+    "The space was healthy before: a repair may only lose information here. Do not use it unless a test on labelled "
+    "pairs says that it helps."
+)
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """One space before and after a repair.
+
+    `method` is the repair as it was asked for, `repair` the fitted one. `provenance` says what it was fitted on: n,
+    encoder, layer, pooling, level, seed, versions. `notes` are what was decided or left out on the way. `history` is
+    the learning curve of a flow: epoch, bits per dimension of the rows trained on, and of those held out. `saved` is
+    the folder of the repair, `written` the file of the repaired vectors, where there are any.
+    """
+
+    before: Diagnosis
+    after: Diagnosis
+    method: str
+    repair: Repair
+    provenance: Mapping[str, Any]
+    notes: Sequence[str] = ()
+    history: Sequence[tuple[int, float, float | None]] = ()
+    saved: str | None = None
+    written: str | None = None
+
+    @property
+    def healthy(self) -> bool:
+        """Whether there was nothing to repair."""
+        return self.before.verdict.level is Level.HEALTHY
+
+    @property
+    def warning(self) -> str:
+        """What to be told when the space was healthy before; else empty."""
+        return _WARNING if self.healthy else ""
+
+    @property
+    def reminder(self) -> str:
+        """What has to happen to the vectors that are in use."""
+        return REMINDER
+
+    @property
+    def headline(self) -> str:
+        """Before and after in a sentence."""
+        from uncone.report.repaired_lines import headline
+
+        return headline(self)
+
+    @property
+    def suggestion(self) -> str | None:
+        """A command that repairs new vectors or texts, ready to paste; None when the repair was not saved."""
+        if self.saved is None:
+            return None
+        encoder = self.provenance.get("encoder")
+        new = "new.npy -o new-fixed.npy" if encoder is None else f"new.csv --model {shlex.quote(str(encoder))}"
+        return f"uncone apply {shlex.quote(self.saved)} {new}"
+
+    @property
+    def spaces(self) -> Sequence[Diagnosis]:
+        """The two diagnoses, named before and after."""
+        named = (("before", self.before), ("after", self.after))
+        return [replace(space, source={**space.source, "name": name}) for name, space in named]
+
+    def lines(self) -> list[str]:
+        """What changed, in sentences written from the numbers."""
+        from uncone.report.repaired_lines import sentences
+
+        return sentences(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary: plain JSON values, versioned by `schema`; before and after are as `check` gives them."""
+        summary = {
+            "schema": REPAIRED_SCHEMA,
+            "method": self.method,
+            "repair": _described(self.repair),
+            "headline": self.headline,
+            "lines": self.lines(),
+            "was_healthy": self.healthy,
+            "warning": self.warning,
+            "reminder": self.reminder,
+            "next": self.suggestion,
+            "notes": list(self.notes),
+            "history": [{"epoch": epoch, "train": train, "held_out": held} for epoch, train, held in self.history],
+            "saved": self.saved,
+            "written": self.written,
+            "provenance": dict(self.provenance),
+            "before": self.before.to_dict(),
+            "after": self.after.to_dict(),
+        }
+        plain: dict[str, Any] = finite(_plain(summary))
+        return plain
+
+    def to_json(self) -> str:
+        """The summary as JSON text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def to_html(self) -> str:
+        """The report: one self-contained page."""
+        from uncone.report.repaired_page import render
+
+        return render(self)
+
+    def to_markdown(self) -> str:
+        """Before and after as markdown."""
+        from uncone.report.repaired_markdown import render
+
+        return render(self)
+
+    def _repr_html_(self) -> str:
+        """Both verdicts and the findings side by side, for notebooks."""
+        from uncone.report.html import notebook
+
+        return notebook(self.spaces)
+
+    def __repr__(self) -> str:
+        """Before and after in a line."""
+        return f"<Repaired {self.before.source['name']} by {self.method}: {self.headline}>"
+
+
+def _described(repair: Repair) -> dict[str, Any]:
+    """The steps of a repair with their parameters, and what goes in and comes out."""
+    steps: Sequence[Repair] = getattr(repair, "steps_", [repair])
+    return {
+        "steps": [{"kind": one.kind, "parameters": one.get_params(deep=False), "note": one.note_} for one in steps],
+        "dim_in": repair.n_features_in_,
+        "dim_out": repair._n_features_out,
+    }
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a parameter or the provenance holds
+    """The same in what JSON knows: numbers of NumPy as Python's, all that is strange as text."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(one) for one in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,241 @@
+"""Before and after a repair as short pieces of text: what its terminal, markdown and page share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from uncone.diagnosis.catalogue import CATALOGUE
+from uncone.diagnosis.finding import Finding, Level, finite
+from uncone.diagnosis.words import cosine, percent, plain
+from uncone.report.diagnosis import Diagnosis
+from uncone.report.repaired import Repaired
+from uncone.report.study_lines import between, shown
+
+__all__ = ["MAIN", "NEGATIVE", "Change", "changes", "headline", "learning", "said", "sentences", "shape", "taken"]
+
+MAIN = (
+    "baseline",
+    "pair_cosine_quantiles",
+    "mean_over_rms",
+    "rogue_share_3",
+    "effective_rank",
+    "top1_share",
+    "isoscore",
+    "isoscore_corrected",
+    "partition_isotropy_unit_log10",
+)
+"""The findings that are shown before and after."""
+
+_QUANTILES = {
+    "0.025": "2.5 % of pairs are below",
+    "0.5": "Median pair",
+    "0.975": "97.5 % of pairs are below",
+}
+_TITLES = {
+    "baseline": "Random pairs, mean cosine",
+    "rogue_share_3": "Share of top 3 dimensions",
+    "top1_share": "Variance in top direction",
+    "partition_isotropy_unit_log10": "Partition isotropy, log₁₀",
+}
+"""Where the title of the catalogue needs its row to be understood."""
+
+NEGATIVE = (
+    "Negative bits per dimension are normal: it is a density that is measured, and a density may be above 1. "
+    "Lower is better."
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A finding before and after: the values and their intervals in short, which way it went, and how sure that is."""
+
+    title: str
+    before: Finding
+    after: Finding
+    values: tuple[str, str]
+    intervals: tuple[str, str]
+    way: str
+    overlap: bool | None
+    """Whether the 95 % intervals overlap; None where one is not known."""
+
+    @property
+    def mark(self) -> str:
+        """An arrow for the way."""
+        return {"rises": "↑", "falls": "↓", "wider": "↔", "narrower": "↔", "same": "="}.get(self.way, "")
+
+    @property
+    def sureness(self) -> str:
+        """What the intervals say, in two words."""
+        return "" if self.overlap is None else "intervals overlap" if self.overlap else "intervals apart"
+
+
+def changes(result: Repaired, *, quantiles: bool = False) -> list[Change]:
+    """The main findings before and after; the cosines of random pairs by quantile, or in one line."""
+    made: list[Change] = []
+    for name in MAIN:
+        old, new = result.before[name], result.after[name]
+        if quantiles and isinstance(old.value, dict) and isinstance(new.value, dict):
+            made += [_change(result, text, _quantile(old, at), _quantile(new, at)) for at, text in _QUANTILES.items()]
+        else:
+            made.append(_change(result, _TITLES.get(name, CATALOGUE[name].title), old, new))
+    return made
+
+
+def headline(result: Repaired) -> str:
+    """Before and after in a sentence."""
+    was, now = result.before.verdict.level, result.after.verdict.level
+    if now is was:
+        how = f"{str(now).capitalize()} before and after" if now is Level.HEALTHY else f"Still {now}"
+    elif now.rank < was.rank:
+        how = f"{str(was).capitalize()} before, {now} after"
+    else:
+        how = f"Worse than before: {was}, now {now}"
+    old, new = (cosine(space["baseline"].magnitude or 0.0) for space in (result.before, result.after))
+    end = "as before" if old == new else f"instead of {old}"
+    return f"{how}{';' if ':' in how else ':'} two random rows score {new} {end}."
+
+
+def sentences(result: Repaired) -> list[str]:
+    """What changed: the baseline, IsoScore, partition isotropy, directions, thresholds, and what that is worth."""
+    found = {change.before.name: change for change in changes(result)}
+    lines = [
+        _moved(found.get("baseline"), "The mean cosine of random pairs", cosine),
+        _moved(found.get("isoscore_corrected"), "IsoScore, corrected for n,", cosine, "1 uses all directions alike"),
+        _moved(
+            found.get("partition_isotropy_unit_log10"), "Partition isotropy (log₁₀, norm 1)", _power, "0 is isotropic"
+        ),
+        _directions(result),
+        _threshold(found.get("pair_cosine_quantiles")),
+    ]
+    if result.provenance.get("fitted_on") == result.before.source["name"]:
+        lines.append("All this is on the rows that the repair was fitted on; on others it may do less.")
+    return [line for line in lines if line]
+
+
+def learning(result: Repaired) -> str:
+    """How the training of a flow went, in a sentence; empty when there was none."""
+    curve = [(epoch, finite(train), finite(held)) for epoch, train, held in result.history]
+    if not curve:
+        return ""
+    place = taken(result)
+    column = 2 if curve[0][2] is not None else 1
+    rows = "held-out" if column == 2 else "training"
+    first, best = curve[0], curve[place]
+    known = first[column] is not None and best[column] is not None
+    if not known or place == 0:
+        return f"Training did not get better than epoch {first[0]}, which was taken."
+    return (
+        f"Epoch {best[0]} of {curve[-1][0]} was taken: {plain(best[column])} bits per dimension of the {rows} rows, "
+        f"from {plain(first[column])} at epoch {first[0]}."
+    )
+
+
+def taken(result: Repaired) -> int:
+    """The place in the history of the epoch that was taken: the best on held-out rows, or the last without any."""
+    held = [finite(one) for _, _, one in result.history]
+    known = [place for place, value in enumerate(held) if value is not None]
+    return min(known, key=lambda place: held[place]) if known else len(held) - 1
+
+
+def shape(space: Diagnosis) -> str:
+    """Rows and dimensions."""
+    return f"{space.source['rows']:,} x {space.source['dimensions']:,}"
+
+
+def said(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is known of the provenance, as pairs of words; versions and the like on one line."""
+    known = {key: value for key, value in provenance.items() if value is not None}
+    return [(key.replace("_", " "), str(value) if key == "seed" else _listed(value)) for key, value in known.items()]
+
+
+def _listed(value: Any) -> str:  # noqa: ANN401 - any plain value
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {one}" for key, one in value.items() if one is not None)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _change(result: Repaired, title: str, old: Finding, new: Finding) -> Change:
+    values = (_value(result.before, old), _value(result.after, new))
+    way = _way(old, new, values)
+    overlap = None if way == "same" else _overlap(old, new)
+    return Change(title, old, new, values, (between(old), between(new)), way, overlap)
+
+
+def _quantile(finding: Finding, at: str) -> Finding:
+    """One of the quantiles as a finding of its own."""
+    value, low, high = (
+        one[at] if isinstance(one, dict) else None for one in (finding.value, finding.low, finding.high)
+    )
+    return Finding(finding.name, value, finding.n, finding.meaning, low=low, high=high)
+
+
+def _value(space: Diagnosis, finding: Finding) -> str:
+    text = shown(finding)
+    if finding.name == "effective_rank" and finding.value is not None:
+        return f"{text} of {space.source['dimensions']:,}"
+    return text.removeprefix("-") if text and not text.strip("-0.") else text
+
+
+def _way(old: Finding, new: Finding, values: tuple[str, str]) -> str:
+    if isinstance(old.value, dict) and isinstance(new.value, dict):
+        a, b = (value["0.975"] - value["0.025"] for value in (old.value, new.value))
+        return "same" if values[0] == values[1] else "wider" if b > a else "narrower"
+    before, after = finite(old.magnitude), finite(new.magnitude)
+    if before is None or after is None:
+        return ""
+    return "same" if values[0] == values[1] else "rises" if after > before else "falls"
+
+
+def _overlap(old: Finding, new: Finding) -> bool | None:
+    if not between(old) or not between(new):
+        return None
+    return bool(old.low <= new.high and new.low <= old.high)
+
+
+def _power(value: float) -> str:
+    """An exponent of ten: nothing is gained by digits behind the second."""
+    return plain(value) if abs(value) >= 0.01 else "0.00"
+
+
+def _moved(change: Change | None, subject: str, show: Callable[[float], str], scale: str = "") -> str:
+    """How a number went, with how sure that is and what its best would be."""
+    if change is None:
+        return ""
+    old, new = finite(change.before.magnitude), finite(change.after.magnitude)
+    if old is None or new is None:
+        return ""  # the table shows which is not known
+    if show(old) == show(new):
+        moved = f"{subject} stays at {show(new)}"
+    else:
+        moved = f"{subject} {'rises' if new > old else 'falls'} from {show(old)} to {show(new)}"
+        if change.overlap is not None:
+            sure = "overlap: no clear change" if change.overlap else "are apart"
+            moved += f"; the 95 % intervals {sure}"
+    return f"{moved}{f' ({scale})' if scale else ''}."
+
+
+def _directions(result: Repaired) -> str:
+    old, new = (finite(space["effective_rank"].magnitude) for space in (result.before, result.after))
+    if old is None or new is None:
+        return ""
+    before, after = result.before.source["dimensions"], result.after.source["dimensions"]
+    top = result.after["top1_share"].magnitude
+    strongest = "" if top is None else f"; the strongest now carries {percent(top)} of the variance"
+    if (plain(old), before) == (plain(new), after):
+        return f"{plain(new)} of {after:,} directions are in use, as before{strongest}."
+    return f"{plain(old)} of {before:,} directions were in use, now {plain(new)} of {after:,}{strongest}."
+
+
+def _threshold(change: Change | None) -> str:
+    if change is None or not isinstance(change.before.value, dict) or not isinstance(change.after.value, dict):
+        return ""
+    (a, b), (c, d) = (
+        (cosine(value["0.025"]), cosine(value["0.975"])) for value in (change.before.value, change.after.value)
+    )
+    if (a, b) == (c, d):
+        return f"95 % of random pairs lie between {c} and {d}, as before."
+    return f"95 % of random pairs lay between {a} and {b} and now lie between {c} and {d}: choose every threshold anew."
