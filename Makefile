@@ -29,6 +29,7 @@ fix: $(VENV)/dev.stamp
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.check
 	$(BIN)/python -m benchmarks.layers
+	$(BIN)/python -m benchmarks.repairs
 
 # The tables of docs/layers.md.
 tables: $(VENV)/dev.stamp

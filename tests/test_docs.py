@@ -13,7 +13,9 @@ import pytest
 
 from uncone.cli.main import _run
 from uncone.diagnosis.catalogue import CATALOGUE, CONTEXT, HEALTH
+from uncone.encoders.open import open_encoder
 from uncone.errors import UnconeError
+from uncone.repairs import Center
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -47,13 +49,19 @@ def files(tmp_path, cone, tiny_model, monkeypatch):
     (tmp_path / "words.vec").write_text(
         "".join(f"{word} {' '.join(f'{value:.4f}' for value in rows[i])}\n" for i, word in enumerate(words))
     )
+    repairs = {"repair": Center().fit(rows), "texts-repair": Center().fit(np.eye(32) + 1)}
+    encoder = open_encoder(tmp_path / "model")
+    known = {"encoder": "model/", "encoder_content": encoder.fingerprint(), "layer": "2", "pooling": "mean"}
+    known |= {"level": "sentence", "normalize": False, "prompt": ""}
+    for name, repair in repairs.items():
+        repair.save(tmp_path / name, **(known if name == "texts-repair" else {}))
     (tmp_path / "shards").mkdir()
     np.save(tmp_path / "shards" / "a.npy", rows)
     np.save(tmp_path / "shards" / "b.npy", rows)
 
 
 def commands() -> list[str]:
-    pages = README + (ROOT / "docs" / "layers.md").read_text()
+    pages = README + "".join((ROOT / "docs" / name).read_text() for name in ("layers.md", "repairs.md"))
     blocks = re.findall(r"```(?:bash|sh|console)\n(.*?)```", pages, re.S)
     lines = [line.strip() for block in blocks for line in block.splitlines()]
     return [line for line in lines if line.startswith("uncone ") and "|" not in line]
@@ -64,7 +72,7 @@ def test_every_command_of_the_readme_runs(command, files):
     assert _run(shlex.split(command, comments=True)[1:]) == (1 if "--fail-above" in command else 0)
 
 
-@pytest.mark.parametrize("verb", ["check", "layers", "demo"])
+@pytest.mark.parametrize("verb", ["check", "layers", "fix", "apply", "export", "cache", "demo"])
 def test_help_ends_with_an_example_that_runs(verb, files, capsys):
     assert _run([verb, "--help"]) == 0
     example = re.search(r"Example: uncone (.*)", capsys.readouterr().out)

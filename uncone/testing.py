@@ -90,7 +90,7 @@ def check_repair(repair: Repair, rows: Matrix | None = None, *, rtol: float = 1e
 
 def _saved_kinds() -> set[str]:
     """The kinds that can be loaded: a third party's own is known only to itself."""
-    from uncone.repairs.make import KINDS
+    from uncone.repairs.making import KINDS
 
     return {*KINDS, "affine", "chain"}
 

@@ -34,3 +34,18 @@ def test_the_engineer(uncone):
     assert "Crowded" in both and "Healthy" in both
     assert "over 0.5" in uncone("check", "tickets.parquet", "--fail-above", "baseline=0.5", code=1).stderr
     uncone("check", "new.npy", "--fail-above", "baseline=0.5")
+
+    # Repair the old one; the columns stay, the repair is applied to what comes in tomorrow, and goes into production.
+    told = uncone("fix", "tickets.parquet", "--method", "droptop", "-o", "fixed.parquet", "--save", "repair").stdout
+    assert "before" in told and "after" in told and "must be rebuilt" in " ".join(told.split())
+    fixed = pq.read_table("fixed.parquet")
+    assert fixed.column("text").to_pylist() == texts
+    uncone("check", "fixed.parquet", "--fail-above", "baseline=0.05")
+    np.save("tomorrow.npy", rows[:10])
+    uncone("apply", "repair", "tomorrow.npy", "-o", "tomorrow-fixed.npy")
+    mended = np.array(fixed.column("embedding").to_pylist(), np.float32)
+    np.testing.assert_allclose(np.load("tomorrow-fixed.npy"), mended[:10], atol=1e-5)
+    uncone("export", "repair", "--to", "numpy", "-o", "plain")
+    plain = np.load("plain/repair.npz")
+    np.testing.assert_allclose((rows - plain["mean"]) @ plain["matrix"] + plain["offset"], mended, atol=1e-4)
+    assert "would write over the input" in uncone("apply", "repair", "new.npy", "-o", "new.npy", code=2).stderr

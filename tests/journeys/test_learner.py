@@ -63,3 +63,16 @@ def test_the_learner_with_texts(uncone, minilm):
     told = uncone("layers", str(minilm), "--corpus", "texts.csv", "--text", "text", "--state", "state").stdout
     assert "7 layers x 384 dimensions" in told
     assert "Most contextual" in told or "most contextual" in told
+
+    # A repair of what is healthy: it is done, and the first thing said is that it may only lose.
+    texts = ("texts.csv", "--model", str(minilm), "--text", "text")
+    told = " ".join(uncone("fix", *texts, "--method", "center", "-o", "fixed.csv", "--save", "repair").stdout.split())
+    assert "60 x 384" in told and "repaired by center" in told
+    with Path("fixed.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["topic"] for row in rows[:2]] == ["cats", "cars"]
+    vector = json.loads(rows[0]["embedding"])
+    alone = json.loads(uncone("apply", "repair", "--text", "The cat sleeps on day 0.", "--model", str(minilm)).stdout)
+    np.testing.assert_allclose(alone["embedding"], vector, atol=1e-5)
+    assert "384" in uncone("apply", "repair", "fixed.csv", "-o", "twice.npy").stdout
+    assert "60" in uncone("cache").stdout

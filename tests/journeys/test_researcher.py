@@ -77,5 +77,14 @@ def test_the_layers_of_a_model(uncone, real_data, minilm, monkeypatch):
     last = both["differences"][0]["layers"][-1]["findings"]["baseline"]
     assert last["low"] < last["value"] < last["high"]
 
+    # The published repair, at token level: the cone opens, and the page shows it.
+    texts = ["snli", "--data", str(real_data), "--model", tiny, "--layer", "2", "--limit", "800"]
+    clustered = ["--method", "clustered", "--level", "token", "--k", "10", "--save", "repair", "--json", "-"]
+    opened = json.loads(uncone("fix", *texts, *clustered).stdout)
+    assert opened["before"]["findings"]["baseline"]["value"] > 0.5
+    assert opened["after"]["findings"]["baseline"]["value"] < 0.2
+    assert json.loads(Path("repair/repair.json").read_text())["provenance"]["level"] == "token"
+    assert "x 128" in uncone("check", *texts, "--no-html").stdout
+
     # Sentence vectors of the last layer, with the verdict that everyone else gets too.
     assert "x 384" in uncone("check", "snli", "--data", str(real_data), "--model", str(minilm), "--limit", "200").stdout

@@ -17,7 +17,7 @@ from uncone.repairs.affine import Affine, Collapsed
 from uncone.repairs.center import Center
 from uncone.repairs.chain import Chain, pushed
 from uncone.repairs.droptop import DropTop
-from uncone.repairs.make import KINDS, make
+from uncone.repairs.making import KINDS, make
 from uncone.repairs.mapped import Mapped
 from uncone.repairs.mute import Mute
 from uncone.repairs.normalize import Normalize

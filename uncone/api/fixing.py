@@ -95,7 +95,7 @@ def fix(
     """
     from uncone.api.spaces import space_of
     from uncone.data.rewrite import output_suffix
-    from uncone.repairs.make import make
+    from uncone.repairs.making import make
     from uncone.repairs.saving import check_folder
     from uncone.repairs.saving import save as save_repair
     from uncone.report.repaired import Repaired

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from uncone.repairs.clustered import Clustered
     from uncone.repairs.droptop import DropTop
     from uncone.repairs.flow import Flow
-    from uncone.repairs.make import make
+    from uncone.repairs.making import make
     from uncone.repairs.mute import Mute
     from uncone.repairs.normalize import Normalize
     from uncone.repairs.repair import Repair
@@ -40,7 +40,7 @@ __all__ = [
     "save",
 ]
 
-_MODULES = {"load": "saving", "save": "saving"}
+_MODULES = {"load": "saving", "make": "making", "save": "saving"}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name

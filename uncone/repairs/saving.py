@@ -19,7 +19,7 @@ from uncone.errors import DamagedRepairError, OptionError, OtherSpaceError, Outp
 from uncone.extras import require
 from uncone.repairs.affine import Collapsed
 from uncone.repairs.chain import Chain
-from uncone.repairs.make import KINDS, repair_class
+from uncone.repairs.making import KINDS, repair_class
 from uncone.repairs.repair import Arrays, Repair
 
 __all__ = ["SCHEMA", "Encoder", "Saved", "check_folder", "load", "save"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,8 @@ _QUANTILES = {
     "0.5": "Median pair",
     "0.975": "97.5 % of pairs are below",
 }
+_DECIMALS = {"pair_cosine_quantiles", "partition_isotropy_unit_log10"}
+"""Never an exponent, nor a minus before a zero."""
 _TITLES = {
     "baseline": "Random pairs, mean cosine",
     "rogue_share_3": "Share of top 3 dimensions",
@@ -146,7 +148,7 @@ def shape(space: Diagnosis) -> str:
 
 def said(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What is known of the provenance, as pairs of words; versions and the like on one line."""
-    known = {key: value for key, value in provenance.items() if value is not None}
+    known = {key: value for key, value in provenance.items() if value not in (None, {}, [], ())}
     return [(key.replace("_", " "), str(value) if key == "seed" else _listed(value)) for key, value in known.items()]
 
 
@@ -162,7 +164,7 @@ def _change(result: Repaired, title: str, old: Finding, new: Finding) -> Change:
     values = (_value(result.before, old), _value(result.after, new))
     way = _way(old, new, values)
     overlap = None if way == "same" else _overlap(old, new)
-    return Change(title, old, new, values, (between(old), between(new)), way, overlap)
+    return Change(title, old, new, values, (_bounds(old), _bounds(new)), way, overlap)
 
 
 def _quantile(finding: Finding, at: str) -> Finding:
@@ -174,10 +176,21 @@ def _quantile(finding: Finding, at: str) -> Finding:
 
 
 def _value(space: Diagnosis, finding: Finding) -> str:
-    text = shown(finding)
-    if finding.name == "effective_rank" and finding.value is not None:
-        return f"{text} of {space.source['dimensions']:,}"
-    return text.removeprefix("-") if text and not text.strip("-0.") else text
+    value = finite(finding.value)
+    if finding.name in _DECIMALS and isinstance(value, int | float):
+        return _decimals(value)
+    of = finding.name == "effective_rank" and value is not None
+    return f"{shown(finding)} of {space.source['dimensions']:,}" if of else shown(finding)
+
+
+def _bounds(finding: Finding) -> str:
+    if finding.name in _DECIMALS and between(finding):
+        return f"{_decimals(finding.low)} – {_decimals(finding.high)}"
+    return between(finding)
+
+
+def _decimals(value: float) -> str:
+    return cosine(value, 3 if abs(value) < 10 else 1)
 
 
 def _way(old: Finding, new: Finding, values: tuple[str, str]) -> str:

@@ -131,9 +131,10 @@ def _provenance(result: Repaired) -> dict[str, list[tuple[str, str]]]:
     """The repair, and how both spaces were measured."""
     made = [("method", result.method), ("repair", str(result.repair).replace("\n", " "))]
     places = [("saved to", result.saved), ("repaired vectors", result.written)]
+    known = [(key, value) for key, value in said(result.provenance) if key != "method"]
     source = result.before.source
     return {
-        "The repair": [*made, *said(result.provenance), *((key, where) for key, where in places if where)],
+        "The repair": [*made, *known, *((key, where) for key, where in places if where)],
         "The measurement": [
             ("source", f"{source['name']} ({source['kind']}, {source['dtype']})"),
             *said(result.before.provenance),

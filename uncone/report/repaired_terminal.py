@@ -115,4 +115,4 @@ def _bars(space: Diagnosis, edges: np.ndarray) -> str:
     below = np.concatenate([[0.0], np.cumsum(space.pictures.cosine_density)])
     density = np.diff(np.interp(edges, space.pictures.cosine_edges, below))
     heights = np.ceil((len(_BLOCKS) - 1) * density / (density.max() or 1.0) - 1e-9)
-    return "".join(_BLOCKS[int(height)] for height in heights)
+    return "".join(_BLOCKS[int(height)] for height in heights).rstrip()

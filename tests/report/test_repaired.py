@@ -1,0 +1,286 @@
+"""A space before and after a repair in all its renderings: each says what the numbers say."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from uncone import check
+from uncone.diagnosis.finding import Finding
+from uncone.repairs.making import make
+from uncone.report.repaired import Repaired
+from uncone.report.repaired_lines import changes, learning, taken
+from uncone.report.repaired_page import charts
+from uncone.report.repaired_terminal import print_repaired
+
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` \x1b[31m"
+CURVE = [(0, 1.9, 1.95), (1, 0.2, 0.4), (2, -0.5, -0.25), (3, -0.9, -0.1)]
+
+
+def cone_of(n, d, mean, seed=0):
+    rng = np.random.default_rng(seed)
+    return (rng.normal(size=(n, d)) * np.linspace(1.5, 0.3, d) + mean * rng.normal(size=d)).astype(np.float32)
+
+
+def build(method="center,droptop,whiten", mean=1.5, n=800, d=16, **options):
+    more = {name: options.pop(name) for name in ("notes", "history", "saved", "written") if name in options}
+    name, provenance = options.pop("name", "vectors.parquet"), options.pop("provenance", {})
+    rows = cone_of(n, d, mean)
+    repair = make(method, **options).fit(rows)
+    before, after = (check(one, name=name, scores=[0.75]) for one in (rows, repair.transform(rows)))
+    return Repaired(before, after, method, repair, {"fitted_on": name, "n": n, "seed": 0, **provenance}, **more)
+
+
+@pytest.fixture(scope="module")
+def crowded():
+    return build(notes=["2 rows were left out.", ""], saved="repair", written="fixed.parquet")
+
+
+@pytest.fixture(scope="module")
+def healthy():
+    return build("center", mean=0.0)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return build("whiten", dim=8, history=CURVE, provenance={"encoder": "a model", "versions": {"torch": "2"}})
+
+
+@pytest.fixture(scope="module")
+def evil():
+    return build(name=EVIL, notes=[EVIL], saved=EVIL, written=EVIL, provenance={EVIL: EVIL, "encoder": EVIL})
+
+
+def printed(result):
+    console = Console(width=80, no_color=True)
+    with console.capture() as capture:
+        print_repaired(result, console)
+    return capture.get()
+
+
+def exact_mean_cosine(rows):
+    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    cosines = units @ units.T
+    return cosines[np.triu_indices(len(rows), 1)].mean()
+
+
+def test_the_sentences_say_the_numbers(crowded):
+    rows = cone_of(800, 16, 1.5).astype(np.float64)
+    old, new = exact_mean_cosine(rows), exact_mean_cosine(crowded.repair.transform(rows))
+    text = " ".join(crowded.lines())
+    assert f"random pairs falls from {old:.2f} to {abs(new):.2f}; the 95 % intervals are apart" in text
+    assert re.search(r"IsoScore, corrected for n, rises from 0\.\d\d to [01]\.\d\d", text)
+    assert re.search(r"Partition isotropy \(log₁₀, norm 1\) rises from -\d+\.\d+ to ", text)
+    assert "choose every threshold anew" in text
+    assert "on the rows that the repair was fitted on" in text
+    assert crowded.headline == f"Crowded before, healthy after: two random rows score 0.00 instead of {old:.2f}."
+
+
+def test_rows_of_another_corpus_are_not_called_those_fitted_on(crowded):
+    other = replace(crowded, provenance={"fitted_on": "another.npy"})
+    assert "fitted on" not in " ".join(other.lines())
+
+
+def test_a_healthy_space_is_warned_of(healthy, crowded):
+    assert healthy.healthy and "labelled pairs" in healthy.warning
+    assert not crowded.healthy and crowded.warning == ""
+    for text in (healthy.to_html(), healthy.to_markdown(), " ".join(printed(healthy).split())):
+        assert healthy.warning in text
+    for text in (crowded.to_html(), crowded.to_markdown(), printed(crowded)):
+        assert "healthy before:" not in text
+    assert healthy.headline == "Healthy before and after: two random rows score 0.00 as before."
+
+
+def test_what_is_not_better_is_not_called_so(crowded):
+    assert replace(crowded, after=crowded.before).headline.startswith("Still crowded: two random rows score")
+    worse = replace(crowded, before=crowded.after, after=crowded.before)
+    assert worse.headline.startswith("Worse than before: healthy, now crowded; two random rows score")
+    assert "rises from 0.00 to" in worse.lines()[0]
+    assert "stays at" in " ".join(replace(crowded, after=crowded.before).lines())
+
+
+def test_every_rendering_reminds(crowded):
+    assert "must be rebuilt" in crowded.reminder and "do not mix" in crowded.reminder
+    for text in (crowded.to_html(), crowded.to_markdown(), crowded.to_json(), " ".join(printed(crowded).split())):
+        assert crowded.reminder in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "overlap"), [((0.1, 0.2), (0.3, 0.4), False), ((0.1, 0.3), (0.2, 0.4), True), (None, (0, 1), None)]
+)
+def test_intervals(crowded, old, new, overlap):
+    def with_baseline(space, value, bounds):
+        low, high = bounds or (None, None)
+        findings = {**space.findings, "baseline": Finding("baseline", value, 9, "", low=low, high=high)}
+        return replace(space, findings=findings)
+
+    result = replace(
+        crowded, before=with_baseline(crowded.before, 0.15, old), after=with_baseline(crowded.after, 0.3, new)
+    )
+    change = changes(result)[0]
+    assert (change.way, change.overlap) == ("rises", overlap)
+    assert ("no clear change" in result.lines()[0]) is bool(overlap)
+    assert ("are apart" in result.lines()[0]) is (overlap is False)
+
+
+def test_quantiles_stand_with_their_intervals(crowded):
+    shown = {one.title: one for one in changes(crowded, quantiles=True)}
+    median = crowded.before["pair_cosine_quantiles"]
+    assert shown["Median pair"].values[0] == f"{median.value['0.5']:.3f}"
+    assert shown["Median pair"].intervals[0] == f"{median.low['0.5']:.3f} – {median.high['0.5']:.3f}"
+    assert len(shown) == len(changes(crowded)) + 2
+
+
+def test_no_number_is_a_minus_zero_or_needs_an_exponent(crowded):
+    for change in changes(crowded, quantiles=True):
+        for text in (*change.values, *change.intervals):
+            assert not re.search(r"-0\.0+(?!\d)|e-", text)
+
+
+def test_json_is_strict_and_plain(crowded, trained):
+    result = replace(
+        crowded,
+        history=[(0, float("nan"), None)],
+        provenance={"n": np.int64(3), "share": np.float32("inf"), "path": Path("a"), "layers": (1, -1)},
+    )
+    data = json.loads(result.to_json(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert data["schema"] == 1
+    assert data["provenance"] == {"n": 3, "share": None, "path": "a", "layers": [1, -1]}
+    assert data["history"] == [{"epoch": 0, "train": None, "held_out": None}]
+    assert [step["kind"] for step in data["repair"]["steps"]] == ["center", "droptop", "whiten"]
+    assert data["before"] == json.loads(crowded.before.to_json())
+    assert data["lines"] == result.lines()
+    assert (trained.to_dict()["repair"]["dim_in"], trained.to_dict()["repair"]["dim_out"]) == (16, 8)
+
+
+def test_the_next_command(crowded, trained, evil):
+    assert crowded.suggestion == "uncone apply repair new.npy -o new-fixed.npy"
+    assert trained.suggestion is None
+    assert replace(trained, saved="r").suggestion == "uncone apply r new.csv --model 'a model'"
+    assert evil.suggestion.startswith("uncone apply '</script>")
+
+
+def test_terminal_fits(crowded, healthy, trained, evil):
+    long = replace(
+        trained, notes=["A note that is rather long, as notes go. " * 3] * 5, saved="s" * 70, method="m" * 90
+    )
+    for result in (crowded, healthy, trained, evil, long):
+        lines = printed(replace(result, saved=None) if result is evil else result).splitlines()
+        assert max(map(len, lines)) <= 80 or lines[-1].startswith("  next")
+        assert max(map(len, lines[:-1])) <= 80
+        assert len(lines) <= 42
+        assert "\x1b" not in "".join(lines)
+    text = printed(crowded)
+    assert text.index("Crowded") < text.index("cosines of random pairs") < text.index("isoscore")
+
+
+def test_terminal_draws_both_histograms_on_one_axis(crowded):
+    lines = printed(crowded).splitlines()
+    place = lines.index("  cosines of random pairs")
+    before, after, axis = lines[place + 1 : place + 4]
+    assert "█" in before and "█" in after
+    assert after.index("█") < before.index("█"), "repaired pairs lie further to the left"
+    low, high = float(axis.split()[0]), float(axis.split()[-1])
+    mean, peak = crowded.before["baseline"].value, low + (before.index("█") - 10 + 0.5) / 66 * (high - low)
+    assert abs(peak - mean) < 0.25 * (high - low)
+
+
+def test_markdown(crowded, trained, evil):
+    text = crowded.to_markdown()
+    assert text.startswith("## vectors.parquet, repaired by center,droptop,whiten\n")
+    assert text.count("\n| ") == len(changes(crowded, quantiles=True)) + 1
+    assert "- 2 rows were left out.\n" in text and "\n- \n" not in text
+    assert "Learning curve" not in text
+    assert "| 2 | -0.500 | -0.250 |" in trained.to_markdown() and "Negative bits" in trained.to_markdown()
+    outside_code = [line for line in evil.to_markdown().splitlines() if not line.startswith("    ")]
+    assert not any("<img" in line.replace("\\<", "") for line in outside_code)
+
+
+def test_the_learning_curve(trained, crowded):
+    assert taken(trained) == 2
+    assert learning(trained) == (
+        "Epoch 2 of 3 was taken: -0.25 bits per dimension of the held-out rows, from 1.95 at epoch 0."
+    )
+    assert learning(crowded) == ""
+    alone = replace(trained, history=[(epoch, train, None) for epoch, train, _ in CURVE])
+    assert taken(alone) == 3 and "training rows" in learning(alone)
+    assert "did not get better than epoch 0" in learning(replace(trained, history=[(0, 1.0, 1.0), (1, 0.9, 1.1)]))
+    assert [chart["id"] for chart in charts(trained)] == ["cosines", "eigenvalues", "learning"]
+    assert [chart["id"] for chart in charts(crowded)] == ["cosines", "eigenvalues"]
+    assert "Negative bits per dimension are normal" in charts(trained)[-1]["alt"]
+    assert [line["name"] for line in charts(alone)[-1]["data"][:-1]] == ["trained on"]
+
+
+def test_the_page_is_one_file_that_fetches_nothing(crowded, trained, evil):
+    page = crowded.to_html()
+    assert page.count("plotly.js v") == 1
+    without_plotly = re.sub(r"<script>/\*\*.*?</script>", "", page, flags=re.S)
+    assert not re.search(r"(src|href)=[\"']?(http|//)", without_plotly)
+    assert "3 dimensions" in page and "fixed.parquet" in page
+    assert "800 x 16 → 800 x 8" in trained.to_html() and "torch 2" in trained.to_html()
+    for text in (evil.to_html(), evil._repr_html_()):
+        assert "<img src=x" not in text and "<script>alert" not in text
+
+
+def test_the_histograms_are_named(crowded):
+    figure = charts(crowded)[0]
+    assert [bars["name"] for bars in figure["data"]] == ["before", "after"]
+    assert [bars["marker"]["color"] for bars in figure["data"]] == ["accent", "second"]
+    assert figure["layout"]["showlegend"] and figure["layout"]["barmode"] == "overlay"
+
+
+def test_in_a_notebook(crowded):
+    assert "Crowded" in crowded._repr_html_() and "Healthy" in crowded._repr_html_()
+    assert repr(crowded).startswith("<Repaired vectors.parquet by center,droptop,whiten: Crowded before")
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="Debian's chromium is not installed")
+def test_the_page_in_a_browser(crowded, healthy, trained, evil, tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        for name, result in {"crowded": crowded, "healthy": healthy, "trained": trained, "evil": evil}.items():
+            path = tmp_path / f"{name}.html"
+            path.write_text(result.to_html())
+            for scheme in ("light", "dark"):
+                for width in (390, 1200):
+                    look(browser, path, scheme, width, 3 if result.history else 2)
+        browser.close()
+
+
+def look(browser, path, scheme, width, drawn):
+    page = browser.new_page(viewport={"width": width, "height": 850}, color_scheme=scheme)
+    errors = []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: errors.append(request.url) if request.url.startswith("http") else None)
+    page.goto(path.as_uri())
+    assert page.locator("h1").first.is_visible()
+    charts_there = page.locator(".chart")
+    assert charts_there.count() == drawn
+    for place in range(drawn):
+        charts_there.nth(place).locator(".main-svg").first.wait_for(timeout=15_000)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
+    table = page.locator("table.change")
+    assert table.evaluate("one => one.scrollWidth <= one.parentElement.clientWidth"), "the table needs no scrolling"
+    boxes = [page.locator(".verdicts .verdict").nth(place).bounding_box() for place in (0, 1)]
+    assert (boxes[0]["y"] == boxes[1]["y"]) is (width > 700), "side by side where there is room"
+    page.locator("details.all summary").click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    assert json.loads(download.value.path().read_text())["schema"] == 1
+    assert errors == []
+    page.close()
