@@ -1,10 +1,11 @@
-"""Clusters of rows: k-means by faiss or a Gaussian mixture by scikit-learn, and how many there should be."""
+"""Clusters of rows: k-means, or a Gaussian mixture by scikit-learn, and how many there should be."""
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -21,9 +22,6 @@ _JUDGED_ON = 2048
 """Rows that k-means is tried on, and rows whose silhouette is taken: every pair of them is looked at."""
 _BEGUN_FROM = 4096
 """Rows that the first centroids are chosen of."""
-_THREADS = 2
-_WORTH_IT = 8_000_000
-"""Threads of faiss, for tables of so many numbers: its sums depend on them, so the number of cores must not choose."""
 _LEAST_VARIANCE = 1e-4
 """Added to the variances of a mixture, where the mean variance of all dimensions is 1."""
 _AT_ONCE = 16_384
@@ -32,7 +30,7 @@ _AT_ONCE = 16_384
 def kmeans_cells(rows: Matrix, k: int, seed: int, iterations: int) -> Cells:
     """The cells of the k centroids that k-means finds among the rows (n, d)."""
     frame = _frame(rows)
-    with _fixed_threads(rows.size):
+    with threadpool_limits(1, user_api="blas"):
         return _nearest(frame, _kmeans(_scaled(rows, frame), k, seed, iterations))
 
 
@@ -78,7 +76,7 @@ def best_k(rows: Matrix, seed: int, iterations: int) -> tuple[int, float]:
     frame = _frame(tried)
     z = _scaled(tried, frame)
     best = 1, -1.0
-    with _fixed_threads(z.size):
+    with threadpool_limits(1, user_api="blas"):
         distances = pairwise_distances(_scaled(judged, frame).astype(np.float64))
         np.fill_diagonal(distances, 0.0)
         for k in AUTO:
@@ -141,15 +139,39 @@ def _scaled(rows: Matrix, frame: Cells) -> Matrix:
 
 
 def _kmeans(z: Matrix, k: int, seed: int, iterations: int) -> Matrix:
-    """The centroids (k, d); to be called with fixed threads."""
-    import faiss
+    """The centroids (k, d) by Lloyd's steps, until no row changes its cluster; to be called with one BLAS thread.
 
-    # By default it would take 256 rows per centroid, and say nothing.
-    kmeans = faiss.Kmeans(
-        z.shape[1], k, niter=iterations, seed=seed, max_points_per_centroid=len(z), min_points_per_centroid=1
-    )
-    kmeans.train(z, init_centroids=_spread(z, k, seed))
-    return np.asarray(kmeans.centroids)
+    Not by faiss: the BLAS that its package brings may not know the processor, and takes ten times as long as these
+    two products. The blocks are fixed and their sums are added in order, so the digits do not depend on the cores.
+    """
+    centroids = _spread(z, k, seed)
+    blocks = [z[start : start + _AT_ONCE] for start in range(0, len(z), _AT_ONCE)]
+    labels: IntVector | None = None
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+        for _ in range(iterations):
+            parts = list(threads.map(_step, blocks, [centroids] * len(blocks)))
+            before, labels = labels, np.concatenate([part[0] for part in parts])
+            if before is not None and np.array_equal(before, labels):
+                break
+            sums = np.sum([part[1] for part in parts], axis=0)
+            counts = np.bincount(labels, minlength=k)
+            met = counts > 0
+            centroids = centroids.copy()
+            centroids[met] = (sums[met] / counts[met, None]).astype(z.dtype)
+            if not met.all():
+                # A cluster without rows begins anew at the rows that are farthest from their own.
+                apart = np.concatenate([part[2] for part in parts])
+                centroids[~met] = z[np.argsort(-apart, kind="stable")[: int((~met).sum())]]
+    return centroids
+
+
+def _step(z: Matrix, centroids: Matrix) -> tuple[IntVector, Matrix, Vector]:
+    """The nearest centroid of each row, the sums of the rows of each (k, d), and how far off the rows are."""
+    score = z @ centroids.T
+    score -= 0.5 * np.vecdot(centroids, centroids)
+    labels = score.argmax(axis=1)
+    mine = (np.arange(len(centroids))[:, None] == labels).astype(z.dtype)
+    return labels, (mine @ z).astype(np.float64), np.vecdot(z, z) - 2 * score.max(axis=1)
 
 
 def _spread(z: Matrix, k: int, seed: int) -> Matrix:
@@ -174,16 +196,3 @@ def _apart(z: Matrix, squares: Vector, places: Sequence[int] | IntVector) -> Mat
     """The squared distances of every row to those at some places, (places, n)."""
     distances = squares[places][:, None] + squares - 2 * (z[places] @ z.T)
     return np.maximum(distances, 0.0)
-
-
-@contextmanager
-def _fixed_threads(size: int) -> Iterator[None]:
-    import faiss
-
-    before = faiss.omp_get_max_threads()
-    with threadpool_limits(1, user_api="blas"):
-        faiss.omp_set_num_threads(_THREADS if size >= _WORTH_IT else 1)
-        try:
-            yield
-        finally:
-            faiss.omp_set_num_threads(before)

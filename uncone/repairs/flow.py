@@ -242,6 +242,7 @@ class Flow(Repair):
 
     def restore(self, arrays: Arrays) -> Self:
         """Take what another repair with the same parameters learnt."""
+        self._check_size(arrays)
         self.centre_, self.scale_ = arrays["centre"], float(arrays["scale"][0])
         self.history_ = [Epoch(i, *[*bits, math.nan][:2]) for i, bits in enumerate(arrays["history"].tolist())]
         network = Glow(len(self.centre_), self.levels, self.depth, self.hidden)
@@ -251,6 +252,17 @@ class Flow(Repair):
         self.n_features_in_ = len(self.centre_)
         self._take(network, int(arrays["best"][0]))
         return self
+
+    def _check_size(self, arrays: Arrays) -> None:
+        """Refuse parameters that were tampered with, before a network of their size is made."""
+        sizes = {size for name, value in arrays.items() if ".layers." in name for size in value.shape}
+        steps = [name for name in arrays if name.endswith(".shift")]
+        whole = all(type(size) is int and size > 0 for size in (self.levels, self.depth, self.hidden))
+        inner = self.hidden in sizes or len(arrays["centre"]) == 1
+        if not whole or self.levels * self.depth != len(steps) or not inner:
+            raise ValueError(
+                f"{len(steps)} saved steps are not levels={self.levels} of depth={self.depth}, hidden={self.hidden}"
+            )
 
 
 @contextmanager

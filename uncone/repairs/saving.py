@@ -106,7 +106,7 @@ def load(folder: str | os.PathLike[str], *, dim: int | None = None, encoder: Enc
         again = repair.arrays()
     except RepairError as error:
         raise DamagedRepairError(f"{folder} does not hold a whole repair: {error} {_AGAIN}") from error
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError, RecursionError) as error:
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError, RecursionError, OverflowError) as error:
         reason = " ".join(str(error).split())[:200]
         raise DamagedRepairError(f"{folder} does not hold a whole repair ({reason}). {_AGAIN}") from error
     same = again.keys() == arrays.keys() and all(
