@@ -14,6 +14,7 @@ from uncone.api.checking import check_options, diagnosed
 from uncone.api.encoding import Encoding, Progress, open_texts_of
 from uncone.backends.measure import Plan
 from uncone.data.open import open_source
+from uncone.data.replace import check_outside
 from uncone.data.source import Options
 from uncone.diagnosis.space import SAMPLE_ROWS
 from uncone.errors import FitError, OptionError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from uncone.encoders.open import Loading
     from uncone.export.export import Exported
     from uncone.repairs.repair import Repair
+    from uncone.report.diagnosis import Diagnosis
     from uncone.report.repaired import Repaired
 
 __all__ = ["apply", "export", "fix"]
@@ -106,12 +108,14 @@ def fix(
         output_suffix(out)
     if save is not None:
         check_folder(Path(save).resolve())
+    _check_places(out, model, (save, "the repair"))
     asked = None if model is None else Encoding(model, layer, pooling, prompt, batch_size, limit, loading, cache)
     if asked is None:
         _check_vectors(level, layer=layer, pooling=pooling, limit=limit)
         space = space_of(open_source(source, Options(column, tensor, _one(text), label)))
     else:
         space = space_of(open_texts_of(source, text, label, data), asked, level)
+    space.check_rereadable()
     space.check_output(out)
     plan = Plan(workers=workers, dtype=np.float64 if float64 else np.float32)
     before = diagnosed(space.before, plan, name=name, sample=sample, seed=seed, progress=_step(progress, "before"))
@@ -119,6 +123,7 @@ def fix(
         raise FitError(
             f"{before['bad_rows'].meaning} A repair cannot use them: mend them, or leave them out with --skip-bad."
         )
+    _check_differ(before, space.before.dim, float64)
     repair.fit_source(space.rows, plan, _step(progress, method))
     mended = space.after(repair)
     after = diagnosed(mended, plan, name=name, sample=sample, seed=seed, progress=_step(progress, "after"))
@@ -127,6 +132,7 @@ def fix(
     if out is not None:
         written = space.write(repair, out, _step(progress, "writing"))
         told = [f"{written.path.name} has no place for {', '.join(written.dropped)}."] if written.dropped else []
+        told += [f"{written.unusable:,} rows could not be repaired and are NaN."] if written.unusable else []
         found = replace(found, written=os.fspath(out), notes=[*found.notes, *told])
     if save is not None:
         save_repair(repair, Path(save), provenance)
@@ -180,6 +186,7 @@ def apply(
     from uncone.repairs.saving import Saved, load
 
     saved = Saved(repair, {}) if isinstance(repair, AnyRepair) else load(repair)
+    _check_places(out, model, (repair, "the repair"))
     if model is None:
         space = space_of(open_source(source, Options(column, tensor, _one(text))))
     else:
@@ -211,7 +218,11 @@ def export(
             when both are to be one graph.
         loading: revision of the model.
         **fitted: layer, pooling and level that it was fitted on, where the repair does not know.
+
+    Raises:
+        OtherSpaceError: the model, or what is said of it, is not what the repair was fitted on.
     """
+    from uncone.api.spaces import check_fitted, space_like
     from uncone.encoders.open import Loading as HowToLoad
     from uncone.encoders.open import model_folder
     from uncone.export.export import export as write
@@ -219,7 +230,10 @@ def export(
     from uncone.repairs.saving import Saved, load
 
     saved = Saved(repair, {}) if isinstance(repair, AnyRepair) else load(repair)
+    check_fitted(saved.provenance, **fitted)
     folder = None if model is None else model_folder(os.fspath(model), loading or HowToLoad())
+    if saved.provenance.get("encoder_content") and model is not None:
+        space_like(open_texts_of(["a"]), Encoding(model, loading=loading, cache=False), saved.provenance, repair)
     return write(saved.repair, to, out, model=folder, provenance=saved.provenance, **fitted)
 
 
@@ -242,8 +256,24 @@ def history_of(repair: Repair) -> list[tuple[int, float, float | None]]:
 def _check_vectors(level: str, **given: object) -> None:
     wrong = [name for name, value in given.items() if value is not None]
     if wrong or level != "sentence":
-        option = f"--{wrong[0]}" if wrong else "--level token"
+        option = f"--{wrong[0]}" if wrong else f"--level {level}"
         raise OptionError(f"{option} is for texts: name a model with --model.")
+
+
+def _check_places(out: str | os.PathLike[str] | None, model: object, *others: tuple[object, str]) -> None:
+    """Never write into the model, nor into the folder of a repair."""
+    for folder, what in ((model, "the model"), *others):
+        if out is not None and isinstance(folder, str | os.PathLike):
+            check_outside("-o", Path(out), Path(folder), what)
+
+
+def _check_differ(before: Diagnosis, dim: int, float64: bool) -> None:
+    if before["constant_dimensions"].magnitude == dim:
+        n, single = before["constant_dimensions"].n, "" if float64 else " in single precision"
+        raise FitError(
+            f"{before.source['name']}: all {n:,} rows are equal{single}, so there is nothing to learn from them. Add "
+            f"other rows{'' if float64 else ', or try --float64'}."
+        )
 
 
 def _one(text: str | Sequence[str] | None) -> str | None:

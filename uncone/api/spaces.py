@@ -27,14 +27,14 @@ from uncone.encoders.encoder import Encoder
 from uncone.encoders.open import open_encoder, pooled_encoder
 from uncone.encoders.source import ModelTexts, Pooling
 from uncone.encoders.tokens import RepairedTexts, TokenRows
-from uncone.errors import FitError, OptionError, OtherSpaceError
+from uncone.errors import DamagedRepairError, FitError, OptionError, OtherSpaceError
 from uncone.repairs.mapped import Mapped
 from uncone.repairs.repair import Repair
 from uncone.repairs.saving import Encoder as KnownEncoder
 from uncone.repairs.saving import load
 from uncone.report.diagnosis import Diagnosis
 
-__all__ = ["LEVELS", "RepairSpace", "space_like", "space_of"]
+__all__ = ["LEVELS", "RepairSpace", "check_fitted", "space_like", "space_of"]
 
 LEVELS = ("sentence", "token")
 
@@ -62,16 +62,22 @@ class RepairSpace(ABC):
         """The repaired vectors in memory; NaN where a row could not be used."""
         return np.concatenate([np.array(rows.vectors) for rows in self.after(repair).read()])
 
+    def check_rereadable(self) -> None:
+        """Refuse rows that a fit cannot read again.
+
+        Raises:
+            FitError: they can be read only once.
+        """
+        if not self.rows.rereadable:
+            raise FitError(f"{self.rows.name} can be read only once, and a repair needs several passes: save it first.")
+
     def check_output(self, out: str | os.PathLike[str] | None) -> None:
         """Say early what would be said after a long run.
 
         Raises:
             OptionError: an unknown ending, or a file that is also the input.
             OutputError: it cannot be written.
-            FitError: the rows can be read only once.
         """
-        if not self.rows.rereadable:
-            raise FitError(f"{self.rows.name} can be read only once, and a repair needs several passes: save it first.")
         if out is not None:
             output_suffix(out)
             check_output(Path(out), files_of(self.before))
@@ -191,13 +197,8 @@ def space_like(
     if not known.get("encoder"):  # fitted on vectors: the user knows of what
         made = encoded(texts, asked, least=1)
         return _Vectors(made, made)
-    for option in ("layer", "pooling"):
-        wanted = getattr(asked, option)
-        if wanted is not None and str(wanted) != str(known[option]):
-            raise OtherSpaceError(
-                f"The repair was fitted on {option} {known[option]}, and --{option} {wanted} asks for another space. "
-                f"Leave --{option} out."
-            )
+    _check_known(known, repair)
+    check_fitted(known, layer=asked.layer, pooling=asked.pooling)
     if known["level"] == "token":
         encoder = open_encoder(asked.model, asked.loading)
         space: RepairSpace = _tokens(texts, encoder, pooling_of(known, encoder.layers), asked, least=1)
@@ -208,6 +209,32 @@ def space_like(
         found = space.known()
         load(repair, encoder=KnownEncoder(found["encoder"], found["encoder_content"]))
     return space
+
+
+def check_fitted(known: Mapping[str, Any], **asked: str | int | None) -> None:
+    """Refuse a layer, pooling or level that is not the one a repair knows; one fitted on vectors knows none.
+
+    Raises:
+        OtherSpaceError: it is another.
+    """
+    for option, wanted in asked.items() if known.get("encoder") else ():
+        if wanted is not None and option in known and str(wanted) != str(known[option]):
+            raise OtherSpaceError(
+                f"The repair was fitted on {option} {known[option]}, and --{option} {wanted} asks for another space. "
+                f"Leave --{option} out."
+            )
+
+
+def _check_known(known: Mapping[str, Any], repair: str | os.PathLike[str] | Repair) -> None:
+    """Refuse what does not say how the texts of a fit became vectors: it was changed, or saved by hand."""
+    forms = {"level": str, "layer": str | int, "pooling": str, "prompt": str, "normalize": bool}
+    wrong = [name for name, form in forms.items() if not isinstance(known.get(name), form)]
+    if wrong or known["level"] not in LEVELS:
+        name = "The repair" if isinstance(repair, Repair) else os.fspath(repair)
+        raise DamagedRepairError(
+            f"{name} names the encoder that it was fitted for, but its {', '.join(wrong) or 'level'} cannot be read. "
+            "Copy the folder again, fit anew with uncone fix, or apply it to vectors."
+        )
 
 
 def _tokens(texts: TextSource, encoder: Encoder, pooling: Pooling, asked: Encoding, least: int = 2) -> RepairSpace:

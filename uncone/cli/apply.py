@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as plain_json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -107,6 +108,9 @@ def _texts(repair: str, texts: list[str], out: Path | None, encoding: dict[str, 
         raise OptionError("Name what to repair: a file of vectors, or --text with --model.")
     if encoding["model"] is None:
         raise OptionError("A text needs the model that the repair was fitted for: name it with --model.")
+    blank = next((text for text in texts if not text.strip()), None)
+    if blank is not None:
+        raise OptionError(f"--text {blank!r} is blank, and a blank text has no vector. Write a sentence.")
     from uncone import api
 
     if out is not None:
@@ -115,5 +119,7 @@ def _texts(repair: str, texts: list[str], out: Path | None, encoding: dict[str, 
         return 0
     vectors: Any = api.apply(repair, texts, **encoding)
     for text, vector in zip(texts, vectors.tolist(), strict=True):
+        if not all(map(math.isfinite, vector)):
+            raise OptionError(f"--text {text[:40]!r} has no vector: the model sees no token in it. Write a sentence.")
         say(plain_json.dumps({"text": text, "embedding": vector}, ensure_ascii=False) + "\n")
     return 0

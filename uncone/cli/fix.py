@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,7 @@ from uncone.cli.model_options import (
     loading_of,
 )
 from uncone.cli.output import Outputs, rendered, say
+from uncone.data.replace import check_outside
 from uncone.errors import OptionError
 from uncone.report.write import write_all
 
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from uncone.report.repaired import Repaired
 
 __all__ = ["fix"]
+
+_NUMBER = "[0-9]{1,18}"
 
 Source = Annotated[
     str,
@@ -123,6 +127,9 @@ def fix(
         raise OptionError("--column and --tensor are for vectors; with --model the source holds texts: use --text.")
     check_encoding(model, layer=layer, pooling=pooling, prompt=prompt or None, limit=limit, batch_size=batch_size)
     outputs.check([source, *([model] if model else [])], [("-o", out)] if out is not None else [])
+    for option, path in (("--html", outputs.html), ("--markdown", markdown), ("--json", outputs.json_file)):
+        if path is not None and save is not None:
+            check_outside(option, path, save, "the repair")
     given: dict[str, Any] = {
         "dim": dim,
         "k": _whole(k),
@@ -193,8 +200,8 @@ def _deliver(found: Repaired, outputs: Outputs) -> int:
 def _whole(text: str | None) -> int | str | None:
     if text is None or text == "auto":
         return text
-    if not text.lstrip("-").isdigit():
-        raise OptionError(f"--k is a whole number or auto, not {text!r}.")
+    if not re.fullmatch(f"-?{_NUMBER}", text):
+        raise OptionError(f"--k is a whole number or auto, not {text[:40]!r}.")
     return int(text)
 
 
@@ -202,8 +209,8 @@ def _listed(text: str | None) -> list[int] | None:
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdigit() for part in parts):
-        raise OptionError(f"--dimensions is a list of numbers from 0 on, such as 92,308, not {text!r}.")
+    if not all(re.fullmatch(_NUMBER, part) for part in parts):
+        raise OptionError(f"--dimensions is a list of numbers from 0 on, such as 92,308, not {text[:40]!r}.")
     return [int(part) for part in parts]
 
 

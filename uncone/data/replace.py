@@ -11,7 +11,7 @@ from pathlib import Path
 
 from uncone.errors import OptionError, OutputError
 
-__all__ = ["check_output", "replacing", "writing"]
+__all__ = ["check_output", "check_outside", "replacing", "writing"]
 
 _LONGEST = 240  # bytes of a name, with room for the temporary one
 
@@ -33,12 +33,25 @@ def check_output(out: Path, inputs: Iterable[Path]) -> None:
     folder = out.resolve().parent
     if is_folder:
         raise OutputError(f"{out} is a folder; name a file in it.")
+    if exists and not out.is_file():
+        raise OutputError(f"{out} is no ordinary file, and would be replaced by one. Name another.")
     if not folder.is_dir():
         raise OutputError(f"There is no folder {folder} to write {out.name} to. Make it first, or name another.")
     if len(os.fsencode(out.name)) > _LONGEST:
         raise OutputError(f"{out.name[:40]}… is too long a name for a file. Name another.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"The folder {folder} cannot be written to. Name a file elsewhere.")
+
+
+def check_outside(option: str, out: Path, folder: Path, what: str) -> None:
+    """Refuse a file in a folder that is `what`: read, or written as a whole.
+
+    Raises:
+        OptionError: it lies there, perhaps through a link.
+    """
+    target, place = out.resolve(), folder.resolve()
+    if target == place or place in target.parents:
+        raise OptionError(f"{option} {out} lies in {folder}, which is {what} and stays whole. Name a file elsewhere.")
 
 
 @contextmanager

@@ -186,7 +186,10 @@ def _mapped(rows: Rows, map_rows: Callable[[Matrix], Matrix], plan: Plan) -> tup
         mapped = np.asarray(map_rows(given if whole else given[usable]))
         if mapped.shape != (n, plan.dim):
             raise ShapeError(f"{(n, given.shape[1])} rows became {mapped.shape}, where we need {(n, plan.dim)}.")
+        lost = np.asarray(~np.isfinite(mapped).all(axis=1))
+        if lost.any():  # numbers so large that the result has no place in their precision
+            mapped, n = np.where(lost[:, None], np.nan, mapped), n - int(lost.sum())
         if whole:
-            return np.ascontiguousarray(mapped, plan.dtype), 0
+            return np.ascontiguousarray(mapped, plan.dtype), len(given) - n
         found[usable] = mapped
     return found, len(given) - n

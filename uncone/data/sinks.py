@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
@@ -131,11 +132,11 @@ class NpzSink(Sink):
         self.archive.close()
 
     def abandon(self) -> None:
-        if self.member is not None:
-            self.member.close()
-        if self.spool is not None:
-            self.spool.close()
-        self.archive.close()
+        # On a full disk each of them fails, and what is not closed here complains when it is collected.
+        for part in (self.member, self.spool, self.archive):
+            if part is not None:
+                with contextlib.suppress(OSError, ValueError):
+                    part.close()
 
 
 class SafetensorsSink(_FileSink):

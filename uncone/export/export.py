@@ -65,7 +65,10 @@ def export(
     wish = _Wish(repair, Path(out), None if model is None else Path(model), fitted)
     if wish.model is not None:
         _check_model(wish.model, wish.out, to)
-    return Exported((wish.out,), tuple(TARGETS[to](wish)))
+    notes = TARGETS[to](wish)
+    if wish.model is None and fitted.level == "token":
+        notes.append("The repair was fitted on the vectors of tokens: apply it to those, and pool afterwards.")
+    return Exported((wish.out,), tuple(notes))
 
 
 def _check_model(model: Path, out: Path, to: str) -> None:

@@ -34,7 +34,7 @@ def export_faiss(repair: Repair, out: Path) -> list[str]:
         index.prepend_transform(step)
     index.is_trained = True
     with placed(out, folder=False, ours=_holds_nothing) as file:
-        faiss.write_index(index, str(file))
+        file.write_bytes(faiss.serialize_index(index).data)  # faiss itself says nothing when the disk is full
     return [
         f"{out} is empty: add raw vectors of dimension {len(form.mean)}, and search with raw vectors; it repairs both.",
         f"Checked on rows like the data: the largest difference to the repair is {error:.1e} of the largest value.",

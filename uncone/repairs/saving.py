@@ -106,7 +106,7 @@ def load(folder: str | os.PathLike[str], *, dim: int | None = None, encoder: Enc
         again = repair.arrays()
     except RepairError as error:
         raise DamagedRepairError(f"{folder} does not hold a whole repair: {error} {_AGAIN}") from error
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError, RecursionError, OverflowError) as error:
+    except (LookupError, ValueError, TypeError, AttributeError, RuntimeError, ArithmeticError) as error:
         reason = " ".join(str(error).split())[:200]
         raise DamagedRepairError(f"{folder} does not hold a whole repair ({reason}). {_AGAIN}") from error
     same = again.keys() == arrays.keys() and all(
@@ -208,9 +208,11 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON does not know
 
 def check_folder(folder: Path) -> None:
     """Refuse to replace anything but an older repair or an empty folder."""
+    if not folder.parent.is_dir():
+        raise OutputError(f"There is no folder {folder.parent} to write {folder.name} to. Make it first.")
+    if not os.access(folder.parent, os.W_OK | os.X_OK):
+        raise OutputError(f"The folder {folder.parent} cannot be written to. Name a folder elsewhere.")
     if not folder.exists():
-        if not folder.parent.is_dir():
-            raise OutputError(f"There is no folder {folder.parent} to write {folder.name} to. Make it first.")
         return
     if not folder.is_dir():
         raise OutputError(f"{folder} is a file; a repair is saved as a folder. Name another.")

@@ -1,0 +1,67 @@
+"""Labelled pairs against scikit-learn's metrics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
+
+from uncone.errors import FormatError, ShapeError
+from uncone.evaluation.pairs import score_pairs
+from uncone.evaluation.resampling import drawn_counts
+
+
+def example(n=80, ties=False, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, n)
+    values = labels + rng.normal(size=n)
+    return labels, values.round() if ties else values
+
+
+def best_f1(labels, values):
+    return max(f1_score(labels, values >= cut) for cut in np.unique(values))
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_equal_to_scikit_learn(ties, seed):
+    labels, values = example(ties=ties, seed=seed)
+    found = score_pairs(labels, values, replicates=20, seed=seed)
+    naive = {"roc_auc": roc_auc_score, "average_precision": average_precision_score, "best_f1": best_f1}
+    counts = np.concatenate(list(drawn_counts(80, 20, seed)))
+    for name, function in naive.items():
+        score = getattr(found, name)
+        assert score.value == pytest.approx(function(labels, values), abs=1e-12) and score.n == 80
+        drawn = [np.repeat(np.arange(80), count) for count in counts]
+        expected = [function(labels[rows], values[rows]) for rows in drawn]
+        assert found.replicates[name] == pytest.approx(expected, abs=1e-12)
+        assert (score.low, score.high) == pytest.approx(tuple(np.quantile(expected, [0.025, 0.975])))
+    assert f1_score(labels, values >= found.threshold) == pytest.approx(found.best_f1.value)
+    assert found.threshold not in values or found.threshold == values.min()
+    assert found.positives == labels.sum() and found.reason == ""
+
+
+def test_order_is_all_that_counts():
+    labels, values = example()
+    one, other = score_pairs(labels, values, replicates=10), score_pairs(labels, np.exp(values), replicates=10)
+    assert one.roc_auc == other.roc_auc and one.best_f1 == other.best_f1
+
+
+def test_undefined():
+    labels, values = example()
+    same = score_pairs(labels, np.ones(80), replicates=50)
+    assert same.roc_auc.value == 0.5 and same.threshold == 1.0
+    values[3] = np.nan
+    found = score_pairs(labels, values)
+    assert found.roc_auc.value is None and found.reason == "1 of 80 similarities are not finite"
+    rare = score_pairs([1] + [0] * 19, np.arange(20.0), replicates=200)
+    assert rare.roc_auc.value == 0.0 and rare.roc_auc.low is None  # a third of the draws lack the one alike pair
+
+
+def test_bad_input():
+    with pytest.raises(FormatError, match="All 5 labels are 1"):
+        score_pairs([1] * 5, range(5))
+    with pytest.raises(FormatError, match="Labels of pairs are 0 and 1"):
+        score_pairs([0, 1, 0.5], range(3))
+    with pytest.raises(ShapeError):
+        score_pairs([0, 1], range(3))

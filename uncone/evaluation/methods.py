@@ -1,0 +1,241 @@
+"""What is tried on the vectors: the methods of the literature, a list of one's own, and how each is fitted."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from uncone.data.batch import Matrix
+from uncone.data.tasks import open_pairs
+from uncone.data.texts import open_texts
+from uncone.encoders.encoder import Encoder
+from uncone.errors import OptionError, OtherSpaceError
+from uncone.evaluation.spaces import Space
+from uncone.evaluation.table import Method
+from uncone.evaluation.vectors import Settings, static_means
+from uncone.repairs.making import KINDS, make
+from uncone.repairs.repair import Repair
+from uncone.repairs.saving import Encoder as KnownEncoder
+from uncone.repairs.saving import load
+
+__all__ = ["PROTOCOLS", "RAW", "STATIC", "Fits", "drawn", "fit_texts", "parse_methods", "standard_methods"]
+
+PROTOCOLS = ("inductive", "transductive")
+
+RAW = Method("raw")
+"""The vectors as they are."""
+
+STATIC = Method("static mean", repair="static")
+"""The mean of vectors that know no context: the model's own input embeddings, or a file of word vectors."""
+
+_WIDE = 256
+_TRAIN = ("stsb:train", "sickr:train")
+
+
+def standard_methods(
+    dim: int, level: str = "sentence", *, gmm: bool = True, static: bool = False, protocol: str = "inductive"
+) -> list[Method]:
+    """The methods of the literature for vectors of `dim` dimensions; `gmm` takes longest and can be left out.
+
+    >>> [method.name for method in standard_methods(384, gmm=False)][:6]
+    ['raw', 'center', 'standardize', 'droptop', 'whiten', 'whiten 256']
+    """
+    p = min(12, max(1, dim // 8))
+    tried: list[tuple[str, str, dict[str, Any]]]
+    tried = [(kind, kind, {}) for kind in ("center", "standardize", "droptop", "whiten")]
+    tried += [("whiten 256", "whiten", {"dim": _WIDE})] if dim > _WIDE else []
+    tried += [
+        ("mute", "mute", {}),
+        ("k-means, means only", "clustered", {"k": 27, "p": 0}),
+        ("k-means + PCA", "clustered", {"k": 27, "p": p}),
+        *([("GMM + PCA", "clustered", {"k": 27, "p": p, "assign": "gmm"})] if gmm else []),
+        ("k-means, k=1", "clustered", {"k": 1, "p": p}),
+        ("flow", "flow", {}),
+    ]
+    found = [Method(name, kind, options, level=level, protocol=protocol) for name, kind, options in tried]
+    return [replace(RAW, level=level), *([replace(STATIC, level=level)] if static else []), *found]
+
+
+def parse_methods(text: str | Iterable[str | Method], *, protocols: Sequence[str] = ("inductive",)) -> list[Method]:
+    """The methods of a list such as `raw,center,droptop:k=15,clustered:k=27;p=0,droptop+whiten,my/repair/`.
+
+    Commas part methods, `+` joins the steps of a chain, and options follow a colon with semicolons between them. A
+    folder is a repair that was saved; `static` is the mean of the model's input embeddings, `static:file=glove.txt`
+    that of word vectors. Each method is tried under all of `protocols`, or under that which it names:
+    `whiten@transductive`.
+
+    >>> [(one.name, dict(one.options)) for one in parse_methods("raw,clustered:k=27;p=0")]
+    [('raw', {}), ('clustered k=27 p=0', {'k': 27, 'p': 0})]
+
+    Raises:
+        OptionError: an unknown method, option or protocol.
+        DamagedRepairError: a folder holds no whole repair.
+    """
+    parts = [part.strip() for part in text.split(",")] if isinstance(text, str) else list(text)
+    found: list[Method] = []
+    for part in parts:
+        if isinstance(part, Method):
+            found.append(part)
+        elif part:
+            found += _parsed(part, protocols)
+    if not found:
+        raise OptionError("No method is named. Try raw,center,whiten.")
+    return list({(one.name, one.protocol): one for one in found}.values())
+
+
+def _parsed(part: str, protocols: Sequence[str]) -> list[Method]:
+    if _folder(part) is not None:
+        return [_saved(part)]
+    body, _, asked = part.partition("@")
+    for protocol in [asked] if asked else protocols:
+        if protocol not in PROTOCOLS:
+            raise OptionError(f"There is no protocol {protocol!r}; there are {' and '.join(PROTOCOLS)}.")
+    name, _, said = body.partition(":")
+    options = dict(_option(one, part) for one in said.split(";") if one.strip())
+    name = name.strip()
+    if name == "raw" and not options:
+        return [RAW]
+    shown = " ".join([name, *(f"{key}={value}" for key, value in options.items())])
+    if name == "static":
+        if set(options) - {"file"}:
+            raise OptionError(f"static takes file=PATH and nothing else, not {part!r}.")
+        return [replace(STATIC, name=STATIC.name if not options else shown, options=options)]
+    kind = name.replace("+", ",")
+    make(kind, **options)  # says what is wrong with it
+    return [Method(shown, kind, options, protocol=one) for one in ([asked] if asked else protocols)]
+
+
+def _option(text: str, part: str) -> tuple[str, Any]:
+    key, equals, value = (one.strip() for one in text.partition("="))
+    if not equals or not key or not value:
+        raise OptionError(f"{part!r}: options are name=value with semicolons between them, as in whiten:dim=64.")
+    try:
+        return key, json.loads({"none": "null"}.get(value.lower(), value))
+    except ValueError:
+        return key, value
+
+
+def _folder(repair: str) -> Path | None:
+    """The folder that a repair was saved to; None for the name of a method."""
+    if not repair or repair == "static" or set(repair.partition(":")[0].replace("+", ",").split(",")) <= set(KINDS):
+        return None
+    path = Path(repair)
+    return path if (path / "repair.json").is_file() or "/" in repair.partition(":")[0] or os.sep in repair else None
+
+
+def _saved(folder: str) -> Method:
+    known = load(folder).provenance
+    name = Path(folder).resolve().name
+    fitted_on = str(known.get("fitted_on") or "unknown")
+    return Method(name, folder, level=str(known.get("level", "sentence")), protocol="inductive", fitted_on=fitted_on)
+
+
+def drawn(method: Method) -> bool:
+    """Whether a method begins at random, so that another seed gives other vectors."""
+    if not method.repair or method.repair == "static" or _folder(method.repair) is not None:
+        return False
+    if method.options.get("k") == 1 and method.repair == "clustered":
+        return False
+    repair = make(method.repair, **method.options)
+    return any("seed" in step.get_params(deep=False) for step in getattr(repair, "steps", [repair]))
+
+
+def fit_texts(fit_on: str | os.PathLike[str] | Sequence[str], data: str | os.PathLike[str] | None = None) -> list[str]:
+    """The texts that inductive methods are fitted on, as they stand, repeated ones too.
+
+    `train` is both sentences of the train pairs of STS-B and SICK; else a corpus such as snli, a file, or strings.
+
+    Raises:
+        SourceError: there is nothing, or nothing readable, of that name.
+    """
+    if fit_on == "train":
+        tasks = [open_pairs(name, data) for name in _TRAIN]
+        return [text for task in tasks for side in (task.left, task.right) for text in side]
+    return [row.text for row in open_texts(fit_on, data=data).read() if row.text.strip()]
+
+
+class Fits:
+    """The fitted repairs of one space: an inductive one is fitted once, whatever it is used on."""
+
+    def __init__(self, space: Space, model: str | os.PathLike[str] | Encoder, settings: Settings) -> None:
+        self.space, self.model, self.settings = space, model, settings
+        self._texts: Sequence[str] = ()
+        self._name = ""
+        self._known: dict[tuple[str, str, int], Repair] = {}
+
+    def learn_from(self, texts: Sequence[str], name: str) -> None:
+        """What inductive methods are fitted on."""
+        self._texts, self._name = texts, name
+
+    @property
+    def learns(self) -> int:
+        """How many texts inductive methods are fitted on."""
+        return len(self._texts)
+
+    def seeds(self, method: Method) -> range:
+        """The seeds under which a method is tried."""
+        first = self.settings.seed
+        return range(first, first + (self.settings.seeds if drawn(method) else 1))
+
+    def shown(self, method: Method) -> Method:
+        """The method with the layer, pooling and level of the space, and what it was fitted on."""
+        space = self.space
+        layer = "input embeddings" if method.repair == "static" else space.layer
+        protocol = "raw" if not method.repair or method.repair == "static" else method.protocol
+        fitted = {"raw": "", "transductive": "the judged texts"}.get(protocol, method.fitted_on or self._name)
+        return replace(
+            method, layer=layer, pooling=space.pooling, level=space.level, protocol=protocol, fitted_on=fitted
+        )
+
+    def repair(self, method: Method, seed: int, own: Sequence[str], what: str) -> Repair | None:
+        """The repair, fitted on the corpus, or on the texts `own`, called `what`; None for raw vectors.
+
+        Raises:
+            RepairError: it cannot be learnt from these vectors, or was saved for others.
+        """
+        if not method.repair:
+            return None
+        key = (method.repair, json.dumps(dict(method.options), sort_keys=True, default=str), seed)
+        inductive = method.protocol != "transductive"
+        if inductive and key in self._known:
+            return self._known[key]
+        folder = _folder(method.repair)
+        if folder is not None:
+            found = self._loaded(folder)
+        else:
+            if inductive and not self._texts:
+                raise OptionError(f"{method.name} needs texts to be fitted on. Name some with --fit-on.")
+            rows = self.space.rows(self._texts if inductive else own, self._name if inductive else what)
+            found = make(method.repair, **method.options)
+            for step in getattr(found, "steps", [found]):
+                if "seed" in step.get_params(deep=False) and "seed" not in method.options:
+                    step.set_params(seed=seed)
+            found.fit_source(rows)
+        if inductive:
+            self._known[key] = found
+        return found
+
+    def vectors(self, method: Method, seed: int, texts: Sequence[str], what: str) -> tuple[Matrix, str]:
+        """The vectors of texts, repaired, and what was decided while fitting; a transductive one is fitted on them."""
+        if method.repair == "static":
+            model = self.space.encoder or self.model
+            return static_means(model, texts, method.options.get("file"), self.settings.loading), ""
+        repair = self.repair(method, seed, texts, what)
+        return self.space.vectors(texts, repair), "" if repair is None else repair.note_
+
+    def forget(self) -> None:
+        """Let the fitted repairs go."""
+        self._known.clear()
+
+    def _loaded(self, folder: Path) -> Repair:
+        known = self.space.known
+        saved = load(folder, dim=self.space.dim, encoder=KnownEncoder(str(self.model), str(known["fingerprint"])))
+        for name, here in (("level", self.space.level), ("layer", self.space.layer), ("pooling", self.space.pooling)):
+            there = saved.provenance.get(name)
+            if saved.provenance.get("encoder") and there is not None and str(there) != here:
+                raise OtherSpaceError(f"{folder} was fitted on {name} {there}, and this is {here}.")
+        return saved.repair

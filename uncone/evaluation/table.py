@@ -1,0 +1,86 @@
+"""What an evaluation gives: a table of methods and datasets, every figure with what it was measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from uncone.evaluation.bootstrap import Difference
+from uncone.evaluation.correlation import Aggregated
+from uncone.evaluation.resampling import Score
+
+__all__ = ["Cell", "EvaluationTable", "Method", "Row", "TaskRow"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """What was done to the vectors: `repair` is a method of `uncone fix` with its options, empty for raw vectors.
+
+    `protocol` is "raw" when nothing was fitted, "inductive" when it was fitted on another corpus (`fitted_on`), and
+    "transductive" when it was fitted on the texts that it is judged on. `level` is sentence or token.
+    """
+
+    name: str
+    repair: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    layer: str = "-1"
+    pooling: str = "mean"
+    level: str = "sentence"
+    protocol: str = "raw"
+    fitted_on: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one set of sentence pairs; correlations are between -1 and 1, the renderings take them x 100.
+
+    `isoscore` and `baseline` are those of the distinct sentences of the set, in the space that is judged. `difference`
+    is that of `spearman.all` to the raw vectors of the same layer and pooling, None for these themselves. With several
+    seeds the figures are their means, and `spread` is the standard deviation of `spearman.all` over them.
+    """
+
+    dataset: str
+    spearman: Aggregated
+    pearson: Aggregated
+    isoscore: float | None
+    baseline: float | None
+    difference: Difference | None = None
+    spread: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method on all sets, in the order of the table; `average` is the plain mean of `spearman.all` over them."""
+
+    method: Method
+    cells: Sequence[Cell]
+    average: float | None
+    seeds: int = 1
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class TaskRow:
+    """A method on another task (classification, retrieval, labelled pairs): figures by name, with intervals."""
+
+    task: str
+    method: Method
+    scores: Mapping[str, Score]
+    differences: Mapping[str, Difference]
+    isoscore: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class EvaluationTable:
+    """Everything that was measured of one model."""
+
+    model: str
+    datasets: Sequence[str]
+    rows: Sequence[Row]
+    tasks: Sequence[TaskRow] = ()
+    published: Sequence[Row] = ()
+    """Rows of the literature for this model, beside ours; their cells have no interval."""
+    notes: Sequence[str] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,255 @@
+"""The vectors of an evaluation: every distinct text goes through the model once, whatever is tried on it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncone.data.batch import Matrix
+from uncone.data.cache import VectorCache
+from uncone.data.selection import Unit
+from uncone.data.texts import ListTexts, TextSource
+from uncone.encoders.cached import CachedTexts
+from uncone.encoders.encoder import Encoder, Passage, Window
+from uncone.encoders.open import Loading, open_encoder, pooled_encoder, sentence_source
+from uncone.encoders.rows import Laid
+from uncone.encoders.source import EncodedTexts, ModelTexts, Pooling
+from uncone.encoders.static import StaticEncoder
+from uncone.encoders.tokens import RepairedTexts
+from uncone.errors import ModelError, OptionError
+from uncone.evaluation.spaces import Sentences, Space, Tokens, pooled_runs
+from uncone.repairs.repair import Progress
+
+__all__ = ["LEVELS", "TOKEN_BYTES", "Settings", "open_spaces", "static_means"]
+
+LEVELS = ("sentence", "token")
+
+TOKEN_BYTES = 1 << 30
+"""Vectors of tokens beyond so many bytes lie in a temporary file; while they are gathered it can be twice as much."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How texts become vectors, and how often things are drawn; None is as the model's own recipe says.
+
+    `layer` is a layer, "1,-1" for the mean of two, "all" for each of them by itself, or a list of such: each gives
+    rows of its own. `seeds` repeats what begins at random; `cache` is where the vectors of texts are kept.
+    """
+
+    layer: str | int | Sequence[str | int] | None = None
+    pooling: str | None = None
+    level: str = "sentence"
+    prompt: str = ""
+    loading: Loading | None = None
+    cache: VectorCache | None = None
+    seeds: int = 1
+    replicates: int = 1000
+    seed: int = 0
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            raise OptionError(f"There is no level {self.level!r}; there are {' and '.join(LEVELS)}.")
+        if self.seeds < 1 or self.replicates < 1:
+            raise OptionError(f"{self.seeds} seeds and {self.replicates} replicates: we need at least 1 of each.")
+
+    def tell(self, step: str, done: int, total: int | None) -> None:
+        """Report progress: so many more of `total` are done."""
+        if self.progress is not None:
+            self.progress(step, done, total)
+
+
+def open_spaces(model: str | os.PathLike[str] | Encoder, texts: Iterable[str], settings: Settings) -> list[Space]:
+    """The distinct texts through the model, at each layer asked for; several layers come out of one pass.
+
+    Raises:
+        ModelError: the model cannot be used.
+        OptionError: there is no such layer or pooling.
+    """
+    distinct = list(dict.fromkeys(text.strip() for text in texts))
+    asked = settings.layer
+    layers = [asked] if asked is None or isinstance(asked, str | int) else list(asked)
+    if settings.level == "token" or "all" in layers or len(layers) > 1:
+        model = open_encoder(model, settings.loading) if layers != [None] else model
+    if "all" in layers:
+        assert isinstance(model, Encoder)
+        layers = [layer for one in layers for layer in (range(model.layers) if one == "all" else [one])]
+    if settings.level == "token":
+        return [_tokens(model, distinct, settings, layer) for layer in layers]
+    if len(layers) == 1:
+        return [_sentences(model, distinct, settings, layers[0])]
+    assert isinstance(model, Encoder)
+    return _swept(model, distinct, settings, [layer for layer in layers if layer is not None])
+
+
+def _sentences(
+    model: str | os.PathLike[str] | Encoder, texts: Sequence[str], settings: Settings, layer: str | int | None
+) -> Space:
+    source = sentence_source(
+        ListTexts(texts),
+        model,
+        layer=layer,
+        pooling=settings.pooling,
+        prompt=settings.prompt,
+        loading=settings.loading,
+        cache=settings.cache,
+        least=1,
+    )
+    made = source.source if isinstance(source, CachedTexts) else source
+    assert isinstance(made, ModelTexts)
+    matrix: Matrix = np.empty((len(texts), source.dim), np.float32)
+    done = 0
+    for rows in source.read():
+        matrix[done : done + len(rows.vectors)] = rows.vectors
+        done += len(rows.vectors)
+        settings.tell("encoding", len(rows.vectors), len(texts))
+    return Sentences(texts, matrix, made.identity(), source.note or "", getattr(made, "encoder", None))
+
+
+class _ManyLayers(EncodedTexts):
+    """The vectors of several layers side by side, out of one pass."""
+
+    def __init__(self, texts: TextSource, encoder: Encoder, poolings: Sequence[Pooling]) -> None:
+        super().__init__(texts, encoder, poolings[0])
+        self.each = poolings
+        self.dim = encoder.dim * len(poolings)
+
+    def _pooled(self, batch: Sequence[Laid]) -> Matrix:
+        layout = self.rule.layout(batch, lambda name: 0)
+        states = self.encoder.encode([laid.passage for laid in batch])
+        pool = states.longest if self.pooling.kind == "max" else states.pooled
+        numbers = sorted({layer for pooling in self.each for layer in pooling.layers})
+        found = {layer: pool(layer, layout.tokens, layout.starts) for layer in numbers}
+        means = [np.mean([found[layer] for layer in one.layers], axis=0, dtype=np.float32) for one in self.each]
+        parts = [one.finished(np.asarray(mean)) for one, mean in zip(self.each, means, strict=True)]
+        return np.asarray(np.concatenate(parts, axis=1), np.float32)
+
+
+def _swept(encoder: Encoder, texts: Sequence[str], settings: Settings, layers: Sequence[str | int]) -> list[Space]:
+    poolings = [
+        pooled_encoder(encoder, layer=layer, pooling=settings.pooling, prompt=settings.prompt)[1] for layer in layers
+    ]
+    made = [EncodedTexts(ListTexts(texts), encoder, pooling) for pooling in poolings]
+    kept = [] if settings.cache is None else [CachedTexts(one, settings.cache).space for one in made]
+    joint = _ManyLayers(ListTexts(texts), encoder, poolings)
+    joint.prepare()
+    matrices: list[Matrix] = [np.full((len(texts), encoder.dim), np.nan, np.float32) for _ in layers]
+    first = cut_texts = 0
+    for pool in joint.pools():
+        places = np.array([first + i for i, unit in enumerate(pool) if unit.text], np.int64)
+        names = [texts[place] for place in places.tolist()]
+        # A row holds one number more: whether the text was truncated.
+        parts: list[Matrix] = [np.full((len(names), encoder.dim + 1), np.nan, np.float32) for _ in layers]
+        known = np.zeros(len(names), np.bool_)
+        if kept and names:
+            found = [space.find(names) for space in kept]
+            known = np.logical_and.reduce([one[0] for one in found])
+            parts = [np.array(one[1]) for one in found]
+        new = [name for name, old in zip(names, known, strict=True) if not old]
+        if new:
+            vectors, cut = joint.encode(new)
+            for at, split in enumerate(np.split(vectors, len(layers), axis=1)):
+                parts[at][~known] = np.column_stack([split, cut])
+                if kept:
+                    kept[at].put(new, parts[at][~known])
+        for matrix, part in zip(matrices, parts, strict=True):
+            matrix[places] = part[:, :-1]
+        cut_texts += int((parts[0][:, -1] > 0).sum())
+        first += len(pool)
+        settings.tell("encoding", len(pool), len(texts))
+    return [
+        Sentences(texts, matrix, one.identity(), one.said(cut_texts), encoder)
+        for one, matrix in zip(made, matrices, strict=True)
+    ]
+
+
+class _TokenReader(RepairedTexts):
+    """The tokens of texts run by run, with how many each text has and where they stand in it."""
+
+    def __init__(self, texts: TextSource, encoder: Encoder, pooling: Pooling) -> None:
+        super().__init__(texts, encoder, pooling, least=1)
+        self.sizes: list[int] = []
+        self.spans: list[NDArray[np.int64]] = []
+
+    def blocks(self) -> Iterator[tuple[int, Matrix]]:
+        """How many texts, and the vectors of their tokens."""
+        truncated = 0
+        for run in self._runs():
+            self.sizes += run.sizes.tolist()
+            truncated += run.truncated
+            yield len(run.units), run.vectors
+        self.note = self._said(truncated)
+
+    def _passages(self, pool: Sequence[Unit]) -> list[Passage | None]:
+        found = super()._passages(pool)
+        for one in found:
+            if one is not None:
+                own = np.column_stack([one.starts, one.ends])[~one.special]
+                self.spans.append(own - len(self.pooling.prompt))
+        return found
+
+
+def _tokens(
+    model: str | os.PathLike[str] | Encoder, texts: Sequence[str], settings: Settings, layer: str | int | None
+) -> Space:
+    encoder, pooling = pooled_encoder(
+        model, layer=layer, pooling=settings.pooling, prompt=settings.prompt, loading=settings.loading
+    )
+    reader = _TokenReader(ListTexts(texts), encoder, pooling)
+    held: list[Matrix] = []
+    total, file = 0, None
+    for count, vectors in reader.blocks():
+        total += len(vectors)
+        held.append(vectors)
+        if total * encoder.dim * 4 > TOKEN_BYTES:
+            file = file or tempfile.TemporaryFile(suffix=".f32")  # noqa: SIM115 - it lives as long as the memmap
+            for one in held:
+                file.write(one.tobytes())
+            held = []
+        settings.tell("encoding", count, len(texts))
+    if file is None:
+        matrix: Matrix = np.concatenate([np.empty((0, encoder.dim), np.float32), *held])
+    else:
+        file.flush()
+        matrix = np.memmap(file, np.float32, "r", shape=(total, encoder.dim))
+    spans = np.concatenate([np.empty((0, 2), np.int64), *reader.spans])
+    return Tokens(texts, matrix, reader.sizes, spans, pooling, encoder, reader.note or "")
+
+
+def static_means(
+    model: str | os.PathLike[str] | Encoder,
+    texts: Sequence[str],
+    file: str | os.PathLike[str] | None = None,
+    loading: Loading | None = None,
+) -> Matrix:
+    """The mean over the tokens of each text of vectors that do not look at their neighbours; NaN where there are none.
+
+    They are the model's own input embeddings, without special tokens; or the word vectors of `file`.
+
+    Raises:
+        ModelError: the model has no table of input embeddings.
+    """
+    encoder = open_encoder(model, loading) if file is None else StaticEncoder(Path(file))
+    if isinstance(encoder, StaticEncoder):
+        read = EncodedTexts(ListTexts(texts), encoder, Pooling((0,)))
+        read.least = 1
+        return np.concatenate([np.array(rows.vectors, np.float32) for rows in read.read()])
+    own = getattr(getattr(encoder, "model", None), "get_input_embeddings", None)
+    if own is None:
+        raise ModelError(f"{encoder.name} has no table of input embeddings. Give a file of word vectors.")
+    table: Matrix = own().weight.detach().float().cpu().numpy()
+    ids = [
+        np.array(one[0].tokens, np.int64)[~one[0].special]
+        for one in encoder.passages([text.strip() for text in texts], Window(cut=True))
+    ]
+    sizes = np.array([len(one) for one in ids], np.int64)
+    found: Matrix = np.full((len(texts), table.shape[1]), np.nan, np.float32)
+    if sizes.any():
+        found[sizes > 0] = pooled_runs(np.concatenate(ids), sizes[sizes > 0], "mean", table)
+    return found

@@ -1,0 +1,1 @@
+"""Which repair, with held-out proof, or none at all."""

@@ -1,0 +1,141 @@
+"""What was tried, what it gained, and what follows from that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from uncone.evaluation.bootstrap import Difference
+from uncone.evaluation.table import Method
+from uncone.prescription.problem import PairProblem
+from uncone.repairs.repair import Repair
+
+__all__ = ["Prescription", "Tried", "reason_for"]
+
+LEAVE = "leave it alone"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A candidate on held-out pairs: its score and what that is more than raw, corrected for the number tried.
+
+    `chosen` counts the folds for which the other folds chose it. Without a score it is out, and the note says why.
+    """
+
+    method: Method
+    score: float | None
+    difference: Difference
+    chosen: int
+    note: str = ""
+
+    @property
+    def significant(self) -> bool:
+        """Whether the difference is more than luck, either way."""
+        return self.difference.significant
+
+
+@dataclass(frozen=True, eq=False)
+class Prescription:
+    """The repair to use, or None: leave it alone.
+
+    Scores and gains are between -1 and 1 in Spearman, or 0 and 1 in ROC-AUC; 0.01 is a point. `gain` is that of
+    choosing: in every fold, of the candidate that the other folds chose. It is honest, where the best line of `table`
+    flatters. `repair` is the recommended one, fitted on all rows. `proven` needs scores that people gave: with those
+    of a proxy it is False, whatever was found.
+    """
+
+    recommended: Method | None
+    repair: Repair | None
+    table: Sequence[Tried]
+    raw: float | None
+    gain: Difference
+    reason: str
+    proven: bool
+    measure: str
+    pairs: int
+    folds: int
+    level: float
+    least_gain: float
+    name: str
+    notes: Sequence[str] = ()
+
+    @property
+    def verdict(self) -> str:
+        """The name of the method, or "leave it alone"."""
+        return LEAVE if self.recommended is None else self.recommended.name
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as they are saved with the repair."""
+        return {
+            "verdict": self.verdict,
+            "recommended": None if self.recommended is None else _plain(self.recommended),
+            "proven": self.proven,
+            "reason": self.reason,
+            "gain": _interval(self.gain),
+            "raw": self.raw,
+            "measure": self.measure,
+            "pairs": self.pairs,
+            "name": self.name,
+            "folds": self.folds,
+            "level": self.level,
+            "least_gain": self.least_gain,
+            "notes": list(self.notes),
+            "table": [
+                {
+                    **_plain(one.method),
+                    "score": one.score,
+                    "difference": asdict(one.difference),
+                    "chosen": one.chosen,
+                    "note": one.note,
+                }
+                for one in self.table
+            ],
+        }
+
+
+def reason_for(
+    best: Tried | None, gain: Difference, pairs: PairProblem, least: float, level: float
+) -> tuple[bool, str]:
+    """Whether to recommend the best candidate, and a sentence that says why."""
+    if best is None:
+        return False, f"None of the repairs can be fitted and scored here: {LEAVE}."
+    if gain.value is None or gain.low is None or gain.high is None:
+        return (
+            False,
+            f"On {len(pairs):,} pairs the gain of {best.method.name} has no interval, they are too few: {LEAVE}.",
+        )
+    found = (
+        f"on {len(pairs):,} held-out pairs the repair chosen on the others {'gains' if gain.value >= 0 else 'loses'} "
+        f"{100 * abs(gain.value):.1f} points of {pairs.measure} ({level:.0%} interval {_points(gain.low)} to "
+        f"{_points(gain.high)})"
+    )
+    if gain.low <= 0:
+        why = "no repair helps" if gain.high < 0 else "the interval does not exclude zero"
+        return False, f"{_capital(found)}; {why}: {LEAVE}."
+    if gain.value < least:
+        return False, f"{_capital(found)}, real but less than the {_size(least)} that a change is worth: {LEAVE}."
+    said = f"{_capital(found)}; over all pairs the best is {best.method.name}"
+    if pairs.proven:
+        return True, f"{said}: use it."
+    return True, f"{said}. These pairs are made from the texts, not labelled by people: try it, then check on your own."
+
+
+def _points(value: float) -> str:
+    return f"{100 * value:+.1f}".replace("-", "−")
+
+
+def _size(least: float) -> str:
+    return "1 point" if least == 0.01 else f"{100 * least:g} points"
+
+
+def _capital(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
+
+
+def _plain(method: Method) -> dict[str, Any]:
+    return {"name": method.name, "method": method.repair, "options": dict(method.options)}
+
+
+def _interval(gain: Difference) -> dict[str, float | None]:
+    return {"value": gain.value, "low": gain.low, "high": gain.high}
