@@ -30,6 +30,7 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.check
 	$(BIN)/python -m benchmarks.layers
 	$(BIN)/python -m benchmarks.repairs
+	$(BIN)/python -m benchmarks.bootstrap
 
 # The tables of docs/layers.md.
 tables: $(VENV)/dev.stamp

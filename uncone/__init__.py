@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uncone._version import __version__
 
 if TYPE_CHECKING:
-    from uncone.api import apply, check, compare, compare_layers, demo, export, fix, layers
+    from uncone.api import apply, check, compare, compare_layers, demo, evaluate, export, fix, layers, prescribe, reproduce
     from uncone.diagnosis.finding import Finding, Level
     from uncone.errors import UnconeError
     from uncone.report.diagnosis import Comparison, Diagnosis
@@ -34,9 +34,12 @@ __all__ = [
     "compare",
     "compare_layers",
     "demo",
+    "evaluate",
     "export",
     "fix",
     "layers",
+    "prescribe",
+    "reproduce",
 ]
 
 _HOMES = {
@@ -45,7 +48,10 @@ _HOMES = {
     "compare": "uncone.api",
     "compare_layers": "uncone.api",
     "demo": "uncone.api",
+    "evaluate": "uncone.api",
     "export": "uncone.api",
+    "prescribe": "uncone.api",
+    "reproduce": "uncone.api",
     "fix": "uncone.api",
     "layers": "uncone.api",
     "Comparison": "uncone.report.diagnosis",

@@ -566,15 +566,16 @@ def test_a_full_disk(ending, rows, tmp_path):
     assert names(tmp_path / "out") == [f"f.{ending}"] and (tmp_path / f"out/f.{ending}").read_text() == "old"
 
 
-@pytest.mark.parametrize("target", ["numpy", "sql", "onnx", "faiss"])
-def test_an_export_to_a_full_disk(target, rows, tmp_path, capfd):
-    """faiss writes half an index and says nothing: what it gives is written by us."""
-    fitted("v.npy", "whiten")
+@pytest.mark.parametrize("target", ["numpy", "sql", "onnx", "faiss", "sentence-transformers"])
+def test_an_export_to_a_full_disk(target, rows, texts, tiny_model, tmp_path, capfd):
+    """faiss writes half an index and says nothing; safetensors and tokenizers have errors of their own."""
+    more = ["--model", tiny_model] if target == "sentence-transformers" else []
+    fitted(texts if more else "v.npy", "whiten", *more)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (400, before[1]))
-        code = run("export", "repair", "--to", target, "-o", "e")
+        code = run("export", "repair", "--to", target, "-o", "e", *more)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, handler)

@@ -1,7 +1,20 @@
 """The verbs, each a short composition of the rooms below."""
 
 from uncone.api.checking import check, compare
+from uncone.api.evaluating import evaluate, prescribe, reproduce
 from uncone.api.fixing import apply, export, fix
 from uncone.api.layering import compare_layers, demo, layers
 
-__all__ = ["apply", "check", "compare", "compare_layers", "demo", "export", "fix", "layers"]
+__all__ = [
+    "apply",
+    "check",
+    "compare",
+    "compare_layers",
+    "demo",
+    "evaluate",
+    "export",
+    "fix",
+    "layers",
+    "prescribe",
+    "reproduce",
+]

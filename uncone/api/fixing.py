@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from uncone.data.rewrite import Rewritten
     from uncone.encoders.open import Loading
     from uncone.export.export import Exported
+    from uncone.prescription.verdict import Prescription
     from uncone.repairs.repair import Repair
     from uncone.report.diagnosis import Diagnosis
     from uncone.report.repaired import Repaired
@@ -57,6 +58,7 @@ def fix(
     workers: int = 0,
     sample: int = SAMPLE_ROWS,
     seed: int = 0,
+    prescription: Prescription | None = None,
     progress: Progress | None = None,
     **options: Any,  # noqa: ANN401 - those of the method
 ) -> Repaired:
@@ -87,6 +89,7 @@ def fix(
         workers: processes to measure with; 0 uses threads.
         sample: rows kept for the two diagnoses.
         seed: chooses every sample and every start.
+        prescription: what the method was chosen by, to be saved with the repair.
         progress: called with the step, the rows done since the last call, and the rows there are.
         **options: of the method: k, p, dim, rotation, shrinkage, how, dimensions, assign, epochs, lr ...
 
@@ -128,6 +131,8 @@ def fix(
     mended = space.after(repair)
     after = diagnosed(mended, plan, name=name, sample=sample, seed=seed, progress=_step(progress, "after"))
     provenance = space.provenance(before, plan, method=method, options=options, seed=seed, limit=limit)
+    if prescription is not None:
+        provenance["prescription"] = prescription.to_dict()
     found = Repaired(before, after, method, repair, provenance, space.notes(repair), history_of(repair))
     if out is not None:
         written = space.write(repair, out, _step(progress, "writing"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as plain_json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,6 +31,7 @@ from uncone.errors import OptionError
 from uncone.report.write import write_all
 
 if TYPE_CHECKING:
+    from uncone.prescription.verdict import Prescription
     from uncone.report.repaired import Repaired
 
 __all__ = ["fix"]
@@ -52,7 +54,7 @@ def fix(
         str,
         typer.Option(
             help="center, standardize, droptop, whiten, mute, clustered, flow or normalize; several joined by commas "
-            "are applied one after the other.",
+            "are applied one after the other. auto tries them on --pairs and takes the best, or none.",
             show_default=False,
         ),
     ],
@@ -66,6 +68,16 @@ def fix(
         ),
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Folder for the repair, to be applied to other vectors.")] = None,
+    pairs: Annotated[
+        str | None,
+        typer.Option(
+            help="auto: labelled pairs to choose by, a table of two texts (for vectors, of two row numbers) and a "
+            "score or 0/1, or a set such as stsb:dev. Without it halves of texts are compared, and nothing is proven."
+        ),
+    ] = None,
+    left: Annotated[str | None, typer.Option(help="Column of --pairs with the first text.")] = None,
+    right: Annotated[str | None, typer.Option(help="Column of --pairs with the second.")] = None,
+    score: Annotated[str | None, typer.Option(help="Column of --pairs with the score or label.")] = None,
     dim: Annotated[int | None, typer.Option(help="whiten: keep the strongest so many directions.")] = None,
     k: Annotated[
         str | None,
@@ -148,6 +160,36 @@ def fix(
     from uncone import api
     from uncone.cli.progress import progress_bar
 
+    chosen = None
+    if method == "auto":
+        if options or level != "sentence":
+            raise OptionError("auto tries methods with their own options, on vectors of texts: leave the options out.")
+        with progress_bar("fits") as progress:
+            chosen = api.prescribe(
+                source,
+                pairs=pairs,
+                pair_columns=(left, right, score),
+                column=column,
+                tensor=tensor,
+                text=text,
+                model=model,
+                layer=layer,
+                pooling=pooling,
+                prompt=prompt,
+                batch_size=batch_size,
+                limit=limit,
+                data=data,
+                loading=loading,
+                cache=not no_cache,
+                seed=seed,
+                progress=progress,
+            )
+        if not _advised(chosen, outputs):
+            return 0
+        assert chosen.recommended is not None
+        method, options = chosen.recommended.repair, dict(chosen.recommended.options)
+    elif pairs is not None:
+        raise OptionError("--pairs is what --method auto chooses by; with a method named there is nothing to choose.")
     with progress_bar() as progress:
         found = api.fix(
             source,
@@ -172,10 +214,27 @@ def fix(
             float64=float64,
             workers=workers,
             seed=seed,
+            prescription=chosen,
             progress=progress,
             **options,
         )
     return _deliver(found, outputs)
+
+
+def _advised(chosen: Prescription, outputs: Outputs) -> bool:
+    """Print the advice; whether there is something to fit."""
+    from uncone.report.prescribed import print_prescription
+
+    if chosen.recommended is None and outputs.json is not None:
+        text = plain_json.dumps({"schema": 1, "prescription": chosen.to_dict()}, indent=2, ensure_ascii=False) + "\n"
+        if outputs.json == "-":
+            say(text)
+            return False
+        write_all({Path(outputs.json): text})
+    if outputs.json != "-":
+        say(rendered(lambda console: print_prescription(chosen, console), []))
+        say("\n" if chosen.recommended else "  Nothing was written.\n")
+    return chosen.recommended is not None
 
 
 def _deliver(found: Repaired, outputs: Outputs) -> int:

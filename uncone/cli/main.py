@@ -15,6 +15,7 @@ from uncone.cli.apply import apply
 from uncone.cli.cache import cache
 from uncone.cli.check import check
 from uncone.cli.demo import demo
+from uncone.cli.evaluate import evaluate
 from uncone.cli.export import export
 from uncone.cli.fix import fix
 from uncone.cli.layers import layers
@@ -35,6 +36,7 @@ app.command()(layers)
 app.command()(fix)
 app.command()(apply)
 app.command()(export)
+app.command()(evaluate)
 app.command()(cache)
 app.command()(demo)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from uncone.data.tasks import STS, PairTask, open_pairs
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.open import Loading
 from uncone.errors import OptionError, RepairError
-from uncone.evaluation.bootstrap import Difference, Replicates, bootstrap, differences
+from uncone.evaluation.bootstrap import Replicates, bootstrap, differences
 from uncone.evaluation.correlation import Aggregated, Correlation, Kind, aggregate
 from uncone.evaluation.cosines import unit_rows
 from uncone.evaluation.methods import RAW, Fits, fit_texts, parse_methods, standard_methods
@@ -28,8 +28,6 @@ from uncone.evaluation.vectors import Settings, open_spaces
 from uncone.repairs.repair import Progress
 
 __all__ = ["evaluate_sts", "isotropy", "prepared", "with_raw"]
-
-_NO_DIFFERENCE = Difference(None, None, None, None, False)
 
 
 def evaluate_sts(
@@ -88,7 +86,7 @@ def evaluate_sts(
         raise OptionError(f"No dataset is named. There are {', '.join(STS)}, and files of pairs.")
     every = list(dict.fromkeys(text for task in tasks for text in task.texts))
     benches, chosen = prepared(model, every, methods, settings, fit_on, protocols, data, gmm)
-    total = len(benches) * sum(len(bench_seeds) for method in chosen for bench_seeds in [benches[0].seeds(method)])
+    total = len(benches) * sum(len(benches[0].seeds(method)) for method in chosen)
     rows, notes = [], []
     for fits in benches:
         judged = [_tried(fits, method, tasks, every, total) for method in chosen]
@@ -211,31 +209,27 @@ def _tried(
 ) -> list[list[_Judged]]:
     """A method on each dataset, under each of its seeds."""
     found: list[list[_Judged]] = [[] for _ in tasks]
-    places = {text: place for place, text in enumerate(every)}
     for seed in fits.seeds(method):
         if method.protocol == "transductive":
             for own, task in zip(found, tasks, strict=True):
-                own.append(_attempt(task, lambda task=task: fits.vectors(method, seed, task.texts, task.name)))
+                rows, said = _attempted(fits, method, seed, task.texts, task.name)
+                own.append(_Judged(None, reason=said) if rows is None else _judge(task, rows, said))
         else:
-            vectors, note, reason = None, "", ""
-            try:
-                vectors, note = fits.vectors(method, seed, every, "all sentences")
-            except RepairError as error:
-                reason = str(error)
+            rows, said = _attempted(fits, method, seed, every, "all sentences")
+            places = {text: place for place, text in enumerate(every)}
             for own, task in zip(found, tasks, strict=True):
-                if vectors is None:
-                    own.append(_Judged(None, reason=reason))
-                else:
-                    own.append(_judge(task, vectors[[places[text] for text in task.texts]], note))
+                mine = None if rows is None else rows[[places[text] for text in task.texts]]
+                own.append(_Judged(None, reason=said) if mine is None else _judge(task, mine, said))
         fits.settings.tell("methods", 1, total)
     return found
 
 
-def _attempt(task: _Pairs, vectors: Callable[[], tuple[Matrix, str]]) -> _Judged:
+def _attempted(fits: Fits, method: Method, seed: int, texts: Sequence[str], what: str) -> tuple[Matrix | None, str]:
+    """The vectors and the note of the repair; none and the reason where it cannot be fitted."""
     try:
-        return _judge(task, *vectors())
+        return fits.vectors(method, seed, texts, what)
     except RepairError as error:
-        return _Judged(None, reason=str(error))
+        return None, str(error)
 
 
 def _rows(
@@ -302,11 +296,11 @@ def _correlated(task: PairTask, judged: Sequence[_Judged], kind: Kind) -> tuple[
         name: Correlation(mean([one.subsets[name].value for one in each]), each[0].subsets[name].n)
         for name in each[0].subsets
     }
-    sums = (mean([getattr(one, name) for one in each]) for name in ("all", "mean", "wmean"))
+    whole, plain, weighted = (mean([getattr(one, name) for one in each]) for name in ("all", "mean", "wmean"))
     reason = next((one.reason for one in each if one.reason), "")
     alls = [one.all for one in each if one.all is not None]
     spread = float(np.std(alls, ddof=1)) if len(alls) == len(each) else None
-    return Aggregated(*sums, len(task), reason, subsets), spread
+    return Aggregated(whole, plain, weighted, len(task), reason, subsets), spread
 
 
 def _named(fit_on: Any) -> str:  # noqa: ANN401 - a name, a path or strings

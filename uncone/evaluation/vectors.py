@@ -203,21 +203,22 @@ def _tokens(
     )
     reader = _TokenReader(ListTexts(texts), encoder, pooling)
     held: list[Matrix] = []
-    total, file = 0, None
-    for count, vectors in reader.blocks():
-        total += len(vectors)
-        held.append(vectors)
-        if total * encoder.dim * 4 > TOKEN_BYTES:
-            file = file or tempfile.TemporaryFile(suffix=".f32")  # noqa: SIM115 - it lives as long as the memmap
-            for one in held:
-                file.write(one.tobytes())
-            held = []
-        settings.tell("encoding", count, len(texts))
-    if file is None:
-        matrix: Matrix = np.concatenate([np.empty((0, encoder.dim), np.float32), *held])
-    else:
+    total = 0
+    with tempfile.TemporaryFile(suffix=".f32") as file:
+        for count, vectors in reader.blocks():
+            total += len(vectors)
+            held.append(vectors)
+            if total * encoder.dim * 4 > TOKEN_BYTES:
+                file.writelines(one.tobytes() for one in held)
+                held = []
+            settings.tell("encoding", count, len(texts))
         file.flush()
-        matrix = np.memmap(file, np.float32, "r", shape=(total, encoder.dim))
+        if file.tell():
+            file.writelines(one.tobytes() for one in held)
+            file.flush()
+            matrix: Matrix = np.memmap(file, np.float32, "r", shape=(total, encoder.dim))  # it outlives the file
+        else:
+            matrix = np.concatenate([np.empty((0, encoder.dim), np.float32), *held])
     spans = np.concatenate([np.empty((0, 2), np.int64), *reader.spans])
     return Tokens(texts, matrix, reader.sizes, spans, pooling, encoder, reader.note or "")
 

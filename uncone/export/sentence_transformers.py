@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from uncone.extras import require
 require("torch", "transformers", "safetensors", extra="models")
 
 import numpy as np  # noqa: E402
-from safetensors import safe_open  # noqa: E402
+from safetensors import SafetensorError, safe_open  # noqa: E402
 from safetensors.numpy import save_file  # noqa: E402
 
 from uncone.errors import ExportError  # noqa: E402
@@ -54,7 +56,7 @@ def export_sentence_transformers(repair: Repair, model: Path, out: Path, *, fitt
     vectors = vectors_of(model, fitted or Fitted())
     form = affine_form(repair) if vectors.level == "sentence" else None
     notes: list[str] = []
-    with placed(out, folder=True, ours=marked) as folder:
+    with placed(out, folder=True, ours=marked) as folder, _written():
         if vectors.own:
             modules, d, special = _copied(model, vectors, folder), _width(model, vectors), (0, 0)
         else:
@@ -78,6 +80,17 @@ def export_sentence_transformers(repair: Repair, model: Path, out: Path, *, fitt
         sign(folder, "sentence-transformers", repair.kind)
     notes.append("Vectors that were stored before were made without the repair: encode them anew.")
     return notes
+
+
+@contextmanager
+def _written() -> Iterator[None]:
+    """The writers of weights and of tokenizers have errors of their own for a full disk: plain ones from here on."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, SafetensorError) or type(error) is Exception:
+            raise OSError(" ".join(str(error).split())[:160]) from error
+        raise
 
 
 def _copied(model: Path, vectors: Vectors, folder: Path) -> list[dict[str, str]]:

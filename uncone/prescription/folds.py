@@ -18,7 +18,7 @@ LEAST_FOLDS = 3
 """One to test on, one to choose on, one to fit on."""
 
 _COMFORT = 10  # pairs per fold, where there are enough
-_FEWEST_UNITS = 10  # in a fold: of fewer, draws with replacement tell too little
+_FEWEST_UNITS = 5  # in a fold: of fewer, draws with replacement tell too little
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Folds:
     """The fold of each pair (n,), and the unit it is drawn with in a bootstrap (n,): pairs that share texts are one.
 
     `apart` says that no text stands in two folds. Where nearly all pairs hang together that cannot be; a fit still
-    leaves the texts of the held-out pairs out. With fewer than 10 units in a fold every pair is a unit of its own.
+    leaves the texts of the held-out pairs out. With fewer than 5 units in a fold every pair is a unit of its own.
     """
 
     fold: IntVector
@@ -42,7 +42,7 @@ class Folds:
 def split(pairs: PairProblem, texts: IntVector, folds: int, seed: int) -> Folds:
     """Deal the pairs into folds of nearly one size, labels in nearly equal shares.
 
-    `texts` (rows,) numbers the distinct texts of the rows. There are fewer folds where they would have under 10 pairs.
+    `texts` (rows,) is the text of each row, as a number. There are fewer folds where they would have under 10 pairs.
 
     Raises:
         OptionError: fewer than three folds are asked for.

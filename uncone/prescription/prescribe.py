@@ -32,7 +32,7 @@ __all__ = ["LEAST_GAIN", "prescribe"]
 LEAST_GAIN = 0.01
 """A point: what a change has to gain to be worth its trouble."""
 
-_FEWEST_ROWS = 10
+_FEWEST_ROWS = 5
 _MOST_ROWS = 20_000  # that a trial is fitted on; the recommended repair learns from all
 
 _Floats = NDArray[np.float64]
@@ -192,9 +192,11 @@ def _checked(vectors: Matrix, pairs: PairProblem) -> Matrix:
 
 
 def _texts(rows: Matrix) -> IntVector:
-    """The distinct rows, numbered."""
+    """The text of each row: the number of the first row that is equal to it."""
     whole = np.ascontiguousarray(rows)
-    return np.unique(whole.view(np.dtype((np.void, whole.strides[0]))).ravel(), return_inverse=True)[1].astype(np.int64)
+    bytewise = whole.view(np.dtype((np.void, whole.strides[0]))).ravel()
+    _, first, which = np.unique(bytewise, return_index=True, return_inverse=True)
+    return np.asarray(first[which], np.int64)
 
 
 def _table(

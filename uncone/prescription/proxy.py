@@ -62,7 +62,7 @@ def halves(text: str) -> tuple[str, str] | None:
     >>> halves("It rained all day. We stayed at home.")
     ('It rained all day.', 'We stayed at home.')
     >>> halves("A man is playing a guitar")
-    ('A man is', 'playing a guitar')
+    ('A man is playing', 'a guitar')
     """
     words = text.split()
     if len(words) < _FEWEST_WORDS:

@@ -105,17 +105,18 @@ def reason_for(
             False,
             f"On {len(pairs):,} pairs the gain of {best.method.name} has no interval, they are too few: {LEAVE}.",
         )
+    does = "loses" if gain.value <= -0.0005 else "gains"
     found = (
-        f"on {len(pairs):,} held-out pairs the repair chosen on the others {'gains' if gain.value >= 0 else 'loses'} "
+        f"On {len(pairs):,} held-out pairs the repair chosen on the others {does} "
         f"{100 * abs(gain.value):.1f} points of {pairs.measure} ({level:.0%} interval {_points(gain.low)} to "
         f"{_points(gain.high)})"
     )
     if gain.low <= 0:
         why = "no repair helps" if gain.high < 0 else "the interval does not exclude zero"
-        return False, f"{_capital(found)}; {why}: {LEAVE}."
+        return False, f"{found}; {why}: {LEAVE}."
     if gain.value < least:
-        return False, f"{_capital(found)}, real but less than the {_size(least)} that a change is worth: {LEAVE}."
-    said = f"{_capital(found)}; over all pairs the best is {best.method.name}"
+        return False, f"{found}, real but less than the {_size(least)} that a change is worth: {LEAVE}."
+    said = f"{found}; over all pairs the best is {best.method.name}"
     if pairs.proven:
         return True, f"{said}: use it."
     return True, f"{said}. These pairs are made from the texts, not labelled by people: try it, then check on your own."
@@ -127,10 +128,6 @@ def _points(value: float) -> str:
 
 def _size(least: float) -> str:
     return "1 point" if least == 0.01 else f"{100 * least:g} points"
-
-
-def _capital(sentence: str) -> str:
-    return sentence[0].upper() + sentence[1:]
 
 
 def _plain(method: Method) -> dict[str, Any]:

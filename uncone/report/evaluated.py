@@ -15,7 +15,7 @@ from uncone.evaluation.bootstrap import Aggregation
 from uncone.evaluation.table import EvaluationTable
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas  # type: ignore[import-untyped]
 
 __all__ = ["EVALUATED_SCHEMA", "Evaluated"]
 

@@ -242,7 +242,7 @@ def grid(table: EvaluationTable, aggregation: Aggregation = "all", kind: Kind = 
             cells.append(Shown(value, best, way, cell.spread if cell is not None and judged else None, cell))
         mean = average(table, row, kind, aggregation)
         gained = gain(table, row) if judged and ours else None
-        way = 0 if gained is None or not gained.proven else 1 if gained.value > 0 else -1
+        way = 0 if mean is None or gained is None or not gained.proven else 1 if gained.value > 0 else -1
         return Line(row.method.name, row, cells, Shown(mean, ours and points(mean, digits) == top, way))
 
     groups = [Group(title, [line(row) for row in rows]) for title, rows in _grouped(table)]
@@ -291,18 +291,25 @@ def protocol(method: Method) -> str:
 
 
 def labels(methods: Sequence[Method]) -> list[str]:
-    """A name for each method that tells it from the others: with layer, pooling, level and protocol where needed."""
-    fields = {"layer": "layer {}", "pooling": "{} pooling", "level": "{} level"}
-    several = [name for name in fields if len({getattr(one, name) for one in methods}) > 1]
-    parts = [[one.name, *(fields[name].format(getattr(one, name)) for name in several)] for one in methods]
-    for words in ((lambda one: one.protocol), (lambda one: f"on {one.fitted_on}" if one.fitted_on else "")):
-        same = [parts.count(one) > 1 for one in parts]
+    """A name for each method that tells it from the others: with layer, pooling, protocol and level where needed.
+
+    >>> labels([Method("raw"), Method("whiten", protocol="inductive"), Method("whiten", protocol="transductive")])
+    ['raw', 'whiten (inductive)', 'whiten (transductive)']
+    """
+    forms = {"layer": "layer {}", "pooling": "{} pooling", "protocol": "{}", "fitted_on": "on {}", "level": "{} level"}
+    always = [name for name in ("layer", "pooling") if len({getattr(one, name) for one in methods}) > 1]
+    parts = [[one.name, *(forms[name].format(getattr(one, name)) for name in always)] for one in methods]
+    for name in ("protocol", "fitted_on", "level"):
+        values = [str(getattr(one, name)) for one in methods]
+        alike: dict[tuple[str, ...], set[str]] = {}
+        for words, value in zip(parts, values, strict=True):
+            alike.setdefault(tuple(words), set()).add(value)
         parts = [
-            [*one, word] if again and (word := words(method)) else one
-            for one, method, again in zip(parts, methods, same, strict=True)
+            [*words, forms[name].format(value)] if value and len(alike[tuple(words)]) > 1 else words
+            for words, value in zip(parts, values, strict=True)
         ]
-    made = [", ".join(one) for one in parts]
-    return [f"{one} ({made[: at + 1].count(one)})" if made.count(one) > 1 else one for at, one in enumerate(made)]
+    made = [f"{name} ({', '.join(rest)})" if rest else name for name, *rest in parts]
+    return [f"{one} #{made[: at + 1].count(one)}" if made.count(one) > 1 else one for at, one in enumerate(made)]
 
 
 def undefined(table: EvaluationTable) -> list[str]:

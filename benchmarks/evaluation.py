@@ -1,0 +1,89 @@
+"""How long the methods of an evaluation take, against encoding its sentences once, in the same run: `make bench`.
+
+    UNCONE_DATA=DIR python -m benchmarks.evaluation --datasets stsb,sickr     smaller
+
+Seven STS datasets, the standard methods but for the mixture of Gaussians, at the last layer of all-MiniLM-L6-v2. The
+fits, the scores and the intervals may take at most as long again as the encoding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def timed(datasets: list[str], fit_on: str) -> tuple[float, float, int, int]:
+    """Seconds of encoding, seconds of all, distinct sentences (with those fitted on) and methods beside raw."""
+    from uncone.data.cache import VectorCache
+    from uncone.data.demo import demo_model
+    from uncone.encoders.open import open_encoder
+    from uncone.evaluation.sts import evaluate_sts
+
+    encoder = open_encoder(demo_model())
+    marks = {"encoding": 0.0}
+    counted = 0
+
+    def progress(step: str, done: int, total: int | None) -> None:
+        nonlocal counted
+        if step == "encoding":
+            marks["encoding"], counted = time.perf_counter(), total or 0
+
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        table = evaluate_sts(
+            encoder,
+            datasets,
+            fit_on=fit_on,
+            layer=-1,
+            gmm=False,
+            cache=VectorCache(folder),
+            progress=progress,
+        )
+        end = time.perf_counter()
+    for row in table.rows:
+        average = float("nan") if row.average is None else 100 * row.average
+        print(f"  {row.method.name:<20} {average:6.2f}", file=sys.stderr)
+    return marks["encoding"] - start, end - start, counted, len(table.rows) - 1
+
+
+def main() -> None:
+    from uncone.data.tasks import STS
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--datasets", default=",".join(STS))
+    parser.add_argument("--fit-on", default="snli")
+    asked = parser.parse_args()
+    if not os.environ.get("UNCONE_DATA"):
+        sys.exit("UNCONE_DATA names no folder with the datasets.")
+    names = asked.datasets.split(",")
+    encoding, total, sentences, methods = timed(names, asked.fit_on)
+    ratio = total / encoding
+    what = f"{len(names)} STS datasets x {methods} methods at one layer of all-MiniLM-L6-v2, to encoding {sentences:,}"
+    lines = [
+        f"On {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}, numpy {np.__version__}.",
+        "",
+        "| evaluation | ratio | bound |",
+        "|---|---|---|",
+        f"| {what} sentences once ({encoding:.0f} s) | {ratio:.2f} | at most 2 |",
+    ]
+    text = "\n".join(lines)
+    print(text)
+    marks = re.compile(r"(<!-- bench evaluation -->\n).*?(<!-- /bench evaluation -->)", re.S)
+    page = README.read_text()
+    filled = marks.sub(lambda match: f"{match[1]}{text}\n{match[2]}", page)
+    if filled != page:
+        README.write_text(filled)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""The list of methods: the standard one, a user's own, and how each is fitted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from uncone.errors import DamagedRepairError, OptionError, OtherSpaceError
+from uncone.evaluation.methods import Fits, drawn, fit_texts, parse_methods, standard_methods
+from uncone.evaluation.table import Method
+from uncone.evaluation.vectors import Settings, open_spaces
+from uncone.repairs.making import make
+
+TEXTS = [f"the text {i} go to school {chr(97 + i % 26)} {'x' * (i % 7)}" for i in range(60)]
+
+
+def test_the_standard_list():
+    names = [method.name for method in standard_methods(768)]
+    assert names == [
+        "raw",
+        "center",
+        "standardize",
+        "droptop",
+        "whiten",
+        "whiten 256",
+        "mute",
+        "k-means, means only",
+        "k-means + PCA",
+        "GMM + PCA",
+        "k-means, k=1",
+        "flow",
+    ]
+    assert "GMM + PCA" not in [method.name for method in standard_methods(768, gmm=False)]
+    assert "whiten 256" not in [method.name for method in standard_methods(256)]
+    for method in standard_methods(32, "token", static=True):
+        assert method.level == "token"
+        if method.repair not in ("", "static"):
+            make(method.repair, **method.options)
+
+
+def test_a_list_of_ones_own():
+    found = parse_methods("raw, center,droptop:k=15,clustered:k=27;p=0,whiten:shrinkage=none,droptop+whiten:dim=8")
+    assert [(one.repair, dict(one.options)) for one in found] == [
+        ("", {}),
+        ("center", {}),
+        ("droptop", {"k": 15}),
+        ("clustered", {"k": 27, "p": 0}),
+        ("whiten", {"shrinkage": None}),
+        ("droptop,whiten", {"dim": 8}),
+    ]
+    assert [one.protocol for one in found] == ["raw", *["inductive"] * 5]
+
+
+def test_protocols():
+    both = parse_methods("center,whiten@transductive,center", protocols=("inductive", "transductive"))
+    assert [(one.name, one.protocol) for one in both] == [
+        ("center", "inductive"),
+        ("center", "transductive"),
+        ("whiten", "transductive"),
+    ]
+    kept = Method("mine", "center", protocol="transductive")
+    assert parse_methods(["raw", kept])[1] is kept
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("bleach", "no method 'bleach'"),
+        ("whiten:k=3", "does not take 'k'"),
+        ("whiten:dim", "name=value"),
+        ("whiten@magic", "no protocol 'magic'"),
+        ("static:k=2", "file=PATH"),
+        (" , ", "No method"),
+    ],
+)
+def test_what_is_wrong_is_said(text, said):
+    with pytest.raises(OptionError, match=said):
+        parse_methods(text)
+
+
+def test_a_folder_without_a_repair(tmp_path):
+    with pytest.raises(DamagedRepairError):
+        parse_methods(f"raw,{tmp_path}/nothing")
+
+
+def test_which_methods_begin_at_random():
+    random = [one.name for one in standard_methods(768) if drawn(one)]
+    assert random == ["k-means, means only", "k-means + PCA", "GMM + PCA", "flow"]
+
+
+def fits_of(model, **settings):
+    asked = Settings(layer=1, **settings)
+    (space,) = open_spaces(model, TEXTS, asked)
+    fits = Fits(space, model, asked)
+    fits.learn_from(TEXTS[:40], "some texts")
+    return fits
+
+
+def test_inductive_and_transductive_fits(tiny_model):
+    fits = fits_of(tiny_model)
+    rows = fits.space.vectors(TEXTS)
+    for protocol, fitted in (("inductive", TEXTS[:40]), ("transductive", TEXTS[40:])):
+        method = Method("center", "center", protocol=protocol)
+        found, _ = fits.vectors(method, 0, TEXTS[40:], "others")
+        np.testing.assert_allclose(found, rows[40:] - fits.space.vectors(fitted).mean(axis=0), atol=1e-5)
+    one = fits.repair(Method("c", "center", protocol="inductive"), 0, TEXTS, "x")
+    assert fits.repair(Method("c", "center", protocol="inductive"), 0, TEXTS[:3], "y") is one, "fitted once"
+    shown = fits.shown(Method("c", "center", protocol="inductive"))
+    assert (shown.layer, shown.pooling, shown.fitted_on) == ("1", "mean", "some texts")
+
+
+def test_seeds_are_for_what_is_drawn(tiny_model):
+    fits = fits_of(tiny_model, seeds=3, seed=5)
+    assert list(fits.seeds(Method("c", "center", protocol="inductive"))) == [5]
+    assert list(fits.seeds(Method("k", "clustered", {"k": 2, "p": 1}, protocol="inductive"))) == [5, 6, 7]
+
+
+def test_nothing_to_fit_on(tiny_model):
+    fits = fits_of(tiny_model)
+    fits.learn_from([], "nothing")
+    with pytest.raises(OptionError, match="fit-on"):
+        fits.repair(Method("c", "center", protocol="inductive"), 0, TEXTS, "x")
+
+
+def test_a_saved_repair_is_a_method(tiny_model, tmp_path):
+    fits = fits_of(tiny_model)
+    repair = make("whiten", dim=4).fit(fits.space.vectors(TEXTS))
+    known = {"encoder": "x", "encoder_content": fits.space.known["fingerprint"], "level": "sentence", "pooling": "mean"}
+    repair.save(tmp_path / "mine", fitted_on="a corpus", layer="1", **known)
+    repair.save(tmp_path / "other", fitted_on="a corpus", layer="2", **known)
+    (mine,) = parse_methods(str(tmp_path / "mine"))
+    assert (mine.name, mine.protocol, mine.fitted_on) == ("mine", "inductive", "a corpus")
+    found, _ = fits.vectors(mine, 0, TEXTS, "x")
+    np.testing.assert_allclose(found, repair.transform(fits.space.vectors(TEXTS)), atol=1e-5)
+    assert not drawn(mine)
+    with pytest.raises(OtherSpaceError, match="layer 2"):
+        fits.vectors(*parse_methods(str(tmp_path / "other")), 0, TEXTS, "x")
+
+
+def test_what_is_fitted_on(tmp_path, real_data):
+    (tmp_path / "mine.txt").write_text("one\n\ntwo\none\n")
+    assert fit_texts(tmp_path / "mine.txt") == ["one", "two", "one"]
+    assert fit_texts(["a", "b"]) == ["a", "b"]
+    assert len(fit_texts("train", real_data)) == 2 * (5749 + 4500)
+    assert len(fit_texts("snli", real_data)) == 2 * 9842
