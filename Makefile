@@ -7,7 +7,7 @@ export OPENBLAS_NUM_THREADS ?= 2
 # Real texts and models beside the checkout, where they are: see tests/conftest.py.
 export UNCONE_DATA ?= $(abspath $(wildcard ../shared/data))
 
-.PHONY: demo test check fix bench tables clean
+.PHONY: demo test check fix bench tables reproduce clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/uncone demo
@@ -32,9 +32,16 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.repairs
 	$(BIN)/python -m benchmarks.bootstrap
 
-# The tables of docs/layers.md.
+# The tables of docs/layers.md and docs/evaluate.md.
 tables: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.baselines
+	$(BIN)/python -m benchmarks.evaluations
+	$(BIN)/python -m benchmarks.proxy
+
+# The tables of the papers for bert-base-uncased, beside the published rows; needs a model hub, or MODEL=folder.
+MODEL ?= bert-base-uncased
+reproduce: $(VENV)/dev.stamp
+	$(BIN)/uncone evaluate $(MODEL) --suite papers --out reproduced
 
 clean:
 	rm -rf $(VENV)

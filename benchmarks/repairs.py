@@ -62,9 +62,7 @@ def peak(kind: str, path: Path) -> int:
 def affine(path: Path, rows: int) -> list[tuple[str, float, str]]:
     from sklearn.decomposition import PCA
 
-    whiten, drop, plain = best(
-        lambda: fitted("whiten", path), lambda: fitted("droptop", path), lambda: yardstick(path)
-    )
+    whiten, drop, plain = best(lambda: fitted("whiten", path), lambda: fitted("droptop", path), lambda: yardstick(path))
     table = np.load(path)
     repair = fitted("whiten", path)
     matrix = repair.matrix_.astype(np.float32)  # type: ignore[attr-defined]

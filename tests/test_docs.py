@@ -45,6 +45,11 @@ def files(tmp_path, cone, tiny_model, monkeypatch):
     (tmp_path / "texts.txt").write_text("\n".join(lines) + "\n")
     rows_of_texts = "".join(f'"{line}",{"xyz"[i % 3]}\n' for i, line in enumerate(lines))
     (tmp_path / "texts.csv").write_text("text,label\n" + rows_of_texts)
+    rng = np.random.default_rng(0)
+    judged = [(lines[i], lines[j], i % 6) for i, j in rng.permutation(300)[:240].reshape(-1, 2)]
+    (tmp_path / "pairs.csv").write_text(
+        "sentence1,sentence2,score\n" + "".join(f'"{a}","{b}",{score}\n' for a, b, score in judged)
+    )
     words = ["text", "to", "go", "the", "school", "of", "."]
     (tmp_path / "words.vec").write_text(
         "".join(f"{word} {' '.join(f'{value:.4f}' for value in rows[i])}\n" for i, word in enumerate(words))
@@ -61,7 +66,7 @@ def files(tmp_path, cone, tiny_model, monkeypatch):
 
 
 def commands() -> list[str]:
-    pages = README + "".join((ROOT / "docs" / name).read_text() for name in ("layers.md", "repairs.md"))
+    pages = README + "".join((ROOT / "docs" / name).read_text() for name in ("layers.md", "repairs.md", "evaluate.md"))
     blocks = re.findall(r"```(?:bash|sh|console)\n(.*?)```", pages, re.S)
     lines = [line.strip() for block in blocks for line in block.splitlines()]
     return [line for line in lines if line.startswith("uncone ") and "|" not in line]
@@ -72,7 +77,7 @@ def test_every_command_of_the_readme_runs(command, files):
     assert _run(shlex.split(command, comments=True)[1:]) == (1 if "--fail-above" in command else 0)
 
 
-@pytest.mark.parametrize("verb", ["check", "layers", "fix", "apply", "export", "cache", "demo"])
+@pytest.mark.parametrize("verb", ["check", "layers", "fix", "apply", "export", "evaluate", "cache", "demo"])
 def test_help_ends_with_an_example_that_runs(verb, files, capsys):
     assert _run([verb, "--help"]) == 0
     example = re.search(r"Example: uncone (.*)", capsys.readouterr().out)

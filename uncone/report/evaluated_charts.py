@@ -30,7 +30,9 @@ def charts(table: EvaluationTable) -> list[Figure]:
     """The forest plots, the heatmap where there are several layers, and isotropy against score."""
     if not table.rows or not table.datasets:
         return []
-    made = [*forests(table), _heat(table), _scatter(table)]
+    # What is long comes last.
+    first, *rest = [*forests(table)] or [None]
+    made = [first, _heat(table), _scatter(table), *rest]
     return [one for one in made if one is not None]
 
 
@@ -81,6 +83,21 @@ def _heat(table: EvaluationTable) -> Figure | None:
         },
         "hovermode": "closest",
     }
+    return {
+        "id": "layers",
+        "title": "Layers and methods",
+        "alt": _highest(table, names, layers, values),
+        "data": [data],
+        "layout": layout,
+        "height": 90 + 30 * max(len(keys), 3),
+        "wide": True,
+        "lazy": False,
+    }
+
+
+def _highest(
+    table: EvaluationTable, names: Sequence[str], layers: Sequence[str], values: Sequence[Sequence[float | None]]
+) -> str:
     by_cell = {
         (name, layer): value
         for name, line in zip(names, values, strict=True)
@@ -88,21 +105,11 @@ def _heat(table: EvaluationTable) -> Figure | None:
         if value is not None
     }
     (name, layer), best = max(by_cell.items(), key=lambda one: one[1])
-    alt = (
+    return (
         f"Spearman x 100{' on average over the sets' if len(table.datasets) > 1 else ''}; the highest is "
         f"{points(best)}, by {name} at layer {layer}. A star marks a proven difference to the raw vectors of "
         f"the layer, ↓ a loss."
     )
-    return {
-        "id": "layers",
-        "title": "Layers and methods",
-        "alt": alt,
-        "data": [data],
-        "layout": layout,
-        "height": 90 + 30 * max(len(keys), 3),
-        "wide": True,
-        "lazy": False,
-    }
 
 
 def _beside(method: Method) -> tuple[str, str, str, str, str]:
@@ -152,7 +159,9 @@ def _scatter(table: EvaluationTable) -> Figure | None:
                 "name": label_text(protocol),
                 "x": [rounded(isotropy) for _, _, _, isotropy, _ in mine],
                 "y": [in_points(score) for *_, score in mine],
-                "text": [label_text(fitted(printable(label), 20)) if at in labelled else "" for at, label, *_ in mine],
+                "text": [
+                    label_text(fitted(printable(label), _LABEL)) if at in labelled else "" for at, label, *_ in mine
+                ],
                 "textposition": [labelled.get(at, "top center") for at, *_ in mine],
                 "textfont": {"size": 12},
                 "customdata": [
@@ -219,8 +228,8 @@ def _apart(dots: Sequence[tuple[float, float]]) -> dict[int, str]:
         for up, shift in (("top", 0.06), ("bottom", -0.06)):
             spot = (a + reach, b + shift)
             others = [one for place, one in enumerate(places) if place != at]
-            free = all(abs(spot[0] - p) > 0.18 or abs(spot[1] - q) > 0.05 for p, q in others)
-            if free and all(abs(spot[0] - p) > 0.36 or abs(spot[1] - q) > 0.07 for p, q in spots):
+            free = all(abs(spot[0] - p) > 0.26 or abs(spot[1] - q) > 0.05 for p, q in others)
+            if free and all(abs(spot[0] - p) > 0.55 or abs(spot[1] - q) > 0.07 for p, q in spots):
                 placed[at] = f"{up} {across}"
                 spots.append(spot)
                 break

@@ -23,7 +23,10 @@ _STATES = {
     -1: ("proven loss", "second", "square"),
     0: ("not proven", "muted", "circle-open"),
 }
-_READ = "Filled circle: a proven gain; square: a proven loss; ring: not proven. Bars are 95 % intervals."
+_READ = (
+    "Points are Spearman x 100. Filled circle: a proven gain; square: a proven loss; ring: not proven. Bars are 95 % "
+    "intervals."
+)
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,12 @@ def _forest(name: str, title: str, start: str, lines: Sequence[_Interval]) -> Fi
                     "x": x,
                     "y": [at for at, _ in mine],
                     "text": [label_text(_interval(one, state)) for _, one in mine],
-                    "marker": {"color": colour, "symbol": symbol, "size": 11 if is_mean else 7, "line": {"width": 2}},
+                    "marker": {
+                        "color": colour,
+                        "symbol": symbol,
+                        "size": 11 if is_mean else 7,
+                        "line": {"width": 2, "color": colour},
+                    },
                     "error_x": {**error_bars(x, *bars, colour), "thickness": 2.5 if is_mean else 1.2},
                     "hovertemplate": "%{text}<extra></extra>",
                     "showlegend": False,
@@ -116,10 +124,10 @@ def _forest(name: str, title: str, start: str, lines: Sequence[_Interval]) -> Fi
     mixed = not all(one.is_mean for one in lines)
     layout = {
         "xaxis": {
-            "title": axis_title("difference to raw, Spearman x 100"),
+            "title": axis_title("difference to raw (points)"),
             "zeroline": True,
             "zerolinewidth": 2,
-            "side": "bottom",
+            "rangemode": "tozero",
         },
         "yaxis": {
             "tickmode": "array",

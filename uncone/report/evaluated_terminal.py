@@ -38,17 +38,21 @@ _NAME = 21
 _LONGEST = 14
 """Columns that the name of a set may take."""
 _NOTES = 4
-_MARKS = {1: "*", -1: "↓*", 0: ""}
+_STARS = {1: "*", -1: "↓*", 0: ""}
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A column: its name, how many pairs it has, its width, and how much of that is for stars."""
+    """A column: its name, how many pairs it has, its width, and how much of that stands behind the number."""
 
     name: str
     size: str
     width: int
     marks: int
+
+    def over(self, text: str) -> str:
+        """A head that ends above the numbers, if there is room."""
+        return text + " " * max(min(self.marks, self.width - 1 - cell_len(text)), 0)
 
 
 def print_evaluated(result: Evaluated, console: Console) -> None:
@@ -92,8 +96,8 @@ def _tables(table: EvaluationTable, console: Console) -> Iterator[Text]:
     for chunk in _chunks([one.width for one in columns], _WIDTH - _NAME):
         shown = [columns[at] for at in chunk]
         yield Text("")
-        yield _head("", [one.name + " " * one.marks for one in shown], [one.width for one in shown])
-        yield _head("pairs", [one.size + " " * one.marks for one in shown], [one.width for one in shown], style="dim")
+        yield _head("", [one.over(one.name) for one in shown], [one.width for one in shown])
+        yield _head("pairs", [one.over(one.size) for one in shown], [one.width for one in shown], style="dim")
         for group in groups:
             yield Text(_cut(f"  {printable(group.title)}", _WIDTH), style="italic dim")
             for line in group.lines:
@@ -119,9 +123,9 @@ def _columns(table: EvaluationTable, lines: Sequence[Line]) -> list[_Column]:
 
 def _column(name: str, size: str, cells: Sequence[Shown]) -> _Column:
     """As wide as it has to be, with room for stars behind the numbers."""
-    marks = max((len(_MARKS[one.way]) for one in cells), default=0)
-    widest = max([cell_len(name), len(size), *(len(_figure(one)) for one in cells)])
-    return _Column(name, size, 1 + max(widest, 4) + marks, marks)
+    marks = max((len(_marks(one)) for one in cells), default=0)
+    numbers = max((len(points(one.value)) for one in cells), default=0)
+    return _Column(name, size, 1 + max(cell_len(name), len(size), numbers + marks), marks)
 
 
 def _published(table: EvaluationTable) -> Group | None:
@@ -146,8 +150,9 @@ def _chunks(widths: Sequence[int], room: int) -> list[list[int]]:
     return chunks
 
 
-def _figure(shown: Shown) -> str:
-    return points(shown.value) + ("" if shown.spread is None else f"±{points(shown.spread)}")
+def _marks(shown: Shown) -> str:
+    """What stands behind a number."""
+    return ("" if shown.spread is None else f"±{points(shown.spread)}") + _STARS[shown.way]
 
 
 def _head(name: str, names: Sequence[str], widths: Sequence[int], style: str = "bold") -> Text:
@@ -162,10 +167,10 @@ def _row(name: str, cells: Sequence[Shown], columns: Sequence[_Column], *, publi
     """The figures of a method; a name that is too long has a line of its own."""
     before, line = _named(name, "dim" if published else "")
     for one, column in zip(cells, columns, strict=True):
-        text = _figure(one)
+        text = points(one.value)
         style = "bold" if one.best else "yellow" if one.way < 0 else ""
         line.append(" " * max(column.width - column.marks - len(text), 0)).append(text, style=style)
-        line.append(f"{_MARKS[one.way]:<{column.marks}}", style=style)
+        line.append(f"{_marks(one):<{column.marks}}", style=style)
     line.rstrip()
     return [*before, line]
 
@@ -223,7 +228,7 @@ def _task(task: TaskTable) -> Iterator[Text]:
     columns = [replace(one, width=max(one.width, 9)) for one in columns]
     for chunk in _chunks([one.width for one in columns], _WIDTH - _NAME - 6):
         shown = [columns[at] for at in chunk]
-        heads = [*(one.name + " " * one.marks for one in shown), "iso"]
+        heads = [*(one.over(one.name) for one in shown), "iso"]
         yield _head("", heads, [*(one.width for one in shown), 6])
         for line, row in zip(task.lines, rows, strict=True):
             *before, text = _row(line.name, [row[at] for at in chunk], shown)
