@@ -9,9 +9,11 @@ from scipy.stats import pearsonr, spearmanr
 import uncone
 from uncone.data.cache import VectorCache
 from uncone.data.tasks import STS, PairTask, open_pairs
+from uncone.data.texts import ListTexts
 from uncone.encoders.open import open_encoder, sentence_source
 from uncone.evaluation.sts import evaluate_sts, isotropy
 from uncone.evaluation.table import Method
+from uncone.repairs.making import make
 
 WORDS = ["the", "text", "go", "school", "a", "b", "c", "d", "e", "f", "g", "h"]
 
@@ -26,6 +28,7 @@ def by_hand(task, vectors):
     """Both correlations over all pairs, and their means over the subsets, by scipy; vectors by text."""
     left, right = (np.array([vectors[text.strip()] for text in side], np.float64) for side in (task.left, task.right))
     cosines = (left * right).sum(axis=1) / np.linalg.norm(left, axis=1) / np.linalg.norm(right, axis=1)
+    cosines = cosines.round(12)  # rounding would break the ties of sentences with themselves
     names = np.array(task.subsets)
     found = {}
     for kind, measure in (("spearman", spearmanr), ("pearson", pearsonr)):
@@ -41,32 +44,19 @@ def figures(aggregated):
 
 
 def test_scores_are_those_of_scipy_on_all_seven_datasets(real_data):
-    encoder = open_encoder(real_data.parent / "models/bert-tiny")
-    cache = VectorCache()
-    table = evaluate_sts(
-        encoder, STS, "raw,whiten", fit_on="train", layer=2, data=real_data, cache=cache, replicates=20
-    )
+    encoder, cache = open_encoder(real_data.parent / "models/bert-tiny"), VectorCache()
+    table = evaluate_sts(encoder, STS, "raw", layer=2, data=real_data, cache=cache, replicates=2)
     assert [cell.dataset for cell in table.rows[0].cells] == list(STS)
-    from uncone.data.texts import ListTexts
-    from uncone.evaluation.methods import fit_texts
-    from uncone.repairs import Whiten
-
-    def encoded(texts):
-        source = sentence_source(ListTexts(texts), encoder, layer=2, cache=cache)
-        return np.concatenate([np.array(rows.vectors) for rows in source.read()])
-
-    repair = Whiten().fit_source(uncone.data.memory.ArrayVectors(encoded(fit_texts("train", real_data))))
     for at, name in enumerate(STS):
         task = open_pairs(name, real_data)
         texts = list(dict.fromkeys(text.strip() for side in (task.left, task.right) for text in side))
-        raw = encoded(texts)
-        for row, vectors in zip(table.rows, (raw, repair.map(raw)), strict=True):
-            wanted = by_hand(task, dict(zip(texts, vectors, strict=True)))
-            # Products of float32 may round differently in blocks of another size: only raw vectors are the same bits.
-            close = 1e-9 if row.method.name == "raw" else 1e-4
-            for kind in ("spearman", "pearson"):
-                assert figures(getattr(row.cells[at], kind)) == pytest.approx(wanted[kind], abs=close), (name, kind)
-    assert table.rows[1].average == pytest.approx(np.mean([cell.spearman.all for cell in table.rows[1].cells]))
+        source = sentence_source(ListTexts(texts), encoder, layer=2, cache=cache)  # the same vectors, from the cache
+        vectors = np.concatenate([np.array(rows.vectors) for rows in source.read()])
+        wanted = by_hand(task, dict(zip(texts, vectors, strict=True)))
+        for kind in ("spearman", "pearson"):
+            found = figures(getattr(table.rows[0].cells[at], kind))
+            assert found == pytest.approx(wanted[kind], abs=1e-9), (name, kind)
+    assert table.rows[0].average == pytest.approx(np.mean([cell.spearman.all for cell in table.rows[0].cells]))
 
 
 AFFINE = "center,standardize,droptop:k=7,droptop:k=15,whiten:shrinkage=none,flow:epochs=1,flow:epochs=5"
@@ -101,6 +91,18 @@ def test_whitening_fitted_on_the_test_sentences(real_data):
         table = evaluate_sts(folder, ["stsb"], asked, layer=layer, data=real_data, replicates=5)
         assert 100 * table.rows[1].cells[0].spearman.all == pytest.approx(wanted, abs=1.0)
         assert table.rows[1].method.fitted_on == "the judged texts"
+
+
+def test_scores_after_a_repair_are_those_of_scipy(tiny_model):
+    task = made_up()
+    texts = list(dict.fromkeys([*task.left, *task.right]))
+    source = sentence_source(ListTexts(texts), tiny_model, layer=1)
+    raw = np.concatenate([np.array(rows.vectors) for rows in source.read()])
+    centred = make("center").fit(raw).map(raw)
+    table = evaluate_sts(tiny_model, [task], "center@transductive", layer=1, replicates=2)
+    wanted = by_hand(task, dict(zip(texts, centred, strict=True)))
+    for kind in ("spearman", "pearson"):
+        assert figures(getattr(table.rows[1].cells[0], kind)) == pytest.approx(wanted[kind], abs=1e-9)
 
 
 def test_everything_is_encoded_once(tiny_model):

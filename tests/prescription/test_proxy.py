@@ -50,6 +50,15 @@ def test_drawn_by_seed_and_no_part_twice():
     assert len(everything) == len(set(everything))
 
 
+def test_short_texts_are_told():
+    _, pairs = proxy_pairs(documents(40))
+    assert "13 words" in pairs.note or "12 words" in pairs.note
+    rows = np.random.default_rng(0).normal(size=(80, 8))
+    assert pairs.note in prescribe(rows, pairs, replicates=50).notes
+    long = [f"{one} {two} {three}" for one, two, three in zip(*(documents(40, seed) for seed in range(3)), strict=True)]
+    assert proxy_pairs(long)[1].note == "" == proxy_pairs(documents(80), kind="neighbours")[1].note
+
+
 def test_too_few():
     with pytest.raises(ShapeError, match="19 texts are distinct and long enough"):
         proxy_pairs([*documents(19), "short"] * 3)

@@ -107,7 +107,7 @@ def evaluate(
 ) -> int:
     """Judge a model by human scores of sentence pairs, raw and after every repair, with paired intervals.
 
-    Example: uncone evaluate model/ --dataset pairs.csv --methods raw,center,droptop --fit-on texts.txt
+    Example: uncone evaluate model/ --dataset pairs.csv --methods raw
     """
     outputs = Outputs(None if no_html else html, json, markdown)
     others = [(option, path) for option, path in (("--latex", latex), ("--csv", csv)) if path is not None]

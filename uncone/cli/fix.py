@@ -157,68 +157,56 @@ def fix(
     if shrinkage is not None:
         options["shrinkage"] = _shrinkage(shrinkage)
     loading = loading_of(revision, device, dtype, allow_pickle, trust_remote_code) if model is not None else None
-    from uncone import api
-    from uncone.cli.progress import progress_bar
-
+    told: dict[str, Any] = {
+        "column": column,
+        "tensor": tensor,
+        "text": text,
+        "model": model,
+        "layer": layer,
+        "pooling": pooling,
+        "prompt": prompt,
+        "batch_size": batch_size,
+        "limit": limit,
+        "data": data,
+        "loading": loading,
+        "cache": not no_cache,
+        "seed": seed,
+    }
     chosen = None
     if method == "auto":
         if options or level != "sentence":
             raise OptionError("auto tries methods with their own options, on vectors of texts: leave the options out.")
-        with progress_bar("fits") as progress:
-            chosen = api.prescribe(
-                source,
-                pairs=pairs,
-                pair_columns=(left, right, score),
-                column=column,
-                tensor=tensor,
-                text=text,
-                model=model,
-                layer=layer,
-                pooling=pooling,
-                prompt=prompt,
-                batch_size=batch_size,
-                limit=limit,
-                data=data,
-                loading=loading,
-                cache=not no_cache,
-                seed=seed,
-                progress=progress,
-            )
-        if not _advised(chosen, outputs):
+        chosen = _chosen(source, {**told, "pairs": pairs, "pair_columns": (left, right, score)})
+        if not _advised(chosen, outputs) or chosen.recommended is None:
             return 0
-        assert chosen.recommended is not None
         method, options = chosen.recommended.repair, dict(chosen.recommended.options)
     elif pairs is not None:
         raise OptionError("--pairs is what --method auto chooses by; with a method named there is nothing to choose.")
+    more = {"label": label, "level": level, "skip_bad": skip_bad, "float64": float64, "workers": workers}
+    from uncone import api
+    from uncone.cli.progress import progress_bar
+
     with progress_bar() as progress:
         found = api.fix(
             source,
             method,
             out=out,
             save=save,
-            column=column,
-            tensor=tensor,
-            text=text,
-            label=label,
-            model=model,
-            layer=layer,
-            pooling=pooling,
-            level=level,
-            prompt=prompt,
-            batch_size=batch_size,
-            limit=limit,
-            data=data,
-            loading=loading,
-            cache=not no_cache,
-            skip_bad=skip_bad,
-            float64=float64,
-            workers=workers,
-            seed=seed,
             prescription=chosen,
             progress=progress,
+            **told,
+            **more,
             **options,
         )
     return _deliver(found, outputs)
+
+
+def _chosen(source: str, told: dict[str, Any]) -> Prescription:
+    from uncone import api
+    from uncone.cli.progress import progress_bar
+
+    with progress_bar("fits") as progress:
+        return api.prescribe(source, progress=progress, **told)
 
 
 def _advised(chosen: Prescription, outputs: Outputs) -> bool:

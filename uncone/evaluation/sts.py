@@ -145,12 +145,13 @@ def with_raw(methods: Sequence[Method]) -> list[Method]:
     return [RAW, *(method for method in methods if method.repair)]
 
 
-def isotropy(rows: Matrix) -> tuple[float | None, float | None]:
+def isotropy(rows: Matrix, units: NDArray[np.float64] | None = None) -> tuple[float | None, float | None]:
     """The IsoScore of rows (n, d), corrected for n, and the mean cosine of two of them; None where undefined.
 
-    The correction is that of `uncone.diagnosis.isoscore`: unbiased estimates of tr(Sigma^2) and (tr Sigma)^2.
+    The correction is that of `uncone.diagnosis.isoscore`: unbiased estimates of tr(Sigma^2) and (tr Sigma)^2. `units`
+    are the rows at length 1, where they are known already.
     """
-    units = unit_rows(rows)
+    units = unit_rows(rows) if units is None else units
     usable = np.isfinite(units[:, 0])
     units = units[usable]
     n, d = units.shape
@@ -201,7 +202,9 @@ class _Judged:
 def _judge(pairs: _Pairs, rows: Matrix, note: str) -> _Judged:
     units = unit_rows(rows)
     cosines = np.vecdot(units[pairs.left], units[pairs.right]).clip(-1.0, 1.0)
-    return _Judged(np.asarray(cosines), *isotropy(rows), note=note)
+    # A sentence with itself is 1 exactly: what rounding leaves would break ties, and move the ranks.
+    cosines[(pairs.left == pairs.right) & np.isfinite(cosines)] = 1.0
+    return _Judged(np.asarray(cosines), *isotropy(rows, units), note=note)
 
 
 def _tried(

@@ -99,7 +99,7 @@ def prescribe(
         level=level,
         least_gain=least_gain,
         name=pairs.name,
-        notes=_notes(dealt, folds),
+        notes=_notes(pairs, dealt, folds),
     )
 
 
@@ -224,8 +224,8 @@ def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _notes(dealt: Folds, asked: int) -> list[str]:
-    said = []
+def _notes(pairs: PairProblem, dealt: Folds, asked: int) -> list[str]:
+    said = [pairs.note] if pairs.note else []
     if dealt.k < asked:
         said.append(f"{dealt.k} folds, not {asked}: more would have fewer than 10 pairs each.")
     if not dealt.apart:

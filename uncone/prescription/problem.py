@@ -21,6 +21,7 @@ class PairProblem:
     """Pairs of rows of a table of vectors, with a score each, or with a label 0 or 1; checked on creation.
 
     `proven` says that people gave the scores, so that a gain is a proof; those of a proxy are only an indication.
+    `note` is what a reader of the result should know of the pairs.
 
     Raises:
         ShapeError: the columns are of different lengths, there are fewer than 10 pairs, or a row is negative.
@@ -32,6 +33,7 @@ class PairProblem:
     scores: NDArray[np.float64]
     proven: bool = True
     name: str = "pairs"
+    note: str = ""
 
     def __post_init__(self) -> None:
         for column, dtype in (("left", np.int64), ("right", np.int64), ("scores", np.float64)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import correlation
 
 from uncone.diagnosis.words import cosine
@@ -31,8 +31,8 @@ def charts(table: EvaluationTable) -> list[Figure]:
     if not table.rows or not table.datasets:
         return []
     # What is long comes last.
-    first, *rest = [*forests(table)] or [None]
-    made = [first, _heat(table), _scatter(table), *rest]
+    plots = forests(table)
+    made = [*plots[:1], _heat(table), _scatter(table), *plots[1:]]
     return [one for one in made if one is not None]
 
 
@@ -148,35 +148,8 @@ def _scatter(table: EvaluationTable) -> Figure | None:
     if len(dots) < 2:
         return None
     labelled = _apart([(isotropy, score) for _, _, isotropy, score in dots])
-    data: list[Figure] = []
-    for protocol in dict.fromkeys(row.method.protocol for _, row, _, _ in dots):
-        mine = [(at, *one) for at, one in enumerate(dots) if one[1].method.protocol == protocol]
-        colour = _PROTOCOLS.get(protocol, "ink")
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "markers+text",
-                "name": label_text(protocol),
-                "x": [rounded(isotropy) for _, _, _, isotropy, _ in mine],
-                "y": [in_points(score) for *_, score in mine],
-                "text": [
-                    label_text(fitted(printable(label), _LABEL)) if at in labelled else "" for at, label, *_ in mine
-                ],
-                "textposition": [labelled.get(at, "top center") for at, *_ in mine],
-                "textfont": {"size": 12},
-                "customdata": [
-                    label_text(f"{label}: Spearman {points(score)}, IsoScore {cosine(isotropy, 3)}")
-                    for _, label, _, isotropy, score in mine
-                ],
-                "marker": {
-                    "color": colour,
-                    "size": 10,
-                    "symbol": "diamond" if protocol == "raw" else "circle",
-                },
-                "hovertemplate": "%{customdata}<extra></extra>",
-                "cliponaxis": False,
-            }
-        )
+    protocols = dict.fromkeys(row.method.protocol for _, row, _, _ in dots)
+    data = [_points_of(protocol, dots, labelled) for protocol in protocols]
     x, y = [one[2] for one in dots], [100 * one[3] for one in dots]
     wide, tall = (max(x) - min(x)) or 0.1, (max(y) - min(y)) or 1.0
     layout = {
@@ -192,6 +165,7 @@ def _scatter(table: EvaluationTable) -> Figure | None:
         },
         "hovermode": "closest",
         "showlegend": True,
+        "margin": {"t": 44},
     }
     return {
         "id": "isotropy",
@@ -202,6 +176,31 @@ def _scatter(table: EvaluationTable) -> Figure | None:
         "height": 380,
         "wide": True,
         "lazy": False,
+    }
+
+
+def _points_of(protocol: str, dots: Sequence[tuple[str, Row, float, float]], labelled: Mapping[int, str]) -> Figure:
+    mine = [(at, *one) for at, one in enumerate(dots) if one[1].method.protocol == protocol]
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "name": label_text(protocol),
+        "x": [rounded(isotropy) for _, _, _, isotropy, _ in mine],
+        "y": [in_points(score) for *_, score in mine],
+        "text": [label_text(fitted(printable(label), _LABEL)) if at in labelled else "" for at, label, *_ in mine],
+        "textposition": [labelled.get(at, "top center") for at, *_ in mine],
+        "textfont": {"size": 12},
+        "customdata": [
+            label_text(f"{label}: Spearman {points(score)}, IsoScore {cosine(isotropy, 3)}")
+            for _, label, _, isotropy, score in mine
+        ],
+        "marker": {
+            "color": _PROTOCOLS.get(protocol, "ink"),
+            "size": 10,
+            "symbol": "diamond" if protocol == "raw" else "circle",
+        },
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "cliponaxis": False,
     }
 
 
