@@ -139,21 +139,10 @@ def fix(
         raise OptionError("--column and --tensor are for vectors; with --model the source holds texts: use --text.")
     check_encoding(model, layer=layer, pooling=pooling, prompt=prompt or None, limit=limit, batch_size=batch_size)
     outputs.check([source, *([model] if model else [])], [("-o", out)] if out is not None else [])
-    for option, path in (("--html", outputs.html), ("--markdown", markdown), ("--json", outputs.json_file)):
-        if path is not None and save is not None:
-            check_outside(option, path, save, "the repair")
-    given: dict[str, Any] = {
-        "dim": dim,
-        "k": _whole(k),
-        "p": p,
-        "rotation": rotation,
-        "how": how,
-        "dimensions": _listed(dimensions),
-        "assign": assign,
-        "epochs": epochs,
-        "lr": lr,
-    }
-    options = {name: value for name, value in given.items() if value is not None}
+    _check_outside(outputs, save)
+    given: dict[str, Any] = {"dim": dim, "k": _whole(k), "p": p, "rotation": rotation, "how": how, "assign": assign}
+    given |= {"dimensions": _listed(dimensions), "epochs": epochs, "lr": lr}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if shrinkage is not None:
         options["shrinkage"] = _shrinkage(shrinkage)
     loading = loading_of(revision, device, dtype, allow_pickle, trust_remote_code) if model is not None else None
@@ -182,7 +171,13 @@ def fix(
         method, options = chosen.recommended.repair, dict(chosen.recommended.options)
     elif pairs is not None:
         raise OptionError("--pairs is what --method auto chooses by; with a method named there is nothing to choose.")
-    more = {"label": label, "level": level, "skip_bad": skip_bad, "float64": float64, "workers": workers}
+    more: dict[str, Any] = {
+        "label": label,
+        "level": level,
+        "skip_bad": skip_bad,
+        "float64": float64,
+        "workers": workers,
+    }
     from uncone import api
     from uncone.cli.progress import progress_bar
 
@@ -199,6 +194,13 @@ def fix(
             **options,
         )
     return _deliver(found, outputs)
+
+
+def _check_outside(outputs: Outputs, save: Path | None) -> None:
+    """A report inside the folder of the repair would make it something else."""
+    for option, path in (("--html", outputs.html), ("--markdown", outputs.markdown), ("--json", outputs.json_file)):
+        if path is not None and save is not None:
+            check_outside(option, path, save, "the repair")
 
 
 def _chosen(source: str, told: dict[str, Any]) -> Prescription:
