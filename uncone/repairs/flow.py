@@ -32,8 +32,10 @@ NEGATIVE = "below zero is normal: it is the density that is measured, and a dens
 
 _AT_ONCE = 2048
 """Rows that are mapped together: they stay in a core's cache through all steps."""
-_FIRST_LOOK = 4096
-"""Rows that actnorm is initialised by."""
+_FIRST_LOOK = 32
+"""Rows that actnorm is initialised by, at least: a batch, as in the code that came with the paper."""
+_LOOKED_AT = 4096
+"""Rows that tell where training begins."""
 _REPORTED = 32
 """Batches between two reports of progress."""
 _CLIP = 1.0
@@ -132,8 +134,8 @@ class Flow(Repair):
         held = held if len(z) - held >= 2 else 0
         apart, train = z[order[:held]], z[order[held:]]
         network = Glow(z.shape[1], self.levels, self.depth, self.hidden, generator)
-        network.initialise(train[:_FIRST_LOOK])
-        self.history_ = [Epoch(0, self._bits(network, train[:_FIRST_LOOK]), self._bits(network, apart))]
+        network.initialise(train[: max(self.batch, _FIRST_LOOK)])
+        self.history_ = [Epoch(0, self._bits(network, train[:_LOOKED_AT]), self._bits(network, apart))]
         self._take(network, 0)
         told = f"{drawn}{len(train):,} rows, {f'{held:,}' if held else 'none'} held out"
         try:

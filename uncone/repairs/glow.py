@@ -18,6 +18,8 @@ from torch.nn.functional import linear, relu  # noqa: E402
 
 __all__ = ["Glow", "Step"]
 
+_SPREAD = 0.05
+"""Of the weights at the beginning, as in the code that came with the paper."""
 _CONSTANT = 1e-4
 """A standard deviation, of rows whose overall one is 1, under which a dimension counts as constant."""
 
@@ -38,7 +40,7 @@ class Step(nn.Module):
         if 0 < self.front < dim:
             widths = (self.front, hidden, hidden)
             for width, after in zip(widths, (hidden, hidden, dim - self.front), strict=True):
-                drawn = torch.empty(after, width).uniform_(-1, 1, generator=generator) / math.sqrt(width)
+                drawn = torch.empty(after, width).normal_(0, _SPREAD, generator=generator)
                 last = len(self.layers) == 4
                 self.layers.extend([torch.zeros_like(drawn) if last else drawn, torch.zeros(after)])
 
