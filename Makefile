@@ -36,7 +36,6 @@ bench: $(VENV)/dev.stamp
 tables: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.baselines
 	$(BIN)/python -m benchmarks.evaluations
-	$(BIN)/python -m benchmarks.proxy
 
 # The tables of the papers for bert-base-uncased, beside the published rows; needs a model hub, or MODEL=folder.
 MODEL ?= bert-base-uncased

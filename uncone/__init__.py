@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Any
 from uncone._version import __version__
 
 if TYPE_CHECKING:
-    from uncone.api import apply, check, compare, compare_layers, demo, evaluate, export, fix, layers, prescribe, reproduce
+    from uncone.api import (
+        apply,
+        check,
+        compare,
+        compare_layers,
+        demo,
+        evaluate,
+        export,
+        fix,
+        layers,
+        prescribe,
+        reproduce,
+    )
     from uncone.diagnosis.finding import Finding, Level
     from uncone.errors import UnconeError
     from uncone.report.diagnosis import Comparison, Diagnosis

@@ -43,6 +43,7 @@ def evaluate(
     prompt: str = "",
     data: str | os.PathLike[str] | None = None,
     tasks: Sequence[str] = (),
+    separate: bool = False,
     published: bool = False,
     loading: Loading | None = None,
     seeds: int = 1,
@@ -67,6 +68,7 @@ def evaluate(
         prompt: put before every text, for models that want one.
         data: the folder with datasets and corpora; $UNCONE_DATA by default, then the hub.
         tasks: other tasks: sst2, wic, a folder of retrieval in BEIR's form, a labelled table or pairs.
+        separate: in retrieval, queries get a repair of their own, fitted on them.
         published: put the figures of the literature beside ours, for a model that has some.
         loading: revision, device, precision, and what a stranger's model may do.
         seeds: how often methods that begin at random are tried.
@@ -102,7 +104,7 @@ def evaluate(
     chosen = (() if tasks else STS) if datasets is None else datasets
     name = os.fspath(model) if isinstance(model, str | os.PathLike) else model.name
     found: EvaluationTable = evaluate_sts(model, chosen, methods, **options) if chosen else Table(name, [], [])
-    other = _other_tasks(model, tasks, methods, options) if tasks else []
+    other = _other_tasks(model, tasks, methods, options, separate) if tasks else []
     beside = published_rows(name) if published else []
     return Rendered(replace(found, tasks=other, published=beside))
 
@@ -170,7 +172,13 @@ def _is_done(path: Path, mark: dict[str, Any]) -> bool:
     return isinstance(said, dict) and said.get("made_as") == json.loads(json.dumps(mark))
 
 
-def _other_tasks(model: Any, tasks: Sequence[str], methods: Any, options: dict[str, Any]) -> list[TaskRow]:  # noqa: ANN401
+def _other_tasks(
+    model: Any,  # noqa: ANN401 - as for evaluate
+    tasks: Sequence[str],
+    methods: Any,  # noqa: ANN401 - as for evaluate
+    options: dict[str, Any],
+    separate: bool,
+) -> list[TaskRow]:
     """The rows of every other task: known by its name, or by what stands before a colon."""
     from uncone.data.tasks_labelled import LABELLED
     from uncone.data.tasks_words import WORD_PAIRS
@@ -196,7 +204,8 @@ def _other_tasks(model: Any, tasks: Sequence[str], methods: Any, options: dict[s
             words = {"data": common["data"], "settings": common["settings"]}
             rows += other.evaluate_words(model, what or kind, methods, **words)
         elif kind == "retrieval" or os.path.isdir(task):  # noqa: PTH112 - unlike pathlib's, it does not raise
-            rows += other.evaluate_retrieval(model, what if kind == "retrieval" else task, methods, **common)
+            folder = what if kind == "retrieval" else task
+            rows += other.evaluate_retrieval(model, folder, methods, separate=separate, **common)
         else:
             known = [*LABELLED, "wic", *WORD_PAIRS, "labels:FILE", "pairs:FILE", "words:FILE", "retrieval:FOLDER"]
             raise OptionError(f"There is no task {task!r}; there are {', '.join(known)}.")

@@ -50,6 +50,9 @@ def evaluate(
             "table. Repeatable."
         ),
     ] = None,
+    separate: Annotated[
+        bool, typer.Option("--separate", help="Retrieval: queries get a repair of their own, fitted on them.")
+    ] = False,
     suite: Annotated[
         str | None,
         typer.Option(help="papers: make all tables of the cluster-based, flow and whitening papers, into --out."),
@@ -136,6 +139,7 @@ def evaluate(
             prompt=prompt,
             data=data,
             tasks=task or [],
+            separate=separate,
             published=published,
             loading=loading,
             seeds=seeds,

@@ -131,8 +131,12 @@ def prepared(
     learnt = fit_texts(fit_on, data) if inductive else []
     spaces = open_spaces(model, [*texts, *learnt], settings)
     if asked is None:
-        dim = spaces[0].dim
-        each = [standard_methods(dim, settings.level, gmm=gmm, protocol=protocol) for protocol in protocols]
+        dim, kind = spaces[0].dim, spaces[0].known.get("encoder")
+        # A model that reads context should beat the mean of its own input embeddings.
+        static = kind in ("transformer", "sentence-transformers")
+        each = [
+            standard_methods(dim, settings.level, gmm=gmm, static=static, protocol=protocol) for protocol in protocols
+        ]
         asked = with_raw([method for some in each for method in some])
     benches = [Fits(space, model, settings) for space in spaces]
     for fits in benches:
