@@ -24,7 +24,7 @@ from uncone.stats.row_sample import SampledRows, cutoff_for
 from uncone.stats.unit_sum import UnitSum
 from uncone.stats.unusable import Unusable
 
-__all__ = ["SAMPLE_ROWS", "Space", "measure_space"]
+__all__ = ["SAMPLE_ROWS", "Space", "measure_space", "with_reference"]
 
 SAMPLE_ROWS = 50_000
 _SAMPLE_NUMBERS = 1 << 27  # a sample is never larger than so many numbers
@@ -90,7 +90,7 @@ def measure_space(
     _check_size(source)
     if exact and not source.rereadable:
         raise OptionError(f"--exact reads the rows twice, and {source.name} can be read only once: save it to a file.")
-    stream, reference = _with_reference(source, plan)
+    stream, reference = with_reference(source, plan)
     k = max(min(sample, _SAMPLE_NUMBERS // source.dim), 2)
     # Unusable rows leave a gap in a sample that was cut off beforehand, which only a second look can fill.
     known = source.rows is not None and source.rereadable
@@ -148,7 +148,7 @@ class _Once(Source):
         yield from self._rest
 
 
-def _with_reference(source: Source, plan: Plan) -> tuple[Source, Vector | None]:
+def with_reference(source: Source, plan: Plan) -> tuple[Source, Vector | None]:
     """The source, and the mean of the first rows of its first block that has usable ones there.
 
     Moments are taken about that point. A thousand rows place it well within the spread; one would not.

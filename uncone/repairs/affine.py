@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from uncone.backends.measure import Plan, measure
 from uncone.data.batch import Matrix, Vector
 from uncone.data.source import Source
+from uncone.diagnosis.space import with_reference
 from uncone.errors import DamagedRepairError, FitError, NoInverseError
 from uncone.repairs.repair import Arrays, Progress, Repair
 from uncone.repairs.rounding import precision, rounding
@@ -24,6 +25,7 @@ __all__ = ["Affine", "Collapsed", "enough"]
 _TOGETHER = 4096  # rows that are multiplied at once: fewer, and the threads of BLAS wait for each other
 _IN_CACHE = 512  # rows that are only shifted and scaled
 _SINGULAR = 1e-12
+_MANY = 1 << 16  # rows from which a first look at some of them pays
 
 
 class Affine(Repair):
@@ -51,8 +53,13 @@ class Affine(Repair):
 
     def measured(self, source: Source, plan: Plan, dtype: DTypeLike, progress: Progress | None) -> Bundle:
         """What `fit_stats` needs, in one pass over the rows."""
-        told = None if progress is None else lambda done: progress("measuring", done, source.rows)
-        return measure(source, self.statistics(source.dim, dtype), plan, told)
+        rows, statistics = source.rows, self.statistics(source.dim, dtype)
+        told = None if progress is None else lambda done: progress("measuring", done, rows)
+        moments = statistics.get("moments")
+        if moments is not None and (rows or 0) >= _MANY:
+            # Sums about one point are merged by adding them; about many, each has to be moved first.
+            source, moments.reference = with_reference(source, replace(plan, dtype=dtype))
+        return measure(source, statistics, plan, told)
 
     def _learn(self, source: Source, plan: Plan, progress: Progress | None) -> None:
         dtype = precision(source, plan)
