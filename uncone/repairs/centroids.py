@@ -25,6 +25,8 @@ _BEGUN_FROM = 4096
 _LEAST_VARIANCE = 1e-4
 """Added to the variances of a mixture, where the mean variance of all dimensions is 1."""
 _AT_ONCE = 16_384
+_IN_A_STEP = 4096
+"""Rows that a thread looks at together in a step of k-means: enough pieces for all cores."""
 
 
 def kmeans_cells(rows: Matrix, k: int, seed: int, iterations: int) -> Cells:
@@ -145,7 +147,7 @@ def _kmeans(z: Matrix, k: int, seed: int, iterations: int) -> Matrix:
     two products. The blocks are fixed and their sums are added in order, so the digits do not depend on the cores.
     """
     centroids = _spread(z, k, seed)
-    blocks = [z[start : start + _AT_ONCE] for start in range(0, len(z), _AT_ONCE)]
+    blocks = [z[start : start + _IN_A_STEP] for start in range(0, len(z), _IN_A_STEP)]
     labels: IntVector | None = None
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
         for _ in range(iterations):
