@@ -29,6 +29,7 @@ def table(found: EvaluationTable) -> list[str]:
     raw: Row | None = None
     for row in found.rows:
         raw = row if row.method.protocol == "raw" and not row.method.repair else raw
+        layer = row.method.layer if raw is None else raw.method.layer  # the static mean has none of its own
         cells = []
         for cell in row.cells:
             value = "–" if cell.spearman.all is None else f"{100 * cell.spearman.all:.1f}"
@@ -39,9 +40,7 @@ def table(found: EvaluationTable) -> list[str]:
         gain = f"{100 * (row.average - raw.average):+.1f}" if known else ""  # type: ignore[operator, union-attr]
         isoscores = [cell.isoscore for cell in row.cells if cell.isoscore is not None]
         isoscore = f"{sum(isoscores) / len(isoscores):.2f}" if isoscores else "–"
-        lines.append(
-            f"| {row.method.layer} | {row.method.name} | {' | '.join(cells)} | {average} | {gain} | {isoscore} |"
-        )
+        lines.append(f"| {layer} | {row.method.name} | {' | '.join(cells)} | {average} | {gain} | {isoscore} |")
     return lines
 
 
