@@ -12,7 +12,20 @@ import pytest
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "uncone").rglob("*.py"))
 NAMES = [str(path.relative_to(ROOT)) for path in MODULES]
-ROOMS = {"api", "backends", "cli", "data", "diagnosis", "encoders", "evaluation", "export", "prescription", "repairs", "report", "stats"}
+ROOMS = {
+    "api",
+    "backends",
+    "cli",
+    "data",
+    "diagnosis",
+    "encoders",
+    "evaluation",
+    "export",
+    "prescription",
+    "repairs",
+    "report",
+    "stats",
+}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=NAMES)
