@@ -31,6 +31,7 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.layers
 	$(BIN)/python -m benchmarks.repairs
 	$(BIN)/python -m benchmarks.bootstrap
+	$(BIN)/python -m benchmarks.evaluation
 
 # The tables of docs/layers.md and docs/evaluate.md.
 tables: $(VENV)/dev.stamp
