@@ -144,7 +144,7 @@ def _kmeans(z: Matrix, k: int, seed: int, iterations: int) -> Matrix:
     """The centroids (k, d) by Lloyd's steps, until no row changes its cluster; to be called with one BLAS thread.
 
     Not by faiss: the BLAS that its package brings may not know the processor, and takes several times as long as
-    these two products. The blocks are fixed and their sums are added in order, so the digits do not depend on the cores.
+    these two products. The blocks are fixed and their sums are added in order: the cores do not change a digit.
     """
     centroids = _spread(z, k, seed)
     blocks = [z[start : start + _IN_A_STEP] for start in range(0, len(z), _IN_A_STEP)]
