@@ -22,7 +22,7 @@ from uncone.data.batch import Batch
 from uncone.data.demo import demo_model
 from uncone.data.selection import Selection
 from uncone.data.texts import open_texts
-from uncone.encoders.batching import TOKENS, budgeted, pools
+from uncone.encoders.batching import FIRST, TOKENS, budgeted, pools
 from uncone.encoders.encoder import Encoder, Window
 from uncone.encoders.open import open_encoder
 from uncone.encoders.rows import RowRule
@@ -41,7 +41,7 @@ def seconds(work: Callable[[], object]) -> float:
 def batches(encoder: Encoder) -> list:
     rule, selection = RowRule(), Selection(open_texts("snli"), limit=SENTENCES)
     found = []
-    for pool in pools(selection.read()):
+    for pool in pools(selection.read(), first=FIRST):
         texts = encoder.passages([unit.text for unit in pool], Window())
         found += budgeted([laid for one in texts for laid in rule.lay(one, encoder)], TOKENS)
     return found

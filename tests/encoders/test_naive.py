@@ -386,7 +386,7 @@ def test_small_pools_of_texts(folder_of, sentences, monkeypatch):
     from uncone.encoders.batching import pools
 
     whole = uncone.layers(folder_of("bert"), sentences)
-    monkeypatch.setattr(layers, "pools", lambda units: pools(units, 7))
+    monkeypatch.setattr(layers, "pools", lambda units, first: pools(units, 7, 3))
     assert_same_studies(uncone.layers(folder_of("bert"), sentences), whole)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -12,11 +10,11 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from uncone.backends.checkpoint import Checkpoint, Saved
-from uncone.backends.memory import Room
+from uncone.backends.memory import Room, return_freed
 from uncone.backends.turns import Turns
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
 from uncone.data.selection import Selection, Unit
-from uncone.encoders.batching import budgeted, pools
+from uncone.encoders.batching import FIRST, budgeted, pools
 from uncone.encoders.encoder import Encoder, States, Window
 from uncone.encoders.rows import Laid, Layout, RowRule
 from uncone.errors import ModelError
@@ -93,11 +91,12 @@ class LayerPass:
         if self.no_sinks and state.bounds is None:
             state.bounds = self._pilot()
         first_pool, first_batch = state.pool, state.batch
-        with _no_collection(), _BLAS.limit(limits=1, user_api="blas"), Turns(self.encoder.layers) as turns:
-            for number, pool in enumerate(pools(self.selection.read())):
+        with _BLAS.limit(limits=1, user_api="blas"), Turns(self.encoder.layers) as turns:
+            for number, pool in enumerate(pools(self.selection.read(), first=FIRST)):
                 if number < first_pool:
                     _report(progress, len(pool))
                     continue
+                return_freed()
                 laid = self._lay(pool, state)
                 reported = encoded = 0
                 for place, batch in enumerate(budgeted(laid, self.room.tokens, self.batch_size)):
@@ -243,16 +242,6 @@ def _update(bundle: Bundle, batch: Batch, bound: float) -> tuple[int, int]:
 
 
 _BLAS = ThreadpoolController()
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector from walking through torch and the model again and again: nothing there goes away."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def _report(progress: Progress | None, texts: int) -> None:

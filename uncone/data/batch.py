@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.data.runs import both_run_sums, run_starts
+from uncone.data.runs import Bags, run_starts
 
 __all__ = ["CUT", "Batch", "Groups", "IntVector", "Keys", "Matrix", "Vector"]
 
@@ -36,26 +36,27 @@ class Groups(NamedTuple):
     unit_sums: Matrix
 
 
-class GroupRuns(NamedTuple):
-    """The rows in the order of their groups (None when they are), where each group begins, its name and size."""
+class GroupBags(NamedTuple):
+    """The rows of each group, its name and size; the groups are in the order of their names."""
 
-    order: IntVector | None
-    starts: IntVector
+    bags: Bags
     names: IntVector
     sizes: IntVector
 
 
-class WordRuns(NamedTuple):
-    """The rows that are known words, ordered by word and group: where each pair begins, and its size.
+class WordBags(NamedTuple):
+    """The rows of each known word, and the numbers of the words in order.
 
-    `words` are the numbers of the words in order, `first` the pair each begins with.
+    A pair is a word and a group: `first` is the pair each word begins with, `pair_sizes` the rows of every pair;
+    the pairs of two rows or more are `several`, and their rows `pair_bags`.
     """
 
-    order: IntVector
-    starts: IntVector
-    sizes: IntVector
+    bags: Bags
     words: IntVector
     first: IntVector
+    pair_sizes: IntVector
+    several: IntVector
+    pair_bags: Bags
 
 
 @dataclass(frozen=True)
@@ -66,13 +67,13 @@ class Keys:
     words: IntVector | None = None
 
     @cached_property
-    def group_runs(self) -> GroupRuns:
+    def group_bags(self) -> GroupBags:
         """The rows by group."""
         assert self.groups is not None
-        return _group_runs(self.groups)
+        return _group_bags(self.groups)
 
     @cached_property
-    def word_runs(self) -> WordRuns:
+    def word_bags(self) -> WordBags:
         """The rows by word, and within a word by group."""
         assert self.words is not None
         known = np.flatnonzero(self.words >= 0)
@@ -81,8 +82,8 @@ class Keys:
         words = self.words[order]
         starts = run_starts(words, groups[order])
         first = run_starts(words[starts])
-        sizes = np.diff(np.append(starts, len(words)))
-        return WordRuns(order, starts, sizes, words[starts][first], first)
+        pairs = Bags(order, starts)
+        return WordBags(Bags(order, starts[first]), words[starts][first], first, pairs.sizes, *pairs.of_several())
 
     def where(self, kept: IntVector) -> Keys:
         """Those of some rows."""
@@ -166,8 +167,8 @@ class Batch:
     @cached_property
     def grouped(self) -> Groups:
         """The sums of each group; a row without a group is a group of one."""
-        order, starts, names, sizes = self.keys.group_runs if self.groups is not None else _group_runs(self.rows)
-        return Groups(names, sizes, *both_run_sums(self.vectors, self.inverse_norms, starts, order))
+        bags, names, sizes = self.keys.group_bags if self.groups is not None else _group_bags(self.rows)
+        return Groups(names, sizes, *bags.both_sums(self.vectors, self.inverse_norms))
 
     @property
     def groups(self) -> IntVector | None:
@@ -195,8 +196,9 @@ class Batch:
         return self.n + len(self.bad) + len(self.zero)
 
 
-def _group_runs(groups: IntVector) -> GroupRuns:
-    order = None if (groups[1:] >= groups[:-1]).all() else np.argsort(groups, kind="stable")
-    groups = groups if order is None else groups[order]
+def _group_bags(groups: IntVector) -> GroupBags:
+    order = np.arange(len(groups)) if (groups[1:] >= groups[:-1]).all() else np.argsort(groups, kind="stable")
+    groups = groups[order]
     starts = run_starts(groups)
-    return GroupRuns(order, starts, groups[starts], np.diff(np.append(starts, len(groups))))
+    bags = Bags(order, starts)
+    return GroupBags(bags, groups[starts], bags.sizes)

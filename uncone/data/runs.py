@@ -1,13 +1,18 @@
-"""Sums of runs of rows: the words of a sentence, the occurrences of a word."""
+"""Sums over bags of rows: the words of a sentence, the occurrences of a word."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["bag_means", "both_run_sums", "run_starts", "run_sums", "weighted_run_sums"]
+__all__ = ["Bags", "bag_means", "run_starts"]
+
+_WIDE = 1 << 31
+
+Places = NDArray[np.signedinteger[Any]]
 
 
 def run_starts(*keys: NDArray[Any]) -> NDArray[np.int64]:
@@ -23,68 +28,76 @@ def run_starts(*keys: NDArray[Any]) -> NDArray[np.int64]:
     return np.flatnonzero(changes)
 
 
-def run_sums(rows: NDArray[Any], starts: NDArray[np.int64], order: NDArray[np.int64] | None = None) -> NDArray[Any]:
-    """The sum over each run of rows (runs, d); `order` says which row stands at which place of the runs.
+class Bags:
+    """Which rows are summed together: bag i is the rows places[starts[i] : starts[i + 1]]. Made once, used often.
 
-    Runs of one length are summed together: `np.add.reduceat` takes ten times as long.
-
-    >>> run_sums(np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 1]), np.array([3, 0, 1, 2])).tolist()
-    [[4.0], [6.0]]
+    >>> bags = Bags(np.array([3, 0, 1, 2]), np.array([0, 1]))
+    >>> rows = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> bags.sums(rows).tolist(), bags.sums(rows, np.array([0.5, 1.0, 1.0, 2.0])).tolist()
+    ([[4.0], [6.0]], [[8.0], [5.5]])
     """
-    places = np.arange(len(rows)) if order is None else order
-    sizes = np.diff(np.append(starts, len(places)))
-    if len(sizes) == len(places):
-        return rows if order is None else _taken(rows, order)
-    sums = _taken(rows, places[starts])
-    for size in np.unique(sizes[sizes > 1]).tolist():
-        these = np.flatnonzero(sizes == size)
-        sums[these] = _taken(rows, places[starts[these][:, None] + np.arange(size)]).sum(axis=1)
-    return sums
 
+    def __init__(self, places: Places, starts: NDArray[np.int64]) -> None:
+        # Narrow numbers halve what the product has to fetch beside the rows.
+        kind: type[np.signedinteger[Any]] = np.int32 if len(places) < _WIDE else np.int64
+        self._places: Places = places.astype(kind)
+        self._bounds: Places = np.append(starts, len(places)).astype(kind)
 
-def weighted_run_sums(
-    rows: NDArray[Any], weights: NDArray[Any], starts: NDArray[np.int64], order: NDArray[np.int64] | None = None
-) -> NDArray[Any]:
-    """The same for every row times its weight; the products are never all in memory."""
-    places = np.arange(len(rows)) if order is None else order
-    sizes = np.diff(np.append(starts, len(places)))
-    heads = places[starts]
-    sums = _taken(rows, heads)
-    sums *= weights[heads][:, None]
-    # Runs of 5 to 8 rows are taken together, as runs of 8, and so on: the words of a text have many frequencies.
-    doublings = np.ceil(np.log2(sizes)).astype(np.int64)
-    for doubling in np.unique(doublings[doublings > 0]).tolist():
-        these = np.flatnonzero(doublings == doubling)
-        inside = np.arange(1 << doubling)
-        missing = inside >= sizes[these][:, None]
-        chosen = places[np.where(missing, 0, starts[these][:, None] + inside)]
-        factors = np.where(missing, weights.dtype.type(0), weights[chosen])
-        sums[these] = np.matmul(factors[:, None, :], _taken(rows, chosen))[:, 0]
-    return sums
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Rows in each bag."""
+        return np.diff(self._bounds).astype(np.int64)
 
+    def of_several(self) -> tuple[NDArray[np.int64], Bags]:
+        """The bags of two rows or more: their numbers, and they themselves."""
+        these = np.flatnonzero(self.sizes > 1)
+        return these, self._chosen(these)
 
-def both_run_sums(
-    rows: NDArray[Any], weights: NDArray[Any], starts: NDArray[np.int64], order: NDArray[np.int64] | None = None
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The sum over each run of rows as they are, and of every row times its weight: each row is fetched once.
+    def sums(self, rows: NDArray[Any], weights: NDArray[Any] | None = None) -> NDArray[Any]:
+        """The sum over each bag (bags, d) of the rows as they are, or each times its weight."""
+        factors = np.ones(len(self._places), rows.dtype) if weights is None else weights[self._places]
+        return self._product(rows, factors)
 
-    >>> sums, weighted = both_run_sums(np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 2.0, 0.5]), np.array([0, 2]))
-    >>> sums.tolist(), weighted.tolist()
-    ([[3.0], [3.0]], [[5.0], [1.5]])
-    """
-    places = np.arange(len(rows)) if order is None else order
-    sizes = np.diff(np.append(starts, len(places)))
-    heads = places[starts]
-    sums = _taken(rows, heads)
-    weighted = sums * weights[heads][:, None]
-    for size in np.unique(sizes[sizes > 1]).tolist():
-        these = np.flatnonzero(sizes == size)
-        chosen = places[starts[these][:, None] + np.arange(size)]
-        pairs = np.ones((len(these), 2, size), weights.dtype)
-        pairs[:, 1] = weights[chosen]
-        found = np.matmul(pairs, _taken(rows, chosen))
-        sums[these], weighted[these] = found[:, 0], found[:, 1]
-    return sums, weighted
+    def both_sums(self, rows: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The sums of the rows as they are and times their weights: one after the other, while a bag is in the cache.
+
+        >>> Bags(np.array([0, 1]), np.array([0])).both_sums(np.array([[1.0], [2.0]]), np.array([3.0, 4.0]))
+        (array([[3.]]), array([[11.]]))
+        """
+        bags, as_they_are = self._doubled
+        factors = weights[bags._places]
+        factors[as_they_are] = 1
+        sums = bags._product(rows, factors)
+        return sums[::2], sums[1::2]
+
+    @cached_property
+    def _doubled(self) -> tuple[Bags, NDArray[np.bool_]]:
+        """Every bag twice, and which places are those of its first time."""
+        bags = self._chosen(np.repeat(np.arange(len(self.sizes)), 2))
+        return bags, np.repeat(np.arange(2 * len(self.sizes)) % 2 == 0, bags.sizes)
+
+    def _chosen(self, these: NDArray[np.int64]) -> Bags:
+        sizes = self.sizes[these]
+        starts = np.cumsum(sizes) - sizes
+        inside = np.repeat(self._bounds[these] - starts, sizes) + np.arange(int(sizes.sum()))
+        return Bags(self._places[inside], starts)
+
+    def means(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """The mean over each bag (bags, d)."""
+        if len(self._bounds) == len(self._places) + 1:
+            # Unlike rows[places] it lets other threads run, and looks at no index twice.
+            return np.take(rows, self._places, axis=0, mode="clip")
+        sizes = self.sizes
+        return self._product(rows, np.repeat((1 / sizes).astype(rows.dtype), sizes))
+
+    def _product(self, rows: NDArray[Any], factors: NDArray[Any]) -> NDArray[Any]:
+        """A sparse product: each row is fetched once and added where it belongs."""
+        from scipy.sparse import csr_array
+
+        if not len(self._places):
+            return np.zeros((len(self._bounds) - 1, rows.shape[1]), rows.dtype)
+        shape = (len(self._bounds) - 1, len(rows))
+        return np.asarray(csr_array((factors, self._places, self._bounds), shape=shape) @ rows)
 
 
 def bag_means(rows: NDArray[Any], places: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[Any]:
@@ -93,12 +106,4 @@ def bag_means(rows: NDArray[Any], places: NDArray[np.int64], starts: NDArray[np.
     >>> bag_means(np.array([[1.0], [2.0], [4.0]]), np.array([2, 0, 1]), np.array([0, 1])).tolist()
     [[4.0], [1.5]]
     """
-    if len(starts) == len(places):
-        return _taken(rows, places)
-    sizes = np.diff(np.append(starts, len(places)))
-    return np.asarray(run_sums(rows, starts, places) / sizes[:, None].astype(rows.dtype))
-
-
-def _taken(rows: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
-    """The rows at these places. Unlike rows[places] it lets other threads run, and looks at no index twice."""
-    return np.take(rows, places, axis=0, mode="clip")
+    return Bags(places, starts).means(rows)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uncone.data.batch import Matrix, Vector
 from uncone.diagnosis.geometry import Geometry
@@ -61,7 +62,7 @@ class Sampling:
     def halved(self) -> tuple[int, Vector]:
         """The eigenvalues of a sample of at most half of the rows: they show how a measure drifts with n."""
         rows = self.space.sample.first(min(self.space.n // 2, _ROWS)).vectors
-        return len(rows), _eigenvalues(rows)
+        return len(rows), _eigenvalues(_Scatter.of(_centred(rows)))[0]
 
     def apart(self, first: int, second: int) -> bool:
         """Whether two neighbouring eigenvalues differ by more than chance: else which is larger is chance itself."""
@@ -113,12 +114,42 @@ class Sampling:
         assert groups is not None
         odd = (np.arange(len(rows)) % 2).astype(np.bool_)
         apart = (hash_keys(groups, 11) % np.uint64(2)).astype(np.bool_)
-        cuts = ([np.ones(len(rows), np.bool_)], [odd, ~odd], [apart, ~apart])
-        return tuple([_eigenvalues(rows[one]) for one in cut] for cut in cuts)  # type: ignore[return-value]
+        rows = _centred(rows)
+        whole = _Scatter.of(rows)
+        first, second, third, fourth, fifth = _eigenvalues(whole, *whole.halves(rows, odd), *whole.halves(rows, apart))
+        return [first], [second, third], [fourth, fifth]
 
 
-def _eigenvalues(rows: Matrix) -> Vector:
-    """Variances along the principal directions, largest first."""
-    rows = rows - rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
-    values = np.linalg.eigvalsh((rows.T @ rows).astype(np.float64) / max(len(rows) - 1, 1))
-    return values[::-1].clip(min=0.0)
+@dataclass(frozen=True)
+class _Scatter:
+    """Sums of y and y y' over n rows."""
+
+    n: int
+    first: Vector
+    second: Matrix
+
+    @classmethod
+    def of(cls, rows: Matrix) -> _Scatter:
+        return cls(len(rows), rows.sum(axis=0, dtype=np.float64), (rows.T @ rows).astype(np.float64))
+
+    def halves(self, rows: Matrix, half: NDArray[np.bool_]) -> tuple[_Scatter, _Scatter]:
+        """Half of the rows, and the rest: its sums are what the half leaves of the whole."""
+        one = _Scatter.of(rows[half])
+        return one, _Scatter(self.n - one.n, self.first - one.first, self.second - one.second)
+
+    @property
+    def covariance(self) -> Matrix:
+        scatter = self.second - np.outer(self.first, self.first) / max(self.n, 1)
+        return np.asarray(scatter / max(self.n - 1, 1))
+
+
+def _centred(rows: Matrix) -> Matrix:
+    return np.asarray(rows - rows.mean(axis=0, dtype=np.float64).astype(rows.dtype))
+
+
+def _eigenvalues(*parts: _Scatter) -> Matrix:
+    """Variances along the principal directions of each part, largest first (parts, d).
+
+    In one call, because numpy lets other threads run while it works on a stack, and not while on one matrix.
+    """
+    return np.asarray(np.linalg.eigvalsh(np.stack([part.covariance for part in parts]))[:, ::-1].clip(min=0.0))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +71,18 @@ def study(
     Raises:
         ShapeError: too few texts, or no word in enough of them.
     """
+    with _no_collection():
+        return _study(encoder, selection, settings, checkpoints, resume, progress)
+
+
+def _study(
+    encoder: Encoder,
+    selection: Selection,
+    settings: StudySettings,
+    checkpoints: Checkpoints | None,
+    resume: bool,
+    progress: Progress | None,
+) -> Studied:
     rule = settings.rule
     encoder.prepare(unit.text for unit in selection.read())
     surveyed = survey(selection, rule, encoder, settings.window, _step(progress, "reading", None))
@@ -212,6 +226,16 @@ def _check_rows(selection: Selection, result: LayerResult) -> None:
     fewest = min(bundle["units"].n for bundle in result.layers)
     if fewest < 3:
         raise ShapeError(f"{selection.source.name} gave {fewest} rows; we need at least 3. Add texts.")
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from walking through torch and the model again and again: nothing there goes away."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _cores() -> int:

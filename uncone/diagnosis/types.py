@@ -35,15 +35,16 @@ def _between(layer: LayerGeometry) -> Estimate:
     """
     words = layer.words
     assert words is not None
-    means = words.type_means()
-    total = means.sum(axis=0) + words.single_total
-    t = len(means) + words.singles
+    counts = np.maximum(words.counts, 1)  # a word that was not met has a sum of zero, and so a mean of zero
+    met = int(np.count_nonzero(words.counts))
+    total = (1 / counts) @ words.totals + words.single_total
+    t = met + words.singles
     if t < 3:
         return Estimate(math.nan, math.nan, t)
-    squares = np.vecdot(means, means)
+    squares = np.vecdot(words.totals, words.totals) / counts**2
     value = (float(total @ total) - float(squares.sum()) - words.singles) / (t * (t - 1))
-    each = [(means @ total - squares) / (t - 1)]
-    shares = [len(means) / t]
+    each = [((words.totals @ total / counts - squares) / (t - 1))[words.counts > 0]]
+    shares = [met / t]
     sample = layer.sample
     alone = np.flatnonzero(sample.words == -1) if sample.words is not None else np.empty(0, np.int64)
     if len(alone) > 1:

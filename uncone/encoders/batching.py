@@ -7,25 +7,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from uncone.data.selection import Unit
 from uncone.encoders.rows import Laid
 
-__all__ = ["POOL", "TOKENS", "budgeted", "pools"]
+__all__ = ["FIRST", "POOL", "TOKENS", "budgeted", "pools"]
 
 POOL = 2048
 """Texts that are sorted by length together."""
 TOKENS = 2048
 """Tokens of a batch: more is not faster."""
+FIRST = 256
+"""The same at the beginning of a run, so that the model soon has work."""
 _LETTERS = 1 << 23
 
 
-def pools(units: Iterable[Unit], texts: int = POOL) -> Iterator[list[Unit]]:
-    """Texts in groups that fit in memory: so many, or so many letters."""
+def pools(units: Iterable[Unit], texts: int = POOL, first: int | None = None) -> Iterator[list[Unit]]:
+    """Texts in groups that fit in memory: so many, or so many letters; `first` in the first, when given."""
     pool: list[Unit] = []
-    letters = 0
+    letters, most = 0, first or texts
     for unit in units:
         pool.append(unit)
         letters += len(unit.text)
-        if len(pool) >= texts or letters >= _LETTERS:
+        if len(pool) >= most or letters >= _LETTERS:
             yield pool
-            pool, letters = [], 0
+            pool, letters, most = [], 0, texts
     if pool:
         yield pool
 

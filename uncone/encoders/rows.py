@@ -180,7 +180,7 @@ class Layout:
     def keys(self) -> Keys:
         """Which rows belong together, for the batches of all layers; worked out once, before these go their ways."""
         keys = Keys(self.groups, self.words)
-        keys.group_runs, keys.word_runs  # noqa: B018
+        keys.group_bags, keys.word_bags  # noqa: B018
         return keys
 
     @property

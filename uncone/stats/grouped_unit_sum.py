@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
+from uncone.data.runs import Bags, run_starts
 from uncone.stats.hashing import hash_keys
 from uncone.stats.statistic import State, Statistic
 
@@ -45,12 +46,13 @@ class GroupedUnitSum(Statistic):
             return
         names, sizes, _, sums = batch.grouped
         bucket = (hash_keys(names, self.seed) % np.uint64(self.buckets)).astype(np.int64)
-        # A product with an indicator: np.add.at would take longer than everything else here.
-        inside = (np.arange(self.buckets)[:, None] == bucket).astype(sums.dtype)
+        order = np.argsort(bucket, kind="stable")
+        starts = run_starts(bucket[order])
+        bags, met = Bags(order, starts), bucket[order[starts]]
         self.counts += np.bincount(bucket, weights=sizes, minlength=self.buckets).astype(np.int64)
         self.group_pairs += np.bincount(bucket, weights=sizes**2, minlength=self.buckets).astype(np.int64)
-        self.totals += inside @ sums
-        self.squares += inside @ sums**2
+        self.totals[met] += bags.sums(sums)
+        self.squares[met] += bags.sums(sums**2)
 
     def absorb(self, other: GroupedUnitSum) -> None:
         self.counts += other.counts

@@ -69,13 +69,15 @@ class Norms(Statistic):
         self._waiting = []
         norms = np.concatenate([part for part, _, _ in waiting]).astype(np.float64)
         bins = np.floor((np.log2(norms) - _LOWEST) * _PER_OCTAVE).astype(np.int64)
-        self._counts += np.bincount(bins.clip(0, len(self._counts) - 1), minlength=len(self._counts))
+        np.add.at(self._counts, bins.clip(0, len(self._counts) - 1), 1)
         self._total += float(norms.sum())
         self._squares += float(norms @ norms)
         longest, shortest = (
-            [_named(waiting, int(i), float(norms[i])) for i in _smallest(key, self.keep)] for key in (-norms, norms)
+            [_named(waiting, i, float(norms[i])) for i in _smallest(key, self.keep).tolist() if key[i] <= bound]
+            for key, bound in ((-norms, -_last(self._longest, self.keep, 0)), (norms, _last(self._shortest, self.keep)))
         )
-        self._keep_extremes(longest, shortest)
+        if longest or shortest:
+            self._keep_extremes(longest, shortest)
 
     def absorb(self, other: Norms) -> None:
         other.finish()
@@ -162,6 +164,11 @@ def _smallest(values: Vector, k: int) -> IntVector:
     bound = np.partition(values, k - 1)[k - 1]
     below = np.flatnonzero(values < bound)
     return np.concatenate([below, np.flatnonzero(values == bound)[: k - len(below)]])
+
+
+def _last(kept: Sequence[NamedNorm], keep: int, otherwise: float = np.inf) -> float:
+    """The norm that a row has to reach to be among the extremes."""
+    return kept[-1].norm if len(kept) == keep else otherwise
 
 
 def _named(waiting: Sequence[_Waiting], place: int, norm: float) -> NamedNorm:

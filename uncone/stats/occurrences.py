@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 
 from uncone.data.batch import Batch, IntVector, Matrix
+from uncone.data.shelf import Shelf
 from uncone.stats.hashing import hash_keys
 from uncone.stats.statistic import State, Statistic
 
 __all__ = ["Occurrences"]
+
+_AT_FIRST = 64
+"""Rows that there is room for before more is taken."""
 
 
 class Occurrences(Statistic):
@@ -29,7 +33,7 @@ class Occurrences(Statistic):
         self.most = most
         self.seed = seed
         self._parts: list[tuple[IntVector, IntVector, Matrix]] = []
-        self._held = 0
+        self._shelf = Shelf(_AT_FIRST)
         self._wanted = np.array(sorted(self.chosen), np.int64)
 
     @property
@@ -41,16 +45,23 @@ class Occurrences(Statistic):
             return
         mine = np.flatnonzero(np.isin(batch.words, self._wanted))
         if mine.size:
-            self._add(batch.words[mine], batch.rows[mine], batch.vectors[mine].astype(np.float32))
+            self._shelf.put(mine, words=batch.words, rows=batch.rows, vectors=batch.vectors)
+            self._trim_now_and_then()
 
-    def _add(self, words: IntVector, rows: IntVector, vectors: Matrix) -> None:
-        self._parts.append((words, rows, vectors))
-        self._held += len(words)
+    def _trim_now_and_then(self) -> None:
         # Not each time, so that the copying stays linear; at most twice what is kept is held.
-        if self._held > 2 * self.most * max(len(self.chosen), 1):
+        if self._shelf.n + sum(len(part[0]) for part in self._parts) > 2 * self.most * max(len(self.chosen), 1):
             self._trim()
 
+    def _close(self) -> None:
+        """What is on the shelf becomes a part."""
+        words, rows, vectors = (self._shelf.column(name) for name in ("words", "rows", "vectors"))
+        if words is not None and rows is not None and vectors is not None:
+            self._parts.append((words, rows, vectors.astype(np.float32, copy=False)))
+        self._shelf = Shelf(_AT_FIRST)
+
     def _trim(self) -> None:
+        self._close()
         if not self._parts:
             return
         words, rows, vectors = (np.concatenate(parts) for parts in zip(*self._parts, strict=True))
@@ -61,11 +72,11 @@ class Occurrences(Statistic):
         kept = order[rank < self.most]
         kept = kept[np.argsort(rows[kept], kind="stable")]
         self._parts = [(words[kept], rows[kept], vectors[kept])]
-        self._held = len(kept)
 
     def absorb(self, other: Occurrences) -> None:
-        for part in other._parts:
-            self._add(*part)
+        other._close()
+        self._parts += other._parts
+        self._trim_now_and_then()
 
     def state(self) -> State:
         self._trim()
@@ -77,7 +88,7 @@ class Occurrences(Statistic):
 
     def _restore(self, state: State) -> None:
         self._parts = [(state["words"], state["rows"], state["vectors"])] if len(state["words"]) else []
-        self._held = len(state["words"])
+        self._shelf = Shelf(_AT_FIRST)
 
     def by_word(self) -> dict[int, Matrix]:
         """The kept occurrences of each word that was met (n, d), in the order of the rows."""

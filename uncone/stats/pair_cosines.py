@@ -71,9 +71,6 @@ class PairCosines(Statistic):
     def update(self, batch: Batch) -> None:
         self.sample.update(batch)
 
-    def finish(self) -> None:
-        self.sample.finish()
-
     def absorb(self, other: PairCosines) -> None:
         self.sample.absorb(other.sample)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
+from uncone.data.shelf import Shelf
 from uncone.data.source import joined_names
 from uncone.stats.hashing import Hashes, hash_keys
 from uncone.stats.statistic import State, Statistic
@@ -134,8 +135,9 @@ class RowSample(Statistic):
         self.cutoff = cutoff
         self.named = named
         self._samples: list[SampledRows] = []
-        self._waiting: list[SampledRows] = []
-        self._room: Matrix | None = None
+        self._shelf: Shelf | None = None
+        self._texts: list[Sequence[str] | None] = []
+        self._labels: list[Sequence[str] | None] = []
         self._kept = 0
 
     @property
@@ -145,51 +147,40 @@ class RowSample(Statistic):
     def update(self, batch: Batch) -> None:
         hashes = hash_keys(batch.rows, self.seed)
         chosen = np.arange(batch.n) if self.cutoff is None else np.flatnonzero(hashes <= np.uint64(self.cutoff))
-        if chosen.size:
-            places = chosen.tolist()
-            self._waiting.append(
-                SampledRows(
-                    hashes[chosen],
-                    batch.rows[chosen],
-                    batch.norms[chosen],
-                    (self._copied(batch.vectors, chosen),),
-                    None if batch.texts is None or not self.named else [batch.texts[i] for i in places],
-                    None if batch.labels is None else [batch.labels[i] for i in places],
-                    None if batch.groups is None else batch.groups[chosen],
-                    None if batch.words is None else batch.words[chosen],
-                )
-            )
-            self._kept += chosen.size
-            self._trim_now_and_then()
-
-    def _copied(self, vectors: Matrix, chosen: IntVector) -> Matrix:
-        """The chosen vectors, copied once, behind those of the batches before."""
-        taken = sum(sample.n for sample in self._waiting)
-        if self._room is not None and taken + len(chosen) > len(self._room):
-            self.finish()
-            taken = 0
-        if self._room is None:
-            share = 1.0 if self.cutoff is None else self.cutoff / 2**64
-            rows = max(int(1.1 * share * _TOGETHER) + 64, len(chosen))
-            self._room = np.empty((rows, self.dim), vectors.dtype)
-        place = self._room[taken : taken + len(chosen)]
-        np.take(vectors, chosen, axis=0, out=place, mode="clip")
-        return place
-
-    def finish(self) -> None:
-        """Make one part of the rows of many batches: a sample in a thousand pieces is slow to walk through."""
-        if not self._waiting or self._room is None:
+        if not chosen.size:
             return
-        joined = SampledRows.joined(self._waiting)
-        # A view would keep the whole room, however little of it is taken.
-        room = self._room[: joined.n] if 2 * joined.n > len(self._room) else self._room[: joined.n].copy()
-        in_order = bool((np.diff(joined.rows) > 0).all())
-        whole = replace(joined, parts=(room,))
-        self._samples.append(whole if in_order else whole.take(np.argsort(joined.rows, kind="stable")))
-        self._waiting, self._room = [], None
+        if self._shelf is None:
+            share = 1.0 if self.cutoff is None else self.cutoff / 2**64
+            self._shelf = Shelf(int(1.1 * share * _TOGETHER) + 64)
+        known = {"groups": batch.groups, "words": batch.words}
+        self._shelf.put(chosen, hashes=hashes, rows=batch.rows, norms=batch.norms, vectors=batch.vectors, **known)
+        places = chosen.tolist()
+        self._texts.append([batch.texts[i] for i in places] if batch.texts is not None and self.named else None)
+        self._labels.append(None if batch.labels is None else [batch.labels[i] for i in places])
+        self._kept += chosen.size
+        self._trim_now_and_then()
+
+    def _close(self) -> None:
+        """Make one sample of the rows of many batches: one in a thousand pieces is slow to walk through."""
+        shelf = self._shelf
+        if shelf is None:
+            return
+        hashes, rows, norms = (shelf.column(name) for name in ("hashes", "rows", "norms"))
+        assert hashes is not None and rows is not None and norms is not None
+        groups, words = shelf.column("groups"), shelf.column("words")
+        texts, labels = joined_names(self._texts), joined_names(self._labels)
+        whole = SampledRows(hashes, rows, norms, tuple(shelf.pieces("vectors")), texts, labels, groups, words)
+        in_order = bool((np.diff(rows) > 0).all())
+        self._samples.append(whole if in_order else whole.take(np.argsort(rows, kind="stable")))
+        self._shelf, self._texts, self._labels = None, [], []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent to another process holds no empty room."""
+        self._close()
+        return self.__dict__
 
     def absorb(self, other: RowSample) -> None:
-        other.finish()
+        other._close()
         self._samples.extend(other._samples)
         self._kept += other._kept
         self._trim_now_and_then()
@@ -201,7 +192,7 @@ class RowSample(Statistic):
 
     def _trim(self) -> None:
         """Keep the k smallest hashes, in the order of the rows; copy only when rows have to go or to move."""
-        self.finish()
+        self._close()
         samples = sorted(self._samples, key=lambda sample: int(sample.rows[0]))
         joined = SampledRows.joined(samples)
         kept = joined.order[: self.k]
@@ -213,7 +204,7 @@ class RowSample(Statistic):
     @property
     def sampled(self) -> SampledRows:
         """The sample, in the order of the rows."""
-        self.finish()
+        self._close()
         if not self._samples:
             nothing = np.empty(0)
             return SampledRows(nothing.astype(np.uint64), nothing.astype(np.int64), nothing, (np.empty((0, self.dim)),))
@@ -239,7 +230,8 @@ class RowSample(Statistic):
         kept = SampledRows(
             state["hashes"], state["rows"], state["norms"], (state["vectors"],), texts, labels, groups, words
         )
-        self._samples, self._waiting, self._kept = ([kept] if kept.n else []), [], kept.n
+        self._shelf, self._texts, self._labels = None, [], []
+        self._samples, self._kept = ([kept] if kept.n else []), kept.n
 
 
 def _joined_numbers(parts: Sequence[IntVector | None]) -> IntVector | None:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
-from uncone.data.runs import weighted_run_sums
 from uncone.stats.statistic import State, Statistic
 
 __all__ = ["WordSums"]
@@ -48,14 +47,18 @@ class WordSums(Statistic):
         if alone.any():
             self.singles += int(alone.sum())
             self.single_total += batch.inverse_norms[alone] @ batch.vectors[alone]
-        order, starts, sizes, found, first = batch.keys.word_runs
+        bags, found, first, sizes, several, pair_bags = batch.keys.word_bags
         if not found.size:
             return
-        self.totals[found] += weighted_run_sums(batch.vectors, batch.inverse_norms, starts[first], order)
+        self.totals[found] += bags.sums(batch.vectors, batch.inverse_norms)
         self.counts[found] += np.add.reduceat(sizes, first)
         self.pairs[found] += np.add.reduceat(sizes**2, first)
-        self.contexts[found] += np.diff(np.append(first, len(starts)))
-        self.squares[found] += np.add.reduceat(_sentence_squares(batch, order, starts, sizes), first)
+        self.contexts[found] += np.diff(np.append(first, len(sizes)))
+        # |U_s|^2 for the occurrences of a word in one sentence; a single one has length one.
+        squares = np.ones(len(sizes))
+        together = pair_bags.sums(batch.vectors, batch.inverse_norms)
+        squares[several] = np.vecdot(together, together)
+        self.squares[found] += np.add.reduceat(squares, first)
 
     def absorb(self, other: WordSums) -> None:
         self.totals += other.totals
@@ -87,20 +90,3 @@ class WordSums(Statistic):
         pairs = self.counts**2 - self.pairs
         values = np.vecdot(self.totals, self.totals) - self.squares
         return np.asarray(np.where(pairs > 0, values / np.where(pairs > 0, pairs, 1), np.nan))
-
-    def type_means(self) -> Matrix:
-        """The mean unit vector of each word that was met (types, d); words that occur once are not among them."""
-        met = self.counts > 0
-        return np.asarray(self.totals[met] / self.counts[met, None])
-
-
-def _sentence_squares(batch: Batch, order: IntVector, starts: IntVector, sizes: IntVector) -> Vector:
-    """|U_s|^2 for the occurrences of a word in one sentence; a single one has length one."""
-    squares = np.ones(len(starts))
-    for size in np.unique(sizes[sizes > 1]).tolist():
-        these = np.flatnonzero(sizes == size)
-        chosen = order[starts[these][:, None] + np.arange(size)]
-        rows = np.take(batch.vectors, chosen, axis=0, mode="clip")
-        sums = np.matmul(batch.inverse_norms[chosen][:, None, :], rows)[:, 0]
-        squares[these] = np.vecdot(sums, sums)
-    return squares
