@@ -51,21 +51,31 @@ class Affine(Repair):
         `noise` (d,) is the variance that is only rounding; without it, the rows count as stored like the products.
         """
 
-    def measured(self, source: Source, plan: Plan, dtype: DTypeLike, progress: Progress | None) -> Bundle:
-        """What `fit_stats` needs, in one pass over the rows."""
+    def needs_fourth(self, rows: int, dim: int) -> bool:
+        """Whether so many rows are to be measured with their fourth moment, which takes time."""
+        return False
+
+    def measured(
+        self, source: Source, plan: Plan, dtype: DTypeLike, progress: Progress | None, *, higher: bool = False
+    ) -> Bundle:
+        """What `fit_stats` needs, in one pass over the rows; with `higher`, all that may be needed."""
         rows, statistics = source.rows, self.statistics(source.dim, dtype)
         told = None if progress is None else lambda done: progress("measuring", done, rows)
         moments = statistics.get("moments")
         if moments is not None and (rows or 0) >= _MANY:
             # Sums about one point are merged by adding them; about many, each has to be moved first.
+            moments.higher = higher or not source.rereadable or self.needs_fourth(rows or 0, source.dim)
             source, moments.reference = with_reference(source, replace(plan, dtype=dtype))
         return measure(source, statistics, plan, told)
 
     def _learn(self, source: Source, plan: Plan, progress: Progress | None) -> None:
         dtype = precision(source, plan)
-        self._take(self.measured(source, plan, dtype, progress), plan)
-        if self.doubt_ and source.rereadable and dtype != np.float64:
-            self._take(self.measured(source, plan, np.float64, progress), plan)
+        first = self.measured(source, plan, dtype, progress)
+        self._take(first, plan)
+        moments = first.get("moments")
+        better = moments is not None and (dtype != np.float64 or not moments.higher)
+        if self.doubt_ and source.rereadable and better:
+            self._take(self.measured(source, plan, np.float64, progress, higher=True), plan)
 
     def _take(self, statistics: Bundle, plan: Plan) -> None:
         moments = statistics.get("moments")
@@ -93,9 +103,16 @@ class Affine(Repair):
         return scale if d == m and np.count_nonzero(self.matrix_) == np.count_nonzero(scale) else None
 
     def _map(self, rows: Matrix) -> Matrix:
-        if rows.dtype not in self._ready:
-            self._ready[rows.dtype] = _Ready.of(self, rows.dtype)
-        return self._ready[rows.dtype].apply(rows)
+        return self._in(rows.dtype).apply(rows)
+
+    def _in(self, dtype: np.dtype[Any]) -> _Ready:
+        if dtype not in self._ready:
+            self._ready[dtype] = _Ready.of(self, dtype)
+        return self._ready[dtype]
+
+    def _spreads(self) -> bool:
+        factor = self._in(np.dtype(np.float32)).factor
+        return factor is not None and factor.ndim == 2
 
     def inverse_transform(self, X: Any) -> Matrix:  # noqa: ANN401 - scikit-learn's contract
         """The rows (n, d) that `transform` made these of.

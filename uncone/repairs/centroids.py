@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.stats.cluster_moments import Cells, runs_by_label
+from uncone.stats.cluster_moments import Cells, padded, runs_by_label
 
 __all__ = ["AUTO", "best_k", "gaussian_cells", "kmeans_cells", "labels_of", "without_small"]
+
+T = TypeVar("T")
 
 AUTO = range(2, 31)
 """The numbers of clusters that `best_k` tries."""
@@ -113,18 +118,28 @@ def without_small(cells: Cells, rows: Matrix, least: int) -> Cells:
 
 def labels_of(cells: Cells, rows: Matrix) -> IntVector:
     """The cell of every row, in blocks."""
-    blocks = [cells.labels(rows[start : start + _AT_ONCE]) for start in range(0, len(rows), _AT_ONCE)]
-    return np.concatenate(blocks)
+    return np.concatenate(_each(cells.labels, rows))
+
+
+def _each(work: Callable[[Matrix], T], rows: Matrix) -> list[T]:
+    """What is made of each block of rows, in their order, on all cores."""
+    blocks = [rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE)]
+    if len(blocks) == 1:
+        return [work(blocks[0])]
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+        return list(threads.map(work, blocks))
 
 
 def _frame(rows: Matrix) -> Cells:
     """One cell for all rows: its centre is their mean, its scale their standard deviation over all dimensions."""
-    centre = rows.mean(axis=0, dtype=np.float64)
-    squares, shift = 0.0, centre.astype(rows.dtype)
-    for start in range(0, len(rows), _AT_ONCE):
-        y = rows[start : start + _AT_ONCE] - shift
-        squares += float(np.vecdot(y, y).sum(dtype=np.float64))
-    return Cells(centre, centre[None], float(np.sqrt(squares / rows.size)))
+    centre = np.sum(_each(lambda block: block.sum(axis=0, dtype=np.float64), rows), axis=0) / len(rows)
+    shift = centre.astype(rows.dtype)
+
+    def squares(block: Matrix) -> float:
+        y = block - shift
+        return float(np.vecdot(y, y).sum(dtype=np.float64))
+
+    return Cells(centre, centre[None], float(np.sqrt(sum(_each(squares, rows)) / rows.size)))
 
 
 def _nearest(frame: Cells, z: Matrix) -> Cells:
@@ -133,10 +148,14 @@ def _nearest(frame: Cells, z: Matrix) -> Cells:
 
 def _scaled(rows: Matrix, frame: Cells) -> Matrix:
     """The rows about their mean, and of length about 1 per dimension: float32 has its digits there."""
-    z, shift = np.empty(rows.shape, np.float32), frame.centre.astype(rows.dtype)
-    for start in range(0, len(rows), _AT_ONCE):
-        part = z[start : start + _AT_ONCE]
-        np.multiply(rows[start : start + _AT_ONCE] - shift, rows.dtype.type(1 / frame.scale), out=part)
+    shift, factor = frame.centre.astype(rows.dtype), rows.dtype.type(1 / frame.scale)
+    z = np.empty(rows.shape, np.float32)
+
+    def scale(start: int) -> None:
+        np.multiply(rows[start : start + _AT_ONCE] - shift, factor, out=z[start : start + _AT_ONCE])
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+        deque(threads.map(scale, range(0, len(rows), _AT_ONCE)), maxlen=0)
     return z
 
 
@@ -148,32 +167,53 @@ def _kmeans(z: Matrix, k: int, seed: int, iterations: int) -> Matrix:
     """
     centroids = _spread(z, k, seed)
     blocks = [z[start : start + _IN_A_STEP] for start in range(0, len(z), _IN_A_STEP)]
-    labels: IntVector | None = None
+    labels: list[IntVector | None] = [None] * len(blocks)
+    sums, counts = np.zeros((k, z.shape[1])), np.zeros(k, np.int64)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
         for _ in range(iterations):
-            parts = list(threads.map(_step, blocks, [centroids] * len(blocks)))
-            before, labels = labels, np.concatenate([part[0] for part in parts])
-            if before is not None and np.array_equal(before, labels):
+            columns, bias = padded(centroids, -0.5 * np.vecdot(centroids, centroids), z.dtype)
+            steps = list(threads.map(_step, blocks, labels, repeat(columns), repeat(bias)))
+            labels = [step.labels for step in steps]
+            if not any(step.moved for step in steps):
                 break
-            sums = np.sum([part[1] for part in parts], axis=0)
-            counts = np.bincount(labels, minlength=k)
-            met = counts > 0
+            for step in steps:
+                sums += step.sums
+                counts += step.counts
             centroids = centroids.copy()
-            centroids[met] = (sums[met] / counts[met, None]).astype(z.dtype)
-            if not met.all():
-                # A cluster without rows begins anew at the rows that are farthest from their own.
-                apart = np.concatenate([part[2] for part in parts])
-                centroids[~met] = z[np.argsort(-apart, kind="stable")[: int((~met).sum())]]
+            centroids[counts > 0] = (sums / np.maximum(counts, 1)[:, None])[counts > 0].astype(z.dtype)
+            if not counts.all():
+                centroids[counts == 0] = _farthest(blocks, columns, bias, int((counts == 0).sum()))
     return centroids
 
 
-def _step(z: Matrix, centroids: Matrix) -> tuple[IntVector, Matrix, Vector]:
-    """The nearest centroid of each row, the sums of the rows of each (k, d), and how far off the rows are."""
-    score = z @ centroids.T
-    score -= 0.5 * np.vecdot(centroids, centroids)
-    labels = score.argmax(axis=1)
-    mine = (np.arange(len(centroids))[:, None] == labels).astype(z.dtype)
-    return labels, (mine @ z).astype(np.float64), np.vecdot(z, z) - 2 * score.max(axis=1)
+class _Step(NamedTuple):
+    """The nearest centroid of each row, how many rows moved, and what that adds to the sums and counts of each."""
+
+    labels: IntVector
+    moved: int
+    sums: Matrix
+    counts: IntVector
+
+
+def _step(z: Matrix, before: IntVector | None, columns: Matrix, bias: Vector) -> _Step:
+    """Only rows that moved are added where they are now, and taken off where they were: later they are few."""
+    k = int(np.count_nonzero(np.isfinite(bias)))
+    labels = np.asarray((z @ columns + bias).argmax(axis=1))
+    names = np.arange(k)[:, None]
+    if before is None:
+        change, rows, moved = (names == labels).astype(z.dtype), z, len(z)
+    else:
+        places = np.flatnonzero(labels != before)
+        change = (names == labels[places]).astype(z.dtype) - (names == before[places])
+        rows, moved = np.take(z, places, axis=0, mode="clip"), len(places)
+    return _Step(labels, moved, (change @ rows).astype(np.float64), change.sum(axis=1, dtype=np.int64))
+
+
+def _farthest(blocks: Sequence[Matrix], columns: Matrix, bias: Vector, n: int) -> Matrix:
+    """The n rows that are farthest from their own centroids: there a cluster without rows begins anew."""
+    apart = np.concatenate([np.vecdot(z, z) - 2 * (z @ columns + bias).max(axis=1) for z in blocks])
+    places = np.argsort(-apart, kind="stable")[:n]
+    return np.stack([blocks[place // _IN_A_STEP][place % _IN_A_STEP] for place in places.tolist()])
 
 
 def _spread(z: Matrix, k: int, seed: int) -> Matrix:

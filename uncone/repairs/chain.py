@@ -141,15 +141,15 @@ class _Line:
             self.known = self._measured(step, precision(self.source, self.plan))
         step.fit_stats(Bundle(moments=self.known.moments), noise=self.known.noise)
         if step.doubt_ and (self.source.rereadable or np.isnan(self.known.moments.fourth)):
-            self.known = self._measured(step, np.dtype(np.float64))
+            self.known = self._measured(step, np.dtype(np.float64), higher=True)
             step.fit_stats(Bundle(moments=self.known.moments), noise=self.known.noise)
         moments, made_up = pushed(self.known.moments, step)
         weights, before = (step.matrix_**2).T, grain(self.known.moments, self.plan.dtype)
         self.known = _Known(moments, weights @ self.known.noise + made_up + rounding(moments, self.plan.dtype))
         self.grain = weights @ (before if self.grain is None else before + self.grain)
 
-    def _measured(self, step: Affine, dtype: np.dtype[np.generic]) -> _Known:
-        moments = step.measured(self._rows(step), self.plan, dtype, self.progress)["moments"]
+    def _measured(self, step: Affine, dtype: np.dtype[np.generic], *, higher: bool = False) -> _Known:
+        moments = step.measured(self._rows(step), self.plan, dtype, self.progress, higher=higher)["moments"]
         noise = rounding(moments, self.plan.dtype)
         return _Known(moments, noise if self.grain is None else noise + self.grain)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator
 
 from uncone.backends.measure import Plan, measure
-from uncone.data.batch import Matrix
-from uncone.data.source import Source
+from uncone.data.batch import Batch, Matrix
+from uncone.data.memory import ArrayVectors
+from uncone.data.source import BLOCK, Source
 from uncone.errors import FitError, NoUsableRowsError
 from uncone.repairs.repair import Progress
 from uncone.stats.row_sample import RowSample, cutoff_for
@@ -21,15 +22,31 @@ def drawn_rows(source: Source, plan: Plan, most: int, seed: int, step: str, prog
         NoUsableRowsError: every row is NaN, infinite or zero.
         FitError: there is one row, or all are equal: nothing can be learnt from them.
     """
-    cutoff = None if source.rows is None else cutoff_for(most, source.rows, seed)
-    sample = RowSample(source.dim, most, seed=seed, cutoff=cutoff, named=False)
-    report = None if progress is None else lambda rows: progress(step, rows, source.rows)
-    rows = measure(source, sample, plan, report).sampled.vectors
+    report = None if progress is None else lambda done: progress(step, done, source.rows)
+    rows = _as_it_is(source, plan) if (source.rows or 0) <= most else None
+    if rows is None:
+        cutoff = None if source.rows is None else cutoff_for(most, source.rows, seed)
+        sample = RowSample(source.dim, most, seed=seed, cutoff=cutoff, named=False)
+        rows = measure(source, sample, plan, report).sampled.vectors
+    elif report is not None:
+        report(len(rows))
     if len(rows) == 0:
         raise NoUsableRowsError(f"{source.name}: every row is NaN, infinite or zero. Look at how it was made.")
-    if np.array_equal(rows.min(axis=0), rows.max(axis=0)):
+    if not any((block != rows[0]).any() for block in _blocks(rows)):
         raise FitError(
             f"{source.name}: its {len(rows):,} usable rows (n_samples={len(rows)}) are all equal, "
             "so there is nothing to learn from them. Give rows that differ."
         )
     return rows
+
+
+def _as_it_is(source: Source, plan: Plan) -> Matrix | None:
+    """A table in memory whose rows can all be used, so that no copy is needed."""
+    if not isinstance(source, ArrayVectors) or source.array.dtype != plan.dtype:
+        return None
+    rows: Matrix = source.array  # type: ignore[assignment] # floating, like the plan
+    return rows if all(Batch.of(block).n == len(block) for block in _blocks(rows)) else None
+
+
+def _blocks(rows: Matrix) -> Iterator[Matrix]:
+    return (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))

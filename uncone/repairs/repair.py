@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from uncone.backends.measure import Plan
 from uncone.data.batch import Matrix
@@ -57,8 +57,18 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
     def transform(self, X: Any) -> Matrix:  # noqa: ANN401 - scikit-learn's contract
         """The repaired rows (n, m), in the precision given; float16 becomes float32."""
         check_is_fitted(self)
-        rows = validate_data(self, _widened(X), dtype=[np.float64, np.float32], reset=False)
-        return self.map(rows)
+        seen_later = self._spreads()
+        rows = validate_data(
+            self, _widened(X), dtype=[np.float64, np.float32], reset=False, ensure_all_finite=not seen_later
+        )
+        mapped = self.map(rows)
+        if seen_later and not np.isfinite(mapped[:, 0]).all():
+            check_array(rows, dtype=None)  # says what is wrong with it
+        return mapped
+
+    def _spreads(self) -> bool:
+        """Whether NaN or infinity anywhere in a row shows in every number made of it: then looking there is enough."""
+        return False
 
     def map(self, rows: NDArray[np.generic]) -> Matrix:
         """The same without a look at the rows: for streams, whose blocks were checked; NaN stays NaN."""

@@ -45,6 +45,10 @@ class Whiten(Affine):
         self.rotation = rotation
         self.shrinkage = shrinkage
 
+    def needs_fourth(self, rows: int, dim: int) -> bool:
+        """For Ledoit-Wolf; should most rows be unusable and the rest too few, they are measured again."""
+        return self.shrinkage == "ledoit-wolf" or (self.shrinkage == "auto" and rows < 2 * _COMFORT * dim)
+
     def fit_stats(self, statistics: Bundle, *, noise: Vector | None = None) -> Self:
         """Learn the mean and the whitening matrix.
 

@@ -74,7 +74,8 @@ class Moments(Statistic):
     """Sums of the rows about a reference point, float64; products per block in `dtype`.
 
     With float32 products the reference has to be near the mean (the mean of the first block is):
-    a cone whose mean is 100 times its spread loses all digits without it.
+    a cone whose mean is 100 times its spread loses all digits without it. Without `higher` the third and fourth
+    moments are left out, and NaN.
 
     >>> moments = Moments(2)
     >>> moments.update(Batch.of(np.array([[1.0, 0.0], [3.0, 4.0]])))
@@ -82,10 +83,13 @@ class Moments(Statistic):
     ([2.0, 2.0], [[2.0, 4.0], [4.0, 8.0]])
     """
 
-    def __init__(self, dim: int, *, dtype: DTypeLike = np.float32, reference: Vector | None = None) -> None:
+    def __init__(
+        self, dim: int, *, dtype: DTypeLike = np.float32, reference: Vector | None = None, higher: bool = True
+    ) -> None:
         self.dim = dim
         self.dtype = np.dtype(dtype)
         self.reference = reference
+        self.higher = higher
         self._sums = Sums.none(dim)
         self._block: Matrix | None = None
         self._waiting = 0
@@ -101,7 +105,7 @@ class Moments(Statistic):
         return {"dim": self.dim, "dtype": self.dtype}
 
     def empty(self) -> Moments:
-        return Moments(self.dim, dtype=self.dtype, reference=self.reference)
+        return Moments(self.dim, dtype=self.dtype, reference=self.reference, higher=self.higher)
 
     @property
     def n(self) -> int:
@@ -125,6 +129,17 @@ class Moments(Statistic):
             self._block = borrow(_TOGETHER, self.dim, self.dtype)
         y = self._block[self._waiting : self._waiting + len(vectors)]
         np.subtract(vectors, shift, out=y)
+        if self.higher:
+            self._add_higher(y)
+        else:
+            self._sums.first += np.ones(len(y), self.dtype) @ y
+            self._sums.third[:] = self._sums.fourth = np.nan
+        self._waiting += len(vectors)
+        self._sums.n += len(vectors)
+        if self._waiting == _TOGETHER:
+            self.finish()
+
+    def _add_higher(self, y: Matrix) -> None:
         squared = np.vecdot(y, y)
         # Cubes of very long rows do not fit into float32.
         wide = y if squared.max() < _LONG else y.astype(np.float64)
@@ -132,10 +147,6 @@ class Moments(Statistic):
         self._sums.first += weighted[0]
         self._sums.third += weighted[1]
         self._sums.fourth += float(np.vecdot(squared, squared, dtype=np.float64))
-        self._waiting += len(vectors)
-        self._sums.n += len(vectors)
-        if self._waiting == _TOGETHER:
-            self.finish()
 
     def finish(self) -> None:
         if self._block is None:
