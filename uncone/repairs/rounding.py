@@ -31,12 +31,12 @@ def rounding(moments: Moments, dtype: DTypeLike) -> Vector:
 
     By dimension, because the rounding of one that is a thousand times longer does not blur the others.
     """
-    variances = np.diagonal(moments.covariance)
+    variances = moments.variances
     products = 1e-6 if moments.dtype == np.float32 else 1e-15 * max(moments.dim, 10)
     return np.asarray(grain(moments, dtype) + products * variances + 4e-15 * float(variances.max(initial=0.0)))
 
 
 def grain(moments: Moments, dtype: DTypeLike) -> Vector:
     """Of that, what the numbers themselves have (d,): their steps, squared."""
-    squares = np.diagonal(moments.covariance) + moments.mean**2
+    squares = moments.variances + moments.mean**2
     return np.asarray((_GRAIN * float(np.finfo(dtype).eps)) ** 2 * squares)

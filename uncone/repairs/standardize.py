@@ -36,6 +36,6 @@ class Standardize(Affine):
 
 def deviations(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     """The standard deviation of every dimension (d,), 1 where it is constant, and which are (d,)."""
-    deviation = np.sqrt(np.diagonal(moments.covariance).clip(min=0.0))
+    deviation = np.sqrt(moments.variances.clip(min=0.0))
     constant = deviation <= _STEPS * np.finfo(np.float64).eps * np.abs(moments.mean)
     return np.where(constant, 1.0, deviation), constant

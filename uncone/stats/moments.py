@@ -215,6 +215,17 @@ class Moments(Statistic):
         return reference + self.sums.first / max(self.n, 1)
 
     @property
+    def variances(self) -> Vector:
+        """The sample variance of each dimension (d,), with n - 1: the diagonal of the covariance."""
+        sums = self.sums
+        return np.asarray(np.diagonal(sums.second) - sums.first**2 / max(self.n, 1)) / max(self.n - 1, 1)
+
+    @property
     def covariance(self) -> Matrix:
         """The sample covariance (d, d), with n - 1."""
-        return self.centred.second / max(self.n - 1, 1)
+        sums = self.sums
+        found = np.outer(sums.first, sums.first)
+        found /= -max(self.n, 1)
+        found += sums.second
+        found /= max(self.n - 1, 1)
+        return found
