@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from uncone.backends.measure import Plan, measure
 from uncone.data.batch import Matrix, Vector
+from uncone.data.scratch import borrow, give_back
 from uncone.data.source import Source
 from uncone.diagnosis.space import with_reference
 from uncone.errors import DamagedRepairError, FitError, NoInverseError
@@ -240,7 +241,7 @@ class _Ready:
         mapped = np.empty((len(rows), self.width), rows.dtype)
         product = self.factor is not None and self.factor.ndim == 2
         size = _TOGETHER if product else _IN_CACHE
-        held = np.empty((min(size, len(rows)), rows.shape[1]), rows.dtype) if product else mapped
+        held = borrow(min(size, len(rows)), rows.shape[1], rows.dtype) if product else mapped
         for start in range(0, len(rows), size):
             block, out = rows[start : start + size], mapped[start : start + size]
             into = held[: len(block)] if product else out
@@ -252,6 +253,8 @@ class _Ready:
                 (np.matmul if product else np.multiply)(into, self.factor, out=out)
             if self.bias is not None:
                 out += self.bias
+        if product:
+            give_back(held)
         return mapped
 
 

@@ -16,6 +16,7 @@ from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.source import Source
 from uncone.errors import FitError, OptionError
 from uncone.repairs.centroids import AUTO, best_k, gaussian_cells, kmeans_cells, without_small
+from uncone.repairs.directions import leading
 from uncone.repairs.drawn import drawn_rows
 from uncone.repairs.repair import Arrays, Progress, Repair
 from uncone.stats.cluster_moments import Cells, ClusterMoments, runs_by_label
@@ -231,14 +232,11 @@ def _whole(value: object) -> bool:
 
 def _top_directions(moments: ClusterMoments, cluster: int, p: int) -> Matrix:
     """The principal directions of a cluster (at most p, d), the first component first, each with a fixed sign."""
-    from scipy.linalg import eigh
-
-    scatter, n = moments.scatter(cluster), int(moments.counts[cluster])
-    dim = len(scatter)
-    values, vectors = eigh(scatter, subset_by_index=[dim - p, dim - 1])
+    n = int(moments.counts[cluster])
+    values, vectors = leading(moments.scatter(cluster), p)
     mean, centroid = moments.means[cluster], moments.cells.centroids[cluster]
     real = values > _floor(values, n, mean, mean - centroid, float(np.finfo(moments.dtype).eps))
-    directions: Matrix = vectors[:, real].T[::-1][: max(n - 1, 0)]
+    directions: Matrix = vectors[:, real].T[: max(n - 1, 0)]
     largest = np.abs(directions).argmax(axis=1)
     return np.asarray(directions * np.sign(directions[np.arange(len(directions)), largest])[:, None])
 
@@ -246,4 +244,4 @@ def _top_directions(moments: ClusterMoments, cluster: int, p: int) -> Matrix:
 def _floor(values: Vector, n: int, mean: Vector, offset: Vector, eps: float) -> float:
     """What rounding alone can make of an eigenvalue: of the products, of the shift to the mean, of the rows."""
     rounding = (4 * eps) ** 2 * float(mean @ mean)
-    return max(16 * eps * float(values[-1]), n * 100 * eps * float(offset @ offset), n * rounding)
+    return max(16 * eps * float(values[0]), n * 100 * eps * float(offset @ offset), n * rounding)
