@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from uncone._version import __version__
 from uncone.api.encoding import Encoding, Progress, encoded, open_texts_of
 from uncone.data.open import open_source
 from uncone.data.source import Options
-from uncone.errors import OptionError
+from uncone.errors import OptionError, OutputError
 
 if TYPE_CHECKING:
     from uncone.data.batch import Matrix
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from uncone.report.evaluated import Evaluated
 
 __all__ = ["evaluate", "prescribe", "reproduce"]
+
+_MARKED = ("fit_on", "prompt", "replicates")  # settings that change the figures of a table
 
 
 def evaluate(
@@ -138,28 +141,29 @@ def reproduce(
     place, loading = Path(folder), options.get("loading") or HowToLoad()
     sentence_model = read_recipe(model_folder(os.fspath(model), loading)) is not None
     content = open_encoder(model, loading).fingerprint()
-    place.mkdir(parents=True, exist_ok=True)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"The folder {place} cannot be made: {error.strerror}. Name another with --out.") from error
+    settings = {"fit_on": "snli", "dtype": loading.dtype} | {name: options[name] for name in _MARKED if name in options}
+    if not isinstance(settings["fit_on"], str | os.PathLike):
+        settings["fit_on"] = sha256("\n".join(settings["fit_on"]).encode(errors="replace")).hexdigest()
     for table in PAPERS:
         if table.layer is None and not sentence_model:
             continue
-        mark = {"model": content, "seed": seed, "table": asdict(table), "uncone": __version__}
-        done = place / f"{table.name}.json"
-        if _is_done(done, mark):
+        mark = {"model": content, "seed": seed, **settings, "table": asdict(table), "uncone": __version__}
+        done, *beside = (place / f"{table.name}.{ending}" for ending in ("json", "html", "tex", "csv"))
+        if _is_done(done, mark) and all(path.is_file() for path in beside):
             yield table, None
             continue
         asked = {name: getattr(table, name) for name in ("protocols", "layer", "pooling", "level", "seeds", "tasks")}
         found = evaluate(
             model, table.datasets, table.methods, published=True, seed=seed, progress=progress, **asked, **options
         )
-        said = {**found.to_dict(), "made_as": mark}
-        write_all(
-            {
-                done: json.dumps(said, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
-                place / f"{table.name}.html": found.to_html(),
-                place / f"{table.name}.tex": found.to_latex(),
-                place / f"{table.name}.csv": found.to_csv(),
-            }
-        )
+        said = {**found.to_dict(), "made_as": json.loads(json.dumps(mark, default=str))}
+        made = dict(zip(beside, (found.to_html(), found.to_latex(), found.to_csv()), strict=True))
+        # The JSON comes last: what it says is done has all its files.
+        write_all({**made, done: json.dumps(said, indent=2, ensure_ascii=False, allow_nan=False) + "\n"})
         yield table, found
 
 
@@ -169,7 +173,7 @@ def _is_done(path: Path, mark: dict[str, Any]) -> bool:
         said = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(said, dict) and said.get("made_as") == json.loads(json.dumps(mark))
+    return isinstance(said, dict) and said.get("made_as") == json.loads(json.dumps(mark, default=str))
 
 
 def _other_tasks(
@@ -193,10 +197,14 @@ def _other_tasks(
     for task in tasks:
         kind, _, what = task.partition(":")
         if kind in LABELLED:
+            if what == "train":
+                raise OptionError(f"The task {task} would be judged on what it learns from. Take {kind}:dev or {kind}.")
             rows += other.evaluate_labelled(model, task, f"{kind}:train", methods, **common)
         elif kind == "labels":
             rows += other.evaluate_labelled(model, what, None, methods, **common)
         elif kind == "wic":
+            if what not in ("", "dev"):
+                raise OptionError(f"The task {task} cannot be judged: wic is learnt on train and judged on dev.")
             rows += other.evaluate_wic(model, methods=methods, **common)
         elif kind == "pairs":
             rows += other.evaluate_pairs(model, what, methods, **common)
@@ -316,7 +324,7 @@ def _by_number(task: PairTask, rows: int) -> PairProblem:
 
     columns = []
     for side in (task.left, task.right):
-        wrong = next((one for one in side if not one.strip().isdigit() or int(one) >= rows), None)
+        wrong = next((one for one in side if not _is_row(one.strip(), rows)), None)
         if wrong is not None:
             raise OptionError(
                 f"{task.name}: {wrong[:40]!r} is not the number of a row (0 to {rows - 1:,}). Pairs of vectors name "
@@ -324,6 +332,10 @@ def _by_number(task: PairTask, rows: int) -> PairProblem:
             )
         columns.append(np.array([int(one) for one in side], np.int64))
     return PairProblem(columns[0], columns[1], np.asarray(task.scores, np.float64), name=task.name)
+
+
+def _is_row(text: str, rows: int) -> bool:
+    return text.isdecimal() and len(text.lstrip("0")) <= len(str(rows)) and int(text) < rows
 
 
 def _rows_of(source: Any) -> Matrix:  # noqa: ANN401 - any source

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -46,8 +47,8 @@ def evaluate(
     task: Annotated[
         list[str] | None,
         typer.Option(
-            help="Another task: sst2, wic, a folder of retrieval (corpus.jsonl, queries.jsonl, qrels.tsv), a labelled "
-            "table. Repeatable."
+            help="Another task: sst2, wic, labels:FILE, pairs:FILE (0/1), words:FILE, or a folder of retrieval "
+            "(corpus.jsonl, queries.jsonl, qrels.tsv). Repeatable."
         ),
     ] = None,
     separate: Annotated[
@@ -114,7 +115,9 @@ def evaluate(
     """
     outputs = Outputs(None if no_html else html, json, markdown)
     others = [(option, path) for option, path in (("--latex", latex), ("--csv", csv)) if path is not None]
-    outputs.check([model, *(dataset or []), *(task or [])], others)
+    read = [model, fit_on, *(dataset or []), *(methods or "").split(","), *(task or [])]
+    # A task is read from what follows its colon.
+    outputs.check([one for one in (*read, *(one.partition(":")[2] for one in task or [])) if one], others)
     if seeds < 1 or replicates < 10:
         raise OptionError(f"--seeds {seeds} and --replicates {replicates}: we need at least 1 and 10.")
     loading = loading_of(revision, device, dtype, allow_pickle, trust_remote_code)
@@ -124,6 +127,10 @@ def evaluate(
     if suite is not None or out is not None:
         if suite != "papers" or out is None:
             raise OptionError("The suite is --suite papers, and its tables go to a folder: --out tables.")
+        asked = {"--dataset": dataset, "--task": task, "--methods": methods, "--protocol": protocol, "--layer": layer}
+        written = {"--json": json, "--markdown": markdown, "--latex": latex, "--csv": csv}
+        more = {"--pooling": pooling, "--separate": separate, "--level": level != "sentence", "--seeds": seeds != 1}
+        _refuse_beside_suite({**asked, **more, **written})
         common: dict[str, Any] = {"fit_on": fit_on, "prompt": prompt, "data": data, "loading": loading}
         return _suite(model, out, {**common, "replicates": replicates, "cache": not no_cache, "seed": seed})
     with progress_bar("done") as progress:
@@ -150,6 +157,12 @@ def evaluate(
             progress=progress,
         )
     return _deliver(found, outputs, latex, csv)
+
+
+def _refuse_beside_suite(options: Mapping[str, object]) -> None:
+    given = next((option for option, value in options.items() if value), None)
+    if given is not None:
+        raise OptionError(f"--suite has its own tables, and writes them all to --out: leave {given} out.")
 
 
 def _suite(model: str, out: Path, options: dict[str, Any]) -> int:

@@ -138,7 +138,7 @@ def fix(
     if model is not None and (column or tensor):
         raise OptionError("--column and --tensor are for vectors; with --model the source holds texts: use --text.")
     check_encoding(model, layer=layer, pooling=pooling, prompt=prompt or None, limit=limit, batch_size=batch_size)
-    outputs.check([source, *([model] if model else [])], [("-o", out)] if out is not None else [])
+    outputs.check([source, model, pairs], [("-o", out)] if out is not None else [])
     _check_outside(outputs, save)
     given: dict[str, Any] = {"dim": dim, "k": _whole(k), "p": p, "rotation": rotation, "how": how, "assign": assign}
     given |= {"dimensions": _listed(dimensions), "epochs": epochs, "lr": lr}
@@ -163,21 +163,18 @@ def fix(
     }
     chosen = None
     if method == "auto":
+        if pairs is None and (left or right or score):
+            raise OptionError("--left, --right and --score are columns of --pairs: name that too.")
         if options or level != "sentence":
             raise OptionError("auto tries methods with their own options, on vectors of texts: leave the options out.")
         chosen = _chosen(source, {**told, "pairs": pairs, "pair_columns": (left, right, score)})
         if not _advised(chosen, outputs) or chosen.recommended is None:
             return 0
         method, options = chosen.recommended.repair, dict(chosen.recommended.options)
-    elif pairs is not None:
+    elif pairs is not None or left or right or score:
         raise OptionError("--pairs is what --method auto chooses by; with a method named there is nothing to choose.")
-    more: dict[str, Any] = {
-        "label": label,
-        "level": level,
-        "skip_bad": skip_bad,
-        "float64": float64,
-        "workers": workers,
-    }
+    more: dict[str, Any] = {"label": label, "level": level, "skip_bad": skip_bad}
+    more |= {"float64": float64, "workers": workers}
     from uncone import api
     from uncone.cli.progress import progress_bar
 
@@ -223,7 +220,8 @@ def _advised(chosen: Prescription, outputs: Outputs) -> bool:
         write_all({Path(outputs.json): text})
     if outputs.json != "-":
         say(rendered(lambda console: print_prescription(chosen, console), []))
-        say("\n" if chosen.recommended else "  Nothing was written.\n")
+        written = f"  wrote {outputs.json}\n" if outputs.json is not None else "  Nothing was written.\n"
+        say("\n" if chosen.recommended else written)
     return chosen.recommended is not None
 
 

@@ -90,7 +90,7 @@ def _run(arguments: list[str]) -> int:
         reason = f"{type(error).__name__}: {error}"
         return _complain(f"something unexpected happened ({reason[:200]}). With --debug you see where.", 2)
     # Typer turns Ctrl-C into this code without a word.
-    return _complain("interrupted; nothing was written.", 130) if code == 130 else code
+    return _complain("interrupted; no file is left half-written.", 130) if code == 130 else code
 
 
 def _complain(message: str, code: int) -> int:

@@ -98,7 +98,11 @@ def open_labelled(
 
 def _from_file(path: Path, text: str | None, label: str | None) -> LabelledTask:
     table = read_table(path, (text, label))
-    texts = table.texts(table.pick(text, _TEXTS, "text"))
+    column = table.pick(text, _TEXTS, "text")
+    texts = table.texts(column)
+    for (where, _), one in zip(table.column(column), texts, strict=True):
+        if not one.strip():
+            raise FormatError(f"{where}: the text is blank, so it has no vector. Leave the row out.")
     labels = []
     for where, value in table.column(table.pick(label, _LABELS, "label")):
         if value is None or isinstance(value, list | dict) or not str(value).strip():

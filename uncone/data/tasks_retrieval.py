@@ -109,5 +109,8 @@ def _judgements(path: Path) -> dict[str, dict[str, int]]:
         query, doc, score = (fields[0], fields[2], fields[3]) if len(fields) == 4 else fields[:3]
         if len(fields) > 4:
             raise FormatError(f"{path}, line {line}: {len(fields)} columns, where we need query-id, corpus-id, score.")
-        qrels.setdefault(query, {})[doc] = int(number_in(score, f"{path}, line {line}"))
+        number = number_in(score, f"{path}, line {line}")
+        if not number.is_integer():
+            raise FormatError(f"{path}, line {line}: the score {score.strip()} is not a whole number, as we need it.")
+        qrels.setdefault(query, {})[doc] = int(number)
     return qrels

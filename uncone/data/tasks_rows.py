@@ -45,7 +45,8 @@ class Table:
         if name is None or name not in self.names:
             problem = f"no column {asked!r}" if asked is not None else f"no column that must be the {what}"
             has = clipped(", ".join(clipped(one) or "(unnamed)" for one in self.names) or "none", 200)
-            raise ColumnError(f"{self.path} has {problem}; it has {has}. Name the column of the {what}.")
+            cure = "Name" if asked is not None or not usual else f"Call it {usual[0]!r}, or name"
+            raise ColumnError(f"{self.path} has {problem}; it has {has}. {cure} the column of the {what}.")
         if self.names.count(name) > 1:
             raise ColumnError(f"{self.path} has several columns named {name!r}: rename all but one.")
         return name

@@ -13,7 +13,7 @@ from uncone.data.batch import Matrix
 from uncone.data.tasks import open_pairs
 from uncone.data.texts import open_texts
 from uncone.encoders.encoder import Encoder
-from uncone.errors import OptionError, OtherSpaceError
+from uncone.errors import ColumnError, NoUsableRowsError, OptionError, OtherSpaceError
 from uncone.evaluation.spaces import Space
 from uncone.evaluation.table import Method
 from uncone.evaluation.vectors import Settings, static_means
@@ -155,7 +155,14 @@ def fit_texts(fit_on: str | os.PathLike[str] | Sequence[str], data: str | os.Pat
     if fit_on == "train":
         tasks = [open_pairs(name, data) for name in _TRAIN]
         return [text for task in tasks for side in (task.left, task.right) for text in side]
-    return [row.text for row in open_texts(fit_on, data=data).read() if row.text.strip()]
+    try:
+        found = [row.text for row in open_texts(fit_on, data=data).read() if row.text.strip()]
+    except ColumnError as error:
+        problem = str(error).partition(". Name ")[0]
+        raise ColumnError(f"{problem}. Give --fit-on one text a line, or a table with one column 'text'.") from error
+    if not found and isinstance(fit_on, str | os.PathLike):
+        raise NoUsableRowsError(f"--fit-on {fit_on} has only blank texts. Name a file or a corpus that has others.")
+    return found
 
 
 class Fits:
@@ -219,13 +226,28 @@ class Fits:
             self._known[key] = found
         return found
 
-    def vectors(self, method: Method, seed: int, texts: Sequence[str], what: str) -> tuple[Matrix, str]:
-        """The vectors of texts, repaired, and what was decided while fitting; a transductive one is fitted on them."""
+    def vectors(
+        self, method: Method, seed: int, texts: Sequence[str], what: str, own: Sequence[str] | None = None
+    ) -> tuple[Matrix, str]:
+        """The vectors of texts, repaired, and what was decided while fitting.
+
+        A transductive repair is fitted on the same texts, or on `own`: the same as often as they occur.
+        """
         if method.repair == "static":
             model = self.space.encoder or self.model
             return static_means(model, texts, method.options.get("file"), self.settings.loading), ""
-        repair = self.repair(method, seed, texts, what)
+        repair = self.repair(method, seed, texts if own is None else own, what)
         return self.space.vectors(texts, repair), "" if repair is None else repair.note_
+
+    def refusal(self, method: Method) -> OtherSpaceError | None:
+        """Why a saved repair is not for this space, if it is not."""
+        folder = _folder(method.repair) if method.repair else None
+        try:
+            if folder is not None:
+                self._loaded(folder)
+        except OtherSpaceError as error:
+            return error
+        return None
 
     def forget(self) -> None:
         """Let the fitted repairs go."""

@@ -141,9 +141,13 @@ def evaluate_retrieval(
             note = "" if repair is None else f"{repair.note_} {_APART if own else ''}".strip()
         found = retrieve(task, found_queries, found_docs, replicates=settings.replicates, seed=settings.seed)
         figures = {name: one.value for name, one in found.scores.items()}
-        lost = f" {found.lost_docs} documents without a vector." if found.lost_docs else ""
-        n = len(found.query_ids)
-        return _Result(figures, found.replicates, n, isotropy(found_docs)[0], (note + lost).strip())
+        told = (
+            (found.lost_docs, "documents without a vector."),
+            (found.lost_queries, "queries without a vector."),
+            (task.unknown, "judgements on documents or queries that are not there."),
+        )
+        said = " ".join([note, *(f"{count:,} {what}" for count, what in told if count)]).strip()
+        return _Result(figures, found.replicates, len(found.query_ids), isotropy(found_docs)[0], said)
 
     return [row for fits in benches for row in _rows(task.name, fits, chosen, judge)]
 
@@ -166,7 +170,7 @@ def evaluate_pairs(
     settings = settings or Settings()
     task = pairs if isinstance(pairs, PairTask) else open_pairs(pairs, data)
     if not task.labelled:
-        raise FormatError(f"{task.name} has scores, not labels 0 and 1: its correlations are what to look at.")
+        raise FormatError(f"{task.name} has scores, not labels 0 and 1. Give it with --dataset, for correlations.")
     every = list(dict.fromkeys(text.strip() for side in (task.left, task.right) for text in side))
     benches, chosen = prepared(model, every, methods, settings, fit_on, protocols, data)
 
@@ -242,6 +246,8 @@ def evaluate_words(
     first `most`, the most frequent ones in files such as GloVe's.
     """
     settings = settings or Settings()
+    if not isinstance(vectors, str | os.PathLike) or os.path.isdir(vectors):  # noqa: PTH112 - it never raises
+        raise OptionError("Pairs of words are for static vectors: name a file of word vectors, not a model.")
     task = pairs if isinstance(pairs, WordPairs) else open_word_pairs(pairs, data)
     words, table = _static_rows(vectors, most)
     known = {"layer": "0", "pooling": "none", "fingerprint": ""}
@@ -257,7 +263,7 @@ def evaluate_words(
         out = f" {found.left_out} pairs left out." if found.left_out else ""
         value = found.spearman.value
         drawn = {} if value is None else {"spearman": found.replicates}
-        said = f"{found.reason or note}{out}".strip()
+        said = found.reason or f"{note}{out}".strip()
         return _Result({"spearman": value}, drawn, found.spearman.n, isotropy(rows)[0], said)
 
     return _rows(task.name, fits, chosen, judge)

@@ -141,6 +141,10 @@ def prepared(
     benches = [Fits(space, model, settings) for space in spaces]
     for fits in benches:
         fits.learn_from(learnt, _named(fit_on))
+    for method in asked:
+        refused = [fits.refusal(method) for fits in benches]
+        if refused[0] is not None and None not in refused:  # with several layers it may be for one of them
+            raise refused[0]
     return benches, asked
 
 
@@ -187,6 +191,11 @@ class _Pairs:
         places = {text: place for place, text in enumerate(self.texts)}
         self.left, self.right = (self._places(places, side) for side in (task.left, task.right))
 
+    @property
+    def as_they_stand(self) -> list[str]:
+        """All sentences, one that is in several pairs as often: what is published was fitted on these."""
+        return [self.texts[place] for side in (self.left, self.right) for place in side.tolist()]
+
     @staticmethod
     def _places(places: Mapping[str, int], side: Sequence[str]) -> IntVector:
         return np.array([places[text.strip()] for text in side], np.int64)
@@ -219,7 +228,7 @@ def _tried(
     for seed in fits.seeds(method):
         if method.protocol == "transductive":
             for own, task in zip(found, tasks, strict=True):
-                rows, said = _attempted(fits, method, seed, task.texts, task.name)
+                rows, said = _attempted(fits, method, seed, task.texts, task.name, task.as_they_stand)
                 own.append(_Judged(None, reason=said) if rows is None else _judge(task, rows, said))
         else:
             rows, said = _attempted(fits, method, seed, every, "all sentences")
@@ -231,10 +240,12 @@ def _tried(
     return found
 
 
-def _attempted(fits: Fits, method: Method, seed: int, texts: Sequence[str], what: str) -> tuple[Matrix | None, str]:
+def _attempted(
+    fits: Fits, method: Method, seed: int, texts: Sequence[str], what: str, own: Sequence[str] | None = None
+) -> tuple[Matrix | None, str]:
     """The vectors and the note of the repair; none and the reason where it cannot be fitted."""
     try:
-        return fits.vectors(method, seed, texts, what)
+        return fits.vectors(method, seed, texts, what, own)
     except RepairError as error:
         return None, str(error)
 

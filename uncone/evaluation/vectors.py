@@ -58,6 +58,8 @@ class Settings:
             raise OptionError(f"There is no level {self.level!r}; there are {' and '.join(LEVELS)}.")
         if self.seeds < 1 or self.replicates < 1:
             raise OptionError(f"{self.seeds} seeds and {self.replicates} replicates: we need at least 1 of each.")
+        if not 0 <= self.seed <= (1 << 32) - self.seeds:
+            raise OptionError(f"A seed is 0 or more and under {1 << 32:,}, not {self.seed}.")
 
     def tell(self, step: str, done: int, total: int | None) -> None:
         """Report progress: so many more of `total` are done."""

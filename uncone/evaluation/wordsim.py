@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from uncone.data.tasks_words import WordPairs
 from uncone.errors import ShapeError
 from uncone.evaluation.bootstrap import bootstrap
-from uncone.evaluation.correlation import spearman
+from uncone.evaluation.correlation import aggregate
 from uncone.evaluation.cosines import pair_cosines
 from uncone.evaluation.resampling import LEVEL, REPLICATES, Score, score
 
@@ -69,8 +69,8 @@ def word_similarity(
     if n < _FEWEST:
         reason = f"only {n} of {len(pairs):,} pairs have vectors, and we need {_FEWEST}"
         return WordScores(Score(None, None, None, n), out, tuple(sorted(missing)), reason, nothing)
-    whole = spearman(gold, cosines)
-    if whole.value is None:
+    whole = aggregate(gold, cosines)
+    if whole.all is None:
         return WordScores(Score(None, None, None, n), out, tuple(sorted(missing)), whole.reason, nothing)
     drawn = bootstrap(gold, cosines, replicates=replicates, seed=seed).values[0]
-    return WordScores(score(whole.value, drawn, n, level), out, tuple(sorted(missing)), "", drawn)
+    return WordScores(score(whole.all, drawn, n, level), out, tuple(sorted(missing)), "", drawn)

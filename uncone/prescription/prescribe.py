@@ -73,6 +73,10 @@ def prescribe(
     """
     rows = _checked(vectors, pairs)
     texts = _texts(rows)
+    if (texts == texts[0]).all():
+        raise FormatError(f"{pairs.name}: all {len(rows):,} vectors are the same, and no repair can tell them apart.")
+    if not 0 <= seed < 1 << 32:
+        raise OptionError(f"A seed is 0 or more and under {1 << 32:,}, not {seed}.")
     dealt = split(pairs, texts, folds, seed)
     methods = candidates_for(rows.shape[1], len(rows) * (dealt.k - 2) // dealt.k) if candidates is None else candidates
     if not methods:

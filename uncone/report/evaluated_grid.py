@@ -323,4 +323,9 @@ def undefined(table: EvaluationTable) -> list[str]:
                 found.append(f"{label} on {dataset}: not measured.")
             elif cell.spearman.reason:
                 found.append(f"{label} on {dataset}: undefined, since {cell.spearman.reason.rstrip('.')}.")
+    for label, one in zip(labels([one.method for one in table.tasks]), table.tasks, strict=True):
+        if any(score.value is None for score in one.scores.values()):
+            found.append(f"{label} on {one.task}: undefined, since {(one.note or 'it has no value').rstrip('.')}.")
+        elif one.note and not one.method.repair and "accuracy" not in one.scores:
+            found.append(f"{one.task}: {one.note}")  # of the data: documents lost, judgements on what is not there
     return found
