@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.check import BLOCK, D, make, warm, yardstick
 
-ROUNDS = 3
+ROUNDS = 5
 CLUSTERED = 200_000
 FLOW = 20_000
 README = Path(__file__).parents[1] / "README.md"
