@@ -321,3 +321,21 @@ def test_statistics_are_a_bundle_that_says_what_is_needed():
     assert set(Center().statistics(3).members) == {"moments"}
     assert set(Mute().statistics(3).members) == {"units"}
     assert isinstance(Mute("zscore").statistics(3), Bundle)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_rows_of_which_few_are_usable_are_measured_again_for_ledoit_wolf(dtype):
+    """So many rows promise not to need a fourth moment; when nearly all are NaN, whiten needs it after all."""
+    rows = np.full((70_000, 8), np.nan, dtype)
+    good = np.random.default_rng(0).normal(size=(30, 8)).astype(dtype) * np.arange(1, 9, dtype=dtype)
+    rows[::2400] = good[: len(rows[::2400])]
+    usable = rows[::2400]
+    found = Whiten().fit_source(ArrayVectors(rows), Plan(dtype=dtype))
+    expected = Whiten().fit(usable)
+    assert 0 < found.shrinkage_ < 1
+    assert found.shrinkage_ == pytest.approx(expected.shrinkage_, rel=1e-6)
+    np.testing.assert_allclose(
+        np.abs(found.transform(usable)), np.abs(expected.transform(usable)), rtol=1e-3, atol=1e-4
+    )
+    asked = Whiten(shrinkage="ledoit-wolf").fit_source(ArrayVectors(rows), Plan(dtype=dtype))
+    assert asked.shrinkage_ == pytest.approx(expected.shrinkage_, rel=1e-6)
