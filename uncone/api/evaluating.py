@@ -151,7 +151,8 @@ def reproduce(
     for table in PAPERS:
         if table.layer is None and not sentence_model:
             continue
-        mark = {"model": content, "seed": seed, **settings, "table": asdict(table), "uncone": __version__}
+        made_as = {"model": content, "seed": seed, **settings, "table": asdict(table), "uncone": __version__}
+        mark = json.loads(json.dumps(made_as, default=str))  # as it is read back
         done, *beside = (place / f"{table.name}.{ending}" for ending in ("json", "html", "tex", "csv"))
         if _is_done(done, mark) and all(path.is_file() for path in beside):
             yield table, None
@@ -160,7 +161,7 @@ def reproduce(
         found = evaluate(
             model, table.datasets, table.methods, published=True, seed=seed, progress=progress, **asked, **options
         )
-        said = {**found.to_dict(), "made_as": json.loads(json.dumps(mark, default=str))}
+        said = {**found.to_dict(), "made_as": mark}
         made = dict(zip(beside, (found.to_html(), found.to_latex(), found.to_csv()), strict=True))
         # The JSON comes last: what it says is done has all its files.
         write_all({**made, done: json.dumps(said, indent=2, ensure_ascii=False, allow_nan=False) + "\n"})
@@ -173,7 +174,7 @@ def _is_done(path: Path, mark: dict[str, Any]) -> bool:
         said = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(said, dict) and said.get("made_as") == json.loads(json.dumps(mark, default=str))
+    return isinstance(said, dict) and said.get("made_as") == mark
 
 
 def _other_tasks(
