@@ -23,6 +23,7 @@ import numpy as np
 from benchmarks.check import BLOCK, D, make, warm, yardstick
 
 ROUNDS = 5
+MANY_ROUNDS = 15  # where the two are so close that the best of five still wavers across the bound
 CLUSTERED = 200_000
 FLOW = 20_000
 README = Path(__file__).parents[1] / "README.md"
@@ -73,7 +74,7 @@ def affine(path: Path, rows: int) -> list[tuple[str, float, str]]:
         lambda: [(block @ matrix).shape for block in blocks],
     )
     pca = PCA(whiten=True, svd_solver="covariance_eigh")
-    streamed, in_memory = best(lambda: fitted("whiten", path), lambda: pca.fit(table))
+    streamed, in_memory = best(lambda: fitted("whiten", path), lambda: pca.fit(table), rounds=MANY_ROUNDS)
     return [
         (f"`whiten` fitted on {rows:,} x {D} by streaming, to one XᵀX pass", whiten / plain, "at most 1.5"),
         ("`droptop`, the same", drop / plain, "at most 1.5"),

@@ -15,7 +15,7 @@ from uncone.stats.statistic import State, Statistic
 __all__ = ["Moments", "Sums"]
 
 _LONG = 1e22
-_TOGETHER = 4096  # rows that are multiplied at once: enough for BLAS, and still in the outer cache
+_TOGETHER = 8192  # rows that are multiplied at once: a product is mirrored and added in float64, whatever its rows
 
 
 @dataclass
@@ -152,7 +152,10 @@ class Moments(Statistic):
         if self._block is None:
             return
         waiting = self._block[: self._waiting]
-        self._sums.second += waiting.T @ waiting
+        product = borrow(self.dim, self.dim, self.dtype)
+        np.matmul(waiting.T, waiting, out=product)
+        self._sums.second += product
+        give_back(product)
         give_back(self._block)
         self._block, self._waiting = None, 0
 

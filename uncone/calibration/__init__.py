@@ -1,0 +1,1 @@
+"""What a score means: the scores of unrelated pairs, thresholds, and probabilities from labelled pairs."""

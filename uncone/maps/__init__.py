@@ -1,0 +1,1 @@
+"""Rows of many dimensions as points of two or three."""
