@@ -82,10 +82,10 @@ def test_the_reference_table(real_data, model, layer, level):
     assert table.rows[-1].cells[0].difference.significant
 
 
-JUDGED = "whiten:shrinkage=none,flow:epochs=5"
+JUDGED = "whiten:shrinkage=none,flow:epochs=1,flow:epochs=5"
 ON_THE_TEST_SENTENCES = {
-    ("bert-tiny", 2, "sentence"): (JUDGED, [55.6, 58.1]),
-    ("bert-mini", 4, "sentence"): (JUDGED, [65.3, 67.3]),
+    ("bert-tiny", 2, "sentence"): (JUDGED, [55.6, 51.1, 58.1]),
+    ("bert-mini", 4, "sentence"): (JUDGED, [65.3, 65.5, 67.3]),
     ("bert-tiny", 2, "token"): (TOKEN, [56.9, 61.5, 61.0, 58.9]),
     ("bert-mini", 4, "token"): (TOKEN, [66.5, 64.8, 68.1, 68.2]),
 }
@@ -98,12 +98,12 @@ def test_the_reference_table_fitted_on_the_test_sentences(real_data, model, laye
     The reference is one draw of k-means and ours the mean of five, so that the spread of a draw comes on top.
     """
     methods, wanted = ON_THE_TEST_SENTENCES[model, layer, level]
-    settings = {"level": level, "data": real_data, "replicates": 5, "seeds": 5 if level == "token" else 1}
+    settings = {"level": level, "data": real_data, "replicates": 5, "seeds": 5}
     folder = real_data.parent / "models" / model
     table = evaluate_sts(folder, ["stsb"], methods, protocols=("transductive",), layer=layer, **settings)
     for row, score in zip(table.rows[1:], wanted, strict=True):
         cell = row.cells[0]
-        allowed = 1.0 + 100 * (cell.spread or 0.0)
+        allowed = 1.0 + (100 * (cell.spread or 0.0) if level == "token" else 0.0)
         assert 100 * cell.spearman.all == pytest.approx(score, abs=allowed), row.method.name
         assert row.method.fitted_on == "the judged texts"
 

@@ -22,12 +22,12 @@ def add_flow(graph: Graph, flow: Flow) -> None:
     network = flow.network()
     rows = graph.add("Mul", centred(graph, graph.last, flow.centre_), graph.constant(1.0 / flow.scale_))
     done: list[str] = []
-    for steps, after in zip(network.steps, [*network.widths[1:], network.dim], strict=True):
+    for steps, width, after in zip(network.steps, network.widths, [*network.widths[1:], network.dim], strict=True):
         for step in steps:  # type: ignore[attr-defined]
             rows = _step(graph, rows, step)
         if after < network.dim:
-            done.append(_columns(graph, rows, after, _END))
-            rows = _columns(graph, rows, 0, after)
+            done.append(_columns(graph, rows, 0, width - after))
+            rows = _columns(graph, rows, width - after, _END)
     graph.last = rows
     if done:
         graph.add("Concat", *done, rows, axis=1)

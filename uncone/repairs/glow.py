@@ -18,8 +18,6 @@ from torch.nn.functional import linear, relu  # noqa: E402
 
 __all__ = ["Glow", "Step"]
 
-_SPREAD = 0.05
-"""Of the weights at the beginning, as in the code that came with the paper."""
 _CONSTANT = 1e-4
 """A standard deviation, of rows whose overall one is 1, under which a dimension counts as constant."""
 
@@ -40,9 +38,13 @@ class Step(nn.Module):
         if 0 < self.front < dim:
             widths = (self.front, hidden, hidden)
             for width, after in zip(widths, (hidden, hidden, dim - self.front), strict=True):
-                drawn = torch.empty(after, width).normal_(0, _SPREAD, generator=generator)
-                last = len(self.layers) == 4
-                self.layers.extend([torch.zeros_like(drawn) if last else drawn, torch.zeros(after)])
+                weight, bias = torch.zeros(after, width), torch.zeros(after)
+                if len(self.layers) < 4:
+                    # By the width: the fixed 0.05 of the code that came with the paper suits layers of 512, not of 32.
+                    bound = 1 / math.sqrt(width)
+                    weight.uniform_(-bound, bound, generator=generator)
+                    bias.uniform_(-bound, bound, generator=generator)
+                self.layers.extend([weight, bias])
 
     def forward(self, rows: Tensor) -> Tensor:
         """The rows (n, d) one step nearer to the normal."""
@@ -76,7 +78,10 @@ class Step(nn.Module):
 
 
 class Glow(nn.Module):
-    """`levels` of `depth` steps each; after every level but the last, half of the dimensions are done."""
+    """`levels` of `depth` steps each; after every level but the last, half of the dimensions are done.
+
+    What goes on is the back, which the last coupling moved; the front, which moved it, is done.
+    """
 
     def __init__(self, dim: int, levels: int, depth: int, hidden: int, generator: Generator | None = None) -> None:
         super().__init__()
@@ -102,8 +107,8 @@ class Glow(nn.Module):
         for steps, going_on in self._levels():
             for step in steps:
                 rows = step(rows)
-            done.append(rows[:, going_on:])
-            rows = rows[:, :going_on]
+            done.append(rows[:, : rows.shape[1] - going_on])
+            rows = rows[:, rows.shape[1] - going_on :]
         return torch.cat([*done, rows], 1)
 
     def inverse(self, rows: Tensor) -> Tensor:
@@ -112,7 +117,7 @@ class Glow(nn.Module):
         done, rows = rows[:, :left], rows[:, left:]
         for (steps, going_on), width in zip(reversed(self._levels()), reversed(self.widths), strict=True):
             left -= width - going_on
-            done, rows = done[:, :left], torch.cat([rows, done[:, left:]], 1)
+            done, rows = done[:, :left], torch.cat([done[:, left:], rows], 1)
             for step in reversed(steps):
                 rows = step.inverse(rows)
         return rows
@@ -133,4 +138,4 @@ class Glow(nn.Module):
         for steps, going_on in self._levels():
             for step in steps:
                 rows = step.initialise(rows)
-            rows = rows[:, :going_on]
+            rows = rows[:, rows.shape[1] - going_on :]
