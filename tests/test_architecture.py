@@ -15,15 +15,18 @@ NAMES = [str(path.relative_to(ROOT)) for path in MODULES]
 ROOMS = {
     "api",
     "backends",
+    "calibration",
     "cli",
     "data",
     "diagnosis",
     "encoders",
     "evaluation",
     "export",
+    "maps",
     "prescription",
     "repairs",
     "report",
+    "similarity",
     "stats",
 }
 

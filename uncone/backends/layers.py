@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from uncone.backends.checkpoint import Checkpoint, Saved
+from uncone.backends.cores import one_blas_thread
 from uncone.backends.memory import Room, return_freed
 from uncone.backends.turns import Turns
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
@@ -91,7 +91,7 @@ class LayerPass:
         if self.no_sinks and state.bounds is None:
             state.bounds = self._pilot()
         first_pool, first_batch = state.pool, state.batch
-        with _BLAS.limit(limits=1, user_api="blas"), Turns(self.encoder.layers) as turns:
+        with one_blas_thread(), Turns(self.encoder.layers) as turns:
             for number, pool in enumerate(pools(self.selection.read(), first=FIRST)):
                 if number < first_pool:
                     _report(progress, len(pool))
@@ -239,9 +239,6 @@ def _update(bundle: Bundle, batch: Batch, bound: float) -> tuple[int, int]:
     bundle.update(batch.where(~sinks) if sinks.any() else batch)
     bundle.finish()
     return int(sinks.sum()), len(batch.bad)
-
-
-_BLAS = ThreadpoolController()
 
 
 def _report(progress: Progress | None, texts: int) -> None:

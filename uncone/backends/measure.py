@@ -16,7 +16,6 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
@@ -26,6 +25,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from threadpoolctl import ThreadpoolController
 
+from uncone.backends.cores import cores, one_blas_thread
 from uncone.data.batch import Batch
 from uncone.data.source import BLOCK, Rows, Source, batches, regrid
 from uncone.errors import WorkerError
@@ -53,7 +53,7 @@ def measure(source: Source, statistic: S, plan: Plan | None = None, progress: Pr
     plan = plan or Plan()
     tasks = _ranges(source) if source.random_access else _spans(source.read())
     total = statistic.empty()
-    with _one_blas_thread(), _executor(source, statistic, plan) as (executor, at_once):
+    with one_blas_thread(), _executor(source, statistic, plan) as (executor, at_once):
         try:
             for part, rows in _in_order(executor, tasks, source, statistic, plan, at_once):
                 total.absorb(part)
@@ -62,19 +62,6 @@ def measure(source: Source, statistic: S, plan: Plan | None = None, progress: Pr
         except BrokenProcessPool as error:
             raise WorkerError("A worker process died, perhaps for want of memory. Try fewer --workers.") from error
     return total
-
-
-@contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """BLAS on one thread: two threads with one each are faster here than one with two, and their sums are fixed."""
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    """Looking for the libraries takes longer than a small measurement."""
-    return ThreadpoolController()
 
 
 @dataclass(frozen=True)
@@ -125,7 +112,7 @@ def _executor(source: Source, statistic: Statistic, plan: Plan) -> Iterator[tupl
         )
         at_once = plan.workers + 1
     else:
-        threads = len(os.sched_getaffinity(0))
+        threads = cores()
         executor, at_once = ThreadPoolExecutor(threads), threads + 1
     try:
         yield executor, at_once

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -10,6 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Condition
 from types import TracebackType
+
+from uncone.backends.cores import cores
 
 __all__ = ["Turns"]
 
@@ -26,7 +27,7 @@ class Turns:
     """
 
     def __init__(self, layers: int) -> None:
-        self.threads = min(len(os.sched_getaffinity(0)), _AT_ONCE)
+        self.threads = min(cores(), _AT_ONCE)
         self._under_way: deque[Future[None]] = deque()
         self._given = 0
         self._next = [0] * layers

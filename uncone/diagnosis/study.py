@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from uncone.backends.checkpoint import Checkpoint
+from uncone.backends.cores import on_all_cores
 from uncone.backends.layers import LayerPass, LayerResult
 from uncone.backends.memory import Room, share_out
 from uncone.data.batch import Matrix
@@ -162,7 +160,7 @@ def _examined(result: LayerResult, settings: StudySettings, drawn: Sequence[int]
         )
         for number, bundle in enumerate(result.layers)
     ]
-    with ThreadpoolController().limit(limits=1, user_api="blas"), ThreadPoolExecutor(_cores()) as threads:
+    with on_all_cores() as threads:
         return list(threads.map(examine_layer, layers))
 
 
@@ -236,10 +234,6 @@ def _no_collection() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
 
 
 def _step(progress: Progress | None, name: str, total: int | None) -> Callable[[int], None] | None:

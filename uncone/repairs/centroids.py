@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from uncone.backends.cores import on_all_cores, one_blas_thread
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.stats.cluster_moments import Cells, padded, runs_by_label
 
@@ -37,7 +35,7 @@ _IN_A_STEP = 4096
 def kmeans_cells(rows: Matrix, k: int, seed: int, iterations: int) -> Cells:
     """The cells of the k centroids that k-means finds among the rows (n, d)."""
     frame = _frame(rows)
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         return _nearest(frame, _kmeans(_scaled(rows, frame), k, seed, iterations))
 
 
@@ -65,7 +63,7 @@ def gaussian_cells(rows: Matrix, k: int, seed: int, iterations: int) -> tuple[Ce
         precisions_init=1.0 / (variances + _LEAST_VARIANCE),
         random_state=seed,
     )
-    with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
+    with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it is told to the caller
         mixture.fit(z.astype(np.float64))
     centroids = start.centre + start.scale * mixture.means_
@@ -83,7 +81,7 @@ def best_k(rows: Matrix, seed: int, iterations: int) -> tuple[int, float]:
     frame = _frame(tried)
     z = _scaled(tried, frame)
     best = 1, -1.0
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         distances = pairwise_distances(_scaled(judged, frame).astype(np.float64))
         np.fill_diagonal(distances, 0.0)
         for k in AUTO:
@@ -126,7 +124,7 @@ def _each(work: Callable[[Matrix], T], rows: Matrix) -> list[T]:
     blocks = [rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE)]
     if len(blocks) == 1:
         return [work(blocks[0])]
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+    with on_all_cores() as threads:
         return list(threads.map(work, blocks))
 
 
@@ -154,7 +152,7 @@ def _scaled(rows: Matrix, frame: Cells) -> Matrix:
     def scale(start: int) -> None:
         np.multiply(rows[start : start + _AT_ONCE] - shift, factor, out=z[start : start + _AT_ONCE])
 
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+    with on_all_cores() as threads:
         deque(threads.map(scale, range(0, len(rows), _AT_ONCE)), maxlen=0)
     return z
 
@@ -169,7 +167,7 @@ def _kmeans(z: Matrix, k: int, seed: int, iterations: int) -> Matrix:
     blocks = [z[start : start + _IN_A_STEP] for start in range(0, len(z), _IN_A_STEP)]
     labels: list[IntVector | None] = [None] * len(blocks)
     sums, counts = np.zeros((k, z.shape[1])), np.zeros(k, np.int64)
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+    with on_all_cores() as threads:
         for _ in range(iterations):
             columns, bias = padded(centroids, -0.5 * np.vecdot(centroids, centroids), z.dtype)
             steps = list(threads.map(_step, blocks, labels, repeat(columns), repeat(bias)))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import ClassVar, Literal, Self
 
 import numpy as np
-from threadpoolctl import ThreadpoolController, threadpool_limits
 
+from uncone.backends.cores import on_all_cores
 from uncone.backends.measure import Plan, measure
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.source import Source
@@ -150,7 +147,7 @@ class Clustered(Repair):
 
     def _take_directions(self, moments: ClusterMoments) -> None:
         clusters = range(moments.first, moments.last)
-        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+        with on_all_cores() as threads:
             found = threads.map(lambda cluster: _top_directions(moments, cluster, self.p), clusters)
             for cluster, directions in zip(clusters, found, strict=True):
                 self.counts_[cluster] = len(directions)
@@ -168,7 +165,7 @@ class Clustered(Repair):
             repair(0)
             return out
         # One BLAS thread for each of ours: the products are small, and two threads would wait for each other.
-        with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+        with on_all_cores() as threads:
             deque(threads.map(repair, starts), maxlen=0)
         return out
 
@@ -218,12 +215,6 @@ class Clustered(Repair):
         self.means_, self.directions_ = arrays["means"], arrays["directions"]
         self.counts_, self.sizes_ = arrays["counts"].astype(np.int64), arrays["sizes"].astype(np.int64)
         return self
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """Looking for the libraries takes longer than to repair a row."""
-    return ThreadpoolController()
 
 
 def _whole(value: object) -> bool:

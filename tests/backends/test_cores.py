@@ -1,0 +1,42 @@
+import os
+import subprocess
+import sys
+
+from threadpoolctl import threadpool_info
+
+from uncone.backends.cores import cores, on_all_cores, one_blas_thread
+
+
+def blas_threads():
+    return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+
+def test_every_core_has_a_thread_and_every_thread_one_of_blas():
+    before = blas_threads()
+    with on_all_cores() as threads:
+        assert threads._max_workers == cores() == len(os.sched_getaffinity(0))
+        assert set(threads.submit(blas_threads).result()) == {1}
+    assert blas_threads() == before
+
+
+def test_a_library_that_is_loaded_later_is_limited_too():
+    code = (
+        "from uncone.backends.cores import one_blas_thread\n"
+        "from threadpoolctl import threadpool_info\n"
+        "with one_blas_thread(): pass\n"
+        "few = len(threadpool_info())\n"
+        "import scipy.linalg\n"
+        "assert len(threadpool_info()) > few\n"
+        "with one_blas_thread():\n"
+        "    print({one['num_threads'] for one in threadpool_info() if one['user_api'] == 'blas'})\n"
+    )
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert ran.stdout.strip() == "{1}"
+
+
+def test_limits_may_be_nested():
+    with one_blas_thread():
+        with one_blas_thread():
+            assert set(blas_threads()) == {1}
+        assert set(blas_threads()) == {1}
