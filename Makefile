@@ -32,6 +32,8 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.repairs
 	$(BIN)/python -m benchmarks.bootstrap
 	$(BIN)/python -m benchmarks.evaluation
+	$(BIN)/python -m benchmarks.calibration
+	$(BIN)/python -m benchmarks.similarity
 
 # The tables of docs/layers.md and docs/evaluate.md.
 tables: $(VENV)/dev.stamp

@@ -21,12 +21,12 @@ ROOMS = {
     "diagnosis",
     "encoders",
     "evaluation",
-    "export",
+    "exports",
     "maps",
     "prescription",
     "repairs",
     "report",
-    "similarity",
+    "likeness",
     "stats",
 }
 

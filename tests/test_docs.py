@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from uncone import calibrate
 from uncone.cli.main import _run
 from uncone.diagnosis.catalogue import CATALOGUE, CONTEXT, HEALTH
 from uncone.encoders.open import open_encoder
@@ -60,13 +61,15 @@ def files(tmp_path, cone, tiny_model, monkeypatch):
     known |= {"level": "sentence", "normalize": False, "prompt": ""}
     for name, repair in repairs.items():
         repair.save(tmp_path / name, **(known if name == "texts-repair" else {}))
+    calibrate(rows, save=tmp_path / "old-calibration")
     (tmp_path / "shards").mkdir()
     np.save(tmp_path / "shards" / "a.npy", rows)
     np.save(tmp_path / "shards" / "b.npy", rows)
 
 
 def commands() -> list[str]:
-    pages = README + "".join((ROOT / "docs" / name).read_text() for name in ("layers.md", "repairs.md", "evaluate.md"))
+    names = ("layers.md", "repairs.md", "evaluate.md", "calibrate.md", "similarity.md")
+    pages = README + "".join((ROOT / "docs" / name).read_text() for name in names)
     blocks = re.findall(r"```(?:bash|sh|console)\n(.*?)```", pages, re.S)
     lines = [line.strip() for block in blocks for line in block.splitlines()]
     return [line for line in lines if line.startswith("uncone ") and "|" not in line]
@@ -77,7 +80,9 @@ def test_every_command_of_the_readme_runs(command, files):
     assert _run(shlex.split(command, comments=True)[1:]) == (1 if "--fail-above" in command else 0)
 
 
-@pytest.mark.parametrize("verb", ["check", "layers", "fix", "apply", "export", "evaluate", "cache", "demo"])
+@pytest.mark.parametrize(
+    "verb", ["check", "layers", "calibrate", "similarity", "fix", "apply", "export", "evaluate", "cache", "demo"]
+)
 def test_help_ends_with_an_example_that_runs(verb, files, capsys):
     assert _run([verb, "--help"]) == 0
     example = re.search(r"Example: uncone (.*)", capsys.readouterr().out)

@@ -26,7 +26,9 @@ from uncone.stats.pair_cosines import PairCosines
 from uncone.stats.partition import PartitionSums
 from uncone.stats.row_sample import RowSample
 from uncone.stats.sentence_similarity import SentenceSimilarity
+from uncone.stats.sketches import Sketches
 from uncone.stats.statistic import Statistic
+from uncone.stats.unit_scatter import UnitScatter
 from uncone.stats.unit_sum import UnitSum
 from uncone.stats.unusable import Unusable
 from uncone.stats.word_sums import WordSums
@@ -37,6 +39,8 @@ MAKERS = {
     "Moments": lambda d: Moments(d, dtype=np.float64),
     "Moments about a point": lambda d: Moments(d, dtype=np.float64, reference=np.full(d, 0.25)),
     "UnitSum": UnitSum,
+    "UnitScatter": lambda d: UnitScatter(d, dtype=np.float64),
+    "UnitScatter about a point": lambda d: UnitScatter(d, dtype=np.float64, reference=np.full(d, 0.25)),
     "GroupedUnitSum": lambda d: GroupedUnitSum(d, buckets=7),
     "Norms": lambda d: Norms(keep=3),
     "RowSample": lambda d: RowSample(d, k=6),
@@ -44,6 +48,7 @@ MAKERS = {
     "PairCosines": lambda d: PairCosines(d, k=8, shifts=2),
     "Fingerprints": lambda d: Fingerprints(),
     "Fingerprints beyond their limit": lambda d: Fingerprints(limit=5),
+    "Sketches": lambda d: Sketches(),
     "Unusable": lambda d: Unusable(keep=2),
     "PartitionSums": lambda d: PartitionSums(np.eye(d), scales=(1.0, 0.5)),
     "WordSums": lambda d: WordSums(d, 4),
@@ -100,8 +105,15 @@ def test_other_spaces_are_refused(make):
 
 @pytest.mark.parametrize(
     "make",
-    [Moments, UnitSum, lambda d: RowSample(d, k=5_000), lambda d: PairCosines(d, k=3_000), lambda d: Norms()],
-    ids=["Moments", "UnitSum", "RowSample", "PairCosines", "Norms"],
+    [
+        Moments,
+        UnitSum,
+        UnitScatter,
+        lambda d: RowSample(d, k=5_000),
+        lambda d: PairCosines(d, k=3_000),
+        lambda d: Norms(),
+    ],
+    ids=["Moments", "UnitSum", "UnitScatter", "RowSample", "PairCosines", "Norms"],
 )
 def test_laws_with_many_rows_in_single_precision(make):
     """Beyond every size at which something is put aside, trimmed or multiplied together."""

@@ -1,4 +1,5 @@
 import inspect
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,12 @@ def test_a_wrong_name_is_an_attribute_error():
 
 def test_every_verb_is_public():
     assert set(api.__all__) <= set(uncone.__all__)
+
+
+def test_no_room_has_the_name_of_a_public_name():
+    """Importing a room puts it into the package under its name, where it would hide the verb."""
+    rooms = {path.stem for path in Path(uncone.__file__).parent.iterdir()}
+    assert not rooms & set(uncone.__all__)
 
 
 def test_every_error_stands_in_the_tree():

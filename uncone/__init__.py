@@ -14,6 +14,7 @@ from uncone._version import __version__
 if TYPE_CHECKING:
     from uncone.api import (
         apply,
+        calibrate,
         check,
         compare,
         compare_layers,
@@ -24,14 +25,20 @@ if TYPE_CHECKING:
         layers,
         prescribe,
         reproduce,
+        similarity,
     )
+    from uncone.calibration.calibration import Calibration
     from uncone.diagnosis.finding import Finding, Level
     from uncone.errors import UnconeError
+    from uncone.report.calibrated import Calibrated
     from uncone.report.diagnosis import Comparison, Diagnosis
     from uncone.report.repaired import Repaired
+    from uncone.report.similar import Similarity
     from uncone.report.study import LayerComparison, LayerStudy
 
 __all__ = [
+    "Calibrated",
+    "Calibration",
     "Comparison",
     "Diagnosis",
     "Finding",
@@ -39,9 +46,11 @@ __all__ = [
     "LayerStudy",
     "Level",
     "Repaired",
+    "Similarity",
     "UnconeError",
     "__version__",
     "apply",
+    "calibrate",
     "check",
     "compare",
     "compare_layers",
@@ -52,10 +61,12 @@ __all__ = [
     "layers",
     "prescribe",
     "reproduce",
+    "similarity",
 ]
 
 _HOMES = {
     "apply": "uncone.api",
+    "calibrate": "uncone.api",
     "check": "uncone.api",
     "compare": "uncone.api",
     "compare_layers": "uncone.api",
@@ -66,6 +77,9 @@ _HOMES = {
     "reproduce": "uncone.api",
     "fix": "uncone.api",
     "layers": "uncone.api",
+    "similarity": "uncone.api",
+    "Calibrated": "uncone.report.calibrated",
+    "Calibration": "uncone.calibration.calibration",
     "Comparison": "uncone.report.diagnosis",
     "Diagnosis": "uncone.report.diagnosis",
     "Finding": "uncone.diagnosis.finding",
@@ -73,6 +87,7 @@ _HOMES = {
     "LayerStudy": "uncone.report.study",
     "Level": "uncone.diagnosis.finding",
     "Repaired": "uncone.report.repaired",
+    "Similarity": "uncone.report.similar",
     "UnconeError": "uncone.errors",
 }
 

@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import uncone as library
+
 
 def test_the_engineer(uncone):
     rng = np.random.default_rng(0)
@@ -28,6 +30,18 @@ def test_the_engineer(uncone):
     told = uncone("check", "tickets.parquet", "--score", f"{high + 0.05:.2f}").stdout
     assert "it means something" in " ".join(told.split())
 
+    # Where to cut, then? The calibration says, with an interval, and what 0.75 would let in.
+    options = ["--score", "0.75", "--fpr", "0.01", "--corpus-size", "1000000", "--save", "raw"]
+    told = " ".join(uncone("calibrate", "tickets.parquet", *options).stdout.split())
+    assert "A score of 0.75 means nothing here" in told and "1 % of a million is 10,000 unrelated hits" in told
+    units = rows.astype(np.float64) / np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+    unrelated = (units @ units.T)[np.triu_indices(len(units), 1)]
+    raw = library.Calibration.load("raw")
+    cut = raw.threshold(fpr=0.01)
+    assert cut.low <= np.quantile(unrelated, 0.99) <= cut.high
+    assert abs(100 * (unrelated < 0.75).mean() - raw.percentile(0.75)) < 1
+    assert abs((unrelated >= cut.value).mean() - 0.01) < 0.001
+
     # The new model, side by side with the old one, and a gate for the pipeline.
     np.save("new.npy", rng.normal(size=(3_000, 64)).astype(np.float32))
     both = uncone("check", "tickets.parquet", "new.npy", "--no-html").stdout
@@ -41,6 +55,20 @@ def test_the_engineer(uncone):
     fixed = pq.read_table("fixed.parquet")
     assert fixed.column("text").to_pylist() == texts
     uncone("check", "fixed.parquet", "--fail-above", "baseline=0.05")
+
+    # The old threshold means nothing in the repaired space: its place there lets through as many unrelated pairs.
+    options = ["--repair", "repair", "--translate", f"{cut.value}", "--from", "raw", "--save", "repaired"]
+    told = uncone("calibrate", "tickets.parquet", *options, "--json", "-").stdout
+    translated = json.loads(told)["calibration"]["translation"]
+    assert translated["new"] < 0.5 < translated["old"]
+    mended = np.array(fixed.column("embedding").to_pylist(), np.float64)
+    mended /= np.linalg.norm(mended, axis=1, keepdims=True)
+    unrelated = (mended @ mended.T)[np.triu_indices(len(mended), 1)]
+    assert abs((unrelated >= translated["new"]).mean() - 0.01) < 0.002
+    assert library.Calibration.load("repaired").percentile(translated["new"]) > 98.5
+    told = uncone("calibrate", "fixed.parquet", "--fpr", "1e-9", "--no-html").stdout
+    assert "rows" in told, "too few rows for such a rate: an answer, not an error"
+    assert "between -1 and 1" in uncone("calibrate", "fixed.parquet", "--score", "75", code=2).stderr
     np.save("tomorrow.npy", rows[:10])
     uncone("apply", "repair", "tomorrow.npy", "-o", "tomorrow-fixed.npy")
     mended = np.array(fixed.column("embedding").to_pylist(), np.float32)

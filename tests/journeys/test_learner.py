@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 
 def test_the_learner(uncone):
@@ -76,3 +77,77 @@ def test_the_learner_with_texts(uncone, minilm):
     np.testing.assert_allclose(alone["embedding"], vector, atol=1e-5)
     assert "384" in uncone("apply", "repair", "fixed.csv", "-o", "twice.npy").stdout
     assert "60" in uncone("cache").stdout
+
+
+def test_the_learner_compares(uncone, minilm):
+    """A CSV with a text and a label column: a heatmap, the labels, pairs to read, groups, and a page to send."""
+    subjects = {
+        "animals": [
+            "The cat sleeps on the sofa",
+            "A kitten plays with wool",
+            "My dog barks at night",
+            "Birds sing early",
+        ],
+        "money": [
+            "The bank raised its rates",
+            "Shares fell sharply today",
+            "He paid with a credit card",
+            "Prices went up",
+        ],
+        "sport": ["The team won the match", "She scored two goals", "He ran a marathon", "The coach was angry"],
+    }
+    rows = [
+        (f"{text}, on day {day}.", topic) for topic, texts in subjects.items() for text in texts for day in range(5)
+    ]
+    rows.append(('He said: "Cats, dogs\nand birds."', "animals"))
+    with Path("texts.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("sentence", "topic"), *rows])
+
+    # A first try with a wrong column: the message names the right ones.
+    wrong = uncone("similarity", "texts.csv", "--text", "text", "--label", "topic", code=2).stderr
+    assert "sentence, topic" in wrong
+
+    # No model is named: the one of the demo is there.
+    columns = ("texts.csv", "--text", "sentence", "--label", "topic")
+    files = ["--labels-out", "labels.csv", "--pairs-out", "pairs.csv", "--groups-out", "groups.csv", "--json", "a.json"]
+    told = " ".join(uncone("similarity", *columns, *files).stdout.split())
+    assert "61 x 384" in told and "all-MiniLM-L6-v2" in told and "uncone-similarity.html" in told
+
+    # The table of labels: each topic is more alike within than between, and the file says the same by another route.
+    with Path("labels.csv").open(newline="") as file:
+        labels = {(row["label"], row["other_label"]): row for row in csv.DictReader(file)}
+    assert (
+        len(labels) == 6 and labels["money", "money"]["pairs"] == "190" and labels["animals", "money"]["pairs"] == "420"
+    )
+    assert float(labels["money", "money"]["low"]) > float(labels["animals", "money"]["high"])
+    code = (
+        "import csv, numpy as np, uncone\n"
+        "rows = list(csv.DictReader(open('texts.csv', newline='')))\n"
+        "found = uncone.similarity([r['sentence'] for r in rows], labels=[r['topic'] for r in rows], matrix='m.npy')\n"
+        "frame = found.labels_frame().set_index(['one', 'other'])\n"
+        "print(frame.loc[('money', 'money'), 'mean'], len(found.pairs_frame()), found.groups_frame()['size'].sum())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    money = [i for i, (_, topic) in enumerate(rows) if topic == "money"]
+    naive = [np.load("m.npy")[i, j] for i in money for j in money if i < j]
+    assert float(labels["money", "money"]["mean"]) == pytest.approx(float(done[0]), abs=1e-6)
+    assert float(done[0]) == pytest.approx(np.mean(naive), abs=1e-5) and done[1:] == ["100", "61"]
+
+    # The pairs: the most alike are the same sentence on another day.
+    with Path("pairs.csv").open(newline="") as file:
+        pairs = list(csv.DictReader(file))
+    assert pairs[0]["text"].split(",")[0] == pairs[0]["other_text"].split(",")[0]
+    assert float(pairs[0]["percentile"]) > 99
+    rare = json.loads(uncone("similarity", *columns, "--min", "p90", "--json", "-", "--no-html").stdout)["pairs"]
+    assert 100 < rare["found"] < 260
+    near = json.loads(uncone("similarity", *columns, "--near", "a puppy", "--json", "-", "--no-html").stdout)["near"]
+    assert {pair["other_label"] for pair in near["pairs"][:5]} == {"animals"}
+
+    # The groups are the topics, nearly.
+    with Path("groups.csv").open(newline="") as file:
+        groups = list(csv.DictReader(file))
+    assert len(groups) == 61 and groups[-1]["text"] == rows[-1][0]
+    assert json.loads(Path("a.json").read_text())["groups"][0]["ari"] > 0.5
+
+    page = Path("uncone-similarity.html").read_text()
+    assert "The cat sleeps on the sofa, on day 0." in page and "animals" in page

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from uncone.data.batch import Matrix
     from uncone.data.rewrite import Rewritten
     from uncone.encoders.open import Loading
-    from uncone.export.export import Exported
+    from uncone.exports.export import Exported
     from uncone.prescription.verdict import Prescription
     from uncone.repairs.repair import Repair
     from uncone.report.diagnosis import Diagnosis
@@ -230,7 +230,7 @@ def export(
     from uncone.api.spaces import check_fitted, space_like
     from uncone.encoders.open import Loading as HowToLoad
     from uncone.encoders.open import model_folder
-    from uncone.export.export import export as write
+    from uncone.exports.export import export as write
     from uncone.repairs.repair import Repair as AnyRepair
     from uncone.repairs.saving import Saved, load
 

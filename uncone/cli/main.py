@@ -13,12 +13,14 @@ import typer
 from uncone._version import __version__
 from uncone.cli.apply import apply
 from uncone.cli.cache import cache
+from uncone.cli.calibrate import calibrate
 from uncone.cli.check import check
 from uncone.cli.demo import demo
 from uncone.cli.evaluate import evaluate
 from uncone.cli.export import export
 from uncone.cli.fix import fix
 from uncone.cli.layers import layers
+from uncone.cli.similarity import similarity
 from uncone.errors import UnconeError
 
 __all__ = ["app", "main"]
@@ -33,6 +35,8 @@ app = typer.Typer(
 )
 app.command()(check)
 app.command()(layers)
+app.command()(similarity)
+app.command()(calibrate)
 app.command()(fix)
 app.command()(apply)
 app.command()(export)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from uncone.errors import FormatError, ShapeError
 from uncone.evaluation.resampling import LEVEL, REPLICATES, Score, replicate, score
 
-__all__ = ["PairScores", "score_pairs"]
+__all__ = ["PairCurve", "PairScores", "score_pairs"]
 
 _NAMES = ("roc_auc", "average_precision", "best_f1")
 
@@ -63,14 +63,14 @@ def score_pairs(
         none = Score(None, None, None, n)
         reason = f"{bad:,} of {n:,} similarities are not finite"
         return PairScores(none, none, none, None, n, positives, reason, {})
-    curve = _Curve(truth, values)
+    curve = PairCurve(truth, values)
     point = curve(np.ones((1, n), np.int64))[:, 0]
     drawn = replicate(curve, n, replicates, seed)
     auc, average, best = (score(float(value), own, n, level) for value, own in zip(point, drawn, strict=True))
     return PairScores(auc, average, best, curve.threshold(), n, positives, "", dict(zip(_NAMES, drawn, strict=True)))
 
 
-class _Curve:
+class PairCurve:
     """The figures as a function of how often each pair is drawn; the pairs are sorted once, most similar first."""
 
     def __init__(self, truth: NDArray[np.float64], values: NDArray[np.float64]) -> None:
@@ -79,7 +79,8 @@ class _Curve:
         self.starts = np.flatnonzero(np.diff(self.values, prepend=np.nan) != 0)  # of groups of equal similarity
 
     def __call__(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        alike, taken, hits = self._cumulated(counts)
+        """ROC-AUC, average precision and best F1 (3, r) for blocks of counts (r, n)."""
+        alike, taken, hits = self.cumulated(counts)
         positives, total = hits[:, -1:], taken[:, -1:]
         other = np.diff(taken, axis=1, prepend=0) - alike
         below = total - positives - (taken - hits)  # unlike pairs that are less similar
@@ -92,12 +93,12 @@ class _Curve:
 
     def threshold(self) -> float:
         """Half-way between the least similar pair that is taken where F1 is best and the next one."""
-        _, taken, hits = self._cumulated(np.ones((1, len(self.values)), np.int64))
+        _, taken, hits = self.cumulated(np.ones((1, len(self.values)), np.int64))
         at = int(self._f1(hits, taken)[0].argmax())
         distinct = self.values[self.starts]
         return float(distinct[at : at + 2].mean())
 
-    def _cumulated(
+    def cumulated(
         self, counts: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """By groups: the alike pairs, and the sums over the groups so far of all pairs and of the alike."""

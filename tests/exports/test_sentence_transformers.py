@@ -1,0 +1,261 @@
+"""Model folders with a repair in them, against the model and the repair; stock ones where there is no uncone."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from uncone.data.texts import ListTexts
+from uncone.encoders.open import open_encoder, sentence_source
+from uncone.errors import ExportError
+from uncone.exports.export import export
+from uncone.repairs.center import Center
+from uncone.repairs.chain import Chain
+from uncone.repairs.clustered import Clustered
+from uncone.repairs.droptop import DropTop
+from uncone.repairs.flow import Flow
+from uncone.repairs.normalize import Normalize
+from uncone.repairs.whiten import Whiten
+
+WORDS = [
+    "the",
+    "text",
+    "go",
+    "school",
+    "a",
+    "cat",
+    "sat",
+    "on",
+    "3",
+    "mats",
+    "and",
+    "ran",
+    "home,",
+    "why",
+    "not?",
+    "yes!",
+    "old",
+    "dogs",
+    "never",
+    "learn",
+    "new",
+    "tricks",
+]
+OTHERS = """
+import json, sys
+
+class NoUncone:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "uncone":
+            raise ModuleNotFoundError("uncone is not installed here", name=name)
+
+given = json.load(open(sys.argv[1]))
+if not given["uncone"]:
+    sys.meta_path.insert(0, NoUncone())
+import numpy, torch
+from sentence_transformers import SentenceTransformer
+
+torch.set_num_threads(1)
+said = {}
+for folder in given["folders"]:
+    model = SentenceTransformer(folder, device="cpu", local_files_only=True, trust_remote_code=given["uncone"])
+    found = model.encode(given["texts"], show_progress_bar=False)
+    numpy.save(folder + ".npy", found)
+    said[folder] = [type(one).__name__ for one in model], str(next(model.parameters()).dtype), model.max_seq_length
+assert given["uncone"] or not any(name.split(".")[0] == "uncone" for name in sys.modules)
+json.dump(said, open(sys.argv[2], "w"))
+"""
+
+
+@pytest.fixture(scope="session")
+def model(tiny_model) -> Path:
+    """bert-tiny where it is, else the made-up one."""
+    real = Path(os.environ.get("UNCONE_DATA") or ".") / ".." / "models" / "bert-tiny"
+    return real.resolve() if (real / "model.safetensors").is_file() else tiny_model
+
+
+@pytest.fixture(scope="session")
+def texts() -> list[str]:
+    rng = np.random.default_rng(0)
+    return [" ".join(rng.choice(WORDS, size=rng.integers(1, 12))) for _ in range(1000)]
+
+
+@pytest.fixture(scope="session")
+def unit_model(model, tmp_path_factory) -> Path:
+    """A sentence-transformers folder that ends in Normalize, as older versions wrote it."""
+    folder = tmp_path_factory.mktemp("unit") / "model"
+    shutil.copytree(model, folder, copy_function=shutil.copyfile)
+    folder.chmod(0o755)
+    width = json.loads((model / "config.json").read_text())["hidden_size"]
+    (folder / "1_Pooling").mkdir()
+    pooling = {"word_embedding_dimension": width, "pooling_mode_max_tokens": True, "pooling_mode_mean_tokens": False}
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
+    modules = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
+    listed = [
+        {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for i, (path, kind) in enumerate(modules)
+    ]
+    (folder / "modules.json").write_text(json.dumps(listed))
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 16, "do_lower_case": False}))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def half_model(model, tmp_path_factory) -> Path:
+    """The model in float16, as many checkpoints are."""
+    folder = tmp_path_factory.mktemp("half") / "model"
+    shutil.copytree(model, folder, copy_function=shutil.copyfile)
+    folder.chmod(0o755)
+    weights = {key: value.half() for key, value in load_file(model / "model.safetensors").items()}
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "dtype": "float16"}))
+    return folder
+
+
+def vectors(model, texts, **asked) -> np.ndarray:
+    return np.concatenate([np.array(rows.vectors) for rows in sentence_source(ListTexts(texts), model, **asked).read()])
+
+
+def elsewhere(folders, texts, place, uncone):
+    """What sentence-transformers makes of folders in a process of its own, which may not be able to import uncone."""
+    given = {"folders": [str(folder) for folder in folders], "texts": texts, "uncone": uncone}
+    (place / "given.json").write_text(json.dumps(given))
+    python = sys.executable
+    if not uncone:
+        venv.create(place / "venv", with_pip=False)
+        python = str(place / "venv" / "bin" / "python")
+    done = subprocess.run(
+        [python, "-W", "ignore", "-c", OTHERS, str(place / "given.json"), str(place / "said.json")],
+        capture_output=True,
+        text=True,
+        cwd=place,
+        # A path alone: editable packages, such as ours, are found by .pth files, which are not read there.
+        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+        | ({} if uncone else {"PYTHONPATH": sysconfig.get_path("purelib")}),
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    said = json.loads((place / "said.json").read_text())
+    return {folder.name: (np.load(f"{folder}.npy"), *said[str(folder)]) for folder in folders}
+
+
+STOCK = {
+    "whiten": (lambda: Whiten(dim=16), {}, ["Dense"]),
+    "chain": (lambda: Chain([DropTop(k=2), Whiten(), Normalize()]), {}, ["Dense", "Normalize"]),
+    "cut": (Center, {"layer": 1, "pooling": "cls"}, ["Dense"]),
+    "embeddings": (lambda: DropTop(k=2), {"layer": 0}, ["Dense"]),
+    "last": (Whiten, {"pooling": "last"}, ["Dense"]),
+}
+
+
+@pytest.fixture(scope="session")
+def stock(model, unit_model, half_model, texts, tmp_path_factory):
+    """Every stock export: what it should give, and what it gives where uncone cannot be imported."""
+    place = tmp_path_factory.mktemp("stock")
+    cases = {name: (model, *case) for name, case in STOCK.items()}
+    cases["unit"] = (unit_model, Whiten, {}, ["Normalize", "Dense"])
+    cases["unit-other"] = (unit_model, Whiten, {"pooling": "mean"}, ["Dense"])
+    # As a saved repair records it: the same pipeline, put together from its parts.
+    parts = {"layer": "2", "pooling": "max", "normalize": True, "prompt": "", "level": "sentence"}
+    cases["unit-recorded"] = (unit_model, Whiten, {"provenance": parts}, ["Normalize", "Dense"])
+    cases["half"] = (half_model, Whiten, {}, ["Dense"])
+    expected = {}
+    for name, (folder, make, asked, _) in cases.items():
+        raw = vectors(folder, texts, **({} if "provenance" in asked else asked))
+        repair = make().fit(raw)
+        export(repair, "sentence-transformers", place / name, model=folder, **asked)
+        expected[name] = repair.transform(raw.astype(np.float64))
+    found = elsewhere([place / name for name in cases], texts, place, uncone=False)
+    return {name: (expected[name], cases[name][3], found[name]) for name in cases}
+
+
+@pytest.mark.parametrize("name", [*STOCK, "unit", "unit-other", "unit-recorded", "half"])
+def test_plain_sentence_transformers_gives_the_repaired_vectors(stock, close, name):
+    expected, ending, (found, modules, dtype, _) = stock[name]
+    assert modules == ["Transformer", "Pooling", *ending]
+    assert dtype == "torch.float32"
+    close(found, expected, 3e-5)
+
+
+def test_the_limit_of_the_folder_is_kept(stock):
+    assert stock["unit"][2][3] == stock["unit-other"][2][3] == 16
+
+
+def test_our_module_where_there_is_no_stock_one(model, texts, tmp_path, close):
+    raw = vectors(model, texts)
+    clustered = Chain([Clustered(k=4, p=2), Normalize()]).fit(raw)
+    done = export(clustered, "sentence-transformers", tmp_path / "clustered", model=model)
+    assert "IT NEEDS UNCONE" in done.notes[0] and "trust_remote_code=True" in done.notes[0]
+    flow = Flow(hidden=8, epochs=1).fit(raw)
+    export(flow, "sentence-transformers", tmp_path / "flow", model=model)
+    encoder = open_encoder(model)
+    tokens = [states_without_special(encoder, text) for text in texts]
+    by_token = DropTop(k=3).fit(np.concatenate(tokens))
+    given = {"level": "token", "layer": [-1], "pooling": "mean"}
+    done = export(by_token, "sentence-transformers", tmp_path / "token", model=model, provenance=given)
+    assert any("Special tokens are left out" in note for note in done.notes)
+    found = elsewhere([tmp_path / name for name in ("clustered", "flow", "token")], texts, tmp_path, uncone=True)
+    close(found["flow"][0], flow.transform(raw), 1e-4)
+    close(found["clustered"][0], clustered.transform(raw), 1e-4)
+    close(found["token"][0], np.stack([by_token.transform(one).mean(axis=0) for one in tokens]), 1e-4)
+    assert found["token"][1] == ["Transformer", "RepairModule"]
+
+
+def states_without_special(encoder, text) -> np.ndarray:
+    """The last layer of one text, by transformers alone."""
+    given = encoder.tokenizer(text, return_tensors="pt", return_special_tokens_mask=True)
+    special = given.pop("special_tokens_mask")[0]
+    with torch.inference_mode():
+        return encoder.model(**given).last_hidden_state[0][special == 0].numpy()
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"layer": "1,-1"}, "mean of layers 1, 2"),
+        ({"layer": 9}, "no layer 9"),
+        ({"layer": "top"}, "not 'top'"),
+        ({"level": "token", "pooling": "cls"}, "no CLS vector"),
+    ],
+)
+def test_what_cannot_be_made(model, texts, tmp_path, asked, said):
+    repair = Center().fit(vectors(model, texts[:50]))
+    with pytest.raises(ExportError, match=said):
+        export(repair, "sentence-transformers", tmp_path / "out", model=model, **asked)
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_models_repair(fitted, model, unit_model, tmp_path):
+    for folder in (model, unit_model):
+        with pytest.raises(ExportError, match="takes 24 dimensions"):
+            export(fitted("whiten"), "sentence-transformers", tmp_path / "out", model=folder)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ExportError, match=r"no config\.json"):
+        export(fitted("whiten"), "sentence-transformers", tmp_path / "out", model=tmp_path / "empty")
+
+
+def test_pickled_weights_are_not_loaded(model, fitted, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(model, folder, copy_function=shutil.copyfile)
+    folder.chmod(0o755)
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(Exception, match="pickled weights"):
+        export(fitted("whiten"), "sentence-transformers", tmp_path / "out", model=folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_prompt_stands_before_every_text(model, texts, tmp_path):
+    repair = Center().fit(vectors(model, texts[:50], prompt="query: "))
+    given = {"layer": "2", "pooling": "mean", "prompt": "query: "}
+    export(repair, "sentence-transformers", tmp_path / "out", model=model, provenance=given)
+    settings = json.loads((tmp_path / "out" / "config_sentence_transformers.json").read_text())
+    assert settings["prompts"][settings["default_prompt_name"]] == "query: "

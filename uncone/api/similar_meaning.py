@@ -1,0 +1,114 @@
+"""What a cosine means among the rows that are compared: the background, and percentiles by it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncone.api.encoding import Progress
+from uncone.api.similar_space import Compared
+from uncone.api.similar_table import Table
+from uncone.calibration.background import background_between, background_of
+from uncone.calibration.results import Background
+from uncone.data.batch import Matrix
+from uncone.data.memory import ArrayVectors
+from uncone.errors import OtherSpaceError, ShapeError
+from uncone.likeness.filters import percentile_by
+from uncone.stats.hashing import hash_keys
+
+if TYPE_CHECKING:
+    from uncone.calibration.calibration import Calibration
+
+__all__ = ["Meaning", "meaning_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Meaning:
+    """The cosines of unrelated pairs of a space, and what is to be said about them."""
+
+    background: Background
+    note: str = ""
+
+    def percentile(self, cosines: ArrayLike) -> Matrix:
+        """What share of unrelated pairs lies below each cosine, in percent."""
+        return percentile_by(self.background)(cosines)
+
+
+def meaning_of(
+    table: Table,
+    space: Compared,
+    calibration: Calibration | None,
+    seed: int,
+    progress: Progress | None,
+) -> Meaning:
+    """By the calibration that is given, or by the unrelated pairs of the table itself.
+
+    Raises:
+        OtherSpaceError: the calibration was made for another encoder, layer or pooling.
+    """
+    if calibration is not None:
+        _check_same(calibration, space)
+        name = calibration.source.get("name")
+        return Meaning(calibration.backgrounds[0], f"The background is that of the saved calibration of {name}.")
+    if space.beside is None:
+        rows = ArrayVectors(space.raw, table.name)
+        return Meaning(background_of(rows, name=table.name, seed=seed, progress=progress))
+    return _between(table, space, seed, progress)
+
+
+def _between(table: Table, space: Compared, seed: int, progress: Progress | None) -> Meaning:
+    """Texts of one half of the rows with texts beside the other half: no two of them belong together.
+
+    Rows with the same text in the first column are in the same half, because what stands beside it is related to it.
+    """
+    assert table.texts is not None and space.beside is not None
+    texts = [table.texts[row].strip() for row in space.rows.tolist()]
+    numbers = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    if len(numbers) < 2:
+        raise ShapeError(
+            f"{table.name}: the texts of --text are all equal, so no two rows are unrelated. We need rows that differ."
+        )
+    places = np.argsort(np.argsort(hash_keys(np.arange(len(numbers)), seed)))
+    first = (places % 2 == 0)[[numbers[text] for text in texts]]
+    found = background_between(
+        ArrayVectors(space.units[first], table.name),
+        ArrayVectors(space.beside[~first], table.name),
+        name=table.name,
+        seed=seed,
+        progress=progress,
+    )
+    return Meaning(
+        found,
+        f"Unrelated pairs: {int(first.sum()):,} texts of one half of the rows, each with the {int((~first).sum()):,} "
+        "texts beside the other half.",
+    )
+
+
+def _check_same(calibration: Calibration, space: Compared) -> None:
+    made_for = calibration.source
+    dim = int(space.units.shape[1])
+    if made_for.get("dim") not in (None, dim):
+        raise OtherSpaceError(
+            f"The calibration is of vectors of dimension {made_for['dim']}; these have {dim}. Calibrate this space."
+        )
+    for key in ("encoder_content", "layer", "pooling", "prompt"):
+        theirs, ours = made_for.get(key), space.known.get(key)
+        if theirs and ours and str(theirs) != str(ours):
+            what = "encoder" if key == "encoder_content" else key
+            raise _other(f"{what} {made_for.get(what)}", f"{what} {space.known.get(what)}")
+    repairs = [made_for.get("repair"), space.known.get("repair")]
+    # By the name of the folder: a path says where it lies, not what it is.
+    theirs, ours = (f"the repair {Path(one).name}" if one else "no repair" for one in repairs)
+    if theirs != ours:
+        raise _other(theirs, ours)
+
+
+def _other(theirs: str, ours: str) -> OtherSpaceError:
+    return OtherSpaceError(
+        f"The calibration was made with {theirs}, and these vectors are made with {ours}. Calibrate this space, or "
+        "leave --calibration out."
+    )

@@ -1,0 +1,193 @@
+"""Cosines of sampled pairs of rows, by matrix products; every row stands in equally many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncone.calibration.threads import in_threads
+from uncone.data.batch import IntVector, Matrix, Vector
+from uncone.stats.hashing import Hashes, fingerprints, hash_keys
+from uncone.stats.row_sample import SampledRows
+
+__all__ = ["BUCKETS", "Sampled", "Side", "sample_pairs"]
+
+BUCKETS = 200
+"""Rows are put into so many buckets at most, for the variance of a share: enough to know it to a tenth."""
+
+_STEP = 1024
+
+_Kept = tuple[Vector, NDArray[np.uint8], NDArray[np.uint8]]
+
+
+@dataclass(frozen=True)
+class Side:
+    """Rows in random order as deviations z from the mean unit vector of their side.
+
+    The cosine of a row of one side and a row of another is m.m' + z.m' + m.z' + z.z': with two more columns one product
+    gives all but the first term, in float32, and a tight cone keeps its digits.
+    """
+
+    units: Matrix
+    """(m, d + 2): z, z.m' and 1, where m' is the mean of the other side."""
+    buckets: NDArray[np.uint8]
+    marks: tuple[NDArray[np.generic], ...] = ()
+    """What two rows must not share: their document, their bits."""
+
+    @classmethod
+    def of(cls, rows: SampledRows, mean: Vector, other_mean: Vector, groups: IntVector | None = None) -> Side:
+        """The sampled rows of a side; `groups` are the documents of all rows of the source."""
+        order = rows.order
+        m, d = rows.n, len(mean)
+        units = np.empty((m, d + 2), np.float32)
+        prints: Hashes = np.empty(m, np.uint64)
+
+        def fill(part: slice) -> None:
+            vectors = rows.vectors_at(order[part])
+            prints[part] = fingerprints(vectors)
+            deviations = vectors.astype(np.float64)
+            deviations /= np.sqrt(np.vecdot(deviations, deviations))[:, None]
+            deviations -= mean
+            units[part, :d] = deviations
+            units[part, d] = deviations @ other_mean
+
+        for _ in in_threads(fill, _steps(0, m)):
+            pass
+        units[:, d + 1] = 1.0
+        if groups is None:
+            return cls(units, (np.arange(m) % BUCKETS).astype(np.uint8), (prints,))
+        documents = groups[rows.rows[order]]
+        buckets = (hash_keys(documents, seed=5) % np.uint64(BUCKETS)).astype(np.uint8)
+        return cls(units, buckets, (prints, documents))
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return len(self.units)
+
+    def right(self, rows: slice) -> Matrix:
+        """The rows as they stand on the right of a product: the last two columns change places."""
+        found = self.units[rows].copy()
+        found[:, -2:] = found[:, :-3:-1]
+        return found
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """The deviations of some cosines from `base`: of `total` pairs, those of at least a floor.
+
+    `first` and `second` are the buckets of the two rows of each; `touched` counts, per bucket, the pairs that its rows
+    stand in: (buckets,) for one side, where both rows count, or (2, buckets) for two.
+    """
+
+    base: float
+    total: int
+    values: Vector
+    first: NDArray[np.uint8]
+    second: NDArray[np.uint8]
+    touched: NDArray[np.float64]
+
+
+def sample_pairs(one: Side, other: Side | None, base: float, pairs: int, floor: float = -np.inf) -> Sampled:
+    """About so many pairs of rows of one side, or of two; only the cosines that deviate by `floor` or more are kept."""
+    compared = _may_match(one, other)
+    blocks = list(_design(one.n, None if other is None else other.n, pairs))
+    touched, values = np.zeros((2, BUCKETS)), []
+
+    def work(chosen: Sequence[tuple[slice, slice, bool]]) -> list[tuple[_Kept, NDArray[np.float64]]]:
+        return [_block(one, other or one, *block, floor, compared) for block in chosen]
+
+    for some in in_threads(work, _bundled(blocks)):
+        for found, ends in some:
+            values.append(found)
+            touched += ends
+    total = round(float(touched[0].sum()))
+    flat, first, second = (np.concatenate(part) for part in zip(*values, strict=True))
+    return Sampled(base, total, flat, first, second, touched.sum(axis=0) if other is None else touched)
+
+
+def _block(
+    one: Side, other: Side, rows: slice, partners: slice, square: bool, floor: float, compared: Sequence[int]
+) -> tuple[_Kept, NDArray[np.float64]]:
+    """The cosines of one block that are kept with the buckets of their rows, and in how many pairs each bucket is."""
+    product = one.units[rows] @ other.right(partners).T
+    ends = [
+        np.bincount(buckets, weights=count, minlength=BUCKETS)
+        for buckets, count in _ends(one, other, rows, partners, square, compared)
+    ]
+    if not (square or compared or np.isfinite(floor)):
+        first = np.repeat(one.buckets[rows], product.shape[1])
+        return (product.ravel(), first, np.tile(other.buckets[partners], len(product))), np.stack(ends)
+    places = np.flatnonzero(product >= floor)
+    i, j = np.divmod(places, product.shape[1])
+    i += rows.start
+    j += partners.start
+    kept = j > i if square else np.ones(len(places), np.bool_)
+    for k in compared:
+        kept &= one.marks[k][i] != other.marks[k][j]
+    return (product.ravel()[places[kept]], one.buckets[i[kept]], other.buckets[j[kept]]), np.stack(ends)
+
+
+def _design(m: int, other: int | None, pairs: int) -> Iterator[tuple[slice, slice, bool]]:
+    """Blocks of rows and of their partners; whether both are the same rows, of which only the upper triangle counts.
+
+    Every pair when there are few; else the rows in a circle of equal parts, each with the next. Rows beyond the last
+    whole part are left out: they are in random order.
+    """
+    several = m if other is None else other
+    possible = m * (m - 1) // 2 if other is None else m * several
+    if possible <= 2 * pairs:
+        for rows in _steps(0, m):
+            for partners in _steps(rows.start if other is None else 0, several):
+                yield rows, partners, other is None and rows == partners
+        return
+    parts = min(m, several) // max(pairs // max(m, several), 1)
+    size, other_size = m // parts, several // parts
+    for part in range(parts):
+        partner = (part + 1) % parts
+        for rows in _steps(part * size, (part + 1) * size):
+            for partners in _steps(partner * other_size, (partner + 1) * other_size):
+                yield rows, partners, False
+
+
+def _bundled(blocks: Sequence[tuple[slice, slice, bool]]) -> Iterator[Sequence[tuple[slice, slice, bool]]]:
+    """Blocks that are worth handing to a thread: small ones by the dozen."""
+    rows, partners, _ = blocks[0]
+    several = max(1, _STEP**2 // (8 * (rows.stop - rows.start) * (partners.stop - partners.start)))
+    for start in range(0, len(blocks), several):
+        yield blocks[start : start + several]
+
+
+def _steps(start: int, stop: int) -> Iterator[slice]:
+    for first in range(start, stop, _STEP):
+        yield slice(first, min(first + _STEP, stop))
+
+
+def _may_match(one: Side, other: Side | None) -> list[int]:
+    """Which marks have to be compared at all: bits only where some rows are copies."""
+    if other is None:
+        return [k for k, marks in enumerate(one.marks) if len(np.unique(marks)) < len(marks)]
+    both = min(len(one.marks), len(other.marks))
+    return [k for k in range(both) if len(np.intersect1d(one.marks[k], other.marks[k]))]
+
+
+def _ends(
+    one: Side, other: Side, rows: slice, partners: slice, square: bool, compared: Sequence[int]
+) -> list[tuple[NDArray[np.uint8], NDArray[np.float64]]]:
+    """The buckets of the rows and of their partners, and in how many pairs of this block each row stands."""
+    here, there = rows.stop - rows.start, partners.stop - partners.start
+    counts = [np.full(here, float(there)), np.full(there, float(here))]
+    if compared:
+        match = np.zeros((here, there), np.bool_)
+        for k in compared:
+            match |= one.marks[k][rows, None] == other.marks[k][None, partners]
+        counts[0] -= match.sum(axis=1)
+        counts[1] -= match.sum(axis=0)
+    elif square:
+        counts = [count - 1 for count in counts]
+    if square:  # each pair stands there twice, and no row with itself
+        counts = [count / 2 for count in counts]
+    return [(one.buckets[rows], counts[0]), (other.buckets[partners], counts[1])]

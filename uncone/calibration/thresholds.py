@@ -1,0 +1,136 @@
+"""Thresholds that a given share of unrelated pairs reaches, or the refusal of one that the rows cannot support."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from uncone.calibration.quantiles import LEAST_BEYOND, MOST_PAIRS
+from uncone.calibration.results import Background, Threshold, Translation
+from uncone.diagnosis.words import count, percent
+from uncone.errors import OptionError
+
+__all__ = ["KNOWN_WITHIN", "at_most_one", "rate_at", "score_at", "threshold", "translate"]
+
+KNOWN_WITHIN = 2.0
+"""The share of unrelated pairs that reach a threshold has to be known within this factor."""
+
+
+def rate_at(background: Background, score: ArrayLike) -> NDArray[np.float64]:
+    """The share of unrelated pairs at or above each score; 0 above all that were sampled."""
+    tails, scores = background.tails, background.scores
+    found = np.interp(np.asarray(score, np.float64), scores, tails, left=1.0, right=0.0)
+    return np.asarray(found, np.float64)
+
+
+def score_at(background: Background, rate: float, *, bound: str = "scores") -> float:
+    """The score that such a share of unrelated pairs reaches, or its bound: "lows" or "highs"."""
+    return float(np.interp(-rate, -np.asarray(background.tails), np.asarray(getattr(background, bound))))
+
+
+def threshold(background: Background, rate: float, corpus_size: int | None = None) -> Threshold:
+    """The score that a share `rate` of unrelated pairs reaches.
+
+    It is refused unless at least a hundred of the compared pairs lie beyond it, and the share of pairs that reach it is
+    known within a factor of two: its 95 % interval over rows does not exceed twice the rate. A few rows that are close
+    to everything make many pairs and little knowledge, and fail the second.
+
+    Raises:
+        OptionError: the rate is not between 0 and 1, or the corpus has no rows.
+    """
+    if not 0 < rate < 1:
+        raise OptionError(f"A false-positive rate lies between 0 and 1, such as 0.01; this is {rate:g}.")
+    if corpus_size is not None and corpus_size < 1:
+        raise OptionError(f"A corpus has at least 1 row, and this is to have {corpus_size:,}.")
+    hits = None if corpus_size is None else rate * corpus_size
+    reason, needed = _refusal(background, rate)
+    if reason:
+        return Threshold(rate, None, None, None, needed, reason, corpus_size, hits)
+    value, low, high = (score_at(background, rate, bound=bound) for bound in ("scores", "lows", "highs"))
+    return Threshold(rate, value, low, high, None, "", corpus_size, hits)
+
+
+def at_most_one(background: Background, corpus_size: int) -> Threshold:
+    """The threshold that one unrelated row of such a corpus reaches on average.
+
+    Raises:
+        OptionError: the corpus has no rows.
+    """
+    if corpus_size < 1:
+        raise OptionError(f"A corpus has at least 1 row, and this is to have {corpus_size:,}.")
+    if corpus_size == 1:  # one row is at most one hit, whatever the threshold
+        return Threshold(1.0, -1.0, -1.0, -1.0, None, "", 1, 1.0)
+    return threshold(background, 1 / corpus_size, corpus_size)
+
+
+def translate(score: float, old: Background, new: Background, old_name: str) -> Translation:
+    """The threshold of the new space that as many unrelated pairs reach as reach `score` in the old one.
+
+    The bounds are those of the new space at the rate of the old one, and of the old rate itself: the translation is as
+    uncertain as both together.
+
+    Raises:
+        OptionError: the score is not a cosine.
+    """
+    if not -1 <= score <= 1:
+        raise OptionError(f"A cosine lies between -1 and 1; {score:g} cannot be translated.")
+    rate = float(rate_at(old, score))
+    if rate >= 1:
+        return _untranslated(score, rate, old_name, f"all {old.pairs:,} sampled pairs of {old_name} reach it.")
+    if rate <= 0:
+        return _untranslated(score, rate, old_name, f"none of {old.pairs:,} sampled pairs of {old_name} reaches it.")
+    for background, name in ((old, old_name), (new, new.name)):
+        reason, _ = _refusal(background, rate)
+        if reason:
+            return _untranslated(score, rate, old_name, f"{name}: {reason}")
+    width = math.hypot(_reach(old, rate), _reach(new, rate))
+    odds = math.log(rate / (1 - rate))
+    low, high = (score_at(new, 1 / (1 + math.exp(-(odds + sign * width)))) for sign in (1, -1))
+    value = score_at(new, rate)
+    return Translation(score, rate, value, min(low, value), max(high, value), old_name)
+
+
+def _untranslated(score: float, rate: float, old_name: str, reason: str) -> Translation:
+    return Translation(score, rate, None, None, None, old_name, reason)
+
+
+def _reach(background: Background, rate: float) -> float:
+    """Half the width of the interval of the log odds of the rate at its threshold, read off the lower bound."""
+    beyond = float(rate_at(background, score_at(background, rate, bound="lows")))
+    return math.log(max(beyond, rate) / rate * (1 - rate) / max(1 - beyond, 1e-12))
+
+
+def _refusal(background: Background, rate: float) -> tuple[str, int | None]:
+    """Why the rows cannot support a threshold at this rate, and how many would; nothing where they can."""
+    least = LEAST_BEYOND / min(rate, 1 - rate)
+    if background.all_pairs < least:
+        needed = _rows_for(background, least)
+        return (
+            f"{count(background.rows, 'row')} make {count(background.all_pairs, 'pair')}, of which "
+            f"{percent(min(rate, 1 - rate))} are fewer than {LEAST_BEYOND}; about {needed:,} rows are needed.",
+            needed,
+        )
+    if background.pairs < least:
+        if least > MOST_PAIRS:
+            return f"more than {MOST_PAIRS:,} pairs would have to be compared for a rate of {rate:g}.", None
+        return f"only {background.pairs:,} pairs were compared; calibrate again with --fpr {rate:g}.", None
+    if rate >= 0.5:
+        return "", None
+    beyond = float(rate_at(background, score_at(background, rate, bound="lows")))
+    if beyond <= KNOWN_WITHIN * rate:
+        return "", None
+    needed = math.ceil(background.rows * (math.log(beyond / rate) / math.log(KNOWN_WITHIN)) ** 2)
+    return (
+        f"with {count(background.rows, 'row')} the share of unrelated pairs beyond it may be up to {percent(beyond)}: "
+        f"a few rows make most of these pairs. About {needed:,} rows are needed.",
+        needed,
+    )
+
+
+def _rows_for(background: Background, pairs: float) -> int:
+    """How many rows make so many pairs; of two sides, when both grow alike: those of the first."""
+    if background.documents is None:
+        return math.ceil((1 + math.sqrt(1 + 8 * pairs)) / 2)
+    return math.ceil(background.rows * math.sqrt(pairs / (background.rows * background.documents)))

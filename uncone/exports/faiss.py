@@ -1,0 +1,71 @@
+"""A faiss index that repairs what is added to it and what is searched for: an empty, trained `IndexPreTransform`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import faiss
+import numpy as np
+
+from uncone.data.batch import Matrix
+from uncone.exports.affine_form import AffineForm, need_affine
+from uncone.exports.place import placed
+from uncone.exports.probe import check
+from uncone.repairs.repair import Repair
+
+__all__ = ["export_faiss"]
+
+_INSTEAD = "Repair the vectors before they are added (uncone apply), or export to onnx."
+
+
+def export_faiss(repair: Repair, out: Path) -> list[str]:
+    """Write an empty index of inner products behind the repair; the notes for the user.
+
+    Rows are centred first and multiplied then, as in `transform`: float32 keeps its digits on a narrow cone.
+
+    Raises:
+        ExportError: the repair is no affine map, or the index does not give what `transform` gives.
+    """
+    form = need_affine(repair, "A faiss transform", _INSTEAD)
+    steps = _steps(form)
+    error = check(repair, lambda rows: _applied(steps, rows), "The faiss index")
+    index = faiss.IndexPreTransform(faiss.IndexFlatIP(form.matrix.shape[1]))
+    for step in steps[::-1]:
+        index.prepend_transform(step)
+    index.is_trained = True
+    with placed(out, folder=False, ours=_holds_nothing) as file:
+        file.write_bytes(faiss.serialize_index(index).data)  # faiss itself says nothing when the disk is full
+    return [
+        f"{out} is empty: add raw vectors of dimension {len(form.mean)}, and search with raw vectors; it repairs both.",
+        f"Checked on rows like the data: the largest difference to the repair is {error:.1e} of the largest value.",
+    ]
+
+
+def _steps(form: AffineForm) -> list[faiss.VectorTransform]:
+    d, m = form.matrix.shape
+    centering = faiss.CenteringTransform(d)
+    faiss.copy_array_to_vector(form.mean.astype(np.float32), centering.mean)
+    # What float32 loses of the mean is not lost to the result.
+    lost = (form.mean - form.mean.astype(np.float32)) @ form.matrix
+    linear = faiss.LinearTransform(d, m, True)
+    faiss.copy_array_to_vector(np.ascontiguousarray(form.matrix.T, np.float32).ravel(), linear.A)
+    faiss.copy_array_to_vector((form.offset - lost).astype(np.float32), linear.b)
+    steps = [centering, linear, *([faiss.NormalizationTransform(m, 2.0)] if form.normalize else [])]
+    for step in steps:
+        step.is_trained = True
+    return steps
+
+
+def _applied(steps: list[faiss.VectorTransform], rows: Matrix) -> Matrix:
+    for step in steps:
+        rows = step.apply(rows)
+    return rows
+
+
+def _holds_nothing(path: Path) -> bool:
+    """Whether an index lies there that we may have written: a transform before no vectors at all."""
+    try:
+        index = faiss.read_index(str(path))
+    except RuntimeError:
+        return False
+    return isinstance(faiss.downcast_index(index), faiss.IndexPreTransform) and index.ntotal == 0

@@ -1,0 +1,99 @@
+"""What `calibrate` returns: what a score means in a space, where to cut, and how sure that is, with its renderings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from uncone.diagnosis.finding import Level, finite
+from uncone.report.repaired import _plain
+
+if TYPE_CHECKING:
+    from uncone.calibration.asked import Asked
+    from uncone.calibration.calibration import Calibration
+
+__all__ = ["CALIBRATED_SCHEMA", "Calibrated"]
+
+CALIBRATED_SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A calibration, the scores that were asked about, and how it was made.
+
+    `asked` are the scores of the user, or the thresholds that people guess. `provenance` says how the calibration came
+    to be, `saved` is its folder, where it has one.
+    """
+
+    calibration: Calibration
+    asked: Sequence[Asked]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    saved: str | None = None
+
+    @property
+    def level(self) -> Level:
+        """How bad it is to take the first of the asked scores for a threshold."""
+        from uncone.report.calibrated_lines import level
+
+        return level(self)
+
+    @property
+    def headline(self) -> str:
+        """What the first of the asked scores means, and where to cut, in two sentences."""
+        from uncone.report.calibrated_lines import headline
+
+        return headline(self)
+
+    @property
+    def usage(self) -> str | None:
+        """How a program asks the saved calibration; None when it was not saved."""
+        return None if self.saved is None else f"uncone.Calibration.load({self.saved!r}).percentile(score)"
+
+    def lines(self) -> list[str]:
+        """What a score means here, why, and what to do, in sentences written from the numbers."""
+        from uncone.report.calibrated_lines import told
+
+        return [line for one in told(self).values() for line in one]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary: plain JSON values, versioned by `schema`; `calibration` is as it is saved."""
+        summary = {
+            "schema": CALIBRATED_SCHEMA,
+            "level": str(self.level),
+            "headline": self.headline,
+            "lines": self.lines(),
+            "asked": [one.to_dict() for one in self.asked],
+            "calibration": self.calibration.to_dict(),
+            "saved": self.saved,
+            "provenance": dict(self.provenance),
+        }
+        plain: dict[str, Any] = finite(_plain(summary))
+        return plain
+
+    def to_json(self) -> str:
+        """The summary as JSON text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def to_html(self) -> str:
+        """The report: one self-contained page."""
+        from uncone.report.calibrated_page import render
+
+        return render(self)
+
+    def to_markdown(self) -> str:
+        """The sentences and tables as markdown."""
+        from uncone.report.calibrated_markdown import render
+
+        return render(self)
+
+    def _repr_html_(self) -> str:
+        """The sentences and the two main tables, for notebooks."""
+        from uncone.report.calibrated_page import notebook
+
+        return notebook(self)
+
+    def __repr__(self) -> str:
+        """What it says, in a line."""
+        return f"<Calibrated {self.calibration.source.get('name')}: {self.headline}>"

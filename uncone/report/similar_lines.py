@@ -1,0 +1,332 @@
+"""What a similarity says, in sentences written from its numbers; and its numbers as all renderings show them."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from typing import Any
+
+import numpy as np
+
+from uncone.calibration.results import Background
+from uncone.diagnosis.baseline import COLLAPSED, CROWDED
+from uncone.diagnosis.finding import Level
+from uncone.diagnosis.words import clipped, cosine, count, percent
+from uncone.likeness.results import Estimate, Groups, Picture, TwoColumns
+from uncone.report.similar import Similarity
+from uncone.report.study_lines import printable
+
+__all__ = [
+    "CLEANED",
+    "above",
+    "at_tail",
+    "bounds",
+    "compared",
+    "exact",
+    "fine",
+    "group_title",
+    "headline",
+    "level",
+    "mean_of",
+    "number",
+    "percentile_text",
+    "pictured",
+    "ranked",
+    "reason",
+    "sentences",
+    "signed",
+    "subtitle",
+    "suggestion",
+    "unit",
+]
+
+_HARDLY, _PARTLY = 0.6, 0.8
+"""AUC: below the first labels are hardly separable, below the second partly, else well."""
+_QUOTED = 70
+CLEANED = {
+    "html": "texts with HTML removed",
+    "control": "texts with control characters removed",
+    "unicode": "texts with Unicode normalised",
+    "whitespace": "texts with spare whitespace removed",
+    "empty": "empty texts left out",
+    "duplicate": "duplicates left out",
+}
+"""What each kind of cleaning does, in words."""
+
+
+def level(result: Similarity) -> Level:
+    """How crowded the space is, by what unrelated pairs score; as `check` judges it."""
+    mean = result.background.mean
+    return Level.COLLAPSED if mean >= COLLAPSED else Level.CROWDED if mean >= CROWDED else Level.HEALTHY
+
+
+def unit(result: Similarity) -> str:
+    """What a row is called: a text, or a row where there are only vectors."""
+    return "row" if result.texts is None else "text"
+
+
+def compared(result: Similarity) -> int:
+    """The rows that were compared: all, or those that were left after cleaning and sampling."""
+    return int(result.source.get("compared", result.source["rows"]))
+
+
+def subtitle(result: Similarity) -> str:
+    """What was compared, short: shape, encoder, layer and pooling, repair."""
+    source = result.source
+    rows = compared(result)
+    parts = [f"{rows:,} x {source['dim']:,}" if source.get("dim") else count(rows, unit(result))]
+    encoder = source.get("encoder")
+    if encoder:
+        *around, own = str(encoder).rstrip("/").split("/")
+        parts.append(around[-1] if own == "model" and around else own)
+        parts += [f"layer {source['layer']}"] if source.get("layer") is not None else []
+        parts += [str(source["pooling"])] if source.get("pooling") else []
+    repair = source.get("repair")
+    return " · ".join([*parts, *([f"repaired by {repair}"] if repair else [])])
+
+
+def headline(result: Similarity) -> str:
+    """What two unrelated texts score, and what the labels, the pairs or the columns say."""
+    start = f"Two random {unit(result)}s score {cosine(result.background.mean)}"
+    labels, two = result.per_label, result.two_columns
+    if two is not None:
+        mean = float(np.nanmean(two.cosines)) if np.isfinite(two.cosines).any() else None
+        beside = "" if mean is None else f", two side by side {cosine(mean)}"
+        return f"{start}{beside}{_farthest(two)}."
+    if labels is not None and labels.auc is not None:
+        if labels.auc_high is not None and labels.auc_high < 0.5:
+            return f"{start}; pairs of one label are less alike than others: AUC {cosine(labels.auc)}."
+        return f"{start}; labels are {_apart(labels.auc, labels.auc_low, labels.auc_high)}."
+    if len(result.pairs.cosines):
+        return f"{start}, the most alike pair {cosine(float(np.max(result.pairs.cosines)))}."
+    return f"{start}."
+
+
+def _farthest(two: TwoColumns) -> str:
+    """The two labels that differ most, the higher one first."""
+    names, found = max(two.auc.items(), key=lambda one: abs(one[1][0] - 0.5), default=("", None))
+    if found is None:
+        return ""
+    auc, low, high = found
+    higher, _, lower = names.partition(" over ")
+    if auc < 0.5:
+        auc, low, high, higher, lower = 1 - auc, 1 - high, 1 - low, lower, higher
+    which = " over ".join(clipped(printable(one), 24) for one in (higher, lower))
+    return f"; labels are {_apart(auc, low, high)}{f', {which}' if higher and lower else ''}"
+
+
+def _apart(auc: float, low: float | None, high: float | None) -> str:
+    """How well two kinds of pairs are told apart; an AUC under a half tells them apart as well, the other way round."""
+    if low is None or high is None:
+        return f"hard to judge on so few rows: AUC {cosine(auc)}"
+    if low <= 0.5 <= high:
+        return f"not separable: AUC {cosine(auc)}"
+    strength = max(auc, 1 - auc)
+    word = "hardly" if strength < _HARDLY else "partly" if strength < _PARTLY else "well"
+    return f"{word} separable: AUC {cosine(auc)}"
+
+
+def sentences(result: Similarity) -> list[str]:
+    """What a score means here, what the labels say, the pairs, the asked text, the groups, the cleaning."""
+    two = result.two_columns
+    lines = [
+        _spread(result),
+        "" if result.per_label is None else result.per_label.sentence,
+        "" if two is None else two.differs,
+        _alike(result),
+        _duplicates(result),
+        _nearest(result),
+        *(_grouped(one) for one in result.groups),
+        _cleaned(result),
+    ]
+    return [line for line in lines if line]
+
+
+def _spread(result: Similarity) -> str:
+    low, high = at_tail(result.background, 0.975), at_tail(result.background, 0.025)
+    one = at_tail(result.background, 0.01)
+    said = "" if low is None or high is None else f"95 % of unrelated pairs lie between {fine(low)} and {fine(high)}"
+    if one is None:
+        return f"{said}." if said else ""
+    reach = f"1 % of {'them' if said else 'unrelated pairs'} reach {fine(one)}"
+    meaning = "even the highest scores mean little" if one >= 0.995 else "below that a score says little"
+    return f"{said}; {reach}: {meaning}." if said else f"{reach}: {meaning}."
+
+
+def _alike(result: Similarity) -> str:
+    pairs = result.pairs
+    if not len(pairs.cosines):
+        return f"No pair was found{f': {pairs.why}' if pairs.why else ''}."
+    at = int(np.argmax(pairs.cosines))
+    value, share = float(pairs.cosines[at]), float(pairs.percentiles[at])
+    return f"The most alike of the listed pairs scores {exact(value)}, {ranked(share)}."
+
+
+def _duplicates(result: Similarity) -> str:
+    found = result.duplicates.found
+    if not found:
+        return ""
+    said = "pair is a near-duplicate" if found == 1 else "pairs are near-duplicates"
+    return f"{found:,} {said}{_because(result.duplicates.why)}."
+
+
+def reason(why: str) -> str:
+    """Why pairs are listed, without what stands before it anyway."""
+    return why.removeprefix("near-duplicates: ").rstrip(".")
+
+
+def _because(why: str) -> str:
+    return f" ({reason(why)})" if why else ""
+
+
+def _nearest(result: Similarity) -> str:
+    near = result.near
+    if near is None:
+        return ""
+    asked = clipped(printable(result.near_text or ""), _QUOTED)
+    if not len(near.cosines):
+        return f"Nothing is near “{asked}”{_because(near.why)}."
+    value, share = float(near.cosines[0]), float(near.percentiles[0])
+    text = clipped(printable(result.text(int(near.other[0]))), _QUOTED)
+    return f"Nearest to “{asked}”: “{text}” with {exact(value)}, {ranked(share)}."
+
+
+def group_title(groups: Groups) -> str:
+    """A grouping in a few words."""
+    return f"{groups.method}, {count(groups.k, 'group')}"
+
+
+def _grouped(groups: Groups) -> str:
+    if groups.silhouette is None:
+        tight = ""
+    else:
+        # The words are those of Kaufman and Rousseeuw, Finding Groups in Data, 1990.
+        steps = ((0.25, "no substantial"), (0.5, "a weak"), (0.7, "a reasonable"), (np.inf, "a strong"))
+        strength = next(word for most, word in steps if groups.silhouette <= most)
+        tight = f"silhouette {cosine(groups.silhouette)}, {strength} structure"
+    agrees = ""
+    if groups.ari is not None:
+        word = "not the labels" if groups.ari < 0.1 else "partly the labels" if groups.ari < 0.65 else "the labels"
+        agrees = f"agreement with the labels (ARI) {cosine(groups.ari)}: the groups are {word}"
+    said = "; ".join(part for part in (tight, agrees) if part)
+    start = group_title(groups)
+    return f"{start[:1].upper()}{start[1:]}{f': {said}' if said else ''}."
+
+
+def _cleaned(result: Similarity) -> str:
+    done = [f"{CLEANED.get(what, what)} {n:,}" for what, n in result.cleaned.items() if n]
+    return f"Cleaned: {', '.join(done)}." if done else ""
+
+
+def percentile_text(percentile: float) -> str:
+    """A percentile with more digits where they matter: near 100.
+
+    >>> [percentile_text(one) for one in (41.3, 96.44, 99.46, 99.9987, 100.0)]
+    ['41 %', '96.4 %', '99.46 %', '99.9987 %', '100 %']
+    """
+    left = 100 - percentile
+    if left >= 10 or percentile >= 100:
+        return percent(min(max(percentile, 0.0), 100.0) / 100)
+    digits = 1 if left >= 1 else min(1 - math.floor(math.log10(left)), 6)
+    return f"{percentile:.{digits}f} %"
+
+
+def ranked(percentile: float) -> str:
+    """A place among the unrelated pairs, in words.
+
+    >>> ranked(41.3), ranked(100.0)
+    ('higher than 41 % of unrelated pairs', 'higher than all unrelated pairs')
+    """
+    if percentile >= 100:
+        return "higher than all unrelated pairs"
+    return f"higher than {percentile_text(percentile)} of unrelated pairs"
+
+
+def at_tail(background: Background, share: float) -> float | None:
+    """The cosine that this share of unrelated pairs reaches; None beyond what was sampled."""
+    tails, scores = np.asarray(background.tails, float), np.asarray(background.scores, float)
+    if not len(tails) or share < tails.min() or share > tails.max():
+        return _from_histogram(background, share)
+    return float(np.interp(share, tails[::-1], scores[::-1]))
+
+
+def _from_histogram(background: Background, share: float) -> float | None:
+    """By the bins, where the tails do not go so far; None where fewer than ten pairs lie beyond."""
+    counts, edges = np.asarray(background.histogram["counts"], float), np.asarray(background.histogram["edges"], float)
+    total = counts.sum()
+    if total * min(share, 1 - share) < 10:
+        return None
+    return float(np.interp(1 - share, np.concatenate([[0.0], np.cumsum(counts)]) / total, edges))
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A cosine, or a dash where there is none."""
+    return "–" if value is None or not np.isfinite(value) else cosine(value, digits)
+
+
+def exact(value: float) -> str:
+    """The cosine of a pair: three digits, or more where three would say that two texts are the same.
+
+    >>> exact(0.98765), exact(0.99962), exact(1.0)
+    ('0.988', '0.99962', '1.000')
+    """
+    shown = number(value)
+    return shown if shown != "1.000" or value > 1 - 5e-6 else f"{value:.5f}"
+
+
+def fine(value: float) -> str:
+    """A cosine in two digits, or three where it is near 1 and two would say that it is."""
+    return cosine(value, 3 if value >= 0.985 else 2)
+
+
+def signed(value: float | None, digits: int = 3) -> str:
+    """A difference, with its sign.
+
+    >>> signed(0.0412), signed(-0.0004), signed(None)
+    ('+0.041', '0.000', '–')
+    """
+    shown = number(value, digits)
+    return f"+{shown}" if value is not None and shown != "–" and float(shown) > 0 else shown
+
+
+def mean_of(estimate: Estimate) -> str:
+    """The mean, short."""
+    return number(estimate.mean)
+
+
+def bounds(estimate: Estimate, *, difference: bool = False) -> str:
+    """The 95 % interval; empty where there is none."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    shown = signed if difference else number
+    return f"{shown(estimate.low)} to {shown(estimate.high)}"
+
+
+def above(estimate: Estimate) -> str:
+    """The mean above the background, with its sign."""
+    return signed(estimate.mean)
+
+
+def suggestion(result: Similarity) -> str | None:
+    """What to run next on the same rows: the threshold that one in a hundred unrelated pairs reaches."""
+    source = result.source
+    if source.get("in_memory") or not source.get("name"):
+        return None
+    words = ["uncone", "calibrate", str(source["name"])]
+    if source.get("encoder") is not None:
+        asked = (("text", "--text"), ("encoder", "--model"), ("layer", "--layer"), ("pooling", "--pooling"))
+        words += [word for key, option in asked if source.get(key) is not None for word in (option, str(source[key]))]
+    words += ["--repair", str(source["repair"])] if source.get("repair") else []
+    return shlex.join([*words, "--fpr", "0.01"])
+
+
+def pictured(name: str, picture: Picture) -> dict[str, Any]:
+    """A heatmap without its cells: what it shows and in which order."""
+    return {
+        "name": name,
+        "order": picture.order,
+        "rows": picture.rows,
+        "blocks": [{"name": block, "rows": size} for block, size in picture.blocks],
+        "linkage": picture.linkage,
+        "note": picture.note,
+    }
