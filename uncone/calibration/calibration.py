@@ -17,7 +17,7 @@ from uncone.calibration.results import Background, Labelled, ScoreMapping, Thres
 from uncone.errors import FormatError, OptionError
 from uncone.repairs.saving import Encoder
 
-__all__ = ["Calibration", "OtherEncoderWarning"]
+__all__ = ["Calibration", "OtherEncoderWarning", "mapped"]
 
 Floats = NDArray[np.float64]
 
@@ -107,7 +107,7 @@ class Calibration:
             raise OptionError(
                 "This calibration has no labelled pairs, so it knows no probabilities: calibrate with --pairs."
             )
-        return _as_given(score, _mapped(self.labelled.mappings[0], values))
+        return _as_given(score, mapped(self.labelled.mappings[0], values))
 
     def threshold(self, fpr: float) -> Threshold:
         """The score that a share `fpr` of unrelated pairs reaches, or why there is none.
@@ -198,7 +198,8 @@ def _bare(name: str) -> str:
     return name.rstrip("/")
 
 
-def _mapped(mapping: ScoreMapping, values: Floats) -> Floats:
+def mapped(mapping: ScoreMapping, values: Floats) -> Floats:
+    """The probabilities that a mapping gives to scores."""
     if mapping.kind == "logistic" and mapping.slope is not None and mapping.intercept is not None:
         return np.asarray(1 / (1 + np.exp(-(mapping.slope * values + mapping.intercept).clip(-700, 700))))
     knots = np.asarray(mapping.knots, np.float64)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from uncone.diagnosis.finding import Level, finite
-from uncone.report.repaired import _plain
+from uncone.diagnosis.finding import Level
+from uncone.report.plain import json_text, json_values
 
 if TYPE_CHECKING:
     from uncone.calibration.asked import Asked
@@ -69,12 +68,12 @@ class Calibrated:
             "saved": self.saved,
             "provenance": dict(self.provenance),
         }
-        plain: dict[str, Any] = finite(_plain(summary))
+        plain: dict[str, Any] = json_values(summary)
         return plain
 
     def to_json(self) -> str:
         """The summary as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self.to_dict())
 
     def to_html(self) -> str:
         """The report: one self-contained page."""

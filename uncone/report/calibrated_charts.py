@@ -11,7 +11,7 @@ from uncone.calibration.results import Background
 from uncone.calibration.thresholds import score_at
 from uncone.report.calibrated import Calibrated
 from uncone.report.calibrated_lines import cut, rare
-from uncone.report.charts import _listed
+from uncone.report.charts import listed
 from uncone.report.evaluated_marks import label_text
 from uncone.report.grid_charts import Figure, axis_title
 from uncone.report.study_lines import fitted, printable
@@ -116,8 +116,8 @@ def reach(result: Calibrated) -> Figure:
             {
                 "type": "scatter",
                 "mode": "lines",
-                "x": _listed(scores[kept]),
-                "y": _listed(100 * tails[kept]),
+                "x": listed(scores[kept]),
+                "y": listed(100 * tails[kept]),
                 "name": label_text("unrelated pairs" if place == 0 else short(one)),
                 "legend": "legend2",
                 "line": {"color": colour, "width": 2, "dash": dash},
@@ -182,9 +182,9 @@ def _bars(histogram: Mapping[str, Sequence[float]], name: str) -> Figure:
     edges, heights = density(histogram)
     return {
         "type": "bar",
-        "x": _listed((edges[:-1] + edges[1:]) / 2),
-        "y": _listed(heights),
-        "width": _listed(np.diff(edges)),
+        "x": listed((edges[:-1] + edges[1:]) / 2),
+        "y": listed(heights),
+        "width": listed(np.diff(edges)),
         "name": name,
         "legend": "legend2",
         "marker": {"color": "muted 55%", "line": {"width": 0}},
@@ -199,8 +199,8 @@ def _outline(
     return {
         "type": "scatter",
         "mode": "lines",
-        "x": _listed(np.repeat(edges, 2)),
-        "y": _listed(np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])),
+        "x": listed(np.repeat(edges, 2)),
+        "y": listed(np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])),
         "name": label_text(name),
         "legend": "legend2",
         "line": {"color": colour, "width": 1.8, "dash": dash},
@@ -214,8 +214,8 @@ def polygon(x: np.ndarray, y: np.ndarray, colour: str) -> Figure:
     return {
         "type": "scatter",
         "mode": "lines",
-        "x": _listed(x),
-        "y": _listed(y),
+        "x": listed(x),
+        "y": listed(y),
         "fill": "toself",
         "fillcolor": f"{colour} 20%",
         "line": {"width": 0, "color": colour},

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from uncone.calibration.calibration import _mapped
+from uncone.calibration.calibration import mapped
 from uncone.calibration.results import Curve, Labelled
 from uncone.report.calibrated import Calibrated
 from uncone.report.calibrated_charts import drawn, polygon, shown_range
-from uncone.report.charts import _listed
+from uncone.report.charts import listed
 from uncone.report.grid_charts import Figure, axis_title, error_bars, rounded
 
 __all__ = ["labelled"]
@@ -53,13 +53,13 @@ def _probability(result: Calibrated, found: Labelled) -> Figure:
     grid = np.linspace(max(low, -1.0), min(high, 1.0), 201)
     data = []
     for one in found.mappings:
-        y = _mapped(one, grid)
+        y = mapped(one, grid)
         data.append(
             {
                 "type": "scatter",
                 "mode": "lines",
-                "x": _listed(grid),
-                "y": _listed(y),
+                "x": listed(grid),
+                "y": listed(y),
                 "name": one.kind,
                 "line": {"color": _MAPPINGS.get(one.kind, "ink"), "width": 2},
                 "hovertemplate": f"score %{{x:.3f}}: probability %{{y:.3f}} ({one.kind})<extra></extra>",
@@ -85,8 +85,8 @@ def _reliability(found: Labelled) -> Figure:
             {
                 "type": "scatter",
                 "mode": "markers+lines",
-                "x": _listed(np.asarray(curve.x)),
-                "y": _listed(np.asarray(curve.y)),
+                "x": listed(np.asarray(curve.x)),
+                "y": listed(np.asarray(curve.y)),
                 "name": one.kind,
                 "text": [f"{amount:,} pairs" for amount in one.bins],
                 "line": {"color": colour, "width": 1.5},
@@ -110,8 +110,8 @@ def _banded(curve: Curve, colour: str, hover: str) -> list[Figure]:
         {
             "type": "scatter",
             "mode": "lines",
-            "x": _listed(x),
-            "y": _listed(np.asarray(curve.y)),
+            "x": listed(x),
+            "y": listed(np.asarray(curve.y)),
             "line": {"color": colour, "width": 2},
             "showlegend": False,
             "hovertemplate": f"{hover}<extra></extra>",

@@ -82,12 +82,12 @@ def _drawings(result: Calibrated) -> dict[str, tuple[bool, Callable[[Axes], None
 def _drawn(draw: Callable[[Axes], None], wide: bool) -> dict[str, bytes]:
     from matplotlib.figure import Figure
 
-    from uncone.report.drawing import _COLUMN, _PAGE, _saved, _styled
+    from uncone.report.drawing import COLUMN, PAGE, saved, styled
 
-    with _styled():
-        figure = Figure(figsize=(_PAGE, 2.6) if wide else (_COLUMN, 2.7))
+    with styled():
+        figure = Figure(figsize=(PAGE, 2.6) if wide else (COLUMN, 2.7))
         draw(figure.add_subplot())
-        return {"svg": _saved(figure, "svg"), "png": _saved(figure, "png")}
+        return {"svg": saved(figure, "svg"), "png": saved(figure, "png")}
 
 
 def _background(axes: Axes, result: Calibrated) -> None:

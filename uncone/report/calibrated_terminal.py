@@ -14,7 +14,7 @@ from uncone.report.calibrated_charts import short
 from uncone.report.calibrated_lines import subtitle, told
 from uncone.report.calibrated_tables import Grid, operating, scores, thresholds
 from uncone.report.lines import MARKS
-from uncone.report.repaired_terminal import _BLOCKS, _STYLES, _few, _labelled, _wrapped
+from uncone.report.repaired_terminal import BLOCKS, STYLES, few, labelled, wrapped
 from uncone.report.study_lines import fitted, last_name, printable
 
 __all__ = ["print_calibrated"]
@@ -34,13 +34,11 @@ def print_calibrated(result: Calibrated, console: Console) -> None:
 def _lines(result: Calibrated, console: Console) -> list[Text]:
     made, sentences = result.calibration, told(result)
     name = Text(fitted(last_name(made.source.get("name")), 60), style="bold")
-    lines = [name, *_wrapped(subtitle(result), console, style="dim"), Text("")]
-    verdict = _wrapped(
-        f"{MARKS[result.level]} {result.headline}", console, width=_WIDTH - 2, style=_STYLES[result.level]
-    )
+    lines = [name, *wrapped(subtitle(result), console, style="dim"), Text("")]
+    verdict = wrapped(f"{MARKS[result.level]} {result.headline}", console, width=_WIDTH - 2, style=STYLES[result.level])
     lines += [Text.assemble("  " if at == 0 else "    ", line) for at, line in enumerate(verdict)]
     for line in sentences["meaning"]:
-        lines += [Text.assemble("    ", one) for one in _wrapped(line, console, width=_WIDTH - 4)]
+        lines += [Text.assemble("    ", one) for one in wrapped(line, console, width=_WIDTH - 4)]
     lines += [Text(""), *_histograms(result), Text("")]
     for grid in (scores(result), thresholds(result), operating(result)):
         if grid is not None:
@@ -49,10 +47,10 @@ def _lines(result: Calibrated, console: Console) -> list[Text]:
     remarks = [one for one in thresholds(result).remarks if not any(one in line for line in told_already)]
     for word, said in (("why", sentences["why"]), ("do", [*sentences["todo"], *remarks]), ("index", made.hints)):
         for at, one in enumerate(said):
-            lines += _labelled("" if at else word, one, console)
+            lines += labelled("" if at else word, one, console)
     notes = [*made.notes, *(made.labelled.notes if made.labelled is not None else ())]
-    lines += [line for note in _few(notes) for line in _labelled("note", note, console, style="dim")]
-    lines += _labelled("saved", result.saved or "", console)
+    lines += [line for note in few(notes) for line in labelled("note", note, console, style="dim")]
+    lines += labelled("saved", result.saved or "", console)
     if result.usage:
         lines.append(Text("  use     ", style="bold").append(printable(result.usage), style="not bold"))
     return lines
@@ -136,5 +134,5 @@ def _bars(histogram: Mapping[str, Sequence[float]], edges: np.ndarray) -> str:
     """The histogram in new bins, as blocks; what is there at all is at least the lowest block."""
     below = np.concatenate([[0.0], np.cumsum(histogram["counts"])])
     density = np.diff(np.interp(edges, histogram["edges"], below))
-    heights = np.ceil((len(_BLOCKS) - 1) * density / (density.max() or 1.0) - 1e-9)
-    return "".join(_BLOCKS[int(height)] for height in heights).rstrip()
+    heights = np.ceil((len(BLOCKS) - 1) * density / (density.max() or 1.0) - 1e-9)
+    return "".join(BLOCKS[int(height)] for height in heights).rstrip()

@@ -10,7 +10,7 @@ import numpy as np
 from uncone.report.diagnosis import Diagnosis
 from uncone.report.lines import title
 
-__all__ = ["Figure", "figures"]
+__all__ = ["Figure", "figures", "listed"]
 
 Figure = dict[str, Any]
 
@@ -34,9 +34,9 @@ def cosines(spaces: Sequence[Diagnosis]) -> Figure:
         data.append(
             {
                 "type": "bar",
-                "x": _listed((edges[:-1] + edges[1:]) / 2),
-                "y": _listed(np.array(space.pictures.cosine_density) / np.diff(edges)),
-                "width": _listed(np.diff(edges)),
+                "x": listed((edges[:-1] + edges[1:]) / 2),
+                "y": listed(np.array(space.pictures.cosine_density) / np.diff(edges)),
+                "width": listed(np.diff(edges)),
                 "name": title(space),
                 "marker": {"color": _role(place), "line": {"width": 0}},
                 "opacity": 1 if len(spaces) == 1 else 0.6,
@@ -152,9 +152,9 @@ def norms(space: Diagnosis) -> Figure:
     data = [
         {
             "type": "bar",
-            "x": _listed((edges[:-1] + edges[1:]) / 2),
+            "x": listed((edges[:-1] + edges[1:]) / 2),
             "y": space.pictures.norm_counts,
-            "width": _listed(np.diff(edges)),
+            "width": listed(np.diff(edges)),
             "marker": {"color": _role(0), "line": {"width": 0}},
             "hovertemplate": "norm %{x:.4g}: %{y:,} rows<extra></extra>",
         }
@@ -203,5 +203,6 @@ def _hover(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _listed(values: np.ndarray) -> list[float]:
+def listed(values: np.ndarray) -> list[float]:
+    """The values for a page: six digits are more than a screen shows."""
     return [float(f"{value:.6g}") for value in values]

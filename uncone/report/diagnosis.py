@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from uncone.diagnosis.baseline import ScoreMeaning
 from uncone.diagnosis.finding import Finding
 from uncone.diagnosis.pictures import Pictures
 from uncone.diagnosis.verdict import Verdict
+from uncone.report.plain import json_text
 
 __all__ = ["SCHEMA", "Comparison", "Diagnosis"]
 
@@ -32,7 +32,7 @@ class _Rendered(ABC):
 
     def to_json(self) -> str:
         """The summary as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self.to_dict())
 
     def to_html(self) -> str:
         """The report: one self-contained page."""

@@ -19,9 +19,10 @@ from uncone.diagnosis.words import clipped
 from uncone.report.panel import Dots, Heat, Panel, Picture, Series, spread
 from uncone.report.study_lines import chosen
 
-__all__ = ["draw"]
+__all__ = ["COLUMN", "PAGE", "draw", "saved", "styled"]
 
-_COLUMN, _PAGE = 3.4, 7.0
+COLUMN = 3.4
+PAGE = 7.0
 """Inches: the width of a column and of a page."""
 _DPI = 300
 _INK, _MUTED, _RULE = "#17202a", "#7a8591", "#e3e6ea"
@@ -67,18 +68,19 @@ _STYLE: dict[Any, Any] = {
 
 def draw(picture: Picture) -> dict[str, bytes]:
     """The figure as SVG and PNG, by ending."""
-    with _styled():
+    with styled():
         if isinstance(picture, Heat):
             figure = _heat(picture)
         elif isinstance(picture, Dots):
             figure = _dots(picture)
         else:
             figure = _panel(picture)
-        return {"svg": _saved(figure, "svg"), "png": _saved(figure, "png")}
+        return {"svg": saved(figure, "svg"), "png": saved(figure, "png")}
 
 
 @contextmanager
-def _styled() -> Iterator[None]:
+def styled() -> Iterator[None]:
+    """How all figures look, whatever the reader has set."""
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()  # the reader's own settings (LaTeX, fonts, colours) are not ours
         matplotlib.rcParams.update(_STYLE)
@@ -87,7 +89,8 @@ def _styled() -> Iterator[None]:
         yield
 
 
-def _saved(figure: Figure, ending: str) -> bytes:
+def saved(figure: Figure, ending: str) -> bytes:
+    """The bytes of a figure, the same in every run."""
     buffer = io.BytesIO()
     # Dates and versions would make two runs differ.
     stamps = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
@@ -97,7 +100,7 @@ def _saved(figure: Figure, ending: str) -> bytes:
 
 def _panel(panel: Panel) -> Figure:
     wide = panel.wide
-    figure = Figure(figsize=(_PAGE, 2.6) if wide else (_COLUMN, 2.35))
+    figure = Figure(figsize=(PAGE, 2.6) if wide else (COLUMN, 2.35))
     axes = figure.add_subplot()
     _frame(axes, panel)
     for one in panel.series:
@@ -215,7 +218,7 @@ def _labels(figure: Figure, axes: Axes, panel: Panel) -> None:
 
 
 def _heat(heat: Heat) -> Figure:
-    figure = Figure(figsize=(_PAGE, 0.8 + 0.145 * len(heat.words)))
+    figure = Figure(figsize=(PAGE, 0.8 + 0.145 * len(heat.words)))
     axes = figure.add_subplot()
     values = [[math.nan if value is None else value for value in row] for row in heat.values]
     known = [value for row in heat.values for value in row if value is not None]
@@ -235,7 +238,7 @@ def _heat(heat: Heat) -> Figure:
 
 def _dots(dots: Dots) -> Figure:
     names = list(dict.fromkeys(one.label for one in dots.series))
-    figure = Figure(figsize=(_PAGE, 0.7 + 0.2 * len(dots.rows) + 0.15 * (len(names) > 1)))
+    figure = Figure(figsize=(PAGE, 0.7 + 0.2 * len(dots.rows) + 0.15 * (len(names) > 1)))
     axes = figure.add_subplot()
     for one in dots.series:
         shift = 0.0 if len(names) == 1 else 0.22 * (names.index(one.label) - (len(names) - 1) / 2)

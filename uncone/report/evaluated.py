@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from uncone.diagnosis.finding import finite
 from uncone.evaluation.bootstrap import Aggregation
 from uncone.evaluation.table import EvaluationTable
+from uncone.report.plain import json_text, json_values
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -55,7 +50,7 @@ class Evaluated:
         table = self.table
         named = labels([row.method for row in table.rows])
         rows = [
-            {"label": label, **_plain(row), "gain": _plain(gain(table, row))}
+            {"label": label, **json_values(row), "gain": gain(table, row)}
             for label, row in zip(named, table.rows, strict=True)
         ]
         summary = {
@@ -66,17 +61,17 @@ class Evaluated:
             "lines": self.lines(),
             "datasets": list(table.datasets),
             "rows": rows,
-            "tasks": _plain(table.tasks),
-            "published": _plain(table.published),
+            "tasks": table.tasks,
+            "published": table.published,
             "notes": list(table.notes),
-            "provenance": _plain(table.provenance),
+            "provenance": table.provenance,
         }
-        plain: dict[str, Any] = finite(summary)
+        plain: dict[str, Any] = json_values(summary)
         return plain
 
     def to_json(self) -> str:
         """The summary as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self.to_dict())
 
     def to_html(self) -> str:
         """The report: one self-contained page."""
@@ -121,16 +116,3 @@ class Evaluated:
     def __repr__(self) -> str:
         """The result in a line."""
         return f"<Evaluated {self.table.model}: {self.headline}>"
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a table, an option or the provenance holds
-    """The same in what JSON knows: numbers of NumPy as Python's, all that is strange as text."""
-    if dataclasses.is_dataclass(value):
-        return {one.name: _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(one) for one in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from uncone.diagnosis.finding import Level, finite
+from uncone.diagnosis.finding import Level
 from uncone.report.diagnosis import Diagnosis
+from uncone.report.plain import json_text, json_values
 
 if TYPE_CHECKING:
     from uncone.repairs.repair import Repair
@@ -112,12 +110,12 @@ class Repaired:
             "before": self.before.to_dict(),
             "after": self.after.to_dict(),
         }
-        plain: dict[str, Any] = finite(_plain(summary))
+        plain: dict[str, Any] = json_values(summary)
         return plain
 
     def to_json(self) -> str:
         """The summary as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self.to_dict())
 
     def to_html(self) -> str:
         """The report: one self-contained page."""
@@ -150,14 +148,3 @@ def _described(repair: Repair) -> dict[str, Any]:
         "dim_in": repair.n_features_in_,
         "dim_out": repair._n_features_out,
     }
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a parameter or the provenance holds
-    """The same in what JSON knows: numbers of NumPy as Python's, all that is strange as text."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(one) for one in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -16,12 +16,12 @@ from uncone.report.repaired import Repaired
 from uncone.report.repaired_lines import NEGATIVE, Change, changes, learning, shape
 from uncone.report.study_lines import fitted, printable
 
-__all__ = ["print_repaired"]
+__all__ = ["BLOCKS", "STYLES", "few", "labelled", "print_repaired", "wrapped"]
 
-_STYLES = {Level.HEALTHY: "green", Level.CROWDED: "yellow", Level.COLLAPSED: "red", Level.NOTE: "none"}
+STYLES = {Level.HEALTHY: "green", Level.CROWDED: "yellow", Level.COLLAPSED: "red", Level.NOTE: "none"}
 _WIDTH = 78
 _BINS = 66
-_BLOCKS = " ▁▂▃▄▅▆▇█"
+BLOCKS = " ▁▂▃▄▅▆▇█"
 _NOTES = 2
 
 
@@ -34,21 +34,21 @@ def print_repaired(result: Repaired, console: Console) -> None:
 def _lines(result: Repaired, console: Console) -> list[Text]:
     lines = [*_title(result, console), Text("")]
     for word, space in zip(("before", "after"), (result.before, result.after), strict=True):
-        style = _STYLES[space.verdict.level]
+        style = STYLES[space.verdict.level]
         verdict = f"{MARKS[space.verdict.level]} {space.verdict.headline}"
-        lines += _labelled(word, verdict, console, style=style)
-    lines += _labelled("warning", result.warning, console, style="bold yellow")
+        lines += labelled(word, verdict, console, style=style)
+    lines += labelled("warning", result.warning, console, style="bold yellow")
     lines += [Text(""), *_histograms(result), Text("")]
     lines.append(Text(f"  {'':<28}{'before':>16}{'after':>16}", style="bold"))
     lines += [_line(change) for change in changes(result)]
     lines.append(Text(""))
     told = [("flow", f"{learning(result)} {NEGATIVE}" if result.history else "")]
-    told += [("note", note) for note in _few([note for note in result.notes if note])]
+    told += [("note", note) for note in few([note for note in result.notes if note])]
     for word, text in told:
-        lines += _labelled(word, text, console, style="dim")
-    lines += _labelled("do", result.reminder, console)
-    lines += _labelled("repair", result.saved or "", console)
-    lines += _labelled("wrote", result.written or "", console)
+        lines += labelled(word, text, console, style="dim")
+    lines += labelled("do", result.reminder, console)
+    lines += labelled("repair", result.saved or "", console)
+    lines += labelled("wrote", result.written or "", console)
     if result.suggestion:
         # Not wrapped, so that it can be copied.
         lines.append(Text("  next    ", style="bold").append(printable(result.suggestion), style="not bold"))
@@ -60,16 +60,17 @@ def _title(result: Repaired, console: Console) -> list[Text]:
     name = Text(fitted(printable(title(result.before)), 46), style="bold")
     name.append(f"  {before}" if before == after else f"  {before} → {after}", style="not bold")
     name.truncate(_WIDTH, overflow="ellipsis")
-    return [name, *_wrapped(f"repaired by {result.method}", console, style="dim")]
+    return [name, *wrapped(f"repaired by {result.method}", console, style="dim")]
 
 
-def _few(notes: Sequence[str]) -> list[str]:
+def few(notes: Sequence[str]) -> list[str]:
+    """The first notes, and how many more there are."""
     if len(notes) <= _NOTES:
         return list(notes)
     return [*notes[:_NOTES], f"and {count(len(notes) - _NOTES, 'more note')}, in the report"]
 
 
-def _wrapped(text: str, console: Console, *, width: int = _WIDTH, style: str = "") -> list[Text]:
+def wrapped(text: str, console: Console, *, width: int = _WIDTH, style: str = "") -> list[Text]:
     """By columns, not letters: some scripts take two columns a letter."""
     lines = Text(printable(text), style=style).wrap(console, width)
     for line in lines:
@@ -77,10 +78,11 @@ def _wrapped(text: str, console: Console, *, width: int = _WIDTH, style: str = "
     return list(lines)
 
 
-def _labelled(word: str, text: str, console: Console, *, style: str = "") -> list[Text]:
+def labelled(word: str, text: str, console: Console, *, style: str = "") -> list[Text]:
+    """A word, and a text that is wrapped beside it."""
     if not text:
         return []
-    lines = _wrapped(text, console, width=_WIDTH - 10, style=style)
+    lines = wrapped(text, console, width=_WIDTH - 10, style=style)
     starts = [Text(f"  {word:<8}", style="bold"), *(Text(" " * 10) for _ in lines[1:])]
     return [Text.assemble(start, line) for start, line in zip(starts, lines, strict=True)]
 
@@ -88,7 +90,7 @@ def _labelled(word: str, text: str, console: Console, *, style: str = "") -> lis
 def _line(change: Change) -> Text:
     line = Text(f"  {change.title.lower():<28}")
     for value, finding in zip(change.values, (change.before, change.after), strict=True):
-        line.append(f"{value:>16}", style=_STYLES[finding.level])
+        line.append(f"{value:>16}", style=STYLES[finding.level])
     # What is short stands in the line; the report has the intervals.
     line.append(f"  {change.mark} {'unclear' if change.overlap and change.way != 'same' else change.way}", style="dim")
     line.rstrip()
@@ -114,5 +116,5 @@ def _bars(space: Diagnosis, edges: np.ndarray) -> str:
     """The histogram in new bins, as blocks; what is there at all is at least the lowest block."""
     below = np.concatenate([[0.0], np.cumsum(space.pictures.cosine_density)])
     density = np.diff(np.interp(edges, space.pictures.cosine_edges, below))
-    heights = np.ceil((len(_BLOCKS) - 1) * density / (density.max() or 1.0) - 1e-9)
-    return "".join(_BLOCKS[int(height)] for height in heights).rstrip()
+    heights = np.ceil((len(BLOCKS) - 1) * density / (density.max() or 1.0) - 1e-9)
+    return "".join(BLOCKS[int(height)] for height in heights).rstrip()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,8 +11,8 @@ import numpy as np
 
 from uncone.calibration.results import Background
 from uncone.data.batch import IntVector, Matrix
-from uncone.diagnosis.finding import finite
 from uncone.likeness.results import Groups, Labels, Pair, Pairs, Picture, Step, TwoColumns
+from uncone.report.plain import json_text, json_values
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -137,12 +136,12 @@ class Similarity:
             "written": self.written,
             "provenance": self.provenance,
         }  # fmt: skip
-        plain: dict[str, Any] = finite(_plain(summary))
+        plain: dict[str, Any] = json_values(summary)
         return plain
 
     def to_json(self) -> str:
         """The summary as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self.to_dict())
 
     def to_html(self) -> str:
         """The report: one self-contained page."""
@@ -232,19 +231,3 @@ class Similarity:
 def _columns(two: TwoColumns | None) -> dict[str, Any] | None:
     """Without the cosines: they are a number a row."""
     return None if two is None else {"table": two.table, "auc": two.auc, "differs": two.differs}
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a result or the provenance holds
-    """The same in what JSON knows: numbers of NumPy as Python's, all that is strange as text."""
-    if dataclasses.is_dataclass(value):
-        return {one.name: _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(one) for one in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, str):
-        # Half a surrogate pair has no bytes in UTF-8.
-        return value.encode("utf-8", errors="replace").decode("utf-8")
-    return value if value is None or isinstance(value, bool | int | float) else str(value)

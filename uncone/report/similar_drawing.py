@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from uncone.data.batch import Matrix
 from uncone.diagnosis.words import clipped, cosine
 from uncone.likeness.results import Groups, PerLabel, Picture
-from uncone.report.drawing import _COLUMN, _PAGE, _saved, _styled
+from uncone.report.drawing import COLUMN, PAGE, saved, styled
 from uncone.report.panel import OKABE_ITO
 from uncone.report.similar import Similarity
 from uncone.report.similar_charts import pair_name, per_hundredth
@@ -37,8 +37,8 @@ _MOST_LABELS = 30
 
 def draw_heatmap(result: Similarity, picture: Picture) -> dict[str, bytes]:
     """Cosines beside percentiles, with the blocks and, where there is one, the dendrogram."""
-    with _styled():
-        figure = Figure(figsize=(_PAGE, 3.3))
+    with styled():
+        figure = Figure(figsize=(PAGE, 3.3))
         has_tree = picture.linkage is not None and picture.leaves is not None
         palette = labels_palette(result) if picture.order == "clustering" else None
         widths = [*([0.18] if has_tree else []), *([0.035] if palette is not None else []), 1, 1]
@@ -99,8 +99,8 @@ def _blocks(axes: Axes, picture: Picture, *, named: bool) -> None:
 
 def draw_histogram(result: Similarity) -> dict[str, bytes]:
     """All pairs over the unrelated ones, with their mean and the score that one in a hundred reaches."""
-    with _styled():
-        figure = Figure(figsize=(_PAGE, 2.4))
+    with styled():
+        figure = Figure(figsize=(PAGE, 2.4))
         axes = figure.add_subplot()
         x, y = per_hundredth(result.background.histogram)
         axes.fill_between(x, y, step="mid", color=_MUTED, alpha=0.35, linewidth=0, label="unrelated pairs")
@@ -125,8 +125,8 @@ def draw_histogram(result: Similarity) -> dict[str, bytes]:
 def draw_labels(result: Similarity, table: Sequence[PerLabel]) -> dict[str, bytes]:
     """The mean cosine of every two labels with its interval, against the background."""
     shown = [one for one in table if one.cosine.mean is not None][:_MOST_LABELS]
-    with _styled():
-        figure = Figure(figsize=(_PAGE, 0.9 + 0.2 * len(shown)))
+    with styled():
+        figure = Figure(figsize=(PAGE, 0.9 + 0.2 * len(shown)))
         axes = figure.add_subplot()
         for place, one in enumerate(shown):
             mean, low, high = one.cosine.mean, one.cosine.low, one.cosine.high
@@ -152,8 +152,8 @@ def _two(one: PerLabel) -> str:
 
 def draw_columns(result: Similarity) -> dict[str, bytes]:
     """The cosine of the two texts of a row by label, over the background; the axis above counts from its mean."""
-    with _styled():
-        figure = Figure(figsize=(_PAGE, 2.7))
+    with styled():
+        figure = Figure(figsize=(PAGE, 2.7))
         axes = figure.add_subplot()
         x, y = per_hundredth(result.background.histogram)
         axes.fill_between(x, y, step="mid", color=_MUTED, alpha=0.35, linewidth=0, label="unrelated pairs")
@@ -173,8 +173,8 @@ def draw_columns(result: Similarity) -> dict[str, bytes]:
 def draw_groups(groups: Groups, labels: Sequence[str]) -> dict[str, bytes]:
     """Groups by labels: rows, coloured by their share of the group."""
     counts = np.array([[one.labels.get(name, 0) for name in labels] for one in groups.groups])
-    with _styled():
-        figure = Figure(figsize=(_COLUMN if len(labels) <= 6 else _PAGE, 0.8 + 0.24 * len(counts)))
+    with styled():
+        figure = Figure(figsize=(COLUMN if len(labels) <= 6 else PAGE, 0.8 + 0.24 * len(counts)))
         axes = figure.add_subplot()
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
         axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto", interpolation="none")
@@ -194,8 +194,8 @@ def draw_map(result: Similarity, key: str) -> dict[str, bytes]:
     points, (method, _, _) = result.projections[key], key.partition("-")
     every = palettes(result)
     in_space = points.shape[1] == 3
-    with _styled():
-        figure = Figure(figsize=(_COLUMN + 0.8, _COLUMN))
+    with styled():
+        figure = Figure(figsize=(COLUMN + 0.8, COLUMN))
         axes: Any = figure.add_subplot(projection="3d") if in_space else figure.add_subplot()
         # All at once, in the order of the table: no label hides another.
         colours = [every[0].colours[every[0].members[int(row)]] for row in result.projected] if every else _ACCENT
@@ -219,10 +219,10 @@ def draw_steps(result: Similarity) -> dict[str, bytes]:
     """The heatmaps of the walk side by side, on one scale of colours."""
     shown = [step for step in result.steps if step.heatmap is not None]
     low, high = common_range(result)
-    with _styled():
+    with styled():
         across = min(len(shown), 4)
         down = -(-len(shown) // across)
-        figure = Figure(figsize=(_PAGE, 0.4 + 2.0 * down))
+        figure = Figure(figsize=(PAGE, 0.4 + 2.0 * down))
         every: Any = figure.subplots(down, across, squeeze=False)
         mesh = None
         for axes, step in zip(every.flat, shown, strict=False):
@@ -243,4 +243,4 @@ def draw_steps(result: Similarity) -> dict[str, bytes]:
 
 
 def _files(figure: Figure) -> dict[str, bytes]:
-    return {"svg": _saved(figure, "svg"), "png": _saved(figure, "png")}
+    return {"svg": saved(figure, "svg"), "png": saved(figure, "png")}

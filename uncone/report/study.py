@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from uncone.diagnosis.contrast import Contrast
 from uncone.diagnosis.finding import finite
 from uncone.diagnosis.layer import Layer, SentenceTable, WordTable
 from uncone.diagnosis.published import Curve
+from uncone.report.plain import json_text
 
 __all__ = ["STUDY_SCHEMA", "LayerComparison", "LayerStudy"]
 
@@ -42,7 +42,7 @@ class _RenderedStudy(ABC):
 
     def to_json(self) -> str:
         """The summary as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self.to_dict())
 
     def to_html(self) -> str:
         """The report: one self-contained page."""

@@ -16,6 +16,7 @@ __all__ = ["Moments", "Sums"]
 
 _LONG = 1e22
 _TOGETHER = 8192  # rows that are multiplied at once: a product is mirrored and added in float64, whatever its rows
+_SUMMED = 4096  # rows whose sums are taken at once: of more, those in float32 lose digits
 
 
 @dataclass
@@ -118,8 +119,8 @@ class Moments(Statistic):
         if self.reference is None:
             self.reference = batch.vectors.mean(axis=0, dtype=np.float64).astype(self.dtype).astype(np.float64)
         shift = self.reference.astype(self.dtype)
-        for start in range(0, batch.n, _TOGETHER):
-            self._put_aside(batch.vectors[start : start + _TOGETHER], shift)
+        for start in range(0, batch.n, _SUMMED):
+            self._put_aside(batch.vectors[start : start + _SUMMED], shift)
 
     def _put_aside(self, vectors: Matrix, shift: Vector) -> None:
         """Shift rows into the waiting block; a product of a whole block costs half of what its parts would."""
