@@ -128,6 +128,19 @@ def test_a_repaired_space(rows):
         uncone.calibrate("v.npy", repair="nowhere")
 
 
+def test_a_repair_that_has_seen_the_rows_is_named(rows, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("seen.npy", rows)
+    np.save("unseen.npy", rows + 0.01)
+    uncone.fix("seen.npy", "whiten", save="repair")
+    notes = {
+        name: " ".join(uncone.calibrate(f"{name}.npy", repair="repair").calibration.notes)
+        for name in ("seen", "unseen")
+    }
+    assert "fitted on seen.npy itself" in notes["seen"]
+    assert "fitted on" not in notes["unseen"]
+
+
 def test_a_threshold_is_translated_to_the_share_it_had(rows):
     np.save("v.npy", rows)
     old = uncone.calibrate("v.npy", scores=[0.5], save="old")

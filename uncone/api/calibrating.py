@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone._version import __version__
 from uncone.api.calibrating_options import check_numbers, check_pair_options, check_read_once, check_together
 from uncone.api.checking import check_options
 from uncone.api.encoding import Encoding, Progress
 from uncone.backends.measure import Plan
 from uncone.errors import OptionError
+from uncone.extras import versions
 
 if TYPE_CHECKING:
     from uncone.api.sides import Opening, Sides
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from uncone.calibration.calibration import Calibration
     from uncone.calibration.results import Background, Labelled
     from uncone.data.pair_file import PairFile
+    from uncone.data.source import Source
     from uncone.encoders.open import Loading
     from uncone.report.calibrated import Calibrated
 
@@ -270,19 +269,6 @@ def _asked(made: Calibration, scores: Sequence[float], truth: _Truth | None) -> 
     return [ask(made, float(one), labels, cosines, guessed=not len(scores)) for one in chosen]
 
 
-def _versions() -> dict[str, str]:
-    packages = ("scipy", "scikit-learn", "torch", "transformers")
-    found = {package: known for package in packages if (known := _version(package))}
-    return {"uncone": __version__, "numpy": np.__version__, "python": platform.python_version(), **found}
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
 def _calibration(
     sides: Sides,
     own: Surveyed,
@@ -311,7 +297,7 @@ def _calibration(
         hints=hints(own.documents or own.units),
         notes=_notes(sides, own),
         seed=seed,
-        versions=_versions(),
+        versions=versions("scipy", "scikit-learn", "torch", "transformers"),
     )
 
 
@@ -323,7 +309,19 @@ def _notes(sides: Sides, own: Surveyed) -> list[str]:
             notes += [f"{number:,} of {counts.seen:,} rows {why} and were left out."] if number else []
     for source in (sides.queries, sides.documents):
         notes += getattr(source, "notes", ())
+        notes += _fitted_here(sides.opening, source) if source is not None else []
     return notes
+
+
+def _fitted_here(opening: Opening, source: Source) -> list[str]:
+    """A warning when a repair has seen the very rows: it suits them better than new ones."""
+    if opening.repair is None or opening.repair.provenance.get("fitted_on") != source.name:
+        return []
+    return [
+        f"The repair was fitted on {source.name} itself. It suits these rows better than new ones, so that a threshold "
+        "may let through more of those than it says, the more the fewer rows there are for each dimension. Calibrate "
+        "on rows that the repair has not seen."
+    ]
 
 
 def _provenance(made: Calibration, sides: Sides, told: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uncone._version import __version__
 from uncone.api.encoding import Encoding, Progress, encoded, open_texts_of
 from uncone.backends.measure import Plan
 from uncone.data.open import open_source
@@ -23,6 +21,7 @@ from uncone.diagnosis.pictures import draw
 from uncone.diagnosis.space import SAMPLE_ROWS, Space, measure_space
 from uncone.diagnosis.verdict import judge
 from uncone.errors import OptionError
+from uncone.extras import versions
 from uncone.report.diagnosis import Comparison, Diagnosis
 
 if TYPE_CHECKING:
@@ -165,9 +164,7 @@ def check_options(scores: Sequence[float], workers: int, sample: int, seed: int)
 
 def _provenance(space: Space, exact: bool) -> dict[str, Any]:
     return {
-        "uncone": __version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
+        **versions(),
         "seed": space.seed,
         "precision": space.moments.dtype.name,
         "sampled_rows": space.sample.n,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from uncone._version import __version__
 from uncone.api.checking import check_options
 from uncone.api.encoding import Encoding, Progress
 from uncone.errors import MissingPackageError, OptionError
+from uncone.extras import versions
 
 if TYPE_CHECKING:
     from uncone.api.similar_parts import Comparison
@@ -277,6 +276,7 @@ def _found(comparison: Comparison, columns: Mapping[str, str | None]) -> Similar
         near=comparison.near(),
         near_text=comparison.wanted.near,
         duplicates=survey.duplicates,
+        crowd=survey.crowd,
         groups=comparison.groups(),
         projections=comparison.projections(),
         projected=comparison.projected,
@@ -290,13 +290,9 @@ def _found(comparison: Comparison, columns: Mapping[str, str | None]) -> Similar
 
 
 def _provenance(comparison: Comparison) -> dict[str, Any]:
-    import numpy as np
-
     main, wanted = comparison.main, comparison.wanted
     return {
-        "uncone": __version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
+        **versions(),
         "seed": wanted.seed,
         "compared": main.n,
         "left_out": {**comparison.table.left_out, **main.left_out},

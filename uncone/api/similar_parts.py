@@ -20,7 +20,8 @@ from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.diagnosis.words import count
 from uncone.errors import ShapeError
 from uncone.likeness.blocks import coarser
-from uncone.likeness.results import Groups, Labels, Pairs, Picture, Step, TwoColumns
+from uncone.likeness.duplicates import crowd_at, equal_pairs, same_text
+from uncone.likeness.results import Crowd, Groups, Labels, Pairs, Picture, Step, TwoColumns
 from uncone.stats.hashing import hash_keys
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Surveyed:
     histogram: Mapping[str, Sequence[float]]
     pairs: Pairs
     duplicates: Pairs
-    note: str = ""
+    crowd: Crowd | None = None
 
 
 @dataclass(eq=False)
@@ -128,7 +129,21 @@ class Comparison:
         )
         pairs = found.top if found.within_range is None else found.within_range
         self.said += [found.note] if found.note else []
-        return Surveyed(coarser(found.histogram, _BINS), self._placed(pairs), self._placed(found.duplicates))
+        crowd = self._crowd(alike)
+        duplicates = found.duplicates if crowd is None else self._equal()
+        return Surveyed(coarser(found.histogram, _BINS), self._placed(pairs), self._placed(duplicates), crowd)
+
+    def _crowd(self, alike: float) -> Crowd | None:
+        """Whether unrelated pairs reach the bound of near-duplicates in numbers; a bound that was asked for is kept."""
+        return crowd_at(self.background, alike, self.main.n) if self.wanted.duplicates is None else None
+
+    def _equal(self) -> Pairs:
+        """The pairs of the same text, or of the same vector where there are no texts."""
+        texts, rows = self.table.texts, self.main.rows.tolist()
+        keys = [row.tobytes() for row in self.main.units] if texts is None else [same_text(texts[row]) for row in rows]
+        why = f"the same {'vector' if texts is None else 'text'}"
+        percentile = self.meanings[0].percentile
+        return equal_pairs(keys, self.main.units, most=self.wanted.listed, percentile=percentile, why=why)
 
     def _beside(self) -> Surveyed:
         """The two texts of every row, most alike first; `one` and `other` are the same row."""
@@ -138,11 +153,24 @@ class Comparison:
         counts, edges = np.histogram(cosines, bins=2048, range=(-1.0, 1.0))
         said = "rows between the bounds" if self.wanted.bounded else "the most alike rows"
         pairs = self._rows_within(cosines, low, high, said)
-        near = self._rows_within(cosines, alike, None, f"near-duplicates: cosine at least {alike:.4g}")
-        return Surveyed(coarser({"edges": edges.tolist(), "counts": counts.tolist()}, _BINS), pairs, near)
+        crowd = self._crowd(alike)
+        if crowd is None:
+            near = self._rows_within(cosines, alike, None, f"near-duplicates: cosine at least {alike:.4g}")
+        else:
+            near = self._listed(cosines, self._same_beside(), "the same text twice")
+        return Surveyed(coarser({"edges": edges.tolist(), "counts": counts.tolist()}, _BINS), pairs, near, crowd)
+
+    def _same_beside(self) -> Any:  # noqa: ANN401 - booleans (m,)
+        """Whether the two texts of a row are the same."""
+        texts, beside = self.table.texts, self.table.against
+        assert texts is not None and beside is not None
+        return np.array([same_text(texts[row]) == same_text(beside[row]) for row in self.main.rows.tolist()])
 
     def _rows_within(self, cosines: Vector, low: float | None, high: float | None, why: str) -> Pairs:
         inside = (cosines >= (-1.0 if low is None else low)) & (cosines <= (1.0 if high is None else high))
+        return self._listed(cosines, inside, why)
+
+    def _listed(self, cosines: Vector, inside: Any, why: str) -> Pairs:  # noqa: ANN401 - booleans (m,)
         places = np.flatnonzero(inside)
         listed = places[np.argsort(-cosines[places], kind="stable")[: self.wanted.listed]]
         rows, values = self.main.rows[listed], cosines[listed]

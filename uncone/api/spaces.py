@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import platform
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from uncone._version import __version__
 from uncone.api.encoding import Encoding, Progress, encoded, encoded_like, pooling_of
 from uncone.backends.measure import Plan
 from uncone.data.batch import Matrix
@@ -28,6 +25,7 @@ from uncone.encoders.open import open_encoder, pooled_encoder
 from uncone.encoders.source import ModelTexts, Pooling
 from uncone.encoders.tokens import RepairedTexts, TokenRows
 from uncone.errors import DamagedRepairError, FitError, OptionError, OtherSpaceError
+from uncone.extras import versions
 from uncone.repairs.mapped import Mapped
 from uncone.repairs.repair import Repair
 from uncone.repairs.saving import Encoder as KnownEncoder
@@ -100,7 +98,6 @@ class RepairSpace(ABC):
 
     def provenance(self, before: Diagnosis, plan: Plan, **asked: Any) -> dict[str, Any]:  # noqa: ANN401 - plain values
         """How the repair came to be, so that it can be made again, and used on the right vectors only."""
-        packages = ("numpy", "scikit-learn", "faiss-cpu", "torch", "transformers")
         return {
             "fitted_on": before.source["name"],
             "kind": self.rows.kind,
@@ -108,9 +105,7 @@ class RepairSpace(ABC):
             **self.known(),
             **{key: value for key, value in asked.items() if value is not None},
             "precision": np.dtype(plan.dtype).name,
-            "uncone": __version__,
-            "python": platform.python_version(),
-            **{package: found for package in packages if (found := _version(package))},
+            **versions("scikit-learn", "faiss-cpu", "torch", "transformers"),
         }
 
 
@@ -245,10 +240,3 @@ def _tokens(texts: TextSource, encoder: Encoder, pooling: Pooling, asked: Encodi
 
 def _told(progress: Progress | None, total: int | None) -> Callable[[int], None] | None:
     return None if progress is None else lambda done: progress("rows", done, total)
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone._version import __version__
 from uncone.data.batch import IntVector, Matrix
 from uncone.data.cache import VectorCache
 from uncone.data.tasks import STS, PairTask, open_pairs
@@ -25,6 +23,7 @@ from uncone.evaluation.methods import RAW, Fits, fit_texts, parse_methods, stand
 from uncone.evaluation.resampling import REPLICATES
 from uncone.evaluation.table import Cell, EvaluationTable, Method, Row
 from uncone.evaluation.vectors import Settings, open_spaces
+from uncone.extras import versions
 from uncone.repairs.repair import Progress
 
 __all__ = ["evaluate_sts", "isotropy", "prepared", "with_raw"]
@@ -107,9 +106,7 @@ def evaluate_sts(
         "seed": seed,
         "replicates": replicates,
         "correction": "holm",
-        "uncone": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
+        **versions(),
     }
     name = model.name if isinstance(model, Encoder) else os.fspath(model)
     return EvaluationTable(name, [task.name for task in tasks], rows, notes=notes, provenance=provenance)

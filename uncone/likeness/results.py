@@ -7,7 +7,19 @@ from dataclasses import dataclass, field
 
 from uncone.data.batch import IntVector, Matrix, Vector
 
-__all__ = ["Estimate", "Group", "Groups", "Labels", "Pair", "Pairs", "PerLabel", "Picture", "Step", "TwoColumns"]
+__all__ = [
+    "Crowd",
+    "Estimate",
+    "Group",
+    "Groups",
+    "Labels",
+    "Pair",
+    "Pairs",
+    "PerLabel",
+    "Picture",
+    "Step",
+    "TwoColumns",
+]
 
 
 @dataclass(frozen=True)
@@ -62,6 +74,18 @@ class Pairs:
     percentiles: Vector
     found: int
     why: str
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Why near-duplicates cannot be told by their cosine: the share of unrelated pairs that reach `bound` too.
+
+    `per_row` is how many of them a row has on average.
+    """
+
+    bound: float
+    share: float
+    per_row: float
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -43,7 +43,8 @@ def two_columns(
     """The cosine of every row of `left` (n, d) with the same row of `right`, and its distribution by label.
 
     A row that has no direction has the cosine NaN, and is left out of the table, as is one without a label. The AUC of
-    "a over b" is the probability that a pair labelled a is more alike than one labelled b, half of the ties counted.
+    "a over b" is the probability that a pair labelled a is more alike than one labelled b, half of the ties counted;
+    the label that scores higher comes first.
 
     Args:
         left: vectors of the first texts, of any length.
@@ -72,10 +73,20 @@ def two_columns(
     chosen = chosen[counts[chosen] > 0]
     sides = {names[a]: _side(cosines, units, known & (codes == a)) for a in chosen.tolist()}
     table = [_per_label(name, *side, background_mean) for name, side in sides.items()]
-    auc = {f"{a} over {b}": found for a, b in combinations(sides, 2) if (found := _auc(*sides[a], *sides[b]))}
+    auc = {f"{a} over {b}": found for a, b, found in _compared(sides)}
     shown = None if labels is None else [label_text(label) or "" for label in labels]
     more = int((counts > 0).sum()) - len(chosen)
     return TwoColumns(cosines, shown, table, auc, "" if labels is None else _differs(sides, auc, more))
+
+
+def _compared(sides: Mapping[str, tuple[Floats, IntVector]]) -> Iterator[tuple[str, str, tuple[float, float, float]]]:
+    """Every two labels, the one that scores higher first, with the AUC: so it is a half or more."""
+    for a, b in combinations(sides, 2):
+        found = _auc(*sides[a], *sides[b])
+        if found is None:
+            continue
+        value, low, high = found
+        yield (a, b, found) if value >= 0.5 else (b, a, (1 - value, 1 - high, 1 - low))
 
 
 def _units(groups: Sequence[Hashable]) -> IntVector:

@@ -11,7 +11,7 @@ import numpy as np
 
 from uncone.calibration.results import Background
 from uncone.data.batch import IntVector, Matrix
-from uncone.likeness.results import Groups, Labels, Pair, Pairs, Picture, Step, TwoColumns
+from uncone.likeness.results import Crowd, Groups, Labels, Pair, Pairs, Picture, Step, TwoColumns
 from uncone.report.plain import json_text, json_values
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ class Similarity:
     notes: Sequence[str]
     provenance: Mapping[str, Any]
     written: Mapping[str, str] = field(default_factory=dict)
+    crowd: Crowd | None = None
+    """Where it is not None, near-duplicates cannot be told by their cosine, and `duplicates` are of the same text."""
 
     @property
     def headline(self) -> str:
@@ -124,6 +126,7 @@ class Similarity:
             "pairs": self._counted(self.pairs),
             "near": None if self.near is None else {"text": self.near_text, **self._counted(self.near)},
             "duplicates": self._counted(self.duplicates),
+            "crowd": self.crowd,
             "groups": [self._grouped(one) for one in self.groups],
             "two_columns": _columns(self.two_columns),
             "steps": [{"key": one.key, "title": one.title, "text": one.text, "numbers": one.numbers}

@@ -22,6 +22,8 @@ __all__ = [
     "at_tail",
     "bounds",
     "compared",
+    "crowded",
+    "duplicate_card",
     "exact",
     "fine",
     "group_title",
@@ -164,10 +166,41 @@ def _alike(result: Similarity) -> str:
 
 def _duplicates(result: Similarity) -> str:
     found = result.duplicates.found
+    if result.crowd is not None:
+        return f"{crowded(result)} {_same(result)}"
     if not found:
         return ""
     said = "pair is a near-duplicate" if found == 1 else "pairs are near-duplicates"
     return f"{found:,} {said}{_because(result.duplicates.why)}."
+
+
+def crowded(result: Similarity) -> str:
+    """That near-duplicates cannot be told by their cosine, and why; nothing where they can."""
+    crowd = result.crowd
+    if crowd is None:
+        return ""
+    each = "" if result.two_columns is not None else f", {crowd.per_row:,.0f} for every {unit(result)}"
+    return (
+        f"Near-duplicates cannot be told by cosine here: {percent(crowd.share)} of unrelated pairs reach "
+        f"{number(crowd.bound, 4)} too{each}."
+    )
+
+
+def _same(result: Similarity) -> str:
+    found = result.duplicates.found
+    if result.two_columns is not None:
+        return f"{found:,} row{' has' if found == 1 else 's have'} the same text twice."
+    what = "text" if result.texts is not None else "vector"
+    return f"{count(found, 'pair')} {'has' if found == 1 else 'have'} the same {what}."
+
+
+def duplicate_card(result: Similarity) -> tuple[str, str]:
+    """The number of near-duplicates; where cosines cannot tell them, that of pairs with the same text."""
+    found = f"{result.duplicates.found:,}"
+    if result.crowd is None:
+        return found, "near-duplicate pairs"
+    what = reason(result.duplicates.why)
+    return found, f"pairs of {what}; near-duplicates cannot be told by cosine here"
 
 
 def reason(why: str) -> str:
@@ -316,6 +349,8 @@ def suggestion(result: Similarity) -> str | None:
     if source.get("encoder") is not None:
         asked = (("text", "--text"), ("encoder", "--model"), ("layer", "--layer"), ("pooling", "--pooling"))
         words += [word for key, option in asked if source.get(key) is not None for word in (option, str(source[key]))]
+    elif source.get("column") is not None:
+        words += ["--column", str(source["column"])]
     words += ["--repair", str(source["repair"])] if source.get("repair") else []
     return shlex.join([*words, "--fpr", "0.01"])
 

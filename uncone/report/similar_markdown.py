@@ -18,6 +18,7 @@ from uncone.report.similar_lines import (
     mean_of,
     number,
     percentile_text,
+    reason,
     sentences,
     subtitle,
     unit,
@@ -45,13 +46,18 @@ def render(result: Similarity) -> str:
         _columns(result),
         _near(result),
         _pairs("Pairs", result, result.pairs),
-        _pairs("Near-duplicates", result, result.duplicates) if result.duplicates.found else "",
+        _pairs(_duplicates_title(result), result, result.duplicates) if result.duplicates.found else "",
         _groups(result),
         _why(result),
         f"### Notes\n\n{_items(notes)}" if notes else "",
         _provenance(result),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _duplicates_title(result: Similarity) -> str:
+    why = reason(result.duplicates.why)
+    return "Near-duplicates" if result.crowd is None else f"{why[:1].upper()}{why[1:]}"
 
 
 def _items(lines: Iterable[str]) -> str:

@@ -25,6 +25,8 @@ from uncone.report.similar_lines import (
     at_tail,
     bounds,
     compared,
+    crowded,
+    duplicate_card,
     exact,
     group_title,
     level,
@@ -110,6 +112,7 @@ def _words(result: Similarity) -> dict[str, Any]:
         "table": table,
         "pairs": _listed(result, result.pairs),
         "duplicates": _listed(result, result.duplicates),
+        "crowded": crowded(result),
         "near": None if result.near is None else _listed(result, result.near),
         "mean_of": mean_of,
         "bounds": bounds,
@@ -165,7 +168,7 @@ def _cards(result: Similarity) -> list[tuple[str, str]]:
         low, high = labels.auc_low, labels.auc_high
         sure = "" if low is None or high is None else f" ({cosine(low)} to {cosine(high)})"
         cards.append((cosine(labels.auc), f"AUC of pairs within a label against between{sure}; 0.5 is a guess"))
-    cards.append((f"{result.duplicates.found:,}", "pairs are near-duplicates"))
+    cards.append(duplicate_card(result))
     cards.append((f"{compared(result):,}", f"{unit(result)}s compared"))
     return cards[:4]
 

@@ -16,6 +16,7 @@ from uncone.report.similar import Similarity
 from uncone.report.similar_lines import (
     above,
     bounds,
+    crowded,
     exact,
     group_title,
     headline,
@@ -50,7 +51,7 @@ def _lines(result: Similarity, console: Console) -> list[Text]:
     lines = [_title(result), Text(""), Text("  ").append_text(first)]
     lines += [Text("    ").append_text(line) for line in rest]
     # The tables below say the rest.
-    told = [line for line in sentences(result)[:2] if line]
+    told = [line for line in [*sentences(result)[:2], crowded(result)] if line]
     lines += [Text("    ").append_text(line) for text in told for line in _wrapped(text, console)]
     for part in (_labels(result), _near(result), _pairs(result), _groups(result)):
         lines += [Text(""), *part] if part else []
@@ -119,7 +120,9 @@ def _pairs(result: Similarity) -> list[Text]:
         ]
     listed = result.listed(pairs, _PAIRS)
     said = [f"{reason(printable(pairs.why)) or 'found'}, of {pairs.found:,}"]
-    said += [count(result.duplicates.found, "near-duplicate")] if result.duplicates.found else []
+    if result.duplicates.found:
+        what = f"of {reason(result.duplicates.why)}" if result.crowd is not None else ""
+        said.append(f"{result.duplicates.found:,} {what}" if what else count(result.duplicates.found, "near-duplicate"))
     head = Text("  pairs  ", style="bold").append("; ".join(said), style="not bold dim")
     head.truncate(_WIDTH, overflow="ellipsis")
     return [head, *(line for one in listed for line in _pair(one))]

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import platform
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import numpy as np
-
-from uncone._version import __version__
 from uncone.backends.memory import GIB
 from uncone.data.selection import Selection
 from uncone.diagnosis.study import Studied
@@ -16,6 +11,7 @@ from uncone.diagnosis.study_settings import StudySettings
 from uncone.diagnosis.words import count
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.words import Kind, identity
+from uncone.extras import versions
 
 __all__ = ["notes_of", "provenance_of"]
 
@@ -79,10 +75,7 @@ def provenance_of(studied: Studied, selection: Selection, encoder: Encoder, sett
     plain = settings.to_dict()
     shown = {key: ", ".join(map(str, value)) if isinstance(value, list) else value for key, value in plain.items()}
     return {
-        "uncone": __version__,
-        **{package: found for package in ("torch", "transformers") if (found := _version(package))},
-        "numpy": np.__version__,
-        "python": platform.python_version(),
+        **versions("torch", "transformers"),
         "model_content": encoder.fingerprint(),
         "corpus_content": studied.survey.tally.digest,
         "split_into_sentences": selection.split,
@@ -95,10 +88,3 @@ def provenance_of(studied: Studied, selection: Selection, encoder: Encoder, sett
         "sampled_rows": studied.room.sample,
         "words_followed": 0 if studied.words is None else studied.words.n,
     }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
