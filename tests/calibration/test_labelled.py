@@ -55,7 +55,8 @@ def test_figures_of_labels():
     assert found.extra["base_brier"] == pytest.approx(base * (1 - base)) and found.extra["units"] == 200
     assert found.mappings[0].brier.value < found.extra["base_brier"]
     assert found.notes == [
-        f"The probabilities hold where {base:.1%} of the pairs are alike, as here; where fewer are, they are too high."
+        f"The probabilities hold where {100 * base:.1f} % of the pairs are alike, as here; where fewer are, they are "
+        "too high."
     ]
     json.dumps([found.extra, found.alike])
 

@@ -140,7 +140,7 @@ def test_unknown_ids(tmp_path):
     assert "has 4 unknown ids, such as 'd1', 'd3', 'd2'; the rows are numbered from 0 to 999" in said(
         FormatError, found.rows, 1000
     )
-    assert "1 ids stand twice, such as 'd1'" in said(FormatError, found.rows, 3, ["d1", "d2", "d1"])
+    assert "1 ids stand there already, such as 'd1'" in said(FormatError, found.rows, 3, ["d1", "d2", "d1"])
     numbers = open_pair_file(saved(tmp_path, ".csv", ("id1", "id2", "label"), [(-1, 3, 1), ("1.0", "2", 0)]))
     assert "2 unknown ids, such as '-1', '3'" in said(FormatError, numbers.rows, 3)
     texts = PairFile("t.csv", np.ones(1), (["a"], ["b"]), None, ("a", "b", "label"))

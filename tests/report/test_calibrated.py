@@ -119,7 +119,7 @@ def test_one_per_cent_of_a_million(crowded, full):
     ],
 )
 def test_the_verdict_by_the_share(crowded, rate, level, word):
-    result = replace(crowded, asked=[replace(crowded.asked[0], rate=rate)])
+    result = replace(crowded, asked=[replace(crowded.asked[0], rate=rate, rate_low=0.9 * rate, rate_high=1.1 * rate)])
     assert result.level is Level(level)
     assert f"means {word} here" in result.headline
 

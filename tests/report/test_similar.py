@@ -35,7 +35,8 @@ from uncone.report.similar_charts import per_hundredth
 from uncone.report.similar_columns import curves
 from uncone.report.similar_figures import write_figures
 from uncone.report.similar_heatmap import branches, packed_grid
-from uncone.report.similar_lines import at_tail, bounds, percentile_text
+from uncone.report.similar_lines import at_tail
+from uncone.report.similar_numbers import bounds, percentile_text
 from uncone.report.similar_page import charts
 from uncone.report.similar_palette import palettes
 from uncone.report.similar_terminal import print_similarity

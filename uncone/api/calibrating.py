@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from uncone.api.calibrating_notes import last_part, notes_of
 from uncone.api.calibrating_options import check_numbers, check_pair_options, check_read_once, check_together
 from uncone.api.checking import check_options
 from uncone.api.encoding import Encoding, Progress
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from uncone.calibration.calibration import Calibration
     from uncone.calibration.results import Background, Labelled
     from uncone.data.pair_file import PairFile
-    from uncone.data.source import Source
     from uncone.encoders.open import Loading
     from uncone.report.calibrated import Calibrated
 
@@ -129,7 +129,8 @@ def calibrate(
     check_options([*scores, *([] if translate is None else [translate])], workers, 2, seed)
     check_numbers(rates, precisions, recalls, corpus_size, replicates)
     check_together(source, queries, documents, translate, old, document)
-    check_read_once([source, queries, documents, background], document=document, id=ids)
+    rows = pairs if model is None else None  # labelled pairs of texts are encoded by themselves
+    check_read_once([source, queries, documents, background], document=document, id=ids, pairs=rows)
     if query_prompt is not None and queries is None:
         raise OptionError("--query-prompt is for queries: name them with --queries, and the rest with --documents.")
     check_pair_options(pairs, pair_columns, ids, cut, precisions, recalls)
@@ -142,14 +143,16 @@ def calibrate(
     sides = _sides(opening, source, queries, documents)
     plan = Plan(workers=workers, dtype=np.float64 if float64 else np.float32)
     given: dict[str, Any] = {"rates": _rates(rates, corpus_size), "plan": plan, "seed": seed, "progress": progress}
-    own = _surveyed(sides, name, opening.names(source, document), given)
-    backgrounds = [own.background, *([] if background is None else [_beside(sides, background, given)])]
+    groups, notes = opening.documents(source, document)
+    own = _surveyed(sides, name, groups, given)
+    beside = None if background is None else _beside(sides, background, given)
     judged, truth = None, None
     if labels is not None:
         cosines = sides.cosines(labels, ids, by_rows=ids is not None, progress=progress)
         more: dict[str, Any] = {"cut": cut, "precisions": precisions, "recalls": recalls, "replicates": replicates}
         judged, truth = _judged(labels, cosines, own.background, {**more, "seed": seed})
-    made = _calibration(sides, own, backgrounds, rates, corpus_size, judged, seed)
+    made = _calibration(sides, own, beside, rates, corpus_size, judged, seed)
+    made = replace(made, notes=[*notes, *made.notes])
     if translate is not None and before is not None:
         made = _translated(made, translate, before, old)
     if save is not None:
@@ -216,14 +219,14 @@ def _surveyed(sides: Sides, name: str | None, groups: Sequence[str] | None, give
     from uncone.calibration.background import survey, survey_between
 
     if sides.queries is not None:
-        named = name or f"{sides.queries.name} with {sides.documents.name}"
+        named = name or " with ".join(last_part(one.name) for one in (sides.queries, sides.documents))
         return survey_between(sides.queries, sides.documents, name=named, **given)
     return survey(sides.documents, name=name or sides.documents.name, groups=groups, **given)
 
 
-def _beside(sides: Sides, other: Any, given: Mapping[str, Any]) -> Background:  # noqa: ANN401 - as for calibrate
+def _beside(sides: Sides, other: Any, given: Mapping[str, Any]) -> Surveyed:  # noqa: ANN401 - as for calibrate
     """The unrelated pairs of a diverse corpus; queries are paired with its rows."""
-    from uncone.calibration.background import background_between, background_of
+    from uncone.calibration.background import survey, survey_between
 
     opened, _ = sides.opening.space(other)
     if opened.dim != sides.documents.dim:
@@ -232,8 +235,8 @@ def _beside(sides: Sides, other: Any, given: Mapping[str, Any]) -> Background:  
             "this space. Make it with the same encoder."
         )
     if sides.queries is not None:
-        return background_between(sides.queries, opened, name=opened.name, **given)
-    return background_of(opened, name=opened.name, **given)
+        return survey_between(sides.queries, opened, name=opened.name, **given)
+    return survey(opened, name=opened.name, **given)
 
 
 def _judged(
@@ -247,8 +250,9 @@ def _judged(
     )
     found = replace(found, notes=[*pairs.notes, *found.notes])
     known = np.isfinite(cosines)
-    alike = pairs.labels >= (pairs.labels.max() if found.cut is None else found.cut)
-    return found, (alike[known].astype(np.float64), cosines[known])
+    labels = pairs.labels[known]
+    alike = labels >= (labels.max() if found.cut is None else found.cut)
+    return found, (alike.astype(np.float64), cosines[known])
 
 
 def _translated(
@@ -272,7 +276,7 @@ def _asked(made: Calibration, scores: Sequence[float], truth: _Truth | None) -> 
 def _calibration(
     sides: Sides,
     own: Surveyed,
-    backgrounds: Sequence[Background],
+    beside: Surveyed | None,
     rates: Sequence[float],
     corpus_size: int | None,
     labelled: Labelled | None,
@@ -286,42 +290,21 @@ def _calibration(
     kept = {key: known.get(key) for key in ("encoder", "encoder_content", "layer", "pooling", "prompt")}
     folder = sides.opening.folder
     source = {"name": first.name, "rows": first.rows, "dim": sides.documents.dim, **kept}
+    if sides.opening.query_prompt is not None:
+        source["query_prompt"] = sides.opening.query_prompt
     return Made(
         source={**source, "repair": None if folder is None else os.fspath(folder)},
-        backgrounds=backgrounds,
+        backgrounds=[first, *([] if beside is None else [beside.background])],
         thresholds=[threshold(first, rate, corpus_size) for rate in dict.fromkeys(rates)],
         corpus_size=corpus_size,
         at_most_one=None if corpus_size is None else at_most_one(first, corpus_size),
         labelled=labelled,
         translation=None,
         hints=hints(own.documents or own.units),
-        notes=_notes(sides, own),
+        notes=notes_of(sides, own, beside),
         seed=seed,
         versions=versions("scipy", "scikit-learn", "torch", "transformers"),
     )
-
-
-def _notes(sides: Sides, own: Surveyed) -> list[str]:
-    """What was left out, and what went wrong on the way."""
-    notes = []
-    for counts in own.unusable:
-        for number, why in ((counts.bad, "hold NaN, infinity or huge numbers"), (counts.zero, "are zero")):
-            notes += [f"{number:,} of {counts.seen:,} rows {why} and were left out."] if number else []
-    for source in (sides.queries, sides.documents):
-        notes += getattr(source, "notes", ())
-        notes += _fitted_here(sides.opening, source) if source is not None else []
-    return notes
-
-
-def _fitted_here(opening: Opening, source: Source) -> list[str]:
-    """A warning when a repair has seen the very rows: it suits them better than new ones."""
-    if opening.repair is None or opening.repair.provenance.get("fitted_on") != source.name:
-        return []
-    return [
-        f"The repair was fitted on {source.name} itself. It suits these rows better than new ones, so that a threshold "
-        "may let through more of those than it says, the more the fewer rows there are for each dimension. Calibrate "
-        "on rows that the repair has not seen."
-    ]
 
 
 def _provenance(made: Calibration, sides: Sides, told: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from uncone.api.encoding import Encoding, Progress, open_texts_of
 from uncone.data.open import open_source, suffix_of
 from uncone.data.source import Options, Source
 from uncone.data.texts import ListTexts, TextSource, text_suffix
-from uncone.errors import FormatError, OptionError
+from uncone.diagnosis.words import count
+from uncone.errors import FormatError, OptionError, SourceError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,14 +74,35 @@ class Opening:
         space.check_fits(self.repair.repair)
         return space.after(self.repair.repair), space.known()
 
-    def names(self, source: Any, column: str | None) -> list[str] | None:  # noqa: ANN401 - as for space
+    def names(self, source: Any, column: str | None, option: str = "--id") -> list[str] | None:  # noqa: ANN401
         """What a column (or a file of lines) says of each row; None when there is no such column to read.
 
         Raises:
-            ColumnError: there is none of that name.
+            SourceError: there is none of that name; the message speaks of the `option` that it was named with.
         """
         if column is None:
             return None
+        try:
+            return self._names(source, column)
+        except SourceError as error:  # they are read as labels are
+            raise type(error)(str(error).replace("for --label", f"for {option}")) from error
+
+    def documents(self, source: Any, column: str | None) -> tuple[list[str] | None, list[str]]:  # noqa: ANN401
+        """The document of each row, and a note of the rows that name none: each of them is one of its own.
+
+        Raises:
+            SourceError: there is no such column.
+        """
+        found = self.names(source, column, "--document")
+        blank = [row for row, name in enumerate(found or ()) if not (name or "").strip()]
+        if found is None or not blank:
+            return found, []
+        for row in blank:
+            found[row] = f"\0row {row}"
+        told = f"{len(blank):,} of {count(len(found), 'row')}"
+        return found, [f"{told} in {column} name no document; each of these counts as one of its own."]
+
+    def _names(self, source: Any, column: str) -> list[str]:  # noqa: ANN401 - as for space
         if self.encoding is not None:
             limit = self.encoding.limit
             rows = self._texts(source, column).read()

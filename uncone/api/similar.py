@@ -114,6 +114,8 @@ def similarity(
     from uncone.api.similar_wanted import Wanted
 
     check_options((), 0, sample, seed)
+    if isinstance(source, str) and not source.strip():
+        raise OptionError("The name of the table is empty. Name a file, a folder or a corpus.")
     if against is not None:
         _refuse_beside(matrix=matrix, order=order, groups=None if str(groups) in ("auto", "0") else groups)
     if order == "label" and label is None and labels is None:
@@ -150,6 +152,7 @@ def similarity(
     )
     table = table if name is None else replace(table, name=name)
     named = {"text": text, "against": against, "label": label, "column": column}
+    named["path"] = os.fspath(source) if isinstance(source, str | os.PathLike) else None
     return _found(Comparison.of(table, spaces, wanted, calibration, progress), named)
 
 
@@ -169,8 +172,9 @@ def _spaces(
     progress: Progress | None,
 ) -> tuple[list[Compared], Table]:
     """The table, and its rows in each space that is asked for: one, or one for every pooling."""
+    from uncone.api.similar_kind import holds_vectors
     from uncone.api.similar_space import encoded_rows, vector_rows
-    from uncone.api.similar_table import cleaned, holds_vectors, read_text_table, read_vector_table, sampled
+    from uncone.api.similar_table import cleaned, read_text_table, read_vector_table, sampled
     from uncone.api.similar_wanted import as_list
     from uncone.data.source import Options
 

@@ -32,6 +32,8 @@ class Meaning:
 
     background: Background
     note: str = ""
+    own: bool = True
+    """Whether the pairs are of the rows that are compared, not of a calibration."""
 
     def percentile(self, cosines: ArrayLike) -> Matrix:
         """What share of unrelated pairs lies below each cosine, in percent."""
@@ -53,7 +55,7 @@ def meaning_of(
     if calibration is not None:
         _check_same(calibration, space)
         name = calibration.source.get("name")
-        return Meaning(calibration.backgrounds[0], f"The background is that of the saved calibration of {name}.")
+        return Meaning(calibration.backgrounds[0], f"The background is that of the saved calibration of {name}.", False)
     if space.beside is None:
         rows = ArrayVectors(space.raw, table.name)
         return Meaning(background_of(rows, name=table.name, seed=seed, progress=progress))

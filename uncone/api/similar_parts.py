@@ -12,13 +12,13 @@ import numpy as np
 
 from uncone.api.encoding import Progress
 from uncone.api.similar_meaning import Meaning, meaning_of
-from uncone.api.similar_space import Compared
+from uncone.api.similar_notes import notes_of
+from uncone.api.similar_space import Compared, check_differ
 from uncone.api.similar_table import Table
 from uncone.api.similar_wanted import Wanted
 from uncone.calibration.results import Background
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.diagnosis.words import count
-from uncone.errors import ShapeError
 from uncone.likeness.blocks import coarser
 from uncone.likeness.duplicates import crowd_at, equal_pairs, same_text
 from uncone.likeness.results import Crowd, Groups, Labels, Pairs, Picture, Step, TwoColumns
@@ -35,7 +35,8 @@ NO_LABEL = "(no label)"
 _BINS = 200
 _ON_MAP = 5_000
 """Rows on a map: t-SNE and UMAP take minutes for more."""
-_NOT_DRAWN = "not in the sample"
+_FEW_PAIRS = 1_000
+"""Fewer do not know what one in a hundred is."""
 _MOST_LABELS = 20
 """Up to so many labels, there are as many groups unless a number is asked for."""
 
@@ -78,7 +79,7 @@ class Comparison:
             ShapeError: all rows are equal.
         """
         for space in spaces:
-            _check_differ(table, space)
+            check_differ(table, space)
         meanings = [meaning_of(table, one, calibration, wanted.seed, progress) for one in spaces]
         return cls(table, spaces, meanings, wanted, progress)
 
@@ -255,7 +256,7 @@ class Comparison:
 
     def _as_many_as_labels(self) -> int | None:
         named = set(self.text_labels or ()) - {NO_LABEL}
-        return len(named) if 2 <= len(named) <= min(_MOST_LABELS, self.main.n) else None
+        return len(named) if 2 <= len(named) <= min(_MOST_LABELS, self.main.n // 2) else None
 
     def projections(self) -> dict[str, Matrix]:
         """Points for the rows `projected`, by each method and number of dimensions that is asked for."""
@@ -300,21 +301,13 @@ class Comparison:
 
     def notes(self) -> list[str]:
         """What a reader has to know: what was left out, what was chosen, and what went wrong."""
-        table, main = self.table, self.main
-        notes = [f"{count(n, 'row')} left out: {why}." for why, n in table.left_out.items() if why != _NOT_DRAWN]
-        if drawn := table.left_out.get(_NOT_DRAWN):
-            notes.append(
-                f"{main.n + drawn:,} rows make {(main.n + drawn) * (main.n + drawn - 1) // 2:,} pairs. Compared are "
-                f"{main.n:,} of the rows, drawn with seed {self.wanted.seed}: the others are in no count, list or "
-                "picture. --sample takes more."
+        said = notes_of(self.table, self.main, self.wanted.seed)
+        own = self.background.pairs
+        if self.meanings[0].own and own < _FEW_PAIRS:
+            said.append(
+                f"{count(own, 'unrelated pair')}: percentiles are rough. --calibration takes those of a larger corpus."
             )
-        notes += [f"{count(n, 'row')} left out: {why}." for why, n in main.left_out.items()]
-        if table.texts is not None and main.beside is None:
-            copies = main.n - len({table.texts[row].strip() for row in main.rows.tolist()})
-            notes += (
-                [f"{count(copies, 'row')} with the text of an earlier one; --clean leaves them out."] if copies else []
-            )
-        return [*notes, *table.notes, *main.notes, *(one.note for one in self.meanings if one.note), *self.said]
+        return [*said, *(one.note for one in self.meanings if one.note), *self.said]
 
     def _counted(self, step: str, total: int) -> Any:  # noqa: ANN401 - a function of how many more are done
         progress = self.progress
@@ -342,14 +335,3 @@ class Comparison:
                 f"{self.table.rows:,}."
             )
         return {"matrix": os.fspath(path)}
-
-
-def _check_differ(table: Table, space: Compared) -> None:
-    first = space.units[0] if space.beside is None else space.beside[0]
-    sides = [space.units] if space.beside is None else [space.units, space.beside]
-    if all(bool((side == first).all()) for side in sides):
-        what = "texts" if table.texts is not None else "rows"
-        raise ShapeError(
-            f"{table.name}: all {space.n:,} {what} are equal, so every cosine is 1 and there is nothing to compare. "
-            "Add others."
-        )

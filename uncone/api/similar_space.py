@@ -19,7 +19,7 @@ from uncone.errors import OptionError, ShapeError
 from uncone.likeness.units import unit_vector, units_of
 from uncone.repairs.saving import Saved, load
 
-__all__ = ["Compared", "encoded_rows", "vector_rows"]
+__all__ = ["Compared", "check_differ", "encoded_rows", "vector_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,3 +165,19 @@ def _usable(found: Compared, table: Table) -> Compared:
         near=None if found.near is None else unit_vector(found.near),
         left_out={"no vector": gone} if gone else {},
     )
+
+
+def check_differ(table: Table, space: Compared) -> None:
+    """Refuse rows that are all the same.
+
+    Raises:
+        ShapeError: they are.
+    """
+    first = space.units[0] if space.beside is None else space.beside[0]
+    sides = [space.units] if space.beside is None else [space.units, space.beside]
+    if all(bool((side == first).all()) for side in sides):
+        what = "texts" if table.texts is not None else "rows"
+        raise ShapeError(
+            f"{table.name}: all {space.n:,} {what} are equal, so every cosine is 1 and there is nothing to compare. "
+            "Add others."
+        )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,16 +13,16 @@ import numpy as np
 from uncone.api.encoding import open_texts_of
 from uncone.data.batch import Batch, IntVector, Matrix
 from uncone.data.cleaning import clean
-from uncone.data.open import open_source, suffix_of
+from uncone.data.open import open_source
 from uncone.data.source import Options, Source
 from uncone.data.text_columns import choose_columns
 from uncone.data.text_rows import clipped, is_number
-from uncone.data.texts import TextSource, text_suffix
-from uncone.errors import ColumnError, OptionError, ShapeError, SourceError
+from uncone.data.texts import TextSource
+from uncone.errors import ColumnError, OptionError, ShapeError
 from uncone.likeness.codes import label_text
 from uncone.stats.hashing import hash_keys
 
-__all__ = ["Table", "cleaned", "holds_vectors", "read_text_table", "read_vector_table", "sampled"]
+__all__ = ["Table", "cleaned", "read_text_table", "read_vector_table", "sampled"]
 
 _LOOKED_AT = 100  # rows that tell what a column holds
 
@@ -57,34 +56,6 @@ class Table:
         return replace(self, kept=kept, vectors=vectors, left_out=counted)
 
 
-def holds_vectors(source: Any, text: str | None, label: str | None) -> bool:  # noqa: ANN401 - as for similarity
-    """Whether a source that nobody said more about holds vectors: a list column, or a file of nothing else.
-
-    Columns of single numbers beside a text are no vector: they are lengths, scores and years.
-    """
-    if isinstance(source, str | os.PathLike):
-        return _file_holds_vectors(Path(source), text, label)
-    if isinstance(source, Source):
-        return True
-    if isinstance(source, TextSource | Mapping) or hasattr(source, "columns"):
-        return False
-    # Looking into an iterator would take its first block away.
-    first = next(iter(source), None) if isinstance(source, Iterable) and not isinstance(source, Iterator) else None
-    return not isinstance(first, str)
-
-
-def _file_holds_vectors(path: Path, text: str | None, label: str | None) -> bool:
-    if path.is_dir():
-        return not any(map(text_suffix, path.iterdir()))
-    if text_suffix(path) is None or text_suffix(path) == ".txt" or not path.is_file():
-        return text_suffix(path) is None and suffix_of(path) is not None
-    try:
-        found = open_source(path, Options(None, None, text, label))
-    except SourceError:
-        return False  # whoever reads it as texts says what is wrong
-    return found.kind != "table" or (found.note or "").startswith("vectors from column")
-
-
 def read_text_table(
     source: Any,  # noqa: ANN401 - as for similarity
     *,
@@ -108,7 +79,7 @@ def read_text_table(
         columns = [name for name in (text, against) if name is not None]
         if against is not None and text is None:
             raise OptionError(f"--against {against} is the second of two text columns: name the first with --text.")
-        opened = open_texts_of(source, columns, label, data)
+        opened = _opened(source, columns, label, data)
         table = _from_texts(opened, text, against, not isinstance(source, str | os.PathLike))
     if labels is not None:
         if len(labels) != table.rows:
@@ -264,6 +235,15 @@ def _from_texts(opened: TextSource, text: str | None, against: str | None, in_me
     )
 
 
+def _opened(source: Any, columns: Sequence[str], label: str | None, data: Any) -> TextSource:  # noqa: ANN401
+    try:
+        return open_texts_of(source, columns, label, data)
+    except ColumnError as error:
+        if len(columns) == 2 and f"{columns[1]!r} for --text" in str(error):
+            raise ColumnError(str(error).replace("for --text", "for --against", 1)) from error
+        raise
+
+
 def _width(opened: TextSource) -> int:
     """How many columns of a table are read as texts."""
     part = getattr(opened, "parts", [opened])[0]
@@ -340,6 +320,8 @@ def _with_texts(table: Table, text: str | None, against: str | None) -> Table:
     beside = table.against or table.texts
     there = [bool(one.strip() and other.strip()) for one, other in zip(table.texts, beside, strict=True)]
     kept = table.where(table.kept[np.flatnonzero(there)], "empty text")
+    if not table.rows:
+        raise ShapeError(f"{table.name} has no rows; cosines need at least 2.")
     if len(kept.kept) < 2:
         has = "1 of {} rows has" if len(kept.kept) == 1 else "None of {} rows has"
         raise ShapeError(f"{table.name}: {has.format(f'{table.rows:,}')} a text; cosines need at least 2.")

@@ -69,10 +69,14 @@ class Wanted:
         Raises:
             OptionError: something cannot be.
         """
+        if near is not None and not isinstance(near, str):
+            raise OptionError(f"--near takes a text, not {str(near)[:40]!r}.")
         if near is not None and not near.strip():
             raise OptionError("--near is empty. Give it the text to look near to, in quotes.")
-        if top is not None and top < 1:
-            raise OptionError(f"--top {top} lists nothing; ask for 1 or more.")
+        if top is not None and (top < 1 or top != int(top)):
+            why = "lists nothing" if top < 1 else "is no whole number"
+            raise OptionError(f"--top {top} {why}; ask for 1 or more.")
+        top = None if top is None else int(top)
         methods, maps = as_list(group_method), as_list(maps)
         _check_among("--group-method", methods, METHODS)
         _check_among("--map", maps, PROJECTIONS)
@@ -88,12 +92,15 @@ class Wanted:
 def as_list(given: object) -> list[str]:
     """One thing, several of a list, or several joined by commas.
 
-    >>> as_list("cls,mean"), as_list([2, 3]), as_list(2)
-    (['cls', 'mean'], ['2', '3'], ['2'])
+    >>> as_list("cls,mean"), as_list([2, 3]), as_list(2), as_list(None)
+    (['cls', 'mean'], ['2', '3'], ['2'], [])
     """
-    if isinstance(given, str | int):
+    if given is None:
+        return []
+    if isinstance(given, str | int | float):
         given = str(given).split(",")
-    assert isinstance(given, Sequence)
+    if not isinstance(given, Sequence):
+        raise OptionError(f"{str(given)[:40]!r} is neither a word nor a list of words.")
     return list(dict.fromkeys(str(part).strip() for part in given if str(part).strip()))
 
 

@@ -21,6 +21,8 @@ __all__ = ["Calibration", "OtherEncoderWarning", "mapped"]
 
 Floats = NDArray[np.float64]
 
+_ROUNDING = 1e-6
+
 
 class OtherEncoderWarning(UserWarning):
     """A calibration was made for another encoder, so scores are given back as they are."""
@@ -192,10 +194,16 @@ def _check(background: Background, name: str) -> None:
     )
     if not (whole and in_order and np.isfinite(numbers).all()):
         raise FormatError(f"{name} is damaged: the quantiles of {background.name!r} are not in order. {saving.AGAIN}")
+    cosines = np.concatenate([[background.mean], *curves[:3]])
+    counts = [background.rows, background.all_pairs, background.pairs]
+    shares = ((curves[3] > 0) & (curves[3] <= 1)).all()
+    if not (shares and (np.abs(cosines) <= 1 + _ROUNDING).all() and background.sd >= 0 and min(counts) > 0):
+        raise FormatError(f"{name} is damaged: {background.name!r} has no cosines and shares of pairs. {saving.AGAIN}")
 
 
 def _bare(name: str) -> str:
-    return name.rstrip("/")
+    """A name of the hub as it is; a folder by its whole path, however it was written."""
+    return str(Path(name).resolve()) if Path(name).is_dir() else name.rstrip("/")
 
 
 def mapped(mapping: ScoreMapping, values: Floats) -> Floats:

@@ -176,7 +176,8 @@ def _remarks(auc: Score, share: float, refusal: str) -> list[str]:
             f"Do the scores tell alike from unlike pairs? The AUC is {auc.value:.2f}, with 0.5 in its interval."
         )
     told = (
-        f"The probabilities hold where {share:.1%} of the pairs are alike, as here; where fewer are, they are too high."
+        f"The probabilities hold where {100 * share:.1f} % of the pairs are alike, as here; where fewer are, they are "
+        "too high."
     )
     return [*notes, refusal or told]
 

@@ -190,13 +190,13 @@ def _is_left_over(name: str) -> bool:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """What calibration.json says, of a schema that we know.
+    """What calibration.json says, of a schema that we know; the file itself may be named in place of its folder.
 
     Raises:
         MissingSourceError: there is none.
         FormatError: it is not JSON, not an object, or from a newer uncone.
     """
-    path = folder / FILE
+    path = folder if folder.name == FILE and folder.is_file() else folder / FILE
     try:
         said = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
     except (FileNotFoundError, NotADirectoryError) as error:

@@ -142,6 +142,7 @@ def calibrate(
         raise OptionError("--column and --tensor are for vectors; with --model the source holds texts: use --text.")
     check_encoding(
         model,
+        text=text or None,
         layer=layer,
         pooling=pooling,
         prompt=prompt or None,

@@ -107,8 +107,8 @@ class PairFile:
             first, last = ("0", f"{n - 1:,}") if ids is None else (repr(clipped(ids[0])), repr(clipped(ids[-1])))
             what = "rows are numbered" if ids is None else "ids go"
             raise FormatError(
-                f"{self.name} has {len(unknown):,} unknown ids, such as {shown}; the {what} from {first} to {last}. "
-                "Are the pairs of these vectors?"
+                f"{self.name} has {len(unknown):,} unknown {'id' if len(unknown) == 1 else 'ids'}, such as {shown}; "
+                f"the {what} from {first} to {last}. Are the pairs of these vectors?"
             )
         one, other = (np.array([known[name] for name in side], np.int64) for side in sides)
         return one, other
@@ -118,8 +118,8 @@ class PairFile:
         if len(known) < len(ids):
             twice = next(str(name) for row, name in enumerate(ids) if known[str(name)] != row)
             raise FormatError(
-                f"{len(ids) - len(known):,} ids stand twice, such as {clipped(twice)!r}. A pair needs ids that are "
-                "unique: name another column."
+                f"{len(ids) - len(known):,} ids stand there already, such as {clipped(twice)!r}. A pair needs ids that "
+                "are unique: name another column."
             )
         return known
 

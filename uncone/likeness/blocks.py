@@ -25,7 +25,18 @@ from uncone.likeness.strips import Strips
 from uncone.likeness.tiles import TILE, on_all_cores, starts
 from uncone.likeness.units import checked_units
 
-__all__ = ["ALIKE", "BINS", "LISTED", "MATRIX_BYTES", "WHOLE", "Survey", "coarser", "survey", "write_matrix"]
+__all__ = [
+    "ALIKE",
+    "BINS",
+    "LISTED",
+    "MATRIX_BYTES",
+    "WHOLE",
+    "Survey",
+    "coarser",
+    "range_words",
+    "survey",
+    "write_matrix",
+]
 
 ALIKE = 0.98
 """Rows at least so alike are near-duplicates, where the background is near 0: see `filters.duplicate_bound`."""
@@ -130,7 +141,8 @@ def survey(
             ours.absorb(theirs)
         if progress is not None:
             progress(pairs)
-    reasons = [f"the {top:,} most alike", f"near-duplicates: cosine at least {alike:.4g}", _range_words(low, high)]
+    first = f"the {top:,} most alike" if work.kept[0].found > top else "all, most alike first"
+    reasons = [first, f"near-duplicates: cosine at least {alike:.4g}", range_words(low, high)]
     lists = [_pairs(one, rows, percentile, why) for one, why in zip(work.kept, reasons, strict=False)]
     pairs = int(work.counts.sum())
     return Survey(
@@ -247,7 +259,8 @@ def _codes(
     return codes
 
 
-def _range_words(low: float | None, high: float | None) -> str:
+def range_words(low: float | None, high: float | None) -> str:
+    """A range of cosines in words; one of the two is given."""
     if low is not None and high is not None:
         return f"cosine from {low:.4g} to {high:.4g}"
     return f"cosine at least {low:.4g}" if low is not None else f"cosine at most {high or 0.0:.4g}"

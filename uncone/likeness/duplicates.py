@@ -15,23 +15,24 @@ from uncone.data.batch import Vector
 from uncone.likeness.results import Crowd, Pairs
 from uncone.likeness.units import Units
 
-__all__ = ["RARE", "crowd_at", "equal_pairs", "same_text"]
+__all__ = ["APART", "crowd_at", "equal_pairs", "same_text"]
 
-RARE = 1e-3
-"""The share of unrelated pairs that may reach the bound of near-duplicates."""
+APART = 3.0
+"""Standard deviations of unrelated pairs: what lies so far above their mean is none of them."""
 
 
 def crowd_at(background: Background, bound: float, rows: int) -> Crowd | None:
-    """The unrelated pairs that reach the bound of near-duplicates; None where they are few and stand apart.
+    """The unrelated pairs that reach the bound of near-duplicates, where they are a crowd; None where they are not.
 
-    They are a crowd when more than one in a thousand does, a row has more than one of them on average, and as many lie
-    as far below the bound as above it: then it cuts through the middle of the others, and a count says nothing about
-    the texts. Many copies of a few templates are many pairs too, but there is a gap below them.
+    They are one when the bound lies within three standard deviations of their mean, and as many lie as far below the
+    bound as above it. Then it cuts through the middle of them, and a count says nothing about the texts. Many copies of
+    a few templates spread the cosines too, but leave a gap below the bound.
     """
     share = float(rate_at(background, bound))
     below = float(rate_at(background, 2 * bound - 1)) - share
-    per_row = share * (rows - 1)
-    return Crowd(bound, share, per_row) if share > RARE and per_row > 1 and below >= share else None
+    if share == 0 or below < share or bound - background.mean >= APART * background.sd:
+        return None
+    return Crowd(bound, share, share * (rows - 1))
 
 
 def same_text(text: str) -> str:

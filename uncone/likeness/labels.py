@@ -15,7 +15,7 @@ from uncone.errors import OptionError, ShapeError
 from uncone.likeness.codes import coded
 from uncone.likeness.label_sums import LabelSums, Squares, estimate
 from uncone.likeness.results import Estimate, Labels, PerLabel
-from uncone.likeness.separability import Auc, label_auc
+from uncone.likeness.separability import Auc, label_auc, left_open
 from uncone.likeness.units import checked_units
 
 __all__ = ["COUNTED", "MOST_LABELS", "above", "per_label"]
@@ -132,6 +132,8 @@ def _verdict(auc: Auc, sums: LabelSums) -> str:
     if auc.low is None or auc.high is None:
         return f"There are too few rows to tell whether the labels are separable ({shown}; 0.5 is chance)."
     shown += f", {auc.low:.3f} to {auc.high:.3f}; 0.5 is chance"
+    if left_open(auc.low, auc.high):
+        return f"There are too few rows to tell whether the labels are separable ({shown})."
     if auc.low <= 0.5 <= auc.high:
         return (
             f"Cosines do not tell the labels apart: a pair of one label is no more alike than a pair of two ({shown})."

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncone.data.batch import Vector
 from uncone.errors import OptionError, OtherSpaceError
+from uncone.likeness.blocks import range_words
 from uncone.likeness.kept import Range
 from uncone.likeness.results import Pairs
 from uncone.likeness.units import checked_units, unit_vector
@@ -58,5 +59,5 @@ def near(
         values,
         np.full(len(values), np.nan) if percentile is None else np.asarray(percentile(values), np.float64),
         len(rows),
-        "most alike to the text asked for",
+        "most alike to the text asked for" if len(rows) or (low is None and high is None) else range_words(low, high),
     )

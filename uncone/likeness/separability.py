@@ -12,11 +12,13 @@ from uncone.data.batch import IntVector, Vector
 from uncone.diagnosis.intervals import student
 from uncone.likeness.units import Units
 
-__all__ = ["LOOKED_AT", "Auc", "auc_interval", "label_auc"]
+__all__ = ["LOOKED_AT", "Auc", "auc_interval", "label_auc", "left_open"]
 
 LOOKED_AT = 3000
 """Rows whose pairs are all compared, 4.5 million of them; of more rows so many are drawn."""
 
+_NEAR_CHANCE = 0.1
+"""An AUC within this of a half hardly tells anything apart."""
 _GRID = np.float32(2**21)
 """Cosines are compared to 5e-7: copies of a row are then equally alike, whatever the last digit."""
 
@@ -54,6 +56,15 @@ def label_auc(units: Units, codes: IntVector, seed: int = 0, most: int = LOOKED_
     m = len(rows)
     low, high = auc_interval(value, float(each @ each) * m / (m - 1), m - 1, m // 2)
     return Auc(value, low, high, m)
+
+
+def left_open(low: float, high: float) -> bool:
+    """Whether an interval of an AUC holds chance and much else: then nothing is known, not even that there is nothing.
+
+    >>> left_open(0.34, 0.67), left_open(0.48, 0.53), left_open(0.61, 0.9)
+    (True, False, False)
+    """
+    return low <= 0.5 <= high and max(0.5 - low, high - 0.5) > _NEAR_CHANCE
 
 
 def auc_interval(

@@ -17,7 +17,7 @@ from uncone.likeness.codes import coded, label_text
 from uncone.likeness.label_sums import estimate
 from uncone.likeness.labels import above
 from uncone.likeness.results import PerLabel, TwoColumns
-from uncone.likeness.separability import auc_interval
+from uncone.likeness.separability import auc_interval, left_open
 
 __all__ = ["MOST_COMPARED", "two_columns"]
 
@@ -145,6 +145,8 @@ def _differs(sides: Mapping[str, object], auc: Mapping[str, tuple[float, float, 
     apart = {name: found for name, found in auc.items() if not found[1] <= 0.5 <= found[2]}
     most = max(auc, key=lambda name: abs(auc[name][0] - 0.5))
     left = f" The table has the {len(sides)} largest of {len(sides) + more:,} labels." if more else ""
+    if not apart and any(left_open(low, high) for _, low, high in auc.values()):
+        return f"There are too few rows to tell whether the labels differ; the most {_shown(most, auc[most])}.{left}"
     if not apart:
         return f"Cosines do not tell the labels apart; the farthest from chance is {_shown(most, auc[most])}.{left}"
     little = ", but little" if abs(auc[most][0] - 0.5) < 0.1 else ""

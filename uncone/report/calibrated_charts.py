@@ -22,6 +22,7 @@ LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 """Above what is drawn, on as many lines as it takes."""
 _PLOT, _ROW = 240, 16
 """Pixels: the height of the bars, and of a line of text above them."""
+_THIN = 1e-6
 _FAR = 1e-4
 """Of the pairs, on either side, that an axis may leave out."""
 
@@ -173,9 +174,22 @@ def _marked(result: Calibrated, plot: float) -> Figure:
 
 
 def density(histogram: Mapping[str, Sequence[float]]) -> tuple[np.ndarray, np.ndarray]:
-    """The edges, and the per cent of pairs per 0.01 between them."""
+    """The edges, and the per cent of pairs per 0.01 between them.
+
+    Where scores are nearly 1, bins that would end beyond it have no width: they are put to their neighbour.
+
+    >>> edges, heights = density({"edges": [0.98, 0.99, 1.0, 1.0], "counts": [2, 1, 1]})
+    >>> edges.tolist(), heights.round(6).tolist()
+    ([0.98, 0.99, 1.0], [50.0, 50.0])
+    """
     edges, counts = np.array(histogram["edges"], np.float64), np.array(histogram["counts"], np.float64)
-    return edges, counts / (counts.sum() or 1.0) / np.diff(edges)
+    kept = np.append(True, np.diff(edges) > 0)
+    places = (np.cumsum(kept)[1:] - 2).clip(min=0)
+    edges = edges[kept]
+    if len(edges) == 1:
+        edges = np.array([edges[0] - _THIN, edges[0]])
+    merged = np.bincount(places, weights=counts, minlength=len(edges) - 1)
+    return edges, merged / (merged.sum() or 1.0) / np.diff(edges)
 
 
 def _bars(histogram: Mapping[str, Sequence[float]], name: str) -> Figure:

@@ -12,6 +12,7 @@ from uncone.diagnosis.words import cosine, count, percent, plain
 from uncone.report.calibrated import Calibrated
 
 __all__ = [
+    "above",
     "between",
     "cut",
     "digits",
@@ -33,10 +34,15 @@ MEANS_NOTHING, MEANS_LITTLE = 0.05, 0.01
 _HALF = 0.5
 _MILLION = 1_000_000
 _MOST_DECIMALS = 5
+_KNOWN_WITHIN = 2.0
+"""A score means something when its share of unrelated pairs is surely within this factor of little."""
+_FAR = 100.0
 
 
 def level(result: Calibrated) -> Level:
     """By the share of unrelated pairs that reach the score that would be taken for a threshold."""
+    if _open(main(result)):
+        return Level.NOTE
     rate = main(result).rate
     if rate > _HALF:
         return Level.COLLAPSED
@@ -51,18 +57,41 @@ def main(result: Calibrated) -> Asked:
 
 def headline(result: Calibrated) -> str:
     """What the score means, and where to cut."""
-    one = main(result)
+    one, first = main(result), result.calibration.backgrounds[0]
     shown = f"A score of {one.score:g}"
-    if one.rate > MEANS_NOTHING:
+    if _open(one):
+        rows = subtitle(result).split(" x ")[0] if _two_sides(result) else count(first.rows, "row")
+        said = (
+            f"What a score of {one.score:g} means here is open: {_reached(result, one)}, but with {rows} it may be "
+            f"{rare(one.rate_low)} to {rare(one.rate_high)} of them."
+        )
+    elif one.rate > MEANS_NOTHING:
         said = f"{shown} means nothing here: {percent(one.rate)} of unrelated pairs reach it."
     elif one.rate > MEANS_LITTLE:
         said = f"{shown} means little here: {percent(one.rate)} of unrelated pairs reach it."
     else:
         said = f"{shown} means something here: {_reached(result, one)}."
-    first = result.calibration.thresholds[0]
-    if first.value is None:
-        return f"{said} {refusal(first)}"
-    return f"{said} Cut at {cut(result, first)} for {rare(first.rate)}{_interval(result, first)}."
+    asked = result.calibration.thresholds[0]
+    if asked.value is None:
+        return f"{said} {refusal(asked)}"
+    if not _can_be_used(asked):
+        return (
+            f"{said} No cut for {rare(asked.rate)} can be used: so many unrelated pairs score 1 to five decimals. See "
+            "what is wrong with the space first: uncone check."
+        )
+    return f"{said} Cut at {cut(result, asked)} for {rare(asked.rate)}{_interval(result, asked)}."
+
+
+def _can_be_used(one: Threshold) -> bool:
+    """Whether there is a threshold, and it is not 1 to as many decimals as anyone would write."""
+    return one.value is not None and one.value <= 1 - 10**-_MOST_DECIMALS / 2
+
+
+def _open(one: Asked) -> bool:
+    """Whether so few rows were seen that the score may mean something or not."""
+    if one.rate > MEANS_LITTLE:
+        return one.rate > MEANS_NOTHING and one.rate_low <= MEANS_LITTLE
+    return one.rate_high > _KNOWN_WITHIN * MEANS_LITTLE
 
 
 def told(result: Calibrated) -> dict[str, list[str]]:
@@ -103,7 +132,17 @@ def _decimals(result: Calibrated, one: Threshold | Translation | Operating) -> i
 
 def share(one: Asked) -> str:
     """The unrelated pairs that reach a score; where the sample has none, how many there could be."""
+    if not one.rate and one.rate_high >= 1:
+        return "not known"
     return rare(one.rate) if one.rate else f"under {rare(one.rate_high)}"
+
+
+def above(one: Asked) -> str:
+    """A score on the scale from the background to 1; far below it the number says nothing.
+
+    Where unrelated pairs score nearly 1, that scale has no length.
+    """
+    return cosine(one.rescaled) if one.rescaled >= -_FAR else f"under -{_FAR:.0f}"
 
 
 def hits(value: float | None) -> str:
@@ -136,7 +175,9 @@ def refusal(one: Threshold) -> str:
 def subtitle(result: Calibrated) -> str:
     """Rows and dimensions; the model, layer and pooling where they are known."""
     source, first = result.calibration.source, result.calibration.backgrounds[0]
-    rows = f"{first.rows:,}" if first.documents is None else f"{first.rows:,} queries, {first.documents:,} documents"
+    rows = f"{first.rows:,}"
+    if first.documents is not None:
+        rows += f" {'query' if first.rows == 1 else 'queries'}, {count(first.documents, 'document')}"
     parts = [f"{rows} x {source['dim']:,}" if source.get("dim") else rows]
     if source.get("encoder"):
         model = str(source["encoder"]).rstrip("/").rsplit("/", 1)[-1]
@@ -183,8 +224,12 @@ def _meaning(result: Calibrated) -> list[str]:
     return lines
 
 
+def _two_sides(result: Calibrated) -> bool:
+    return result.calibration.backgrounds[0].documents is not None
+
+
 def _sides(result: Calibrated) -> str:
-    if result.calibration.backgrounds[0].documents is not None:
+    if _two_sides(result):
         return "sides, a query and a document,"
     return "texts" if result.calibration.source.get("encoder") else "rows"
 
@@ -197,7 +242,7 @@ def _why(result: Calibrated) -> list[str]:
         one = main(result)
         lines.append(
             f"All vectors share a common part, so scores begin at {score(result, first.mean)}, not at 0: on a scale "
-            f"from there to 1, {one.score:g} is {cosine(one.rescaled)}."
+            f"from there to 1, {one.score:g} is {above(one)}."
         )
     at = made.thresholds[0].rate
     for other in others:
@@ -220,14 +265,17 @@ def _apart(result: Calibrated, own: float, other: float) -> str:
 
 def _todo(result: Calibrated) -> list[str]:
     made = result.calibration
-    lines = [_in_a_search(made.thresholds[0], made.corpus_size)] if made.thresholds[0].value is not None else []
+    lines = [_in_a_search(made.thresholds[0], made.corpus_size)] if _can_be_used(made.thresholds[0]) else []
     most = made.at_most_one
-    if most is not None and made.corpus_size is not None:
+    if (
+        most is not None
+        and (most.value is None or _can_be_used(most))
+        and made.corpus_size is not None
+        and made.corpus_size > 1
+    ):
         at = f"To leave at most one unrelated hit per query among {made.corpus_size:,}"
-        cut = f"{at}, cut at {score(result, most.value, 1)}" if most.value is not None else ""
-        lines.append(
-            f"{cut}{_interval(result, most)}." if cut else f"{at} is more than these rows can promise. {refusal(most)}"
-        )
+        found = f"{at}, cut at {cut(result, most)}{_interval(result, most)}."
+        lines.append(found if most.value is not None else f"{at} is more than these rows can promise. {refusal(most)}")
     if made.labelled is not None:
         best = next((one for one in made.labelled.operating if one.value is not None), None)
         if best is not None:

@@ -10,7 +10,7 @@ from uncone.calibration.thresholds import threshold
 from uncone.diagnosis.words import cosine, percent
 from uncone.evaluation.resampling import Score
 from uncone.report.calibrated import Calibrated
-from uncone.report.calibrated_lines import between, cut, hits, rare, refusal, score, share
+from uncone.report.calibrated_lines import above, between, cut, hits, rare, refusal, score, share
 from uncone.report.study_lines import fitted, printable
 
 __all__ = ["Cell", "Grid", "backgrounds", "mappings", "operating", "scores", "thresholds"]
@@ -49,7 +49,7 @@ def scores(result: Calibrated) -> Grid:
         ],
         "percentile": [Cell(_percentile(one.percentile)) for one in result.asked],
         f"unrelated hits in {size or 0:,}": [Cell(hits(one.hits) if size else "") for one in result.asked],
-        "above the background": [Cell(cosine(one.rescaled)) for one in result.asked],
+        "above the background": [Cell(above(one)) for one in result.asked],
         "probability": [Cell("" if one.probability is None else cosine(one.probability)) for one in result.asked],
         "alike pairs found": [_in_percent(one.found) for one in result.asked],
         "unlike pairs let through": [_in_percent(one.let_through) for one in result.asked],
@@ -57,9 +57,9 @@ def scores(result: Calibrated) -> Grid:
     kept = {name: cells for name, cells in columns.items() if any(cell.text for cell in cells)}
     guessed = all(one.guessed for one in result.asked)
     intro = "The thresholds that people guess, and what they would let through." if guessed else "As asked."
-    above = f"Above the background: (s − b)/(1 − b), with b = {score(result, made.backgrounds[0].mean, 1)}."
+    scale = f"Above the background: (s − b)/(1 − b), with b = {score(result, made.backgrounds[0].mean, 1)}."
     rows = list(zip(*kept.values(), strict=True))
-    return Grid("What does a score mean?", intro, list(kept), rows, [above])
+    return Grid("What does a score mean?", intro, list(kept), rows, [scale])
 
 
 def thresholds(result: Calibrated) -> Grid:
@@ -68,7 +68,7 @@ def thresholds(result: Calibrated) -> Grid:
     sizes = (made.corpus_size,) if made.corpus_size else _SIZES
     others = made.backgrounds[1:]
     asked = [(rare(one.rate), one) for one in made.thresholds]
-    if made.at_most_one is not None:
+    if made.at_most_one is not None and made.at_most_one.rate < 1:
         asked.append(("at most one hit", made.at_most_one))
     rows = []
     for name, one in asked:

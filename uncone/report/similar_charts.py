@@ -8,12 +8,13 @@ import numpy as np
 
 from uncone.calibration.results import Background
 from uncone.data.batch import Vector
-from uncone.diagnosis.words import clipped, count
+from uncone.diagnosis.words import count
 from uncone.likeness.results import Groups, PerLabel
 from uncone.report.evaluated_marks import label_text
 from uncone.report.grid_charts import Figure, axis_title, error_bars, rounded
 from uncone.report.similar import Similarity
-from uncone.report.similar_lines import at_tail, bounds, fine, number, signed, unit
+from uncone.report.similar_lines import at_tail, unit
+from uncone.report.similar_numbers import bounds, fine, middle_cut, number, signed
 from uncone.report.similar_palette import SHARES, SOFT
 from uncone.report.study_lines import printable
 
@@ -169,7 +170,7 @@ def _in_words(one: PerLabel) -> str:
 
 
 def _name(one: PerLabel, most: int) -> str:
-    first, second = (clipped(printable(name), most) for name in (one.one, one.other))
+    first, second = (middle_cut(printable(name), most) for name in (one.one, one.other))
     return first if one.one == one.other else f"{first} – {second}"
 
 
@@ -213,7 +214,7 @@ def _grid(values: Sequence[Sequence[float | None]], rows: Sequence[str], columns
 def _grid_layout(rows: Sequence[str], columns: Sequence[str]) -> Figure:
     """Places with texts, so that a label such as 1 is not taken for a number."""
     plain = {"showgrid": False, "zeroline": False, "tickmode": "array", "tickfont": {"size": 12}}
-    across, down = ([label_text(clipped(printable(one), 14)) for one in names] for names in (columns, rows))
+    across, down = ([label_text(middle_cut(printable(one), 14)) for one in names] for names in (columns, rows))
     return {
         "xaxis": {**plain, "tickvals": list(range(len(columns))), "ticktext": across},
         "yaxis": {

@@ -23,6 +23,7 @@ from uncone.report.similar_columns import curves
 from uncone.report.similar_heatmap import branches, shown_range
 from uncone.report.similar_lines import at_tail
 from uncone.report.similar_maps import PROJECTIONS
+from uncone.report.similar_numbers import middle_cut
 from uncone.report.similar_palette import labels_palette, palettes
 from uncone.report.similar_why import around_range, common_range, is_around
 from uncone.report.study_lines import printable
@@ -87,7 +88,7 @@ def _blocks(axes: Axes, picture: Picture, *, named: bool) -> None:
     for name, rows in picture.blocks:
         if rows >= 0.04 * size:
             places.append(at + rows / 2 - 0.5)
-            names.append(clipped(printable(name), 14))
+            names.append(middle_cut(printable(name), 14))
         at += rows
         if at < size:
             axes.axhline(at - 0.5, color="white", linewidth=0.8)
@@ -146,7 +147,7 @@ def draw_labels(result: Similarity, table: Sequence[PerLabel]) -> dict[str, byte
 
 
 def _two(one: PerLabel) -> str:
-    first, second = (clipped(printable(name), 18) for name in (one.one, one.other))
+    first, second = (middle_cut(printable(name), 18) for name in (one.one, one.other))
     return first if one.one == one.other else f"{first} – {second}"
 
 
@@ -182,7 +183,7 @@ def draw_groups(groups: Groups, labels: Sequence[str]) -> dict[str, bytes]:
             if len(labels) <= 12:
                 ink = "white" if shares[row, column] > 0.6 else _INK
                 axes.text(column, row, f"{n:,}", ha="center", va="center", fontsize=6.5, color=ink)
-        axes.set_xticks(range(len(labels)), [clipped(printable(one), 12) for one in labels])
+        axes.set_xticks(range(len(labels)), [middle_cut(printable(one), 12) for one in labels])
         axes.set_yticks(range(len(counts)), [f"group {one.number}" for one in groups.groups])
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)

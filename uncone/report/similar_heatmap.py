@@ -17,6 +17,7 @@ from uncone.report.evaluated_marks import label_text
 from uncone.report.grid_charts import Figure
 from uncone.report.similar import Similarity
 from uncone.report.similar_lines import compared, unit
+from uncone.report.similar_numbers import middle_cut
 from uncone.report.similar_palette import DIVERGING, Palette, labels_palette
 from uncone.report.study_lines import printable
 
@@ -178,7 +179,7 @@ def _ticks(picture: Picture, least: float = 0.035, most: int = 16) -> Figure:
     size, at, found = len(picture.rows), 0, []
     for name, rows in picture.blocks:
         if rows >= least * size:
-            found.append((at + rows / 2 - 0.5, label_text(clipped(printable(name), most))))
+            found.append((at + rows / 2 - 0.5, label_text(middle_cut(printable(name), most))))
         at += rows
     if not found or len(picture.blocks) < 2:
         return {}

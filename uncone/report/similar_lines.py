@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from typing import Any
 
@@ -12,31 +11,25 @@ from uncone.calibration.results import Background
 from uncone.diagnosis.baseline import COLLAPSED, CROWDED
 from uncone.diagnosis.finding import Level
 from uncone.diagnosis.words import clipped, cosine, count, percent
-from uncone.likeness.results import Estimate, Groups, Picture, TwoColumns
+from uncone.likeness.results import Groups, Picture, TwoColumns
+from uncone.likeness.separability import left_open
 from uncone.report.similar import Similarity
+from uncone.report.similar_numbers import exact, fine, number, percentile_text
 from uncone.report.study_lines import printable
 
 __all__ = [
     "CLEANED",
-    "above",
     "at_tail",
-    "bounds",
     "compared",
     "crowded",
     "duplicate_card",
-    "exact",
-    "fine",
     "group_title",
     "headline",
     "level",
-    "mean_of",
-    "number",
-    "percentile_text",
     "pictured",
     "ranked",
     "reason",
     "sentences",
-    "signed",
     "subtitle",
     "suggestion",
     "unit",
@@ -114,13 +107,16 @@ def _farthest(two: TwoColumns) -> str:
     if auc < 0.5:
         auc, low, high, higher, lower = 1 - auc, 1 - high, 1 - low, lower, higher
     which = " over ".join(clipped(printable(one), 24) for one in (higher, lower))
-    return f"; labels are {_apart(auc, low, high)}{f', {which}' if higher and lower else ''}"
+    told = higher and lower and not low <= 0.5 <= high
+    return f"; labels are {_apart(auc, low, high)}{f', {which}' if told else ''}"
 
 
 def _apart(auc: float, low: float | None, high: float | None) -> str:
     """How well two kinds of pairs are told apart; an AUC under a half tells them apart as well, the other way round."""
     if low is None or high is None:
         return f"hard to judge on so few rows: AUC {cosine(auc)}"
+    if left_open(low, high):
+        return f"hard to judge on so few rows: AUC {cosine(auc)}, {cosine(low)} to {cosine(high)}"
     if low <= 0.5 <= high:
         return f"not separable: AUC {cosine(auc)}"
     strength = max(auc, 1 - auc)
@@ -179,18 +175,21 @@ def crowded(result: Similarity) -> str:
     crowd = result.crowd
     if crowd is None:
         return ""
-    each = "" if result.two_columns is not None else f", {crowd.per_row:,.0f} for every {unit(result)}"
+    few = result.two_columns is not None or crowd.per_row < 1.5
+    each = "" if few else f", {crowd.per_row:,.0f} for every {unit(result)}"
     return (
-        f"Near-duplicates cannot be told by cosine here: {percent(crowd.share)} of unrelated pairs reach "
-        f"{number(crowd.bound, 4)} too{each}."
+        "Near-duplicates cannot be told by cosine here: the scores of unrelated pairs run on beyond "
+        f"{number(crowd.bound, 4)}, which {percent(crowd.share)} of them reach{each}."
     )
 
 
 def _same(result: Similarity) -> str:
     found = result.duplicates.found
     if result.two_columns is not None:
-        return f"{found:,} row{' has' if found == 1 else 's have'} the same text twice."
+        return f"{count(found, 'row')} {'has' if found == 1 else 'have'} the same text twice."
     what = "text" if result.texts is not None else "vector"
+    if not found:
+        return f"No two {what}s are the same."
     return f"{count(found, 'pair')} {'has' if found == 1 else 'have'} the same {what}."
 
 
@@ -251,19 +250,6 @@ def _cleaned(result: Similarity) -> str:
     return f"Cleaned: {', '.join(done)}." if done else ""
 
 
-def percentile_text(percentile: float) -> str:
-    """A percentile with more digits where they matter: near 100.
-
-    >>> [percentile_text(one) for one in (41.3, 96.44, 99.46, 99.9987, 100.0)]
-    ['41 %', '96.4 %', '99.46 %', '99.9987 %', '100 %']
-    """
-    left = 100 - percentile
-    if left >= 10 or percentile >= 100:
-        return percent(min(max(percentile, 0.0), 100.0) / 100)
-    digits = 1 if left >= 1 else min(1 - math.floor(math.log10(left)), 6)
-    return f"{percentile:.{digits}f} %"
-
-
 def ranked(percentile: float) -> str:
     """A place among the unrelated pairs, in words.
 
@@ -292,65 +278,19 @@ def _from_histogram(background: Background, share: float) -> float | None:
     return float(np.interp(1 - share, np.concatenate([[0.0], np.cumsum(counts)]) / total, edges))
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """A cosine, or a dash where there is none."""
-    return "–" if value is None or not np.isfinite(value) else cosine(value, digits)
-
-
-def exact(value: float) -> str:
-    """The cosine of a pair: three digits, or more where three would say that two texts are the same.
-
-    >>> exact(0.98765), exact(0.99962), exact(1.0)
-    ('0.988', '0.99962', '1.000')
-    """
-    shown = number(value)
-    return shown if shown != "1.000" or value > 1 - 5e-6 else f"{value:.5f}"
-
-
-def fine(value: float) -> str:
-    """A cosine in two digits, or three where it is near 1 and two would say that it is."""
-    return cosine(value, 3 if value >= 0.985 else 2)
-
-
-def signed(value: float | None, digits: int = 3) -> str:
-    """A difference, with its sign.
-
-    >>> signed(0.0412), signed(-0.0004), signed(None)
-    ('+0.041', '0.000', '–')
-    """
-    shown = number(value, digits)
-    return f"+{shown}" if value is not None and shown != "–" and float(shown) > 0 else shown
-
-
-def mean_of(estimate: Estimate) -> str:
-    """The mean, short."""
-    return number(estimate.mean)
-
-
-def bounds(estimate: Estimate, *, difference: bool = False) -> str:
-    """The 95 % interval; empty where there is none."""
-    if estimate.low is None or estimate.high is None:
-        return ""
-    shown = signed if difference else number
-    return f"{shown(estimate.low)} to {shown(estimate.high)}"
-
-
-def above(estimate: Estimate) -> str:
-    """The mean above the background, with its sign."""
-    return signed(estimate.mean)
-
-
 def suggestion(result: Similarity) -> str | None:
     """What to run next on the same rows: the threshold that one in a hundred unrelated pairs reaches."""
     source = result.source
-    if source.get("in_memory") or not source.get("name"):
+    path = source.get("path", source.get("name"))
+    if source.get("in_memory") or path in (None, "", "-"):
         return None
-    words = ["uncone", "calibrate", str(source["name"])]
+    words = ["uncone", "calibrate", str(path)]
     if source.get("encoder") is not None:
         asked = (("text", "--text"), ("encoder", "--model"), ("layer", "--layer"), ("pooling", "--pooling"))
         words += [word for key, option in asked if source.get(key) is not None for word in (option, str(source[key]))]
     elif source.get("column") is not None:
         words += ["--column", str(source["column"])]
+    words += ["--prompt", str(result.provenance["prompt"])] if result.provenance.get("prompt") else []
     words += ["--repair", str(source["repair"])] if source.get("repair") else []
     return shlex.join([*words, "--fpr", "0.01"])
 

@@ -10,19 +10,14 @@ from uncone.report.markdown import safe
 from uncone.report.repaired_lines import said
 from uncone.report.similar import Similarity
 from uncone.report.similar_lines import (
-    above,
-    bounds,
-    exact,
     group_title,
     headline,
-    mean_of,
-    number,
-    percentile_text,
     reason,
     sentences,
     subtitle,
     unit,
 )
+from uncone.report.similar_numbers import above, bounds, exact, mean_of, number, percentile_text
 from uncone.report.similar_why import folklore, steps_shown
 from uncone.report.study_lines import printable
 

@@ -21,24 +21,18 @@ from uncone.report.similar_columns import columns_chart
 from uncone.report.similar_heatmap import heatmaps
 from uncone.report.similar_lines import (
     CLEANED,
-    above,
     at_tail,
-    bounds,
     compared,
     crowded,
     duplicate_card,
-    exact,
     group_title,
     level,
-    mean_of,
-    number,
-    percentile_text,
     reason,
-    signed,
     subtitle,
     unit,
 )
 from uncone.report.similar_maps import maps
+from uncone.report.similar_numbers import above, bounds, exact, mean_of, number, percentile_text, signed
 from uncone.report.similar_palette import Palette, palettes
 from uncone.report.similar_why import INTRO, folklore, steps_shown, why_charts
 
@@ -68,7 +62,7 @@ def render(result: Similarity) -> str:
             store=_store(result, drawn),
             palettes=_legends(result) if result.projections else [],
             steps=steps_shown(result),
-            intro=INTRO,
+            intro=_intro(result),
             folklore=folklore(result),
             health=_health(result),
             provenance=said({**_source(result), **result.provenance}),
@@ -146,6 +140,14 @@ def _listed(result: Similarity, pairs: Pairs) -> list[dict[str, Any]]:
 
 def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _intro(result: Similarity) -> str:
+    """What the walk is over: with two columns of texts, those of the first among themselves."""
+    if result.two_columns is None:
+        return INTRO
+    named = str(result.source.get("text") or 1)
+    return f"{INTRO} These are the texts of column {named} with each other, not with those beside them."
 
 
 def _title(result: Similarity) -> str:
@@ -234,7 +236,8 @@ def _health(result: Similarity) -> list[tuple[str, str]]:
 
 
 def _source(result: Similarity) -> dict[str, Any]:
-    return {key: value for key, value in result.source.items() if value is not None and key != "in_memory"}
+    hidden = ("in_memory", "path")
+    return {key: value for key, value in result.source.items() if value is not None and key not in hidden}
 
 
 def _note(groups: Groups) -> str:

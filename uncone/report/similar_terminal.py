@@ -14,20 +14,16 @@ from uncone.likeness.results import Estimate, Groups, Pair, PerLabel
 from uncone.report.lines import MARKS
 from uncone.report.similar import Similarity
 from uncone.report.similar_lines import (
-    above,
-    bounds,
     crowded,
-    exact,
     group_title,
     headline,
     level,
-    mean_of,
-    number,
     reason,
     sentences,
     subtitle,
     unit,
 )
+from uncone.report.similar_numbers import above, bounds, exact, mean_of, number
 from uncone.report.study_lines import printable
 
 __all__ = ["print_similarity"]
