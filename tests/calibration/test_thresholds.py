@@ -27,6 +27,20 @@ def by_hand(rows, rate):
     return np.quantile((units @ units.T)[np.triu_indices(len(rows), 1)], 1 - rate)
 
 
+def test_many_pairs_of_one_score(spaces):
+    """Rows along one line: half of the pairs score 1, half -1, and no cut lets through 1 % of them."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 1)) * rng.normal(size=8)
+    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    alike = ((units @ units.T)[np.triu_indices(400, 1)] > 0).mean()
+    line = background_of(ArrayVectors(rows.astype(np.float32)), name="line")
+    for score in (1.0, 0.5, 0.0, -0.5):
+        assert rate_at(line, score) == pytest.approx(alike, abs=0.02)
+    assert rate_at(line, -1.0) == 1.0
+    found = threshold(line, 0.01)
+    assert found.value is None and found.rows_needed is None and "score 1.0000 or more" in found.reason
+
+
 @pytest.mark.parametrize("rate", [0.3, 0.05, 0.01, 0.002, 1e-4])
 def test_a_threshold_is_the_quantile(uneven, spaces, rate):
     rows = spaces["some rows close to everything"].rows(2_000, 0)

@@ -17,12 +17,17 @@ __all__ = ["KNOWN_WITHIN", "at_most_one", "rate_at", "score_at", "threshold", "t
 KNOWN_WITHIN = 2.0
 """The share of unrelated pairs that reach a threshold has to be known within this factor."""
 
+_ONE = 1 - 5e-7  # where the cosine is 1, it is found to be 1 within the rounding of single precision
+
 
 def rate_at(background: Background, score: ArrayLike) -> NDArray[np.float64]:
     """The share of unrelated pairs at or above each score; 0 above all that were sampled."""
-    tails, scores = background.tails, background.scores
-    found = np.interp(np.asarray(score, np.float64), scores, tails, left=1.0, right=0.0)
-    return np.asarray(found, np.float64)
+    tails, scores = np.asarray(background.tails, np.float64), np.asarray(background.scores, np.float64)
+    asked = np.minimum(np.asarray(score, np.float64), _ONE)
+    found = np.interp(asked, scores, tails, left=1.0, right=0.0)
+    # Where many pairs share one score, all of them reach it: the first of equal scores has the share.
+    first = np.searchsorted(scores, asked).clip(max=len(scores) - 1)
+    return np.asarray(np.where(scores[first] == asked, tails[first], found), np.float64)
 
 
 def score_at(background: Background, rate: float, *, bound: str = "scores") -> float:
@@ -105,6 +110,8 @@ def _reach(background: Background, rate: float) -> float:
 def _refusal(background: Background, rate: float) -> tuple[str, int | None]:
     """Why the rows cannot support a threshold at this rate, and how many would; nothing where they can."""
     least = LEAST_BEYOND / min(rate, 1 - rate)
+    if least > MOST_PAIRS:
+        return f"more than {MOST_PAIRS:,} pairs would have to be compared for a rate of {rate:g}.", None
     if background.all_pairs < least:
         needed = _rows_for(background, least)
         return (
@@ -113,11 +120,13 @@ def _refusal(background: Background, rate: float) -> tuple[str, int | None]:
             needed,
         )
     if background.pairs < least:
-        if least > MOST_PAIRS:
-            return f"more than {MOST_PAIRS:,} pairs would have to be compared for a rate of {rate:g}.", None
         return f"only {background.pairs:,} pairs were compared; calibrate again with --fpr {rate:g}.", None
     if rate >= 0.5:
         return "", None
+    value = score_at(background, rate)
+    reached = float(rate_at(background, value))
+    if reached > KNOWN_WITHIN * rate:
+        return f"{percent(reached)} of unrelated pairs score {value:.4f} or more, and many exactly that.", None
     beyond = float(rate_at(background, score_at(background, rate, bound="lows")))
     if beyond <= KNOWN_WITHIN * rate:
         return "", None
