@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
+from benchmarks.page import put
 from uncone.api import layers
 from uncone.data.demo import demo_model
 from uncone.encoders.open import open_encoder
@@ -54,8 +54,7 @@ def main() -> None:
     )
     text = "\n\n".join([f"Seed 0, all texts ({sizes}), words as rows unless said.", *parts])
     print(text)
-    marks = re.compile(r"(<!-- tables -->\n).*?(<!-- /tables -->)", re.S)
-    PAGE.write_text(marks.sub(lambda one: f"{one[1]}{text}\n{one[2]}", PAGE.read_text()))
+    put(text, "tables", PAGE)
 
 
 if __name__ == "__main__":

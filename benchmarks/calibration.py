@@ -19,34 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.check import timed, warm
+from benchmarks.check import make, timed, warm, yardstick
+from benchmarks.page import put
 from uncone.calibration.background import background_of
 from uncone.data.open import open_source
 
 D = 384
-BLOCK = 8192
 BOUND = 2.0
-
-
-def make(path: Path, n: int) -> None:
-    """Rows around a common mean, with a falling spectrum."""
-    rng = np.random.default_rng(0)
-    rows = np.lib.format.open_memmap(path, "w+", np.float32, (n, D))
-    mean = 1.2 * rng.standard_normal(D, dtype=np.float32)
-    spread = (10 * np.arange(1, D + 1) ** -0.5).astype(np.float32)
-    for start in range(0, n, 20_000):
-        block = rows[start : start + 20_000]
-        block[:] = rng.standard_normal(block.shape, dtype=np.float32) * spread + mean
-    rows.flush()
-
-
-def yardstick(path: Path) -> None:
-    """One plain float32 X'X pass: numpy turns b.T @ b of one buffer into SYRK, on all cores."""
-    rows = np.load(path, mmap_mode="r")
-    total = np.zeros((D, D), np.float32)
-    for start in range(0, len(rows), BLOCK):
-        block = rows[start : start + BLOCK]
-        total += block.T @ block
 
 
 def background(path: Path) -> None:
@@ -71,16 +50,18 @@ def main() -> None:
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.npy"
-        make(path, chosen.rows)
+        make(path, chosen.rows, D)
         best = measure_all(path, chosen.rounds)
     best["ratio"] = best["background"] / best["yardstick"]
     best["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
+    text = (
         f"One XᵀX pass over {chosen.rows:,} x {D} float32 (the yardstick): {best['yardstick']:.2f} s on "
         f"{os.cpu_count()} cores, Python {platform.python_version()}, numpy {np.__version__}.\n\n"
         "| what | seconds | times the yardstick | bound |\n|---|---|---|---|\n"
         f"| background with exact mean and variance | {best['background']:.2f} | {best['ratio']:.2f} | {BOUND:.0f} |"
     )
+    print(text)
+    put(text, "bench calibration")
     if chosen.json:
         chosen.json.write_text(json.dumps(best, indent=2))
 

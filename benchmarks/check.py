@@ -25,12 +25,12 @@ D = 768
 BLOCK = 8192
 
 
-def make(path: Path, n: int) -> None:
+def make(path: Path, n: int, d: int = D) -> None:
     """Rows around a common mean, with a falling spectrum."""
     rng = np.random.default_rng(0)
-    rows = np.lib.format.open_memmap(path, "w+", np.float32, (n, D))
-    mean = 1.2 * rng.standard_normal(D, dtype=np.float32)
-    spread = (10 * np.arange(1, D + 1) ** -0.5).astype(np.float32)
+    rows = np.lib.format.open_memmap(path, "w+", np.float32, (n, d))
+    mean = 1.2 * rng.standard_normal(d, dtype=np.float32)
+    spread = (10 * np.arange(1, d + 1) ** -0.5).astype(np.float32)
     for start in range(0, n, 20_000):
         block = rows[start : start + 20_000]
         block[:] = rng.standard_normal(block.shape, dtype=np.float32) * spread + mean
@@ -47,7 +47,7 @@ def warm(path: Path) -> None:
 def yardstick(path: Path) -> None:
     """One plain float32 X'X pass: numpy turns b.T @ b of one buffer into SYRK, on all cores."""
     rows = np.load(path, mmap_mode="r")
-    total = np.zeros((D, D), np.float32)
+    total = np.zeros((rows.shape[1], rows.shape[1]), np.float32)
     for start in range(0, len(rows), BLOCK):
         block = rows[start : start + BLOCK]
         total += block.T @ block

@@ -11,15 +11,13 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import re
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
 
-README = Path(__file__).parents[1] / "README.md"
+from benchmarks.page import put
 
 
 def timed(datasets: list[str], fit_on: str) -> tuple[float, float, int, int]:
@@ -78,11 +76,7 @@ def main() -> None:
     ]
     text = "\n".join(lines)
     print(text)
-    marks = re.compile(r"(<!-- bench evaluation -->\n).*?(<!-- /bench evaluation -->)", re.S)
-    page = README.read_text()
-    filled = marks.sub(lambda match: f"{match[1]}{text}\n{match[2]}", page)
-    if filled != page:
-        README.write_text(filled)
+    put(text, "bench evaluation")
 
 
 if __name__ == "__main__":

@@ -6,10 +6,10 @@ make tables                                   needs $UNCONE_DATA, and the models
 from __future__ import annotations
 
 import os
-import re
 import sys
 from pathlib import Path
 
+from benchmarks.page import put
 from uncone.api import evaluate
 from uncone.data.demo import demo_model
 from uncone.evaluation.table import EvaluationTable, Row
@@ -55,9 +55,7 @@ def main() -> None:
         found = evaluate(model, layer=list(layers), pooling="mean", fit_on="train", gmm=False, seeds=1).table
         parts += [f"**{name}**", "", *table(found), ""]
         print("\n".join(parts[-len(found.rows) - 6 :]), file=sys.stderr, flush=True)
-    marks = re.compile(r"(<!-- tables -->\n).*?(<!-- /tables -->)", re.S)
-    text = "\n".join(parts)
-    DOCS.write_text(marks.sub(lambda match: f"{match[1]}{text}\n{match[2]}", DOCS.read_text()))
+    put("\n".join(parts), "tables", DOCS)
 
 
 if __name__ == "__main__":

@@ -8,15 +8,14 @@ from __future__ import annotations
 import json
 import os
 import platform
-import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks.page import put
 from uncone.api import layers
 from uncone.data.batch import Batch
 from uncone.data.demo import demo_model
@@ -29,7 +28,6 @@ from uncone.encoders.rows import RowRule
 from uncone.stats.word_sums import WordSums
 
 SENTENCES, ROUNDS, PAIRS = 4_000, 4, 1_000
-README = Path(__file__).parents[1] / "README.md"
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -136,8 +134,7 @@ def main() -> None:
     ]
     text = "\n".join(lines)
     print(text)
-    marks = re.compile(r"(<!-- bench layers -->\n).*?(<!-- /bench layers -->)", re.S)
-    README.write_text(marks.sub(lambda found: f"{found[1]}{text}\n{found[2]}", README.read_text()))
+    put(text, "bench layers")
 
 
 if __name__ == "__main__":
