@@ -114,22 +114,32 @@ class Moments(Statistic):
         return self._sums.n
 
     def update(self, batch: Batch) -> None:
-        if batch.n == 0:
+        self.add(batch.vectors)
+
+    def add(self, vectors: Matrix, factors: Vector | None = None) -> None:
+        """Add rows (n, d), each times its factor where there are any."""
+        if len(vectors) == 0:
             return
         if self.reference is None:
-            self.reference = batch.vectors.mean(axis=0, dtype=np.float64).astype(self.dtype).astype(np.float64)
+            rows = vectors if factors is None else vectors * factors[:, None]
+            self.reference = rows.mean(axis=0, dtype=np.float64).astype(self.dtype).astype(np.float64)
         shift = self.reference.astype(self.dtype)
-        for start in range(0, batch.n, _SUMMED):
-            self._put_aside(batch.vectors[start : start + _SUMMED], shift)
+        for start in range(0, len(vectors), _SUMMED):
+            part = slice(start, start + _SUMMED)
+            self._put_aside(vectors[part], shift, None if factors is None else factors[part])
 
-    def _put_aside(self, vectors: Matrix, shift: Vector) -> None:
+    def _put_aside(self, vectors: Matrix, shift: Vector, factors: Vector | None) -> None:
         """Shift rows into the waiting block; a product of a whole block costs half of what its parts would."""
         if self._waiting + len(vectors) > _TOGETHER:
             self.finish()
         if self._block is None:
             self._block = borrow(_TOGETHER, self.dim, self.dtype)
         y = self._block[self._waiting : self._waiting + len(vectors)]
-        np.subtract(vectors, shift, out=y)
+        if factors is None:
+            np.subtract(vectors, shift, out=y)
+        else:
+            np.multiply(vectors, factors[:, None], out=y)
+            y -= shift
         if self.higher:
             self._add_higher(y)
         else:

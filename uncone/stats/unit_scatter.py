@@ -85,8 +85,7 @@ class UnitScatter(Statistic):
         return UnitScatter(self.dim, dtype=self.dtype, reference=self._moments.reference)
 
     def update(self, batch: Batch) -> None:
-        units = batch.vectors * batch.inverse_norms[:, None]
-        self._moments.update(Batch(units, batch.norms, batch.rows))
+        self._moments.add(batch.vectors, batch.inverse_norms)
 
     def finish(self) -> None:
         self._moments.finish()
