@@ -19,7 +19,7 @@ def cores() -> int:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Every BLAS on one thread, in all threads of this process."""
+    """Every BLAS on one thread: those of numpy and scipy in all threads, one that OpenMP drives in this thread."""
     # Looked for anew each time, in half a millisecond: a library that was loaded since would be missed.
     with ThreadpoolController().limit(limits=1, user_api="blas"):
         yield
