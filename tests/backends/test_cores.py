@@ -1,10 +1,12 @@
+import itertools
 import os
 import subprocess
 import sys
+import time
 
 from threadpoolctl import threadpool_info
 
-from uncone.backends.cores import cores, on_all_cores, one_blas_thread
+from uncone.backends.cores import cores, in_order, on_all_cores, one_blas_thread
 
 
 def blas_threads():
@@ -42,3 +44,22 @@ def test_limits_may_be_nested():
         with one_blas_thread():
             assert set(blas_threads()) == {1}
         assert set(blas_threads()) == {1}
+
+
+def test_results_come_in_the_order_of_the_tasks_and_few_are_under_way():
+    running, most = [], []
+
+    def work(n):
+        running.append(n)
+        most.append(len(running))
+        time.sleep(0.01 if n % 2 else 0.0)
+        running.remove(n)
+        return n
+
+    assert list(in_order(work, range(40))) == list(range(40))
+    assert max(most) <= cores()
+    begun = []
+    results = in_order(lambda n: begun.append(n) or n, itertools.count(), at_once=2)
+    assert [next(results) for _ in range(5)] == list(range(5))
+    results.close()
+    assert len(begun) <= 7, "tasks without end are begun only as they are asked for"

@@ -18,7 +18,7 @@ from sklearn.metrics import (
 from uncone.calibration.curves import Cuts, curves, wilson
 from uncone.calibration.operating import Goal, background_rate, goals, operate
 from uncone.calibration.results import Background
-from uncone.calibration.units import Units, units_of
+from uncone.calibration.shared_texts import Units, units_of
 from uncone.errors import OptionError, ShapeError
 from uncone.evaluation.resampling import drawn_counts
 

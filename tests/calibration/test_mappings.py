@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 
 from uncone.calibration.mappings import cross_validated, fit_isotonic, fit_logistic, judge
-from uncone.calibration.units import Units, units_of
+from uncone.calibration.shared_texts import Units, units_of
 from uncone.evaluation.resampling import drawn_counts
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["cores", "on_all_cores", "one_blas_thread"]
+__all__ = ["cores", "in_order", "on_all_cores", "one_blas_thread"]
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 def cores() -> int:
@@ -30,3 +35,27 @@ def on_all_cores() -> Iterator[ThreadPoolExecutor]:
     """A thread for every core, and one BLAS thread in each."""
     with one_blas_thread(), ThreadPoolExecutor(cores()) as threads:
         yield threads
+
+
+def in_order(work: Callable[[A], B], tasks: Iterable[A], at_once: int | None = None) -> Iterator[B]:
+    """What `work` makes of each task, in their order, on all cores.
+
+    At most `at_once` tasks are under way or waiting, and never more than one above the number of cores: so memory stays
+    bounded when results are large, or tasks without end.
+
+    >>> list(in_order(lambda n: n * n, range(4)))
+    [0, 1, 4, 9]
+    """
+    at_once = cores() + 1 if at_once is None else max(1, min(at_once, cores() + 1))
+    under_way: deque[Future[B]] = deque()
+    executor = ThreadPoolExecutor(min(cores(), at_once))
+    try:
+        with one_blas_thread():
+            for task in tasks:
+                under_way.append(executor.submit(work, task))
+                if len(under_way) >= at_once:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)

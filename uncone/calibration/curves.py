@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.calibration.results import Curve
-from uncone.calibration.units import Units
+from uncone.calibration.shared_texts import Units
 from uncone.evaluation.pairs import PairCurve
 from uncone.evaluation.resampling import LEVEL
 

@@ -12,7 +12,7 @@ from uncone.calibration.curves import Cuts, curves
 from uncone.calibration.mappings import FOLDS, cross_validated
 from uncone.calibration.operating import goals, operate
 from uncone.calibration.results import Background, Labelled
-from uncone.calibration.units import Texts, units_of
+from uncone.calibration.shared_texts import Texts, units_of
 from uncone.errors import FormatError, OptionError, ShapeError
 from uncone.evaluation.bootstrap import bootstrap
 from uncone.evaluation.resampling import REPLICATES, Score, score

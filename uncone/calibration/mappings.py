@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 
 from uncone.calibration.curves import wilson
 from uncone.calibration.results import Curve, ScoreMapping
-from uncone.calibration.units import Units
+from uncone.calibration.shared_texts import Units
 from uncone.data.batch import IntVector
 from uncone.evaluation.resampling import LEVEL, Score, score
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from uncone.calibration.curves import Cuts, wilson
 from uncone.calibration.results import Background, Operating
-from uncone.calibration.units import Units
+from uncone.calibration.shared_texts import Units
 from uncone.data.batch import IntVector
 from uncone.errors import OptionError
 from uncone.evaluation.resampling import Score, bounds

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.calibration.threads import in_threads
+from uncone.backends.cores import in_order
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.stats.hashing import Hashes, fingerprints, hash_keys
 from uncone.stats.row_sample import SampledRows
@@ -54,7 +54,7 @@ class Side:
             units[part, :d] = deviations
             units[part, d] = deviations @ other_mean
 
-        for _ in in_threads(fill, _steps(0, m)):
+        for _ in in_order(fill, _steps(0, m)):
             pass
         units[:, d + 1] = 1.0
         if groups is None:
@@ -100,7 +100,7 @@ def sample_pairs(one: Side, other: Side | None, base: float, pairs: int, floor: 
     def work(chosen: Sequence[tuple[slice, slice, bool]]) -> list[tuple[_Kept, NDArray[np.float64]]]:
         return [_block(one, other or one, *block, floor, compared) for block in chosen]
 
-    for some in in_threads(work, _bundled(blocks)):
+    for some in in_order(work, _bundled(blocks)):
         for found, ends in some:
             values.append(found)
             touched += ends

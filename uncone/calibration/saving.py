@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from uncone._version import __version__
+from uncone.data.described import Described, read_described
 from uncone.data.replace import replacing
 from uncone.errors import FormatError, MissingSourceError, OptionError, OutputError
 
@@ -197,26 +198,5 @@ def read(folder: Path) -> dict[str, Any]:
         FormatError: it is not JSON, not an object, or from a newer uncone.
     """
     path = folder if folder.name == FILE and folder.is_file() else folder / FILE
-    try:
-        said = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise MissingSourceError(
-            f"{folder} is not a calibration: it has no {FILE}. Name a folder that uncone calibrate --save has written."
-        ) from error
-    except OSError as error:
-        raise MissingSourceError(f"{path} cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path} is damaged: it is not JSON. {AGAIN}") from error
-    schema = said.get("schema") if isinstance(said, dict) else None
-    if type(schema) is int and schema > SCHEMA:
-        raise FormatError(
-            f"{folder} was written by a newer uncone ({said.get('uncone')}, schema {schema}; this one reads {SCHEMA}). "
-            "Update uncone."
-        )
-    if type(schema) is not int or schema != SCHEMA:
-        raise FormatError(f"{path} is damaged: schema cannot be read. {AGAIN}")
-    return dict(said)
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not JSON")
+    form = Described("calibration", "uncone calibrate --save", SCHEMA, AGAIN, MissingSourceError, FormatError)
+    return read_described(path, form)

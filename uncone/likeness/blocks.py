@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from uncone.backends.cores import in_order
 from uncone.data.batch import IntVector, Vector
 from uncone.data.replace import check_output, replacing, writing
 from uncone.errors import OptionError, OutputError, ShapeError
@@ -22,7 +23,7 @@ from uncone.likeness.kept import Kept, Range
 from uncone.likeness.matrix import NpyMatrix, ParquetMatrix, matrix_strip
 from uncone.likeness.results import Pairs
 from uncone.likeness.strips import Strips
-from uncone.likeness.tiles import TILE, on_all_cores, starts
+from uncone.likeness.tiles import TILE, starts
 from uncone.likeness.units import checked_units
 
 __all__ = [
@@ -135,7 +136,7 @@ def survey(
     )
     if low is None and high is None:
         del work.kept[2]
-    for counts, kept, pairs in on_all_cores(work.strip, starts(len(table))):
+    for counts, kept, pairs in in_order(work.strip, starts(len(table))):
         work.counts += counts
         for ours, theirs in zip(work.kept, kept, strict=True):
             ours.absorb(theirs)
@@ -213,7 +214,7 @@ def write_matrix(
     with replacing(path) as temporary, writing(path):
         sink = NpyMatrix(temporary, n) if kind == ".npy" else ParquetMatrix(temporary, n)
         try:
-            for strip in on_all_cores(lambda i: matrix_strip(table, i), starts(n), _STRIP_BYTES // (4 * TILE * n)):
+            for strip in in_order(lambda i: matrix_strip(table, i), starts(n), _STRIP_BYTES // (4 * TILE * n)):
                 sink.write(strip)
                 if progress is not None:
                     progress(len(strip))

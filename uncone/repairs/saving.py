@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uncone._version import __version__
+from uncone.data.described import Described, read_described
 from uncone.errors import DamagedRepairError, OptionError, OtherSpaceError, OutputError, RepairError
 from uncone.extras import require
 from uncone.repairs.affine import Collapsed
@@ -148,29 +149,13 @@ def _remember(repair: Repair, said: Mapping[str, Any]) -> None:
 
 def _said(folder: Path) -> dict[str, Any]:
     """What repair.json says, of the right form."""
-    try:
-        said = json.loads((folder / _JSON).read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise DamagedRepairError(
-            f"{folder} is not a repair: it has no {_JSON}. Name a folder that uncone fix --save has written."
-        ) from error
-    except OSError as error:
-        raise DamagedRepairError(f"{folder / _JSON} cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
-        raise DamagedRepairError(f"{folder / _JSON} is damaged: it is not JSON. {_AGAIN}") from error
-    schema = said.get("schema") if isinstance(said, dict) else None
-    if type(schema) is int and schema > SCHEMA:
-        raise DamagedRepairError(
-            f"{folder} was written by a newer uncone ({said.get('uncone')}, schema {schema}; this one reads {SCHEMA}). "
-            "Update uncone."
-        )
+    form = Described("repair", "uncone fix --save", SCHEMA, _AGAIN, DamagedRepairError, DamagedRepairError)
+    said = read_described(folder / _JSON, form)
     forms = {"kind": str, "dim_in": int, "dim_out": int, "sha256": str, "provenance": dict}
-    wrong = [name for name, form in forms.items() if not isinstance(said, dict) or type(said.get(name)) is not form]
-    if schema != SCHEMA or wrong:
-        raise DamagedRepairError(
-            f"{folder / _JSON} is damaged: {', '.join(wrong) or 'schema'} cannot be read. {_AGAIN}"
-        )
-    return dict(said)
+    wrong = [name for name, kind in forms.items() if type(said.get(name)) is not kind]
+    if wrong:
+        raise DamagedRepairError(f"{folder / _JSON} is damaged: {', '.join(wrong)} cannot be read. {_AGAIN}")
+    return said
 
 
 def _arrays(folder: Path, digest: str) -> Arrays:
