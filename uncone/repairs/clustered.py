@@ -12,7 +12,7 @@ from uncone.backends.measure import Plan, measure
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.source import Source
 from uncone.errors import FitError, OptionError
-from uncone.repairs.centroids import AUTO, best_k, gaussian_cells, kmeans_cells, without_small
+from uncone.diagnosis.centroids import AUTO, best_k, gaussian_cells, kmeans_cells, without_small
 from uncone.repairs.directions import leading
 from uncone.repairs.drawn import drawn_rows
 from uncone.repairs.repair import Arrays, Progress, Repair
