@@ -29,16 +29,20 @@ fix: $(VENV)/dev.stamp
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.check
 	$(BIN)/python -m benchmarks.layers
+	$(BIN)/python -m benchmarks.deep
+	$(BIN)/python -m benchmarks.neighbours
+	$(BIN)/python -m benchmarks.clusters
 	$(BIN)/python -m benchmarks.repairs
 	$(BIN)/python -m benchmarks.bootstrap
 	$(BIN)/python -m benchmarks.evaluation
 	$(BIN)/python -m benchmarks.calibration
 	$(BIN)/python -m benchmarks.similarity
 
-# The tables of docs/layers.md and docs/evaluate.md.
+# The tables of docs/layers.md and docs/evaluate.md, and those of docs/gallery.md with its pictures.
 tables: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.baselines
 	$(BIN)/python -m benchmarks.evaluations
+	$(BIN)/python -m benchmarks.gallery
 
 # The tables of the papers for bert-base-uncased, beside the published rows; needs a model hub, or MODEL=folder.
 MODEL ?= bert-base-uncased

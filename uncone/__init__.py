@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         export,
         fix,
         layers,
+        map,
         prescribe,
         reproduce,
         similarity,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from uncone.errors import UnconeError
     from uncone.report.calibrated import Calibrated
     from uncone.report.diagnosis import Comparison, Diagnosis
+    from uncone.report.mapped import Map
     from uncone.report.repaired import Repaired
     from uncone.report.similar import Similarity
     from uncone.report.study import LayerComparison, LayerStudy
@@ -45,6 +47,7 @@ __all__ = [
     "LayerComparison",
     "LayerStudy",
     "Level",
+    "Map",
     "Repaired",
     "Similarity",
     "UnconeError",
@@ -59,6 +62,7 @@ __all__ = [
     "export",
     "fix",
     "layers",
+    "map",
     "prescribe",
     "reproduce",
     "similarity",
@@ -77,6 +81,7 @@ _HOMES = {
     "reproduce": "uncone.api",
     "fix": "uncone.api",
     "layers": "uncone.api",
+    "map": "uncone.api",
     "similarity": "uncone.api",
     "Calibrated": "uncone.report.calibrated",
     "Calibration": "uncone.calibration.calibration",
@@ -86,6 +91,7 @@ _HOMES = {
     "LayerComparison": "uncone.report.study",
     "LayerStudy": "uncone.report.study",
     "Level": "uncone.diagnosis.finding",
+    "Map": "uncone.report.mapped",
     "Repaired": "uncone.report.repaired",
     "Similarity": "uncone.report.similar",
     "UnconeError": "uncone.errors",

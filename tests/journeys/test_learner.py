@@ -79,6 +79,31 @@ def test_the_learner_with_texts(uncone, minilm):
     assert "60" in uncone("cache").stdout
 
 
+def test_the_learner_with_a_map(uncone):
+    """Points to look at, with their texts and labels, and a word on how far to trust them."""
+    rng = np.random.default_rng(0)
+    with Path("texts.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "topic", "vector"])
+        for i in range(90):
+            vector = rng.normal(size=8) + 9 * np.eye(8)[i % 3]
+            writer.writerow([f"a text, number {i}", ("cats", "dogs", "cars")[i % 3], str(vector.tolist())])
+    told = " ".join(
+        uncone("map", "texts.csv", "--text", "text", "--label", "topic", "--json", "map.json").stdout.split()
+    )
+    assert "90" in told and "trustworthiness" in told
+    found = json.loads(Path("map.json").read_text())
+    assert found["shown"] == 90 and found["colourings"][0]["name"] == "label"
+    page = Path("uncone-map.html").read_text()
+    assert "a text, number 7" in page and "dogs" in page
+    # In the picture itself the three topics are apart.
+    uncone("map", "texts.csv", "--dims", "3", "--png", "sides")
+    assert len(list(Path("sides").glob("*.png"))) >= 3
+    # Too few points for t-SNE: said in a line, with what to try.
+    Path("few.csv").write_text("x,y\n1,2\n3,4\n5,7\n")
+    assert "at least 5 rows" in uncone("map", "few.csv", "--method", "tsne", code=2).stderr
+
+
 def test_the_learner_compares(uncone, minilm):
     """A CSV with a text and a label column: a heatmap, the labels, pairs to read, groups, and a page to send."""
     subjects = {

@@ -88,3 +88,36 @@ def test_the_layers_of_a_model(uncone, real_data, minilm, monkeypatch):
 
     # Sentence vectors of the last layer, with the verdict that everyone else gets too.
     assert "x 384" in uncone("check", "snli", "--data", str(real_data), "--model", str(minilm), "--limit", "200").stdout
+
+
+def test_behind_the_cone(uncone, real_data, minilm):
+    """What lies inside the cone: dimension, clusters, hubs, frequency, manifold; as numbers, page, figures and map."""
+    tiny = str(real_data.parent / "models" / "bert-tiny")
+    corpus = ["--corpus", "wikitext2", "--data", str(real_data), "--limit", "400"]
+    outputs = ["--json", "deep.json", "--figures", "figures", "--markdown", "deep.md", "--html", "deep.html"]
+    told = " ".join(uncone("layers", tiny, *corpus, "--deep", *outputs).stdout.split())
+    assert "Around a row the space has about" in told
+    found = json.loads(Path("deep.json").read_text())
+    for layer, findings in zip(found["deep"]["layers"], found["layers"], strict=True):
+        lid = layer["dimensions"]["euclidean"]
+        assert findings["findings"]["lid_euclidean"]["value"] == lid["value"] == 2 * lid["paper"]
+        assert 2 < lid["value"] < 128 and lid["base"] <= found["source"]["rows"]
+        clusters = layer["clusters"]
+        assert sum(one["size"] for one in clusters["clusters"]) == layer["n"]
+        assert abs(clusters["global"]["inter"]) < clusters["raw"]["inter"], "the mean makes the cone"
+        assert layer["hubness"]["hubs"][0]["text"]
+    assert found["deep"]["table"]["frequency"]["bins"][0]["name"] == "0-100"
+    assert found["deep"]["head"] is None, "a classifier has no language-model head"
+    assert "Behind the cone" in Path("deep.html").read_text() and "Behind the cone" in Path("deep.md").read_text()
+    assert {"lid.svg", "lid.csv"} <= {path.name for path in Path("figures").iterdir()}
+
+    # A causal model has a head; contextual and static vectors stand in one table.
+    stories = str(real_data.parent / "models" / "stories-15m")
+    causal = json.loads(uncone("layers", stories, *corpus[:-1], "150", "--deep", "--json", "-", "--no-html").stdout)
+    assert 0 <= causal["deep"]["head"]["r2"] <= 1
+
+    # The same words as points, every layer, before they go into the paper.
+    words = ["--model", tiny, "--rows", "words", "--layer", "all", "--colour", "frequency", "--points", "3000"]
+    shown = uncone("map", "wikitext2", "--data", str(real_data), "--limit", "400", *words, "--png", "map.png").stdout
+    assert "trustworthiness" in shown and "seed 0" in " ".join(shown.split())
+    assert Path("map.png").read_bytes()[:4] == b"\x89PNG" and Path("uncone-map.html").is_file()

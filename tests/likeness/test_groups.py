@@ -12,10 +12,10 @@ from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.spatial.distance import pdist
 from sklearn.metrics import silhouette_samples, silhouette_score
 
+from uncone.diagnosis.silhouettes import cosine_silhouettes
 from uncone.errors import NoUsableRowsError, OptionError
 from uncone.likeness.clusters import cut, linkage_of
 from uncone.likeness.groups import hierarchical, k_means
-from uncone.likeness.silhouette import silhouettes
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_of_many_rows_a_sample_is_joined_and_the_rest_goes_to_the_nearest_centre
 def test_a_row_alone_and_rows_without_a_group():
     units = _units(np.random.default_rng(1).normal(size=(9, 4)))
     members = np.array([0, 0, 0, 1, 1, 1, 2, -1, 0])
-    values = silhouettes(units, members, 3)
+    values = cosine_silhouettes(units, members, 3)
     inside = members >= 0
     np.testing.assert_allclose(values[inside], silhouette_samples(units[inside], members[inside], metric="cosine"))
     assert values[6] == 0 and np.isnan(values[7])

@@ -1,4 +1,4 @@
-"""Projections: PCA against the singular values, neighbours of t-SNE and UMAP, seeds, small and bad input."""
+"""Projections: PCA and SVD against the singular values, neighbours of the others, seeds, small and bad input."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import pytest
 from sklearn.decomposition import PCA
 
 from uncone.errors import MissingPackageError, OptionError, ShapeError
-from uncone.maps import projection
+from uncone.maps import axes, layouts
+from uncone.maps.axes import fit_axes, signs_like
 from uncone.maps.projection import METHODS, project
 
-MODULES = {"tsne": "openTSNE", "umap": "umap"}
+MODULES = {"tsne": "openTSNE", "umap": "umap", "pacmap": "pacmap"}
+FLAT = ("pca", "svd")
 
 
 def blobs(n=150, d=20, seed=0):
@@ -38,6 +40,58 @@ def test_pca_is_that_of_the_singular_values_with_signs_fixed(n, d, dims):
     assert all(direction[np.abs(direction).argmax()] > 0 for direction in directions)
 
 
+@pytest.mark.parametrize(("n", "d"), [(200, 12), (10, 40)])
+def test_svd_is_not_centred(n, d):
+    rows = np.random.default_rng(0).normal(size=(n, d)) * np.linspace(3, 0.2, d) + 5
+    left, values, right = np.linalg.svd(rows, full_matrices=False)
+    theirs = left[:, :3] * values[:3]
+    points = project(rows, "svd", 3)
+    np.testing.assert_allclose(points, theirs * np.sign((theirs * points).sum(axis=0)), atol=1e-8)
+    found = fit_axes(rows, 3, centred=False)
+    assert found.explained == pytest.approx((values[:3] ** 2).sum() / (values**2).sum(), abs=1e-12)
+    np.testing.assert_allclose(np.abs(right[:3]), np.abs(found.directions.T), atol=1e-8)
+
+
+def test_pca_explains_what_scikit_learn_says():
+    rows = np.random.default_rng(1).normal(size=(90, 7)) * np.arange(1, 8) + 3
+    expected = PCA(2).fit(rows).explained_variance_ratio_.sum()
+    assert fit_axes(rows, 2).explained == pytest.approx(expected, abs=1e-12)
+    assert fit_axes(rows, 9).explained == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("method", FLAT)
+def test_many_rows_in_single_precision_and_blocks_are_the_same(method, monkeypatch):
+    """Far from zero, in an order where the first block is not like the others; by double precision all at once."""
+    rows = np.random.default_rng(0).normal(size=(700, 9)) * np.linspace(2, 0.5, 9) + 50
+    rows = rows[rows[:, 0].argsort()].astype(np.float32)
+    exact = project(rows.astype(float), method, 3)
+    monkeypatch.setattr(axes, "_SMALL", 100)
+    monkeypatch.setattr(axes, "_AT_ONCE", 64)
+    found = project(rows, method, 3)
+    np.testing.assert_allclose(found, exact, atol=2e-4)
+    learnt = fit_axes(rows[::2], 3, centred=method == "pca")
+    np.testing.assert_allclose(learnt.points(rows)[::2], project(rows[::2], method, 3), atol=2e-4)
+
+
+def test_axes_can_be_turned_to_run_as_others_do():
+    rows = np.random.default_rng(0).normal(size=(60, 5)) * np.arange(1, 6) + 2
+    points = project(rows, dims=3)
+    flipped = points * [1, -1, -1] + 4
+    signs = signs_like(flipped, points)
+    assert signs.tolist() == [1, -1, -1]
+    turned = fit_axes(rows, 3).turned(signs)
+    np.testing.assert_allclose(turned.points(rows), points * signs)
+    np.testing.assert_allclose(project(rows, dims=3, axes=turned), points * signs)
+    assert signs_like(np.empty((0, 2)), np.empty((0, 2))).tolist() == [1, 1]
+
+
+def test_a_direction_without_variance_is_no_axis():
+    line = np.arange(30.0)[:, None] * np.array([[1.0, 2.0, 2.0]])
+    found = fit_axes(line, 3)
+    assert not found.directions[:, 1:].any() and found.explained == pytest.approx(1.0)
+    assert not project(line, dims=3)[:, 1:].any()
+
+
 def test_pca_far_from_zero_keeps_its_digits():
     rows = np.random.default_rng(0).normal(size=(300, 8))
     far = project((rows + 1000).astype(np.float32))
@@ -47,38 +101,62 @@ def test_pca_far_from_zero_keeps_its_digits():
 @pytest.mark.parametrize("method", METHODS)
 def test_neighbours_seeds_few_rows_and_copies(method):
     """One test a method, because UMAP compiles itself in every process that calls it."""
-    if method != "pca":
+    if method not in FLAT:
         pytest.importorskip(MODULES[method])
     rows, own = blobs()
     for dims in (2, 3):
         told = []
         points = project(rows, method, dims, 0, told.append)
         assert points.shape == (150, dims) and np.isfinite(points).all()
-        least = 0.2 if method == "pca" else 0.35
+        least = 0.2 if method in FLAT else 0.35
         shuffled = np.random.default_rng(0).permutation(points)
         assert kept_neighbours(rows, points) > least > 2 * kept_neighbours(rows, shuffled)
         nearest = np.linalg.norm(points[:, None] - points[None], axis=2)
         np.fill_diagonal(nearest, np.inf)
         assert (own[nearest.argmin(axis=1)] == own).mean() > 0.98
         assert np.array_equal(points, project(rows, method, dims, 0))
-        if method != "pca":
+        if method not in FLAT:
             assert len(told) == 1 and f"150 rows in {dims} dimensions" in told[0]
-            assert ("compiles itself first" in told[0]) == (method == "umap")
+            assert ("compiles itself" in told[0]) == (method != "tsne")
         for some in (rows[:5], rows[:7], np.repeat(rows[:2], 10, axis=0), np.repeat(rows[:3], 9, axis=0)):
             points = project(some, method, dims)
             assert points.shape == (len(some), dims) and np.isfinite(points).all()
     assert not project(np.repeat(rows[:1], 9, axis=0), method).any(), "equal rows are one point"
 
 
-def test_the_neighbours_that_umap_is_given_are_the_nearest(monkeypatch):
+def test_the_neighbours_that_umap_is_given_are_the_nearest():
     from sklearn.neighbors import NearestNeighbors
 
-    monkeypatch.setattr(projection, "_AT_ONCE", 64)
     rows = blobs()[0].astype(float)
-    near, apart, _ = projection._nearest(rows, 7)
+    near, apart = layouts._nearest(rows, 7)
     distances, places = NearestNeighbors(n_neighbors=7, algorithm="brute").fit(rows).kneighbors(rows)
     assert np.array_equal(near, places)
-    np.testing.assert_allclose(apart, distances, atol=1e-5)
+    np.testing.assert_allclose(apart, distances, rtol=1e-5, atol=1e-5)
+
+
+def test_pacmap_pairs_are_those_of_its_own_rule():
+    """Its own words: of the 60 nearest those with the least d^2 / (s_i s_j), here by a double loop."""
+    rows = blobs(80)[0].astype(float)
+    distances = np.linalg.norm(rows[:, None] - rows[None], axis=2)
+    order = distances.argsort(axis=1)[:, 1:61]
+    scale = np.array([distances[i, order[i, 3:6]].mean() for i in range(80)])
+    pairs = layouts._pairs(rows, 10).reshape(80, 10, 2)
+    for i in range(80):
+        scores = {j: distances[i, j] ** 2 / scale[i] / scale[j] for j in order[i]}
+        assert set(pairs[i, :, 1]) == set(sorted(scores, key=scores.get)[:10]) and (pairs[i, :, 0] == i).all()
+
+
+def test_pacmap_leaves_threads_and_logs_as_they_were():
+    pytest.importorskip("pacmap")
+    import faiss
+    import numba
+
+    before = numba.get_num_threads(), faiss.omp_get_max_threads()
+    wide = np.random.default_rng(0).normal(size=(40, 130))
+    points = project(wide, "pacmap", seed=2**32 - 1)
+    assert np.isfinite(points).all() and (numba.get_num_threads(), faiss.omp_get_max_threads()) == before
+    assert np.isfinite(project(wide[:, :1], "pacmap", 3)).all(), "fewer columns than axes"
+    assert not np.array_equal(points, project(wide, "pacmap", seed=1))
 
 
 def test_pca_of_one_and_two_rows():
@@ -87,7 +165,7 @@ def test_pca_of_one_and_two_rows():
     np.testing.assert_allclose(points, [[-1, 0, 0], [1, 0, 0]], atol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["tsne", "umap"])
+@pytest.mark.parametrize("method", ["tsne", "umap", "pacmap"])
 def test_without_the_package_the_message_says_what_to_install(method, monkeypatch):
     monkeypatch.setattr("uncone.extras.find_spec", lambda name: None)
     with pytest.raises(MissingPackageError, match=r"pip install 'uncone\[maps\]'"):
@@ -96,12 +174,12 @@ def test_without_the_package_the_message_says_what_to_install(method, monkeypatc
 
 def test_bad_input():
     rows = blobs(8)[0]
-    with pytest.raises(OptionError, match="no projection 'mds'; choose one of pca, tsne, umap"):
+    with pytest.raises(OptionError, match="no projection 'mds'; choose one of pca, svd, tsne, umap, pacmap"):
         project(rows, "mds")
-    for method, dims in (("pca", 4), ("tsne", 1), ("umap", 0)):
+    for method, dims in (("pca", 4), ("svd", 4), ("tsne", 1), ("umap", 0), ("pacmap", 4)):
         with pytest.raises(OptionError, match="2 or 3 dimensions"):
             project(rows, method, dims)
-    for method, name in (("tsne", "t-SNE"), ("umap", "UMAP")):
+    for method, name in (("tsne", "t-SNE"), ("umap", "UMAP"), ("pacmap", "PaCMAP")):
         with pytest.raises(ShapeError, match=f"{name} needs at least 5 rows; we got 4. Take PCA"):
             project(rows[:4], method)
     with pytest.raises(ShapeError, match="1 of 8 rows hold NaN"):

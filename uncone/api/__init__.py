@@ -5,6 +5,7 @@ from uncone.api.checking import check, compare
 from uncone.api.evaluating import evaluate, prescribe, reproduce
 from uncone.api.fixing import apply, export, fix
 from uncone.api.layering import compare_layers, demo, layers
+from uncone.api.mapping import map
 from uncone.api.similar import similarity
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "export",
     "fix",
     "layers",
+    "map",
     "prescribe",
     "reproduce",
     "similarity",

@@ -17,6 +17,7 @@ from uncone.data.source import Options, Source
 from uncone.diagnosis.baseline import score_meaning
 from uncone.diagnosis.examine import examine
 from uncone.diagnosis.finding import Finding
+from uncone.diagnosis.neighbourhood import ANN_ROWS, Neighbourhood, neighbourhood_of
 from uncone.diagnosis.pictures import draw
 from uncone.diagnosis.space import SAMPLE_ROWS, Space, measure_space
 from uncone.diagnosis.verdict import judge
@@ -53,6 +54,7 @@ def check(
     loading: Loading | None = None,
     cache: bool = True,
     exact: bool = False,
+    ann: bool = False,
     float64: bool = False,
     workers: int = 0,
     sample: int = SAMPLE_ROWS,
@@ -81,7 +83,8 @@ def check(
         data: the folder with named corpora, when `source` names one.
         loading: revision, device, precision, and what a stranger's model may do.
         cache: keep the vectors of texts on disk, and take those that are there.
-        exact: measure the partition function on all rows, not on the sample.
+        exact: measure the partition function on all rows, not on the sample, and look for neighbours among all rows.
+        ann: look for neighbours among all rows; above 2 million in a graph (HNSW), whose recall is measured.
         float64: products in double precision: nine digits whatever the order of the rows, at half the speed.
         workers: processes to measure with; 0 uses threads. The digits are the same.
         sample: rows kept for what cannot be summed: pair cosines, partition function, map.
@@ -100,7 +103,9 @@ def check(
         asked = Encoding(model, layer, pooling, prompt, batch_size, limit, loading, cache)
         opened = encoded(open_texts_of(source, text, label, data), asked)
     plan = Plan(workers=workers, dtype=np.float64 if float64 else np.float32)
-    found = diagnosed(opened, plan, name=name, scores=scores, exact=exact, sample=sample, seed=seed, progress=progress)
+    found = diagnosed(
+        opened, plan, name=name, scores=scores, exact=exact, ann=ann, sample=sample, seed=seed, progress=progress
+    )
     if model is not None:
         return found
     return replace(
@@ -116,13 +121,17 @@ def diagnosed(
     name: str | None = None,
     scores: Sequence[float] = (),
     exact: bool = False,
+    ann: bool = False,
     sample: int = SAMPLE_ROWS,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Diagnosis:
     """The diagnosis of a source that is open already."""
+    if ann and not source.rereadable:
+        raise OptionError(f"--ann reads the rows again, and {source.name} can be read only once: save it to a file.")
     space = measure_space(source, plan, seed=seed, sample=sample, exact=exact, progress=progress)
-    findings = examine(space)
+    near = _among_all(space, ann, progress) if exact or ann else None
+    findings = examine(space, near)
     meanings = [score_meaning(space, score) for score in scores]
     return Diagnosis(
         source={
@@ -136,7 +145,7 @@ def diagnosed(
         verdict=judge(findings, meanings),
         scores=meanings,
         pictures=draw(space),
-        provenance=_provenance(space, exact),
+        provenance=_provenance(space, exact, ann),
     )
 
 
@@ -162,7 +171,21 @@ def check_options(scores: Sequence[float], workers: int, sample: int, seed: int)
         raise OptionError(f"A seed is 0 or more and under {1 << 32:,}, not {seed}.")
 
 
-def _provenance(space: Space, exact: bool) -> dict[str, Any]:
+def _among_all(space: Space, ann: bool, progress: Progress | None) -> Neighbourhood:
+    """The neighbourhoods among all rows, in one more pass, or several for a graph."""
+    said = None if progress is None else lambda done: progress("neighbours", done, space.source.rows)
+    return neighbourhood_of(space, whole=True, ann=ann, progress=said)
+
+
+def _searched(space: Space, exact: bool, ann: bool) -> str:
+    if not exact and not ann:
+        return "exact search, row sample"
+    if space.n > ANN_ROWS and ann:
+        return "approximate search (HNSW), all rows"
+    return "exact search, all rows" + (f" (--ann: from {ANN_ROWS:,} rows on)" if ann else "")
+
+
+def _provenance(space: Space, exact: bool, ann: bool) -> dict[str, Any]:
     return {
         **versions(),
         "seed": space.seed,
@@ -170,6 +193,7 @@ def _provenance(space: Space, exact: bool) -> dict[str, Any]:
         "sampled_rows": space.sample.n,
         "pairs": space.cosines.pairs,
         "partition_function": "all rows" if exact else "row sample",
+        "local_dimension": _searched(space, exact, ann),
         **({"reading": space.source.note} if space.source.note else {}),
     }
 

@@ -56,7 +56,8 @@ def layers(
         keep_state: leave what was saved when all is measured; `study.settle()` removes it.
         progress: called with the step, the texts done since the last call, and the texts there are.
         **settings: rows, word_pooling, pooling, kinds, cased, special, window, stride, words, mev_words, min_contexts,
-            seed, memory, batch_size, no_sinks, sentences: as the options of `uncone layers`.
+            seed, memory, batch_size, no_sinks, sentences, deep, k, frequency, deep_sample: as the options of
+            `uncone layers`.
 
     >>> study = layers("bert-base-cased", "snli")  # doctest: +SKIP
     >>> study.curve("baseline")  # doctest: +SKIP
@@ -99,9 +100,10 @@ def layers(
         words=found.words,
         sentences=found.sentences,
         story=tell(levels, found.words, chosen.rule.rows, chosen.least),
-        notes=notes_of(found, selection, encoder, chosen),
+        notes=[*notes_of(found, selection, encoder, chosen), *([] if found.deep is None else found.deep.notes)],
         provenance=provenance_of(found, selection, encoder, chosen),
         published=published_curves(encoder.name, encoder.layers) if chosen.rule.rows == "words" else (),
+        deep=found.deep,
         run=found.checkpoint,
     )
     if not keep_state:

@@ -16,7 +16,8 @@ from uncone.data.batch import Batch, IntVector, Matrix, Vector
 from uncone.data.selection import Selection, Unit
 from uncone.encoders.batching import FIRST, budgeted, pools
 from uncone.encoders.encoder import Encoder, States, Window
-from uncone.encoders.rows import Laid, Layout, RowRule
+from uncone.encoders.row_facts import RowFacts, facts_of, joined_facts
+from uncone.encoders.rows import IGNORED, Laid, Layout, RowRule
 from uncone.errors import ModelError
 from uncone.stats.bundle import Bundle
 from uncone.stats.norms import SINK
@@ -115,6 +116,15 @@ class LayerPass:
             checkpoint.save(*state.saved())  # so that a report that cannot be written costs nothing
         uncovered = state.uncovered + state.tally.unread_words
         return LayerResult(state.layers, state.tally, np.array(state.units, np.int64), state.sinks, uncovered)
+
+    def facts(self, rows: IntVector) -> RowFacts:
+        """What is known of some rows, by their numbers, in order: the texts are laid out again, and not encoded."""
+        scratch, found = _Running.begin(Bundle(), 0), []
+        for pool in pools(self.selection.read(), first=FIRST):
+            laid = self._lay(pool, scratch)
+            if laid:
+                found.append(facts_of(laid, self.rule.layout(laid, lambda _: IGNORED), rows))
+        return joined_facts(found)
 
     def _lay(self, pool: Sequence[Unit], state: _Running) -> list[Laid]:
         """The passages of a pool that have rows, numbered in the order of the texts."""

@@ -21,12 +21,17 @@ _PYTHON = 560 * MIB
 _LEAST_TOKENS = 512
 _MOST_ROWS = 5_000
 _BLOCK = 4096
+_COPIES = 8
+"""Copies of the deep sample of a layer that are in use while two layers are worked on."""
 _OCCURRENCES = (200, 100, 50, 30, 20, 10)
 
 
 @dataclass(frozen=True)
 class Room:
-    """Tokens of a batch, rows sampled per layer, words in the table, words for MEV and occurrences of each; bytes."""
+    """Tokens of a batch, rows sampled per layer, words in the table, words for MEV and occurrences of each; bytes.
+
+    `deep` rows per layer are kept for what looks behind the cone; the first `sample` of them are for all else.
+    """
 
     tokens: int
     sample: int
@@ -34,14 +39,18 @@ class Room:
     mev_words: int
     occurrences: int
     planned: int
+    deep: int = 0
 
     def to_dict(self) -> dict[str, int]:
         """Plain JSON values."""
         return asdict(self)
 
 
-def share_out(encoder: Encoder, memory: int, words: int, occurrences: Sequence[int]) -> Room:
+def share_out(encoder: Encoder, memory: int, words: int, occurrences: Sequence[int], deep: int = 0) -> Room:
     """Share `memory` bytes: `words` are wanted in the table; `occurrences` of each word that MEV is measured on.
+
+    `deep` rows per layer are wanted to look behind the cone: they may take half of what is free, with the copies that
+    two layers at a time are worked on in.
 
     Raises:
         OptionError: not even the least fits.
@@ -58,12 +67,13 @@ def share_out(encoder: Encoder, memory: int, words: int, occurrences: Sequence[i
     tokens = int(min(TOKENS, max(free // 4 // max(encoder.bytes_per_token, 1), _LEAST_TOKENS)))
     free -= tokens * encoder.bytes_per_token
     sample = int(max(min(_MOST_ROWS, free // 4 // (layers * d * 4)), 1000))
-    free -= sample * layers * d * 4
+    deep = int(max(min(deep, free // 2 // ((layers + _COPIES) * d * 4)), sample)) if deep else 0
+    free -= deep * (layers + _COPIES) * d * 4 if deep else sample * layers * d * 4
     chosen, most = _fitting(occurrences, max(free // 3, 0) // (layers * d * 8))
     free -= sum(min(count, most) for count in occurrences[:chosen]) * layers * d * 8
     table = int(min(words, max(free, 0) // (layers * d * 8)))
     planned = memory - max(free, 0) + table * layers * d * 8
-    return Room(tokens, sample, table, chosen, most, planned)
+    return Room(tokens, sample, table, chosen, most, planned, deep)
 
 
 def _fitting(occurrences: Sequence[int], room: int) -> tuple[int, int]:

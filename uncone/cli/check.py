@@ -72,7 +72,15 @@ def check(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Exit with 1 when a finding is under. Repeatable.")
     ] = None,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Partition function over all rows, not the sample: a second pass.")
+        bool,
+        typer.Option("--exact", help="Partition function over all rows and neighbours among them: two more passes."),
+    ] = False,
+    ann: Annotated[
+        bool,
+        typer.Option(
+            "--ann",
+            help="Neighbours among all rows; above 2 million by a graph in memory (HNSW), with its recall; else exact.",
+        ),
     ] = False,
     float64: Annotated[
         bool, typer.Option("--float64", help="Products in double precision, at half the speed.")
@@ -120,6 +128,7 @@ def check(
                 loading=loading,
                 cache=not no_cache,
                 exact=exact,
+                ann=ann,
                 float64=float64,
                 workers=workers,
                 sample=sample,

@@ -81,6 +81,20 @@ def layers(
     words: Annotated[str | None, typer.Option(help="Words to follow, such as beverage,go,school.")] = None,
     mev_words: Annotated[int, typer.Option(help="Words drawn at random for MEV.")] = 100,
     min_contexts: Annotated[int, typer.Option(help="Texts a word has to stand in for self-similarity.")] = 5,
+    deep: Annotated[
+        bool,
+        typer.Option(
+            "--deep",
+            help="Look behind the cone: clusters, local dimension, hubs, word frequency, manifolds.",
+        ),
+    ] = False,
+    k: Annotated[
+        int | None, typer.Option("--k", help="With --deep: clusters per layer. [default: by silhouette, 1 to 15]")
+    ] = None,
+    frequency: Annotated[
+        str, typer.Option(help="With --deep: how often a word occurs, by corpus, tokenizer (its order) or wordfreq.")
+    ] = "corpus",
+    deep_sample: Annotated[int, typer.Option(help="With --deep: rows kept per layer.")] = 50_000,
     html: Annotated[Path, typer.Option(help="The report.")] = Path("uncone-layers.html"),
     no_html: Annotated[bool, typer.Option("--no-html", help="Write no report.")] = False,
     json: Annotated[str | None, typer.Option(help="Write all numbers as JSON; - for standard output.")] = None,
@@ -93,7 +107,9 @@ def layers(
         Path | None, typer.Option(help="Write every sentence with its IntraSim, as .csv or .parquet.")
     ] = None,
     batch_size: BatchSize = None,
-    memory: Annotated[str, typer.Option(help="Memory to stay within, such as 2GB.")] = "2GB",
+    memory: Annotated[
+        str | None, typer.Option(help="Memory to stay within. [default: 2GB, with --deep 4GB]", show_default=False)
+    ] = None,
     seed: Annotated[int, typer.Option(help="Chooses words, rows and texts that are sampled.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with this command where it was interrupted.")] = False,
     state: Annotated[Path | None, typer.Option(help="Where runs are saved. [default: the user's cache]")] = None,
@@ -141,6 +157,10 @@ def layers(
             "words": [word.strip() for word in (words or "").split(",") if word.strip()],
             "mev_words": mev_words,
             "min_contexts": min_contexts,
+            "deep": deep,
+            "k": k,
+            "frequency": frequency,
+            "deep_sample": deep_sample,
             "sentences": sentence_table is not None,
             "batch_size": batch_size,
             "memory": memory,

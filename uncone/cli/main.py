@@ -20,6 +20,7 @@ from uncone.cli.evaluate import evaluate
 from uncone.cli.export import export
 from uncone.cli.fix import fix
 from uncone.cli.layers import layers
+from uncone.cli.map import map
 from uncone.cli.similarity import similarity
 from uncone.errors import UnconeError
 
@@ -36,6 +37,7 @@ app = typer.Typer(
 app.command()(check)
 app.command()(layers)
 app.command()(similarity)
+app.command()(map)
 app.command()(calibrate)
 app.command()(fix)
 app.command()(apply)

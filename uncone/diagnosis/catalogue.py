@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CATALOGUE", "CONTEXT", "HEALTH", "NUMERIC", "Entry"]
+__all__ = ["CATALOGUE", "CONTEXT", "DEEP", "HEALTH", "NUMERIC", "Entry"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,10 @@ _RUDMAN = "Rudman et al. 2022, IsoScore"
 _MU = "Mu and Viswanath 2018, All-but-the-Top"
 _WANG = "Wang and Isola 2020, Alignment and Uniformity on the Hypersphere"
 _CAI = "Cai et al. 2021, Isotropy in the Contextual Embedding Space: Clusters and Manifolds"
+_LI = "Li et al. 2020, On the Sentence Embeddings from Pre-trained Language Models"
 _HUBS = "Radovanović et al. 2010, Hubs in Space"
+_LEVINA = "Levina and Bickel 2004, Maximum Likelihood Estimation of Intrinsic Dimension"
+_FACCO = "Facco et al. 2017, Estimating the intrinsic dimension of datasets by a minimal neighborhood information"
 
 CATALOGUE: dict[str, Entry] = {
     "baseline": Entry(
@@ -60,6 +63,19 @@ CATALOGUE: dict[str, Entry] = {
         "Partition isotropy at norm 1", "The same after scaling the space to mean norm 1.", _MU
     ),
     "uniformity": Entry("Uniformity", "log E exp(−2|u − v|²) over random pairs of unit vectors.", _WANG),
+    "lid_euclidean": Entry(
+        "Local dimension, Euclidean",
+        "Mean over seeded rows of (k − 1)/Σ log(r_k/r_i), r_1 … r_k the distances to the k = 100 nearest distinct "
+        "rows.",
+        _LEVINA,
+    ),
+    "lid_cosine": Entry("Local dimension, cosine", "The same with the chord |u − v|, u = x/|x|, as distance.", _LEVINA),
+    "hubness_skew": Entry(
+        "Hubness",
+        "Skewness, over the rows, of how often a row is among the k = 10 nearest of another, by cosine.",
+        _HUBS,
+    ),
+    "antihub_share": Entry("Never found", "Share of the rows that are among the k = 10 nearest of no other.", _HUBS),
     "norm_mean": Entry("Mean norm", "Mean of |x|."),
     "norm_outliers": Entry("Outlier rows", "Rows over 10 times the median norm, or under a tenth of it."),
     "central_rows": Entry(
@@ -119,6 +135,71 @@ CONTEXT: dict[str, Entry] = {
     "sinks": Entry("Sinks", "Rows with a norm over 10 times the median: they can carry a whole layer."),
 }
 """What `layers` measures beside the findings of `check`; its baseline is over pairs from different sentences."""
+
+DEEP: dict[str, Entry] = {
+    "twonn_euclidean": Entry(
+        "Dimension from two, Euclidean",
+        "TwoNN: slope through zero of −log(1 − F) over log(r₂/r₁), r₁ and r₂ the distances to the two nearest distinct "
+        "rows; the largest tenth left out.",
+        _FACCO,
+    ),
+    "twonn_cosine": Entry("Dimension from two, cosine", "The same with the chord |u − v| as distance.", _FACCO),
+    "cluster_count": Entry(
+        "Clusters", "k of k-means with the best Euclidean silhouette of k = 2 to 15; 1 where that is under 0.1.", _CAI
+    ),
+    "cluster_silhouette": Entry("Silhouette", "Mean Euclidean silhouette of these clusters, on a sample.", _CAI),
+    "s_inter_global": Entry("Between types, mean taken off", "S_inter after subtracting the mean of all rows.", _CAI),
+    "s_intra_global": Entry("Within types, mean taken off", "S_intra after subtracting the mean of all rows.", _CAI),
+    "s_inter_within_raw": Entry(
+        "Between types, in a cluster", "S_inter of rows of one cluster, nothing subtracted; clusters weighted by size."
+    ),
+    "s_intra_within_raw": Entry(
+        "Within types, in a cluster", "S_intra of rows of one cluster, nothing subtracted; clusters weighted by size."
+    ),
+    "s_inter_within": Entry(
+        "Between types, cluster means taken off",
+        "S_inter inside clusters after subtracting the mean of each, weighted by size. Small by construction.",
+        _CAI,
+    ),
+    "s_intra_within": Entry(
+        "Within types, cluster means taken off",
+        "S_intra inside clusters after subtracting the mean of each, weighted by size. Small by construction.",
+        _CAI,
+    ),
+    "isoscore_within": Entry(
+        "IsoScore in clusters", "IsoScore, corrected, of the rows of each cluster; mean weighted by size.", _CAI
+    ),
+    "frequency_norm_r": Entry(
+        "Frequency and norm",
+        "Correlation of log p(w) with the mean norm of the word's rows; interval by Fisher's z.",
+        _LI,
+    ),
+    "frequency_pc1_r": Entry(
+        "Frequency and first component",
+        "|Correlation| of log p(w) with the first principal component of one vector per word.",
+        _LI,
+    ),
+    "frequency_explained": Entry(
+        "What tells frequency",
+        "Adjusted R² of log p(w) on the norm and the first ten principal components together.",
+        _LI,
+    ),
+    "manifold_ratio": Entry(
+        "Curved or flat",
+        "Local dimension over that of as many Gaussian rows with the same mean and covariance (of each cluster that "
+        "stands apart). A curved sheet is well below 1; so are small clusters.",
+        _CAI,
+    ),
+    "position_angle_r": Entry(
+        "Position along the curve",
+        "Rank correlation of position with the angle along the path of the mean rows by position, on the principal "
+        "components 1 to 3; judged against permuted positions.",
+    ),
+    "manifold_visible": Entry(
+        "Curved sheet", "1 when a curved sheet of few dimensions, or a curve by position, is visible.", _CAI
+    ),
+}
+"""What `layers --deep` measures beside those."""
 
 HEALTH = (
     "bad_rows",

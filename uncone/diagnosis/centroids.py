@@ -14,7 +14,16 @@ from uncone.backends.cores import on_all_cores, one_blas_thread
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.stats.cluster_moments import Cells, padded, runs_by_label
 
-__all__ = ["AUTO", "best_k", "gaussian_cells", "kmeans_cells", "labels_of", "without_small"]
+__all__ = [
+    "AUTO",
+    "best_k",
+    "gaussian_cells",
+    "kmeans_cells",
+    "labels_of",
+    "scaled",
+    "spread_out",
+    "without_small",
+]
 
 T = TypeVar("T")
 
@@ -36,7 +45,7 @@ def kmeans_cells(rows: Matrix, k: int, seed: int, iterations: int) -> Cells:
     """The cells of the k centroids that k-means finds among the rows (n, d)."""
     frame = _frame(rows)
     with one_blas_thread():
-        return _nearest(frame, _kmeans(_scaled(rows, frame), k, seed, iterations))
+        return _nearest(frame, _kmeans(scaled(rows, frame), k, seed, iterations))
 
 
 def gaussian_cells(rows: Matrix, k: int, seed: int, iterations: int) -> tuple[Cells, bool]:
@@ -48,7 +57,7 @@ def gaussian_cells(rows: Matrix, k: int, seed: int, iterations: int) -> tuple[Ce
     from sklearn.mixture import GaussianMixture
 
     start = without_small(kmeans_cells(rows, k, seed, iterations), rows, 1)
-    z = _scaled(rows, start)
+    z = scaled(rows, start)
     labels = labels_of(start, rows)
     order, runs = runs_by_label(labels)
     variances = np.stack([z[order[run]].var(axis=0, dtype=np.float64) for _, run in runs])
@@ -79,10 +88,10 @@ def best_k(rows: Matrix, seed: int, iterations: int) -> tuple[int, float]:
     tried = rows[np.sort(order[:_TRIED_ON])]
     judged = rows[np.sort(order[:_JUDGED_ON])]
     frame = _frame(tried)
-    z = _scaled(tried, frame)
+    z = scaled(tried, frame)
     best = 1, -1.0
     with one_blas_thread():
-        distances = pairwise_distances(_scaled(judged, frame).astype(np.float64))
+        distances = pairwise_distances(scaled(judged, frame).astype(np.float64))
         np.fill_diagonal(distances, 0.0)
         for k in AUTO:
             if k >= len(judged):
@@ -144,7 +153,7 @@ def _nearest(frame: Cells, z: Matrix) -> Cells:
     return Cells(frame.centre, frame.centre + frame.scale * z.astype(np.float64), frame.scale)
 
 
-def _scaled(rows: Matrix, frame: Cells) -> Matrix:
+def scaled(rows: Matrix, frame: Cells) -> Matrix:
     """The rows about their mean, and of length about 1 per dimension: float32 has its digits there."""
     shift, factor = frame.centre.astype(rows.dtype), rows.dtype.type(1 / frame.scale)
     z = np.empty(rows.shape, np.float32)
@@ -163,7 +172,7 @@ def _kmeans(z: Matrix, k: int, seed: int, iterations: int) -> Matrix:
     Not by faiss: the BLAS that its package brings may not know the processor, and takes several times as long as
     these two products. The blocks are fixed and their sums are added in order: the cores do not change a digit.
     """
-    centroids = _spread(z, k, seed)
+    centroids = spread_out(z, k, seed)
     blocks = [z[start : start + _IN_A_STEP] for start in range(0, len(z), _IN_A_STEP)]
     labels: list[IntVector | None] = [None] * len(blocks)
     sums, counts = np.zeros((k, z.shape[1])), np.zeros(k, np.int64)
@@ -214,7 +223,7 @@ def _farthest(blocks: Sequence[Matrix], columns: Matrix, bias: Vector, n: int) -
     return np.stack([blocks[place // _IN_A_STEP][place % _IN_A_STEP] for place in places.tolist()])
 
 
-def _spread(z: Matrix, k: int, seed: int) -> Matrix:
+def spread_out(z: Matrix, k: int, seed: int) -> Matrix:
     """Rows to begin with, far from each other: greedy k-means++ (Arthur and Vassilvitskii 2007) on some of the rows."""
     rng = np.random.default_rng(seed)
     z = z[rng.permutation(len(z))[: max(_BEGUN_FROM, 16 * k)]]

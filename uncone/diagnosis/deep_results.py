@@ -91,8 +91,9 @@ class TypeCosines:
 class Cluster:
     """One cluster: its rows, what it holds, and its shape.
 
-    `words` are the words most over-represented against all rows, `kinds` the share of each kind, `positions` the share
-    of the first token, `bins` the share of each bin of frequency rank, `silhouette` the mean over its rows.
+    `words` are the words most over-represented against all rows, `kinds` the share of each kind, `first` the share of
+    rows before which no row stands in what the model saw at once, `bins` the share of each bin of frequency rank,
+    `silhouette` the mean over those of its rows that were judged.
     """
 
     size: int
@@ -139,17 +140,29 @@ class Clusters:
     isoscore: float | None
     isoscore_all: float | None
     sentence: str
+    chance: float | None = None
+    """Silhouette of as many clusters of Gaussian rows with the same covariance: what slices of one cloud have."""
+    judged: int = 0
+    """Rows that the silhouettes are taken over; the interval of their mean is from `silhouette_low` on."""
+    silhouette_low: float | None = None
+    silhouette_high: float | None = None
+    across: float | None = None
+    """Mean cosine of two types in different clusters, as they are: what all clusters share."""
 
 
 @dataclass(frozen=True)
 class Bin:
-    """The words of a range of frequency ranks: mean norm; mean distance and dot product to the k nearest, by k."""
+    """The words of a range of frequency ranks: mean norm; mean distance and dot product to the k nearest, by k.
+
+    The neighbours are looked for among all words, those of `queries` words of the range.
+    """
 
     name: str
     words: int
     norm: float | None
     distance: Mapping[int, float | None]
     dot: Mapping[int, float | None]
+    queries: int = 0
 
 
 @dataclass(frozen=True)
@@ -157,8 +170,8 @@ class Frequency:
     """How the vectors of words depend on how often these occur, over `n` words with a known frequency.
 
     `norm_r` and `components_r` are correlations (Pearson) of log-frequency with the norm and with each of the first
-    principal components; `norm_rho` the rank correlation. `points` (m, 2) are the words of `shown` on the two first
-    singular directions (uncentred), `logs` their log10 frequency.
+    principal components, which are turned so that theirs is not negative; `norm_rho` the rank correlation. `points`
+    (m, 2) are the words of `shown` on the two first singular directions (uncentred), `logs` their log10 frequency.
     """
 
     source: str
@@ -175,6 +188,8 @@ class Frequency:
     points: Matrix
     logs: Vector
     sentence: str
+    unknown: int = 0
+    """Words left out because their frequency is not known."""
 
 
 @dataclass(frozen=True)
@@ -202,15 +217,18 @@ class HeadFrequency:
 
 @dataclass(frozen=True)
 class Manifold:
-    """Whether the rows lie on a curved sheet of few dimensions.
+    """Whether the `n` rows lie on a curved sheet of few dimensions.
 
-    `lid` is the local dimension of the rows, `flat` that of as many Gaussian rows with the same mean and covariance
-    (of each cluster): rows that are curved lie well below. `pca` is the number of directions that hold 95 % of the
-    variance. Where rows have a position, `angle_r` is the correlation of position with the angle along the curve of
-    the mean rows by position, `turns` how far that curve goes round, `position_share` the share of the variance on the
-    three first components that position explains; `without_sinks` is the same without rows over ten times the median
-    norm, None when there are none. `points` (m, 3) are rows on the principal components 1 to 3, `points_positions` and
-    `points_rows` their positions (-1 unknown) and places in the sample, `path` (p, 3) the mean rows by position.
+    `lid` is the local dimension by the `k` nearest of `base` rows (distinct, and one of each word where words are
+    known), `flat` that of as many Gaussian rows with the same mean and covariance (of each cluster that stands apart):
+    rows that are curved lie well below, and so do rows in small clusters. `spread` and `spread_flat` are the directions
+    that these neighbours spread over, which tells the two apart. `pca` is the number of directions that hold 95 % of
+    the variance. Where rows have a position, `angle_r` is the rank correlation of position with the angle along the
+    curve of the mean rows by position, `angle_chance` the share of permuted positions that do as well, `turns` how far
+    that curve goes round, `position_share` the share of the variance on the three first components that position
+    explains; `without_sinks` is the same without rows over ten times the median norm, None when there are none.
+    `points` (m, 3) are rows on the principal components 1 to 3, `points_positions` and `points_rows` their positions
+    (-1 unknown) and places in the sample, `path` (p, 3) the mean rows by position.
     """
 
     visible: bool
@@ -228,6 +246,14 @@ class Manifold:
     sinks: int
     sentence: str
     without_sinks: Manifold | None = None
+    angle_chance: float | None = None
+    spread: float | None = None
+    spread_flat: float | None = None
+    n: int = 0
+    base: int = 0
+    k: int = 0
+    picture_share: float | None = None
+    """Share of the variance on the principal components 1 to 3."""
 
 
 @dataclass(frozen=True)
@@ -253,6 +279,8 @@ class TableDeep:
     dimensions: Mapping[str, Dimension]
     hubness: Hubness
     frequency: Frequency | None
+    note: str = ""
+    """What was left out of the table, when that has to be known."""
 
 
 @dataclass(frozen=True)

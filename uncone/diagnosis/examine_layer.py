@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,6 +36,11 @@ class ExaminedLayer:
     mev: Vector
     mev_n: IntVector
     matched: Matched | None
+
+    def with_findings(self, more: Sequence[Finding]) -> ExaminedLayer:
+        """The same with further findings after those that it has."""
+        findings = {**self.layer.findings, **{one.name: one for one in more}}
+        return replace(self, layer=replace(self.layer, findings=findings))
 
 
 def examine_layer(geometry: LayerGeometry) -> ExaminedLayer:

@@ -9,7 +9,7 @@ from uncone.diagnosis.intervals import around
 from uncone.diagnosis.sampling import Sampling
 from uncone.diagnosis.words import plain
 
-__all__ = ["corrected_participation", "isoscores"]
+__all__ = ["corrected_participation", "corrected_ratio", "isoscores"]
 
 
 def isoscores(space: Geometry, sampling: Sampling) -> list[Finding]:
@@ -54,16 +54,21 @@ def _isoscore_variance(space: Geometry, sampling: Sampling, corrected: float) ->
 
 
 def corrected_participation(space: Geometry) -> float | None:
+    """The participation ratio of a space, corrected for the number of its rows."""
+    values, _ = space.directions
+    return corrected_ratio(space.n, float(values.sum()), float((values**2).sum()), space.moments.fourth)
+
+
+def corrected_ratio(n: int, trace: float, squares: float, fourth: float) -> float | None:
     """The participation ratio from unbiased estimates of tr(Sigma^2) and (tr Sigma)^2, which hold for heavy tails.
 
     With S the sample covariance, Q = sum |x - mean|^4/(n-1) and c = (n-1)/(n(n-2)(n-3)):
     tr(Sigma^2) = c[(n-1)(n-2) tr S^2 + (tr S)^2 - nQ], (tr Sigma)^2 = c[2 tr S^2 + (n^2-3n+1)(tr S)^2 - nQ].
+    Here `trace` is tr S, `squares` tr S^2 and `fourth` the sum of |x - mean|^4.
     """
-    n, (values, _) = space.n, space.directions
     if n < 4:
         return None
-    trace, squares = float(values.sum()), float((values**2).sum())
-    q = space.moments.fourth / (n - 1)
+    q = fourth / (n - 1)
     below = (n - 1) * (n - 2) * squares + trace**2 - n * q
     above = 2 * squares + (n**2 - 3 * n + 1) * trace**2 - n * q
     return above / below if below > 0 else None

@@ -43,6 +43,8 @@ class LayerGeometry(Geometry):
     left_out: int = 0
     shared: dict[Any, Any] = field(default_factory=dict)
     """What does not depend on the vectors, for all layers: which rows are drawn for what."""
+    plain: int | None = None
+    """Rows of the sample that the findings are taken from, where more are kept to look behind the cone."""
 
     @property
     def grouped(self) -> GroupedUnitSum:
@@ -53,7 +55,8 @@ class LayerGeometry(Geometry):
     @cached_property
     def sample(self) -> SampledRows:
         """A uniform sample of the rows."""
-        return self.rows.sampled
+        sampled = self.rows.sampled
+        return sampled if self.plain is None else sampled.at_most(self.plain)
 
     def _sampled(self) -> Source:
         """The rows that partition functions are taken over."""

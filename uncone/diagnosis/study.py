@@ -16,6 +16,7 @@ from uncone.backends.layers import LayerPass, LayerResult
 from uncone.backends.memory import Room, share_out
 from uncone.data.batch import Matrix
 from uncone.data.selection import Selection
+from uncone.diagnosis.deep_results import Deep
 from uncone.diagnosis.examine_layer import ExaminedLayer, examine_layer
 from uncone.diagnosis.layer import SentenceTable, WordTable
 from uncone.diagnosis.layer_geometry import LayerGeometry
@@ -53,6 +54,7 @@ class Studied:
     wanted: int
     mev_wanted: int
     checkpoint: Checkpoint | None = None
+    deep: Deep | None = None
 
 
 def study(
@@ -89,7 +91,8 @@ def _study(
     everything = Vocabulary(surveyed, len(surveyed.counts), asked, settings.seed)
     wanted = [*everything.asked_numbers(), *everything.drawn(settings.mev_words, settings.least, settings.seed)]
     occurrences = [everything.occurrences(number) for number in wanted]
-    room = share_out(encoder, settings.memory, len(everything), occurrences)
+    deep = settings.deep_sample if settings.deep else 0
+    room = share_out(encoder, settings.memory, len(everything), occurrences, deep)
     words = Vocabulary(surveyed, room.words, asked, settings.seed) if room.words < len(everything) else everything
     followed = words.asked_numbers()
     drawn = words.drawn(max(room.mev_words - len(followed), 0), settings.least, settings.seed)
@@ -114,10 +117,19 @@ def _study(
         _step(progress, "encoding", surveyed.tally.taken),
     )
     _check_rows(selection, result)
-    examined = _examined(result, settings, drawn)
+    layers = _layers(result, settings, drawn, room)
+    with on_all_cores() as threads:
+        examined = list(threads.map(examine_layer, layers))
+    behind = None
+    if settings.deep:
+        from uncone.diagnosis.deep import deep_study
+
+        step = _step(progress, "looking behind the cone", encoder.layers)
+        behind, more = deep_study(layers, run, surveyed.counts, settings, step)
+        examined = [one.with_findings(new) for one, new in zip(examined, more, strict=True)]
     sentences = _sentence_table(selection, result, examined) if settings.keep_sentences else None
     table = _word_table(result, examined, words) if rule.has_words else None
-    return Studied(examined, table, sentences, surveyed, result, room, len(everything), len(wanted), checkpoint)
+    return Studied(examined, table, sentences, surveyed, result, room, len(everything), len(wanted), checkpoint, behind)
 
 
 def _statistics(
@@ -126,12 +138,13 @@ def _statistics(
     seed = settings.seed
     # Rows are numbered before words that no token covers are dropped, so there may be a few less than counted.
     rows = surveyed.rows if settings.rule.has_words else surveyed.tally.taken
+    kept = room.deep or room.sample
     members: dict[str, Any] = {
         "moments": Moments(dim),
         "units": GroupedUnitSum(dim, seed=seed),
         "norms": Norms(),
         "unusable": Unusable(),
-        "rows": RowSample(dim, room.sample, seed=seed, cutoff=cutoff_for(room.sample, rows, seed), named=False),
+        "rows": RowSample(dim, kept, seed=seed, cutoff=cutoff_for(kept, rows, seed), named=False),
     }
     if settings.rule.has_words:
         members["words"] = WordSums(dim, words)
@@ -140,9 +153,9 @@ def _statistics(
     return Bundle(**members)
 
 
-def _examined(result: LayerResult, settings: StudySettings, drawn: Sequence[int]) -> list[ExaminedLayer]:
+def _layers(result: LayerResult, settings: StudySettings, drawn: Sequence[int], room: Room) -> list[LayerGeometry]:
     shared: dict[Any, Any] = {}
-    layers = [
+    return [
         LayerGeometry(
             bundle["moments"],
             bundle["units"],
@@ -157,11 +170,10 @@ def _examined(result: LayerResult, settings: StudySettings, drawn: Sequence[int]
             settings.seed,
             int(result.sinks[number]),
             shared,
+            room.sample if room.deep else None,
         )
         for number, bundle in enumerate(result.layers)
     ]
-    with on_all_cores() as threads:
-        return list(threads.map(examine_layer, layers))
 
 
 def _word_table(result: LayerResult, examined: Sequence[ExaminedLayer], words: Vocabulary) -> WordTable:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from uncone.backends.memory import GIB, MIB
+from uncone.diagnosis.frequencies import SOURCES
 from uncone.encoders.encoder import Window
 from uncone.encoders.rows import POOLINGS, ROWS, WORD_POOLINGS, RowRule
 from uncone.encoders.words import Kind
@@ -28,11 +29,18 @@ _DEFAULTS: dict[str, Any] = {
     "mev_words": 100,
     "min_contexts": 5,
     "seed": 0,
-    "memory": 2 * GIB,
+    "memory": None,
     "batch_size": None,
     "no_sinks": False,
     "sentences": False,
+    "deep": False,
+    "k": None,
+    "frequency": "corpus",
+    "deep_sample": 50_000,
 }
+_MEMORY = {False: 2 * GIB, True: 4 * GIB}
+"""Without and with a look behind the cone, which keeps ten times as many rows."""
+_MOST_CLUSTERS = 1_000
 _MOST_SEED = 1 << 32
 _MOST_MEMORY = 1 << 50
 _UNITS = {"": 1, "k": 1 << 10, "m": MIB, "g": GIB, "t": 1 << 40}
@@ -52,6 +60,10 @@ class StudySettings:
     batch_size: int | None = None
     no_sinks: bool = False
     keep_sentences: bool = False
+    deep: bool = False
+    k: int | None = None
+    frequency: str = "corpus"
+    deep_sample: int = 50_000
 
     def to_dict(self) -> dict[str, Any]:
         """All that the numbers depend on, as plain JSON values."""
@@ -74,6 +86,8 @@ class StudySettings:
             "batch_size": self.batch_size,
             "no_sinks": self.no_sinks,
             "sentences": self.keep_sentences,
+            **({"deep": True, "deep_sample": self.deep_sample} if self.deep else {}),
+            **({"k": self.k, "frequency": self.frequency} if self.deep else {}),
         }
 
 
@@ -91,6 +105,7 @@ def settings_from(given: Mapping[str, Any], *, limit: int | None = None, sample:
         if asked[name] not in allowed:
             raise OptionError(f"--{name.replace('_', '-')} is {', '.join(allowed)}, not {asked[name]!r}.")
     least = {"mev_words": 0, "min_contexts": 2, "seed": 0, "window": 4, "stride": 1, "batch_size": 1}
+    least |= {"k": 1, "deep_sample": 100}
     for name, smallest in least.items():
         _check_number(name, asked[name], smallest)
     _check_number("limit", limit, 2)
@@ -99,6 +114,7 @@ def settings_from(given: Mapping[str, Any], *, limit: int | None = None, sample:
         raise OptionError(f"--seed is under {_MOST_SEED:,}, not {asked['seed']}.")
     if asked["stride"] is not None and asked["window"] is not None and asked["stride"] > asked["window"]:
         raise OptionError(f"--stride {asked['stride']} is longer than --window {asked['window']}: words would be lost.")
+    _check_deep(asked)
     rule = RowRule(
         rows=asked["rows"],
         word_pooling=asked["word_pooling"],
@@ -114,11 +130,26 @@ def settings_from(given: Mapping[str, Any], *, limit: int | None = None, sample:
         mev_words=asked["mev_words"],
         least=asked["min_contexts"],
         seed=asked["seed"],
-        memory=memory_of(asked["memory"]),
+        memory=_MEMORY[bool(asked["deep"])] if asked["memory"] is None else memory_of(asked["memory"]),
         batch_size=asked["batch_size"],
         no_sinks=bool(asked["no_sinks"]),
         keep_sentences=bool(asked["sentences"]) and rule.has_words,
+        deep=bool(asked["deep"]),
+        k=asked["k"],
+        frequency=asked["frequency"],
+        deep_sample=asked["deep_sample"],
     )
+
+
+def _check_deep(asked: Mapping[str, Any]) -> None:
+    """Refuse what only a look behind the cone can use, and what it cannot."""
+    if asked["frequency"] not in SOURCES:
+        raise OptionError(f"--frequency is {', '.join(SOURCES)}, not {asked['frequency']!r}.")
+    if asked["k"] is not None and asked["k"] > _MOST_CLUSTERS:
+        raise OptionError(f"--k is at most {_MOST_CLUSTERS:,}, not {asked['k']:,}.")
+    changed = [name for name in ("k", "frequency", "deep_sample") if asked[name] != _DEFAULTS[name]]
+    if changed and not asked["deep"]:
+        raise OptionError(f"--{changed[0].replace('_', '-')} belongs to --deep. Add that.")
 
 
 def memory_of(text: str | int) -> int:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import IntVector, Matrix
+
+if TYPE_CHECKING:
+    from uncone.encoders.head import Head
 
 __all__ = ["Encoder", "Passage", "States", "Window"]
 
@@ -77,6 +80,10 @@ class Encoder(ABC):
     """Memory that the weights take."""
     bytes_per_token: int = 0
     """Memory that encoding takes per token of a batch, about."""
+    table_note: str | None = None
+    """What `input_table` left out, when that has to be known."""
+    head_note: str | None = None
+    """Why `head` gives none although the model is of a kind that has one."""
 
     @abstractmethod
     def passages(self, texts: Sequence[str], window: Window) -> list[list[Passage]]:
@@ -96,3 +103,19 @@ class Encoder(ABC):
     def token_name(self, token: Any) -> str:  # noqa: ANN401 - an id or a word
         """A token as text."""
         return str(token)
+
+    def input_table(self, *, marked: bool = False) -> tuple[Sequence[str], Matrix] | None:
+        """The static vectors that texts are looked up in, a name and a row (m, e) for each; None when there are none.
+
+        The order is that of the model's ids or of the file; tokens that no text gives are left out. A name is the word
+        that a token is or begins, "##ing" one that goes on; `marked`, it is the token as the tokenizer writes it.
+        """
+        return None
+
+    def table_name(self, token: Any) -> str:  # noqa: ANN401 - an id or a word
+        """The name in `input_table` of the row that a token is looked up in."""
+        return self.token_name(token)
+
+    def head(self) -> Head | None:
+        """The language-model head behind the last layer, loaded when it is first asked for; None when there is none."""
+        return None

@@ -175,6 +175,7 @@ def _open_transformer(name: str, folder: Path, loading: Loading) -> Encoder:
     import torch
     from transformers import AutoModel, AutoTokenizer
 
+    from uncone.encoders.head import Head, load_head
     from uncone.encoders.transformer import Transformer
 
     trusted = {"trust_remote_code": loading.trust_remote_code}
@@ -194,7 +195,12 @@ def _open_transformer(name: str, folder: Path, loading: Loading) -> Encoder:
         raise _unusable(name, error) from error
     _check_weights(name, loaded)
     files = [path for pattern in (*_WEIGHTS, *_PICKLED, "*.json") for path in root.glob(pattern)]
-    return Transformer(name, model, tokenizer, files, recipe.longest if recipe else None)
+
+    def head(encoder: Transformer) -> Head | str | None:
+        with _quiet():
+            return load_head(encoder, root, use_safetensors=None if loading.allow_pickle else True, **trusted)
+
+    return Transformer(name, model, tokenizer, files, recipe.longest if recipe else None, head)
 
 
 def _check_folder(name: str, root: Path, loading: Loading) -> None:

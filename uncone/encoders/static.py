@@ -18,6 +18,9 @@ from uncone.errors import ModelError
 
 __all__ = ["StaticEncoder", "WordPassages", "is_static"]
 
+_MOST = 200_000
+"""Words of a file that its table holds."""
+
 
 def is_static(path: Path) -> bool:
     """Whether a file holds word vectors."""
@@ -72,6 +75,7 @@ class StaticEncoder(WordPassages):
         self.bytes_per_token = 8 * self.dim
         self._places: dict[str, int] = {}
         self._any_case: dict[str, int] = {}
+        self._names: list[str] = []
         self._vectors: Matrix = np.empty((0, self.dim), np.float32)
 
     def prepare(self, texts: Iterable[str]) -> None:
@@ -93,7 +97,7 @@ class StaticEncoder(WordPassages):
                         kept.append(np.asarray(rows.vectors[i], np.float32))
         if not kept:
             raise ModelError(f"{self.path} has a vector for none of the {len(wanted):,} words of the texts.")
-        self._places, self._vectors = places, np.stack(kept)
+        self._places, self._names, self._vectors = places, list(places), np.stack(kept)
         self._any_case = {}
         for word, place in places.items():
             self._any_case.setdefault(_folded(word), place)
@@ -111,6 +115,27 @@ class StaticEncoder(WordPassages):
     def encode(self, batch: Sequence[Passage]) -> States:
         places = [self._place(word) for passage in batch for word in passage.tokens]
         return _Looked(self._vectors[np.array(places, np.int64)])
+
+    def input_table(self, *, marked: bool = False) -> tuple[Sequence[str], Matrix] | None:
+        """The words of the file in its order, and their vectors; of a very long file the first."""
+        kept: dict[str, int] = {}
+        parts: list[Matrix] = []
+        read = 0
+        for rows in self.source.read():
+            words = [_composed(word) for word in rows.texts or ()]
+            # As in other readers, the first of two lines for one word counts.
+            new = [i for i, word in enumerate(words) if kept.setdefault(word, read + i) == read + i]
+            with np.errstate(over="ignore"):
+                parts.append(np.asarray(rows.vectors[new], np.float32))
+            read += len(words)
+            if len(kept) >= _MOST and read < (self.source.rows or read + 1):
+                self.table_note = f"Of {self.path} only the first {len(kept):,} words are taken."
+                break
+        return (list(kept), np.concatenate(parts)) if kept else None
+
+    def table_name(self, token: str) -> str:
+        place = self._place(token)
+        return token if place is None else self._names[place]
 
     def fingerprint(self) -> str:
         from uncone.data.digest import file_digest

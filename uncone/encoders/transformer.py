@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from uncone.data.batch import IntVector, Matrix  # noqa: E402
 from uncone.data.digest import file_digest  # noqa: E402
 from uncone.data.runs import bag_means  # noqa: E402
 from uncone.encoders.encoder import Encoder, Passage, States, Window  # noqa: E402
+from uncone.encoders.head import Head  # noqa: E402
+from uncone.encoders.table_names import table_names, usable_tokens  # noqa: E402
 from uncone.errors import ModelError  # noqa: E402
 
 __all__ = ["TorchStates", "Transformer"]
@@ -60,14 +63,24 @@ class TorchStates(States):
 
 
 class Transformer(Encoder):
-    """A model and its tokenizer, on a device. Layer 0 is the output of the embeddings; the last may be normalised."""
+    """A model and its tokenizer, on a device. Layer 0 is the output of the embeddings; the last may be normalised.
+
+    `load_head` gives the language-model head of the same weights, or says why there is none; it is called once, late.
+    """
 
     kind = "transformer"
 
     def __init__(
-        self, name: str, model: Any, tokenizer: Any, files: Sequence[Path] = (), most: int | None = None
+        self,
+        name: str,
+        model: Any,
+        tokenizer: Any,
+        files: Sequence[Path] = (),
+        most: int | None = None,
+        load_head: Callable[[Transformer], Head | str | None] | None = None,
     ) -> None:
         self.name = name
+        self._load_head = load_head
         self.model = model.get_encoder() if model.config.is_encoder_decoder else model
         self.model.eval()
         self.files = files
@@ -155,6 +168,30 @@ class Transformer(Encoder):
 
     def token_name(self, token: Any) -> str:
         return str(self.tokenizer.convert_ids_to_tokens(int(token)))
+
+    def input_table(self, *, marked: bool = False) -> tuple[Sequence[str], Matrix] | None:
+        weights = self.model.get_input_embeddings().weight.detach()
+        named = usable_tokens(self.tokenizer) if marked else self._table_names
+        ids = [i for i in named if i < len(weights)]
+        places = torch.tensor(ids, dtype=torch.int64, device=weights.device)
+        return [named[i] for i in ids], np.asarray(weights[places].float().cpu().numpy())
+
+    def table_name(self, token: Any) -> str:
+        return self._table_names.get(int(token)) or self.token_name(token)
+
+    @cached_property
+    def _table_names(self) -> dict[int, str]:
+        return table_names(usable_tokens(self.tokenizer))
+
+    def head(self) -> Head | None:
+        return self._head
+
+    @cached_property
+    def _head(self) -> Head | None:
+        found = None if self._load_head is None else self._load_head(self)
+        if isinstance(found, str):
+            self.head_note, found = found, None
+        return found
 
     def fingerprint(self) -> str:
         settings = {key: value for key, value in self.model.config.to_dict().items() if key != "_name_or_path"}

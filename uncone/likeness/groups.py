@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 
 from uncone.data.batch import IntVector, Matrix, Vector
+from uncone.diagnosis.silhouettes import cosine_silhouettes, group_sums
 from uncone.diagnosis.words import count, plain
 from uncone.errors import NoUsableRowsError, OptionError
 from uncone.likeness.clusters import centres, cut, linkage_of, nearest
 from uncone.likeness.codes import label_text
 from uncone.likeness.results import Group, Groups
-from uncone.likeness.silhouette import group_sums, silhouettes
 from uncone.stats.hashing import fingerprints
 
 __all__ = ["AUTO", "MOST_JOINED", "MOST_LEARNT", "hierarchical", "k_means"]
@@ -158,7 +158,7 @@ def _fewer(k: int, different: int) -> list[str]:
 def _best(rows: Matrix, different: int, group: Callable[[int], IntVector]) -> tuple[int, str]:
     """The number of groups with the largest mean silhouette, and why."""
     tried = [k for k in AUTO if k < min(len(rows), different + 1)]
-    scores = [float(np.mean(silhouettes(rows, group(k), k))) for k in tried]
+    scores = [float(np.mean(cosine_silhouettes(rows, group(k), k))) for k in tried]
     best = int(np.argmax(scores))
     if len(tried) == 1:
         return tried[0], f"So few rows can only be put into {tried[0]} groups."
@@ -188,7 +188,7 @@ def _described(
     members = np.full(n, -1, np.int64)
     members[usable] = own
     named = None if labels is None else [label_text(labels[row]) for row in usable.tolist()]
-    each, sums = silhouettes(rows, own, k), group_sums(rows, own, k)
+    each, sums = cosine_silhouettes(rows, own, k), group_sums(rows, own, k)
     groups = [_group(rows, np.flatnonzero(own == g), sums[g], each, named, usable, g) for g in range(k)]
     mean = float(each.mean()) if 1 < k < len(rows) else None
     if mean is not None and mean <= _WEAK:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from uncone.data.batch import IntVector, Matrix, Vector
 
-__all__ = ["Colouring", "Panel", "Texts", "Trust"]
+__all__ = ["Colouring", "Density", "Panel", "Texts", "Trust"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,8 @@ class Colouring:
     other: int = 0
     by_panel: Mapping[str, IntVector] = field(default_factory=dict)
     """Where it differs by picture, such as clusters: the members by the name of the picture."""
+    values_by_panel: Mapping[str, Vector] = field(default_factory=dict)
+    """The same for numbers, such as norms: those of all rows of the map, NaN where the picture has none."""
 
 
 @dataclass(frozen=True)
@@ -64,3 +66,23 @@ class Texts:
     sentence: IntVector
     starts: IntVector | None = None
     ends: IntVector | None = None
+
+
+@dataclass(frozen=True)
+class Density:
+    """All rows on a grid, where they are too many for dots: the picture called `name` on its two axes.
+
+    `counts` (h, w) are the rows of every cell, the lowest y first, between `edges_x` (w + 1) and `edges_y` (h + 1).
+    `members` (h, w) are places in `names`: the category that most rows of a cell have, -1 where it is not known;
+    `values` (h, w) the mean number of its rows, NaN where there is none; by the first colouring of the map. `outside`
+    rows lie beyond the edges. The points of the panel of the same name are a sample of these rows.
+    """
+
+    name: str
+    edges_x: Vector
+    edges_y: Vector
+    counts: IntVector
+    members: IntVector | None = None
+    names: Sequence[str] = ()
+    values: Matrix | None = None
+    outside: int = 0

@@ -16,6 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, PercentFormatter
 
 from uncone.diagnosis.words import clipped
+from uncone.report.deep_cloud import Cloud
+from uncone.report.deep_drawing import cloud_figure
 from uncone.report.panel import Dots, Heat, Panel, Picture, Series, spread
 from uncone.report.study_lines import chosen
 
@@ -73,6 +75,8 @@ def draw(picture: Picture) -> dict[str, bytes]:
             figure = _heat(picture)
         elif isinstance(picture, Dots):
             figure = _dots(picture)
+        elif isinstance(picture, Cloud):
+            figure = cloud_figure(picture)
         else:
             figure = _panel(picture)
         return {"svg": saved(figure, "svg"), "png": saved(figure, "png")}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from uncone.diagnosis.contrast import Contrast
 from uncone.errors import OutputError
 from uncone.extras import require
+from uncone.report.deep_cloud import Cloud
 from uncone.report.panel import Heat, Picture, Series
 from uncone.report.study import LayerStudy
 from uncone.report.study_panels import pictures
@@ -20,6 +22,7 @@ __all__ = ["check_folder", "write_figures"]
 _CURVE = ("study", "layer", "measure", "value", "low", "high", "n")
 _DIFFERENCE = ("study", "layer", "against", "measure", "value", "low", "high", "n")
 _WORD = ("study", "word", "layer", "measure", "value", "n")
+_CLOUD = ("study", "layer", "view", "part", "text", "x", "y", "z", "value")
 _HEAT = ("study", "word", "contexts", "layer", "measure", "value")
 
 
@@ -69,6 +72,8 @@ def _csv(picture: Picture) -> str:
     """The numbers behind a figure, one per line."""
     if isinstance(picture, Heat):
         return _written(_HEAT, _heat_rows(picture))
+    if isinstance(picture, Cloud):
+        return _written(_CLOUD, _cloud_rows(picture))
     if picture.series[0].word:
         return _written(_WORD, (row for one in picture.series for row in _word_rows(one)))
     head = _DIFFERENCE if picture.series[0].against else _CURVE
@@ -91,6 +96,20 @@ def _heat_rows(heat: Heat) -> Iterable[tuple[object, ...]]:
     for word, contexts, row in zip(heat.words, heat.contexts, heat.values, strict=True):
         for layer, value in zip(heat.layers, row, strict=True):
             yield heat.study, word, contexts, layer, "selfsim", value
+
+
+def _cloud_rows(cloud: Cloud) -> Iterable[tuple[object, ...]]:
+    """The points with their texts and numbers, then the path through them; in the plane there is no z."""
+    layer = "" if cloud.layer is None else cloud.layer
+    for view in cloud.views:
+        for point, value, text in zip(view.points.tolist(), view.values.tolist(), view.texts, strict=True):
+            yield cloud.study, layer, view.label, "point", text, *_xyz(point), None if math.isnan(value) else value
+        for point in view.path.tolist():
+            yield cloud.study, layer, view.label, "path", "", *_xyz(point), None
+
+
+def _xyz(point: list[float]) -> list[float | None]:
+    return [*point, *[None] * (3 - len(point))]
 
 
 def _written(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -13,7 +13,15 @@ __all__ = ["MARKS", "interval", "number", "title"]
 MARKS = {Level.HEALTHY: "✓", Level.CROWDED: "▲", Level.COLLAPSED: "✗", Level.NOTE: "·"}
 """Never colour alone: a mark for each level."""
 
-_SHARES = {"rogue_share_1", "rogue_share_3", "rogue_share_5", "top1_share", "top10_share", "duplicate_share"}
+_SHARES = {
+    "rogue_share_1",
+    "rogue_share_3",
+    "rogue_share_5",
+    "top1_share",
+    "top10_share",
+    "duplicate_share",
+    "antihub_share",
+}
 _COSINES = {"baseline", "central_rows"}
 _COUNTS = {"bad_rows", "zero_vectors", "norm_outliers"}
 

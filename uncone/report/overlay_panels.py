@@ -10,7 +10,7 @@ from uncone.report.panel import STUDY_COLOURS, Panel, Series, curve, traced
 from uncone.report.study import LayerStudy
 from uncone.report.study_lines import fitted, last_name, short_names
 
-__all__ = ["contrast_names", "overlaid"]
+__all__ = ["contrast_names", "overlaid", "overlay"]
 
 _OVERLAID = {
     "baseline": (
@@ -73,7 +73,25 @@ def contrast_names(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -
 def _overlay(parts: Sequence[LayerStudy], name: str) -> Panel | None:
     if name not in _OVERLAID:
         return None
-    title, y_title, caption = _OVERLAID[name]
+    zero = name not in ("baseline", "isoscore_corrected", "norm_mean", "rogue_share_3")
+    panel = overlay(parts, name, *_OVERLAID[name], zero=zero, share=name == "rogue_share_3")
+    if panel is None or name != "norm_mean":
+        return panel
+    known = [value for one in panel.series for value in one.y if value is not None]
+    return replace(panel, log=min(known) > 0 and max(known) > 20 * min(known))
+
+
+def overlay(
+    parts: Sequence[LayerStudy],
+    name: str,
+    title: str,
+    y_title: str,
+    caption: str,
+    *,
+    zero: bool = False,
+    share: bool = False,
+) -> Panel | None:
+    """A measure of several studies over the layers, or over relative depth where their depths differ."""
     relative = len({_depth(study) for study in parts}) > 1
     drawn = [
         replace(_at_depth(one, study) if relative else one, study=label)
@@ -82,21 +100,8 @@ def _overlay(parts: Sequence[LayerStudy], name: str) -> Panel | None:
     ]
     if not drawn:
         return None
-    known = [value for one in drawn for value in one.y if value is not None]
-    log = name == "norm_mean" and min(known) > 0 and max(known) > 20 * min(known)
-    zero = name not in ("baseline", "isoscore_corrected", "norm_mean", "rogue_share_3")
-    return Panel(
-        name,
-        title,
-        caption,
-        y_title,
-        drawn,
-        x_title=_X_TITLES[relative],
-        zero=zero,
-        log=log,
-        share=name == "rogue_share_3",
-        relative=relative,
-    )
+    x_title = _X_TITLES[relative]
+    return Panel(name, title, caption, y_title, drawn, x_title=x_title, zero=zero, share=share, relative=relative)
 
 
 _X_TITLES = {False: "layer (0 = embeddings)", True: "relative depth (0 = embeddings)"}

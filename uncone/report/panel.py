@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from uncone.diagnosis.finding import Finding
+from uncone.diagnosis.words import cosine, plain
+from uncone.report.deep_cloud import Cloud
 from uncone.report.study import LayerStudy
 
 __all__ = [
@@ -18,8 +20,10 @@ __all__ = [
     "Panel",
     "Picture",
     "Series",
+    "course",
     "curve",
     "spread",
+    "there",
     "traced",
 ]
 
@@ -138,7 +142,7 @@ class Heat:
     wide: bool = True
 
 
-Picture = Panel | Dots | Heat
+Picture = Panel | Dots | Heat | Cloud
 
 
 def curve(study: LayerStudy, measure: str, label: str, colour: str, weight: str = "main") -> Series | None:
@@ -174,6 +178,25 @@ def traced(
     )
 
 
+def there(*series: Series | None) -> list[Series]:
+    """The curves that there are."""
+    return [one for one in series if one is not None]
+
+
+def course(series: Series | None) -> str:
+    """A curve in a sentence: where it starts, where it ends, and where it is highest if that is elsewhere."""
+    if series is None:
+        return ""
+    known = [(layer, value) for layer, value in zip(series.layers, series.y, strict=True) if value is not None]
+    (first, start), (last, end) = known[0], known[-1]
+    if len(known) == 1:
+        return f"{_said(start)} at layer {first}."
+    top, most = max(known, key=lambda pair: pair[1])
+    text = f"{_said(start)} at layer {first}, {_said(end)} at layer {last}"
+    is_seen = _said(most) not in (_said(start), _said(end))
+    return f"{text}, highest at layer {top} ({_said(most)})." if is_seen else f"{text}."
+
+
 def spread(wanted: Sequence[float], gap: float, top: float) -> list[float]:
     """Places in [0, top] as near to those wanted as labels `gap` apart can stand, in the same order.
 
@@ -193,6 +216,10 @@ def spread(wanted: Sequence[float], gap: float, top: float) -> list[float]:
     risen = [min(max(_mean(pool), 0.0), room) for pool in pools for _ in pool]
     placed = dict(zip(order, (value + rank * gap for rank, value in enumerate(risen)), strict=True))
     return [placed[i] for i in range(len(wanted))]
+
+
+def _said(value: float) -> str:
+    return cosine(value) if abs(value) < 10 else plain(value)
 
 
 def _mean(values: Sequence[float]) -> float:

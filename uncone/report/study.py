@@ -11,10 +11,12 @@ import numpy as np
 
 from uncone.backends.checkpoint import Checkpoint
 from uncone.diagnosis.contrast import Contrast
+from uncone.diagnosis.deep_results import Deep
 from uncone.diagnosis.finding import finite
 from uncone.diagnosis.layer import Layer, SentenceTable, WordTable
 from uncone.diagnosis.published import Curve
 from uncone.report.plain import json_text
+from uncone.report.study_deep import deep_values
 
 __all__ = ["STUDY_SCHEMA", "LayerComparison", "LayerStudy"]
 
@@ -68,7 +70,8 @@ class LayerStudy(_RenderedStudy):
     """One model on one corpus, layer by layer.
 
     `source` says which: model, corpus, layers (with layer 0), dimensions, texts, rows and what a row is.
-    `story` are sentences written from the numbers, `notes` what was left out, cut or sampled on the way.
+    `story` are sentences written from the numbers, `notes` what was left out, cut or sampled on the way; `deep` is what
+    lies behind the cone, where that was asked for.
     """
 
     source: Mapping[str, Any]
@@ -79,6 +82,7 @@ class LayerStudy(_RenderedStudy):
     notes: Sequence[str]
     provenance: Mapping[str, Any]
     published: Sequence[Curve] = field(default_factory=tuple)
+    deep: Deep | None = None
     run: Checkpoint | None = field(default=None, repr=False, compare=False)
 
     def settle(self) -> None:
@@ -119,6 +123,7 @@ class LayerStudy(_RenderedStudy):
             "words": [] if self.words is None else _listed(self.words),
             "published": [curve.to_dict() for curve in self.published],
             "provenance": dict(self.provenance),
+            **({} if self.deep is None else {"deep": deep_values(self.deep)}),
         }
 
     def __repr__(self) -> str:

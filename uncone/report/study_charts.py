@@ -9,10 +9,12 @@ from itertools import groupby
 
 from uncone.diagnosis.contrast import Contrast
 from uncone.diagnosis.words import cosine, plain
+from uncone.report.deep_charts import cloud
+from uncone.report.deep_cloud import Cloud
 from uncone.report.grid_charts import Figure, axis_title, dots, error_bars, heat, rounded
 from uncone.report.panel import Dots, Heat, Panel, Picture, Series, spread
 from uncone.report.study import LayerStudy
-from uncone.report.study_panels import pictures
+from uncone.report.study_panels import sections
 
 __all__ = ["charts"]
 
@@ -37,10 +39,12 @@ _PLOT = {False: 236, True: 276}
 
 
 def charts(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> list[Figure]:
-    """Each with an id, a title, a sentence for those who cannot see it, plotly data and layout."""
-    drawn = pictures(parts, contrasts)
-    wide = _widths(drawn)
-    return [_chart(picture, wide=one) for picture, one in zip(drawn, wide, strict=True)]
+    """Each with an id, a title, a sentence for those who cannot see it, plotly data and layout, and its section."""
+    return [
+        {**_chart(picture, wide=wide), "section": name}
+        for name, drawn in sections(parts, contrasts).items()
+        for picture, wide in zip(drawn, _widths(drawn), strict=True)
+    ]
 
 
 def _widths(drawn: Sequence[Picture]) -> list[bool]:
@@ -57,6 +61,8 @@ def _chart(picture: Picture, *, wide: bool) -> Figure:
         made = heat(picture)
     elif isinstance(picture, Dots):
         made = dots(picture)
+    elif isinstance(picture, Cloud):
+        made = cloud(picture)
     else:
         made = _panel(picture, wide=wide)
     start = {"id": picture.name, "title": picture.title, "alt": picture.caption, "wide": wide, "lazy": False}

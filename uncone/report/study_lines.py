@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from uncone.diagnosis.catalogue import CATALOGUE, CONTEXT, Entry
+from uncone.diagnosis.catalogue import CATALOGUE, CONTEXT, DEEP, Entry
 from uncone.diagnosis.finding import Finding
 from uncone.diagnosis.story import contextual_words
-from uncone.diagnosis.words import cosine, count
+from uncone.diagnosis.words import cosine, count, percent
 from uncone.report.lines import interval, number
 from uncone.report.study import LayerStudy
 
@@ -29,6 +29,7 @@ __all__ = [
     "last_name",
     "least_contexts",
     "measures",
+    "noted",
     "noun",
     "number_at",
     "printable",
@@ -49,8 +50,14 @@ MAIN = (
 )
 """The measures that a short rendering shows."""
 
-_COSINES = {name for name in CONTEXT if name != "sinks"} | {"isoscore", "isoscore_corrected", "mean_over_rms"}
+_COSINES = {name for name in CONTEXT if name != "sinks"} | {
+    *("isoscore", "isoscore_corrected", "mean_over_rms", "isoscore_within", "cluster_silhouette"),
+    *("s_inter_global", "s_intra_global", "s_inter_within", "s_intra_within"),
+    *("s_inter_within_raw", "s_intra_within_raw", "frequency_norm_r", "frequency_pc1_r", "frequency_explained"),
+    *("position_angle_r", "manifold_ratio"),
+}
 """Measures between -1 and 1: decimals, never an exponent."""
+_COUNTS = ("sinks", "cluster_count")
 _NOUNS = {"words": "word", "tokens": "token", "cls": "CLS vector", "sentences": "text vector"}
 
 
@@ -70,7 +77,7 @@ def entry(name: str, study: LayerStudy) -> Entry:
     if name == "baseline":
         source = CONTEXT if study.source["row"] in ("words", "tokens") else CATALOGUE
         return Entry(f"Random {noun(study)}", source[name].definition, source[name].paper)
-    return {**CATALOGUE, **CONTEXT}.get(name, Entry(name.replace("_", " "), ""))
+    return {**CATALOGUE, **CONTEXT, **DEEP}.get(name, Entry(name.replace("_", " "), ""))
 
 
 def noun(study: LayerStudy) -> str:
@@ -84,8 +91,12 @@ def shown(finding: Finding | None) -> str:
     value = None if finding is None else finding.value
     if finding is None or value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
-    if finding.name == "sinks":
+    if finding.name == "manifold_visible":
+        return "yes" if value else "no"
+    if finding.name in _COUNTS:
         return f"{value:,}"
+    if finding.name == "antihub_share" and isinstance(value, int | float):
+        return percent(float(value))
     if finding.name in _COSINES and isinstance(value, int | float):
         return cosine(float(value), 3)
     return number(finding)
@@ -124,6 +135,14 @@ def _signed(value: float, name: str) -> str:
 def headline(study: LayerStudy) -> str:
     """The first sentence of the story."""
     return study.story[0] if study.story else f"{study.name}, layer by layer."
+
+
+def noted(study: LayerStudy) -> list[str]:
+    """What was left out, cut or sampled, also for what lies behind the cone."""
+    if study.deep is None:
+        return list(study.notes)
+    table = [] if study.deep.table is None or not study.deep.table.note else [study.deep.table.note]
+    return list(dict.fromkeys([*study.notes, *study.deep.notes, *table]))
 
 
 def subtitle(study: LayerStudy) -> str:

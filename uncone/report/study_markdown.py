@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from uncone.diagnosis.catalogue import CONTEXT
 from uncone.diagnosis.contrast import Contrast
+from uncone.report.deep_lines import MEASURES
+from uncone.report.deep_markdown import behind, dimensions
 from uncone.report.markdown import safe
 from uncone.report.overlay_panels import contrast_names
 from uncone.report.study import LayerStudy
@@ -17,6 +19,7 @@ from uncone.report.study_lines import (
     headline,
     landmarks,
     measures,
+    noted,
     printable,
     short_names,
     shown,
@@ -27,6 +30,8 @@ __all__ = ["render"]
 
 _ABREAST = 6
 """Differences with their intervals that a table has room for."""
+_HALF = 10
+"""Of the measures behind the cone, those of neighbourhoods and of frequency in a table of their own."""
 _TYPES = ("mev", "mev_matched", "mev_adjusted", "s_intra", "s_inter")
 _LENGTHS = (
     "mean_over_rms",
@@ -41,7 +46,7 @@ _LENGTHS = (
 
 def render(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> str:
     """A section per study with its curves as tables, then the differences."""
-    sections = [_section(study) for study in parts]
+    sections = [_section(study) for study in parts] + dimensions(parts)
     names = contrast_names(parts, contrasts)
     sections += [_contrast(parts[0], contrast, of, to) for contrast, (of, to) in zip(contrasts, names, strict=True)]
     sections += [_provenance(study, name) for study, name in zip(parts, short_names(parts), strict=True)]
@@ -53,19 +58,22 @@ def _section(study: LayerStudy) -> str:
     parts = [f"## {_line(study.name)}", subtitle(study), f"**{_line(headline(study))}** {rest}".rstrip()]
     parts += [_table(study, names) for names in _groups(study)]
     parts += _words(study)
-    if study.notes:
-        parts.append("Left out:\n\n" + "\n".join(f"- {_line(note)}" for note in study.notes))
+    parts += [] if study.deep is None else behind(study.deep)
+    if notes := noted(study):
+        parts.append("Left out:\n\n" + "\n".join(f"- {_line(note)}" for note in notes))
     return "\n\n".join(parts)
 
 
 def _groups(study: LayerStudy) -> list[list[str]]:
-    """Tables that are not too wide: context, types, what stands out, and the shape of the space."""
+    """Tables that are not too wide: context, types, what stands out, the shape of the space, and behind it."""
     there = measures(study)
     groups = (
         [name for name in there if name in CONTEXT and name not in (*_TYPES, *_LENGTHS)],
         [name for name in there if name in _TYPES],
         [name for name in there if name in _LENGTHS],
-        [name for name in there if name not in CONTEXT and name not in _LENGTHS],
+        [name for name in there if name not in CONTEXT and name not in (*_LENGTHS, *MEASURES)],
+        [name for name in there if name in MEASURES[:_HALF]],
+        [name for name in there if name in MEASURES[_HALF:]],
     )
     return [group for group in groups if group]
 

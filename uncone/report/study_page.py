@@ -8,6 +8,7 @@ from typing import Any
 from uncone.diagnosis.contrast import Contrast
 from uncone.diagnosis.finding import Finding
 from uncone.diagnosis.words import clipped, cosine, percent, plain
+from uncone.report.deep_page import behind
 from uncone.report.overlay_panels import contrast_names
 from uncone.report.page import environment, plotly_script, today
 from uncone.report.panel import STUDY_COLOURS
@@ -23,6 +24,7 @@ from uncone.report.study_lines import (
     headline,
     landmarks,
     measures,
+    noted,
     noun,
     number_at,
     short_names,
@@ -47,6 +49,7 @@ def render(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast], summary: 
         .get_template("study.html")
         .render(
             views=_views(parts),
+            behind=behind(parts),
             first=parts[0],
             charts=charts(parts, contrasts),
             definitions=_definitions(parts),
@@ -84,6 +87,8 @@ def _view(study: LayerStudy, name: str, *, words: int = 0, names: Sequence[str] 
         "subtitle": subtitle(study),
         "headline": headline(study),
         "rest": list(study.story[1:]),
+        "behind": [] if study.deep is None else list(study.deep.story),
+        "notes": noted(study),
         "cards": _cards(study),
         "most": most,
         "least": least,

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from uncone.diagnosis.contrast import Contrast
 from uncone.diagnosis.published import Curve
-from uncone.diagnosis.words import cosine, plain
+from uncone.report.deep_clouds import clouds_by_study
+from uncone.report.deep_panels import deep_panels
 from uncone.report.overlay_panels import overlaid
-from uncone.report.panel import Dots, Panel, Picture, Series, curve
+from uncone.report.panel import Dots, Panel, Picture, Series, course, curve, there
 from uncone.report.study import LayerStudy
 from uncone.report.study_lines import entry, noun, short_names, sinks
 from uncone.report.word_panels import word_heat, word_mev
 
-__all__ = ["pictures"]
+__all__ = ["pictures", "sections"]
 
 _DOTS = (
     "baseline",
@@ -36,6 +37,18 @@ _DOTS = (
 
 def pictures(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> list[Picture]:
     """What is there to draw, in the order of the page."""
+    return [picture for drawn in sections(parts, contrasts).values() for picture in drawn]
+
+
+def sections(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> dict[str, list[Picture]]:
+    """The same by the section of the page: the cone, what is behind it, word frequency and manifolds of each study."""
+    found: dict[str, list[Picture]] = {"cone": _cone(parts, contrasts), "behind": list(deep_panels(parts))}
+    for place, (words, rows) in enumerate(clouds_by_study(parts)):
+        found |= {f"frequency {place}": list(words), f"manifold {place}": list(rows)}
+    return found
+
+
+def _cone(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> list[Picture]:
     if all(len(study.layers) == 1 for study in parts):
         dots = _dots(parts)
         return [dots] if dots.series else []
@@ -54,9 +67,9 @@ def _baseline(study: LayerStudy) -> Panel | None:
     if main is None:
         return None
     which = "random pairs" if noun(study) == "pairs" else f"two random {noun(study)} from different texts"
-    caption = f"Mean cosine of {which}: {_course(main)}{_sources(study, 'baseline')}"
+    caption = f"Mean cosine of {which}: {course(main)}{_sources(study, 'baseline')}"
     title = f"How alike random {noun(study)} are"
-    drawn = _there(main, *_published(study, "baseline"))
+    drawn = there(main, *_published(study, "baseline"))
     return Panel("baseline", title, caption, "mean cosine, baseline", drawn, wide=True)
 
 
@@ -67,9 +80,9 @@ def _selfsim(study: LayerStudy) -> Panel | None:
         return None
     caption = (
         f"Mean cosine of a word with itself in other texts, minus that of random {noun(study)}: "
-        f"{_course(main or raw)} At zero it is no more alike than any two.{_sources(study, 'selfsim')}"
+        f"{course(main or raw)} At zero it is no more alike than any two.{_sources(study, 'selfsim')}"
     )
-    drawn = _there(
+    drawn = there(
         main,
         raw,
         curve(study, "baseline", f"random {noun(study)}", "muted", "thin"),
@@ -85,10 +98,10 @@ def _intrasim(study: LayerStudy) -> Panel | None:
         return None
     caption = (
         f"Mean cosine of a sentence's words with their mean, minus that of as many unrelated words: "
-        f"{_course(main or raw)} Minus the baseline, as published, it is not zero for unrelated words."
+        f"{course(main or raw)} Minus the baseline, as published, it is not zero for unrelated words."
         f"{_sources(study, 'intrasim')}"
     )
-    drawn = _there(
+    drawn = there(
         main,
         curve(study, "intrasim_adjusted", "minus baseline", "second", "thin"),
         raw,
@@ -106,9 +119,9 @@ def _mev(study: LayerStudy) -> Panel | None:
         return None
     caption = (
         "Share of a word's occurrences that one vector can stand for, minus that of as many occurrences of "
-        f"different words: {_course(main or raw)}"
+        f"different words: {course(main or raw)}"
     )
-    drawn = _there(main, raw, curve(study, "mev_matched", f"random {noun(study)}", "muted", "thin"))
+    drawn = there(main, raw, curve(study, "mev_matched", f"random {noun(study)}", "muted", "thin"))
     return Panel("mev", "Could one vector stand for a word? MEV", caption, "share explained, MEV", drawn, zero=True)
 
 
@@ -120,14 +133,14 @@ def _types(study: LayerStudy) -> Panel | None:
         "Mean cosine within types (S_intra: occurrences of one word) and between them (S_inter: occurrences of "
         "two different words). The closer the two curves, the less a cosine tells words apart."
     )
-    return Panel("types", "Within and between types", caption, "mean cosine", _there(within, between))
+    return Panel("types", "Within and between types", caption, "mean cosine", there(within, between))
 
 
 def _isoscore(study: LayerStudy) -> Panel | None:
     main = curve(study, "isoscore_corrected", "IsoScore", "accent")
     if main is None:
         return None
-    caption = f"1 uses all directions alike, 0 only one: {_course(main)} Corrected, so that n does not matter."
+    caption = f"1 uses all directions alike, 0 only one: {course(main)} Corrected, so that n does not matter."
     return Panel("isoscore", "Isotropy: IsoScore", caption, "IsoScore, corrected", [main])
 
 
@@ -135,13 +148,13 @@ def _partition(study: LayerStudy) -> Panel | None:
     main = curve(study, "partition_isotropy_unit_log10", "log₁₀ I", "accent")
     if main is None:
         return None
-    caption = f"0 is the same in every direction; -3 means a thousandfold: {_course(main)} Measured at mean norm 1."
+    caption = f"0 is the same in every direction; -3 means a thousandfold: {course(main)} Measured at mean norm 1."
     return Panel("partition", "Isotropy: partition function", caption, "log₁₀ I, at mean norm 1", [main])
 
 
 def _rogue(study: LayerStudy) -> Panel | None:
     three = curve(study, "rogue_share_3", "top 3", "accent")
-    drawn = _there(
+    drawn = there(
         curve(study, "rogue_share_5", "top 5", "accent", "light"),
         three,
         curve(study, "rogue_share_1", "top 1", "accent", "thin"),
@@ -167,7 +180,7 @@ def _norms(study: LayerStudy) -> Panel | None:
     ]
     known = [value for value in main.y if value is not None and value > 0]
     log = bool(known) and len(known) == len(main.y) and max(known) > 20 * min(known)
-    caption = f"Mean length of a row: {_course(main)}"
+    caption = f"Mean length of a row: {course(main)}"
     if rings:
         caption += " Circled: layers with sinks (how many), rows over 10 times the median norm."
     return Panel("norms", "Lengths of the rows", caption, "mean norm, |x|", [main], log=log, rings=rings)
@@ -177,7 +190,7 @@ def _mean(study: LayerStudy) -> Panel | None:
     main = curve(study, "mean_over_rms", "|mean|/rms", "accent")
     if main is None:
         return None
-    caption = f"0 is a space centred at zero; at 1 all rows are the same: {_course(main)}"
+    caption = f"0 is a space centred at zero; at 1 all rows are the same: {course(main)}"
     return Panel("mean", "Distance from zero mean", caption, "|mean of x| / rms", [main])
 
 
@@ -225,25 +238,3 @@ def _sources(study: LayerStudy, measure: str) -> str:
 def _author(one: Curve) -> str:
     """Who and when; the title of the paper stands with the definitions and the provenance."""
     return one.source.split(",")[0]
-
-
-def _there(*series: Series | None) -> list[Series]:
-    return [one for one in series if one is not None]
-
-
-def _course(series: Series | None) -> str:
-    """A curve in a sentence: where it starts, where it ends, and where it is highest if that is elsewhere."""
-    if series is None:
-        return ""
-    known = [(layer, value) for layer, value in zip(series.layers, series.y, strict=True) if value is not None]
-    (first, start), (last, end) = known[0], known[-1]
-    if len(known) == 1:
-        return f"{_said(start)} at layer {first}."
-    top, most = max(known, key=lambda pair: pair[1])
-    text = f"{_said(start)} at layer {first}, {_said(end)} at layer {last}"
-    is_seen = _said(most) not in (_said(start), _said(end))
-    return f"{text}, highest at layer {top} ({_said(most)})." if is_seen else f"{text}."
-
-
-def _said(value: float) -> str:
-    return cosine(value) if abs(value) < 10 else plain(value)

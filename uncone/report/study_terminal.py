@@ -10,6 +10,7 @@ from rich.text import Text
 
 from uncone.diagnosis.contrast import Contrast
 from uncone.diagnosis.words import count
+from uncone.report.deep_terminal import layer_lines, model_lines, sentences
 from uncone.report.overlay_panels import contrast_names
 from uncone.report.study import LayerStudy
 from uncone.report.study_lines import (
@@ -20,6 +21,7 @@ from uncone.report.study_lines import (
     extremes,
     fitted,
     headline,
+    noted,
     printable,
     shown,
     sinks,
@@ -31,6 +33,9 @@ __all__ = ["print_study"]
 _WIDTH = 78
 _MOST_LAYERS = 30
 _CHOSEN = 20
+_DEEP = 9
+_TOLD = 4
+"""Layers and sentences when what lies behind the cone has to stand on the same screen."""
 _COMPACT = 14
 """Layers of several studies together."""
 _NOTES = 3
@@ -55,14 +60,23 @@ def print_study(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast], cons
 def _one(study: LayerStudy, console: Console) -> list[Text]:
     lines = [*_title(study, console), Text("")]
     lines += _wrapped(headline(study), console, style="bold")
-    for sentence in study.story[1:]:
+    for sentence in study.story[1 : None if study.deep is None else _TOLD]:
         lines += _wrapped(sentence, console)
-    places = range(len(study.layers)) if len(study.layers) <= _MOST_LAYERS else chosen(len(study.layers), _CHOSEN)
-    lines += [Text(""), *_table(study, list(places))]
-    lines += [] if _is_told(study) else _words(study)
-    notes = list(study.notes[:_NOTES])
-    if len(study.notes) > _NOTES:
-        notes.append(f"and {count(len(study.notes) - _NOTES, 'more note')}, in the report")
+    most = _MOST_LAYERS if study.deep is None else _DEEP
+    places = chosen(len(study.layers), len(study.layers) if len(study.layers) <= most else min(most, _CHOSEN))
+    lines += [Text(""), *_table(study, places)]
+    if study.deep is not None:
+        lines.append(Text(""))
+        for sentence in sentences(study):
+            lines += _wrapped(sentence, console)
+        lines += [Text(""), *layer_lines(study, places)]
+    elif not _is_told(study):
+        lines += _words(study)
+    told = noted(study)
+    room = _NOTES if study.deep is None else 1
+    notes = told[:room]
+    if len(told) > room:
+        notes.append(f"and {count(len(told) - room, 'more note')}, in the report")
     lines += [Text("")] * bool(notes)
     return [*lines, *(line for note in notes for line in _wrapped(note, console, style="dim"))]
 
@@ -134,6 +148,7 @@ def _several(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast], console
         lines += [*_title(study, console), *_wrapped(headline(study), console)]
         places = chosen(len(study.layers), max(_COMPACT // len(parts), 2))
         lines += [*_table(study, places), Text("")]
+    lines += model_lines(parts)
     for contrast, (of, to) in zip(contrasts, contrast_names(parts, contrasts), strict=True):
         lines += _last(parts[0], contrast, of, to)
     return lines

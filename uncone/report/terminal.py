@@ -10,7 +10,7 @@ from rich.text import Text
 
 from uncone.diagnosis.catalogue import CATALOGUE
 from uncone.diagnosis.finding import Finding, Level
-from uncone.diagnosis.words import count, percent
+from uncone.diagnosis.words import clipped, count, percent
 from uncone.report.diagnosis import Diagnosis
 from uncone.report.lines import MARKS, interval, number, title
 
@@ -28,6 +28,9 @@ _SHOWN = (
     "top1_share",
     "isoscore_corrected",
     "partition_isotropy_unit_log10",
+    "lid_euclidean",
+    "lid_cosine",
+    "hubness_skew",
     "norm_mean",
 )
 
@@ -45,7 +48,7 @@ def _one(space: Diagnosis) -> list[Text]:
     lines += [Text(f"{line}", style="dim") for line in textwrap.wrap(space.provenance.get("reading", ""), _WIDTH)]
     lines += [Text(""), *_verdict(space), Text("")]
     lines += [_line(space, space[name]) for name in _SHOWN]
-    lines += [_health(space), Text("")]
+    lines += [_health(space), *_hubs(space), Text("")]
     for word, text in (("why", verdict.why), ("do", verdict.todo)):
         lines += _labelled(word, text)
     if space.suggestion:
@@ -91,6 +94,22 @@ def _health(space: Diagnosis) -> Text:
         count(int(space["constant_dimensions"].magnitude or 0), "constant dimension"),
     ]
     return Text(f"  {'data':<10}{', '.join(parts)}")
+
+
+def _hubs(space: Diagnosis) -> list[Text]:
+    """The rows that would answer everything, where there are some."""
+    finding = space["hubness_skew"]
+    if finding.level is not Level.CROWDED or not finding.rows:
+        return []
+    worst, start = finding.rows[0], f"  {'hubs':<10}"
+    if worst["text"] is None:
+        named = [f"row {row['row']:,} ({row['value']:,})" for row in finding.rows]
+        line = f"{start}nearest of many of {finding.n:,} rows: "
+        fitting = [k for k in range(1, len(named) + 1) if len(line + ", ".join(named[:k])) <= _WIDTH]
+        return [Text(line + ", ".join(named[: max(fitting, default=1)]))]
+    shown = "".join(letter if letter.isprintable() else "�" for letter in " ".join(worst["text"].split()))
+    end = f"” (row {worst['row']:,}) is near {worst['value']:,} of {finding.n:,} rows"
+    return [Text(f"{start}“{clipped(shown, _WIDTH - len(start) - len(end) - 2)}{end}")]
 
 
 def _labelled(word: str, text: str) -> list[Text]:

@@ -99,6 +99,10 @@ class SampledRows:
         """A smaller uniform sample: the m rows with the smallest hashes."""
         return self.take(self.order[:m])
 
+    def at_most(self, m: int) -> SampledRows:
+        """The same smaller sample in the order of the rows, as a smaller `RowSample` would have kept it."""
+        return self if self.n <= m else self.take(np.sort(self.order[:m]))
+
     @classmethod
     def joined(cls, samples: Sequence[SampledRows]) -> SampledRows:
         """All rows of several samples; no vector is copied."""

@@ -1,0 +1,109 @@
+"""The tables and pictures of docs/gallery.md: real models on WikiText-2. Needs $UNCONE_DATA and its models."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks.page import put
+from uncone.api import layers
+from uncone.data.demo import demo_model
+from uncone.diagnosis.deep_results import Dimension
+from uncone.encoders.open import open_encoder
+from uncone.report.study import LayerStudy
+
+PAGE = Path(__file__).parents[1] / "docs" / "gallery.md"
+
+
+def studies() -> dict[str, LayerStudy]:
+    models = Path(os.environ["UNCONE_DATA"]).parent / "models"
+    folders = {name: models / name for name in ("bert-tiny", "bert-mini", "stories-15m")}
+    return {
+        name: layers(open_encoder(folder), "wikitext2", deep=True)
+        for name, folder in {**folders, "all-MiniLM-L6-v2": demo_model()}.items()
+    }
+
+
+def dimensions(found: dict[str, LayerStudy]) -> str:
+    most = max(len(study.layers) for study in found.values())
+    lines = [
+        _row(["model", "distance", "input table", *(f"layer {i}" for i in range(most))]),
+        "|---" * (most + 3) + "|",
+    ]
+    for name, study in found.items():
+        deep = study.deep
+        assert deep is not None
+        for metric in ("euclidean", "cosine"):
+            table = None if deep.table is None else deep.table.dimensions[metric]
+            cells = [_dimension(table), *(_dimension(layer.dimensions[metric]) for layer in deep.layers)]
+            lines.append(_row([name, metric, *cells, *[""] * (most + 1 - len(cells))]))
+    return "\n".join(lines)
+
+
+def clusters(found: dict[str, LayerStudy]) -> str:
+    head = ["model", "layer", "clusters", "silhouette", "S_inter as it is", "mean taken off", "inside clusters"]
+    head += ["cluster means taken off", "what the clusters hold"]
+    lines = [_row(head), "|---" * len(head) + "|"]
+    for name, study in found.items():
+        assert study.deep is not None
+        for layer in study.deep.layers:
+            made = layer.clusters
+            # The best k that was tried, where none is good enough to count.
+            shown = made.silhouette if made.silhouette is not None else max(made.tried.values(), default=None)
+            cosines = (made.raw, made.global_, made.within_raw, made.within)
+            words = "; ".join(f"{one.share:.0%}: {', '.join(one.words[:4])}" for one in made.clusters[:4])
+            numbers = [_number(one.inter) for one in cosines]
+            lines.append(_row([name, str(layer.number), str(made.k), _number(shown), *numbers, _plain(words)]))
+    return "\n".join(lines)
+
+
+def others(found: dict[str, LayerStudy]) -> str:
+    head = ["model", "layer", "hubness", "anti-hubs", "log-frequency and norm, r", "and 10 components, R²", "LID/flat"]
+    head += ["position and angle, r", "curved?"]
+    lines = [_row(head), "|---" * len(head) + "|"]
+    for name, study in found.items():
+        assert study.deep is not None
+        for layer in study.deep.layers:
+            hubs, often, sheet = layer.hubness, layer.frequency, layer.manifold
+            cells = [_number(hubs.skew), "–" if hubs.antihubs is None else f"{hubs.antihubs:.0%}"]
+            cells += ["–", "–"] if often is None else [_number(often.norm_r), _number(often.explained)]
+            cells += [_number(sheet.ratio), _number(sheet.angle_r), "yes" if sheet.visible else "no"]
+            lines.append(_row([name, str(layer.number), *cells]))
+    return "\n".join(lines)
+
+
+def _dimension(one: Dimension | None) -> str:
+    return "–" if one is None or one.value is None else f"{one.value:.1f}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _plain(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def said(found: dict[str, LayerStudy]) -> str:
+    parts = []
+    for name, study in found.items():
+        assert study.deep is not None
+        parts.append("\n".join([f"**{name}**", "", *(f"- {_plain(sentence)}" for sentence in study.deep.story)]))
+    return "\n\n".join(parts)
+
+
+def main() -> None:
+    found = studies()
+    for mark, made in (("dimensions", dimensions), ("clusters", clusters), ("others", others), ("said", said)):
+        text = made(found)
+        print(text, end="\n\n")
+        put(text, f"gallery {mark}", PAGE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,282 @@
+"""The page of a map in a real browser: drawn by WebGL, turned, pointed at, searched; no errors, readable on a phone."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+from uncone.maps.results import Colouring, Panel, Texts, Trust
+from uncone.report.mapped import Map
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(shutil.which("chromium") is None, reason="Debian's chromium is not installed"),
+]
+TRUST = Trust(0.9, 0.8, None, 15, 2_000, "Groups can be read off.")
+LOST = "HTMLCanvasElement.prototype.getContext = (old => function (kind, ...more) { return kind === 'webgl' ? null : old.call(this, kind, ...more); })(HTMLCanvasElement.prototype.getContext);"  # noqa: E501
+
+
+def build(points, panels=("layer 1",), **more):
+    n, dims = points.shape
+    sentences = [f"<b>sentence</b> {k} 😀 has word{k} inside" for k in range(n)]
+    starts = np.array([text.index("word") for text in sentences])
+    ends = np.array([text.index(" inside") for text in sentences])
+    given = {
+        "source": {"name": "corpus.txt", "kind": "lines", "dimensions": 64, "model": "tiny", "row": "words"},
+        "method": "tsne",
+        "dims": dims,
+        "panels": [Panel(name, np.roll(points, 3 * k, axis=0), np.arange(n), TRUST) for k, name in enumerate(panels)],
+        "places": np.arange(n) * 2,
+        "texts": Texts(sentences, np.arange(n), starts, ends),
+        "colourings": [
+            Colouring("kind", "kind", np.arange(n) % 3 - 1, ("one", "two")),
+            Colouring("frequency", "log-frequency", values=np.linspace(-9, 0, n)),
+            Colouring(
+                "cluster", "cluster", np.zeros(n, int), ("x", "y"), by_panel={p: np.arange(n) % 2 for p in panels}
+            ),
+        ],
+        "total": 10 * n,
+        "seed": 3,
+        "notes": [],
+        "provenance": {},
+    }
+    return Map(**(given | more))
+
+
+def clouds(n, dims):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, dims)) + 6 * rng.normal(size=(5, dims))[np.arange(n) % 5]
+
+
+CORNERS = np.array([[-4.0, -2.0], [4.0, -2.0], [-4.0, 2.0], [4.0, 2.0], [0.0, 0.0], [1.0, 1.0]])
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("maps")
+    made = {
+        "plane": build(clouds(20_000, 2)),
+        "space": build(clouds(20_000, 3)),
+        "corners": build(CORNERS, highlight=["word4"]),
+        "sides": build(CORNERS, panels=("raw", "repaired")),
+        "layers": build(clouds(900, 2), panels=[f"layer {k}" for k in range(9)]),
+    }
+    for name, one in made.items():
+        (folder / f"{name}.html").write_text(one.to_html())
+    return folder
+
+
+@pytest.fixture
+def opened(browser, pages):
+    """Opens a page, with what went wrong beside it."""
+    held = []
+
+    def open_page(name, width=1200, scheme="light", script=None):
+        page = browser.new_page(viewport={"width": width, "height": 1000}, color_scheme=scheme)
+        held.append(page)
+        page.wrong = []
+        page.on("console", lambda one: page.wrong.append(one.text) if one.type == "error" else None)
+        page.on("pageerror", lambda error: page.wrong.append(str(error)))
+        page.on("request", lambda one: page.wrong.append(one.url) if one.url.startswith("http") else None)
+        if script is not None:
+            page.add_init_script(script)
+        page.goto((pages / f"{name}.html").as_uri())
+        page.locator("#map-0[data-drawn]").wait_for(timeout=30_000)
+        page.locator("#map-0").scroll_into_view_if_needed()
+        return page
+
+    yield open_page
+    for page in held:
+        assert page.wrong == []
+        page.close()
+
+
+def colours(page, place=0):
+    """How many dots of the canvas are drawn, and their colours."""
+    return page.evaluate(
+        """(place) => { const base = document.querySelector(`#map-${place} canvas`);
+        const data = base.getContext("2d").getImageData(0, 0, base.width, base.height - 40).data, seen = {};
+        for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 120) { const key = [data[i] >> 5, data[i + 1] >> 5, data[i + 2] >> 5].join(); seen[key] = (seen[key] || 0) + 1; }
+        return seen; }""",  # noqa: E501
+        place,
+    )
+
+
+def settled(page, place=0):
+    page.wait_for_timeout(400)
+    return int(page.locator(f"#map-{place}").get_attribute("data-drawn"))
+
+
+@pytest.mark.parametrize("name", ["plane", "space", "layers", "sides"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
+def test_the_page(opened, name, scheme, width):
+    page = opened(name, width, scheme)
+    assert page.locator("h1").is_visible() and page.evaluate("document.documentElement.dataset.painter") == "webgl"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
+    for place in range(page.locator(".plot").count()):
+        page.locator(f"#map-{place}[data-drawn]").wait_for(timeout=15_000)
+        assert sum(colours(page, place).values()) > 100, "points are on the picture"
+
+
+def test_a_map_in_space_turns_by_mouse_and_keys(opened):
+    page = opened("space")
+    plot, before = page.locator("#map-0"), colours(page)
+    frames = settled(page)
+    frame = plot.bounding_box()
+    x, y = frame["x"] + frame["width"] / 2, frame["y"] + 200
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 90, y + 40, steps=6)
+    page.mouse.up()
+    assert settled(page) > frames
+    turned = colours(page)
+    assert turned != before
+    plot.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("+")
+    settled(page)
+    assert colours(page) != turned
+    page.keyboard.press("0")
+    settled(page)
+    assert colours(page) == before, "0 shows it as it was"
+
+
+def where(page, point, place=0):
+    """The pixel of a corner, computed anew: the picture keeps 6 % free, and both axes have one scale."""
+    frame = page.locator(f"#map-{place}").bounding_box()
+    wide, tall = frame["width"] - 2, frame["height"] - 2
+    scale = 0.94 * min(wide / 8, tall / 4)
+    x, y = CORNERS[point]
+    return frame["x"] + 1 + wide / 2 + scale * x, frame["y"] + 1 + tall / 2 - scale * y
+
+
+def test_the_point_under_the_pointer_is_read_in_its_sentence(opened):
+    page = opened("corners")
+    for point in range(6):
+        page.mouse.move(*where(page, point))
+        page.wait_for_timeout(80)
+        tip = page.locator("#tip")
+        assert tip.locator("mark").inner_text() == f"word{point}"
+        assert tip.locator("p").inner_text() == f"<b>sentence</b> {point} 😀 has word{point} inside"
+        kind = ("unknown", "one", "two")[point % 3]
+        assert f"kind: {kind} ·" in tip.inner_text() and f"row {2 * point}" in tip.inner_text()
+    page.mouse.move(*[one + 40 for one in where(page, 4)])
+    page.wait_for_timeout(80)
+    assert tip.is_hidden(), "nothing is near"
+
+
+def test_zooming_keeps_what_is_under_the_pointer(opened):
+    page = opened("corners")
+    spot = where(page, 5)
+    page.mouse.click(*spot)
+    page.mouse.wheel(0, -300)
+    settled(page)
+    page.mouse.move(spot[0] + 2, spot[1])
+    page.wait_for_timeout(80)
+    assert page.locator("#tip mark").inner_text() == "word5"
+
+
+def test_the_same_row_is_ringed_in_every_picture(opened):
+    page = opened("sides")
+    ringed = """(place) => { const over = document.querySelectorAll(`#map-${place} canvas`)[1];
+        const data = over.getContext("2d").getImageData(0, 0, over.width, over.height).data;
+        let n = 0, x = 0, y = 0;
+        for (let i = 3; i < data.length; i += 4) if (data[i] > 120) { n++; x += (i >> 2) % over.width; y += Math.floor((i >> 2) / over.width); }
+        return n ? [x / n, y / n] : null; }"""  # noqa: E501
+    assert page.evaluate(ringed, 1) is None
+    page.mouse.move(*where(page, 0))
+    page.wait_for_timeout(100)
+    assert page.locator("#tip mark").inner_text() == "word0"
+    frame = page.locator("#map-1").bounding_box()
+    x, y = where(page, 3, 1)  # rolled by three places in the second picture
+    assert page.evaluate(ringed, 1) == pytest.approx([x - frame["x"] - 1, y - frame["y"] - 1], abs=2)
+
+
+def test_categories_hide_and_stand_alone(opened):
+    page = opened("plane")
+    every = sum(colours(page).values())
+    legend = page.locator("#legend button")
+    assert [one.split()[0] for one in legend.all_inner_texts()] == ["one", "two", "unknown"]
+    legend.nth(0).click()
+    settled(page)
+    assert legend.nth(0).get_attribute("aria-pressed") == "false"
+    assert sum(colours(page).values()) < every
+    legend.nth(1).dblclick()
+    settled(page)
+    pressed = [legend.nth(k).get_attribute("aria-pressed") for k in range(3)]
+    assert pressed == ["false", "true", "false"]
+    legend.nth(1).dblclick()
+    settled(page)
+    assert sum(colours(page).values()) == every, "two clicks again show all"
+
+
+def test_colours_switch_and_words_are_found(opened):
+    page = opened("plane")
+    before = colours(page)
+    page.select_option("#colouring", label="log-frequency")
+    settled(page)
+    assert colours(page) != before
+    assert page.locator("#legend").inner_text().split() == ["≤", "-8.91", "≥", "-0.09"], (
+        "all but a hundredth at each end"
+    )
+    page.select_option("#colouring", label="cluster")
+    assert page.locator("#legend button").all_inner_texts() == ["x 10,000", "y 10,000"]
+    page.select_option("#colouring", label="kind")
+    page.fill("#find", "WORD1999")
+    page.wait_for_function("document.getElementById('found').textContent")
+    # word1999 and word19990 to word19999
+    assert page.locator("#found").inner_text() == "11 of 20,000 points have it in their word"
+    settled(page)
+    assert sum(colours(page).values()) < sum(before.values()) / 3, "the others are faded"
+    page.fill("#find", "sentence</b> 12 😀")
+    page.wait_for_function("document.getElementById('found').textContent.includes('sentence')")
+    assert page.locator("#found").inner_text() == "1 of 20,000 points has it in its sentence"
+    page.fill("#find", "nowhere at all")
+    page.wait_for_function("document.getElementById('found').textContent === 'nothing found'")
+
+
+def test_a_picture_grows_and_is_saved(opened):
+    page = opened("layers")
+    small = page.locator("#map-2").bounding_box()["width"]
+    page.locator("[data-do=large]").nth(2).click()
+    settled(page, 2)
+    assert page.locator("#map-2").bounding_box()["width"] > 2 * small
+    with page.expect_download() as download:
+        page.locator("[data-do=save]").nth(2).click()
+    assert download.value.path().read_bytes()[:4] == b"\x89PNG"
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    assert '"schema": 1' in download.value.path().read_text()
+
+
+@pytest.mark.parametrize("name", ["corners", "space"])
+def test_without_webgl_it_is_drawn_by_hand(opened, name):
+    page = opened(name, script=LOST)
+    assert page.evaluate("document.documentElement.dataset.painter") == "canvas"
+    assert sum(colours(page).values()) > 100
+    if name == "corners":
+        page.mouse.move(*where(page, 2))
+        page.wait_for_timeout(80)
+        assert page.locator("#tip mark").inner_text() == "word2"
+
+
+def test_printing_draws_every_picture(opened):
+    page = opened("layers")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert all(sum(colours(page, place).values()) > 100 for place in range(9))
+    assert len(page.pdf()) > 30_000

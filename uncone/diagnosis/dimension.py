@@ -1,0 +1,125 @@
+"""How many dimensions the space has around a row: local intrinsic dimension, and TwoNN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from uncone.data.batch import IntVector, Matrix, Vector
+from uncone.diagnosis.deep_results import Dimension
+from uncone.diagnosis.intervals import around
+from uncone.diagnosis.neighbours import Block, Near, nearest
+from uncone.stats.hashing import fingerprints
+
+__all__ = ["NEAREST", "AllRows", "Convention", "dimensions_of", "distinct_rows", "lid", "two_nn"]
+
+NEAREST = 100
+"""Neighbours that the dimension around a row is estimated from."""
+_QUERIES = 300
+_DISCARDED = 0.1
+"""The share of the largest ratios that TwoNN leaves out, as published."""
+
+_MOST = 1e5
+"""A larger dimension is that of distances that are equal but for rounding."""
+
+Convention = Literal["distances", "paper"]
+
+
+@dataclass(frozen=True)
+class AllRows:
+    """All rows of a source as a base: `n` distinct ones, read anew by `blocks`; `duplicates` is the share of the rest.
+
+    With `ann` the neighbours are looked for in a graph, which misses some.
+    """
+
+    blocks: Callable[[], Iterable[Block]]
+    n: int
+    duplicates: float
+    ann: bool = False
+
+
+def lid(distances: Matrix, convention: Convention = "distances") -> Vector:
+    """The local intrinsic dimension of each query (m,) from the distances (m, k) to its nearest rows, by likelihood.
+
+    (k - 1)/Σ log(r_k/r_i) over the k - 1 nearer ones: the maximum of the likelihood of Levina and Bickel (2004), which
+    is that of Amsaleg et al. (2015) with the k-th distance as the radius and not as a neighbour. Zero and infinite
+    distances do not count; NaN where fewer than two are left, or all are equal. The convention of the paper takes
+    squared distances, which halves every value.
+
+    >>> lid(np.array([[1.0, 2.0, 4.0]])).round(3).tolist()
+    [0.962]
+    """
+    known = (distances > 0) & np.isfinite(distances)
+    last = np.where(known, distances, 0.0).max(axis=1, initial=0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(last[:, None] / distances)
+        total = np.where(known, logs, 0.0).sum(axis=1)
+        value = (known.sum(axis=1) - 1) / total
+    value[~(value < _MOST)] = np.nan
+    return np.asarray(value / 2 if convention == "paper" else value)
+
+
+def two_nn(nearest_two: Matrix) -> float | None:
+    """The dimension from the distances (m, 2) to the two nearest rows alone (Facco et al. 2017).
+
+    The slope through zero of -log(1 - F) over log(r_2/r_1), F the share of the queries with a smaller ratio; the
+    largest tenth of the ratios is left out. None when fewer than two are left.
+    """
+    first, second = nearest_two[:, 0], nearest_two[:, 1]
+    known = (first > 0) & np.isfinite(second)
+    ratios = np.sort(np.log(second[known] / first[known]))
+    kept = int(len(ratios) * (1 - _DISCARDED))
+    if kept < 2 or ratios[kept - 1] <= 1 / _MOST:
+        return None
+    x, y = ratios[:kept], -np.log1p(-np.arange(1, kept + 1) / len(ratios))
+    return float(x @ y / (x @ x))
+
+
+def distinct_rows(vectors: Matrix) -> IntVector:
+    """The places of the rows that repeat no earlier one, in order."""
+    _, first = np.unique(fingerprints(vectors), return_index=True)
+    return np.sort(first)
+
+
+def dimensions_of(
+    vectors: Matrix, *, k: int = NEAREST, queries: int = _QUERIES, seed: int = 0, base: AllRows | None = None
+) -> dict[str, Dimension]:
+    """The local intrinsic dimension of rows (n, d), by Euclidean distance and by cosine (the chord).
+
+    A seeded sample of the distinct rows asks for its k nearest among all distinct rows, or among those of `base`.
+    With fewer than k others, all of them are taken. What equals the query but for rounding does not count as a
+    neighbour: nor, by cosine, what has its direction. The interval is over the queries.
+    """
+    first = distinct_rows(vectors)
+    n = len(first) if base is None else base.n
+    share = 1 - len(first) / len(vectors) if base is None else base.duplicates
+    k = max(min(k, n - 1), 0)
+    names = ("euclidean", "cosine")
+    if min(len(first), n) < 3:
+        return {name: Dimension(name, None, None, None, None, k, 0, n, share) for name in names}
+    drawn = first[np.sort(np.random.default_rng(seed).permutation(len(first))[:queries])]
+    recall: dict[str, float] = {}
+    if base is None:
+        near = nearest(vectors if share == 0 else vectors[first], vectors[drawn], k, metrics=names, distinct=True)
+    elif base.ann:
+        from uncone.diagnosis.ann import approximate
+
+        near, recall = approximate(base.blocks, vectors[drawn], k, seed)
+    else:
+        near = nearest(base.blocks(), vectors[drawn], k, metrics=names, distinct=True)
+    return {name: _dimension(name, near[name], k, n, share, recall.get(name)) for name in names}
+
+
+def _dimension(name: str, near: Near, k: int, n: int, share: float, recall: float | None) -> Dimension:
+    each = lid(near.distances)
+    each = each[np.isfinite(each)]
+    if not each.size:
+        return Dimension(name, None, None, None, None, k, 0, n, share, recall)
+    value = float(each.mean())
+    variance = float(each.var(ddof=1)) / len(each) if len(each) > 2 else np.nan
+    low, high = around(value, variance, len(each))
+    pair = two_nn(near.distances[:, :2])
+    return Dimension(name, value, None if low is None else max(low, 0.0), high, pair, k, len(each), n, share, recall)

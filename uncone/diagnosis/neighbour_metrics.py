@@ -1,0 +1,250 @@
+"""What near means: Euclidean distance, the chord of two directions, the inner product, from one matrix product."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncone.data.batch import IntVector, Matrix, Vector
+
+__all__ = ["METRICS", "Metric", "Queries", "Tile"]
+
+Mask = NDArray[np.bool_]
+
+_ROUNDING = 1e-6
+"""What float32 products are off by, at most, as a share of the squared distance from the centre."""
+_THIN = 1e-3
+"""Squared distances under this share of that from the centre have lost digits, and are computed anew."""
+_SAME = 1e-5
+"""Rows nearer than this share of their distance from the centre are the same but for how they were computed."""
+_FAR = 3.0
+"""Rows farther from the mean than so many times the median do not count in it."""
+_PAIRS = 4096
+"""Pairs of rows whose distance is computed anew together."""
+
+
+class Queries:
+    """The rows (m, d) that are asked about, about their middle and of a size that float32 can hold.
+
+    `augmented` times the augmented rows x of a tile gives |x - c|² - 2 (x - c)·(y - c), c the middle. What is no
+    farther from a query than `same` equals it but for rounding.
+    """
+
+    def __init__(self, rows: Matrix) -> None:
+        self.rows = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float32)
+        self.m, self.dim = rows.shape
+        # In the precision of the rows, so that those of the base lie about the very same point.
+        self.centre, size = _middle(self.rows)
+        # A power of two, so that scaling costs no digit; and none at all where float32 has room for the squares.
+        self.factor = 1.0 if 1e-8 < size < 1e8 or size == 0 else float(2.0 ** -np.floor(np.log2(size)))
+        self.centre *= self.factor
+        self.reach = float(np.sqrt(self.centre @ self.centre))
+        seen = Tile.of(self.rows, self)
+        self.squares, self.norms, self.beyond = seen.squares, seen.norms, seen.beyond
+        self.shifts = seen.towards + self.reach**2
+        self.augmented = seen.augmented
+        self.augmented *= np.float32(-2)
+        self.augmented[:, -1] = 1.0
+        self.sizes = np.maximum(self.squares, np.median(self.squares))
+        self.same = np.maximum(_SAME * np.sqrt(self.squares), 4 * np.finfo(self.rows.dtype).eps * self.norms)
+
+
+def _middle(rows: Matrix) -> tuple[Vector, float]:
+    """The mean of the rows that are not far from it, in their precision, and the largest number of a typical one.
+
+    A few rows of a huge norm, which draw the mean away, would take the digits of all others.
+    """
+    mean = rows.mean(axis=0, dtype=np.float64)
+    apart = np.abs(rows - mean.astype(rows.dtype)).max(axis=1)
+    size = float(np.median(apart))
+    near = apart <= _FAR * size
+    if not near.all():
+        mean = rows[near].mean(axis=0, dtype=np.float64)
+    return mean.astype(rows.dtype).astype(np.float64), size
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Rows of the base: `squares` are |x - c|², `norms` |x|, `beyond` |x| - |c| without cancellation.
+
+    `towards` is (x - c)·c.
+    """
+
+    rows: Matrix
+    augmented: Matrix
+    squares: Vector
+    norms: Vector
+    beyond: Vector
+    towards: Vector
+
+    @classmethod
+    def of(cls, rows: Matrix, queries: Queries, augmented: Matrix | None = None) -> Tile:
+        """The rows, seen from the queries; `augmented` (n, d + 1) is room for them."""
+        n, d = rows.shape
+        if rows.dtype not in (np.float32, np.float64):
+            rows = rows.astype(np.float32)
+        if augmented is None:
+            augmented = np.empty((n, d + 1), np.float32)
+        centred = augmented[:, :d]
+        if queries.factor == 1.0:
+            np.subtract(rows, queries.centre.astype(rows.dtype), out=centred, casting="same_kind")
+        else:
+            np.subtract(rows * queries.factor, queries.centre, out=centred, casting="same_kind")
+        squares = np.vecdot(centred, centred)
+        augmented[:, d] = squares
+        towards = (centred @ queries.centre.astype(np.float32)).astype(np.float64)
+        norms = np.sqrt(np.vecdot(rows, rows).astype(np.float64)) * queries.factor
+        beyond = _ratio(squares + 2 * towards, norms + queries.reach)
+        return cls(rows, augmented, squares.astype(np.float64), norms, beyond, towards)
+
+
+def _ratio(over: Vector, under: Vector) -> Vector:
+    """The quotient, 0 where both are."""
+    return np.asarray(over / np.where(under > 0, under, 1.0))
+
+
+class Metric(ABC):
+    """A way of being near: a score of each pair, smaller for nearer, from the product P of the augmented rows."""
+
+    def __init__(self, queries: Queries) -> None:
+        self.queries = queries
+
+    @abstractmethod
+    def under(self, products: Matrix, tile: Tile, chunk: slice, limits: Vector, room: Matrix) -> Mask:
+        """Which rows may have a score under the limit of each query; `room` has the shape of the products."""
+
+    @abstractmethod
+    def smallest(self, products: Matrix, tile: Tile, chunk: slice, k: int, distinct: bool, room: Matrix) -> Mask:
+        """Which rows may be among the k with the smallest scores in the tile."""
+
+    @abstractmethod
+    def scores(self, products: Vector, tile: Tile, of: IntVector, at: IntVector, distinct: bool) -> tuple[Vector, Mask]:
+        """The scores of some pairs, and which of them count; with `distinct`, equal rows do not."""
+
+    @abstractmethod
+    def distances(self, scores: Vector) -> Vector:
+        """The distances that scores stand for, in the units of the rows."""
+
+    def _slack(self, chunk: slice) -> Vector:
+        return _ROUNDING * self.queries.sizes[chunk]
+
+
+def _column(values: Vector) -> Matrix:
+    return np.asarray(values, np.float32)[:, None]
+
+
+def _among_smallest(values: Matrix, k: int, slack: Matrix, equal: int = 0) -> Mask:
+    """Which values of each row are among its k smallest but for `slack`, when `equal` of them may not count."""
+    k += equal
+    if k >= values.shape[1]:
+        return np.ones(values.shape, np.bool_)
+    last = np.partition(values, k - 1, axis=1)[:, k - 1 : k]
+    return np.asarray(values <= last + (np.float32(_ROUNDING) * np.abs(last) + slack))
+
+
+def _most_equal(values: Matrix, floor: Vector) -> int:
+    return int(np.count_nonzero(values <= _column(floor), axis=1).max())
+
+
+class Euclidean(Metric):
+    """|x - y|; the score is its square, P + |y - c|²."""
+
+    def under(self, products: Matrix, tile: Tile, chunk: slice, limits: Vector, room: Matrix) -> Mask:
+        most = limits * (1 + _ROUNDING) - self.queries.squares[chunk] + self._slack(chunk)
+        return np.asarray(products <= _column(most))
+
+    def smallest(self, products: Matrix, tile: Tile, chunk: slice, k: int, distinct: bool, room: Matrix) -> Mask:
+        slack = self._slack(chunk)
+        equal = _most_equal(products, 2 * slack - self.queries.squares[chunk]) if distinct else 0
+        return _among_smallest(products, k, _column(slack), equal)
+
+    def scores(self, products: Vector, tile: Tile, of: IntVector, at: IntVector, distinct: bool) -> tuple[Vector, Mask]:
+        squares = self.queries.squares[of]
+        scores = products.astype(np.float64) + squares
+        thin = np.flatnonzero(scores < _THIN * (squares + tile.squares[at]))
+        for start in range(0, len(thin), _PAIRS):
+            some = thin[start : start + _PAIRS]
+            apart = (tile.rows[at[some]] - self.queries.rows[of[some]]) * self.queries.factor
+            scores[some] = np.vecdot(apart, apart)
+        return scores, (scores > self.queries.same[of] ** 2) if distinct else np.ones(len(scores), np.bool_)
+
+    def distances(self, scores: Vector) -> Vector:
+        return np.sqrt(scores) / self.queries.factor
+
+
+class Cosine(Metric):
+    """The chord |u - v| of the directions; the score is its square, (P + |y - c|² - (|x| - |y|)²)/(|x||y|)."""
+
+    def under(self, products: Matrix, tile: Tile, chunk: slice, limits: Vector, room: Matrix) -> Mask:
+        # With e = |x| - |c|: P - e_x² + e_x (2 e_y - limit |y|) <= limit |c||y| + e_y² - |y - c|². Two of the three
+        # terms are a product of rank two.
+        asked = self.queries
+        beyond, reach = asked.beyond[chunk], limits * (1 + _ROUNDING) * asked.norms[chunk]
+        weights = np.stack([np.full(len(beyond), -1.0), 2 * beyond - reach], axis=1).astype(np.float32)
+        np.matmul(weights, np.stack([tile.beyond**2, tile.beyond]).astype(np.float32), out=room)
+        np.add(room, products, out=room)
+        most = reach * asked.reach + beyond**2 - asked.squares[chunk] + self._slack(chunk)
+        return np.asarray(room <= _column(most))
+
+    def smallest(self, products: Matrix, tile: Tile, chunk: slice, k: int, distinct: bool, room: Matrix) -> Mask:
+        asked, slack = self.queries, self._slack(chunk)
+        np.subtract(tile.beyond.astype(np.float32), _column(asked.beyond[chunk]), out=room)
+        np.square(room, out=room)
+        np.subtract(products, room, out=room)
+        equal = _most_equal(room, 2 * slack - asked.squares[chunk]) if distinct else 0
+        np.add(room, _column(asked.squares[chunk]), out=room)
+        shrink = (1 / tile.norms).astype(np.float32)
+        np.multiply(room, shrink, out=room)
+        return _among_smallest(room, k, _column(slack) * shrink, equal)
+
+    def scores(self, products: Vector, tile: Tile, of: IntVector, at: IntVector, distinct: bool) -> tuple[Vector, Mask]:
+        asked = self.queries
+        squares = asked.squares[of]
+        over = products + squares - (tile.beyond[at] - asked.beyond[of]) ** 2
+        scores = over / (tile.norms[at] * asked.norms[of])
+        thin = np.flatnonzero(over < _THIN * (squares + tile.squares[at]))
+        for start in range(0, len(thin), _PAIRS):
+            some = thin[start : start + _PAIRS]
+            apart = _units(tile.rows[at[some]]) - _units(asked.rows[of[some]])
+            scores[some] = np.vecdot(apart, apart)
+        if not distinct:
+            return scores, np.ones(len(scores), np.bool_)
+        return scores, scores > (asked.same[of] / asked.norms[of]) ** 2
+
+    def distances(self, scores: Vector) -> Vector:
+        return np.sqrt(scores)
+
+
+def _units(rows: Matrix) -> Matrix:
+    exact = rows.astype(np.float64)
+    return np.asarray(exact / np.sqrt(np.vecdot(exact, exact))[:, None])
+
+
+class Dot(Metric):
+    """The largest inner products; the score is -x·y = (P - |x - c|²)/2 - (x - c)·c - c·y."""
+
+    def _slack(self, chunk: slice) -> Vector:
+        return _ROUNDING * (self.queries.sizes[chunk] + self.queries.norms[chunk] ** 2)
+
+    def _doubled(self, products: Matrix, tile: Tile, room: Matrix) -> Matrix:
+        return np.add(products, (-tile.squares - 2 * tile.towards).astype(np.float32), out=room)
+
+    def under(self, products: Matrix, tile: Tile, chunk: slice, limits: Vector, room: Matrix) -> Mask:
+        most = 2 * (limits + _ROUNDING * np.abs(limits) + self.queries.shifts[chunk]) + self._slack(chunk)
+        return np.asarray(self._doubled(products, tile, room) <= _column(most))
+
+    def smallest(self, products: Matrix, tile: Tile, chunk: slice, k: int, distinct: bool, room: Matrix) -> Mask:
+        return _among_smallest(self._doubled(products, tile, room), k, _column(self._slack(chunk)))
+
+    def scores(self, products: Vector, tile: Tile, of: IntVector, at: IntVector, distinct: bool) -> tuple[Vector, Mask]:
+        scores = (products - tile.squares[at]) / 2 - tile.towards[at] - self.queries.shifts[of]
+        return scores, np.ones(len(scores), np.bool_)
+
+    def distances(self, scores: Vector) -> Vector:
+        return -scores / self.queries.factor**2
+
+
+METRICS: dict[str, type[Metric]] = {"euclidean": Euclidean, "cosine": Cosine, "dot": Dot}

@@ -1,0 +1,237 @@
+"""Neighbourhoods of a space: the dimension around a row and hubness, on a sample or against all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from uncone.data.batch import Matrix
+from uncone.data.source import BLOCK, batches
+from uncone.diagnosis.deep_results import Dimension, Hubness
+from uncone.diagnosis.dimension import AllRows, dimensions_of
+from uncone.diagnosis.finding import Finding, Level
+from uncone.diagnosis.hubness import hubness_of
+from uncone.diagnosis.neighbours import Block
+from uncone.diagnosis.space import Space
+from uncone.diagnosis.words import clipped, count, percent, plain
+from uncone.stats.hashing import Hashes, fingerprints
+
+__all__ = ["ANN_ROWS", "Neighbourhood", "all_rows", "neighbourhood_findings", "neighbourhood_of"]
+
+ANN_ROWS = 2_000_000
+"""Up to so many rows an exact search is used, whatever was asked for."""
+BASE_ROWS = 10_000
+QUERIES = 300
+"""The sample that `check` looks at: rows of the base, and rows whose neighbours are looked for in it."""
+_MOST_QUERIES, _LEAST_QUERIES = 2_000, 64
+_WORK = 20_000_000_000
+"""Queries times rows times dimensions against all rows: about a third of the pass that measures them."""
+_LONGEST = 200
+"""Letters of a text that are kept."""
+_UNEVEN = 1.4
+_ONE_HUB = 0.05
+"""A space has hubs when the skewness is above 1.4, and surely so: its interval is, or one row is near to a
+twentieth of all, and to five times as many as on average."""
+
+
+class Neighbourhood(NamedTuple):
+    """The dimension around a row by each metric, and hubness."""
+
+    dimensions: Mapping[str, Dimension]
+    hubness: Hubness
+
+
+def neighbourhood_of(
+    space: Space, *, whole: bool = False, ann: bool = False, progress: Callable[[int], None] | None = None
+) -> Neighbourhood:
+    """The neighbourhoods of a seeded sample of the rows; with `whole` or `ann`, its dimension against all rows.
+
+    Against all rows fewer are asked about when there are many: 2,000 up to 13,000 x 768, 64 from 400,000 x 768 on.
+    """
+    some = space.sample.first(BASE_ROWS)
+    if whole or ann:
+        base = all_rows(space, ann, progress)
+        asked = int(np.clip(_WORK // (base.n * space.dim), _LEAST_QUERIES, _MOST_QUERIES))
+        dimensions = dimensions_of(some.vectors, queries=asked, seed=space.seed, base=base)
+    else:
+        # Few rows are all asked about: then their order does not matter.
+        asked = QUERIES if some.n > _MOST_QUERIES else some.n
+        dimensions = dimensions_of(some.vectors, queries=asked, seed=space.seed)
+    texts = some.texts
+    name = None if texts is None else lambda place: clipped(texts[place], _LONGEST)
+    return Neighbourhood(dimensions, hubness_of(some.vectors, seed=space.seed, name=name, numbers=some.rows))
+
+
+def all_rows(space: Space, ann: bool = False, progress: Callable[[int], None] | None = None) -> AllRows:
+    """All usable rows of a measured space as a base; copies are left out, all but the first."""
+    share = space.prints.duplicate_share
+    blocks = partial(_blocks, space, share > 0, progress)
+    n = space.n - round(share * space.n)
+    return AllRows(blocks, n, share, ann and n > ANN_ROWS)
+
+
+def _blocks(space: Space, copies: bool, progress: Callable[[int], None] | None) -> Iterator[Block]:
+    source = space.source
+    if copies or not source.random_access:
+        prints = space.prints.state()["kept"]
+        seen = _Seen(np.unique(prints[1:][prints[1:] == prints[:-1]]))
+        for batch in batches(source.read(), space.moments.dtype):
+            yield seen.new(batch.vectors)
+            if progress is not None:
+                progress(batch.seen)
+        return
+    rows = source.rows or 0
+    for start in range(0, rows, BLOCK):
+        stop = min(start + BLOCK, rows)
+        yield partial(_read, space, start, stop)
+        if progress is not None:
+            progress(stop - start)
+
+
+def _read(space: Space, start: int, stop: int) -> Iterator[Matrix]:
+    for batch in batches(space.source.read(start, stop), space.moments.dtype, start):
+        yield batch.vectors
+
+
+class _Seen:
+    """Remembers which of the rows that have copies came by already."""
+
+    def __init__(self, copied: Hashes) -> None:
+        self.copied = copied
+        self._seen: set[int] = set()
+
+    def new(self, vectors: Matrix) -> Matrix:
+        """A copy of the rows that repeat none before."""
+        prints = fingerprints(vectors)
+        kept = np.ones(len(vectors), np.bool_)
+        for i in np.flatnonzero(np.isin(prints, self.copied)).tolist():
+            kept[i] = int(prints[i]) not in self._seen
+            self._seen.add(int(prints[i]))
+        return vectors[kept]
+
+
+def neighbourhood_findings(
+    dimensions: Mapping[str, Dimension], hubness: Hubness, *, pairs: bool = True
+) -> list[Finding]:
+    """The findings on neighbourhoods; with `pairs` also the dimension from the two nearest alone."""
+    found = [_lid(dimension) for dimension in dimensions.values()]
+    if pairs:
+        found += [_two_nn(dimension) for dimension in dimensions.values()]
+    return [*found, _skew(hubness), _antihubs(hubness)]
+
+
+_METRICS = {"euclidean": "by Euclidean distance", "cosine": "by cosine (the chord of two directions)"}
+
+
+def _lid(dimension: Dimension) -> Finding:
+    if dimension.value is None:
+        meaning = f"Unknown {_METRICS[dimension.metric]}: {_why_not(dimension)}"
+    else:
+        meaning = (
+            f"Around a row the space has about {plain(dimension.value)} dimensions {_METRICS[dimension.metric]}; in "
+            f"the published convention, on squared distances, {plain(dimension.value / 2)}. {_measured(dimension)}"
+        )
+    return Finding(
+        f"lid_{dimension.metric}",
+        dimension.value,
+        dimension.base,
+        meaning,
+        "It grows with the number of rows: compare it only at the same base and k.",
+        dimension.low,
+        dimension.high,
+    )
+
+
+def _two_nn(dimension: Dimension) -> Finding:
+    value = dimension.two_nn
+    meaning = (
+        f"Unknown {_METRICS[dimension.metric]}: {_why_not(dimension)}"
+        if value is None
+        else f"By the two nearest rows alone the space has about {plain(value)} dimensions "
+        f"{_METRICS[dimension.metric]}. {_measured(dimension)}"
+    )
+    return Finding(
+        f"twonn_{dimension.metric}",
+        value,
+        dimension.base,
+        meaning,
+        "It looks closer than the 100 nearest do: noise shows in it first.",
+    )
+
+
+def _measured(dimension: Dimension) -> str:
+    copies = f"; {percent(dimension.duplicates)} copies left out" if dimension.duplicates else ""
+    found = (
+        ""
+        if dimension.recall is None
+        else f" The search was approximate and found {percent(dimension.recall)} of the true neighbours."
+    )
+    return (
+        f"From the {count(dimension.k, 'nearest row')} of {dimension.queries:,} among {dimension.base:,} distinct "
+        f"rows{copies}.{found}"
+    )
+
+
+def _why_not(dimension: Dimension) -> str:
+    if dimension.base < 3:
+        return f"{count(dimension.base, 'distinct row')}; at least 3 are needed."
+    return f"the nearest of {dimension.base:,} distinct rows are all equally far, or none is apart."
+
+
+def _skew(hubness: Hubness) -> Finding:
+    skew = hubness.skew
+    if skew is None or hubness.top_share is None:
+        return Finding("hubness_skew", None, hubness.n, _no_hubs(hubness))
+    worst = hubness.hubs[0].count
+    # One row that is near to everything makes the interval of the skewness as wide as it is bad.
+    sure = hubness.low is None or hubness.low > _UNEVEN or worst > max(_ONE_HUB * hubness.n, 5 * hubness.k)
+    uneven = skew > _UNEVEN and sure
+    spread = (
+        f"the worst hundredth of {hubness.n:,} rows takes {percent(hubness.top_share)} of the places among the "
+        f"{hubness.k} nearest"
+    )
+    return Finding(
+        "hubness_skew",
+        skew,
+        hubness.n,
+        f"Some rows are neighbours of very many: {spread}; {_worst(hubness)}."
+        if uneven
+        else f"No row is for certain the neighbour of very many: {spread}.",
+        "In a search these rows answer everything: look at what they have in common, drop them when they are empty or "
+        "boilerplate, and subtract the mean vector before taking cosines."
+        if uneven
+        else "",
+        hubness.low,
+        hubness.high,
+        _UNEVEN,
+        Level.CROWDED if uneven else Level.HEALTHY,
+        [{"row": hub.row, "text": hub.text or None, "value": hub.count} for hub in hubness.hubs],
+    )
+
+
+def _worst(hubness: Hubness) -> str:
+    hub = hubness.hubs[0]
+    named = f"row {hub.row:,}" + (f" (“{clipped(hub.text, 60)}”)" if hub.text else "")
+    return f"{named} is one of the {hubness.k} nearest of {hub.count:,} others"
+
+
+def _antihubs(hubness: Hubness) -> Finding:
+    share = hubness.antihubs
+    if share is None:
+        return Finding("antihub_share", None, hubness.n, _no_hubs(hubness))
+    return Finding(
+        "antihub_share",
+        share,
+        hubness.n,
+        f"{percent(share)} of {hubness.n:,} rows are among the {hubness.k} nearest of no other: a search hardly ever "
+        "finds them.",
+    )
+
+
+def _no_hubs(hubness: Hubness) -> str:
+    if hubness.n < hubness.k + 2:
+        return f"Unknown: {count(hubness.n, 'row')}; at least {hubness.k + 2} are needed for {hubness.k} neighbours."
+    return "Unknown: every row is a neighbour of equally many."

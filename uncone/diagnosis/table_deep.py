@@ -1,0 +1,47 @@
+"""Neighbourhoods and word frequency of a static table: the input embeddings of a model, or a file of word vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from uncone.diagnosis.deep_results import TableDeep
+from uncone.diagnosis.dimension import dimensions_of
+from uncone.diagnosis.frequencies import Frequencies
+from uncone.diagnosis.frequency import frequency_of
+from uncone.diagnosis.hubness import hubness_of
+from uncone.diagnosis.words import count
+from uncone.encoders.encoder import Encoder
+
+__all__ = ["table_deep"]
+
+
+def table_deep(encoder: Encoder, frequencies: Frequencies | None, seed: int = 0) -> TableDeep | None:
+    """What lies in the table that an encoder looks its tokens up in; None when it has none, or only one row.
+
+    The same measures as for a layer, so that static and contextual vectors can be compared: mind that the local
+    dimension grows with the number of rows. Rows are tokens, so `frequencies` should be `token_frequencies`; with any
+    other, a row is as frequent as the word that it is. Rows of zeros and rows that are no numbers are left out.
+    """
+    table = encoder.input_table()
+    if table is None:
+        return None
+    names, vectors = table
+    usable = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
+    bad = int((~usable).sum())
+    if bad:
+        places = np.flatnonzero(usable)
+        names, vectors = [names[i] for i in places.tolist()], vectors[places]
+    if len(names) < 2:
+        return None
+    notes = [encoder.table_note] if encoder.table_note else []
+    if bad:
+        notes.append(f"{count(bad, 'row')} of zeros or without numbers {'was' if bad == 1 else 'were'} left out.")
+    return TableDeep(
+        name="word vectors" if encoder.layers == 1 else "input embeddings",
+        n=len(names),
+        dim=vectors.shape[1],
+        dimensions=dimensions_of(vectors, seed=seed),
+        hubness=hubness_of(vectors, seed=seed, name=lambda row: names[row]),
+        frequency=None if frequencies is None else frequency_of(vectors, names, frequencies, seed=seed),
+        note=" ".join(notes),
+    )
