@@ -94,7 +94,7 @@ class Colours:
         if rows.facts is not None or rows.ranked:
             made |= {"kind": self._kinds, "frequency": self._frequency}
         if rows.facts is not None:
-            positions = rows.facts.positions
+            positions = rows.facts.positions.astype(np.float64)
             made["position"] = lambda: by_number("position", "position in the text, in tokens", positions)
         return made
 

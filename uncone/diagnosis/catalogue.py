@@ -145,9 +145,13 @@ DEEP: dict[str, Entry] = {
     ),
     "twonn_cosine": Entry("Dimension from two, cosine", "The same with the chord |u − v| as distance.", _FACCO),
     "cluster_count": Entry(
-        "Clusters", "k of k-means with the best Euclidean silhouette of k = 2 to 15; 1 where that is under 0.1.", _CAI
+        "Clusters",
+        "k of 2 to 15 with the largest mean Euclidean silhouette of k-means, on a seeded sample; 1 when under 0.1.",
+        _CAI,
     ),
-    "cluster_silhouette": Entry("Silhouette", "Mean Euclidean silhouette of these clusters, on a sample.", _CAI),
+    "cluster_silhouette": Entry(
+        "Silhouette", "Mean of (b − a)/max(a, b): a the mean distance to the own cluster, b to the nearest other.", _CAI
+    ),
     "s_inter_global": Entry("Between types, mean taken off", "S_inter after subtracting the mean of all rows.", _CAI),
     "s_intra_global": Entry("Within types, mean taken off", "S_intra after subtracting the mean of all rows.", _CAI),
     "s_inter_within_raw": Entry(

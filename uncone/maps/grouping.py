@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from uncone.data.batch import IntVector, Matrix
-from uncone.diagnosis.clusters import clusters_of
+from uncone.diagnosis.clusters import cluster_labels
 from uncone.stats.hashing import hash_keys
 
 __all__ = ["Grouping", "group"]
@@ -54,8 +54,7 @@ def group(vectors: Matrix, *, k: int | None = None, numbers: IntVector | None = 
     numbers = np.arange(n) if numbers is None else numbers
     looked = np.sort(np.argsort(hash_keys(numbers, seed), kind="stable")[:_LOOKED_AT])
     some = vectors if len(looked) == n else vectors[looked]
-    alone = np.arange(len(some), dtype=np.int64)
-    labels = clusters_of(some, alone, alone, None, None, k=k, seed=seed).labels
+    labels, _ = cluster_labels(some, k=k, seed=seed)
     means = np.stack([some[labels == one].mean(axis=0, dtype=np.float64) for one in range(int(labels.max()) + 1)])
     if len(looked) == n:
         return Grouping(labels, means)

@@ -11,8 +11,8 @@ from uncone.backends.cores import on_all_cores
 from uncone.backends.measure import Plan, measure
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.source import Source
-from uncone.errors import FitError, OptionError
 from uncone.diagnosis.centroids import AUTO, best_k, gaussian_cells, kmeans_cells, without_small
+from uncone.errors import FitError, OptionError
 from uncone.repairs.directions import leading
 from uncone.repairs.drawn import drawn_rows
 from uncone.repairs.repair import Arrays, Progress, Repair
