@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from benchmarks.page import put
-from uncone.api import layers
+from uncone.api import fix, layers, map
 from uncone.data.demo import demo_model
 from uncone.diagnosis.deep_results import Dimension
+from uncone.encoders.encoder import Encoder
 from uncone.encoders.open import open_encoder
+from uncone.report.mapped import Map
 from uncone.report.study import LayerStudy
 
+CORPUS = "wikitext2"
+
 PAGE = Path(__file__).parents[1] / "docs" / "gallery.md"
+PICTURES = PAGE.parent / "gallery"
+COLOURS = 96
+"""Of a stored picture: points need few, and the files stay small."""
 
 
-def studies() -> dict[str, LayerStudy]:
+def encoders() -> dict[str, Encoder]:
     models = Path(os.environ["UNCONE_DATA"]).parent / "models"
     folders = {name: models / name for name in ("bert-tiny", "bert-mini", "stories-15m")}
-    return {
-        name: layers(open_encoder(folder), "wikitext2", deep=True)
-        for name, folder in {**folders, "all-MiniLM-L6-v2": demo_model()}.items()
-    }
+    return {name: open_encoder(folder) for name, folder in {**folders, "all-MiniLM-L6-v2": demo_model()}.items()}
 
 
 def dimensions(found: dict[str, LayerStudy]) -> str:
@@ -97,8 +103,35 @@ def said(found: dict[str, LayerStudy]) -> str:
     return "\n\n".join(parts)
 
 
+def pictures(models: dict[str, Encoder]) -> None:
+    """The maps of the page."""
+    for name, encoder in models.items():
+        made = map(CORPUS, model=encoder, rows="words", layer="all", colour="frequency", points=6_000)
+        keep(f"{name}-frequency", made)
+    tiny, stories, minilm = (models[name] for name in ("bert-tiny", "stories-15m", "all-MiniLM-L6-v2"))
+    keep("minilm-tsne-kind", map(CORPUS, model=minilm, rows="words", layer=-1, method="tsne", colour="kind"))
+    keep(
+        "stories-position", map(CORPUS, model=stories, rows="words", layer="2", dims=3, colour="position", points=6_000)
+    )
+    with TemporaryDirectory() as folder:
+        repair = Path(folder) / "repair"
+        fix(CORPUS, "droptop", model=tiny, layer=2, save=repair)
+        keep("bert-tiny-droptop", map(CORPUS, model=tiny, layer=2, repair=repair, colour="cluster", points=4_000))
+
+
+def keep(name: str, made: Map) -> None:
+    from PIL import Image
+
+    PICTURES.mkdir(exist_ok=True)
+    data = next(data for file, data in made.pictures().items() if file.endswith(".png"))
+    with Image.open(io.BytesIO(data)) as picture:
+        picture.convert("RGB").quantize(COLOURS).save(PICTURES / f"{name}.png", optimize=True)
+
+
 def main() -> None:
-    found = studies()
+    models = encoders()
+    pictures(models)
+    found = {name: layers(encoder, CORPUS, deep=True) for name, encoder in models.items()}
     for mark, made in (("dimensions", dimensions), ("clusters", clusters), ("others", others), ("said", said)):
         text = made(found)
         print(text, end="\n\n")

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from uncone.backends.cores import in_order
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.diagnosis.deep_results import Dimension
 from uncone.diagnosis.intervals import around
@@ -19,6 +20,7 @@ __all__ = ["NEAREST", "AllRows", "Convention", "dimensions_of", "distinct_rows",
 NEAREST = 100
 """Neighbours that the dimension around a row is estimated from."""
 _QUERIES = 300
+_AT_ONCE = 8192
 _DISCARDED = 0.1
 """The share of the largest ratios that TwoNN leaves out, as published."""
 
@@ -80,8 +82,12 @@ def two_nn(nearest_two: Matrix) -> float | None:
 
 def distinct_rows(vectors: Matrix) -> IntVector:
     """The places of the rows that repeat no earlier one, in order."""
-    _, first = np.unique(fingerprints(vectors), return_index=True)
-    return np.sort(first)
+    blocks = (vectors[start : start + _AT_ONCE] for start in range(0, len(vectors), _AT_ONCE))
+    prints = np.concatenate([np.empty(0, np.uint64), *in_order(fingerprints, blocks)])
+    ordered = np.sort(prints)
+    if (ordered[1:] != ordered[:-1]).all():
+        return np.arange(len(prints))
+    return np.sort(np.unique(prints, return_index=True)[1])
 
 
 def dimensions_of(
@@ -95,7 +101,7 @@ def dimensions_of(
     """
     first = distinct_rows(vectors)
     n = len(first) if base is None else base.n
-    share = 1 - len(first) / len(vectors) if base is None else base.duplicates
+    share = 1 - len(first) / max(len(vectors), 1) if base is None else base.duplicates
     k = max(min(k, n - 1), 0)
     names = ("euclidean", "cosine")
     if min(len(first), n) < 3:

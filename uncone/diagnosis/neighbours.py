@@ -20,6 +20,8 @@ Block = Matrix | Callable[[], Iterable[Matrix]]
 _TILE = 2048
 _CHUNK = 1024
 """Rows of the base and queries that are multiplied together."""
+_PART = 128
+"""Queries whose products are looked at together: they stay in a core's cache."""
 
 
 class Near(NamedTuple):
@@ -62,7 +64,7 @@ def nearest(
 
     >>> rows = np.array([[0.0, 1.0], [0.0, 3.0], [4.0, 1.0]])
     >>> near = nearest(rows, rows, 1, own=np.arange(3))
-    >>> near["euclidean"].distances.ravel().tolist(), near["cosine"].places.ravel().tolist()
+    >>> near["euclidean"].distances.ravel().round(3).tolist(), near["cosine"].places.ravel().tolist()
     ([2.0, 2.0, 4.0], [1, 0, 0])
     """
     asked = Queries(queries)
@@ -90,8 +92,9 @@ class _Room(NamedTuple):
     @classmethod
     def of(cls, queries: Queries) -> _Room:
         """Room for a tile and some queries."""
-        size = min(queries.m, _CHUNK) * _TILE
-        return cls(np.empty((_TILE, queries.dim + 1), np.float32), *(np.empty(size, np.float32) for _ in range(2)))
+        rows = np.empty((_TILE, queries.dim + 1), np.float32)
+        products, spare = (np.empty(min(queries.m, most) * _TILE, np.float32) for most in (_CHUNK, _PART))
+        return cls(rows, products, spare)
 
 
 class _Search:
@@ -118,28 +121,34 @@ class _Search:
             for some in _tiles(rows):
                 tile = Tile.of(some, self.queries, room.rows[: len(some)])
                 for start in range(0, self.queries.m, _CHUNK):
-                    for one, more in zip(found, self._look_at(tile, start, n, room), strict=True):
-                        one.append(more)
+                    self._look_at(tile, start, n, room, found)
                 n += len(some)
         self._rooms.append(room)
         return n, [_Found(*(np.concatenate(column) for column in zip(*one, strict=True))) for one in found if one]
 
-    def _look_at(self, tile: Tile, start: int, first: int, room: _Room) -> Iterator[_Found]:
-        chunk = slice(start, min(start + _CHUNK, self.queries.m))
-        m, b = chunk.stop - start, len(tile.rows)
-        products, spare = (flat[: m * b].reshape(m, b) for flat in (room.products, room.spare))
-        np.matmul(self.queries.augmented[chunk], tile.augmented.T, out=products)
-        for metric, best in zip(self.metrics, self.best, strict=True):
-            limits = best.limits[chunk]
-            if np.isfinite(limits).all():
-                near = metric.under(products, tile, chunk, limits, spare)
-            else:
-                near = metric.smallest(products, tile, chunk, self.keep, self.distinct, spare)
-            flat = np.flatnonzero(near)
-            of, at = np.divmod(flat, b)
-            scores, kept = metric.scores(products.reshape(-1)[flat], tile, of + start, at, self.distinct)
-            kept &= scores < limits[of]
-            yield _Found(of[kept] + start, at[kept] + first, scores[kept])
+    def _look_at(self, tile: Tile, start: int, first: int, room: _Room, found: list[list[_Found]]) -> None:
+        asked, b = self.queries.augmented[start : start + _CHUNK], len(tile.rows)
+        products = room.products[: len(asked) * b].reshape(len(asked), b)
+        np.matmul(asked, tile.augmented.T, out=products)
+        for low in range(0, len(asked), _PART):
+            part = products[low : low + _PART]
+            chunk = slice(start + low, start + low + len(part))
+            spare = room.spare[: part.size].reshape(part.shape)
+            for metric, best, one in zip(self.metrics, self.best, found, strict=True):
+                one.append(self._near(metric, best.limits[chunk], part, tile, chunk, first, spare))
+
+    def _near(
+        self, metric: Metric, limits: Vector, products: Matrix, tile: Tile, chunk: slice, first: int, spare: Matrix
+    ) -> _Found:
+        if np.isfinite(limits).all():
+            near = metric.under(products, tile, chunk, limits, spare)
+        else:
+            near = metric.smallest(products, tile, chunk, self.keep, self.distinct, spare)
+        flat = np.flatnonzero(near)
+        of, at = np.divmod(flat, len(tile.rows))
+        scores, kept = metric.scores(products.reshape(-1)[flat], tile, of + chunk.start, at, self.distinct)
+        kept &= scores < limits[of]
+        return _Found(of[kept] + chunk.start, at[kept] + first, scores[kept])
 
     def take(self, n: int, found: Sequence[_Found]) -> None:
         """Keep the best of what was found in the next block of n rows."""
@@ -168,7 +177,7 @@ class _Best:
         self._waiting.append(_Found(queries, places, scores))
         self._count += len(queries)
         # Not each time: one merge for every k rows that a query has found is enough to keep the limits close.
-        if self._count >= self.scores.size:
+        if self._count >= self.scores.size or np.isinf(self.limits[0]):
             self._merge()
 
     def _merge(self) -> None:
