@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -58,7 +59,8 @@ def clusters(found: dict[str, LayerStudy]) -> str:
             # The best k that was tried, where none is good enough to count.
             shown = made.silhouette if made.silhouette is not None else max(made.tried.values(), default=None)
             cosines = (made.raw, made.global_, made.within_raw, made.within)
-            words = "; ".join(f"{one.share:.0%}: {', '.join(one.words[:4])}" for one in made.clusters[:4])
+            held = "; ".join(f"{one.share:.0%}: {', '.join(one.words[:4])}" for one in made.clusters[:4])
+            words = held if made.k > 1 else ""
             numbers = [_number(one.inter) for one in cosines]
             lines.append(_row([name, str(layer.number), str(made.k), _number(shown), *numbers, _plain(words)]))
     return "\n".join(lines)
@@ -99,7 +101,9 @@ def said(found: dict[str, LayerStudy]) -> str:
     parts = []
     for name, study in found.items():
         assert study.deep is not None
-        parts.append("\n".join([f"**{name}**", "", *(f"- {_plain(sentence)}" for sentence in study.deep.story)]))
+        # The texts are not ours to quote.
+        sentences = [re.sub(r", most of all “.*?” \(\S+\)", "", one) for one in study.deep.story]
+        parts.append("\n".join([f"**{name}**", "", *(f"- {_plain(sentence)}" for sentence in sentences)]))
     return "\n\n".join(parts)
 
 
@@ -115,8 +119,9 @@ def pictures(models: dict[str, Encoder]) -> None:
     )
     with TemporaryDirectory() as folder:
         repair = Path(folder) / "repair"
-        fix(CORPUS, "droptop", model=tiny, layer=2, save=repair)
-        keep("bert-tiny-droptop", map(CORPUS, model=tiny, layer=2, repair=repair, colour="cluster", points=4_000))
+        fix("snli", "droptop", model=tiny, layer=2, limit=5_000, save=repair)
+        made = map("snli", model=tiny, layer=2, limit=5_000, repair=repair, colour="cluster", points=4_000)
+        keep("bert-tiny-droptop", made)
 
 
 def keep(name: str, made: Map) -> None:

@@ -49,14 +49,28 @@ def test_a_sample_of_vectors_by_the_hash_of_their_rows(cone):
     assert not np.array_equal(other.places, found.places) and other.colourings[0].name == "cluster"
 
 
+def test_clusters_of_many_rows_are_looked_for_only_when_asked(cone, monkeypatch):
+    monkeypatch.setattr("uncone.api.mapping_colours._UNASKED", 50)
+    rows, labels = cone(60, 5), ["a", "b"] * 30
+    assert [one.name for one in uncone.map(rows, labels=labels).colourings] == ["label", "norm"]
+    asked = uncone.map(rows, labels=labels, k=4).colourings
+    assert [one.name for one in asked] == ["label", "cluster", "norm"] and len(asked[1].names) == 4
+
+
 def test_bad_rows_are_left_out_and_told(cone):
     rows = cone(60, 5)
     rows[3], rows[7, 1] = 0, np.nan
     found = uncone.map(rows)
     assert found.total == 58 and not {3, 7} & set(found.places.tolist())
-    assert found.notes == ["2 of 60 rows are NaN, infinite or zero: not on the map."]
-    with pytest.raises(NoUsableRowsError, match="all 4 rows are NaN"):
+    assert found.notes == [
+        "2 of 60 rows are not on the map: NaN, infinity or numbers over 1e16 (1), zero or shorter than 1e-19 (1)."
+    ]
+    with pytest.raises(
+        NoUsableRowsError, match=r"none of 4 rows can be used: NaN, infinity or numbers over 1e16 .4.. Look"
+    ):
         uncone.map(np.full((4, 3), np.nan))
+    with pytest.raises(NoUsableRowsError, match=r"shorter than 1e-19 .4.. Look"):
+        uncone.map(np.full((4, 3), 1e-30))
     equal = uncone.map(np.ones((20, 3)))
     assert not equal.panels[0].points.any() and equal.panels[0].trust.trustworthiness is None
     assert "all rows are equal" in equal.panels[0].trust.sentence
@@ -76,7 +90,7 @@ def test_before_and_after_a_repair_are_the_same_rows(cone, tmp_path):
     norms = next(one for one in found.colourings if one.name == "norm")
     assert set(norms.values_by_panel) == {"raw", "repaired"}
     clusters = next(one for one in found.colourings if one.name == "cluster")
-    assert set(clusters.by_panel) == {"raw", "repaired"}
+    assert not clusters.by_panel, "so are clusters: those of the raw rows"
     with pytest.raises(OtherSpaceError, match="dimension 6; these have 4"):
         uncone.map(cone(30, 4), repair=tmp_path / "repair")
 
@@ -229,6 +243,7 @@ def test_millions_are_streamed_into_a_picture(monkeypatch, cone, tmp_path):
     both = uncone.map(tmp_path / "v.npy", points=50_000, static=True, colour="none", repair=tmp_path / "repair")
     assert [one.name for one in both.density] == ["raw", "repaired"] and not both.colourings
     assert all(one.counts.sum() + one.outside == 20_000 and one.members is None for one in both.density)
+    _same_clusters_on_both_sides(tmp_path, monkeypatch)
     few = uncone.map(rows[:900], points=5_000, static=True)
     assert not few.static and few.density is None
     with pytest.raises(OptionError, match="can be read only once"):
@@ -237,6 +252,29 @@ def test_millions_are_streamed_into_a_picture(monkeypatch, cone, tmp_path):
         uncone.map(rows, points=1_001)
     with pytest.raises(OptionError, match="is flat: take --dims 2"):
         uncone.map(rows, points=1_001, static=True, dims=3)
+
+
+def _same_clusters_on_both_sides(folder, monkeypatch):
+    """Rows in a cell of the repaired picture have the colour that most of them have as raw rows."""
+    monkeypatch.setattr("uncone.maps.density._CELLS", 8)
+    rng = np.random.default_rng(0)
+    means = np.array([[9.0, 0.0, 0.0], [0.0, 9.0, 0.0], [0.0, 0.0, 9.0]])
+    of = np.arange(6_000) % 3
+    rows = means[of] + rng.normal(size=(6_000, 3))
+    np.save(folder / "groups.npy", rows)
+    (folder / "groups.txt").write_text("\n".join("abc"[one] for one in of) + "\n")
+    Whiten().fit(rows).save(folder / "whitened")
+    given = {"points": 50_000, "static": True, "repair": folder / "whitened"}
+    clustered = uncone.map(folder / "groups.npy", colour="cluster", k=3, **given)
+    labelled = uncone.map(folder / "groups.npy", label=str(folder / "groups.txt"), **given)
+    for mine, theirs in zip(clustered.density, labelled.density, strict=True):
+        np.testing.assert_array_equal(mine.counts, theirs.counts)
+        held = mine.members >= 0
+        pairs = set(zip(mine.members[held].tolist(), theirs.members[held].tolist(), strict=True))
+        assert len(pairs) == 3, "the groups that were made are the clusters, before and after"
+    sides = [dict(zip(one.members.ravel().tolist(), other.members.ravel().tolist(), strict=True))
+             for one, other in zip(clustered.density, labelled.density, strict=True)]  # fmt: skip
+    assert sides[0] == sides[1], "a cluster has one colour on both sides"
 
 
 def test_many_words_and_a_picture_of_neighbours_can_be_static_too(monkeypatch, texts, tiny_model, cone):

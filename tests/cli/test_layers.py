@@ -439,8 +439,8 @@ def test_time_grows_with_the_length_of_a_text():
         assert sum(laid.n for laid in RowRule().lay(passages, None)) == n
         return time.perf_counter() - began
 
-    seconds(1_000)
-    assert seconds(16_000) < 9 * seconds(4_000)
+    # The best of some: one may have been interrupted.
+    assert min(seconds(16_000) for _ in range(5)) < 9 * min(seconds(4_000) for _ in range(5))
 
 
 def test_the_seed_is_recorded(layers, capfd):

@@ -57,8 +57,8 @@ def test_three_blobs_are_three_clusters(seed):
     assert adjusted_rand_score(found.labels, own) > 0.99
     assert set(found.tried) == set(range(2, 16)) and max(found.tried, key=found.tried.get) == 3
     assert found.silhouette == found.tried[3] > 0.5 > found.chance
-    assert found.sentence.startswith("3 clusters: their silhouette is 0.")
-    assert "They are alike because they share a cluster, not because of a cone." in found.sentence
+    assert found.sentence.startswith("3 clusters with a silhouette of 0.")
+    assert "What makes them alike is a cluster that they share, not a cone." in found.sentence
     assert found.within_raw.inter > found.raw.inter + 0.3 and found.across < 0
 
 
@@ -91,7 +91,7 @@ def test_blobs_in_a_cone():
         f"A cone that all clusters share explains {found.across:.2f}, a cluster {more:.2f} of the {above:.2f} above it."
     )
     assert told in found.sentence
-    assert "by construction, and no sign of clusters" in found.sentence
+    assert "by construction, and tells nothing of clusters" in found.sentence
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -104,6 +104,8 @@ def test_a_cloud_that_is_cut_is_said_to_be_one(seed, cone):
     asked = found_in(ball() + np.float32(2.0), seed, k=3)
     assert asked.k == 3 and asked.asked and asked.tried == {}
     assert "slices of one cloud" in asked.sentence and "Clusters explain next to nothing of it." in asked.sentence
+    for one in (found, asked):
+        assert "speaks of clusters" not in one.sentence, "there are none"
 
 
 def test_the_cloud_to_compare_with_has_the_same_covariance():
@@ -346,6 +348,15 @@ def test_fewer_different_rows_than_clusters():
     assert found.within == TypeCosines(None, None) and found.within_raw.inter == pytest.approx(1.0)
     asked = found_in(rows, k=5)
     assert asked.k == 3 and "3 clusters (5 were asked for, but no more hold rows)" in asked.sentence
+
+
+def test_a_cluster_for_every_type():
+    """All pairs of types are in different clusters, and are said to be."""
+    own = np.repeat(np.arange(3), 20)
+    rows = np.eye(3, 8)[own] + 1.0
+    found = clusters_of(rows, own, np.arange(60))
+    assert found.k == 3 and found.within_raw.inter is None and found.across == pytest.approx(found.raw.inter)
+    assert f"Two types score {found.raw.inter:.2f}: no cluster holds two, so these are scores across" in found.sentence
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])

@@ -2,13 +2,30 @@
 
 import json
 import random
+import re
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import uncone
-from uncone.errors import OptionError
+from uncone.diagnosis.deep_results import (
+    Bin,
+    Cluster,
+    Clusters,
+    Deep,
+    DeepLayer,
+    Dimension,
+    Frequency,
+    HeadFrequency,
+    Hub,
+    Hubness,
+    Manifold,
+    TableDeep,
+)
+from uncone.encoders.open import open_encoder
+from uncone.errors import MissingPackageError, ModelError, OptionError
 from uncone.report.study_deep import _LARGE
 
 WORDS = ["the", "text", "go", "school", "zebra", "tree", "stone", "river", "12", "7", ".", ",", "!"]
@@ -57,6 +74,16 @@ def test_the_json_holds_all_numbers_and_no_rows(studies):
     assert {field.name.rstrip("_") for field in fields(one.clusters)} - _LARGE == set(layer["clusters"])
     assert not _LARGE & set(layer["manifold"])
     assert found["story"] == list(deep.deep.story)
+
+
+def test_every_name_of_the_json_is_documented():
+    """Names that data bring along, such as the kinds of a cluster, are not ours."""
+    text = (Path(__file__).parents[2] / "docs" / "deep.md").read_text(encoding="utf-8")
+    known = {name for quoted in re.findall(r"`([a-z0-9_.\[\]]+)`", text) for name in re.split(r"[.\[\]]+", quoted)}
+    ours = (Deep, DeepLayer, TableDeep, Dimension, Hubness, Hub, Clusters, Cluster)
+    ours += (Frequency, Bin, Manifold, HeadFrequency)
+    names = {field.name.rstrip("_") for one in ours for field in fields(one)} - _LARGE
+    assert names <= known and "paper" in known
 
 
 def test_a_study_without_deep_has_no_such_part(studies):
@@ -118,6 +145,9 @@ def test_static_vectors(tmp_path):
     assert 2 < found.value < 6
     assert study.deep.table.n == len(words)
     assert study.deep.head is None
+    assert study.deep.layers[0].hubness.n == len(words) and study.deep.layers[0].hubness.skew < 1.4, "no hub is a copy"
+    assert study.deep.layers[0].clusters.k > 1, "the occurrences of a word are all alike"
+    assert f"{found.duplicates:.0%}".replace("%", " %") + " of the rows are copies of others" in study.deep.story[1]
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
@@ -144,11 +174,22 @@ def test_sinks_left_out_of_one_layer_alone(tiny_model):
         ({"deep": True, "k": 0}, "--k is a whole number of at least 1"),
         ({"deep": True, "k": 5000}, "--k is at most 1,000"),
         ({"deep": True, "frequency": "guess"}, "--frequency is corpus, tokenizer, wordfreq"),
+        ({"deep": True, "frequency": "wordfreq", "rows": "cls"}, "a row of --rows cls is a whole text"),
     ],
 )
 def test_options_that_cannot_be(tiny_model, options, message):
     with pytest.raises(OptionError, match=message):
         uncone.layers(tiny_model, texts(10), **options)
+
+
+@pytest.mark.parametrize(("source", "error"), [("wordfreq", MissingPackageError), ("tokenizer", ModelError)])
+def test_frequencies_that_cannot_be_had_are_refused_before_the_run(tiny_model, monkeypatch, source, error):
+    encoder = open_encoder(tiny_model)
+    monkeypatch.setattr(encoder, "encode", lambda passages: pytest.fail("a long run had begun"))
+    monkeypatch.setattr(encoder, "input_table", lambda *, marked=False: None)
+    monkeypatch.setattr("uncone.extras.find_spec", lambda name: None)
+    with pytest.raises(error, match=r"pip install 'uncone\[frequency\]'|Try --frequency corpus"):
+        uncone.layers(encoder, texts(10), deep=True, frequency=source, min_contexts=2)
 
 
 def test_an_interrupted_run_ends_with_the_same_digits(tiny_model, tmp_path):

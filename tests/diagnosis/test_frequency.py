@@ -279,7 +279,21 @@ def test_a_ball_knows_nothing_of_frequency():
     rows = np.random.default_rng(3).normal(size=(N, 30)).astype(np.float32)
     found = frequency_of(rows, words_of(), zipf())
     assert found.norm_low < 0 < found.norm_high and abs(found.explained) < 0.03
-    assert "have like norms" in found.sentence and "as close to their neighbours" in found.sentence
+    assert "have similar norms" in found.sentence and "as close to their neighbours" in found.sentence
+
+
+def test_a_correlation_that_may_be_chance_is_not_called_none():
+    rows = np.eye(12, dtype=np.float32) * np.random.default_rng(1).uniform(1, 2, 12)[:, None].astype(np.float32)
+    rows[:3] *= 1.2
+    found = frequency_of(rows, words_of(12), zipf(12))
+    assert abs(found.norm_r) > 0.1 and found.norm_low < 0 < found.norm_high
+    assert found.sentence.startswith("12 words are too few to tell whether norms go with frequency: r = ")
+
+
+def test_tokens_are_not_called_words(space):
+    found = frequency_of(space, words_of(), zipf(), unit="token")
+    assert "tokens" in found.sentence and "word" not in found.sentence
+    assert "640 tokens" in frequency_findings(found)[0].meaning
 
 
 # What cannot be known.

@@ -264,6 +264,13 @@ def test_all_tokens_are_as_frequent():
     texts = [" ".join(WORDS[i:] + WORDS[:i]) for i in range(SIZE)]
     found = head_frequency(Made(np.random.default_rng(0).normal(size=(SIZE, SIZE))), Selection(ListTexts(texts)))
     assert found.tokens == SIZE and found.r2 is None and found.pmi_r is None
+    assert "are all equal" in found.sentence and "too few" not in found.sentence
+
+
+def test_all_logits_are_zero(long_texts):
+    found = head_frequency(Made(np.zeros((SIZE, SIZE))), Selection(ListTexts(long_texts)))
+    assert found.tokens == SIZE and found.r2 is None
+    assert f"The mean logits of {SIZE} tokens, or their frequencies, are all equal" in found.sentence
 
 
 def test_no_pair_stands_often(long_texts):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import skew
 
-from uncone.diagnosis.hubness import hubness_of, skewness
+from uncone.diagnosis.hubness import has_hubs, hubness_of, skewness
 
 
 def counted(rows, k):
@@ -64,7 +64,7 @@ def test_too_few_rows_or_all_alike():
         assert found.skew is None and found.antihubs is None and not found.hubs and found.n == n
     assert hubness_of(np.random.default_rng(0).normal(size=(12, 4))).skew is not None
     same = hubness_of(np.ones((40, 3)))
-    assert same.skew is not None and same.n == 40  # copies are neighbours of each other, by place
+    assert same.skew is None and same.n == 1, "copies are one row"
 
 
 def test_skewness_of_a_constant():
@@ -81,3 +81,15 @@ def test_intervals_cover_what_other_samples_say():
     truth = np.mean([one.skew for one in found])
     hits = sum(one.low <= truth <= one.high for one in found)
     assert hits / 120 > 0.85
+
+
+def test_copies_of_rows_make_no_hubs():
+    """Copies are each other's nearest, and which of them come first is chance."""
+    rows = np.random.default_rng(0).normal(size=(300, 32))
+    found = hubness_of(np.repeat(rows, 10, axis=0))
+    assert found.n == 300 and found.skew == hubness_of(rows).skew and not has_hubs(found)
+    equal = hubness_of(np.ones((500, 8)))
+    assert (equal.skew, equal.n) == (None, 1) and not has_hubs(equal)
+    numbers = 7 * np.arange(3_000)
+    named = hubness_of(np.repeat(rows, 10, axis=0), name=str, numbers=numbers)
+    assert all(hub.row % 70 == 0 and int(hub.text) * 7 == hub.row for hub in named.hubs), "the first of the copies"

@@ -93,7 +93,7 @@ def test_against_all_rows_it_is_larger_than_on_a_sample(many):
     assert "among 1,000 distinct rows" in sample["lid_euclidean"].meaning
     for metric in ("euclidean", "cosine"):
         one, other = sample[f"lid_{metric}"], whole[f"lid_{metric}"]
-        assert other.n == distinct and "1 % copies left out" in other.meaning
+        assert other.n == distinct and "the 1 % that are copies are left out" in other.meaning
         assert other.value > one.value
     usable = np.unique(many[np.isfinite(many).all(axis=1) & (many != 0).any(axis=1)], axis=0)
     assert len(usable) == distinct
@@ -173,7 +173,7 @@ def test_two_nn_is_for_layers():
     hubness = Hubness(3.0, 2.0, 4.0, 0.1, 0.3, (Hub(7, 90, "a text"),), 10, 400)
     found = {one.name: one for one in neighbourhood_findings({"euclidean": known, "cosine": unknown}, hubness)}
     assert set(found) == {*NAMES, "twonn_euclidean", "twonn_cosine"}
-    assert found["twonn_euclidean"].value == 9.2 and "25 % copies left out" in found["twonn_euclidean"].meaning
+    assert found["twonn_euclidean"].value == 9.2 and "25 % that are copies" in found["twonn_euclidean"].meaning
     assert found["twonn_cosine"].value is None and "at least 3" in found["twonn_cosine"].meaning
     assert found["hubness_skew"].level is Level.CROWDED
     assert found["hubness_skew"].rows == [{"row": 7, "text": "a text", "value": 90}]

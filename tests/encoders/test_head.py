@@ -137,6 +137,15 @@ def test_an_untied_matrix_that_lacks(saved, tmp_path):
     assert encoder.head() is None and "lm_head.weight" in encoder.head_note
 
 
+def test_a_head_that_holds_no_numbers(saved, tmp_path):
+    folder = shutil.copytree(saved("llama"), tmp_path / "model")
+    weights = load_file(folder / "model.safetensors")
+    weights["lm_head.weight"] = torch.full_like(weights["lm_head.weight"], torch.nan)
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    encoder = open_encoder(folder)
+    assert encoder.head() is None and "its logits are not finite numbers" in encoder.head_note
+
+
 def test_a_model_without_a_head(tiny_model):
     encoder = open_encoder(tiny_model)
     assert encoder.head() is None and encoder.head_note is None

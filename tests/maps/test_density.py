@@ -28,6 +28,7 @@ def test_a_grid_has_square_cells_around_nearly_all_points():
     assert max(grid.shape) == 100 and grid.shape[0] < grid.shape[1]
     cells = grid.cells(points)
     assert cells[-1] == -1 and 0 <= (cells[:-1] < 0).sum() <= 4, "one row far away is left out, not all others shrunk"
+    assert grid.cells(np.array([[np.nan, 0.0], [np.inf, 0.0], [0.0, -1e300]])).tolist() == [-1, -1, -1]
     one = Grid.around(np.ones((5, 2)))
     assert (one.cells(np.ones((5, 2))) >= 0).all()
 

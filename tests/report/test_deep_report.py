@@ -32,7 +32,16 @@ from uncone.diagnosis.finding import Finding
 from uncone.diagnosis.layer import Layer
 from uncone.encoders.row_facts import RowFacts
 from uncone.report.deep_clouds import clouds_by_study, telling_layers
-from uncone.report.deep_lines import cluster_lines, dimension_table, manifold_answer, manifold_sentences, manifold_table
+from uncone.report.deep_lines import (
+    bin_table,
+    cluster_lines,
+    correlations,
+    dimension_table,
+    manifold_answer,
+    manifold_sentences,
+    manifold_table,
+)
+from uncone.report.deep_terminal import _shortened
 from uncone.report.figures import write_figures
 from uncone.report.study import LayerComparison, LayerStudy
 from uncone.report.study_charts import charts
@@ -392,9 +401,7 @@ def test_clusters_are_shown_as_they_were_found():
 
 def test_the_manifold_question_has_a_plain_answer():
     one = study()
-    assert manifold_answer(one.deep) == (
-        "Yes: a curved manifold of few dimensions (a “Swiss roll”) is visible in layer 1."
-    )
+    assert manifold_answer(one.deep) == "Yes: a curved manifold (a “Swiss roll”) is visible in layer 1."
     assert manifold_sentences(one.deep) == [
         "Layer 1: The rows lie on a curved sheet.",
         "Layer 3: The rows are about as flat as Gaussian ones.",
@@ -408,6 +415,37 @@ def test_the_manifold_question_has_a_plain_answer():
     sunk = manifold_table(study(sinks=(3,)).deep)
     assert [row[0] for row in sunk.rows] == ["0", "1", "2", "3", "3, without 3 sinks"]
     assert sunk.rows[-1][1] == "2,997"
+
+
+def test_the_clearest_sheet_is_one_whose_dimension_is_known():
+    one = study()
+    first = replace(one.deep.layers[0].manifold, visible=True, ratio=None, sentence="A curve by position.")
+    deep = replace(one.deep, layers=[replace(one.deep.layers[0], manifold=first), *one.deep.layers[1:]])
+    assert manifold_sentences(deep)[0] == "Layer 1: The rows lie on a curved sheet."
+
+
+@pytest.mark.parametrize(("row", "noun"), [("words", "word"), ("tokens", "token"), ("sentences", "text")])
+def test_rows_are_called_what_they_are(row, noun):
+    one = study(row=row)
+    page = one.to_html()
+    assert f"S_inter is the mean cosine of different {noun}s in a cluster" in page
+    assert f"Different {noun}s in clusters: S_inter" in page
+    assert f"Different {noun}s, centred by cluster" in comparison(one, study(row=row, model="other")).to_html()
+    assert f"Measured on {ROWS:,} rows of a layer" in page
+
+
+def test_tokens_and_fewer_components_are_counted():
+    found = frequency(np.random.default_rng(0), 0.4, ("bank", "river"))
+    tokens = replace(found, unit="token", components_r=[0.5, 0.1])
+    assert "norm and 2 components together" in correlations(tokens) and "tokens" in correlations(tokens)
+    assert bin_table(tokens).heads[1] == "tokens" and bin_table(found).heads[1] == "words"
+
+
+def test_a_full_stop_in_a_quoted_text_ends_no_sentence():
+    hub = "Hubs: a few rows are everybody's, most of all “The St. Thomas team [played] . It won” (12); 3 % are not."
+    more = f"{hub} {'A long second sentence that has no room on a terminal, ' * 4}and ends."
+    assert _shortened(more) == hub
+    assert _shortened(hub) == hub
 
 
 def test_a_page_has_at_most_eight_drawings_with_webgl(made):

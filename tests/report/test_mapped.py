@@ -141,6 +141,8 @@ def test_marks_are_found_whatever_the_case_and_in_whole_texts():
     assert marks(whole).tolist() == [0, -1, 0] * 40
     own = Colouring("words", "word list", np.full(120, 1), ("river", "BANK"))
     assert (marks(replace(made, colourings=[own])) == 1).all(), "those that the map was made with are taken"
+    label = Colouring("label", "label", np.full(120, 1), ("river", "BANK"))
+    assert marks(replace(made, colourings=[label])).tolist() == expected, "labels that are called as words are no words"
 
 
 def test_the_next_command_is_one_that_exists(found):
@@ -150,6 +152,12 @@ def test_the_next_command_is_one_that_exists(found):
     assert told == "uncone check data/wiki.txt --text 'a b' --model models/tiny --layer 1,-1 --pooling cls"
     assert build(source={**texts, "layer": "all"}).suggestion.endswith("--text 'a b' --rows sentences --deep")
     assert build(source={"name": "v.npz", "column": "x"}).suggestion == "uncone check v.npz --column x"
+    tensor = {"name": "v.safetensors", "tensor": "wte.weight"}
+    assert build(source=tensor).suggestion == "uncone check v.safetensors --tensor wte.weight"
+    few = {**texts, "prompt": "query: ", "limit": 30}
+    assert build(source=few).suggestion.endswith("--pooling cls --prompt 'query: ' --limit 30")
+    some = {**found.source, "limit": 30, "sample": 20}
+    assert build(source=some).suggestion.endswith("data/wiki.txt --limit 30 --sample 20 --deep")
     assert build(source={"name": "array", "kind": "array"}).suggestion is None
     assert build(source={"name": "v", "in_memory": True}).suggestion is None
 
@@ -339,6 +347,23 @@ def test_the_terminal_fits_a_screen():
     wide = build(source={**made.source, "name": "漢字" * 40}, notes=["漢字" * 60, "b", "c", "d"])
     assert max(cell_len(line) for line in terminal(wide).splitlines() if "uncone layers" not in line) <= 80
     assert "and 2 more notes" in terminal(wide)
+    assert terminal(build(layers=range(3))).count("0.90") == 0, "what is told in sentences is not told again"
+
+
+def test_no_line_ends_before_a_per_cent():
+    made = build(method="pca", layers=range(2))
+    told = replace(made.panels[0].trust, explained=0.67, sentence="The axes hold 67 % of it.")
+    page = replace(made, panels=[replace(one, trust=told) for one in made.panels]).to_html()
+    assert page.count("67\u00a0% of") >= 4 and "hold 67 %" not in page.split("<figure>")[0].split("<h1>")[1]
+
+
+def test_svd_holds_length_and_not_variance():
+    made = build(method="svd", layers=range(4))
+    panels = [replace(one, trust=replace(one.trust, explained=0.5)) for one in made.panels]
+    made = replace(made, panels=panels)
+    for text in (made.to_html(), made.to_markdown(), terminal(made)):
+        assert "squared length" in text and "variance" not in text.replace("explained variance", "")
+    assert "of variance" in terminal(replace(made, method="pca"))
 
 
 def test_markdown_has_trust_and_counts(found):

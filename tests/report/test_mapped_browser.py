@@ -165,6 +165,21 @@ def where(page, point, place=0):
     return frame["x"] + 1 + wide / 2 + scale * x, frame["y"] + 1 + tall / 2 - scale * y
 
 
+@pytest.mark.parametrize("width", [1200, 390])
+def test_the_box_of_a_map_in_space_stays_on_the_picture(opened, width):
+    page = opened("space", width)
+    settled(page)
+    lowest = page.evaluate(
+        """() => { const base = document.querySelector("#map-0 canvas"), context = base.getContext("2d");
+        const tall = Math.round(base.height * 16 / base.clientHeight);
+        const edges = [[0, 0, base.width, 1], [0, 0, 1, base.height - 2 * tall], [base.width - 1, 0, 1, base.height],
+          [base.width / 2, base.height - tall, base.width / 2, tall]];
+        return edges.map((edge) => context.getImageData(...edge).data.filter((one, at) => at % 4 === 3 && one).length); }"""  # noqa: E501
+    )
+    assert lowest[:3] == [0, 0, 0], "no line is cut off"
+    assert width < 700 or lowest[3] == 0, "what is shown is written below the box, not across it"
+
+
 def test_the_point_under_the_pointer_is_read_in_its_sentence(opened):
     page = opened("corners")
     for point in range(6):

@@ -13,7 +13,7 @@ from matplotlib.image import imread
 from uncone.errors import MissingPackageError, OptionError
 from uncone.maps.results import Colouring, Density, Panel, Texts, Trust
 from uncone.report.mapped import Map
-from uncone.report.mapped_density import _majority
+from uncone.report.mapped_density import _majority, density_sheets
 from uncone.report.mapped_palette import category_colours
 
 TRUST = Trust(0.87, 0.91, 0.42, 15, 200, "Groups can be read off.")
@@ -60,7 +60,7 @@ def test_a_plane_is_one_sheet_and_few_points_are_also_svg():
         "60 of 900 rows",
         "seed 7",
         "trustworthiness 0.87",
-        "42 % of variance",
+        "42\u00a0% of variance",
         "b_$ (20)",
     ):
         assert said in svg or said.replace(" ", "") in _letters(svg), said
@@ -135,6 +135,9 @@ def test_millions_are_drawn_as_density():
         "map-pca-density.png",
     ]
     page = made.to_html()
+    assert "A cell has the colour that most of its rows have" in page and "mean of its rows" not in page
+    sheets = density_sheets(made, [held]).values()
+    assert {(one.axes[0].get_xlabel(), one.axes[0].get_ylabel()) for one in sheets} == {("PC 1", "PC 2")}
     assert page.count("data:image/png;base64,") == 2 and 'id="points"' not in page and "PCA in 2 dimensions" in page
 
 

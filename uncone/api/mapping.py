@@ -115,7 +115,8 @@ def map(
     wanted = _Wanted(method, dims, _points(points, method, layer, static), colour, WordList(words), k, seed, progress)
     wanted.check()
     saved = _loaded(repair)
-    asked = {"column": column, "text": _joined(text), "label": label, "layer": layer, "pooling": pooling}
+    asked: dict[str, Any] = {"column": column, "tensor": tensor, "text": _joined(text), "label": label}
+    asked |= {"layer": layer, "pooling": pooling, "prompt": prompt or None, "limit": limit, "sample": sample}
     asked["repair"] = None if repair is None else os.fspath(repair)
     told: dict[str, Any] = {
         "name": name,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from uncone.api.mapping_rows import Gathered
+from uncone.api.mapping_rows import REPAIRED, Gathered
 from uncone.data.batch import IntVector, Vector
 from uncone.diagnosis.frequencies import corpus_frequencies
 from uncone.encoders.words import Kind, find_words
@@ -75,7 +75,8 @@ class Colours:
             raise OptionError(f"--colour {asked} {_WHY[asked]}")
         first = asked or self._told_most(makers)
         names = [first, *(name for name in _ORDER if name in makers and name != first)]
-        if first != "cluster" and sum(len(space.places) for space in self.gathered.spaces) > _UNASKED:
+        many = sum(len(space.places) for space in self.gathered.spaces) > _UNASKED
+        if many and first != "cluster" and self.k is None:
             names.remove("cluster")
         return [makers[name]() for name in names]
 
@@ -119,18 +120,31 @@ class Colours:
         return by_number("frequency", f"log10 of the frequency in {shares.name}", logs)
 
     def _clusters(self) -> Colouring:
-        rows = self.gathered
-        for space in rows.spaces:
+        rows, raw = self.gathered, self.gathered.spaces[0]
+        # Both sides of a repair have the clusters of the raw rows, so that one sees where each of them goes.
+        repaired = len(rows.spaces) > 1 and rows.spaces[-1].name == REPAIRED
+        for space in [raw] if repaired else rows.spaces:
             if space.name not in self.groupings:
                 numbers = rows.rows[space.places]
                 self.groupings[space.name] = group(space.vectors, k=self.k, numbers=numbers, seed=self.seed)
+        if repaired:
+            members = np.full(rows.n, -1, np.int64)
+            members[raw.places] = self.groupings[raw.name].labels
+            return by_picture("cluster", f"cluster of the {raw.name} rows", {raw.name: members}, self._named())
         by_panel: dict[str, IntVector] = {}
         for space in rows.spaces:
             members = np.full(rows.n, -1, np.int64)
             members[space.places] = self.groupings[space.name].labels
             by_panel[space.name] = members
-        most = max(one.k for one in self.groupings.values())
-        return by_picture("cluster", "cluster", by_panel, [f"cluster {i + 1}" for i in range(most)])
+        return by_picture("cluster", "cluster", by_panel, self._named())
+
+    def grouping(self, name: str) -> Grouping:
+        """The clusters of a space, once they are found; of a repaired one, those of the raw rows."""
+        return self.groupings.get(name) or next(iter(self.groupings.values()))
+
+    def _named(self) -> list[str]:
+        """The names of the clusters, of the picture that has most of them."""
+        return [f"cluster {i + 1}" for i in range(max(one.k for one in self.groupings.values()))]
 
     def _norms(self) -> Colouring:
         rows, by_panel = self.gathered, dict[str, Vector]()

@@ -124,7 +124,8 @@ def _gathered(
     told = [*notes, *beside_note(result.layers[0]["rows"].sampled.n, len(by_layer[0][0]))]
     tally = result.tally
     if tally.truncated:
-        told.append(f"{count(tally.truncated, 'text')} were cut to the {run.encoder.window} tokens the model takes.")
+        were = "was" if tally.truncated == 1 else "were"
+        told.append(f"{count(tally.truncated, 'text')} {were} cut to the {run.encoder.window} tokens the model takes.")
     if not run.rule.has_words:
         # A text is a row: its number among those read is that of its unit.
         return Gathered({}, result.units[rows], spaces, total, notes=told)

@@ -99,10 +99,11 @@ def vector_rows(
     sample, unusable = found["rows"].sampled, found["unusable"]
     if not sample.n:
         raise NoUsableRowsError(
-            f"{source.name}: all {count(unusable.seen, 'row')} are NaN, infinite or zero. We need some that are not."
+            f"{source.name}: none of {count(unusable.seen, 'row')} can be used: {_left_out(unusable)}. Look at how "
+            "they were made."
         )
     left = unusable.bad + unusable.zero
-    notes = [f"{left:,} of {count(unusable.seen, 'row')} are NaN, infinite or zero: not on the map."] if left else []
+    notes = [f"{left:,} of {count(unusable.seen, 'row')} are not on the map: {_left_out(unusable)}."] if left else []
     if len(words):
         words, unknown = words.known(_there(found["listed"], sample, source.name), source.name)
         drawn, sample = sample.n, found["listed"].beside(sample)
@@ -125,6 +126,12 @@ def vector_rows(
         notes=[*notes, *more, *([source.note] if source.note else [])],
         streams=streams if source.rereadable else {},
     )
+
+
+def _left_out(found: Unusable) -> str:
+    """Why rows are left out, and how many."""
+    parts = {"NaN, infinity or numbers over 1e16": found.bad, "zero or shorter than 1e-19": found.zero}
+    return ", ".join(f"{why} ({n:,})" for why, n in parts.items() if n)
 
 
 def beside_note(drawn: int, shown: int) -> list[str]:

@@ -12,11 +12,14 @@ from uncone.api.mapping_colours import Colours, kind_of
 from uncone.api.mapping_rows import Gathered
 from uncone.backends.measure import measure
 from uncone.data.batch import Batch, IntVector
+from uncone.data.source import Source
 from uncone.diagnosis.words import count
 from uncone.errors import OptionError
-from uncone.maps.density import Grid, Members, Raster, density_of
+from uncone.maps.axes import Axes
+from uncone.maps.density import Grid, Members, Raster, Through, density_of
 from uncone.maps.pictures import Picture
 from uncone.maps.results import Colouring, Density
+from uncone.repairs.mapped import Mapped
 from uncone.stats.row_sample import cutoff_for
 
 __all__ = ["check_streams", "static_densities"]
@@ -44,11 +47,11 @@ def static_densities(
         if name not in gathered.streams:
             made.append(_held(gathered, picture, first))
             continue
-        source = gathered.streams[name]
+        source, axes = _seen(gathered.streams[name], picture.axes, first)
         # Without a count the sample of so many rows is not known beforehand: then all are taken.
         cutoff = None if source.rows is None else cutoff_for(points, source.rows, colours.seed)
         raster = Raster(
-            picture.axes,
+            axes,
             Grid.around(picture.panel.points),
             cutoff=cutoff,
             seed=colours.seed,
@@ -58,7 +61,7 @@ def static_densities(
         names = tuple(first.names) if first is not None and first.values is None else ()
         made.append(measure(source, raster, progress=told).density(name, names))
     outside = max((one.outside for one in made), default=0)
-    notes = [f"{count(outside, 'row')} lie beyond the edges of the picture."] if outside else []
+    notes = [f"Beyond the edges of the picture: {count(outside, 'row')}."] if outside else []
     if gathered.streams:
         notes.append(f"Axes, clusters and the counts of colours are those of a sample of {count(gathered.n, 'row')}.")
     return made, notes
@@ -72,6 +75,13 @@ def check_streams(gathered: Gathered, name: str) -> None:
     """
     if not gathered.streams:
         raise OptionError(f"{name} can be read only once, and a static picture takes two passes: save it first.")
+
+
+def _seen(source: Source, axes: Axes, first: Colouring | None) -> tuple[Source, Axes | Through]:
+    """What is read for a picture, and how its rows get there: raw rows are asked for the cluster they are in."""
+    if isinstance(source, Mapped) and first is not None and first.name == "cluster":
+        return source.source, Through(source.repair.map, axes)
+    return source, axes
 
 
 def _held(gathered: Gathered, picture: Picture, first: Colouring | None) -> Density:
@@ -99,7 +109,7 @@ def _coloured(first: Colouring | None, colours: Colours, name: str) -> dict[str,
 
 def _members(first: Colouring, colours: Colours, name: str) -> Members:
     if first.name == "cluster":
-        found = colours.groupings[name]
+        found = colours.grouping(name)
         return lambda batch: found.nearest(batch.vectors)
     if first.name == "words":
         return lambda batch: colours.words.firsts(batch.texts, batch.n)

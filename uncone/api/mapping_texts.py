@@ -108,7 +108,7 @@ def _one_vector_each(asked: TextsAsked, progress: Progress | None) -> Gathered:
     vectors, units = vectors[usable], [units[i] for i in usable.tolist()]
     after, more = both_sides(vectors, saved, repaired)
     lost = len(texts.texts) - len(units)
-    notes = [*drawn.notes, *([f"{count(lost, 'text')} have no vector, and are not on the map."] if lost else [])]
+    notes = [*drawn.notes, *([f"Not on the map, without a vector: {count(lost, 'text')}."] if lost else [])]
     # What a text becomes is said in full by the source itself: layer, pooling, prompt, truncation.
     notes += [source.note] if source.note and "truncated" in source.note else []
     return Gathered(

@@ -6,7 +6,7 @@ from uncone.diagnosis.cluster_choice import LEAST, TRIED
 from uncone.diagnosis.deep_results import Clusters
 from uncone.diagnosis.words import cosine, count
 
-__all__ = ["no_clusters", "sliced", "tell_clusters"]
+__all__ = ["above_chance", "no_clusters", "sliced", "tell_clusters"]
 
 _SLICES, _WEAK = 0.03, 0.12
 """Silhouettes that are no more than so much above those of one cloud that is sliced: no clusters, or weak ones."""
@@ -24,10 +24,10 @@ def _how_many(found: Clusters, asked: int | None) -> str:
     if found.k == 1:
         return _one(found, asked)
     fewer = "" if asked is None or asked == found.k else f" ({asked} were asked for, but no more hold rows)"
-    if found.silhouette is None or found.chance is None:
+    above = above_chance(found)
+    if found.silhouette is None or found.chance is None or above is None:
         return f"{found.k:,} clusters{fewer}, among too few rows to say how clear they are."
     own, cloud = cosine(found.silhouette), cosine(found.chance)
-    above = found.silhouette - found.chance
     if above < _SLICES:
         return (
             f"k-means cuts the rows into {found.k:,}{fewer} with a silhouette of {own}, but Gaussian rows with the "
@@ -35,11 +35,11 @@ def _how_many(found: Clusters, asked: int | None) -> str:
         )
     if above < _WEAK:
         return (
-            f"{found.k:,} weak clusters{fewer}: their silhouette is {own}; Gaussian rows with the same covariance, one "
+            f"{found.k:,} weak clusters{fewer} with a silhouette of {own}; Gaussian rows with the same covariance, one "
             f"cloud that is sliced, have {cloud}."
         )
     return (
-        f"{found.k:,} clusters{fewer}: their silhouette is {own}; Gaussian rows with the same covariance have {cloud}."
+        f"{found.k:,} clusters{fewer} with a silhouette of {own}; Gaussian rows with the same covariance have {cloud}."
     )
 
 
@@ -69,15 +69,17 @@ def _explained(found: Clusters) -> list[str]:
         return ["There are not two types to compare."]
     if found.k == 1:
         return [_cone(raw, found.global_.inter, found.asked)]
-    if inside is None or across is None:
-        return [f"Two types score {cosine(raw)}; there are none to compare inside clusters and across them."]
+    if inside is None:
+        return [f"Two types score {cosine(raw)}: no cluster holds two, so these are scores across clusters."]
+    if across is None:
+        return [f"Two types score {cosine(raw)}, and {cosine(inside)} in one cluster; none are in different ones."]
     scores = f"Two types score {cosine(raw)}: {cosine(inside)} in one cluster, {cosine(across)} in different ones"
     if inside - raw < _MORE:
         told = f"{scores}. Clusters explain next to nothing of it."
     elif sliced(found):
         told = f"{scores}, as near and far rows of any cloud do. Clusters explain nothing of it."
     elif across < _CONE:
-        told = f"{scores}. They are alike because they share a cluster, not because of a cone."
+        told = f"{scores}. What makes them alike is a cluster that they share, not a cone."
     else:
         told = f"{scores}. A cone that all clusters share explains {cosine(across)}, a cluster {_more(inside, across)}."
     return [told, *_centred(found)]
@@ -93,8 +95,8 @@ def _centred(found: Clusters) -> list[str]:
     if every is None or each is None:
         return []
     left = f"Subtracting one mean for all rows leaves {cosine(every)}, one for each cluster {cosine(each)}"
-    if every - each < _MORE:
-        return [f"{left}: that is by construction, and no sign of clusters."]
+    if every - each < _MORE or sliced(found):
+        return [f"{left}: that is by construction, and tells nothing of clusters."]
     return [f"{left}: both fall by construction, and only the {cosine(every - each)} between them speaks of clusters."]
 
 
@@ -111,4 +113,10 @@ def _cone(raw: float, centred: float | None, asked: bool) -> str:
 
 def sliced(found: Clusters) -> bool:
     """Whether the clusters stand no farther apart than the slices of one Gaussian cloud."""
-    return found.silhouette is not None and found.chance is not None and found.silhouette - found.chance < _SLICES
+    above = above_chance(found)
+    return above is not None and above < _SLICES
+
+
+def above_chance(found: Clusters) -> float | None:
+    """How far the silhouette lies above that of one cloud that is sliced; None where one of them is not known."""
+    return None if found.silhouette is None or found.chance is None else found.silhouette - found.chance

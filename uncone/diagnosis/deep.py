@@ -35,9 +35,10 @@ from uncone.diagnosis.words import count
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.row_facts import RowFacts
 from uncone.errors import ModelError
+from uncone.extras import require
 from uncone.stats.row_sample import SampledRows
 
-__all__ = ["deep_study"]
+__all__ = ["check_frequency", "deep_study"]
 
 Found = tuple[DeepLayer, list[Finding]]
 
@@ -142,7 +143,8 @@ class _Look:
         if self.frequencies is None:
             return None
         words, means, norms = word_means(sample.vectors, sample.norms, facts.words)
-        return frequency_of(means, words, self.frequencies, norms=norms, seed=self.settings.seed)
+        unit = "token" if self.settings.rule.rows == "tokens" else "word"
+        return frequency_of(means, words, self.frequencies, norms=norms, unit=unit, seed=self.settings.seed)
 
 
 def _union(rows: Sequence[IntVector]) -> IntVector:
@@ -157,10 +159,28 @@ def _frequencies(settings: StudySettings, encoder: Encoder, counts: Mapping[str,
         return corpus_frequencies(counts)
     if settings.frequency == "wordfreq":
         return wordfreq_frequencies()
+    return tokenizer_frequencies(_order(settings, encoder))
+
+
+def _order(settings: StudySettings, encoder: Encoder) -> Sequence[str]:
+    """The tokens in the order of the encoder's table."""
     table = encoder.input_table(marked=settings.rule.rows == "tokens")
     if table is None:
         raise ModelError(f"{encoder.name} has no table of tokens with an order. Try --frequency corpus.")
-    return tokenizer_frequencies(table[0])
+    return table[0]
+
+
+def check_frequency(settings: StudySettings, encoder: Encoder) -> None:
+    """Refuse frequencies that cannot be had before a long run, not after it.
+
+    Raises:
+        MissingPackageError: wordfreq is not installed; the message has the line that installs it.
+        ModelError: the model has no order of tokens.
+    """
+    if settings.frequency == "wordfreq":
+        require("wordfreq", extra="frequency")
+    if settings.frequency == "tokenizer":
+        _order(settings, encoder)
 
 
 def _table(run: LayerPass, frequencies: Frequencies, settings: StudySettings) -> TableDeep | None:

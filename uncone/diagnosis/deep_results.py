@@ -190,6 +190,8 @@ class Frequency:
     sentence: str
     unknown: int = 0
     """Words left out because their frequency is not known."""
+    unit: str = "word"
+    """What each is: a word, or a token."""
 
 
 @dataclass(frozen=True)

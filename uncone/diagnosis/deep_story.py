@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+from uncone.diagnosis.cluster_story import above_chance, sliced
 from uncone.diagnosis.deep_results import DeepLayer, Dimension, HeadFrequency, TableDeep
+from uncone.diagnosis.hubness import has_hubs
 from uncone.diagnosis.words import clipped, cosine, count, percent, plain
 
-__all__ = ["tell_deep"]
+__all__ = ["most_curved", "tell_deep"]
 
-_HUBS = 1.4
-"""Skewness of the k-occurrence from which a space counts as one with hubs."""
+_MANY_COPIES = 0.2
 
 
 def tell_deep(layers: Sequence[DeepLayer], table: TableDeep | None, head: HeadFrequency | None) -> list[str]:
@@ -26,15 +28,17 @@ def _dimension(layers: Sequence[DeepLayer], table: TableDeep | None) -> list[str
         return []
     number, last = known[-1]
     where = f"at layer {number}" if len(layers) > 1 else "here"
-    said = [f"Around a row the space has about {_said(last)} dimensions {where}"]
+    said = f"Around a row the space has about {_said(last)} dimensions {where}"
     if len(known) > 1:
         ordered = sorted(known, key=lambda pair: pair[1].value or 0.0)
-        (fewest, low), (most, high) = ordered[0], ordered[-1]
-        said.append(f"the fewest, {_said(low)}, at layer {fewest}, the most, {_said(high)}, at layer {most}")
+        extremes = [("fewest", *ordered[0]), ("most", *ordered[-1])]
+        said += "".join(f", the {which} of all layers" for which, at, _ in extremes if at == number)
+        others = [f"the {which}, {_said(one)}, at layer {at}" for which, at, one in extremes if at != number]
+        said += f"; {', '.join(others)}"
     bases = sorted({one.base for _, one in known})
     among = f"{bases[0]:,}" if len(bases) == 1 else f"{bases[0]:,} to {bases[-1]:,}"
     base = f"by the {last.k} nearest of {among} distinct rows"
-    sentence = f"{'; '.join(said)} ({base})."
+    sentence = f"{said} ({base})."
     static = None if table is None else table.dimensions["euclidean"]
     if static is not None and static.value is not None:
         sentence += f" Of the {table.name if table else ''}: {_said(static)}, among {static.base:,} distinct rows."
@@ -46,29 +50,47 @@ def _said(dimension: Dimension) -> str:
 
 
 def _clusters(layers: Sequence[DeepLayer]) -> list[str]:
+    """Of the layer whose clusters stand out most from slices of one cloud; or that none has clusters."""
+    if len(layers) == 1:
+        copies, sentence = _copies(layers[0]), layers[0].clusters.sentence
+        return [f"{copies}. {sentence}" if copies else sentence]
     several = [one for one in layers if one.clusters.k > 1]
-    if not several:
-        tried = [(value, one.number) for one in layers for value in one.clusters.tried.values()]
-        if not tried:
-            return []
-        best, number = max(tried)
-        where = f" (the best silhouette is {cosine(best)}, at layer {number})" if len(layers) > 1 else ""
-        return [f"No layer falls into clusters{where}." if len(layers) > 1 else layers[0].clusters.sentence]
-    best_layer = max(several, key=lambda one: one.clusters.silhouette or 0.0)
-    where = f"Clearest at layer {best_layer.number}. " if len(layers) > 1 else ""
-    return [f"{where}{best_layer.clusters.sentence}"]
+    found = [one for one in several if not sliced(one.clusters)]
+    if found:
+        clearest = max(found, key=lambda one: above_chance(one.clusters) or 0.0)
+        where = f", where {copies}" if (copies := _copies(clearest)) else ""
+        return [f"Clusters are clearest at layer {clearest.number}{where}: {_lower(clearest.clusters.sentence)}"]
+    if several:
+        best_layer = max(several, key=lambda one: one.clusters.silhouette or 0.0)
+        return [f"No layer falls into clusters. Layer {best_layer.number}: {best_layer.clusters.sentence}"]
+    tried = [(value, one.number) for one in layers for value in one.clusters.tried.values()]
+    if not tried:
+        return []
+    best, number = max(tried)
+    return [f"No layer falls into clusters (the best silhouette is {cosine(best)}, at layer {number})."]
+
+
+def _copies(layer: DeepLayer) -> str:
+    """That many rows repeat others: the copies of one row are a cluster, however even the space is."""
+    share = layer.dimensions["euclidean"].duplicates
+    if layer.clusters.k == 1 or share < _MANY_COPIES:
+        return ""
+    return f"{percent(share)} of the rows are copies of others, which make clusters"
 
 
 def _hubs(layers: Sequence[DeepLayer]) -> list[str]:
     known = [one for one in layers if one.hubness.skew is not None]
     if not known:
         return []
-    worst = max(known, key=lambda one: one.hubness.skew or 0.0)
+    having = [one for one in known if has_hubs(one.hubness)]
+    worst = max(having or known, key=lambda one: one.hubness.skew or 0.0)
     hubs = worst.hubness
     skew = hubs.skew or 0.0
-    if skew < _HUBS:
-        return [f"No layer has hubs to speak of: the skewness of being a neighbour is at most {plain(skew)}."]
-    named = f", most of all {clipped(hubs.hubs[0].text, 80)} ({hubs.hubs[0].count:,})" if hubs.hubs else ""
+    if not having:
+        none, most = ("No layer has", "at most ") if len(layers) > 1 else ("There are no", "")
+        over = f", over {count(hubs.n, 'row')}"
+        return [f"{none} hubs to speak of: the skewness of being a neighbour is {most}{plain(skew)}{over}."]
+    named = f", most of all “{clipped(hubs.hubs[0].text, 80)}” ({hubs.hubs[0].count:,})" if hubs.hubs else ""
     alone = "" if hubs.antihubs is None else f"; {percent(hubs.antihubs)} of the rows are nobody's neighbour"
     where = f"at layer {worst.number} " if len(layers) > 1 else ""
     return [
@@ -90,12 +112,23 @@ def _frequency(layers: Sequence[DeepLayer], table: TableDeep | None) -> list[str
 def _manifold(layers: Sequence[DeepLayer]) -> list[str]:
     curved = [one for one in layers if one.manifold.visible]
     if curved:
-        clearest = min(curved, key=lambda one: one.manifold.ratio if one.manifold.ratio is not None else 1.0)
+        clearest = most_curved(curved)
+        sentence = clearest.manifold.sentence
+        if len(layers) == 1:
+            return [sentence]
+        if len(curved) == 1:
+            return [f"At layer {clearest.number}: {_lower(sentence)}"]
         numbers = ", ".join(str(one.number) for one in curved)
-        which = f"Layer{'s' if len(curved) > 1 else ''} {numbers}: " if len(layers) > 1 else ""
-        return [f"{which}{clearest.manifold.sentence}"]
-    lead = f"At layer {layers[-1].number}: " if len(layers) > 1 else ""
-    return [f"{lead}{layers[-1].manifold.sentence}"] if layers[-1].manifold.sentence else []
+        return [f"Layers {numbers} are curved, most clearly {clearest.number}: {_lower(sentence)}"]
+    sentence = layers[-1].manifold.sentence
+    if not sentence or len(layers) == 1:
+        return [sentence] if sentence else []
+    return [f"At layer {layers[-1].number}: {_lower(sentence)}"]
+
+
+def most_curved(layers: Sequence[DeepLayer]) -> DeepLayer:
+    """The one whose local dimension is farthest below that of a flat cloud; one where that is not known comes last."""
+    return min(layers, key=lambda one: one.manifold.ratio if one.manifold.ratio is not None else math.inf)
 
 
 def _lower(sentence: str) -> str:

@@ -55,11 +55,18 @@ def word_means(vectors: Matrix, norms: Vector, words: Sequence[str]) -> tuple[li
 
 
 def frequency_of(
-    vectors: Matrix, words: Sequence[str], frequencies: Frequencies, *, norms: Vector | None = None, seed: int = 0
+    vectors: Matrix,
+    words: Sequence[str],
+    frequencies: Frequencies,
+    *,
+    norms: Vector | None = None,
+    unit: str = "word",
+    seed: int = 0,
 ) -> Frequency:
     """How one vector per word (t, d) depends on frequency; with `norms` (t,) the vectors are means of occurrences.
 
-    Words of unknown frequency are left out and counted. What cannot be known is None, and the sentence says why.
+    Words of unknown frequency are left out and counted. What cannot be known is None, and the sentence says why, where
+    words are called `unit`.
 
     Raises:
         ShapeError: not one word, vector and norm each.
@@ -80,9 +87,9 @@ def frequency_of(
     components = [None if (one := pearson(column, logs)) is None else abs(one) for column in columns]
     explained = adjusted_r2(logs, [lengths, *columns])
     bins = _bins(rows, lengths, bin_places(ranks), seed)
-    sentence = _sentence(frequencies.name, logs, (r, low, high), explained, len(columns))
+    sentence = _sentence(frequencies.name, logs, (r, low, high), explained, len(columns), unit)
     if r is not None or explained is not None:
-        sentence += _spread(bins, means=norms is not None)
+        sentence += _spread(bins, unit, means=norms is not None)
     return Frequency(
         source=frequencies.name,
         n=len(kept),
@@ -96,8 +103,9 @@ def frequency_of(
         shown=[kept[i] for i in shown.tolist()],
         points=points,
         logs=logs[shown] / np.log(10),
-        sentence=sentence + _left_out(unknown),
+        sentence=sentence + _left_out(unknown, unit),
         unknown=unknown,
+        unit=unit,
     )
 
 
@@ -105,7 +113,7 @@ def frequency_findings(frequency: Frequency) -> list[Finding]:
     """What a gate can compare: the correlation with the norm and the first component, and all together."""
     n, first = frequency.n, next(iter(frequency.components_r), None)
     r, explained = frequency.norm_r, frequency.explained
-    over = f"over {count(n, 'word')}, frequency from {frequency.source}"
+    over = f"over {count(n, frequency.unit)}, frequency from {frequency.source}"
     norm = axis = whole = f"Nothing can be said of frequency {over}."
     if r is not None:
         norm = f"Log-frequency correlates with the norm by {cosine(r)}, {over}."
@@ -199,23 +207,27 @@ def _sentence(
     norm: tuple[float | None, float | None, float | None],
     explained: float | None,
     components: int,
+    unit: str,
 ) -> str:
     n, (r, low, high) = len(logs), norm
     if n == 0:
-        return f"No word has a known frequency in {source}, so nothing can be said of it."
+        return f"No {unit} has a known frequency in {source}, so nothing can be said of it."
     if n < 4:
-        return f"Only {count(n, 'word')} with a known frequency: too few to say anything of it."
+        return f"Only {count(n, unit)} with a known frequency: too few to say anything of it."
     if logs.max() - logs.min() < 1e-12:
-        return f"All {n:,} words are equally frequent in {source}, so nothing can be said of frequency."
+        return f"All {n:,} {unit}s are equally frequent in {source}, so nothing can be said of frequency."
     if r is None or low is None or high is None:
-        said = f"All {n:,} words have the same norm, so it tells nothing of their frequency"
-    elif abs(r) < _TRACE or low <= 0 <= high:
-        said = f"Frequent and rare words have like norms (r = {cosine(r)} with log-frequency, {n:,} words)"
+        said = f"All {n:,} {unit}s have the same norm, so it tells nothing of their frequency"
+    elif abs(r) < _TRACE:
+        said = f"Frequent and rare {unit}s have similar norms (r = {cosine(r)} with log-frequency, {n:,} {unit}s)"
+    elif low <= 0 <= high:
+        reach = f"r = {cosine(r)} ({cosine(low)} to {cosine(high)})"
+        said = f"{n:,} {unit}s are too few to tell whether norms go with frequency: {reach}"
     else:
         longer = "longer" if r > 0 else "shorter"
         said = (
-            f"Frequent words have {longer} vectors: r = {cosine(r)} ({cosine(low)} to {cosine(high)}) between norm and "
-            f"log-frequency, {n:,} words"
+            f"Frequent {unit}s have {longer} vectors: r = {cosine(r)} ({cosine(low)} to {cosine(high)}) between norm "
+            f"and log-frequency, {n:,} {unit}s"
         )
     if explained is not None:
         share = percent(max(explained, 0.0)) if explained >= 0.005 else "nothing"
@@ -223,23 +235,23 @@ def _sentence(
     return f"{said}."
 
 
-def _spread(bins: Sequence[Bin], *, means: bool) -> str:
+def _spread(bins: Sequence[Bin], unit: str, *, means: bool) -> str:
     """Whether rare words lie further from each other than frequent ones, and why that need not mean much."""
     k = NEAREST[0]
     filled = [(one, far) for one in bins if one.queries >= 10 and (far := one.distance[k]) is not None]
     if len(filled) < 2:
         return ""
     (first, near), (last, far) = filled[0], filled[-1]
-    numbers = f"{plain(far)} to the {k} nearest words at rank {last.name}, {plain(near)} at {first.name}"
+    numbers = f"{plain(far)} to the {k} nearest {unit}s at rank {last.name}, {plain(near)} at {first.name}"
     if abs(far - near) <= _APART * max(far, near):
-        return f" Rare words lie as close to their neighbours as frequent ones: {numbers}."
+        return f" Rare {unit}s lie as close to their neighbours as frequent ones: {numbers}."
     if far < near:
-        return f" Rare words lie closer together: {numbers}."
+        return f" Rare {unit}s lie closer together: {numbers}."
     reason = "; means of fewer occurrences do so anyway" if means else ""
-    return f" Rare words lie further apart: {numbers}{reason}."
+    return f" Rare {unit}s lie further apart: {numbers}{reason}."
 
 
-def _left_out(unknown: int) -> str:
+def _left_out(unknown: int, unit: str) -> str:
     if not unknown:
         return ""
-    return f" {count(unknown, 'word')} of unknown frequency {'was' if unknown == 1 else 'were'} left out."
+    return f" {count(unknown, unit)} of unknown frequency {'was' if unknown == 1 else 'were'} left out."

@@ -236,6 +236,11 @@ def _interval(x: Vector, y: Vector, seed: int) -> Interval:
 
 def _sentence(found: HeadFrequency, causal: bool) -> str:
     read = count(found.read, "token")
+    if found.r2 is None and found.tokens >= _FEW:
+        return (
+            f"The mean logits of {count(found.tokens, 'token')}, or their frequencies, are all equal on {read} of the "
+            "texts: nothing can be said of what logits are made of."
+        )
     if found.r2 is None:
         return f"The head was tried on {read} of the texts: too few different ones to tell what its logits are made of."
     reach = "" if found.low is None or found.high is None else f" ({percent(found.low)} to {percent(found.high)})"

@@ -9,13 +9,18 @@ import numpy as np
 
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.diagnosis.deep_results import Hub, Hubness
+from uncone.diagnosis.dimension import distinct_rows
 from uncone.diagnosis.intervals import around, jackknife_variance
 from uncone.diagnosis.neighbours import nearest
 
-__all__ = ["ROWS", "hubness_of", "skewness"]
+__all__ = ["ROWS", "UNEVEN", "has_hubs", "hubness_of", "skewness"]
 
 ROWS = 2_500
 """Rows that are compared with each other."""
+UNEVEN = 1.4
+_ONE_HUB = 0.05
+"""A space has hubs when the skewness is above 1.4, and surely so: its interval is, or one row is near to a
+twentieth of all, and to five times as many as on average."""
 _K = 10
 _SHOWN = 5
 _GROUPS = 50
@@ -33,11 +38,13 @@ def hubness_of(
 ) -> Hubness:
     """How often each row is among the k nearest of another, by cosine (Radovanović et al. 2010).
 
-    Over all rows (n, d), or a seeded sample of `rows` of them. `name` gives the text of the row at a place, `numbers`
+    Over all distinct rows of (n, d), or a seeded sample of `rows` of them: copies of a row would be each other's
+    nearest, and which of them come first is chance. `name` gives the text of the row at a place, `numbers`
     are the rows' numbers; without them the place is the number. Nothing is said of fewer than k + 2 rows, where every
     row is a neighbour of every other.
     """
-    places = np.sort(np.random.default_rng(seed).permutation(len(vectors))[:rows])
+    first = distinct_rows(vectors)
+    places = first[np.sort(np.random.default_rng(seed).permutation(len(first))[:rows])]
     n = len(places)
     if n < k + 2:
         return Hubness(None, None, None, None, None, (), k, n)
@@ -58,6 +65,15 @@ def hubness_of(
     )
     top = float(counts[worst[: math.ceil(_WORST * n)]].sum() / found.size)
     return Hubness(skew, low, high, float((counts == 0).mean()), top, hubs, k, n)
+
+
+def has_hubs(hubness: Hubness) -> bool:
+    """Whether some rows are for certain the neighbours of very many."""
+    if hubness.skew is None or not hubness.hubs:
+        return False
+    # One row that is near to everything makes the interval of the skewness as wide as it is bad.
+    one = hubness.hubs[0].count > max(_ONE_HUB * hubness.n, 5 * hubness.k)
+    return hubness.skew > UNEVEN and (hubness.low is None or hubness.low > UNEVEN or one)
 
 
 def _units(rows: Matrix) -> Matrix:

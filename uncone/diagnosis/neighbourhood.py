@@ -13,7 +13,7 @@ from uncone.data.source import BLOCK, batches
 from uncone.diagnosis.deep_results import Dimension, Hubness
 from uncone.diagnosis.dimension import AllRows, dimensions_of
 from uncone.diagnosis.finding import Finding, Level
-from uncone.diagnosis.hubness import hubness_of
+from uncone.diagnosis.hubness import UNEVEN, has_hubs, hubness_of
 from uncone.diagnosis.neighbours import Block
 from uncone.diagnosis.space import Space
 from uncone.diagnosis.words import clipped, count, percent, plain
@@ -31,10 +31,6 @@ _WORK = 20_000_000_000
 """Queries times rows times dimensions against all rows: about a third of the pass that measures them."""
 _LONGEST = 200
 """Letters of a text that are kept."""
-_UNEVEN = 1.4
-_ONE_HUB = 0.05
-"""A space has hubs when the skewness is above 1.4, and surely so: its interval is, or one row is near to a
-twentieth of all, and to five times as many as on average."""
 
 
 class Neighbourhood(NamedTuple):
@@ -158,12 +154,12 @@ def _two_nn(dimension: Dimension) -> Finding:
         value,
         dimension.base,
         meaning,
-        "It looks closer than the 100 nearest do: noise shows in it first.",
+        f"It looks closer than the {dimension.k} nearest do: noise shows in it first.",
     )
 
 
 def _measured(dimension: Dimension) -> str:
-    copies = f"; {percent(dimension.duplicates)} copies left out" if dimension.duplicates else ""
+    copies = f"; the {percent(dimension.duplicates)} that are copies are left out" if dimension.duplicates else ""
     found = (
         ""
         if dimension.recall is None
@@ -185,10 +181,7 @@ def _skew(hubness: Hubness) -> Finding:
     skew = hubness.skew
     if skew is None or hubness.top_share is None:
         return Finding("hubness_skew", None, hubness.n, _no_hubs(hubness))
-    worst = hubness.hubs[0].count
-    # One row that is near to everything makes the interval of the skewness as wide as it is bad.
-    sure = hubness.low is None or hubness.low > _UNEVEN or worst > max(_ONE_HUB * hubness.n, 5 * hubness.k)
-    uneven = skew > _UNEVEN and sure
+    uneven = has_hubs(hubness)
     spread = (
         f"the worst hundredth of {hubness.n:,} rows takes {percent(hubness.top_share)} of the places among the "
         f"{hubness.k} nearest"
@@ -206,7 +199,7 @@ def _skew(hubness: Hubness) -> Finding:
         else "",
         hubness.low,
         hubness.high,
-        _UNEVEN,
+        UNEVEN,
         Level.CROWDED if uneven else Level.HEALTHY,
         [{"row": hub.row, "text": hub.text or None, "value": hub.count} for hub in hubness.hubs],
     )
@@ -226,8 +219,8 @@ def _antihubs(hubness: Hubness) -> Finding:
         "antihub_share",
         share,
         hubness.n,
-        f"{percent(share)} of {hubness.n:,} rows are among the {hubness.k} nearest of no other: a search hardly ever "
-        "finds them.",
+        f"{percent(share)} of {hubness.n:,} rows are among the {hubness.k} nearest of no other"
+        + (": a search hardly ever finds them." if share else "."),
     )
 
 

@@ -116,7 +116,7 @@ class _Search:
         """The number of rows of a block, and by each metric those that may be among the nearest."""
         n = 0
         found: list[list[_Found]] = [[] for _ in self.metrics]
-        room = self._rooms.pop() if self._rooms else _Room.of(self.queries)
+        room = self._room()
         for rows in block() if callable(block) else _tiles(block):
             for some in _tiles(rows):
                 tile = Tile.of(some, self.queries, room.rows[: len(some)])
@@ -125,6 +125,13 @@ class _Search:
                 n += len(some)
         self._rooms.append(room)
         return n, [_Found(*(np.concatenate(column) for column in zip(*one, strict=True))) for one in found if one]
+
+    def _room(self) -> _Room:
+        """Room that no other thread is using; asked for and not looked at first, because another may be quicker."""
+        try:
+            return self._rooms.pop()
+        except IndexError:
+            return _Room.of(self.queries)
 
     def _look_at(self, tile: Tile, start: int, first: int, room: _Room, found: list[list[_Found]]) -> None:
         asked, b = self.queries.augmented[start : start + _CHUNK], len(tile.rows)

@@ -85,6 +85,10 @@ def _study(
 ) -> Studied:
     rule = settings.rule
     encoder.prepare(unit.text for unit in selection.read())
+    if settings.deep:
+        from uncone.diagnosis.deep import check_frequency, deep_study
+
+        check_frequency(settings, encoder)
     surveyed = survey(selection, rule, encoder, settings.window, _step(progress, "reading", None))
     _check_texts(selection, surveyed, settings)
     asked = [identity(word, rule.cased) for word in settings.words]
@@ -122,8 +126,6 @@ def _study(
         examined = list(threads.map(examine_layer, layers))
     behind = None
     if settings.deep:
-        from uncone.diagnosis.deep import deep_study
-
         step = _step(progress, "looking behind the cone", encoder.layers)
         behind, more = deep_study(layers, run, surveyed.counts, settings, step)
         examined = [one.with_findings(new) for one, new in zip(examined, more, strict=True)]

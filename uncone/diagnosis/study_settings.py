@@ -150,6 +150,10 @@ def _check_deep(asked: Mapping[str, Any]) -> None:
     changed = [name for name in ("k", "frequency", "deep_sample") if asked[name] != _DEFAULTS[name]]
     if changed and not asked["deep"]:
         raise OptionError(f"--{changed[0].replace('_', '-')} belongs to --deep. Add that.")
+    if "frequency" in changed and asked["rows"] not in ("words", "tokens"):
+        raise OptionError(
+            f"--frequency is that of words or tokens, and a row of --rows {asked['rows']} is a whole text."
+        )
 
 
 def memory_of(text: str | int) -> int:

@@ -36,12 +36,16 @@ def table_deep(encoder: Encoder, frequencies: Frequencies | None, seed: int = 0)
     notes = [encoder.table_note] if encoder.table_note else []
     if bad:
         notes.append(f"{count(bad, 'row')} of zeros or without numbers {'was' if bad == 1 else 'were'} left out.")
+    name, unit = ("word vectors", "word") if encoder.layers == 1 else ("input embeddings", "token")
+    frequency = None
+    if frequencies is not None:
+        frequency = frequency_of(vectors, names, frequencies, unit=unit, seed=seed)
     return TableDeep(
-        name="word vectors" if encoder.layers == 1 else "input embeddings",
+        name=name,
         n=len(names),
         dim=vectors.shape[1],
         dimensions=dimensions_of(vectors, seed=seed),
         hubness=hubness_of(vectors, seed=seed, name=lambda row: names[row]),
-        frequency=None if frequencies is None else frequency_of(vectors, names, frequencies, seed=seed),
+        frequency=frequency,
         note=" ".join(notes),
     )

@@ -102,6 +102,8 @@ def _loaded(encoder: Transformer, root: Path, named: str, causal: bool, options:
     head = Head(
         weight.cpu().numpy(), bias.cpu().numpy(), _transform(model, output), causal=causal, mask=mask, tied=tied
     )
+    if not np.isfinite(expected).all():
+        return f"{_head_of(encoder, named)} is not measured: its logits are not finite numbers."
     states = _last(encoder, passage)
     reach = _CLOSE * max(float(expected.std()), 1e-6)
     if not np.allclose(head.logits(states), expected, rtol=_CLOSE, atol=reach):

@@ -14,7 +14,7 @@ from uncone.maps.results import Density
 from uncone.stats.hashing import hash_keys
 from uncone.stats.statistic import State, Statistic
 
-__all__ = ["Grid", "Members", "Raster", "Values", "density_of"]
+__all__ = ["Grid", "Members", "Raster", "Through", "Values", "density_of"]
 
 Members = Callable[[Batch], IntVector]
 """The category of every row of a batch, -1 where it has none."""
@@ -55,11 +55,28 @@ class Grid:
         """The cell of every point, numbered row by row from the low end of the second axis; -1 beyond the edges."""
         h, w = self.shape
         x, y = (
-            np.floor((points[:, i] - edges[0]) / (edges[1] - edges[0])).astype(np.int64)
+            _whole((points[:, i] - edges[0]) / (edges[1] - edges[0]), len(edges))
             for i, edges in enumerate((self.edges_x, self.edges_y))
         )
         inside = (x >= 0) & (x < w) & (y >= 0) & (y < h)
         return np.where(inside, y * w + x, -1)
+
+
+def _whole(cells: Vector, most: int) -> IntVector:
+    """Cells as whole numbers; what is not finite or far away is beyond the edges."""
+    return np.asarray(np.nan_to_num(np.clip(np.floor(cells), -1, most), nan=-1), np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Through:
+    """The axes of a picture of changed rows, for rows that are not changed yet."""
+
+    change: Callable[[Matrix], Matrix]
+    axes: Axes
+
+    def points_here(self, rows: Matrix) -> Matrix:
+        """The points (n, dims) of rows (n, d), in this thread."""
+        return self.axes.points_here(self.change(rows))
 
 
 class Raster(Statistic):
@@ -70,7 +87,7 @@ class Raster(Statistic):
 
     def __init__(
         self,
-        axes: Axes,
+        axes: Axes | Through,
         grid: Grid,
         *,
         members: Members | None = None,

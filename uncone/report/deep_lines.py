@@ -19,6 +19,7 @@ from uncone.diagnosis.deep_results import (
     Manifold,
     TypeCosines,
 )
+from uncone.diagnosis.deep_story import most_curved
 from uncone.diagnosis.words import clipped, cosine, count, percent, plain
 from uncone.report.study import LayerStudy
 from uncone.report.study_lines import printable, short_names
@@ -41,6 +42,7 @@ __all__ = [
     "manifold_sentences",
     "manifold_table",
     "ranged",
+    "row_noun",
     "said",
 ]
 
@@ -101,6 +103,11 @@ def ranged(value: float | None, low: float | None, high: float | None, as_text: 
     if value is None or low is None or high is None:
         return said(value, as_text)
     return f"{as_text(value)} ({as_text(low)} to {as_text(high)})"
+
+
+def row_noun(study: LayerStudy) -> str:
+    """What is compared with what: a word or token in several contexts, or a whole text."""
+    return {"words": "word", "tokens": "token"}.get(study.source.get("row", "words"), "text")
 
 
 def dimension_table(parts: Sequence[LayerStudy]) -> Table | None:
@@ -229,7 +236,7 @@ def hub_lines(hubness: Hubness) -> list[str]:
 def bin_table(found: Frequency) -> Table:
     """Norm, distance and dot product to the nearest words, by bins of frequency rank."""
     ks = sorted({k for one in found.bins for k in (*one.distance, *one.dot)})
-    heads = ["rank", "words", "norm", *(f"distance, k = {k}" for k in ks), *(f"dot, k = {k}" for k in ks)]
+    heads = ["rank", f"{found.unit}s", "norm", *(f"distance, k = {k}" for k in ks), *(f"dot, k = {k}" for k in ks)]
     return Table(heads, [_bin_row(one, ks) for one in found.bins])
 
 
@@ -244,9 +251,11 @@ def correlations(found: Frequency) -> str:
     first = ", ".join(said(None if one is None else abs(one), cosine) for one in found.components_r[:3])
     parts = [f"with the norm r = {norm}", f"by rank {said(found.norm_rho, cosine)}"]
     parts += [f"with the first components |r| = {first}"] if first else []
-    parts += [f"norm and ten components together R² = {cosine(found.explained)}"] if found.explained is not None else []
+    if found.explained is not None:
+        many = count(len(found.components_r), "component")
+        parts.append(f"norm and {many} together R² = {cosine(found.explained)}, adjusted for their number")
     left = f" ({found.unknown:,} of unknown frequency left out)" if found.unknown else ""
-    return f"Log-frequency ({found.source}): {'; '.join(parts)}; n = {count(found.n, 'word')}{left}."
+    return f"Log-frequency ({found.source}): {'; '.join(parts)}; n = {count(found.n, found.unit)}{left}."
 
 
 def head_numbers(head: HeadFrequency) -> str:
@@ -261,21 +270,21 @@ def head_numbers(head: HeadFrequency) -> str:
 
 
 def manifold_answer(deep: Deep) -> str:
-    """The plain answer: whether a curved sheet of few dimensions is visible, and where."""
+    """The plain answer: whether a curved sheet, or a curve by position, is visible, and where."""
     visible = [one.number for one in deep.layers if one.manifold.visible]
     if not visible:
         where = "in any layer" if len(deep.layers) > 1 else "here"
-        return f"No: a curved manifold of few dimensions (a “Swiss roll”) is not visible {where}."
+        return f"No: a curved manifold (a “Swiss roll”) is not visible {where}."
     if len(deep.layers) == 1:
-        return "Yes: the rows lie on a curved manifold of few dimensions (a “Swiss roll”)."
+        return "Yes: a curved manifold (a “Swiss roll”) is visible here."
     where = f"layer{'s' * (len(visible) > 1)} {', '.join(map(str, visible))}"
-    return f"Yes: a curved manifold of few dimensions (a “Swiss roll”) is visible in {where}."
+    return f"Yes: a curved manifold (a “Swiss roll”) is visible in {where}."
 
 
 def manifold_sentences(deep: Deep) -> list[str]:
     """What is said of the layer that is curved most clearly, and of the last."""
     curved = [one for one in deep.layers if one.manifold.visible]
-    clearest = [min(curved, key=lambda one: one.manifold.ratio or 0.0)] if curved else []
+    clearest = [most_curved(curved)] if curved else []
     layers = list(dict.fromkeys(one.number for one in (*clearest, deep.layers[-1])))
     said_of = {one.number: one.manifold.sentence for one in deep.layers}
     if len(deep.layers) == 1:

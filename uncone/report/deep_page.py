@@ -21,6 +21,7 @@ from uncone.report.deep_lines import (
     manifold_sentences,
     manifold_table,
     ranged,
+    row_noun,
     said,
 )
 from uncone.report.study import LayerStudy
@@ -32,18 +33,20 @@ __all__ = ["behind"]
 def behind(parts: Sequence[LayerStudy]) -> dict[str, Any] | None:
     """What stands behind the cone of each study; nothing when none was looked at so deeply."""
     views = [
-        _view(study.deep, name, place)
+        _view(study.deep, name, place, row_noun(study))
         for place, (study, name) in enumerate(zip(parts, short_names(parts), strict=True))
         if study.deep is not None
     ]
     if not views:
         return None
-    return {"views": views, "dimensions": dimension_table(parts), "published": PUBLISHED}
+    most = max(one.n for study in parts if study.deep is not None for one in study.deep.layers)
+    return {"views": views, "dimensions": dimension_table(parts), "published": PUBLISHED, "rows": f"{most:,}"}
 
 
-def _view(deep: Deep, name: str, place: int) -> dict[str, Any]:
+def _view(deep: Deep, name: str, place: int, row: str) -> dict[str, Any]:
     return {
         "name": name,
+        "row": row,
         "place": place,
         "clusters": [_clusters(one) for one in deep.layers],
         "hubs": _hubs(deep),

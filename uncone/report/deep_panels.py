@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from uncone.diagnosis.deep_results import Clusters, DeepLayer, TypeCosines
 from uncone.diagnosis.words import count, plain
-from uncone.report.deep_lines import base_rows
+from uncone.report.deep_lines import base_rows, row_noun
 from uncone.report.overlay_panels import overlay
 from uncone.report.panel import Number, Panel, Series, course, curve, there
 from uncone.report.study import LayerStudy
@@ -37,12 +37,12 @@ _OVERLAID = {
     "cluster_count": ("Clusters", "clusters, k", "k by the Euclidean silhouette; 1 where none reaches 0.1."),
     "cluster_silhouette": ("How clear clusters are", "silhouette", "1 is far apart, 0 is no clusters at all."),
     "s_inter_global": (
-        "Different words, centred",
+        "Different {row}s, centred",
         "S_inter",
-        "Mean cosine of different words after subtracting the mean of all rows.",
+        "Mean cosine of different {row}s after subtracting the mean of all rows.",
     ),
     "s_inter_within": (
-        "Different words, centred by cluster",
+        "Different {row}s, centred by cluster",
         "S_inter",
         "The same inside clusters after subtracting their means. Only the difference to the centring of all speaks "
         "of clusters.",
@@ -76,8 +76,16 @@ def deep_panels(parts: Sequence[LayerStudy]) -> list[Panel]:
     if not deep or all(len(study.layers) == 1 for study in deep):
         return []
     if len(parts) > 1:
+        what = row_noun(deep[0])
         panels = [
-            overlay(deep, name, *said, zero=name in _SIGNED, share=name in _SHARES) for name, said in _OVERLAID.items()
+            overlay(
+                deep,
+                name,
+                *(text.replace("{row}", what) for text in said),
+                zero=name in _SIGNED,
+                share=name in _SHARES,
+            )
+            for name, said in _OVERLAID.items()
         ]
         return [_finished(panel, deep) for panel in panels if panel is not None]
     makers = (_lid, _skew, _antihubs, _count, _silhouette, _inter, _intra, _isoscore, _frequency, _ratio, _angle)
@@ -137,7 +145,7 @@ def _skew(study: LayerStudy) -> Panel | None:
     hubs = _layers(study)[-1].hubness
     caption = (
         f"Skewness of how often a row is among the {hubs.k} nearest of others, by cosine, n = {hubs.n:,}: "
-        f"{course(main)} Near 0 all rows are neighbours alike often; above 1.4 a few are everybody's."
+        f"{course(main)} Near 0 all rows are neighbours about as often; above 1.4 a few are everybody's."
     )
     return Panel("hubness", "Hubs", caption, f"skewness of N{_low(hubs.k)}", [main])
 
@@ -147,7 +155,7 @@ def _antihubs(study: LayerStudy) -> Panel | None:
     if main is None:
         return None
     hubs = _layers(study)[-1].hubness
-    caption = f"Rows that are among the {hubs.k} nearest of no other: no search will ever find them. n = {hubs.n:,}."
+    caption = f"Rows that are among the {hubs.k} nearest of no other: a search hardly ever finds them. n = {hubs.n:,}."
     return Panel("antihubs", "Anti-hubs", caption, "share of the rows", [main], share=True)
 
 
@@ -175,11 +183,13 @@ def _silhouette(study: LayerStudy) -> Panel | None:
 
 
 def _inter(study: LayerStudy) -> Panel | None:
-    return _cosines(study, "inter", "Different words in clusters: S_inter", "Mean cosine of different words")
+    what = row_noun(study)
+    return _cosines(study, "inter", f"Different {what}s in clusters: S_inter", f"Mean cosine of different {what}s")
 
 
 def _intra(study: LayerStudy) -> Panel | None:
-    return _cosines(study, "intra", "One word in clusters: S_intra", "Mean cosine of the occurrences of one word")
+    what = row_noun(study)
+    return _cosines(study, "intra", f"One {what} in clusters: S_intra", f"Mean cosine of the occurrences of one {what}")
 
 
 def _cosines(study: LayerStudy, which: str, title: str, said: str) -> Panel | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich.text import Text
@@ -47,13 +48,14 @@ def layer_lines(study: LayerStudy, places: Sequence[int]) -> list[Text]:
 
 def _shortened(told: str) -> str:
     """The first sentences of a finding, as many as are short together; always the first."""
-    parts = told.split(". ")
-    kept = parts[0]
-    for part in parts[1:]:
-        if len(kept) + len(part) > _LETTERS:
-            return f"{kept}."
-        kept = f"{kept}. {part}"
-    return kept
+    ends = [*_ends(told), len(told)]
+    return told[: max((end for end in ends if end <= _LETTERS), default=ends[0])]
+
+
+def _ends(told: str) -> list[int]:
+    """Where its sentences end but for the last; a full stop in a text that is quoted is none."""
+    stops = [found.start() for found in re.finditer(r"\. ", told)]
+    return [stop + 1 for stop in stops if told.count("“", 0, stop) == told.count("”", 0, stop)]
 
 
 def _row(one: DeepLayer) -> list[str]:

@@ -13,7 +13,7 @@ from uncone.data.batch import Matrix
 from uncone.diagnosis.words import clipped
 from uncone.maps.results import Density
 from uncone.report.mapped import Map
-from uncone.report.mapped_lines import trust_text
+from uncone.report.mapped_lines import AXES, trust_text, unparted
 from uncone.report.mapped_palette import UNKNOWN, category_colours, scale_of
 from uncone.report.mapped_pictures import footer_of, legend_of, sheet_of
 from uncone.report.study_lines import printable
@@ -90,9 +90,14 @@ def _shown(one: Density) -> dict[str, Any]:
 
 def _framed(axes: Any, result: Map, one: Density, several: int) -> None:  # noqa: ANN401 - of matplotlib
     axes.tick_params(length=0, labelbottom=False, labelleft=False)
-    trust = next((trust_text(panel.trust) for panel in result.panels if panel.name == one.name), "")
+    if result.method in AXES:
+        axes.set_xlabel(f"{AXES[result.method]} 1", fontsize=7, labelpad=1)
+        axes.set_ylabel(f"{AXES[result.method]} 2", fontsize=7, labelpad=1)
+    trust = next((trust_text(result, panel.trust) for panel in result.panels if panel.name == one.name), "")
     name = [clipped(printable(one.name), 40)] if several > 1 else []
-    axes.set_title("\n".join([*name, *wrap(trust, 75 if several == 1 else 42)]), fontsize=7.5 if several <= 2 else 6)
+    axes.set_title(
+        "\n".join([*name, *wrap(unparted(trust), 75 if several == 1 else 42)]), fontsize=7.5 if several <= 2 else 6
+    )
 
 
 def _bar(figure: Figure, mesh: Any, every: Sequence[Any], title: str) -> Any:  # noqa: ANN401 - of matplotlib

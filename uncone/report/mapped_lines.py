@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,14 @@ from uncone.report.mapped_palette import marks, members_on, scale_of, shades_of,
 from uncone.report.study_lines import printable
 
 __all__ = [
+    "AXES",
     "METHODS",
     "READING",
+    "SEVERAL",
     "coloured_by",
     "counted",
     "headline",
+    "held_of",
     "highlighted",
     "sentences",
     "shown_rows",
@@ -30,6 +33,7 @@ __all__ = [
     "suggestion",
     "trust_text",
     "unit",
+    "unparted",
     "where",
 ]
 
@@ -42,9 +46,12 @@ _BENT = "It shows who is near whom: read neighbours from it, neither the distanc
 READING = {"pca": _STRAIGHT, "svd": _STRAIGHT, "tsne": _BENT, "umap": _BENT, "pacmap": _BENT}
 """How a picture of each method is to be read."""
 
+AXES = {"pca": "PC", "svd": "direction"}
+"""What the axes are called, of methods whose axes are directions of the space."""
+
 _UNITS = {"words": "word", "tokens": "token", "cls": "CLS vector", "sentences": "text", "texts": "text"}
 _IN_MEMORY = ("array", "blocks", "list")
-_SEVERAL = 3
+SEVERAL = 3
 """Pictures whose trust is told one by one; of more, the range."""
 _NAMED = 6
 
@@ -105,7 +112,7 @@ def sentences(result: Map) -> list[str]:
 def _trusts(panels: Sequence[Panel]) -> list[str]:
     if len(panels) == 1:
         return [panels[0].trust.sentence]
-    if len(panels) <= _SEVERAL:
+    if len(panels) <= SEVERAL:
         return [f"{_started(panel.name)}: {panel.trust.sentence}" for panel in panels if panel.trust.sentence]
     held = [(panel.trust.trustworthiness, panel) for panel in panels]
     known = [(value, panel) for value, panel in held if value is not None]
@@ -123,14 +130,28 @@ def _started(text: str) -> str:
     return f"{shown[:1].upper()}{shown[1:]}"
 
 
-def trust_text(trust: Trust) -> str:
+def held_of(result: Map) -> str:
+    """What the axes hold a share of: SVD does not subtract the mean, so that it is not the variance."""
+    return "squared length" if result.method == "svd" else "variance"
+
+
+def unparted(text: str) -> str:
+    r"""The text with no line ending between a number and its per cent.
+
+    >>> unparted("67 % of variance")
+    '67\xa0% of variance'
+    """
+    return text.replace(" %", "\u00a0%")
+
+
+def trust_text(result: Map, trust: Trust) -> str:
     """The numbers of a picture's trust, short."""
     parts = [
         f"{name} {cosine(value)}"
         for name, value in (("trustworthiness", trust.trustworthiness), ("continuity", trust.continuity))
         if value is not None
     ]
-    parts += [f"{percent(trust.explained)} of variance"] if trust.explained is not None else []
+    parts += [f"{percent(trust.explained)} of {held_of(result)}"] if trust.explained is not None else []
     return ", ".join(parts)
 
 
@@ -225,11 +246,15 @@ def suggestion(result: Map) -> str | None:
         words = ["uncone", "layers", str(model), "--corpus", str(path)]
         words += ["--text", str(column)] if column else []
         words += ["--rows", str(source["row"])] if source.get("row", "words") != "words" else []
-        return shlex.join([*words, "--deep"])
-    words = ["uncone", "check", str(path)]
-    if model is not None:
-        asked = {"--text": column, "--model": model, "--layer": source.get("layer"), "--pooling": source.get("pooling")}
-        words += [word for option, value in asked.items() if value is not None for word in (option, str(value))]
-    elif source.get("column") is not None:
-        words += ["--column", str(source["column"])]
-    return shlex.join(words)
+        return shlex.join([*words, *_asked(source, "limit", "sample"), "--deep"])
+    if model is None:
+        return shlex.join(["uncone", "check", str(path), *_asked(source, "column", "tensor")])
+    texts = ["--text", str(column)] if column else []
+    more = _asked(source, "model", "layer", "pooling", "prompt", "limit")
+    return shlex.join(["uncone", "check", str(path), *texts, *more])
+
+
+def _asked(source: Mapping[str, Any], *options: str) -> list[str]:
+    """The options that were given, as they are written."""
+    given = [(option, source.get(option)) for option in options]
+    return [word for option, value in given if value is not None for word in (f"--{option}", str(value))]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from uncone.diagnosis.words import clipped, cosine
-from uncone.maps.results import Colouring, Panel
+from uncone.maps.results import Colouring
 from uncone.report.mapped import Map
-from uncone.report.mapped_lines import headline, sentences, source_name, subtitle
+from uncone.report.mapped_lines import headline, held_of, sentences, source_name, subtitle
 from uncone.report.mapped_palette import scale_of, shades_of, values_of
 from uncone.report.markdown import safe
 from uncone.report.repaired_lines import said
@@ -25,7 +25,7 @@ def render(result: Map) -> str:
         f"**{safe(printable(headline(result)))}**",
         _items(sentences(result)),
         f"    {printable(result.suggestion)}" if result.suggestion else "",
-        _trust(result.panels),
+        _trust(result),
         *(_colouring(result, one) for one in result.colourings),
         f"### Notes\n\n{_items(notes)}" if notes else "",
         _provenance(result),
@@ -42,12 +42,12 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
 
 
-def _trust(panels: Sequence[Panel]) -> str:
+def _trust(result: Map) -> str:
     def shown(value: float | None) -> str:
         return "–" if value is None else cosine(value, 3)
 
     rows = []
-    for one in panels:
+    for one in result.panels:
         trust = one.trust
         share = "–" if trust.explained is None else f"{100 * trust.explained:.1f} %"
         measured = f"{trust.n:,}, k = {trust.k}"
@@ -55,7 +55,7 @@ def _trust(panels: Sequence[Panel]) -> str:
         rows.append(
             (name, f"{len(one.points):,}", shown(trust.trustworthiness), shown(trust.continuity), share, measured)
         )
-    head = ("picture", "points", "trustworthiness", "continuity", "variance on the axes", "measured on")
+    head = ("picture", "points", "trustworthiness", "continuity", f"{held_of(result)} on the axes", "measured on")
     return f"### How far to trust it\n\n{_table(head, rows)}"
 
 

@@ -12,7 +12,17 @@ from uncone._version import __version__
 from uncone.diagnosis.words import count
 from uncone.maps.results import Panel
 from uncone.report.mapped import Map
-from uncone.report.mapped_lines import METHODS, READING, source_name, stamp, subtitle, trust_text, unit
+from uncone.report.mapped_lines import (
+    METHODS,
+    READING,
+    held_of,
+    source_name,
+    stamp,
+    subtitle,
+    trust_text,
+    unit,
+    unparted,
+)
 from uncone.report.mapped_store import store, view_of
 from uncone.report.page import environment, today
 from uncone.report.repaired_lines import said
@@ -53,9 +63,9 @@ def _words(result: Map) -> dict[str, Any]:
         "result": result,
         "subtitle": subtitle(result),
         "unit": unit(result),
-        "lines": result.lines(),
+        "lines": [unparted(line) for line in result.lines()],
         "reading": READING.get(result.method, ""),
-        "trust_text": trust_text,
+        "held": held_of(result),
         "notes": [note for note in result.notes if note],
     }
 
@@ -72,7 +82,7 @@ def _figure(result: Map, place: int, panel: Panel) -> dict[str, Any]:
         "id": f"map-{place}",
         "title": printable(panel.name) if len(result.panels) > 1 else f"{name}, {result.dims}-D",
         "alt": " ".join(part for part in (f"{told}.", panel.trust.sentence) if part),
-        "trust": trust_text(panel.trust),
+        "trust": unparted(trust_text(result, panel.trust)),
         "outside": beyond,
         "stamp": stamp(result, panel),
     }

@@ -139,9 +139,9 @@ def scale_of(values: Vector) -> Scale:
 
 def marks(result: Map) -> IntVector:
     """Which word of the list each point is or holds, -1 for none."""
-    listed = next((one.members for one in result.colourings if tuple(one.names) == tuple(result.highlight)), None)
-    if listed is not None and len(result.highlight):
-        return np.asarray(listed, np.int64)
+    listed = next((one for one in result.colourings if one.name == "words"), None)
+    if listed is not None and listed.members is not None and tuple(listed.names) == tuple(result.highlight):
+        return np.asarray(listed.members, np.int64)
     n, texts = len(result.places), result.texts
     if texts is None or not len(result.highlight):
         return np.full(n, -1, np.int64)

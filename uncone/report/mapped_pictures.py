@@ -15,7 +15,7 @@ from uncone.errors import OptionError
 from uncone.extras import require
 from uncone.maps.results import Colouring, Panel
 from uncone.report.mapped import Angles, Map
-from uncone.report.mapped_lines import METHODS, shown_rows, source_name, subtitle, trust_text, where
+from uncone.report.mapped_lines import AXES, METHODS, shown_rows, source_name, subtitle, trust_text, unparted, where
 from uncone.report.mapped_palette import (
     UNKNOWN,
     category_colours,
@@ -186,7 +186,7 @@ def _frame(axes: Axes, result: Map, points: Matrix, angle: tuple[float, float] |
     for name, middle, side in zip("xyz", view.middle, reach, strict=False):
         getattr(axes, f"set_{name}lim")(middle - side, middle + side)
         getattr(axes, f"{name}axis").set_ticklabels([])
-    named = {"pca": "PC", "svd": "direction"}.get(result.method)
+    named = AXES.get(result.method)
     if named:
         for place, name in enumerate("xyz"[: result.dims], 1):
             getattr(axes, f"set_{name}label")(f"{named} {place}", fontsize=7, labelpad=1 if angle is None else -12)
@@ -205,9 +205,9 @@ def _titled(result: Map, panel: Panel) -> str:
     name = [clipped(printable(panel.name), 40)] if len(result.panels) > 1 else []
     outside = view_of(panel.points).outside
     beyond = [f"{count(outside, 'point')} outside"] if outside else []
-    told = ", ".join([part for part in (trust_text(panel.trust), *beyond) if part])
+    told = ", ".join([part for part in (trust_text(result, panel.trust), *beyond) if part])
     small = len(result.panels) > 3
-    return "\n".join([*name, *(told.split(", ") if small else wrap(told, 75 if not name else 42))])
+    return "\n".join([*name, *(told.split(", ") if small else wrap(unparted(told), 75 if not name else 42))])
 
 
 def footer_of(result: Map) -> str:

@@ -14,7 +14,7 @@ from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.diagnosis.words import clipped
 from uncone.maps.results import Colouring, Panel, Texts
 from uncone.report.mapped import Map
-from uncone.report.mapped_lines import stamp
+from uncone.report.mapped_lines import AXES, stamp
 from uncone.report.mapped_palette import Scale, marks, members_on, scale_of, shades_of, values_of, values_on
 from uncone.report.study_lines import printable
 
@@ -22,8 +22,6 @@ __all__ = ["View", "store", "view_of"]
 
 Packed = dict[str, Any]
 
-_AXES = {"pca": "PC", "svd": "direction"}
-"""Methods whose axes are directions of the space."""
 _REACH, _NARROW = 160, 40
 """Letters before and behind the points of a sentence that are kept, and how many of long texts."""
 _MOST_LETTERS = 6_000_000
@@ -72,7 +70,7 @@ def store(result: Map) -> dict[str, Any]:
     return {
         "n": len(result.places),
         "dims": result.dims,
-        "axes": [f"{_AXES[result.method]} {k}" for k in range(1, result.dims + 1)] if result.method in _AXES else [],
+        "axes": [f"{AXES[result.method]} {k}" for k in range(1, result.dims + 1)] if result.method in AXES else [],
         "rows": _whole(result.places),
         "panels": [_panel(result, panel) for panel in result.panels],
         "colourings": [_colouring(result, one) for one in result.colourings],

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from uncone.diagnosis.words import count
 from uncone.report.mapped import Map
-from uncone.report.mapped_lines import headline, sentences, source_name, subtitle, trust_text
+from uncone.report.mapped_lines import SEVERAL, headline, sentences, source_name, subtitle, trust_text
 from uncone.report.study_lines import printable
 
 __all__ = ["print_map"]
@@ -29,7 +29,7 @@ def _lines(result: Map, console: Console) -> list[Text]:
     lines = [_title(result), Text(""), Text("  ").append_text(first)]
     lines += [Text("    ").append_text(line) for line in rest]
     lines += [Text("    ").append_text(line) for text in sentences(result) for line in _wrapped(text, console)]
-    lines += [Text(""), *_trusts(result), Text("")] if len(result.panels) > 1 else [Text("")]
+    lines += [Text(""), *_trusts(result), Text("")] if len(result.panels) > SEVERAL else [Text("")]
     notes = [note for note in result.notes if note]
     more = [f"and {count(len(notes) - _NOTES, 'more note')}, in the report"] if notes[_NOTES:] else []
     for note in [*notes[:_NOTES], *more]:
@@ -55,8 +55,10 @@ def _title(result: Map) -> Text:
 def _trusts(result: Map) -> list[Text]:
     lines = []
     for panel in result.panels[:_PANELS]:
-        name = set_cell_size(_cut(printable(panel.name), 17), 18)
-        line = Text(f"  {name}", style="bold").append(trust_text(panel.trust) or "not measured", style="not bold")
+        name = set_cell_size(_cut(printable(panel.name), 12), 13)
+        line = Text(f"  {name}", style="bold").append(
+            trust_text(result, panel.trust) or "not measured", style="not bold"
+        )
         line.truncate(_WIDTH, overflow="ellipsis")
         lines.append(line)
     if len(result.panels) > _PANELS:

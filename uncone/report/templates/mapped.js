@@ -105,16 +105,18 @@
     panel.painted = true; panel.uploaded = false; panel.labels = null;
   };
 
+  const rise = 14;
   const shape = (panel) => {
     const width = panel.plot.clientWidth || 1, height = panel.plot.clientHeight || 1, [sx, sy, sz] = panel.sides, camera = panel.camera;
-    const size = inSpace ? Math.min(width, height) / (1.95 * Math.hypot(sx, sy, sz)) : 0.94 * Math.min(width / (2 * sx), height / (2 * sy));
+    // What is shown stays between the lines that are written above and below it.
+    const size = inSpace ? Math.min(width, height - 2 * rise) / (2.25 * Math.hypot(sx, sy, sz)) : Math.min(0.94 * width / (2 * sx), (height - 44) / (2 * sy));
     const s = size * camera.zoom;
     const ratio = Math.min(devicePixelRatio || 1, 2);
     const dot = Math.max(1.7, Math.min(6.5, 0.85 * Math.sqrt(width * height / Math.max(panel.n, 1)))) * Math.min(camera.zoom ** 0.35, 3);
     if (!inSpace) return { width, height, ratio, dot, turn: [1, 0, 0, 0, 1, 0, 0, 0, 1], s, shift: [-camera.x * s, -camera.y * s], bend: 0 };
     const [ca, sa, ce, se] = [Math.cos(camera.a), Math.sin(camera.a), Math.cos(camera.e), Math.sin(camera.e)];
     // Rows: to the right, up, towards the eye.
-    return { width, height, ratio, dot, turn: [-sa, ca, 0, -se * ca, -se * sa, ce, ce * ca, ce * sa, se], s, shift: [0, 0], bend: 0.22 };
+    return { width, height, ratio, dot, turn: [-sa, ca, 0, -se * ca, -se * sa, ce, ce * ca, ce * sa, se], s, shift: [0, rise], bend: 0.22 };
   };
   const placed = (view, x, y, z) => {
     const t = view.turn, depth = t[6] * x + t[7] * y + t[8] * z, weight = 1 - view.bend * depth;
