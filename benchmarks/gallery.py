@@ -6,6 +6,7 @@ import io
 import os
 import re
 from collections.abc import Iterable
+from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -117,10 +118,9 @@ def pictures(models: dict[str, Encoder]) -> None:
     keep(
         "stories-position", map(CORPUS, model=stories, rows="words", layer="2", dims=3, colour="position", points=6_000)
     )
-    with TemporaryDirectory() as folder:
-        repair = Path(folder) / "repair"
-        fix("snli", "droptop", model=tiny, layer=2, limit=5_000, save=repair)
-        made = map("snli", model=tiny, layer=2, limit=5_000, repair=repair, colour="cluster", points=4_000)
+    with TemporaryDirectory() as folder, chdir(folder):  # so that the picture names the repair and no folder of ours
+        fix("snli", "droptop", model=tiny, layer=2, limit=5_000, save="droptop")
+        made = map("snli", model=tiny, layer=2, limit=5_000, repair="droptop", colour="cluster", points=4_000)
         keep("bert-tiny-droptop", made)
 
 

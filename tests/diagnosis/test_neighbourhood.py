@@ -88,7 +88,7 @@ def many(monkeypatch):
 
 
 def test_against_all_rows_it_is_larger_than_on_a_sample(many):
-    sample, whole = check(many), check(many, exact=True)
+    sample, whole = check(many), check(many, deep=True)
     distinct = 20_000 - 202
     assert "among 1,000 distinct rows" in sample["lid_euclidean"].meaning
     for metric in ("euclidean", "cosine"):
@@ -108,7 +108,7 @@ def test_all_rows_from_a_file_in_blocks_and_without_random_access(many, copies):
     rows = many if copies else np.delete(many, np.arange(500, 700), axis=0)
     np.save("x.npy", rows)
     np.savez("x.npz", rows)
-    one, other, array = (check(source, exact=True) for source in ("x.npy", "x.npz", rows))
+    one, other, array = (check(source, deep=True) for source in ("x.npy", "x.npz", rows))
     for name in NAMES:
         assert one[name].value == pytest.approx(array[name].value, rel=1e-6)
         assert other[name].value == pytest.approx(array[name].value, rel=1e-6)
@@ -124,7 +124,7 @@ def test_a_graph_says_its_recall(many, monkeypatch, capsys):
     assert _run(["check", "x.npy", "--ann", "--json", "-", "--no-html"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["provenance"]["local_dimension"] == "approximate search (HNSW), all rows"
-    exact = check(many[:6_000], exact=True)
+    exact = check(many[:6_000], deep=True)
     for metric in ("euclidean", "cosine"):
         finding = found["findings"][f"lid_{metric}"]
         assert "approximate and found" in finding["meaning"] and "of the true neighbours" in finding["meaning"]
@@ -152,8 +152,8 @@ def test_a_graph_needs_another_look(capsys):
     ids=["two rows", "all alike", "one dimension", "equally far, twice", "fewer than k", "a bad row"],
 )
 def test_odd_spaces_get_words_and_not_an_error(rows):
-    for exact in (False, True):
-        found = check(rows, exact=exact)
+    for deep in (False, True):
+        found = check(rows, deep=deep)
         for name in NAMES:
             assert found[name].meaning and (found[name].value is None) == found[name].meaning.startswith("Unknown")
         json.loads(found.to_json(), parse_constant=lambda name: pytest.fail(name))

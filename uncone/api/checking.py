@@ -54,6 +54,7 @@ def check(
     loading: Loading | None = None,
     cache: bool = True,
     exact: bool = False,
+    deep: bool = False,
     ann: bool = False,
     float64: bool = False,
     workers: int = 0,
@@ -83,8 +84,9 @@ def check(
         data: the folder with named corpora, when `source` names one.
         loading: revision, device, precision, and what a stranger's model may do.
         cache: keep the vectors of texts on disk, and take those that are there.
-        exact: measure the partition function on all rows, not on the sample, and look for neighbours among all rows.
-        ann: look for neighbours among all rows; above 2 million in a graph (HNSW), whose recall is measured.
+        exact: measure the partition function on all rows, not on the sample.
+        deep: take the local dimension among all rows, not among the sample.
+        ann: the same; above 2 million rows in a graph (HNSW), whose recall is measured.
         float64: products in double precision: nine digits whatever the order of the rows, at half the speed.
         workers: processes to measure with; 0 uses threads. The digits are the same.
         sample: rows kept for what cannot be summed: pair cosines, partition function, map.
@@ -104,7 +106,16 @@ def check(
         opened = encoded(open_texts_of(source, text, label, data), asked)
     plan = Plan(workers=workers, dtype=np.float64 if float64 else np.float32)
     found = diagnosed(
-        opened, plan, name=name, scores=scores, exact=exact, ann=ann, sample=sample, seed=seed, progress=progress
+        opened,
+        plan,
+        name=name,
+        scores=scores,
+        exact=exact,
+        deep=deep,
+        ann=ann,
+        sample=sample,
+        seed=seed,
+        progress=progress,
     )
     if model is not None:
         return found
@@ -121,16 +132,18 @@ def diagnosed(
     name: str | None = None,
     scores: Sequence[float] = (),
     exact: bool = False,
+    deep: bool = False,
     ann: bool = False,
     sample: int = SAMPLE_ROWS,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Diagnosis:
     """The diagnosis of a source that is open already."""
-    if ann and not source.rereadable:
-        raise OptionError(f"--ann reads the rows again, and {source.name} can be read only once: save it to a file.")
+    if (deep or ann) and not source.rereadable:
+        asked = "--ann" if ann else "--deep"
+        raise OptionError(f"{asked} reads the rows again, and {source.name} can be read only once: save it to a file.")
     space = measure_space(source, plan, seed=seed, sample=sample, exact=exact, progress=progress)
-    near = _among_all(space, ann, progress) if exact or ann else None
+    near = _among_all(space, ann, progress) if deep or ann else None
     findings = examine(space, near)
     meanings = [score_meaning(space, score) for score in scores]
     return Diagnosis(
@@ -145,7 +158,7 @@ def diagnosed(
         verdict=judge(findings, meanings),
         scores=meanings,
         pictures=draw(space),
-        provenance=_provenance(space, exact, ann),
+        provenance=_provenance(space, exact, deep, ann),
     )
 
 
@@ -177,15 +190,15 @@ def _among_all(space: Space, ann: bool, progress: Progress | None) -> Neighbourh
     return neighbourhood_of(space, whole=True, ann=ann, progress=said)
 
 
-def _searched(space: Space, exact: bool, ann: bool) -> str:
-    if not exact and not ann:
+def _searched(space: Space, deep: bool, ann: bool) -> str:
+    if not deep and not ann:
         return "exact search, row sample"
     if space.n > ANN_ROWS and ann:
         return "approximate search (HNSW), all rows"
     return "exact search, all rows" + (f" (--ann: from {ANN_ROWS:,} rows on)" if ann else "")
 
 
-def _provenance(space: Space, exact: bool, ann: bool) -> dict[str, Any]:
+def _provenance(space: Space, exact: bool, deep: bool, ann: bool) -> dict[str, Any]:
     return {
         **versions(),
         "seed": space.seed,
@@ -193,7 +206,7 @@ def _provenance(space: Space, exact: bool, ann: bool) -> dict[str, Any]:
         "sampled_rows": space.sample.n,
         "pairs": space.cosines.pairs,
         "partition_function": "all rows" if exact else "row sample",
-        "local_dimension": _searched(space, exact, ann),
+        "local_dimension": _searched(space, deep, ann),
         **({"reading": space.source.note} if space.source.note else {}),
     }
 

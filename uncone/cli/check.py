@@ -72,14 +72,16 @@ def check(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Exit with 1 when a finding is under. Repeatable.")
     ] = None,
     exact: Annotated[
-        bool,
-        typer.Option("--exact", help="Partition function over all rows and neighbours among them: two more passes."),
+        bool, typer.Option("--exact", help="Partition function over all rows, not the sample: a second pass.")
+    ] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Local dimension among all rows, not among the sample: one more pass.")
     ] = False,
     ann: Annotated[
         bool,
         typer.Option(
             "--ann",
-            help="Neighbours among all rows; above 2 million by a graph in memory (HNSW), with its recall; else exact.",
+            help="As --deep; above 2 million rows by a graph in memory (HNSW), with its recall.",
         ),
     ] = False,
     float64: Annotated[
@@ -128,6 +130,7 @@ def check(
                 loading=loading,
                 cache=not no_cache,
                 exact=exact,
+                deep=deep,
                 ann=ann,
                 float64=float64,
                 workers=workers,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.encoders.row_facts import RowFacts
+
+if TYPE_CHECKING:  # `check` has dimensions and hubs, and no words to find
+    from uncone.encoders.row_facts import RowFacts
 
 __all__ = [
     "Bin",

@@ -20,31 +20,21 @@ __all__ = ["examine"]
 
 def examine(space: Space, near: Neighbourhood | None = None) -> dict[str, Finding]:
     """Every finding by name; the neighbourhoods are those of the sample unless they are given."""
-    # One BLAS thread: eigenvalues of a few hundred dimensions take longer on two that wait for each other.
-    with one_blas_thread():
-        near = near or _sampled(space)
+    space.sample.order  # noqa: B018 - taken before two threads ask for it
+    # One BLAS thread: eigenvalues of a few hundred dimensions take longer on two that wait for each other. So there is
+    # a core left, for the neighbourhoods.
+    with one_blas_thread(), ThreadPoolExecutor(1) as aside:
+        waiting = aside.submit(neighbourhood_of, space) if near is None else None
         found = [
             baseline(space),
             quantiles(space),
             mean_over_rms(space),
             *rogue(space),
             *spectrum(space),
-            *partition(space),
-            uniformity(space),
-            *neighbourhood_findings(near.dimensions, near.hubness, pairs=False),
-            *norms(space),
-            central_rows(space),
-            *health(space),
         ]
-    return {finding.name: finding for finding in found}
-
-
-def _sampled(space: Space) -> Neighbourhood:
-    """The neighbourhoods of the sample, while other threads take what the findings begin with."""
-    space.sample.order  # noqa: B018 - all of them need it
-    with ThreadPoolExecutor(2) as threads:
-        begun = [threads.submit(getattr, space, name) for name in ("cosines", "directions")]
-        near = neighbourhood_of(space)
-        for one in begun:
-            one.result()
-    return near
+        rest = [*norms(space), central_rows(space), *health(space)]
+        around = near if waiting is None else waiting.result()
+        assert around is not None
+        found += [*partition(space), uniformity(space)]
+        found += neighbourhood_findings(around.dimensions, around.hubness, pairs=False)
+    return {finding.name: finding for finding in [*found, *rest]}

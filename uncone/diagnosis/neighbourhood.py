@@ -26,9 +26,8 @@ ANN_ROWS = 2_000_000
 BASE_ROWS = 10_000
 QUERIES = 300
 """The sample that `check` looks at: rows of the base, and rows whose neighbours are looked for in it."""
-_MOST_QUERIES, _LEAST_QUERIES = 2_000, 64
-_WORK = 20_000_000_000
-"""Queries times rows times dimensions against all rows: about a third of the pass that measures them."""
+_MOST_QUERIES = 2_000
+"""Rows that are asked about where all rows are looked at, or where there are no more."""
 _LONGEST = 200
 """Letters of a text that are kept."""
 
@@ -43,15 +42,11 @@ class Neighbourhood(NamedTuple):
 def neighbourhood_of(
     space: Space, *, whole: bool = False, ann: bool = False, progress: Callable[[int], None] | None = None
 ) -> Neighbourhood:
-    """The neighbourhoods of a seeded sample of the rows; with `whole` or `ann`, its dimension against all rows.
-
-    Against all rows fewer are asked about when there are many: 2,000 up to 13,000 x 768, 64 from 400,000 x 768 on.
-    """
+    """The neighbourhoods of a seeded sample of the rows; with `whole` or `ann`, its dimension against all rows."""
     some = space.sample.first(BASE_ROWS)
     if whole or ann:
         base = all_rows(space, ann, progress)
-        asked = int(np.clip(_WORK // (base.n * space.dim), _LEAST_QUERIES, _MOST_QUERIES))
-        dimensions = dimensions_of(some.vectors, queries=asked, seed=space.seed, base=base)
+        dimensions = dimensions_of(some.vectors, queries=_MOST_QUERIES, seed=space.seed, base=base)
     else:
         # Few rows are all asked about: then their order does not matter.
         asked = QUERIES if some.n > _MOST_QUERIES else some.n

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.backends.cores import in_order
+from uncone.backends.cores import in_order, one_blas_thread
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.diagnosis.neighbour_metrics import METRICS, Metric, Queries, Tile
 
@@ -20,6 +20,10 @@ Block = Matrix | Callable[[], Iterable[Matrix]]
 _TILE = 2048
 _CHUNK = 1024
 """Rows of the base and queries that are multiplied together."""
+_SHARED = 20_000_000_000
+"""Products from which all cores look together."""
+_FIRST = 24
+"""Times the neighbours wanted that rows are looked at before the others."""
 _PART = 128
 """Queries whose products are looked at together: they stay in a core's cache."""
 
@@ -67,10 +71,28 @@ def nearest(
     >>> near["euclidean"].distances.ravel().round(3).tolist(), near["cosine"].places.ravel().tolist()
     ([2.0, 2.0, 4.0], [1, 0, 0])
     """
+    with one_blas_thread():
+        return _nearest(base, queries, k, metrics, own, distinct)
+
+
+def _nearest(
+    base: Matrix | Iterable[Block],
+    queries: Matrix,
+    k: int,
+    metrics: Sequence[str],
+    own: IntVector | None,
+    distinct: bool,
+) -> dict[str, Near]:
     asked = Queries(queries)
     search = _Search([METRICS[name](asked) for name in metrics], asked, k + (own is not None), own, distinct)
-    blocks = _tiles(base) if isinstance(base, np.ndarray) else iter(base)
-    for n, found in in_order(search.look, blocks):
+    blocks, alone = base, False
+    if isinstance(base, np.ndarray):
+        # A few rows first: the limits that they set spare the sorting of all others.
+        few = min(len(base), _FIRST * search.keep, _TILE)
+        search.take(*search.look(base[:few]))
+        # Threads that wait for each other would take longer over little than one alone.
+        blocks, alone = _tiles(base[few:]), base.size * len(queries) < _SHARED
+    for n, found in map(search.look, blocks) if alone else in_order(search.look, blocks):
         search.take(n, found)
     return {
         name: best.result(metric, k) for name, metric, best in zip(metrics, search.metrics, search.best, strict=True)
