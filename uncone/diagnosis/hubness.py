@@ -12,6 +12,7 @@ from uncone.diagnosis.deep_results import Hub, Hubness
 from uncone.diagnosis.dimension import distinct_rows
 from uncone.diagnosis.intervals import around, jackknife_variance
 from uncone.diagnosis.neighbours import nearest
+from uncone.stats.hashing import fingerprints
 
 __all__ = ["ROWS", "UNEVEN", "has_hubs", "hubness_of", "skewness"]
 
@@ -48,12 +49,13 @@ def hubness_of(
     n = len(places)
     if n < k + 2:
         return Hubness(None, None, None, None, None, (), k, n)
-    units = _units(vectors[places])
+    chosen = vectors[places]
+    units = _units(chosen)
     # The chord of two directions is their Euclidean distance, which takes less arithmetic than the cosine of rows.
     found = nearest(units, units, k, metrics=("euclidean",), own=np.arange(n))["euclidean"].places
     counts = np.bincount(found.ravel(), minlength=n)
     skew = skewness(counts)
-    low, high = _interval(skew, found, counts)
+    low, high = _interval(skew, found, counts, np.argsort(np.argsort(fingerprints(chosen))))
     worst = np.argsort(-counts, kind="stable")
     hubs = tuple(
         Hub(
@@ -93,13 +95,18 @@ def skewness(values: IntVector) -> float | None:
     return float((centred**3).mean() / spread**1.5) if spread > 0 else None
 
 
-def _interval(skew: float | None, found: IntVector, counts: IntVector) -> tuple[float | None, float | None]:
-    """By the jackknife over groups of rows: a group goes as neighbours and as those that ask."""
+def _interval(
+    skew: float | None, found: IntVector, counts: IntVector, ranks: IntVector
+) -> tuple[float | None, float | None]:
+    """By the jackknife over groups of rows: a group goes as neighbours and as those that ask.
+
+    The groups are drawn by `ranks`, which follow from what the rows hold, so that their order does not matter.
+    """
     n = len(counts)
     groups = min(_GROUPS, n // 2)
     if skew is None or groups < 3:
         return None, None
-    of = np.arange(n) % groups
+    of = ranks % groups
     asked = np.bincount((of[:, None] * n + found).ravel(), minlength=groups * n).reshape(groups, n)
     # About the mean, so that the powers do not cancel.
     left = (counts - asked) - counts.mean()
