@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -520,21 +519,6 @@ def test_clouds_have_their_numbers_beside_them_and_are_the_same_every_time(tmp_p
     assert len(path) == len(shown.without_sinks.path)
     words = list(csv.DictReader(io.StringIO((tmp_path / "a" / "frequency_table.csv").read_text())))
     assert [row["text"] for row in words] == list(one.deep.table.frequency.shown) and words[0]["z"] == ""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    if shutil.which("chromium") is None:
-        pytest.skip("Debian's chromium is not installed")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        yield started
-        started.close()
 
 
 @pytest.mark.browser

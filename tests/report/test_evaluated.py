@@ -536,19 +536,6 @@ def test_in_a_notebook():
     assert repr(healthy()).startswith("<Evaluated all-MiniLM-L6-v2: Leave it alone")
 
 
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        yield started
-        started.close()
-
-
 @pytest.mark.browser
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="Debian's chromium is not installed")
 @pytest.mark.parametrize("name", EVERY)

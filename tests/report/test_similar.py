@@ -455,19 +455,6 @@ def test_the_next_command_can_be_pasted(found):
 browser_only = pytest.mark.skipif(shutil.which("chromium") is None, reason="Debian's chromium is not installed")
 
 
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        yield started
-        started.close()
-
-
 @pytest.mark.browser
 @browser_only
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])

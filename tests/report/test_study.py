@@ -7,7 +7,6 @@ import io
 import json
 import math
 import re
-import shutil
 import subprocess
 import sys
 from itertools import pairwise
@@ -478,21 +477,6 @@ def test_numbers_that_are_not_known_are_no_numbers():
     assert "nan" not in printed(gap).lower()
     assert "NaN" not in json.dumps(charts([gap], []))
     assert ">nan<" not in gap.to_html()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    if shutil.which("chromium") is None:
-        pytest.skip("Debian's chromium is not installed")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        yield started
-        started.close()
 
 
 @pytest.mark.browser

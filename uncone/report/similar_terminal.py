@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import set_cell_size
 from rich.console import Console
 from rich.text import Text
 
 from uncone.diagnosis.finding import Level
 from uncone.diagnosis.words import count
 from uncone.likeness.results import Estimate, Groups, Pair, PerLabel
+from uncone.report.columns import WIDTH, cut, labelled, wrapped
 from uncone.report.lines import MARKS
 from uncone.report.similar import Similarity
 from uncone.report.similar_lines import (
@@ -29,7 +30,6 @@ from uncone.report.study_lines import printable
 __all__ = ["print_similarity"]
 
 _STYLES = {Level.HEALTHY: "green", Level.CROWDED: "yellow", Level.COLLAPSED: "red", Level.NOTE: "none"}
-_WIDTH = 78
 _NAME = 30
 _LABELS, _PAIRS, _NEAR, _GROUPS, _NOTES = 6, 3, 3, 4, 2
 """Lines of each kind that a screen has room for; the report has them all."""
@@ -43,12 +43,12 @@ def print_similarity(result: Similarity, console: Console) -> None:
 
 def _lines(result: Similarity, console: Console) -> list[Text]:
     shown = level(result)
-    first, *rest = _wrapped(f"{MARKS[shown]} {headline(result)}", console, style=_STYLES[shown])
+    first, *rest = wrapped(f"{MARKS[shown]} {headline(result)}", console, style=_STYLES[shown])
     lines = [_title(result), Text(""), Text("  ").append_text(first)]
     lines += [Text("    ").append_text(line) for line in rest]
     # The tables below say the rest.
     told = [line for line in [*sentences(result)[:2], crowded(result)] if line]
-    lines += [Text("    ").append_text(line) for text in told for line in _wrapped(text, console)]
+    lines += [Text("    ").append_text(line) for text in told for line in wrapped(text, console)]
     for part in (_labels(result), _near(result), _pairs(result), _groups(result)):
         lines += [Text(""), *part] if part else []
     notes = [note for note in result.notes if note]
@@ -58,10 +58,10 @@ def _lines(result: Similarity, console: Console) -> list[Text]:
     ]
     lines.append(Text(""))
     for note in few:
-        lines += _labelled("note", note, console, style="dim")
+        lines += labelled("note", note, console, style="dim")
     others = {what: where for what, where in result.written.items() if what != "report"}
     for what, where in others.items():
-        lines += _labelled("wrote", f"{where} ({what})", console)
+        lines += labelled("wrote", f"{where} ({what})", console)
     if result.suggestion:
         # Not wrapped, so that it can be copied.
         lines.append(Text("  next    ", style="bold").append(printable(result.suggestion), style="not bold"))
@@ -72,8 +72,8 @@ def _lines(result: Similarity, console: Console) -> list[Text]:
 
 def _title(result: Similarity) -> Text:
     name = printable(str(result.source["name"])).rstrip("/").rsplit("/", 1)[-1]
-    line = Text(_cut(name, 40), style="bold").append(f"  {printable(subtitle(result))}", style="not bold")
-    line.truncate(_WIDTH, overflow="ellipsis")
+    line = Text(cut(name, 40), style="bold").append(f"  {printable(subtitle(result))}", style="not bold")
+    line.truncate(WIDTH, overflow="ellipsis")
     return line
 
 
@@ -88,9 +88,7 @@ def _labels(result: Similarity) -> list[Text]:
     for one in table[:_LABELS]:
         room = _NAME // 2 - 3
         name = (
-            one.one
-            if one.one == one.other
-            else f"{_cut(printable(one.one), room)} – {_cut(printable(one.other), room)}"
+            one.one if one.one == one.other else f"{cut(printable(one.one), room)} – {cut(printable(one.other), room)}"
         )
         lines.append(_estimate(name, one.cosine, above(one.above)))
     if len(table) > _LABELS:
@@ -120,13 +118,13 @@ def _pairs(result: Similarity) -> list[Text]:
         what = f"of {reason(result.duplicates.why)}" if result.crowd is not None else ""
         said.append(f"{result.duplicates.found:,} {what}" if what else count(result.duplicates.found, "near-duplicate"))
     head = Text("  pairs  ", style="bold").append("; ".join(said), style="not bold dim")
-    head.truncate(_WIDTH, overflow="ellipsis")
+    head.truncate(WIDTH, overflow="ellipsis")
     return [head, *(line for one in listed for line in _pair(one))]
 
 
 def _pair(one: Pair) -> list[Text]:
-    room = _WIDTH - 20
-    texts = [_cut(_labelled_text(text, label), room) for text, label in _sides(one)]
+    room = WIDTH - 20
+    texts = [cut(_labelled_text(text, label), room) for text, label in _sides(one)]
     score = Text(f"  {exact(one.cosine):>7}", style="bold").append(f"{_place(one):>9}  ", style="not bold dim")
     return [score.append(texts[0], style="not bold"), Text(f"{'':20}{texts[1]}")]
 
@@ -148,11 +146,11 @@ def _place(one: Pair) -> str:
 def _near(result: Similarity) -> list[Text]:
     if result.near is None:
         return []
-    asked = _cut(printable(result.near_text or ""), _WIDTH - 13)
+    asked = cut(printable(result.near_text or ""), WIDTH - 13)
     lines = [Text("  nearest to ", style="bold").append(asked, style="not bold")]
     for one in result.listed(result.near, _NEAR):
         line = Text(f"  {exact(one.cosine):>7}", style="bold").append(f"{_place(one):>9}  ", style="not bold dim")
-        lines.append(line.append(_cut(_labelled_text(one.other_text, one.other_label), _WIDTH - 20), style="not bold"))
+        lines.append(line.append(cut(_labelled_text(one.other_text, one.other_label), WIDTH - 20), style="not bold"))
     return lines if len(lines) > 1 else [*lines, Text(f"  none{f': {result.near.why}' if result.near.why else ''}")]
 
 
@@ -172,7 +170,7 @@ def _members(result: Similarity, groups: Groups) -> list[Text]:
     by_size = sorted(groups.groups, key=lambda one: -one.size)
     lines = []
     for one in by_size[:_GROUPS]:
-        central = _cut(printable(result.text(one.central)), _WIDTH - 20)
+        central = cut(printable(result.text(one.central)), WIDTH - 20)
         lines.append(Text(f"  {one.number:>7}").append(f"{one.size:>9,}  ", style="dim").append(central))
     if len(by_size) > _GROUPS:
         rest = sum(one.size for one in by_size[_GROUPS:])
@@ -181,23 +179,5 @@ def _members(result: Similarity, groups: Groups) -> list[Text]:
     return lines
 
 
-def _wrapped(text: str, console: Console, *, width: int = _WIDTH - 4, style: str = "") -> list[Text]:
-    """By columns, not letters: some scripts take two columns a letter."""
-    lines = Text(printable(text), style=style).wrap(console, width)
-    for line in lines:
-        line.rstrip()
-    return list(lines)
-
-
-def _labelled(word: str, text: str, console: Console, *, style: str = "") -> list[Text]:
-    lines = _wrapped(text, console, width=_WIDTH - 10, style=style)
-    starts = [Text(f"  {word:<8}", style="bold"), *(Text(" " * 10) for _ in lines[1:])]
-    return [Text.assemble(start, line) for start, line in zip(starts, lines, strict=True)]
-
-
-def _cut(text: str, columns: int) -> str:
-    return text if cell_len(text) <= columns else f"{set_cell_size(text, columns - 1)}…"
-
-
 def _padded(text: str, columns: int) -> str:
-    return set_cell_size(_cut(text, columns - 1), columns)
+    return set_cell_size(cut(text, columns - 1), columns)
