@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from uncone.data.batch import Batch
-from uncone.diagnosis.examine_layer import examine_layer
+from uncone.diagnosis.examine_layer import examine_layers
 from uncone.diagnosis.layer_geometry import LayerGeometry
 from uncone.stats.bundle import Bundle
 from uncone.stats.grouped_unit_sum import GroupedUnitSum
@@ -50,7 +50,7 @@ def measured(rows, groups, words, count, sample=10_000, drawn=30):
         bundle["occurrences"],
         tuple(range(drawn)),
     )
-    return examine_layer(geometry).layer
+    return examine_layers([geometry])[0].layer
 
 
 def language(rng, sentences, vocabulary, together):

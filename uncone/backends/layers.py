@@ -97,7 +97,8 @@ class LayerPass:
                 if number < first_pool:
                     _report(progress, len(pool))
                     continue
-                return_freed()
+                if number > first_pool:
+                    return_freed()
                 laid = self._lay(pool, state)
                 reported = encoded = 0
                 for place, batch in enumerate(budgeted(laid, self.room.tokens, self.batch_size)):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import NDArray
 
 from uncone.calibration.results import Curve
 from uncone.calibration.shared_texts import Units
+from uncone.data.once import once
 from uncone.evaluation.pairs import PairCurve
 from uncone.evaluation.resampling import LEVEL
 
@@ -41,7 +40,7 @@ class Cuts(PairCurve):
         _, taken, hits = self.cumulated(counts)
         return taken, hits
 
-    @cached_property
+    @once
     def whole(self) -> tuple[_Floats, _Floats]:
         """The same of the pairs themselves: two times (groups,)."""
         taken, hits = self.taken_and_hits(np.ones((1, len(self.values)), np.int64))

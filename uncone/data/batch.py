@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from uncone.data.once import once
 from uncone.data.runs import Bags, run_starts
 
 __all__ = ["CUT", "Batch", "Groups", "IntVector", "Keys", "Matrix", "Vector"]
@@ -66,13 +66,13 @@ class Keys:
     groups: IntVector | None = None
     words: IntVector | None = None
 
-    @cached_property
+    @once
     def group_bags(self) -> GroupBags:
         """The rows by group."""
         assert self.groups is not None
         return _group_bags(self.groups)
 
-    @cached_property
+    @once
     def word_bags(self) -> WordBags:
         """The rows by word, and within a word by group."""
         assert self.words is not None
@@ -159,12 +159,12 @@ class Batch:
             self.zero,
         )
 
-    @cached_property
+    @once
     def inverse_norms(self) -> Vector:
         """1/|x| of every row, in the precision of the rows."""
         return (1.0 / self.norms).astype(self.vectors.dtype)
 
-    @cached_property
+    @once
     def grouped(self) -> Groups:
         """The sums of each group; a row without a group is a group of one."""
         bags, names, sizes = self.keys.group_bags if self.groups is not None else _group_bags(self.rows)

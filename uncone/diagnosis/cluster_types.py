@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import IntVector, Keys, Matrix, Vector, WordBags
+from uncone.data.once import once
 from uncone.data.runs import Bags, run_starts
 from uncone.diagnosis.deep_results import TypeCosines
 
@@ -37,7 +37,7 @@ class Types:
     words: IntVector
     groups: IntVector
 
-    @cached_property
+    @once
     def numbers(self) -> IntVector:
         """The number of the type of every row, from 0 on."""
         alone = np.flatnonzero(self.words < 0)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from uncone.backends.cores import on_all_cores
 from uncone.backends.layers import LayerPass
 from uncone.data.batch import IntVector
+from uncone.data.once import once
 from uncone.diagnosis.clusters import cluster_findings, clusters_of
 from uncone.diagnosis.deep_results import Deep, DeepLayer, Frequency, TableDeep
 from uncone.diagnosis.deep_story import tell_deep
@@ -92,14 +92,14 @@ class _Look:
     frequencies: Frequencies | None
     settings: StudySettings
 
-    @cached_property
+    @once
     def types(self) -> IntVector:
         """The number of the word of every row; a whole text is a type of its own."""
         if not self.settings.rule.has_words:
             return np.arange(self.facts.n, dtype=np.int64)
         return np.unique(np.array(self.facts.words, object), return_inverse=True)[1].astype(np.int64)
 
-    @cached_property
+    @once
     def bins(self) -> list[str] | None:
         """The bin of frequency ranks of every row."""
         return None if self.frequencies is None else list(self.frequencies.bins(self.facts.words))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from uncone.backends.cores import on_all_cores
 from uncone.data.batch import IntVector, Vector
 from uncone.diagnosis.context import baseline_of, intra_sentence, self_similarity
 from uncone.diagnosis.finding import Finding, Level
@@ -22,7 +23,7 @@ from uncone.diagnosis.types import types
 from uncone.diagnosis.words import clipped, count, plain
 from uncone.stats.norms import SINK
 
-__all__ = ["ExaminedLayer", "examine_layer"]
+__all__ = ["ExaminedLayer", "examine_layers"]
 
 _SPECTRUM = ("effective_rank", "participation_ratio", "top1_share", "top10_share", "isoscore", "isoscore_corrected")
 
@@ -43,8 +44,18 @@ class ExaminedLayer:
         return replace(self, layer=replace(self.layer, findings=findings))
 
 
-def examine_layer(geometry: LayerGeometry) -> ExaminedLayer:
-    """Every finding of a layer by name."""
+def examine_layers(layers: Sequence[LayerGeometry]) -> list[ExaminedLayer]:
+    """Every finding of every layer by name, on all cores: halves of a layer at a time, so that no core is left over."""
+    with on_all_cores() as threads:
+        shapes = [threads.submit(_of_shape, one) for one in layers]
+        contexts = [threads.submit(_of_context, one) for one in layers]
+        return [
+            context.result().with_findings(shape.result()) for context, shape in zip(contexts, shapes, strict=True)
+        ]
+
+
+def _of_context(geometry: LayerGeometry) -> ExaminedLayer:
+    """What the words are to their sentences, and to each other."""
     baseline, finding = baseline_of(geometry)
     found = [finding]
     replicates = {} if baseline.replicates is None else {"baseline": baseline.replicates}
@@ -58,7 +69,13 @@ def examine_layer(geometry: LayerGeometry) -> ExaminedLayer:
         found += self_similarity(geometry, baseline) + inside + mev_findings(geometry, words, mev, sizes)
         found += types(geometry)
         replicates |= more
-    found += [
+    layer = Layer(geometry.number, {one.name: one for one in found}, replicates)
+    return ExaminedLayer(layer, words, mev, sizes, matched)
+
+
+def _of_shape(geometry: LayerGeometry) -> list[Finding]:
+    """How the rows lie in their space, whatever they stand for."""
+    return [
         mean_over_rms(geometry),
         *rogue(geometry),
         *(one for one in spectrum(geometry) if one.name in _SPECTRUM),
@@ -66,9 +83,6 @@ def examine_layer(geometry: LayerGeometry) -> ExaminedLayer:
         norms(geometry)[0],
         _sinks(geometry),
     ]
-    return ExaminedLayer(
-        Layer(geometry.number, {one.name: one for one in found}, replicates), words, mev, sizes, matched
-    )
 
 
 def _sinks(geometry: LayerGeometry) -> Finding:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from uncone.backends.measure import Plan, measure
 from uncone.data.batch import Matrix, Vector
 from uncone.data.memory import ArrayVectors
+from uncone.data.once import once
 from uncone.data.shards import Shards
 from uncone.data.source import Source
 from uncone.diagnosis.intervals import mean_variance
@@ -57,18 +57,18 @@ class Geometry(ABC):
         """The variance of the mean over all rows of what is given for each sampled row; groups vary together."""
         return mean_variance(each, self.n, self.sample.groups)
 
-    @cached_property
+    @once
     def covariance(self) -> Matrix:
         """The sample covariance (d, d)."""
         return self.moments.covariance
 
-    @cached_property
+    @once
     def gram(self) -> Matrix:
         """X'X / n (d, d)."""
         mean = self.moments.mean
         return self.covariance * ((self.n - 1) / self.n) + np.outer(mean, mean)
 
-    @cached_property
+    @once
     def directions(self) -> tuple[Vector, Matrix]:
         """Variance along the principal directions, largest first (d,), and the directions as columns.
 
@@ -88,7 +88,7 @@ class Geometry(ABC):
     def _rows(self) -> Matrix:
         return self.sample.vectors.astype(np.float64)
 
-    @cached_property
+    @once
     def partition(self) -> PartitionSums:
         """Partition sums along the eigenvectors of X'X, at the scale of the data and at mean norm 1."""
         return measure(self._sampled(), self._partition_sums(), self._plan)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from uncone.data.batch import IntVector
 from uncone.data.memory import ArrayVectors
+from uncone.data.once import once
 from uncone.data.source import Source
 from uncone.diagnosis.geometry import Geometry
 from uncone.stats.grouped_unit_sum import GroupedUnitSum
@@ -52,7 +52,7 @@ class LayerGeometry(Geometry):
         assert isinstance(self.units, GroupedUnitSum)
         return self.units
 
-    @cached_property
+    @once
     def sample(self) -> SampledRows:
         """A uniform sample of the rows."""
         sampled = self.rows.sampled

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from uncone.data.batch import IntVector, Matrix, Vector
+from uncone.data.once import once
 from uncone.diagnosis.deep_results import Dimension, Manifold
 from uncone.diagnosis.dimension import NEAREST
 from uncone.diagnosis.finding import Finding
@@ -155,7 +155,7 @@ class _Axes:
         # The sign of a component is arbitrary: let its largest number be positive.
         self.directions = first * np.sign(first[abs(first).argmax(axis=0), np.arange(self.rank)])
 
-    @cached_property
+    @once
     def held(self) -> int:
         """The number of directions that hold 95 % of the variance."""
         return int(np.searchsorted(np.cumsum(self.values), _HELD * self.values.sum())) + 1

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import Matrix, Vector
+from uncone.data.once import once
 from uncone.diagnosis.geometry import Geometry
 from uncone.diagnosis.intervals import Interval, around, mean_variance
 from uncone.stats.hashing import hash_keys
@@ -39,12 +39,12 @@ class Sampling:
 
     space: Geometry
 
-    @cached_property
+    @once
     def _rows(self) -> SampledRows:
         sample = self.space.sample
         return sample.first(_ROWS if sample.groups is None else _ROWS_OF_GROUPS)
 
-    @cached_property
+    @once
     def contributions(self) -> Matrix:
         """(projection on direction k)^2 - eigenvalue k, for each row of a small sample: (m, r)."""
         values, directions = self.space.directions
@@ -58,7 +58,7 @@ class Sampling:
         each = self.contributions @ slope[: self.contributions.shape[1]].astype(self.contributions.dtype)
         return mean_variance(each, self.space.n - 1, self._rows.groups)
 
-    @cached_property
+    @once
     def halved(self) -> tuple[int, Vector]:
         """The eigenvalues of a sample of at most half of the rows: they show how a measure drifts with n."""
         rows = self.space.sample.first(min(self.space.n // 2, _ROWS)).vectors
@@ -103,7 +103,7 @@ class Sampling:
         _, by_row, by_group = (np.mean([measured(one) for one in part]) for part in self._halves)
         return float(by_group - by_row)
 
-    @cached_property
+    @once
     def _halves(self) -> tuple[list[Vector], list[Vector], list[Vector]]:
         """Eigenvalues of the rows of the small sample, of its two halves by row, and of its two halves by group.
 

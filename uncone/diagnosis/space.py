@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uncone.backends.measure import Plan, measure
 from uncone.data.batch import Batch, Vector
+from uncone.data.once import once
 from uncone.data.source import BLOCK, Rows, Source, batches, regrid
 from uncone.diagnosis.geometry import Geometry
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
@@ -46,22 +46,22 @@ class Space(Geometry):
     pairs: PairCosines
     exact: PartitionSums | None = None
 
-    @cached_property
+    @once
     def sample(self) -> SampledRows:
         """A uniform sample of the usable rows."""
         return self.pairs.sample.sampled
 
-    @cached_property
+    @once
     def cosines(self) -> Cosines:
         """Cosines of random pairs."""
         return self.pairs.cosines()
 
-    @cached_property
+    @once
     def sorted_cosines(self) -> NDArray[np.float32]:
         """All sampled cosines in order."""
         return np.sort(self.cosines.values, axis=None)
 
-    @cached_property
+    @once
     def partition(self) -> PartitionSums:
         """Partition sums along the eigenvectors of X'X, at the scale of the data and at mean norm 1."""
         return super().partition if self.exact is None else self.exact

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from uncone.backends.checkpoint import Checkpoint
-from uncone.backends.cores import on_all_cores
 from uncone.backends.layers import LayerPass, LayerResult
 from uncone.backends.memory import Room, share_out
 from uncone.data.batch import Matrix
 from uncone.data.selection import Selection
 from uncone.diagnosis.deep_results import Deep
-from uncone.diagnosis.examine_layer import ExaminedLayer, examine_layer
+from uncone.diagnosis.examine_layer import ExaminedLayer, examine_layers
 from uncone.diagnosis.layer import SentenceTable, WordTable
 from uncone.diagnosis.layer_geometry import LayerGeometry
 from uncone.diagnosis.study_settings import StudySettings
@@ -122,8 +121,7 @@ def _study(
     )
     _check_rows(selection, result)
     layers = _layers(result, settings, drawn, room)
-    with on_all_cores() as threads:
-        examined = list(threads.map(examine_layer, layers))
+    examined = examine_layers(layers)
     behind = None
     if settings.deep:
         step = _step(progress, "looking behind the cone", encoder.layers)

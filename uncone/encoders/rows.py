@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import overload
 
 import numpy as np
 
 from uncone.data.batch import IntVector, Keys
+from uncone.data.once import once
 from uncone.encoders.encoder import Encoder, Passage
 from uncone.encoders.windows import Windows
 from uncone.encoders.words import Kind, Word, find_words, identity, token_kinds
@@ -176,7 +176,7 @@ class Layout:
     rows: IntVector
     names: Sequence[str]
 
-    @cached_property
+    @once
     def keys(self) -> Keys:
         """Which rows belong together, for the batches of all layers; worked out once, before these go their ways."""
         keys = Keys(self.groups, self.words)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import torch  # noqa: E402
 
 from uncone.data.batch import IntVector, Matrix  # noqa: E402
 from uncone.data.digest import file_digest  # noqa: E402
+from uncone.data.once import once  # noqa: E402
 from uncone.data.runs import bag_means  # noqa: E402
 from uncone.encoders.encoder import Encoder, Passage, States, Window  # noqa: E402
 from uncone.encoders.head import Head  # noqa: E402
@@ -179,14 +179,14 @@ class Transformer(Encoder):
     def table_name(self, token: Any) -> str:
         return self._table_names.get(int(token)) or self.token_name(token)
 
-    @cached_property
+    @once
     def _table_names(self) -> dict[int, str]:
         return table_names(usable_tokens(self.tokenizer))
 
     def head(self) -> Head | None:
         return self._head
 
-    @cached_property
+    @once
     def _head(self) -> Head | None:
         found = None if self._load_head is None else self._load_head(self)
         if isinstance(found, str):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from uncone.data.batch import IntVector, Matrix, Vector
+from uncone.data.once import once
 
 __all__ = ["Seen", "auc_of", "cosines_of"]
 
@@ -64,7 +64,7 @@ class Seen:
         """The cosines of the drawn rows."""
         return cosines_of(self.rows[self.drawn])
 
-    @cached_property
+    @once
     def mean(self) -> float:
         """The mean cosine of two different rows, over all pairs: (|S|^2 - n)/(n^2 - n) with S the sum of the units."""
         units = _units(self.rows)
@@ -72,7 +72,7 @@ class Seen:
         n, total = len(units), units.sum(axis=0)
         return float((total @ total - n) / (n * (n - 1))) if n > 1 else float("nan")
 
-    @cached_property
+    @once
     def _pairs(self) -> tuple[Vector, IntVector, IntVector]:
         """The cosines of the pairs of the paired rows, and the places of both rows."""
         one, other = np.triu_indices(len(self.paired), 1)
@@ -80,12 +80,12 @@ class Seen:
         known = np.isfinite(cosines)
         return cosines[known], one[known], other[known]
 
-    @cached_property
+    @once
     def sd(self) -> float:
         """The standard deviation of the cosines of pairs."""
         return float(self._pairs[0].std()) if len(self._pairs[0]) else 0.0
 
-    @cached_property
+    @once
     def numbers(self) -> dict[str, float | None]:
         """Mean, deviation, percentiles and, with labels, what pairs within and between them score."""
         cosines, one, other = self._pairs

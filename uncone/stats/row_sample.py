@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
+from uncone.data.once import once
 from uncone.data.shelf import Shelf
 from uncone.data.source import joined_names
 from uncone.stats.hashing import Hashes, hash_keys
@@ -54,7 +54,7 @@ class SampledRows:
         """The vectors as one array (m, d)."""
         return self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts)
 
-    @cached_property
+    @once
     def order(self) -> IntVector:
         """The rows in the order of their hashes: the first m of it are a uniform sample of m rows."""
         return np.lexsort((self.rows, self.hashes))
