@@ -49,9 +49,7 @@ def examine_layers(layers: Sequence[LayerGeometry]) -> list[ExaminedLayer]:
     with on_all_cores() as threads:
         shapes = [threads.submit(_of_shape, one) for one in layers]
         contexts = [threads.submit(_of_context, one) for one in layers]
-        return [
-            context.result().with_findings(shape.result()) for context, shape in zip(contexts, shapes, strict=True)
-        ]
+        return [context.result().with_findings(shape.result()) for context, shape in zip(contexts, shapes, strict=True)]
 
 
 def _of_context(geometry: LayerGeometry) -> ExaminedLayer:
