@@ -83,28 +83,27 @@ def test_the_reference_table(real_data, model, layer, level):
 
 
 JUDGED = "whiten:shrinkage=none,flow:epochs=1,flow:epochs=5"
-ON_THE_TEST_SENTENCES = {
-    ("bert-tiny", 2, "sentence"): (JUDGED, [55.6, 51.1, 58.1]),
-    ("bert-mini", 4, "sentence"): (JUDGED, [65.3, 65.5, 67.3]),
-    ("bert-tiny", 2, "token"): (TOKEN, [56.9, 61.5, 61.0, 58.9]),
-    ("bert-mini", 4, "token"): (TOKEN, [66.5, 64.8, 68.1, 68.2]),
-}
+CALM = "clustered:k=27;p=0,clustered:k=10;p=12,clustered:k=1;p=12"
+WILD = "clustered:k=27;p=12"
+ON_THE_TEST_SENTENCES = [
+    ("bert-tiny", 2, "sentence", JUDGED, [55.6, 51.1, 58.1], 5),
+    ("bert-mini", 4, "sentence", JUDGED, [65.3, 65.5, 67.3], 5),
+    ("bert-tiny", 2, "token", CALM, [56.9, 61.0, 58.9], 5),
+    ("bert-mini", 4, "token", CALM, [66.5, 68.1, 68.2], 5),
+    # One draw of k-means is off by .6 and .9 (standard deviations), so that a few do not tell where the mean lies.
+    ("bert-tiny", 2, "token", WILD, [61.5], 40),
+    ("bert-mini", 4, "token", WILD, [64.8], 40),
+]
 
 
-@pytest.mark.parametrize(("model", "layer", "level"), ON_THE_TEST_SENTENCES)
-def test_the_reference_table_fitted_on_the_test_sentences(real_data, model, layer, level):
-    """Sentences that stand in several pairs count as often: without that, bert-mini's 64.8 would be 68.6.
-
-    The reference is one draw of k-means and ours the mean of five, so that the spread of a draw comes on top.
-    """
-    methods, wanted = ON_THE_TEST_SENTENCES[model, layer, level]
-    settings = {"level": level, "data": real_data, "replicates": 5, "seeds": 5}
+@pytest.mark.parametrize(("model", "layer", "level", "methods", "wanted", "seeds"), ON_THE_TEST_SENTENCES)
+def test_the_reference_table_fitted_on_the_test_sentences(real_data, model, layer, level, methods, wanted, seeds):
+    """Sentences that stand in several pairs count as often: without that, bert-mini's 64.8 would be 68.6."""
+    settings = {"level": level, "data": real_data, "replicates": 5, "seeds": seeds}
     folder = real_data.parent / "models" / model
     table = evaluate_sts(folder, ["stsb"], methods, protocols=("transductive",), layer=layer, **settings)
     for row, score in zip(table.rows[1:], wanted, strict=True):
-        cell = row.cells[0]
-        allowed = 1.0 + (100 * (cell.spread or 0.0) if level == "token" else 0.0)
-        assert 100 * cell.spearman.all == pytest.approx(score, abs=allowed), row.method.name
+        assert 100 * row.cells[0].spearman.all == pytest.approx(score, abs=1.0), row.method.name
         assert row.method.fitted_on == "the judged texts"
 
 
