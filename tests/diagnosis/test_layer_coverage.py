@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from uncone.data.batch import Batch
+from uncone.diagnosis import examine_layer
 from uncone.diagnosis.examine_layer import examine_layers
 from uncone.diagnosis.layer_geometry import LayerGeometry
 from uncone.stats.bundle import Bundle
@@ -27,7 +28,11 @@ from uncone.stats.word_sums import WordSums
 D, WORDS, RUNS = 12, 60, 200
 
 
-def measured(rows, groups, words, count, sample=10_000, drawn=30):
+def measured(*given, **settings):
+    return examine_layers([geometry_of(*given, **settings)])[0].layer
+
+
+def geometry_of(rows, groups, words, count, sample=10_000, drawn=30):
     bundle = Bundle(
         moments=Moments(D),
         units=GroupedUnitSum(D),
@@ -39,7 +44,7 @@ def measured(rows, groups, words, count, sample=10_000, drawn=30):
     )
     bundle.update(Batch.of(rows.astype(np.float32), groups=groups, words=words))
     bundle.finish()
-    geometry = LayerGeometry(
+    return LayerGeometry(
         bundle["moments"],
         bundle["units"],
         bundle["norms"],
@@ -50,7 +55,6 @@ def measured(rows, groups, words, count, sample=10_000, drawn=30):
         bundle["occurrences"],
         tuple(range(drawn)),
     )
-    return examine_layers([geometry])[0].layer
 
 
 def language(rng, sentences, vocabulary, together):
@@ -186,3 +190,19 @@ def test_mev_is_at_least_what_self_similarity_forces():
         units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         selfsim = (np.linalg.norm(units.sum(axis=0)) ** 2 - n) / (n * n - n)
         assert explained_share(units) >= selfsim + (1 - selfsim) / n - 1e-12
+
+
+def test_the_sample_is_in_order_before_two_threads_look_at_a_layer(monkeypatch):
+    ready = []
+    for half in (examine_layer._of_shape, examine_layer._of_context):
+
+        def look(geometry, half=half):
+            kept = vars(geometry).get("sample")
+            ready.append(kept is not None and "order" in vars(kept))
+            return half(geometry)
+
+        monkeypatch.setattr(examine_layer, half.__name__, look)
+    rng = np.random.default_rng(0)
+    rows, groups, words = language(rng, 60, rng.normal(size=(WORDS, D)), 0.3)
+    examine_layers([geometry_of(rows, groups, words, WORDS)])
+    assert ready == [True, True]

@@ -47,6 +47,8 @@ class ExaminedLayer:
 def examine_layers(layers: Sequence[LayerGeometry]) -> list[ExaminedLayer]:
     """Every finding of every layer by name, on all cores: halves of a layer at a time, so that no core is left over."""
     with on_all_cores() as threads:
+        # A sample is put in order when it is first asked for: before two threads ask for the same.
+        list(threads.map(lambda one: one.sample.order, layers))
         shapes = [threads.submit(_of_shape, one) for one in layers]
         contexts = [threads.submit(_of_context, one) for one in layers]
         return [context.result().with_findings(shape.result()) for context, shape in zip(contexts, shapes, strict=True)]
