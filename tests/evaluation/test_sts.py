@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
@@ -98,12 +100,18 @@ ON_THE_TEST_SENTENCES = [
 
 @pytest.mark.parametrize(("model", "layer", "level", "methods", "wanted", "seeds"), ON_THE_TEST_SENTENCES)
 def test_the_reference_table_fitted_on_the_test_sentences(real_data, model, layer, level, methods, wanted, seeds):
-    """Sentences that stand in several pairs count as often: without that, bert-mini's 64.8 would be 68.6."""
+    """Sentences that stand in several pairs count as often: without that, bert-mini's 64.8 would be 68.6.
+
+    The means of 40 draws are 60.52 and 65.72 where these figures were taken. Another processor rounds in another way,
+    and so draws other clusters: it gets twice the standard error of such a mean.
+    """
     settings = {"level": level, "data": real_data, "replicates": 5, "seeds": seeds}
     folder = real_data.parent / "models" / model
     table = evaluate_sts(folder, ["stsb"], methods, protocols=("transductive",), layer=layer, **settings)
     for row, score in zip(table.rows[1:], wanted, strict=True):
-        assert 100 * row.cells[0].spearman.all == pytest.approx(score, abs=1.0), row.method.name
+        cell = row.cells[0]
+        draws = 2 * 100 * (cell.spread or 0.0) / math.sqrt(seeds) if methods == WILD else 0.0
+        assert 100 * cell.spearman.all == pytest.approx(score, abs=1.0 + draws), row.method.name
         assert row.method.fitted_on == "the judged texts"
 
 
