@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,6 @@ class Bags:
         kind: type[np.signedinteger[Any]] = np.int32 if len(places) < _WIDE else np.int64
         self._places: Places = places.astype(kind)
         self._bounds: Places = np.append(starts, len(places)).astype(kind)
-        self._made: Any = None
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -95,21 +93,12 @@ class Bags:
 
     def _product(self, rows: NDArray[Any], factors: NDArray[Any]) -> NDArray[Any]:
         """A sparse product: each row is fetched once and added where it belongs."""
-        if not len(self._places):
-            return np.zeros((len(self._bounds) - 1, rows.shape[1]), rows.dtype)
-        # A copy of the matrix itself, not of what it holds: making one anew would look at every place again.
-        matrix = copy(self._matrix(len(rows)))
-        matrix.data = factors
-        return np.asarray(matrix @ rows)
-
-    def _matrix(self, rows: int) -> Any:  # noqa: ANN401 - scipy has no types
-        """A sparse matrix (bags, rows) whose factors are still to be given."""
         from scipy.sparse import csr_array
 
-        if self._made is None or self._made.shape[1] != rows:
-            shape = (len(self._bounds) - 1, rows)
-            self._made = csr_array((np.empty(len(self._places), np.float32), self._places, self._bounds), shape=shape)
-        return self._made
+        if not len(self._places):
+            return np.zeros((len(self._bounds) - 1, rows.shape[1]), rows.dtype)
+        shape = (len(self._bounds) - 1, len(rows))
+        return np.asarray(csr_array((factors, self._places, self._bounds), shape=shape) @ rows)
 
 
 def bag_means(rows: NDArray[Any], places: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[Any]:
