@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,7 @@ def check_statistic(statistic: Statistic, batches: Sequence[Batch], *, rtol: flo
     _same("saving and loading changes nothing", restored, reference, 0.0)
     _same("a loaded statistic can be merged", restored.merge(parts[0].empty()), reference, rtol)
     _same("an interrupted statistic goes on to the digit", *_interrupted(statistic, batches), 0.0)
+    _same("rows may be given where it said they could be put", _placed(statistic, batches), reference, 0.0)
     _refuses_strangers(statistic)
 
 
@@ -138,6 +140,18 @@ def _fold(statistic: Statistic, batches: Sequence[Batch]) -> Statistic:
     for batch in batches:
         folded.update(batch)
     return folded
+
+
+def _placed(statistic: Statistic, batches: Sequence[Batch]) -> Statistic:
+    placed = statistic.empty()
+    for batch in batches:
+        place = placed.place(batch.n)
+        if place is not None and place.dtype == batch.vectors.dtype:
+            place[:] = batch.vectors
+            batch = replace(batch, vectors=place)
+        placed.update(batch)
+    placed.finish()
+    return placed
 
 
 def _interrupted(statistic: Statistic, batches: Sequence[Batch]) -> tuple[Statistic, State]:

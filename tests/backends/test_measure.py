@@ -8,6 +8,9 @@ import pytest
 from uncone.api import check
 from uncone.backends.measure import SPAN, Plan, measure
 from uncone.data.memory import ArrayVectors, BlockStream
+from uncone.data.open import open_source
+from uncone.stats.bundle import Bundle
+from uncone.stats.moments import Moments
 from uncone.stats.unit_sum import UnitSum
 from uncone.stats.unusable import Unusable
 
@@ -110,3 +113,35 @@ def test_an_error_in_a_worker_is_ours(rows):
 
     with pytest.raises(RuntimeError, match="the reader broke"):
         measure(BlockStream(blocks()), Unusable(), Plan(workers=1))
+
+
+@pytest.mark.parametrize("stored", [np.float32, np.float64, np.float16])
+def test_rows_that_are_read_into_their_place_give_the_same_digits(rows, tmp_path, stored):
+    rows = rows.astype(stored)
+    np.save(tmp_path / "whole.npy", rows)
+    source, dim = open_source(tmp_path / "whole.npy"), rows.shape[1]
+    for dtype in (np.float32, np.float64):
+        empty = Bundle(moments=Moments(dim, dtype=dtype))
+        placed, copied = (measure(one, empty, Plan(dtype=dtype)).state() for one in (source, ArrayVectors(rows)))
+        for name, value in copied.items():
+            assert np.array_equal(placed[name], value), name
+    usable = rows[np.isfinite(rows).all(axis=1) & rows.any(axis=1)].astype(np.float64)
+    assert placed["moments.n"] == len(usable)
+    np.testing.assert_allclose(placed["moments.second"], np.cov(usable.T) * (len(usable) - 1), rtol=1e-9)
+
+
+def test_only_a_statistic_that_is_alone_changes_the_rows_it_reads(rows, tmp_path):
+    np.save(tmp_path / "whole.npy", rows)
+    dim = rows.shape[1]
+    both = measure(open_source(tmp_path / "whole.npy"), Bundle(moments=Moments(dim), units=UnitSum(dim)))
+    alone = measure(ArrayVectors(rows), UnitSum(dim))
+    assert all(np.array_equal(both["units"].state()[name], value) for name, value in alone.state().items())
+    assert Bundle(moments=Moments(dim)).place(7).shape == (7, dim)
+    assert both.place(7) is None
+
+
+def test_a_block_that_is_nearly_full_has_no_place():
+    moments = Moments(2)
+    moments.add(np.ones((8_000, 2), np.float32))
+    assert moments.place(192).shape == (192, 2)
+    assert moments.place(193) is None

@@ -90,17 +90,17 @@ def _spans(stream: Iterator[Rows]) -> Iterator[_Span]:
 
 def _fold(statistic: S, span: _Span, source: Source | None, dtype: DTypeLike) -> S:
     part = statistic.empty()
-    for batch in _batches_of(span, source, dtype):
+    for batch in _batches_of(span, source, dtype, part):
         part.update(batch)
     part.finish()
     return part
 
 
-def _batches_of(span: _Span, source: Source | None, dtype: DTypeLike) -> Iterator[Batch]:
+def _batches_of(span: _Span, source: Source | None, dtype: DTypeLike, reader: Statistic) -> Iterator[Batch]:
     if span.rows is not None:
         return batches(iter(span.rows), dtype, span.start)
     assert source is not None
-    return batches(source.read(span.start, span.stop), dtype, span.start)
+    return batches(source.read_into(reader.place, span.start, span.stop), dtype, span.start)
 
 
 @contextmanager

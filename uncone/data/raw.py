@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from uncone.data.batch import CUT
 from uncone.data.scratch import borrow, give_back
-from uncone.data.source import BLOCK, Rows, Source, check_dtype, check_shape
+from uncone.data.source import BLOCK, Place, Rows, Source, check_dtype, check_shape
 from uncone.errors import FormatError
 
 __all__ = ["BFLOAT16", "RawMatrix"]
@@ -51,15 +51,20 @@ class RawMatrix(Source):
             )
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
-        stop = self.rows if stop is None else min(stop, self.rows or 0)
+        return self.read_into(lambda rows: None, start, self.shape[0] if stop is None else stop)
+
+    def read_into(self, place: Place, start: int, stop: int) -> Iterator[Rows]:
+        stop = min(stop, self.shape[0])
         if self.by_column:
-            yield from self._read_columns(start, stop or 0)
+            yield from self._read_columns(start, stop)
             return
         buffer = borrow(CUT, self.dim, self.stored)
         try:
             with self.path.open("rb", buffering=0) as file:
-                for first in range(start, stop or 0, CUT):
-                    block = buffer[: min(CUT, (stop or 0) - first)]
+                for first in range(start, stop, CUT):
+                    rows = min(CUT, stop - first)
+                    given = None if self.bfloat16 else place(rows)
+                    block = buffer[:rows] if given is None or given.dtype != self.stored else given
                     self._fill(file.fileno(), block, first)
                     yield Rows(self._numbers(block))
         finally:

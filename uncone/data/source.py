@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +12,24 @@ from numpy.typing import DTypeLike, NDArray
 from uncone.data.batch import CUT, Batch, Matrix
 from uncone.errors import DtypeError, ShapeError
 
-__all__ = ["BLOCK", "Options", "Rows", "Source", "batches", "check_dtype", "check_shape", "joined_names", "regrid"]
+__all__ = [
+    "BLOCK",
+    "Options",
+    "Place",
+    "Rows",
+    "Source",
+    "batches",
+    "check_dtype",
+    "check_shape",
+    "joined_names",
+    "regrid",
+]
 
 BLOCK = 8192
 """Rows that a reader hands over at most."""
+
+Place = Callable[[int], Matrix | None]
+"""Where the next so many rows may be put; None when there is no such place."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +79,10 @@ class Source(ABC):
     @abstractmethod
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         """The rows from start to stop, in blocks of any size."""
+
+    def read_into(self, place: Place, start: int, stop: int) -> Iterator[Rows]:
+        """The same; a reader that can puts them, `CUT` at a time, into the places it is given instead of its own."""
+        return self.read(start, stop)
 
 
 def regrid(stream: Iterator[Rows], block: int) -> Iterator[Rows]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from uncone.data.batch import Batch
+from uncone.data.batch import Batch, Matrix
 from uncone.stats.statistic import State, Statistic
 
 __all__ = ["Bundle"]
@@ -30,6 +30,10 @@ class Bundle(Statistic):
     def update(self, batch: Batch) -> None:
         for member in self.members.values():
             member.update(batch)
+
+    def place(self, rows: int) -> Matrix | None:
+        """That of the only member; of several, one would change the rows under the eyes of the others."""
+        return next(iter(self.members.values())).place(rows) if len(self.members) == 1 else None
 
     def finish(self) -> None:
         for member in self.members.values():

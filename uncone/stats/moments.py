@@ -128,13 +128,20 @@ class Moments(Statistic):
             part = slice(start, start + _SUMMED)
             self._put_aside(vectors[part], shift, None if factors is None else factors[part])
 
+    def place(self, rows: int) -> Matrix | None:
+        """In the waiting block, where they are shifted as they lie."""
+        return self._next(rows) if self._waiting + rows <= _TOGETHER else None
+
+    def _next(self, rows: int) -> Matrix:
+        if self._block is None:
+            self._block = borrow(_TOGETHER, self.dim, self.dtype)
+        return self._block[self._waiting : self._waiting + rows]
+
     def _put_aside(self, vectors: Matrix, shift: Vector, factors: Vector | None) -> None:
         """Shift rows into the waiting block; a product of a whole block costs half of what its parts would."""
         if self._waiting + len(vectors) > _TOGETHER:
             self.finish()
-        if self._block is None:
-            self._block = borrow(_TOGETHER, self.dim, self.dtype)
-        y = self._block[self._waiting : self._waiting + len(vectors)]
+        y = self._next(len(vectors))
         if factors is None:
             np.subtract(vectors, shift, out=y)
         else:

@@ -6,7 +6,8 @@ The laws, checked for every class by `uncone.testing.check_statistic`:
 * any split, order and grouping of the batches gives the same answer;
 * merging statistics of different spaces or settings is an error that says so;
 * `from_state(state())` changes nothing;
-* a statistic that is resumed from a snapshot goes on as if nothing had happened, to the digit.
+* a statistic that is resumed from a snapshot goes on as if nothing had happened, to the digit;
+* rows that are given where `place` said they could be put count like any others.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.data.batch import Batch
+from uncone.data.batch import Batch, Matrix
 from uncone.errors import MergeError
 
 __all__ = ["State", "Statistic", "check_same_settings"]
@@ -37,6 +38,13 @@ class Statistic(ABC):
     @abstractmethod
     def update(self, batch: Batch) -> None:
         """Add the rows of a batch."""
+
+    def place(self, rows: int) -> Matrix | None:
+        """Where the next rows may be put, to be given to `update` there and lost: what it would copy, it then need not.
+
+        None when the statistic copies nothing, or there is no room.
+        """
+        return None
 
     def finish(self) -> None:  # noqa: B027 - most statistics put nothing aside
         """Work off what `update` has put aside; more batches may follow."""
