@@ -82,6 +82,16 @@ def test_blocks_arrays_and_readers_give_the_same_digits():
         np.testing.assert_allclose(uneven[metric].distances, found.distances, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("metric", METRICS)
+def test_rows_in_double_precision_keep_it(metric):
+    rows = SPACES["all lengths"].astype(np.float64)
+    found = nearest(rows, rows[:60], 40, metrics=(metric,), own=np.arange(60))[metric]
+    true = naive(rows, rows[:60], metric)
+    true[np.arange(60), np.arange(60)] = np.inf
+    expected = np.sort(true, axis=1)[:, :40]
+    np.testing.assert_allclose(found.distances, -expected if metric == "dot" else expected, rtol=1e-11)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_the_number_of_threads_changes_no_digit(threads, monkeypatch):
     rows = SPACES["all lengths"]

@@ -24,12 +24,14 @@ _FAR = 3.0
 """Rows farther from the mean than so many times the median do not count in it."""
 _PAIRS = 4096
 """Pairs of rows whose distance is computed anew together."""
+_FIRST = 24
+"""Times the neighbours wanted that values are sorted to find a limit for the others."""
 
 
 class Queries:
     """The rows (m, d) that are asked about, about their middle and of a size that float32 can hold.
 
-    `augmented` times the augmented rows x of a tile gives |x - c|² - 2 (x - c)·(y - c), c the middle. What is no
+    Products are in their precision. `augmented` times the augmented rows x of a tile gives |x - c|² - 2 (x - c)·(y - c), c the middle. What is no
     farther from a query than `same` equals it but for rounding.
     """
 
@@ -46,7 +48,7 @@ class Queries:
         self.squares, self.norms, self.beyond = seen.squares, seen.norms, seen.beyond
         self.shifts = seen.towards + self.reach**2
         self.augmented = seen.augmented
-        self.augmented *= np.float32(-2)
+        self.augmented *= -2
         self.augmented[:, -1] = 1.0
         self.sizes = np.maximum(self.squares, np.median(self.squares))
         self.same = np.maximum(_SAME * np.sqrt(self.squares), 4 * np.finfo(self.rows.dtype).eps * self.norms)
@@ -87,7 +89,7 @@ class Tile:
         if rows.dtype not in (np.float32, np.float64):
             rows = rows.astype(np.float32)
         if augmented is None:
-            augmented = np.empty((n, d + 1), np.float32)
+            augmented = np.empty((n, d + 1), queries.rows.dtype)
         centred = augmented[:, :d]
         if queries.factor == 1.0:
             np.subtract(rows, queries.centre.astype(rows.dtype), out=centred, casting="same_kind")
@@ -95,7 +97,7 @@ class Tile:
             np.subtract(rows * queries.factor, queries.centre, out=centred, casting="same_kind")
         squares = np.vecdot(centred, centred)
         augmented[:, d] = squares
-        towards = (centred @ queries.centre.astype(np.float32)).astype(np.float64)
+        towards = (centred @ queries.centre.astype(centred.dtype)).astype(np.float64)
         norms = np.sqrt(np.vecdot(rows, rows).astype(np.float64)) * queries.factor
         beyond = _ratio(squares + 2 * towards, norms + queries.reach)
         return cls(rows, augmented, squares.astype(np.float64), norms, beyond, towards)
@@ -132,21 +134,21 @@ class Metric(ABC):
         return _ROUNDING * self.queries.sizes[chunk]
 
 
-def _column(values: Vector) -> Matrix:
-    return np.asarray(values, np.float32)[:, None]
+def _column(values: Vector, like: Matrix) -> Matrix:
+    return np.asarray(values, like.dtype)[:, None]
 
 
 def _among_smallest(values: Matrix, k: int, slack: Matrix, equal: int = 0) -> Mask:
-    """Which values of each row are among its k smallest but for `slack`, when `equal` of them may not count."""
+    """Which values of each row may be among its k smallest but for `slack`, when `equal` of them may not count."""
     k += equal
     if k >= values.shape[1]:
         return np.ones(values.shape, np.bool_)
-    last = np.partition(values, k - 1, axis=1)[:, k - 1 : k]
-    return np.asarray(values <= last + (np.float32(_ROUNDING) * np.abs(last) + slack))
+    last = np.partition(values[:, : _FIRST * k], k - 1, axis=1)[:, k - 1 : k]
+    return np.asarray(values <= last + (_ROUNDING * np.abs(last) + slack))
 
 
 def _most_equal(values: Matrix, floor: Vector) -> int:
-    return int(np.count_nonzero(values <= _column(floor), axis=1).max())
+    return int(np.count_nonzero(values <= _column(floor, values), axis=1).max())
 
 
 class Euclidean(Metric):
@@ -154,12 +156,12 @@ class Euclidean(Metric):
 
     def under(self, products: Matrix, tile: Tile, chunk: slice, limits: Vector, room: Matrix) -> Mask:
         most = limits * (1 + _ROUNDING) - self.queries.squares[chunk] + self._slack(chunk)
-        return np.asarray(products <= _column(most))
+        return np.asarray(products <= _column(most, products))
 
     def smallest(self, products: Matrix, tile: Tile, chunk: slice, k: int, distinct: bool, room: Matrix) -> Mask:
         slack = self._slack(chunk)
         equal = _most_equal(products, 2 * slack - self.queries.squares[chunk]) if distinct else 0
-        return _among_smallest(products, k, _column(slack), equal)
+        return _among_smallest(products, k, _column(slack, products), equal)
 
     def scores(self, products: Vector, tile: Tile, of: IntVector, at: IntVector, distinct: bool) -> tuple[Vector, Mask]:
         squares = self.queries.squares[of]
@@ -183,22 +185,22 @@ class Cosine(Metric):
         # terms are a product of rank two.
         asked = self.queries
         beyond, reach = asked.beyond[chunk], limits * (1 + _ROUNDING) * asked.norms[chunk]
-        weights = np.stack([np.full(len(beyond), -1.0), 2 * beyond - reach], axis=1).astype(np.float32)
-        np.matmul(weights, np.stack([tile.beyond**2, tile.beyond]).astype(np.float32), out=room)
+        weights = np.stack([np.full(len(beyond), -1.0), 2 * beyond - reach], axis=1).astype(room.dtype)
+        np.matmul(weights, np.stack([tile.beyond**2, tile.beyond]).astype(room.dtype), out=room)
         np.add(room, products, out=room)
         most = reach * asked.reach + beyond**2 - asked.squares[chunk] + self._slack(chunk)
-        return np.asarray(room <= _column(most))
+        return np.asarray(room <= _column(most, room))
 
     def smallest(self, products: Matrix, tile: Tile, chunk: slice, k: int, distinct: bool, room: Matrix) -> Mask:
         asked, slack = self.queries, self._slack(chunk)
-        np.subtract(tile.beyond.astype(np.float32), _column(asked.beyond[chunk]), out=room)
+        np.subtract(tile.beyond.astype(room.dtype), _column(asked.beyond[chunk], room), out=room)
         np.square(room, out=room)
         np.subtract(products, room, out=room)
         equal = _most_equal(room, 2 * slack - asked.squares[chunk]) if distinct else 0
-        np.add(room, _column(asked.squares[chunk]), out=room)
-        shrink = (1 / tile.norms).astype(np.float32)
+        np.add(room, _column(asked.squares[chunk], room), out=room)
+        shrink = (1 / tile.norms).astype(room.dtype)
         np.multiply(room, shrink, out=room)
-        return _among_smallest(room, k, _column(slack) * shrink, equal)
+        return _among_smallest(room, k, _column(slack, room) * shrink, equal)
 
     def scores(self, products: Vector, tile: Tile, of: IntVector, at: IntVector, distinct: bool) -> tuple[Vector, Mask]:
         asked = self.queries
@@ -230,14 +232,14 @@ class Dot(Metric):
         return _ROUNDING * (self.queries.sizes[chunk] + self.queries.norms[chunk] ** 2)
 
     def _doubled(self, products: Matrix, tile: Tile, room: Matrix) -> Matrix:
-        return np.add(products, (-tile.squares - 2 * tile.towards).astype(np.float32), out=room)
+        return np.add(products, (-tile.squares - 2 * tile.towards).astype(room.dtype), out=room)
 
     def under(self, products: Matrix, tile: Tile, chunk: slice, limits: Vector, room: Matrix) -> Mask:
         most = 2 * (limits + _ROUNDING * np.abs(limits) + self.queries.shifts[chunk]) + self._slack(chunk)
-        return np.asarray(self._doubled(products, tile, room) <= _column(most))
+        return np.asarray(self._doubled(products, tile, room) <= _column(most, room))
 
     def smallest(self, products: Matrix, tile: Tile, chunk: slice, k: int, distinct: bool, room: Matrix) -> Mask:
-        return _among_smallest(self._doubled(products, tile, room), k, _column(self._slack(chunk)))
+        return _among_smallest(self._doubled(products, tile, room), k, _column(self._slack(chunk), room))
 
     def scores(self, products: Vector, tile: Tile, of: IntVector, at: IntVector, distinct: bool) -> tuple[Vector, Mask]:
         scores = (products - tile.squares[at]) / 2 - tile.towards[at] - self.queries.shifts[of]

@@ -22,8 +22,6 @@ _CHUNK = 1024
 """Rows of the base and queries that are multiplied together."""
 _SHARED = 20_000_000_000
 """Products from which all cores look together."""
-_FIRST = 24
-"""Times the neighbours wanted that rows are looked at before the others."""
 _PART = 128
 """Queries whose products are looked at together: they stay in a core's cache."""
 
@@ -57,7 +55,7 @@ def nearest(
 ) -> dict[str, Near]:
     """The k nearest rows of the base (n, d) for each query (m, d), by each metric; the base may come in blocks.
 
-    One float32 product of centred rows serves all metrics, and no cone takes its digits: with c the middle of
+    One product of centred rows, in the precision of the queries, serves all metrics, and no cone takes its digits: with c the middle of
     the queries, |x - y|² follows from (x - c)·(y - c), and the squared chord |u - v|² of the directions is
     (|x - y|² - (|x| - |y|)²)/(|x||y|). A row is looked at again when it is nearer than the k-th best so far; where
     the two terms cancel, its distance is computed anew from the rows themselves. Equal distances go by place.
@@ -87,11 +85,10 @@ def _nearest(
     search = _Search([METRICS[name](asked) for name in metrics], asked, k + (own is not None), own, distinct)
     blocks, alone = base, False
     if isinstance(base, np.ndarray):
-        # A few rows first: the limits that they set spare the sorting of all others.
-        few = min(len(base), _FIRST * search.keep, _TILE)
-        search.take(*search.look(base[:few]))
+        # One tile first: the limits that it sets spare the sorting of all others.
+        search.take(*search.look(base[:_TILE]))
         # Threads that wait for each other would take longer over little than one alone.
-        blocks, alone = _tiles(base[few:]), base.size * len(queries) < _SHARED
+        blocks, alone = _tiles(base[_TILE:]), base.size * len(queries) < _SHARED
     for n, found in map(search.look, blocks) if alone else in_order(search.look, blocks):
         search.take(n, found)
     return {
@@ -114,8 +111,9 @@ class _Room(NamedTuple):
     @classmethod
     def of(cls, queries: Queries) -> _Room:
         """Room for a tile and some queries."""
-        rows = np.empty((_TILE, queries.dim + 1), np.float32)
-        products, spare = (np.empty(min(queries.m, most) * _TILE, np.float32) for most in (_CHUNK, _PART))
+        dtype = queries.rows.dtype
+        rows = np.empty((_TILE, queries.dim + 1), dtype)
+        products, spare = (np.empty(min(queries.m, most) * _TILE, dtype) for most in (_CHUNK, _PART))
         return cls(rows, products, spare)
 
 
