@@ -47,7 +47,7 @@ def top_share(eigenvalues: Vector, k: int) -> float:
     >>> top_share(np.array([3.0, 1.0]), 1)
     0.75
     """
-    return float(_shares(eigenvalues)[:k].sum())
+    return min(float(_shares(eigenvalues)[:k].sum()), 1.0)
 
 
 def condition_number(eigenvalues: Vector, resolution: float = 0.0) -> float:

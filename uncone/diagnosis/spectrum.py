@@ -104,7 +104,8 @@ def _with_interval(
     elif low is None:
         meaning += f" {space.n:,} rows are too few for {space.dim:,} dimensions to say how sure this is."
     if low is not None and high is not None:
-        low, high = max(low, 0.0), min(high, 1.0 if name.endswith("_share") else float(space.dim))
+        most = 1.0 if name.endswith("_share") else float(space.dim)
+        low, high = min(max(low, 0.0), most), min(high, most)
     return Finding(name, measure.value(values), space.n, meaning, advice, low, high, threshold, level)
 
 
