@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 
 import uncone
 from uncone.errors import FitError, OptionError, OtherSpaceError, OutputError
-from uncone.repairs import load
+from uncone.repairs import load, make
 
 
 @pytest.fixture
@@ -38,6 +38,17 @@ def test_before_and_after_are_those_of_the_vectors(rows):
     assert fixed.before["baseline"].value == pytest.approx(centred_cosine(rows), abs=1e-6)
     assert fixed.after["baseline"].value == pytest.approx(centred_cosine(mended), abs=1e-6)
     assert fixed.provenance["n"] == 600 and fixed.provenance["method"] == "droptop"
+
+
+@pytest.mark.parametrize(("n", "d"), [(9_001, 40), (5_003, 1_200)])
+def test_a_file_holds_the_digits_of_the_table_in_memory(n, d):
+    """Whatever the blocks are that it is read and written in, also of rows so wide that they are shorter."""
+    rows = np.random.default_rng(0).normal(size=(n, d)).astype(np.float32) + 3
+    np.save("v.npy", rows)
+    repair = make("droptop", k=2).fit(rows)
+    uncone.apply(repair, "v.npy", out="w.npy")
+    np.testing.assert_array_equal(np.load("w.npy"), repair.transform(rows))
+    np.testing.assert_array_equal(np.load("w.npy"), uncone.apply(repair, "v.npy"))
 
 
 def test_save_write_and_apply(rows, tmp_path):

@@ -43,7 +43,7 @@ OUTPUTS: dict[str, type[Sink]] = {
 }
 """What writes which kind of file."""
 
-_BYTES = 1 << 25  # of a block in memory, about
+_BYTES = 1 << 25  # of a block from which it is only half as many rows
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,8 @@ def rewrite(
     check_output(path, files_of(opened))
     dtype = np.dtype("<f8" if opened.dtype in ("float64", "double", "longdouble", "float128") else "<f4")
     wanted = opened.dim if dim is None else dim
-    block = max(min(BLOCK, _BYTES // (dtype.itemsize * max(opened.dim, wanted))), 1)
+    # Never cut where a table in memory is not: what a product makes of a row may depend on its place.
+    block = BLOCK if BLOCK * dtype.itemsize * max(opened.dim, wanted) <= _BYTES else BLOCK // 2
     stream = regrid(opened.read(), block)
     first = next(stream, None)
     if first is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from uncone.data.source import Rows, Source
+from uncone.data.source import BLOCK, Rows, Source, regrid
 from uncone.repairs.repair import Repair
 
 __all__ = ["Mapped"]
@@ -22,5 +22,6 @@ class Mapped(Source):
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         """The repaired rows from start to stop."""
-        for rows in self.source.read(start, stop):
+        # In the blocks that a file is written in: what a product makes of a row may depend on its place.
+        for rows in regrid(self.source.read(start, stop), BLOCK):
             yield Rows(self.repair.map(rows.vectors), rows.texts, rows.labels)
