@@ -10,16 +10,15 @@ import pytest
 from uncone.backends.turns import Turns
 
 
-def test_every_layer_meets_the_jobs_in_their_order():
+@pytest.mark.parametrize("slow", [1, 2, 3, 5])
+def test_every_layer_meets_the_jobs_in_their_order(slow):
     met = [[], []]
     with Turns(2) as turns:
-        for _ in range(20):
+        for number in range(20):
 
-            def job(number):
-                time.sleep(0.003 if number % 3 == 0 else 0)  # the slow ones would be overtaken
-                for layer in (0, 1):
-                    with turns.at(layer, number):
-                        met[layer].append(number)
+            def job(number=number):
+                time.sleep(0.003 if number % slow == 0 else 0)  # the slow ones would be overtaken
+                return [lambda: met[0].append(number), lambda: met[1].append(number)]
 
             turns.give(job)
         turns.finish()
@@ -29,10 +28,9 @@ def test_every_layer_meets_the_jobs_in_their_order():
 def test_jobs_run_side_by_side():
     both = threading.Barrier(2, timeout=5)
 
-    def job(number):
+    def job():
         both.wait()
-        with turns.at(0, number):
-            pass
+        return [lambda: None]
 
     with Turns(1) as turns:
         if turns.threads < 2:
@@ -42,43 +40,75 @@ def test_jobs_run_side_by_side():
         turns.finish()
 
 
-@pytest.mark.parametrize("failing", [0, 1, 4])
-def test_the_first_failure_is_shown_and_nothing_after_it_is_measured(failing):
-    met = []
+def test_who_is_ahead_does_not_wait_but_takes_the_next():
+    """The first batch is encoded only when the third has been: its thread finds the others left to it."""
+    third, met = threading.Event(), []
 
     def job(number):
-        if number == failing:
-            raise ZeroDivisionError(number)
+        if number == 0:
+            assert third.wait(5)
+        if number == 2:
+            third.set()
+        return [lambda: met.append(number)]
+
+    with Turns(1) as turns:
+        if turns.threads < 2:
+            pytest.skip("one core")
+        for number in range(3):
+            turns.give(lambda number=number: job(number))
+        turns.finish()
+    assert met == [0, 1, 2]
+
+
+@pytest.mark.parametrize("failing", [0, 1, 4])
+@pytest.mark.parametrize("at_layer", [None, 0, 1])
+def test_the_first_failure_is_shown_and_nothing_after_it_is_measured(failing, at_layer):
+    met = [[], []]
+
+    def fail(number):
+        raise ZeroDivisionError(number)
+
+    def job(number):
+        if number >= failing and at_layer is None:
+            fail(number)
         if number == failing - 1:
             time.sleep(0.02)  # the failure comes first, and must not stop what stands before it
-        with turns.at(0, number):
-            met.append(number)
+        steps = [lambda: met[0].append(number), lambda: met[1].append(number)]
+        if number >= failing and at_layer is not None:
+            steps[at_layer] = lambda: fail(number)
+        return steps
 
-    with pytest.raises(ZeroDivisionError, match=str(failing)), Turns(1) as turns:
-        for _ in range(6):
-            turns.give(job)
+    with pytest.raises(ZeroDivisionError, match=str(failing)), Turns(2) as turns:
+        for number in range(6):
+            turns.give(lambda number=number: job(number))
         turns.finish()
-    assert met == list(range(failing))
+    assert met[1] == list(range(failing))
+    assert met[0][:failing] == list(range(failing))
+    assert at_layer == 1 or len(met[0]) == failing
 
 
-def test_an_interrupt_releases_who_waits():
-    def job(number):
-        with turns.at(0, number + 1):  # a turn that never comes
-            raise AssertionError
+def test_an_interrupt_lets_go_of_what_is_left():
+    met, started = [], threading.Event()
+
+    def job():
+        started.set()
+        time.sleep(0.02)
+        return [lambda: met.append(0)]
 
     with pytest.raises(KeyboardInterrupt), Turns(1) as turns:
         turns.give(job)
+        turns.give(job)
+        assert started.wait(5)
         raise KeyboardInterrupt
-    assert not any(
-        thread.name.startswith("ThreadPoolExecutor") and thread.is_alive() for thread in turns._pool._threads
-    )
+    assert not met
+    assert not any(thread.is_alive() for thread in turns._pool._threads)
 
 
 def test_torch_gets_its_cores_back():
     torch = pytest.importorskip("torch")
     before, seen = torch.get_num_threads(), []
     with Turns(1) as turns:
-        turns.give(lambda number: seen.append(torch.get_num_threads()))
+        turns.give(lambda: [lambda: seen.append(torch.get_num_threads())])
         turns.finish()
     assert torch.get_num_threads() == before
     assert seen == [max(before // turns.threads, 1)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from uncone.backends.checkpoint import Checkpoint, Saved
 from uncone.backends.cores import one_blas_thread
 from uncone.backends.memory import Room, return_freed
-from uncone.backends.turns import Turns
+from uncone.backends.turns import Steps, Turns
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
 from uncone.data.selection import Selection, Unit
 from uncone.encoders.batching import FIRST, budgeted, pools
@@ -26,6 +27,8 @@ from uncone.stats.statistic import State
 __all__ = ["LayerPass", "LayerResult", "PassTally"]
 
 _PILOT_ROWS = 2_000
+_RETURNED = 4
+"""Pools after which freed memory is given back: after each, taking it again would cost a thirtieth of the run."""
 
 Progress = Callable[[int], None]
 
@@ -97,7 +100,7 @@ class LayerPass:
                 if number < first_pool:
                     _report(progress, len(pool))
                     continue
-                if number > first_pool:
+                if number > first_pool and number % _RETURNED == 0:
                     return_freed()
                 laid = self._lay(pool, state)
                 reported = encoded = 0
@@ -154,22 +157,23 @@ class LayerPass:
             return
         layout.keys  # noqa: B018 - made here, once, for all layers
         passages = [laid.passage for laid in batch]
-        bounds = state.bounds if state.bounds is not None else np.full(len(state.layers), np.inf)
 
-        def job(number: int) -> None:
+        def job() -> Steps:
             states = self.encoder.encode(passages)
-            for layer, bundle in enumerate(state.layers):
-                rows = self._batch(states, layer, layout)
-                with turns.at(layer, number):
-                    dropped, bad = _update(bundle, rows, float(bounds[layer]))
-                    state.sinks[layer] += dropped
-                if bad:
-                    raise ModelError(
-                        f"{self.encoder.name} returns NaN or infinity at layer {layer}, for {bad:,} of {layout.n:,} "
-                        "rows. Try --dtype float32, or look at how the model was saved."
-                    )
+            return [partial(self._add, states, layout, state, layer) for layer in range(len(state.layers))]
 
         turns.give(job)
+
+    def _add(self, states: States, layout: Layout, state: _Running, layer: int) -> None:
+        """Add a batch to the statistics of a layer."""
+        bound = np.inf if state.bounds is None else float(state.bounds[layer])
+        dropped, bad = _update(state.layers[layer], self._batch(states, layer, layout), bound)
+        state.sinks[layer] += dropped
+        if bad:
+            raise ModelError(
+                f"{self.encoder.name} returns NaN or infinity at layer {layer}, for {bad:,} of {layout.n:,} "
+                "rows. Try --dtype float32, or look at how the model was saved."
+            )
 
     def _batch(self, states: States, layer: int, layout: Layout) -> Batch:
         return Batch.of(self._rows(states, layer, layout), rows=layout.rows, texts=layout.names, keys=layout.keys)
