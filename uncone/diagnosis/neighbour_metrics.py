@@ -31,8 +31,8 @@ _FIRST = 24
 class Queries:
     """The rows (m, d) that are asked about, about their middle and of a size that float32 can hold.
 
-    Products are in their precision. `augmented` times the augmented rows x of a tile gives |x - c|² - 2 (x - c)·(y - c), c the middle. What is no
-    farther from a query than `same` equals it but for rounding.
+    Products are in their precision. `augmented` times the augmented rows x of a tile gives
+    |x - c|² - 2 (x - c)·(y - c), c the middle. What is no farther from a query than `same` equals it but for rounding.
     """
 
     def __init__(self, rows: Matrix) -> None:

@@ -55,10 +55,10 @@ def nearest(
 ) -> dict[str, Near]:
     """The k nearest rows of the base (n, d) for each query (m, d), by each metric; the base may come in blocks.
 
-    One product of centred rows, in the precision of the queries, serves all metrics, and no cone takes its digits: with c the middle of
-    the queries, |x - y|² follows from (x - c)·(y - c), and the squared chord |u - v|² of the directions is
-    (|x - y|² - (|x| - |y|)²)/(|x||y|). A row is looked at again when it is nearer than the k-th best so far; where
-    the two terms cancel, its distance is computed anew from the rows themselves. Equal distances go by place.
+    One product of centred rows, in the precision of the queries, serves all metrics, and no cone takes its digits:
+    with c the middle of the queries, |x - y|² follows from (x - c)·(y - c), and the squared chord |u - v|² of the
+    directions is (|x - y|² - (|x| - |y|)²)/(|x||y|). A row is looked at again when it is nearer than the k-th best so
+    far; where the two terms cancel, its distance is computed anew from the rows themselves. Equal ones go by place.
 
     "cosine" gives chords; "dot" gives the largest inner products as distances. `own` (m,) is the place of each query
     in the base, where it is left out; with `distinct`, every row that equals the query but for rounding is (by
