@@ -27,8 +27,6 @@ from uncone.stats.statistic import State
 __all__ = ["LayerPass", "LayerResult", "PassTally"]
 
 _PILOT_ROWS = 2_000
-_RETURNED = 4
-"""Pools after which freed memory is given back: after each, taking it again would cost a thirtieth of the run."""
 
 Progress = Callable[[int], None]
 
@@ -100,7 +98,7 @@ class LayerPass:
                 if number < first_pool:
                     _report(progress, len(pool))
                     continue
-                if number > first_pool and number % _RETURNED == 0:
+                if number > first_pool:
                     return_freed()
                 laid = self._lay(pool, state)
                 reported = encoded = 0
@@ -116,6 +114,7 @@ class LayerPass:
                     reported = len(pool) * encoded // len(laid)
                 _report(progress, len(pool) - reported)
             turns.finish()
+        return_freed()
         if checkpoint is not None and checkpoint.saved:
             checkpoint.save(*state.saved())  # so that a report that cannot be written costs nothing
         uncovered = state.uncovered + state.tally.unread_words

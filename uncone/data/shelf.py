@@ -1,11 +1,14 @@
 """Rows that stay, in a few large pieces.
 
 A small array that stays keeps the memory around it from being used again for large ones: a stream that leaves a few
-rows of every batch behind would grow by several times what it keeps.
+rows of every batch behind would grow by several times what it keeps. So the pieces lie outside the heap, where those
+of no other array lie between them; what is not filled yet takes no memory.
 """
 
 from __future__ import annotations
 
+import math
+import mmap
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,8 @@ from uncone.data.batch import IntVector
 __all__ = ["Shelf"]
 
 _FURTHER = 1024
+_SMALL = 1 << 16
+"""Bytes of a piece that is left to the heap."""
 
 Column = NDArray[Any]
 
@@ -66,7 +71,7 @@ class _Pieces:
         if self._piece is None or self._taken + len(chosen) > len(self._piece):
             self._full = self.all
             rows = self._rows if self._piece is None else max(self._rows, _FURTHER)
-            self._piece, self._taken = np.empty((max(rows, len(chosen)), *column.shape[1:]), column.dtype), 0
+            self._piece, self._taken = _room((max(rows, len(chosen)), *column.shape[1:]), column.dtype), 0
         place = self._piece[self._taken : self._taken + len(chosen)]
         np.take(column, chosen, axis=0, out=place, mode="clip")
         self._taken += len(chosen)
@@ -78,3 +83,13 @@ class _Pieces:
         # A view would keep the whole piece, however little of it is taken.
         whole = 2 * self._taken > len(self._piece)
         return [*self._full, self._piece[: self._taken] if whole else self._piece[: self._taken].copy()]
+
+
+def _room(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Column:
+    """An array with arbitrary content, in memory of its own unless it is small."""
+    size = math.prod(shape)
+    if size * dtype.itemsize < _SMALL:
+        return np.empty(shape, dtype)
+    # Private where there is a choice: memory that is shared would be so with a process that is forked.
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    return np.frombuffer(mmap.mmap(-1, size * dtype.itemsize, **private), dtype, size).reshape(shape)
