@@ -77,23 +77,27 @@ def self_similarity(encoder: Encoder, cut: list) -> float:
     return seconds(sampled) * len(repeated) / len(some) / min(seconds(ours) for _ in range(ROUNDS))
 
 
-def peak(sentences: int) -> tuple[int, int]:
-    """The most memory that a run takes, in the median of a few, and what its word table takes, in MiB."""
+def peak(sentences: int) -> tuple[int, int, int]:
+    """The most memory that a run takes, in the median of a few, and what it keeps of words, in MiB.
+
+    Of words there are the sums, for SelfSim, and the occurrences of some, for MEV.
+    """
     code = (
         "import json, re, uncone\n"
         "from uncone.data.demo import demo_model\n"
         "from uncone.data.texts import ManyTexts, open_texts\n"
         "texts = ManyTexts([open_texts('snli'), open_texts('snli:test')], 'snli')\n"
         f"study = uncone.layers(demo_model(), texts, limit={sentences})\n"
-        "table = study.words.n * len(study.layers) * study.source['dimensions'] * 8 / 2**20\n"
+        "numbers = len(study.layers) * study.source['dimensions']\n"
+        "sums, occurrences = study.words.n * numbers * 8, int(study.words.mev_n.sum()) * numbers * 4\n"
         # Not ru_maxrss: a child begins with what its parent had.
         "most = int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]) // 1024\n"
-        "print(json.dumps([most, round(table)]))"
+        "print(json.dumps([most, round(sums / 2**20), round(occurrences / 2**20)]))"
     )
     command = [sys.executable, "-c", code]
     runs = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(PEAKS)]
-    most, table = zip(*map(json.loads, runs), strict=True)
-    return int(np.median(most)), table[0]
+    most, sums, occurrences = zip(*map(json.loads, runs), strict=True)
+    return int(np.median(most)), sums[0], occurrences[0]
 
 
 def main() -> None:
@@ -111,7 +115,8 @@ def main() -> None:
     one_by_one = seconds(lambda: [encoder.encode([laid.passage]) for batch in cut for laid in batch])
     small, large = peak(SENTENCES), peak(4 * SENTENCES)
     sampled = self_similarity(encoder, cut)
-    cores, tables = len(os.sched_getaffinity(0)), f"{small[1]} and {large[1]}"
+    cores = len(os.sched_getaffinity(0))
+    grown = [after - before for before, after in zip(small, large, strict=True)]
     rows = [
         (
             f"`uncone.layers`, everything, to the bare forward pass (median of {ROUNDS} turns; half of them "
@@ -139,8 +144,8 @@ def main() -> None:
         *(f"| {what} | {ratio} | {bound} |" for what, ratio, bound in rows),
         "",
         f"Peak memory at {SENTENCES:,} and {4 * SENTENCES:,} sentences (median of {PEAKS} runs): {small[0]} and "
-        f"{large[0]} MiB; the table of "
-        f"words in it takes {tables} MiB.",
+        f"{large[0]} MiB, {grown[0]} more. What is kept of words grows by {grown[1] + grown[2]} MiB: their sums from "
+        f"{small[1]} to {large[1]}, the occurrences for MEV from {small[2]} to {large[2]}.",
     ]
     text = "\n".join(lines)
     print(text)

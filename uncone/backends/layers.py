@@ -11,7 +11,8 @@ import numpy as np
 
 from uncone.backends.checkpoint import Checkpoint, Saved
 from uncone.backends.cores import one_blas_thread
-from uncone.backends.memory import Room, return_freed
+from uncone.backends.heap import return_freed
+from uncone.backends.memory import Room
 from uncone.backends.turns import Steps, Turns
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
 from uncone.data.selection import Selection, Unit

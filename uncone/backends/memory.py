@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 
 from uncone.encoders.batching import TOKENS
 from uncone.encoders.encoder import Encoder
 from uncone.errors import OptionError
 
-__all__ = ["GIB", "MIB", "Room", "return_freed", "share_out"]
+__all__ = ["GIB", "MIB", "Room", "share_out"]
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -86,19 +83,3 @@ def _fitting(occurrences: Sequence[int], room: int) -> tuple[int, int]:
 
 def _shown(size: int) -> str:
     return f"{size / GIB:.1f} GiB" if size >= GIB else f"{size / MIB:.0f} MiB"
-
-
-def return_freed() -> None:
-    """Give memory that was freed back to the system, where the C library can.
-
-    Batches differ in shape, so freed memory between what is still in use would pile up over a long run.
-    """
-    trim = _trim()
-    if trim is not None:
-        trim(0)
-
-
-@cache
-def _trim() -> Callable[[int], int] | None:
-    """malloc_trim of glibc."""
-    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None

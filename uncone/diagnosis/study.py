@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from uncone.backends.checkpoint import Checkpoint
+from uncone.backends.heap import large_blocks_apart
 from uncone.backends.layers import LayerPass, LayerResult
 from uncone.backends.memory import Room, share_out
 from uncone.data.batch import Matrix
@@ -70,7 +71,7 @@ def study(
     Raises:
         ShapeError: too few texts, or no word in enough of them.
     """
-    with _no_collection():
+    with _no_collection(), large_blocks_apart():
         return _study(encoder, selection, settings, checkpoints, resume, progress)
 
 

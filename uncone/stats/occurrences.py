@@ -64,7 +64,7 @@ class Occurrences(Statistic):
         self._close()
         if not self._parts:
             return
-        words, rows, vectors = (np.concatenate(parts) for parts in zip(*self._parts, strict=True))
+        words, rows, vectors = self._joined()
         order = np.lexsort((rows, hash_keys(rows, self.seed), words))
         ordered = words[order]
         first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -72,6 +72,12 @@ class Occurrences(Statistic):
         kept = order[rank < self.most]
         kept = kept[np.argsort(rows[kept], kind="stable")]
         self._parts = [(words[kept], rows[kept], vectors[kept])]
+
+    def _joined(self) -> tuple[IntVector, IntVector, Matrix]:
+        if len(self._parts) == 1:
+            return self._parts[0]
+        words, rows, vectors = (np.concatenate(parts) for parts in zip(*self._parts, strict=True))
+        return words, rows, vectors
 
     def absorb(self, other: Occurrences) -> None:
         other._close()
