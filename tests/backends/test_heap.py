@@ -1,57 +1,35 @@
-"""What is freed within `large_blocks_apart` goes back to the system, and afterwards everything is as it was."""
+"""Memory that was freed between what stays goes back to the system, when so much is held that it is worth while."""
 
 import json
-import os
 import subprocess
 import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="glibc")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="malloc_trim is of glibc")
 
 _CODE = """
 import json
 import numpy as np
-from uncone.backends.heap import large_blocks_apart
+from uncone.backends.heap import _held, return_freed
 
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096 // 2**20
-
-def left_behind():
-    "MiB that stay of 100 which are freed, with something small that stays behind each."
-    before = resident()
-    blocks, small = [], []
-    for _ in range(100):
-        blocks.append(np.ones(1 << 17))
-        small.append(bytes(4000))
-    del blocks
-    return resident() - before
-
-np.ones(1 << 22)  # 32 MiB: from now on glibc takes blocks from the heap
-found = []
-with large_blocks_apart():
-    found.append(left_behind())
-found.append(left_behind())
-print(json.dumps(found))
+np.ones(1 << 22)  # 32 MiB: from now on glibc takes smaller blocks from the heap
+before = _held()
+blocks, small = [], []
+for _ in range(100):
+    blocks.append(np.ones(1 << 17))
+    small.append(bytes(4000))
+del blocks
+left = []
+for above in (before + (200 << 20), before + (50 << 20)):
+    return_freed(above)
+    left.append((_held() - before) >> 20)
+print(json.dumps(left))
 """
 
 
-def _left_behind(**environment: str) -> list[int]:
-    own = {key: value for key, value in os.environ.items() if not key.startswith(("MALLOC_", "GLIBC_"))}
-    done = subprocess.run(
-        [sys.executable, "-c", _CODE], env={**own, **environment}, capture_output=True, text=True, check=True
-    )
-    found: list[int] = json.loads(done.stdout)
-    return found
-
-
-def test_large_blocks_go_back_at_once_and_only_within() -> None:
-    within, afterwards = _left_behind()
-    assert within < 20
-    assert afterwards > 80
-
-
-def test_what_the_environment_says_is_not_overruled() -> None:
-    within, _ = _left_behind(MALLOC_MMAP_THRESHOLD_=str(32 << 20))
-    assert within > 80
+def test_freed_memory_goes_back_when_more_is_held_than_allowed() -> None:
+    done = subprocess.run([sys.executable, "-c", _CODE], capture_output=True, text=True, check=True)
+    under, over = json.loads(done.stdout)
+    assert under > 80, "100 MiB were freed, and less was held than allowed"
+    assert over < 20

@@ -95,6 +95,8 @@ class LayerPass:
             state.bounds = self._pilot()
         first_pool, first_batch = state.pool, state.batch
         with one_blas_thread(), Turns(self.encoder.layers) as turns:
+            # What is planned, without the batches under way: there has to be room for them.
+            most = self.room.planned - (turns.threads + 1) * self.room.tokens * self.encoder.bytes_per_token
             for number, pool in enumerate(pools(self.selection.read(), first=FIRST)):
                 if number < first_pool:
                     _report(progress, len(pool))
@@ -106,6 +108,7 @@ class LayerPass:
                 for place, batch in enumerate(budgeted(laid, self.room.tokens, self.batch_size)):
                     if number > first_pool or place >= first_batch:
                         self._measure(batch, state, turns)
+                        return_freed(above=most)
                         state.pool, state.batch = number, place + 1
                         if checkpoint is not None and checkpoint.due:
                             turns.finish()

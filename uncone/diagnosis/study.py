@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from uncone.backends.checkpoint import Checkpoint
-from uncone.backends.heap import large_blocks_apart
 from uncone.backends.layers import LayerPass, LayerResult
 from uncone.backends.memory import Room, share_out
 from uncone.data.batch import Matrix
@@ -71,7 +70,7 @@ def study(
     Raises:
         ShapeError: too few texts, or no word in enough of them.
     """
-    with _no_collection(), large_blocks_apart():
+    with _no_collection():
         return _study(encoder, selection, settings, checkpoints, resume, progress)
 
 
