@@ -13,7 +13,7 @@ import json
 import numpy as np
 from uncone.backends.heap import _held, return_freed
 
-np.ones(1 << 22)  # 32 MiB: from now on glibc takes smaller blocks from the heap
+np.ones(1 << 21)  # 16 MiB: from now on glibc takes smaller blocks from the heap
 before = _held()
 blocks, small = [], []
 for _ in range(100):
