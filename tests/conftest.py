@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,9 @@ from hypothesis import settings
 
 settings.register_profile("uncone", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("uncone")
+
+# Where the tests run in the background, Ctrl-C is ignored, and so it would be by the commands that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +38,21 @@ def real_data() -> Path:
     for needed in ("snli/dev.tsv", "wikitext-2/valid.txt", "../models/bert-tiny/model.safetensors"):
         assert (Path(named) / needed).is_file(), f"UNCONE_DATA is there, but not its {needed}"
     return Path(named)
+
+
+@pytest.fixture(scope="session")
+def stretched() -> Callable[..., np.ndarray]:
+    """The naive stretch of drawn figures by Student's t, for so many units: see `uncone.evaluation.pair_units`."""
+    from scipy.stats import norm, t
+
+    def stretch(values: np.ndarray, point: np.ndarray | float, units: float, centers: int = 1) -> np.ndarray:
+        freedom = units - centers
+        factor = np.sqrt(units / freedom) * t.ppf(0.975, freedom) / norm.ppf(0.975)
+        values = np.asarray(values, float)
+        moved = np.asarray(point)[..., None] + factor * (values - np.asarray(point)[..., None])
+        return np.clip(moved, values.min(axis=-1, keepdims=True), values.max(axis=-1, keepdims=True))
+
+    return stretch
 
 
 @pytest.fixture(scope="session")

@@ -69,7 +69,7 @@ def test_a_score_and_a_threshold_are_those_of_all_pairs(rows):
 def test_without_scores_the_guesses_of_people_are_explained(rows):
     found = uncone.calibrate(rows)
     assert [one.score for one in found.asked] == [0.7, 0.75, 0.8] and all(one.guessed for one in found.asked)
-    assert found.headline.startswith("A score of 0.75 ")
+    assert "of unrelated pairs score 0.75 or more" in found.headline
 
 
 def test_pairs_of_one_document_are_left_out(rows, tmp_path):
@@ -301,7 +301,7 @@ def test_a_stream_is_read_once(rows):
         uncone.calibrate(queries=iter(blocks), documents=iter(blocks))
 
 
-def test_a_corpus_of_one_row_has_at_most_one_hit(rows):
+def test_a_corpus_of_one_row(rows):
     found = uncone.calibrate(rows, corpus_size=1)
     assert found.asked[0].hits == found.asked[0].rate and "<html" in found.to_html()
 
@@ -310,8 +310,8 @@ def test_what_people_would_have_guessed_on_real_texts(real_data, minilm):
     """On STS-B, 0.75 lets most unrelated pairs through with bert-tiny, and next to none with all-MiniLM-L6-v2."""
     source, shares = real_data / "sts" / "stsb-test.tsv", {}
     for name, model in (("bert-tiny", real_data / ".." / "models" / "bert-tiny"), ("minilm", minilm)):
-        found = uncone.calibrate(source, text=["2", "3"], model=model, limit=250, scores=[0.75])
-        plain = uncone.fix(source, "normalize", text=["2", "3"], model=model, limit=250, out=f"{name}.npy")
+        found = uncone.calibrate(source, text=["2", "3"], model=model, limit=600, scores=[0.75])
+        plain = uncone.fix(source, "normalize", text=["2", "3"], model=model, limit=600, out=f"{name}.npy")
         assert plain.written == f"{name}.npy"
         every = all_cosines(np.load(f"{name}.npy"))
         every = every[every < 1 - 1e-6]  # texts that stand there twice

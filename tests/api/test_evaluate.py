@@ -65,7 +65,9 @@ def test_vectors_are_chosen_for_by_row_numbers(tmp_path):
     assert saved["proven"] and saved["verdict"] == found.verdict
     assert _run(["fix", "v.npy", "--method", "center", "--pairs", "pairs.csv"]) == 2
     assert _run(["fix", "v.npy", "--method", "auto"]) == 2, "vectors alone prove nothing"
-    (tmp_path / "beyond.csv").write_text("left,right,score\n" + "0,400,1\n" * 5 + "1,2,0\n" * 10)
+    (tmp_path / "beyond.csv").write_text(
+        "left,right,score\n" + "".join(f"{i},400,1\n{i},{i + 1},0\n" for i in range(8))
+    )
     with pytest.raises(OptionError, match="400"):
         uncone.prescribe("v.npy", pairs="beyond.csv")
 

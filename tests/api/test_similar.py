@@ -231,12 +231,26 @@ def test_two_text_columns(texts, tiny_model):
     assert (pair.text, pair.other_text) == (left[order[0]], right[order[0]])
 
 
-def test_unrelated_pairs_of_two_columns_share_no_first_text(tiny_model, texts):
+def test_unrelated_pairs_of_two_columns_never_stand_side_by_side(tiny_model, texts):
     """Ten texts, each beside itself and a copy: every related pair scores 1, and none may be in the background."""
     left, right = [*texts[:10]] * 2, [*texts[:10]] * 2
     found = uncone.similarity({"a": left, "b": right}, text="a", against="b", model=tiny_model)
-    assert found.background.all_pairs == 10 * 10 and found.background.scores.max() < 1 - 1e-4
+    assert found.background.all_pairs == 20 * 18 and found.background.scores.max() < 1 - 1e-4
     np.testing.assert_allclose(found.two_columns.cosines, 1, atol=1e-5)
+
+
+def test_the_background_of_two_columns_is_that_of_all_unrelated_pairs_whatever_the_seed(tiny_model, texts):
+    """First texts that stand three times, and second ones that stand beside several: by a double loop over rows."""
+    left, right = [text for text in texts[:12] for _ in range(3)], [texts[12 + 5 * i % 17] for i in range(36)]
+    vectors = dict(zip(texts, vectors_through(tiny_model, texts), strict=True))
+    beside = set(zip(left, right, strict=True))
+    apart = [cosine(vectors[a], vectors[b]) for a in left for b in right if (a, b) not in beside and a != b]
+    for seed in (0, 1):
+        found = uncone.similarity({"a": left, "b": right}, text="a", against="b", model=tiny_model, seed=seed)
+        assert found.background.all_pairs == found.background.pairs == len(apart)
+        assert found.background.mean == pytest.approx(np.mean(apart), abs=1e-5)
+        assert found.background.sd == pytest.approx(np.std(apart), abs=1e-5)
+        assert found.background.scores[-1] == pytest.approx(max(apart), abs=1e-5)
 
 
 def test_cleaning_is_counted(tiny_model):
@@ -352,7 +366,8 @@ def test_imperfect_data_is_no_error(rows):
 
 def test_copies_are_told(texts, tiny_model):
     found = uncone.similarity([*texts, texts[3], f" {texts[3]} "], model=tiny_model)
-    assert "2 rows with the text of an earlier one; --clean leaves them out." in found.notes
+    assert any(note.startswith("32 rows hold 30 different texts: intervals and verdicts") for note in found.notes)
+    assert found.source["distinct"] == 30 and found.source["distinct_pairs"] == 30 * 29 // 2
     assert found.pairs.cosines[:3] == pytest.approx([1, 1, 1])
     assert found.background.scores.max() < found.pairs.cosines[0], "copies are not unrelated"
 
@@ -369,3 +384,29 @@ def test_a_column_of_pandas(texts, tiny_model, rows):
 
 def test_it_can_be_called_twice(rows):
     assert uncone.similarity(rows).pairs.found == uncone.similarity(rows).pairs.found
+
+
+def test_no_pair_is_above_itself():
+    """The most similar pair is one of the unrelated pairs: all others lie below it, not all of them."""
+    rows = np.random.default_rng(0).normal(size=(80, 6)).astype(np.float32)
+    found = uncone.similarity(rows)
+    assert found.pairs.percentiles[0] == pytest.approx(100 * (1 - 1 / (80 * 79 / 2)))
+    assert "higher than 99.968 % of unrelated pairs" in " ".join(found.lines())
+    assert "all unrelated pairs" not in found.to_markdown() and "p100" not in found.to_markdown()
+    copied = uncone.similarity(np.concatenate([rows, rows[:1]]))
+    assert copied.pairs.percentiles[0] == 100, "copies are no unrelated pair"
+    assert "scores 1.000, and none of the 3,239 unrelated pairs scores higher" in " ".join(copied.lines())
+
+
+def test_what_is_above_the_background_has_the_error_of_both():
+    """Of a saved calibration, which is of other rows, the errors add up; of the same rows they go together."""
+    rng = np.random.default_rng(0)
+    rows, codes = rng.normal(size=(200, 6)).astype(np.float32) + 0.5, np.arange(200) % 2
+    other = uncone.calibrate(rng.normal(size=(300, 6)).astype(np.float32) + 0.5).calibration
+    (row, *_), (own, *_) = (
+        uncone.similarity(rows, labels=codes.tolist(), calibration=of).per_label.table for of in (other, None)
+    )
+    background = other.backgrounds[0]
+    halves = [(one.high - one.low) / 2 for one in (row.cosine, row.above)]
+    assert halves[1] == pytest.approx(np.hypot(halves[0], (background.mean_high - background.mean_low) / 2), rel=0.02)
+    assert (own.above.high - own.above.low) / 2 < halves[0], "most of the error is that of all rows"

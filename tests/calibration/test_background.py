@@ -5,7 +5,7 @@ import uncone.calibration.left_out as left_out_module
 import uncone.calibration.quantiles as quantiles_module
 from uncone.backends.measure import Plan
 from uncone.calibration.background import background_between, background_of, survey
-from uncone.calibration.left_out import copies_among, copies_between
+from uncone.calibration.left_out import copies_among, distinct_among, overlap
 from uncone.calibration.paired import Side, sample_pairs
 from uncone.data.batch import Batch
 from uncone.data.memory import ArrayVectors, BlockStream
@@ -249,7 +249,9 @@ def test_copies_beyond_the_limit_are_estimated():
     assert copies_among(every) == 2_000 and copies_among(some) == pytest.approx(2_000, rel=0.15)
     other = Fingerprints()
     other.update(Batch.of(rows[:3_000]))
-    assert copies_between(every, other) == 5_000 and copies_between(some, other) == pytest.approx(5_000, rel=0.15)
+    assert overlap(every, other) == (5_000, 6_000, 3_000, 3_000)
+    assert overlap(some, other) == pytest.approx((5_000, 6_000, 3_000, 3_000), rel=0.15)
+    assert distinct_among(every) == 6_000 and distinct_among(some) == pytest.approx(6_000, rel=0.15)
 
 
 def test_few_rows(spaces):
@@ -296,3 +298,10 @@ def test_bad_sides():
 def test_a_stream_with_documents_needs_a_second_look():
     with pytest.raises(OptionError, match="can be read only once"):
         background_of(BlockStream(iter([np.eye(4)])), name="x", groups=[0, 0, 1, 1])
+
+
+def test_three_documents_have_intervals_without_end():
+    """Nothing can be known from three documents, however many rows they have."""
+    rows = (np.random.default_rng(0).normal(size=(300, 16)) + 1).astype(np.float32)
+    found = background_of(ArrayVectors(rows), name="x", groups=np.arange(300) % 3)
+    assert found.independent == 3 and np.isfinite(found.lows).all() and at(found, 0.1, "highs") > at(found, 0.01)

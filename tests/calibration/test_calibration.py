@@ -10,7 +10,7 @@ from uncone.calibration import saving
 from uncone.calibration.background import background_of
 from uncone.calibration.calibration import Calibration, OtherEncoderWarning
 from uncone.calibration.results import Curve, Labelled, Operating, ScoreMapping
-from uncone.calibration.thresholds import at_most_one, threshold, translate
+from uncone.calibration.thresholds import one_hit, threshold, translate
 from uncone.data.memory import ArrayVectors
 from uncone.errors import FormatError, MissingSourceError, OptionError, OutputError
 from uncone.evaluation.resampling import Score
@@ -50,7 +50,7 @@ def whole(background):
         [background, replace(background, name="diverse", documents=7)],
         [threshold(background, 0.01, 1_000), threshold(background, 1e-5)],
         1_000,
-        at_most_one(background, 1_000),
+        one_hit(background, 1_000),
         labelled_pairs(),
         translate(0.5, background, background, "old"),
         ["a hint"],

@@ -18,8 +18,8 @@ from sklearn.metrics import (
 from uncone.calibration.curves import Cuts, curves, wilson
 from uncone.calibration.operating import Goal, background_rate, goals, operate
 from uncone.calibration.results import Background
-from uncone.calibration.shared_texts import Units, units_of
-from uncone.errors import OptionError, ShapeError
+from uncone.errors import OptionError
+from uncone.evaluation.pair_units import pair_units
 from uncone.evaluation.resampling import drawn_counts
 
 
@@ -40,7 +40,7 @@ def background(name="unrelated"):
 @pytest.mark.parametrize("seed", range(3))
 def test_curves_are_those_of_scikit_learn(ties, seed):
     truth, scores = example(ties=ties, seed=seed)
-    roc, pr = curves(Cuts(truth, scores), units_of(90), 10, seed)
+    roc, pr = curves(Cuts(truth, scores), pair_units(90), 10, seed)
     x, y, _ = roc_curve(truth, scores, drop_intermediate=False)
     every = set(zip(x, y, strict=True))
     assert set(zip(roc.x, roc.y, strict=True)) <= every
@@ -58,9 +58,9 @@ def test_curves_are_those_of_scikit_learn(ties, seed):
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_bands_are_percentiles_of_drawn_pairs(ties):
+def test_bands_are_percentiles_of_drawn_pairs(ties, stretched):
     truth, scores = example(60, ties)
-    roc, pr = curves(Cuts(truth, scores), units_of(60), 40, 5)
+    roc, pr = curves(Cuts(truth, scores), pair_units(60), 40, 5)
     rates, precisions = [], []
     for counts in np.concatenate(list(drawn_counts(60, 40, 5))):
         rows = np.repeat(np.arange(60), counts)
@@ -70,8 +70,8 @@ def test_bands_are_percentiles_of_drawn_pairs(ties):
         reached = [recall >= r - 1e-12 for r in pr.x]
         precisions.append([precision[at][recall[at] == recall[at].min()].max() for at in reached])
     for curve, drawn in ((roc, rates), (pr, precisions)):
-        low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-        assert curve.lows == pytest.approx(low, abs=1e-9) and curve.highs == pytest.approx(high, abs=1e-9)
+        low, high = np.quantile(stretched(np.transpose(drawn), curve.y, 60), [0.025, 0.975], axis=1)
+        assert curve.lows == pytest.approx(low, abs=1e-5) and curve.highs == pytest.approx(high, abs=1e-5)
         assert (curve.lows <= curve.highs).all()
 
 
@@ -91,7 +91,7 @@ def naive_rates(curve, x, y):
 
 def test_many_points_are_thinned_and_stay_on_the_curve():
     truth, scores = example(20_000)
-    roc, pr = curves(Cuts(truth, scores), units_of(20_000), 2, 0)
+    roc, pr = curves(Cuts(truth, scores), pair_units(20_000), 2, 0)
     assert 250 <= len(roc.x) <= 300 and 250 <= len(pr.x) <= 300
     x, y, _ = roc_curve(truth, scores, drop_intermediate=False)
     assert set(zip(roc.x, roc.y, strict=True)) <= set(zip(x, y, strict=True))
@@ -100,7 +100,7 @@ def test_many_points_are_thinned_and_stay_on_the_curve():
 
 
 def test_one_alike_pair_has_no_band():
-    roc, pr = curves(Cuts(np.eye(1, 30)[0], np.arange(30.0)), units_of(30), 100, 0)
+    roc, pr = curves(Cuts(np.eye(1, 30)[0], np.arange(30.0)), pair_units(30), 100, 0)
     assert roc.lows is None and pr.highs is None
     assert roc.x.tolist() == [0, 1, 1] and roc.y.tolist() == [0, 0, 1] and pr.y == pytest.approx([1 / 30])
 
@@ -128,7 +128,7 @@ def naive(truth, scores, goal):
 def test_operating_points_are_those_of_a_loop(ties, seed):
     truth, scores = example(ties=ties, seed=seed)
     cuts, wanted = Cuts(truth, scores), goals((0.5, 0.7), (0.5, 0.9, 1.0))
-    found = operate(cuts, wanted, units_of(90), background(), 60, seed)
+    found = operate(cuts, wanted, pair_units(90), background(), 60, seed)
     assert [one.goal for one in found] == [
         "best F1", "precision 0.5", "precision 0.7", "recall 0.5", "recall 0.9", "recall 1"
     ]  # fmt: skip
@@ -156,10 +156,10 @@ def rate_by_hand(value):
     return b.tails[at] + share * (b.tails[at + 1] - b.tails[at])
 
 
-def test_the_interval_of_a_threshold_is_over_draws():
+def test_the_interval_of_a_threshold_is_over_draws(stretched):
     truth, scores = example(60)
     wanted = [Goal("F1"), Goal("recall", 0.8)]
-    found = operate(Cuts(truth, scores), wanted, units_of(60), None, 50, 3)
+    found = operate(Cuts(truth, scores), wanted, pair_units(60), None, 50, 3)
     below = dict(zip(np.unique(scores)[1:], np.unique(scores)[:-1], strict=True))
     for goal, one in zip(wanted, found, strict=True):
         drawn = []
@@ -167,23 +167,24 @@ def test_the_interval_of_a_threshold_is_over_draws():
             rows = np.repeat(np.arange(60), counts)
             lowest = naive(truth[rows], scores[rows], goal)
             drawn.append((lowest + below.get(lowest, lowest)) / 2)
-        assert (one.low, one.high) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
+        drawn = stretched(drawn, one.value, 60)
+        assert (one.low, one.high) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=1e-5)
         assert one.background_rate is None
 
 
 def test_goals_that_cannot_be_had():
     truth, scores = example(200)
     truth[np.argsort(-scores)[:20]] = [0, 1] * 10
-    (one,) = operate(Cuts(truth, scores), goals((0.95,), ())[1:], units_of(200), background(), 100, 0)
+    (one,) = operate(Cuts(truth, scores), goals((0.95,), ())[1:], pair_units(200), background(), 100, 0)
     assert one.value is None and one.precision.value is None and one.background_rate is None
     assert "no threshold has a precision of 0.95; the highest is" in one.reason
     # One alike pair on top is a precision of 1, by luck.
     truth[np.argsort(-scores)[:3]] = [1, 0, 0]
-    (one,) = operate(Cuts(truth, scores), goals((0.95,), ())[1:], units_of(200), None, 400, 0)
+    (one,) = operate(Cuts(truth, scores), goals((0.95,), ())[1:], pair_units(200), None, 400, 0)
     assert one.value is None and "1 of 1 pairs from" in one.reason and "label more pairs" in one.reason
-    same = operate(Cuts(truth, np.full(200, 0.7)), goals((0.9,), (0.9,)), units_of(200), None, 10, 0)
+    same = operate(Cuts(truth, np.full(200, 0.7)), goals((0.9,), (0.9,)), pair_units(200), None, 10, 0)
     assert {one.reason for one in same} == {"all scores are 0.7"} and {one.value for one in same} == {None}
-    backwards = operate(Cuts(1 - truth, scores), [Goal("recall", 1.0)], units_of(200), None, 10, 0)
+    backwards = operate(Cuts(1 - truth, scores), [Goal("recall", 1.0)], pair_units(200), None, 10, 0)
     assert backwards[0].reason.startswith("it takes every pair") and backwards[0].value == scores.min()
 
 
@@ -212,56 +213,3 @@ def test_wilson_holds_what_it_promises():
         assert ((low <= share) & (share <= high)).mean() > 0.92
         # The bounds are the shares that a test at 95 % would not reject.
         assert (abs(k[:9] / n - low[:9]) <= norm.ppf(0.975) * np.sqrt(low[:9] * (1 - low[:9]) / n) + 1e-9).all()
-
-
-# Units
-
-
-def test_pairs_that_share_a_text_are_one_unit():
-    n = 120
-    left = [f"query {row // 3}" for row in range(n)]
-    right = [f"document {row}" for row in range(n)]
-    right[0] = "query 39"  # ties the first unit to the last
-    units = units_of(n, (left, right))
-    together = [row // 3 for row in range(n)]
-    together = [0 if one == 39 else one for one in together]
-    assert units.apart and units.unit.tolist() == together and len(units) == 39
-    truth = (np.arange(n) % 3 == 0).astype(float)
-    fold = units.folds(truth, 5, seed=1)
-    assert all(len({int(f) for f, unit in zip(fold, together, strict=True) if unit == one}) == 1 for one in range(39))
-    assert np.bincount(fold).min() >= 21 and np.bincount(fold, weights=truth).min() >= 7
-    assert (units.folds(truth, 5, seed=1) == fold).all() and (units.folds(truth, 5, seed=2) != fold).any()
-    drawn = units.replicate(lambda counts: counts.T.astype(float), 30, 0)
-    assert drawn.shape == (n, 30) and (drawn[0] == drawn[119]).all() and (drawn[0] != drawn[3]).any()
-
-
-def test_folds_hold_both_kinds_in_equal_shares():
-    truth = (np.random.default_rng(0).random(1003) < 0.13).astype(float)
-    fold = units_of(1003).folds(truth, 5, 0)
-    assert np.ptp(np.bincount(fold)) <= 1 and np.ptp(np.bincount(fold, weights=truth)) <= 1
-
-
-def test_units_that_hold_too_much():
-    hub = units_of(100, (["one"] * 50 + [f"{row}" for row in range(50)], [f"b{row}" for row in range(100)]))
-    assert not hub.apart and len(hub) == 100
-    assert hub.note.startswith("50 of 100 pairs hang together through texts they share")
-    with pytest.raises(ShapeError, match="two texts for each of 3 pairs"):
-        units_of(3, (["a"], ["b"]))
-
-
-def test_intervals_are_wider_where_texts_repeat():
-    """Over 200 sets of 40 queries with 10 documents each, whose scores hang together, by queries and by pairs."""
-    rng = np.random.default_rng(0)
-    unit = np.repeat(np.arange(40), 10)
-    held = {True: 0, False: 0}
-    truth = np.tile([1.0, 0.0], 200)
-    for _ in range(200):
-        values = truth * (1.0 + 2 * rng.normal(size=40)[unit]) + rng.normal(size=400)
-        # Each alike pair exceeds each unlike one with variance 4 + 1 + 1 and mean 1.
-        right = norm.cdf(1 / np.sqrt(6))
-        for units in (Units(unit, apart=True), units_of(400)):
-            cuts = Cuts(truth, values)
-            drawn = units.replicate(lambda counts, cuts=cuts: cuts(counts)[:1], 100, 0)[0]
-            low, high = np.quantile(drawn, [0.025, 0.975])
-            held[units.apart] += bool(low <= right <= high)
-    assert held[True] > 175 and held[False] < 150

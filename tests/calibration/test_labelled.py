@@ -100,10 +100,40 @@ def test_texts_are_kept_together():
     grades, scores = example()
     left, right = [f"q{row // 4}" for row in range(200)], [f"d{row}" for row in range(200)]
     found = label_pairs(grades, scores, name="x", replicates=50, texts=(left, right))
-    assert (found.extra["units"], found.extra["texts_apart"]) == (50, True)
+    assert (found.extra["units"], found.extra["by_texts"], found.extra["folds"]) == (50, False, 5)
     hub = label_pairs(grades, scores, name="x", replicates=50, texts=(["q"] * 200, right))
-    assert (hub.extra["units"], hub.extra["texts_apart"]) == (200, False)
-    assert any("200 of 200 pairs hang together" in note for note in hub.notes)
+    assert (hub.extra["units"], hub.extra["by_texts"], hub.extra["distinct_pairs"]) == (1, True, 200)
+    assert any("200 of 200 pairs are linked through shared texts" in note for note in hub.notes)
+    assert hub.mappings == [] and any("too many pairs share texts" in note for note in hub.notes)
+
+
+def test_copies_of_pairs_are_no_evidence():
+    """Every interval of 40 pairs, thirty times each, is that of the 40: only the sizes of samples grow."""
+    grades, scores = example(40, seed=3)
+    names = [f"a{row}" for row in range(40)], [f"b{row}" for row in range(40)]
+    once = label_pairs(grades, scores, name="x", replicates=200, recalls=(0.8,), texts=names)
+    many = label_pairs(
+        np.tile(grades, 30),
+        np.tile(scores, 30),
+        name="x",
+        replicates=200,
+        recalls=(0.8,),
+        texts=(names[0] * 30, names[1] * 30),
+    )
+    assert many.extra["units"] == once.extra["units"] == 40
+    found = [
+        [one.roc_auc, one.average_precision, one.spearman]
+        + [score for at in one.operating for score in (at, at.precision, at.recall, at.f1)]
+        + [score for at in one.mappings for score in (at.brier, at.ece)]
+        for one in (once, many)
+    ]
+    for one, other in zip(*found, strict=True):
+        assert (other.value, other.low, other.high) == pytest.approx((one.value, one.low, one.high), rel=1e-3)
+    assert many.mappings[0].reliability.lows == pytest.approx(once.mappings[0].reliability.lows, rel=1e-3)
+    assert many.roc.lows == pytest.approx(once.roc.lows, abs=1e-9)
+    few = np.tile(grades[:19], 5), np.tile(scores[:19], 5)
+    with pytest.raises(ShapeError, match="has 19 distinct pairs, and we need at least 20"):
+        label_pairs(*few, name="x", texts=(names[0][:19] * 5, names[1][:19] * 5))
 
 
 def test_pairs_without_a_score_are_left_out():
@@ -120,7 +150,7 @@ def test_rare_and_useless():
     rare = label_pairs([1] + [0] * 39, rng.random(40), name="x", replicates=200)
     assert rare.roc_auc.low is None and rare.mappings == [] and rare.roc.lows is None
     assert rare.operating[0].value is None and "label more pairs" in rare.operating[0].reason
-    assert any("1 of 40 pairs are alike" in note for note in rare.notes)
+    assert any("1 of 40 distinct pairs are similar" in note for note in rare.notes)
     labels = np.arange(40) % 2
     same = label_pairs(labels, np.full(40, 0.7), name="x", replicates=50, precisions=(0.9,))
     assert same.roc_auc.value == 0.5 and same.mappings == []
@@ -169,5 +199,45 @@ def test_real_pairs(real_data):
     found = label_pairs(pairs.labels, scores, name=pairs.name, replicates=50, texts=pairs.texts)
     assert (found.n, found.cut, found.positives) == (1379, 4.0, (pairs.labels >= 4).sum())
     assert found.roc_auc.value == pytest.approx(roc_auc_score(pairs.labels >= 4, scores), abs=1e-12)
-    assert found.extra["texts_apart"] and found.extra["units"] < 1379
+    assert not found.extra["by_texts"] and found.extra["units"] < found.extra["distinct_pairs"] == 1377
     assert found.spearman.value == pytest.approx(spearmanr(pairs.labels, scores).statistic, abs=1e-12)
+
+
+def drawn_pairs(rng, n):
+    """Grades and scores in four clusters, with heavy tails."""
+    truth = rng.integers(0, 4, n) + 0.2 * rng.standard_t(2.5, n)
+    return np.clip(truth + 0.4 * rng.normal(size=n), 0, 3), truth + rng.standard_t(3, n)
+
+
+@pytest.mark.parametrize(("n", "copies"), [(60, 10), (150, 3)])
+def test_intervals_cover_where_pairs_repeat(n, copies):
+    """Sixty sets: AUC, average precision, rank correlation, recall and precision of a threshold, F1 of the best."""
+    grades, scores = drawn_pairs(np.random.default_rng(999), 100_000)
+    alike = grades >= 2
+    right = (
+        roc_auc_score(alike, scores),
+        average_precision_score(alike, scores),
+        spearmanr(grades, scores).statistic,
+    )
+    texts = [f"a{row}" for row in range(n)] * copies, [f"b{row}" for row in range(n)] * copies
+    order = np.argsort(-scores)
+    hits, taken = np.cumsum(alike[order]), np.arange(1, len(scores) + 1)
+    best = scores[order][(2 * hits / (taken + alike.sum())).argmax()]
+    covered = np.zeros(8)
+    for seed in range(60):
+        own = (np.tile(column, copies) for column in drawn_pairs(np.random.default_rng(seed), n))
+        found = label_pairs(*own, name="x", replicates=200, seed=seed, texts=texts, cut=2.0, recalls=(0.8,))
+        top, point = found.operating
+        f1, over = scores >= top.value, scores >= point.value
+        truths = (
+            *right,
+            *((over & alike).sum() / alike.sum(), (over & alike).sum() / over.sum()),
+            *(2 * (f1 & alike).sum() / (f1.sum() + alike.sum()), (f1 & alike).sum() / f1.sum(), best),
+        )
+        figures = (
+            *(found.roc_auc, found.average_precision, found.spearman),
+            *(point.recall, point.precision, top.f1, top.precision, top),
+        )
+        covered += [one.low <= truth <= one.high for one, truth in zip(figures, truths, strict=True)]
+    # A true 95 % covers 52 or more of 60 in 99 of 100 such tests.
+    assert (covered >= 52).all(), covered

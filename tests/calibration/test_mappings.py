@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 
 from uncone.calibration.mappings import cross_validated, fit_isotonic, fit_logistic, judge
-from uncone.calibration.shared_texts import Units, units_of
+from uncone.evaluation.pair_units import pair_units
 from uncone.evaluation.resampling import drawn_counts
 
 
@@ -84,11 +84,11 @@ def by_hand(truth, scores, fold, fit):
 @pytest.mark.parametrize("texts", [False, True])
 def test_figures_are_of_held_out_pairs(texts):
     truth, scores = example(60)
-    units = units_of(60, ([row // 2 for row in range(60)], range(100, 160))) if texts else units_of(60)
-    assert units.apart == texts
-    found, noise, reason = cross_validated(truth, scores, units, 50, 7)
+    units = pair_units(60, ([row // 2 for row in range(60)], range(100, 160))) if texts else pair_units(60)
+    found, noise, folds, reason = cross_validated(truth, scores, units, 50, 7)
     assert (
         reason == ""
+        and folds == 5
         and set(noise) == {"logistic", "isotonic"}
         and {one.kind for one in found} == {"logistic", "isotonic"}
     )
@@ -113,28 +113,34 @@ def test_the_better_is_first():
     rng = np.random.default_rng(0)
     scores = rng.uniform(0, 1, 2000)
     steps = (rng.random(2000) < np.where(scores < 0.5, 0.1, np.where(scores < 0.9, 0.6, 0.7))).astype(float)
-    assert cross_validated(steps, scores, units_of(2000), 20, 0).mappings[0].kind == "isotonic"
+    assert cross_validated(steps, scores, pair_units(2000), 20, 0).mappings[0].kind == "isotonic"
     smooth = (rng.random(150) < expit(6 * (scores[:150] - 0.5))).astype(float)
-    assert cross_validated(smooth, scores[:150], units_of(150), 20, 0).mappings[0].kind == "logistic"
+    assert cross_validated(smooth, scores[:150], pair_units(150), 20, 0).mappings[0].kind == "logistic"
 
 
 def test_probabilities_that_cannot_be_had():
     scores = np.linspace(0, 1, 40)
     truth = np.zeros(40)
     truth[-3:] = 1
-    refused = cross_validated(truth, scores, units_of(40), 10, 0)
-    assert refused.reason == "No probabilities: 3 of 40 pairs are alike, and a mapping needs at least 5."
+    refused = cross_validated(truth, scores, pair_units(40), 10, 0)
+    assert refused.reason == "No probabilities: 3 of 40 distinct pairs are similar, and a mapping needs 5."
     assert refused.mappings == []
-    assert "3 of 40 pairs are unlike" in cross_validated(1 - truth, scores, units_of(40), 10, 0).reason
+    assert "3 of 40 distinct pairs are dissimilar" in cross_validated(1 - truth, scores, pair_units(40), 10, 0).reason
     truth[-8:] = 1
-    assert "all scores are the same" in cross_validated(truth, np.ones(40), units_of(40), 10, 0).reason
-    one_text = Units(np.append(np.arange(32), [32] * 8), apart=True)
-    assert "share their texts" in cross_validated(truth, scores, one_text, 10, 0).reason
+    assert "all scores are the same" in cross_validated(truth, np.ones(40), pair_units(40), 10, 0).reason
+    one_text = pair_units(40, ([*range(32), *[32] * 8], range(100, 140)))
+    assert "too many pairs share texts" in cross_validated(truth, scores, one_text, 10, 0).reason
+    copies = pair_units(120, ([*range(40)] * 3, [*range(100, 140)] * 3))
+    truth[-8:-4] = 0
+    assert (
+        "4 of 40 distinct pairs are similar"
+        in cross_validated(np.tile(truth, 3), np.tile(scores, 3), copies, 10, 0).reason
+    )
 
 
-def test_drawn_figures():
+def test_drawn_figures(stretched):
     truth, predicted = example(80)
-    brier, ece, noise, reliability, sizes = judge(truth, predicted, units_of(80), 200, 3)
+    brier, ece, noise, reliability, sizes = judge(truth, predicted, pair_units(80), 200, 3)
     place = np.repeat(np.arange(len(sizes)), sizes)[np.argsort(np.argsort(predicted, kind="stable"))]
     briers, errors, noises = [], [], []
     whole = np.array([(predicted - truth)[place == one].sum() / 80 for one in range(8)])
@@ -144,10 +150,13 @@ def test_drawn_figures():
         own = np.array([(predicted[rows] - truth[rows])[place[rows] == one].sum() / 80 for one in range(8)])
         errors.append(abs(own).sum())
         noises.append(abs(own - whole).sum())
-    assert (brier.low, brier.high) == pytest.approx(tuple(np.quantile(briers, [0.025, 0.975])))
-    assert noise == pytest.approx(np.mean(noises))
+    briers, errors, noises = (
+        stretched(some, point, 80) for some, point in ((briers, brier.value), (errors, abs(whole).sum()), (noises, 0.0))
+    )
+    assert (brier.low, brier.high) == pytest.approx(tuple(np.quantile(briers, [0.025, 0.975])), abs=1e-5)
+    assert noise == pytest.approx(np.mean(noises), abs=1e-5)
     assert ece.value == pytest.approx(abs(whole).sum())
-    assert ece.low == pytest.approx(max(0, ece.value - np.quantile(noises, 0.975)))
+    assert ece.low == pytest.approx(max(0, ece.value - np.quantile(noises, 0.975)), abs=1e-5)
     assert ece.high == pytest.approx(ece.value + 1.96 * np.std(errors), rel=1e-4)
     assert len(reliability.x) == len(sizes) == 8
 
@@ -160,7 +169,7 @@ def test_the_interval_of_the_calibration_error_holds_the_truth(shift):
         rng = np.random.default_rng(seed)
         right = rng.uniform(0.1, 0.9, 500)
         truth = (rng.random(500) < right).astype(float)
-        found.append(judge(truth, right + shift, units_of(500), 100, seed))
+        found.append(judge(truth, right + shift, pair_units(500), 100, seed))
     assert sum(one.ece.low <= shift <= one.ece.high for one in found) >= 185
     if not shift:
         # All that a perfect mapping has is noise, and draws tell how much that is.
@@ -169,3 +178,19 @@ def test_the_interval_of_the_calibration_error_holds_the_truth(shift):
         )
     else:
         assert np.mean([one.ece.low > 0 for one in found]) > 0.5
+
+
+@pytest.mark.parametrize(("n", "copies"), [(60, 10), (150, 3)])
+def test_brier_score_and_calibration_error_cover_where_pairs_repeat(n, copies):
+    """A hundred sets of predictions that are too high by 0.08: what they score is known."""
+    names = [*range(n)] * copies, [*range(n, 2 * n)] * copies
+    units = pair_units(n * copies, names)
+    brier = np.mean((p := np.linspace(0.1, 0.9, 10_001)) * (1 - p)) + 0.08**2
+    covered = np.zeros(2)
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        right = rng.uniform(0.1, 0.9, n)
+        truth = (rng.random(n) < right).astype(float)
+        found = judge(np.tile(truth, copies), np.tile(right + 0.08, copies), units, 100, seed)
+        covered += [found.brier.low <= brier <= found.brier.high, found.ece.low <= 0.08 <= found.ece.high]
+    assert (covered >= 90).all(), covered

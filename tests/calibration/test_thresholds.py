@@ -5,7 +5,7 @@ import pytest
 
 from uncone.calibration.background import background_between, background_of
 from uncone.calibration.results import Background
-from uncone.calibration.thresholds import at_most_one, rate_at, score_at, threshold, translate
+from uncone.calibration.thresholds import one_hit, rate_at, score_at, threshold, translate
 from uncone.data.memory import ArrayVectors
 from uncone.errors import OptionError
 
@@ -53,13 +53,13 @@ def test_a_threshold_is_the_quantile(uneven, spaces, rate):
 def test_the_number_of_hits(uneven):
     found = threshold(uneven, 0.01, 1_000_000)
     assert found.hits == pytest.approx(10_000) and found.corpus_size == 1_000_000
-    one = at_most_one(uneven, 10_000)
+    one = one_hit(uneven, 10_000)
     assert (one.rate, one.hits, one.value) == (1e-4, pytest.approx(1.0), threshold(uneven, 1e-4).value)
     assert one.value > found.value
 
 
 def test_a_corpus_of_one_row(uneven):
-    assert at_most_one(uneven, 1).value == -1.0 and at_most_one(uneven, 1).hits == 1.0
+    assert one_hit(uneven, 1).value == -1.0 and one_hit(uneven, 1).hits == 1.0
 
 
 @pytest.mark.parametrize("rate", [0.01, 0.001])
@@ -113,7 +113,7 @@ def test_bad_rates(uneven, rate):
 @pytest.mark.parametrize("size", [0, -3])
 def test_bad_sizes(uneven, size):
     with pytest.raises(OptionError, match="at least 1 row"):
-        at_most_one(uneven, size)
+        one_hit(uneven, size)
     with pytest.raises(OptionError, match="at least 1 row"):
         threshold(uneven, 0.01, size)
 

@@ -47,26 +47,26 @@ def pairs_file(name="pairs.csv", n=120):
     return name
 
 
-@pytest.mark.parametrize("n", [2, 3, 10, 50])
-def test_a_few_rows_do_not_prove_that_a_score_means_something(n):
+@pytest.mark.parametrize("n", [2, 3, 10, 29])
+def test_a_few_rows_do_not_prove_that_a_score_is_evidence(n):
     rows = np.random.default_rng(0).normal(size=(n, 64)) + 1
     found = uncone.calibrate(rows, scores=[0.75])
     assert found.asked[0].rate == 0 and found.asked[0].rate_high > 0.02
-    assert found.level is Level.NOTE and f"but with {n} rows" in found.headline
-    assert "means something" not in found.headline
+    assert found.level is Level.NOTE and f"{n} vectors are too few to say what 0.75 means" in found.headline
+    assert "evidence" not in found.headline
 
 
 def test_enough_rows_do():
     rows = np.random.default_rng(0).normal(size=(400, 64)) + 1
     found = uncone.calibrate(rows, scores=[0.75])
-    assert found.level is Level.HEALTHY and "means something" in found.headline
+    assert found.level is Level.HEALTHY and "0.75 is evidence of similarity" in found.headline
 
 
 def test_one_query_is_no_proof_either(rows, capfd):
     np.save("q.npy", rows[:1] + 0.1)
     assert run("calibrate", "--queries", "q.npy", "--documents", "v.npy", "--score", 0.999, "--no-html") == 0
     out = " ".join(capfd.readouterr().out.split())
-    assert "1 query, 300 documents" in out and "is open" in out and "under 100 %" not in out
+    assert "1 query, 300 documents" in out and "are too few to say what 0.999 means" in out and "under 100 %" not in out
 
 
 def test_rows_on_one_line_have_no_cut_to_use(capfd):
@@ -169,7 +169,7 @@ def test_an_empty_text_is_called_one(tiny_model):
 
 def test_a_corpus_of_one_row_has_no_advice(rows, capfd):
     assert run("calibrate", "v.npy", "--corpus-size", 1, "--no-html") == 0
-    assert "at most one" not in capfd.readouterr().out
+    assert "on average among" not in capfd.readouterr().out
 
 
 def test_the_same_folder_by_another_path_is_the_same_encoder(tiny_model, recwarn):

@@ -109,7 +109,10 @@ def test_few_rows_leave_it_open_whether_labels_are_separable(capsys):
     rows = np.random.default_rng(0).normal(size=(10, 6))
     found = uncone.similarity(rows, labels=["a", "b"] * 5)
     assert found.per_label.auc_low < 0.4 < 0.5 < found.per_label.auc_high
-    assert "too few rows to tell" in found.per_label.sentence and "hard to judge on so few rows" in found.headline
+    assert (
+        "too few texts to tell whether the labels are separable: 10 that differ" in found.per_label.sentence
+        and "hard to judge on so few rows" in found.headline
+    )
     assert "not separable" not in found.headline
     assert "45 unrelated pairs: percentiles are rough." in " ".join(found.notes)
     assert found.pairs.why == "all, most alike first" and found.pairs.found == len(found.pairs.one) == 45

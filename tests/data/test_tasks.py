@@ -308,7 +308,7 @@ def test_a_table_without_a_header(tmp_path):
 
 
 def test_words_as_labels(tmp_path):
-    path = write(tmp_path / "own.csv", "a,b,label\n" + "x,y,Yes\nx,z,no\n" * 5)
+    path = write(tmp_path / "own.csv", "a,b,label\n" + "".join(f"x{i},y,Yes\nx{i},z,no\n" for i in range(5)))
     assert read_pairs(path).scores.tolist() == [1.0, 0.0] * 5
 
 
@@ -316,6 +316,7 @@ def test_words_as_labels(tmp_path):
     ("text", "error", "words"),
     [
         ("a,b,score\n" + "x,y,1\n" * 9, ShapeError, "own.csv has 9 pairs, and we need at least 10"),
+        ("a,b,score\n" + "x,y,1\n y ,x,2\n" * 20, ShapeError, "own.csv has 1 distinct pairs, and we need at least 10"),
         ("a,b,score\n" + "x,y,1\n" * 20, FormatError, "all 20 scores are 1. We need both 0 and 1."),
         ("a,b,score\n" + "x,y,0.5\n" * 20, FormatError, "all 20 scores are 0.5. We need pairs that differ."),
         ("a,b,score\n" + "x,y,1\n" * 3 + "x,y\n", ShapeError, "line 5 has 2 columns, the first has 3"),
@@ -336,7 +337,7 @@ def test_bad_pairs(text, error, words, tmp_path):
 def test_other_bad_pairs(tmp_path):
     assert "There is no file" in said(MissingSourceError, read_pairs, tmp_path / "none.csv")
     assert "unknown ending '.doc'" in said(FormatError, read_pairs, write(tmp_path / "a.doc", "x"))
-    path = write(tmp_path / "own.csv", "a,b,score\n" + "x,y,1\nx,y,7\n" * 6)
+    path = write(tmp_path / "own.csv", "a,b,score\n" + "".join(f"x{i},y,1\nx{i},z,7\n" for i in range(6)))
     assert len(read_pairs(path)) == 12
     assert "line 3: the score 7 is out of range; we need one from 0 to 5" in said(
         FormatError, read_pairs, path, scale=(0, 5)

@@ -72,6 +72,17 @@ def test_hubs_are_quoted_and_their_absence_has_an_n():
     )
 
 
+def test_hubs_that_are_not_proven_are_not_absent():
+    """The skewness from which on there are hubs lies inside the interval."""
+    one = layer(1, skew=1.76)
+    wide = replace(one, hubness=replace(one.hubness, low=1.25, high=2.28))
+    said = told(layer(0), wide)
+    assert "Whether there are hubs is open: at layer 1 the skewness of being a neighbor is 1.76 (1.25 to 2.28)" in said
+    assert "hubs begin at 1.4" in said and "No layer has hubs" not in said
+    low = replace(one, hubness=replace(one.hubness, skew=0.9, low=0.6, high=1.2))
+    assert "No layer has hubs to speak of" in told(layer(0), low)
+
+
 def test_a_sentence_on_one_layer_is_not_said_of_several():
     curved = [layer(0), layer(1, visible=True, ratio=0.6), layer(2, visible=True, ratio=0.4), layer(3)]
     assert told(*curved).endswith("Layers 1, 2 are curved, most clearly 2: here is the shape of 2.")

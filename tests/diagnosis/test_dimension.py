@@ -161,3 +161,18 @@ def test_a_cone_is_as_its_rows_about_zero():
     rows = ball(2_500, 6, 20)
     one, other = (dimensions_of(x.astype(np.float32), queries=300)["euclidean"].value for x in (rows, rows + 30.0))
     assert other == pytest.approx(one, rel=1e-3)
+
+
+def test_the_interval_covers_and_there_is_none_where_nothing_is_local():
+    """Rows are shared by neighbourhoods, so those of the queries are not independent; copies change nothing."""
+
+    def found(seed, n):
+        rng = np.random.default_rng([seed, 1])
+        rows = rng.normal(size=(n, 8)) * np.linspace(1.5, 0.5, 8) / np.sqrt(rng.chisquare(5, size=(n, 1)) / 5) + 0.5
+        return dimensions_of(np.repeat(rows, 2, axis=0).astype(np.float32), queries=n)
+
+    drawn = [found(seed, 400) for seed in range(40)]
+    for name in ("euclidean", "cosine"):
+        right = np.mean([one[name].value for one in drawn])
+        assert sum(one[name].low <= right <= one[name].high for one in drawn) >= 36
+    assert found(0, 150)["euclidean"].low is None

@@ -272,14 +272,14 @@ def test_a_direction_of_frequency():
     rows[:, 3] += 6 * zipf().log(words_of())
     found = frequency_of(rows.astype(np.float32), words_of(), zipf())
     assert found.components_r[0] > 0.95 and found.explained > 0.95 and max(found.components_r[1:]) < 0.2
-    assert frequency_findings(found)[1].value == found.components_r[0]
+    assert frequency_findings(found)[2].value == found.components_r[0]
 
 
 def test_a_ball_knows_nothing_of_frequency():
     rows = np.random.default_rng(3).normal(size=(N, 30)).astype(np.float32)
     found = frequency_of(rows, words_of(), zipf())
     assert found.norm_low < 0 < found.norm_high and abs(found.explained) < 0.03
-    assert "have similar norms" in found.sentence and "as close to their neighbours" in found.sentence
+    assert "rows of similar norms" in found.sentence and "as close to their neighbours" in found.sentence
 
 
 def test_a_correlation_that_may_be_chance_is_not_called_none():
@@ -303,7 +303,7 @@ def check_unknown(found, *said):
     for part in said:
         assert part in found.sentence
     assert "Rare words" not in found.sentence
-    assert [one.value for one in frequency_findings(found)] == [None] * 3
+    assert [one.value for one in frequency_findings(found)] == [None] * 4
     assert all("Nothing can be said" in one.meaning for one in frequency_findings(found))
 
 
@@ -371,10 +371,29 @@ def test_words_and_vectors_have_to_match(space):
 
 def test_findings(space):
     found = frequency_of(space, words_of(), zipf())
-    norm, first, whole = frequency_findings(found)
-    assert [one.name for one in (norm, first, whole)] == ["frequency_norm_r", "frequency_pc1_r", "frequency_explained"]
+    norm, vector, first, whole = frequency_findings(found)
+    assert (first.name, whole.name) == ("frequency_pc1_r", "frequency_explained")
+    assert (norm.name, vector.name) == ("frequency_norm_r", "frequency_vector_norm_r")
+    assert vector.value == norm.value, "one vector per word has one norm"
     assert (norm.value, norm.low, norm.high, norm.n) == (found.norm_r, found.norm_low, found.norm_high, N)
     assert "the words of the corpus" in norm.meaning and whole.value == found.explained
+
+
+def test_the_mean_norm_and_the_norm_of_the_mean_are_told_apart():
+    """Occurrences of equal length that point anywhere: the more there are, the shorter is their mean."""
+    rng = np.random.default_rng(4)
+    words = words_of(60)
+    counts = np.geomspace(200, 2, 60).astype(int)
+    names = [word for word, n in zip(words, counts, strict=True) for _ in range(n)]
+    rows = rng.normal(size=(len(names), 20))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True) * rng.uniform(0.99, 1.01, size=(len(rows), 1))
+    known, means, norms = word_means(rows, np.linalg.norm(rows, axis=1), names)
+    found = frequency_of(means, known, zipf(60), norms=norms)
+    logs = zipf(60).log(known)
+    assert found.vector_norm_r == pytest.approx(np.corrcoef(np.linalg.norm(means, axis=1), logs)[0, 1], abs=1e-5)
+    assert found.norm_r == pytest.approx(np.corrcoef(norms, logs)[0, 1], abs=1e-5)
+    assert found.vector_norm_high < -0.5 and abs(found.norm_r) < 0.4
+    assert "With the norm of the word's mean vector r = -" in found.sentence
 
 
 # Correlations.

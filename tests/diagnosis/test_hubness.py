@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import skew
 
-from uncone.diagnosis.hubness import has_hubs, hubness_of, skewness
+from uncone.diagnosis.hubness import UNEVEN, has_hubs, hubness_of, skewness
 
 
 def counted(rows, k):
@@ -93,3 +93,11 @@ def test_copies_of_rows_make_no_hubs():
     numbers = 7 * np.arange(3_000)
     named = hubness_of(np.repeat(rows, 10, axis=0), name=str, numbers=numbers)
     assert all(hub.row % 70 == 0 and int(hub.text) * 7 == hub.row for hub in named.hubs), "the first of the copies"
+
+
+@pytest.mark.parametrize("rows", [np.eye(200), np.eye(200) + 1.0], ids=["orthogonal", "in a cone"])
+def test_equal_cosines_make_no_hubs(rows):
+    """Every row is equally far from every other: which ten come first says nothing."""
+    found = hubness_of(rows.astype(np.float32))
+    assert found.skew < UNEVEN and not has_hubs(found)
+    assert found.hubs[0].count < 40

@@ -10,9 +10,9 @@ from scipy.stats import spearmanr
 
 from uncone.diagnosis import manifold_local
 from uncone.diagnosis.deep_results import Dimension
-from uncone.diagnosis.manifold import manifold_findings, manifold_of
+from uncone.diagnosis.manifold import _by_position, _is_curve, manifold_findings, manifold_of
 from uncone.diagnosis.manifold_local import base_rows, sheet_of
-from uncone.diagnosis.manifold_path import path_of
+from uncone.diagnosis.manifold_path import Path, path_of
 
 
 def look(rows, positions=None, labels=None, **options):
@@ -289,6 +289,21 @@ def test_one_position_far_away_is_no_curve():
     found = look(rows, positions)
     assert found.position_share > 0.5 and not found.visible
     assert "without the first position" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("without", "turns", "reason"),
+    [
+        (0.2, 0.5, "explains 30 % of the variance on the components 1 to 3, 20 % without the first position."),
+        (0.3, 6.0, "40 means are too few to see so many turns"),
+        (0.3, 0.2, "make less than a quarter turn"),
+    ],
+)
+def test_a_path_that_is_no_curve_says_what_it_lacks(without, turns, reason):
+    path = Path(np.zeros((40, 3)), 0.3, without, True, 0.95, turns, 0.02)
+    assert not _is_curve(path)
+    assert reason in _by_position(path, False)[0]
+    assert _is_curve(path._replace(without=0.3, turns=0.5))
 
 
 def test_rare_and_unknown_positions():

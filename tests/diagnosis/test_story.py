@@ -96,3 +96,27 @@ def test_studies_of_other_depth_are_compared_at_both_ends():
 
     found = contrast(Study("b", 7), Study("a", 3), paired=False)
     assert list(found.layers) == [(0, 0), (2, 6)]
+
+
+def test_corpora_of_unequal_size_are_compared_at_the_smaller(tiny_model, texts):
+    both = uncone.compare_layers([tiny_model], [texts, texts[:60]])
+    assert [one.source["texts"] for one in both.studies] == [60, 60]
+    assert both.studies[0].source["texts_in_corpus"] == 150 and "texts_in_corpus" not in both.studies[1].source
+    for page in (both.to_html(), both.to_markdown()):
+        assert "compared at 60 texts, the size of the smallest" in page
+    alone = uncone.layers(tiny_model, texts, sample=60)
+    assert alone.curve("s_inter") == both.studies[0].curve("s_inter")
+
+
+def test_the_curve_shows_the_measures_at_parts_of_the_texts(tiny_model, texts):
+    found = uncone.layers(tiny_model, texts, curve=True)
+    assert [one.texts for one in found.sizes] == [37, 75, 150]
+    assert "18 texts are too few for --curve." in found.notes
+    half = uncone.layers(tiny_model, texts, sample=75)
+    for name in ("baseline", "s_inter", "mev"):
+        assert found.sizes[1].layers[-1].value(name) == half[-1].value(name)
+        assert found.sizes[-1].layers[-1].value(name) == found[-1].value(name)
+    assert [one["texts"] for one in found.to_dict()["curve"]] == [37, 75, 150]
+    assert "by the number of texts" in found.to_markdown() and "By the number of texts" in found.to_html()
+    plain = uncone.layers(tiny_model, texts)
+    assert "curve" not in plain.to_dict() and "at this number" in plain.to_html()

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from uncone import Level, check
+from uncone import Level, check, fix
 
 
 def level(rows, **options):
@@ -43,9 +43,9 @@ def test_a_line_through_zero_is_collapsed_although_its_mean_cosine_is_zero():
 def test_the_sentence_of_a_score():
     crowded = check(normal(2_000, 64) + 1.5, scores=[0.6, 0.75, 0.99])
     low, middle, high = crowded.scores
-    assert "means nothing here" in low.meaning
+    assert low.evidence == "none" and "0.6 is not evidence of similarity" in low.meaning
     assert low.beaten_by > middle.beaten_by > high.beaten_by == 0.0
-    assert "beaten by none" in high.meaning and high.high > 0
+    assert high.evidence == "strong" and "None of 1,999,000 random pairs" in high.meaning and high.high > 0
     assert all(score.meaning in crowded.verdict.text for score in crowded.scores)
 
 
@@ -130,21 +130,28 @@ def test_odd_spaces_get_finite_findings_and_sentences(rows, float64):
 
 
 def test_few_rows_say_so():
-    assert "only 10 rows" in check(normal(10, 16)).verdict.text
+    assert "only 10 distinct vectors" in check(normal(10, 16)).verdict.text
     assert "too few to say" in check(normal(2, 16)).verdict.text
     assert check(normal(2, 16))["baseline"].low is None
 
 
-def test_two_rows_are_not_judged():
-    for rows in (normal(2, 8), np.array([[1.0, 0], [-1.0, 0]])):
-        found = check(rows)
-        assert "Measure on more rows" in found.verdict.todo
-        assert found.verdict.level is not Level.COLLAPSED
+@pytest.mark.parametrize("copies", [1, 200])
+@pytest.mark.parametrize("distinct", [2, 5, 10, 29])
+def test_few_distinct_vectors_have_no_verdict(distinct, copies):
+    rows = np.tile(normal(distinct, 8, seed=3), (copies, 1))
+    found = check(rows, scores=[0.999])
+    assert found.verdict.level is Level.NOTE and f"{distinct} distinct" in found.verdict.headline
+    assert "Leave it" not in found.verdict.text and "Measure more vectors" in found.verdict.todo
+    assert found.scores[0].evidence == "unknown" and "cannot say what 0.999 means" in found.scores[0].meaning
+
+
+def test_thirty_vectors_have_a_verdict():
+    assert level(normal(30, 8)) is Level.HEALTHY
 
 
 def test_a_tie_counts_as_reached():
-    found = check(np.ones((30, 4)), scores=[1.0])
-    assert found.scores[0].beaten_by == 1.0 and "means nothing" in found.scores[0].meaning
+    found = check(np.repeat(np.eye(40), 3, axis=0), scores=[1.0])
+    assert found.scores[0].beaten_by == pytest.approx(2 / 119)
 
 
 def test_one_long_row_does_not_make_a_ball():
@@ -182,3 +189,43 @@ def test_identical_rows_score_one():
     assert found["baseline"].value == pytest.approx(1.0)
     assert found["duplicate_share"].value == pytest.approx(39 / 40)
     assert found["constant_dimensions"].value == [0, 1, 2]
+
+
+def test_no_advice_promises_a_gain():
+    for rows in (normal(1_000, 64) + 1.0, normal(1_000, 64) + 10.0):
+        found = check(rows)
+        told = " ".join([found.verdict.text, *(one.advice for one in found.findings.values())]).lower()
+        assert "subtract" not in told and "center" not in told and "often helps" not in told
+        assert "--method auto --pairs" in found.verdict.todo
+
+
+def test_a_repaired_space_is_rounder_not_healthy():
+    fixed = fix(normal(1_000, 16) + 1.0, "center")
+    assert fixed.before.verdict.level is Level.CROWDED and fixed.after.verdict.level is Level.NOTE
+    said = " ".join([fixed.headline, fixed.after.verdict.text])
+    assert "Rounder" in said and "healthy" not in said.lower() and "better" not in said.lower()
+
+
+def test_rounding_is_not_an_infinite_condition_number():
+    """The truth is a million; single precision sees no further than 1e5."""
+    rows = normal(5_000, 16) * np.append(np.ones(15), 1e-3)
+    single, double = check(rows)["condition_number"], check(rows, float64=True)["condition_number"]
+    values = np.linalg.eigvalsh(np.cov(rows.T))
+    assert double.value == pytest.approx(values[-1] / values[0], rel=1e-6)
+    assert single.value is None or single.value == pytest.approx(double.value, rel=0.5)
+    rows[:, -1] *= 1e-2
+    single = check(rows)["condition_number"]
+    assert single.value is None and single.low < values[-1] / values[0] * 1e4
+    assert "Infinite" not in single.meaning and "--float64" in single.meaning
+    rows[:, -1] = 3.0
+    assert "Infinite: 1 dimension is constant" in check(rows)["condition_number"].meaning
+
+
+def test_small_numbers_are_zero_without_a_sign():
+    from uncone.report.lines import number
+
+    centred = normal(500, 8)
+    centred -= centred.mean(axis=0)
+    found = check(centred, float64=True)
+    assert number(found["mean_over_rms"]) == "0.000"
+    assert not any(number(one).startswith("-0.000") for one in found.findings.values())

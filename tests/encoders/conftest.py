@@ -462,8 +462,11 @@ _MODELS = {
 # The measures, from the rows of a layer: pairs of rows one by one, as a matrix of all of them.
 
 
-def _measured(rows, groups, words=None, *, least=5):
-    """Every measure of a layer from its rows (n, d), the sentence of each and, where there are any, the words."""
+def _measured(rows, groups, words=None, *, least=5, texts=None):
+    """Every measure of a layer from its rows (n, d), the sentence of each and, where there are any, the words.
+
+    `texts` are the sentences themselves, where some are identical.
+    """
     x = np.asarray(rows, np.float64)
     groups = np.asarray(groups)
     d = x.shape[1]
@@ -476,18 +479,18 @@ def _measured(rows, groups, words=None, *, least=5):
     each = np.sort([u[:, j] @ apart @ u[:, j] for j in range(d)])[::-1] / apart.sum()
     for k in (1, 3, 5):
         found[f"rogue_share_{k}"] = each[:k].sum() / each.sum() if each.sum() >= 0.05 else None
-    found |= _spectrum(x) | _partition(x, norms.mean())
+    found |= _spectrum(x, texts) | _partition(x, norms.mean())
     if words is None:
         return found, {}, {}
     sentences = _sentences(x, groups)
     found["intrasim"] = np.mean(list(sentences.values()))
     found["intrasim_adjusted"] = found["intrasim"] - found["baseline"]
-    table = _words(x, cosines, groups, words)
+    table = _words(x, cosines, groups, words, texts)
     enough = [one for one in table.values() if one.contexts >= least]
     found["selfsim"] = np.mean([one.selfsim for one in enough])
     found["selfsim_adjusted"] = found["selfsim"] - found["baseline"]
     found["mev"] = np.mean([one.mev for one in enough])
-    found["s_intra"] = np.mean([one.selfsim for one in table.values() if one.selfsim is not None])
+    found["s_intra"] = np.mean([one.selfsim for one in table.values() if one.contexts > 1])
     member = np.array([[name == other for other in words] for name in table], float)
     member /= member.sum(axis=1, keepdims=True)
     between = member @ cosines @ member.T
@@ -495,15 +498,18 @@ def _measured(rows, groups, words=None, *, least=5):
     return found, table, sentences
 
 
-def _words(x, cosines, groups, words):
+def _words(x, cosines, groups, words, texts=None):
     table = {}
+    unit = {group: group if texts is None else texts[group] for group in set(groups.tolist())}
+    inside = [i - groups.tolist().index(group) for i, group in enumerate(groups.tolist())]
     for name in dict.fromkeys(words):
         mine = [i for i, word in enumerate(words) if word == name]
         pairs = [cosines[i, j] for i in mine for j in mine if groups[i] != groups[j]]
         strengths = np.linalg.svd(x[mine], compute_uv=False) ** 2
         table[name] = SimpleNamespace(
             count=len(mine),
-            contexts=len({groups[i] for i in mine}),
+            contexts=len({unit[groups[i]] for i in mine}),
+            distinct=len({(unit[groups[i]], inside[i]) for i in mine}),
             selfsim=np.mean(pairs) if pairs else None,
             mev=strengths[0] / strengths.sum(),
         )
@@ -521,15 +527,16 @@ def _sentences(x, groups):
     return found
 
 
-def _spectrum(x):
-    n, d = x.shape
-    covariance = np.cov(x.T)
+def _spectrum(x, texts=None):
+    """IsoScore is corrected for the rows of distinct texts: as if each stood there once."""
+    d, n = x.shape[1], len(x) * (1 if texts is None else len(set(texts)) / len(texts))
+    covariance = np.cov(x.T, bias=True) * n / (n - 1)
     values = np.sort(np.linalg.eigvalsh(covariance))[::-1].clip(min=0)
     shares = values / values.sum()
     positive = shares[shares > 1e-15]
     trace, squares = np.trace(covariance), (covariance**2).sum()
     ratio = trace**2 / squares
-    fourth = (((x - x.mean(axis=0)) ** 2).sum(axis=1) ** 2).sum() / (n - 1)
+    fourth = (((x - x.mean(axis=0)) ** 2).sum(axis=1) ** 2).mean() * n / (n - 1)
     below = (n - 1) * (n - 2) * squares + trace**2 - n * fourth
     above = 2 * squares + (n**2 - 3 * n + 1) * trace**2 - n * fourth
     return {

@@ -77,12 +77,12 @@ def same(value, expected):
     return value is not None and abs(value - expected) <= CLOSE * max(1, abs(expected))
 
 
-def check_layers(study, layers, groups, names, measured, *, least=5, first=0):
+def check_layers(study, layers, groups, names, measured, *, least=5, first=0, texts=None):
     assert len(study.layers) == len(layers)
     assert study.source["rows"] == len(groups)
     wrong = []
     for number, rows in list(enumerate(layers))[first:]:
-        expected, table, sentences = measured(rows, groups, names, least=least)
+        expected, table, sentences = measured(rows, groups, names, least=least, texts=texts)
         for name, value in expected.items():
             finding = study[number][name]
             if not same(finding.value, value):
@@ -105,7 +105,7 @@ def check_words(study, number, table):
         found = study.words.selfsim[place, number]
         assert same(None if np.isnan(found) else found, repeated[name].selfsim), (number, name)
         if study.words.mev_n[place]:
-            assert study.words.mev_n[place] == repeated[name].count
+            assert study.words.mev_n[place] == repeated[name].distinct
             assert same(study.words.mev[place, number], repeated[name].mev), (number, name)
         else:
             assert np.isnan(study.words.mev[place, number])
@@ -194,7 +194,7 @@ def test_duplicates(folder_of, hidden, measured, sentences):
     assert any("2 blank texts" in note for note in without.notes)
     stripped = [text.strip() for text in texts if text.strip()]
     kept = uncone.layers(folder_of("bert"), texts, keep_duplicates=True, sentences=True)
-    check_layers(kept, *naive_words(hidden, "bert", stripped), measured)
+    check_layers(kept, *naive_words(hidden, "bert", stripped), measured, texts=stripped)
     assert kept[2]["selfsim"].value > without[2]["selfsim"].value
 
 

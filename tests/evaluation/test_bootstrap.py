@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 from uncone.errors import OptionError, ShapeError
-from uncone.evaluation import resampling
+from uncone.evaluation import pair_units, resampling
 from uncone.evaluation.bootstrap import Replicates, bootstrap, differences
-from uncone.evaluation.resampling import bounds, drawn_counts, mean_score
+from uncone.evaluation.resampling import bounds, drawn_counts
 
 SCIPYS = {"spearman": spearmanr, "pearson": pearsonr}
 
@@ -27,34 +27,37 @@ def all_counts(n, replicates, seed):
 
 
 @pytest.mark.parametrize("kind", SCIPYS)
-def test_equal_to_scipy_on_the_drawn_rows(kind):
+def test_equal_to_scipy_on_the_drawn_rows(kind, stretched):
     gold, predicted = example()
     found = bootstrap(gold, predicted, kind=kind, replicates=50, seed=3)
-    assert found.values.shape == (4, 50) and found.n == 60
-    for at, counts in enumerate(all_counts(60, 50, 3)):
-        rows = np.repeat(np.arange(60), counts)
-        for method in range(4):
-            expected = SCIPYS[kind](gold[rows], predicted[method][rows]).statistic
-            assert found.values[method, at] == pytest.approx(expected, abs=1e-10)
+    assert found.values.shape == (4, 50) and found.n == found.units == 60
+    drawn = [np.repeat(np.arange(60), counts) for counts in all_counts(60, 50, 3)]
+    expected = np.array([[SCIPYS[kind](gold[rows], row[rows]).statistic for rows in drawn] for row in predicted])
+    assert found.values == pytest.approx(centered(stretched(expected, found.scores, 60), found.scores), abs=1e-5)
     assert found.scores == pytest.approx([SCIPYS[kind](gold, row).statistic for row in predicted], abs=1e-12)
+
+
+def centered(values, scores):
+    return values + (scores - values.mean(axis=1))[:, None]
 
 
 @pytest.mark.parametrize("kind", SCIPYS)
 @pytest.mark.parametrize("aggregation", ["mean", "wmean"])
-def test_subsets_are_drawn_apart(kind, aggregation):
+def test_subsets_are_scored_apart(kind, aggregation, stretched):
     gold, predicted = example(90)
     subsets = np.array(["b", "a", "b"] * 30)
     found = bootstrap(gold, predicted, subsets, kind=kind, aggregation=aggregation, replicates=20, seed=5)
     places = [np.flatnonzero(subsets == "b"), np.flatnonzero(subsets == "a")]
-    draws = [all_counts(len(place), 20, (5, at)) for at, place in enumerate(places)]
+    draws = all_counts(90, 20, 5)
     weights = (2 / 3, 1 / 3) if aggregation == "wmean" else (1 / 2, 1 / 2)
-    for at in range(20):
+    expected = np.zeros((4, 20))
+    for at, draw in enumerate(draws):
         for method in range(4):
-            expected = 0.0
-            for place, draw, weight in zip(places, draws, weights, strict=True):
-                rows = np.repeat(place, draw[at])
-                expected += weight * SCIPYS[kind](gold[rows], predicted[method][rows]).statistic
-            assert found.values[method, at] == pytest.approx(expected, abs=1e-10)
+            for place, weight in zip(places, weights, strict=True):
+                rows = np.repeat(place, draw[place])
+                expected[method, at] += weight * SCIPYS[kind](gold[rows], predicted[method][rows]).statistic
+    expected = stretched(expected, found.scores, 90, centers=2)
+    assert found.values == pytest.approx(centered(expected, found.scores), abs=1e-5)
 
 
 def test_large_offsets_lose_no_digits():
@@ -72,7 +75,8 @@ def test_blocks_and_companions_do_not_change_the_draw(monkeypatch):
     assert np.array_equal(whole, bootstrap(gold, predicted, replicates=50).values)
     assert not np.array_equal(whole, bootstrap(gold, predicted, replicates=50, seed=1).values)
     for cells in (1, 60 * 7, 60 * 49):
-        monkeypatch.setattr(resampling, "_CELLS", cells)
+        monkeypatch.setattr(resampling, "CELLS", cells)
+        monkeypatch.setattr(pair_units, "CELLS", cells)
         assert np.array_equal(whole, bootstrap(gold, predicted, replicates=50).values)
 
 
@@ -104,13 +108,13 @@ def test_differences():
     noise = rng.normal(size=1000) / 100
     raw = 0.5 + rng.normal(size=1000) / 10
     values = np.stack([raw + 0.05 + noise, raw, raw - 0.001 + noise, raw - 0.08 + noise])
-    found = differences(Replicates(np.array([0.55, 0.5, 0.499, 0.42]), values, 100), raw=1)
+    found = differences(Replicates(np.array([0.55, 0.5, 0.499, 0.42]), values, 100, 100), raw=1)
     assert [gain.value for gain in found] == pytest.approx([0.05, 0.0, -0.001, -0.08])
     assert [gain.significant for gain in found] == [True, False, False, True]
     low, high = np.quantile(noise + 0.05, [0.025, 0.975])
     assert (found[0].low, found[0].high) == pytest.approx((low, high))
     assert (found[1].low, found[1].high, found[1].p) == (0.0, 0.0, 1.0)
-    wide = differences(Replicates(np.array([0.55, 0.5, 0.499, 0.42]), values, 100), raw=1, level=0.99)
+    wide = differences(Replicates(np.array([0.55, 0.5, 0.499, 0.42]), values, 100, 100), raw=1, level=0.99)
     assert wide[0].low < found[0].low and wide[0].high > found[0].high
 
 
@@ -131,7 +135,7 @@ def test_corrections():
         "holm": np.array([plain[0] * 3, plain[1] * 2, max(plain[1] * 2, plain[2])]),
     }
     for correction, values_of_p in expected.items():
-        found = differences(Replicates(scores, values, 10), 0, correction=correction)[1:]
+        found = differences(Replicates(scores, values, 10, 30), 0, correction=correction)[1:]
         assert [one.p for one in found] == pytest.approx(values_of_p)
         assert [one.significant for one in found] == [p <= 0.05 for p in values_of_p]
 
@@ -139,8 +143,10 @@ def test_corrections():
 def test_many_methods_can_still_be_proven():
     rng = np.random.default_rng(1)
     values = np.concatenate([np.zeros((1, 1000)), 0.3 + rng.normal(size=(200, 1000)) / 20])
-    found = differences(Replicates(np.r_[0, np.full(200, 0.3)], values, 10))
-    assert all(one.significant for one in found[1:])
+    found = differences(Replicates(np.r_[0, np.full(200, 0.3)], values, 10, 30))
+    assert all(one.significant and one.units == 30 for one in found[1:])
+    few = differences(Replicates(np.r_[0, np.full(200, 0.3)], values, 1000, 29))
+    assert not any(one.significant for one in few) and few[1].low > 0
 
 
 def test_stars_are_rarely_luck_and_intervals_cover():
@@ -175,12 +181,3 @@ def test_bad_input():
         differences(found, 4)
     with pytest.raises(OptionError, match="between 0 and 1"):
         bounds(found.values[0], 95)
-
-
-def test_the_mean_of_rows():
-    each = np.random.default_rng(0).normal(size=100)
-    found = mean_score(each, replicates=300, seed=2)
-    means = [each[np.repeat(np.arange(100), counts)].mean() for counts in all_counts(100, 300, 2)]
-    assert found.value == pytest.approx(each.mean())
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(means, [0.025, 0.975])))
-    assert mean_score([]).value is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -203,8 +204,8 @@ def test_seeds_are_averaged(tiny_model):
 
 
 def test_constant_similarities_are_said(tiny_model):
-    same = ["the text"] * 12
-    task = PairTask("same", same, ["go to school"] * 12, np.arange(12.0), ["same"] * 12)
+    texts = [f"the text {letter}" for letter in "abcdefghijkl"]
+    task = PairTask("same", texts, texts, np.arange(12.0), ["same"] * 12)  # each with itself
     table = evaluate_sts(tiny_model, [task, made_up()], "center@transductive,whiten@transductive", replicates=20)
     for row in table.rows:
         cell = row.cells[0]
@@ -248,3 +249,34 @@ def test_isotropy_is_that_of_check(cone):
     assert isotropy(np.ones((5, 3)))[0] is None
     with_bad = np.concatenate([rows, np.zeros((1, 12)), np.full((1, 12), np.nan)])
     assert isotropy(with_bad) == pytest.approx((isoscore, baseline))
+
+
+def test_copies_of_pairs_are_no_evidence(tiny_model):
+    """Twenty pairs, thirty times: the same scores, the same intervals, and no proof."""
+    task = made_up(20, subsets=1)
+    many = PairTask("many", [*task.left] * 30, [*task.right] * 30, np.tile(task.scores, 30), ["many"] * 600)
+    asked = {"methods": "center,droptop:k=3", "fit_on": list(made_up(100, 1).left), "replicates": 200}
+    once, copied = (evaluate_sts(tiny_model, [one], **asked) for one in (task, many))
+    for one, other in zip(once.rows[1:], copied.rows[1:], strict=True):
+        a, b = one.cells[0].difference, other.cells[0].difference
+        assert (b.value, b.low, b.high) == pytest.approx((a.value, a.low, a.high), abs=1e-9)
+        assert a.units == b.units == 20 and not b.significant and not other.difference.significant
+        assert (other.low, other.high) == pytest.approx((one.low, one.high), abs=1e-9)
+
+
+def test_the_average_has_an_interval_of_its_own(tiny_model):
+    sets = [made_up(40, seed, f"set {seed}", 1) for seed in range(6)]
+    asked = {"methods": "center", "fit_on": list(made_up(100, 9).left), "replicates": 300}
+    table = evaluate_sts(tiny_model, sets, **asked)
+    row = table.rows[1]
+    gains = [one.difference for one in row.cells]
+    assert row.difference.value == pytest.approx(np.mean([one.value for one in gains]))
+    width = np.mean([one.high - one.low for one in gains]) / np.sqrt(6)
+    assert row.difference.high - row.difference.low == pytest.approx(width, rel=0.25)
+    assert row.low < row.average < row.high and row.difference.units == table.provenance["independent_pairs"]
+    alone = evaluate_sts(tiny_model, sets[:1], **asked).rows[1]
+    assert alone.difference == alone.cells[0].difference
+    # The same set twice is no more evidence than once.
+    other = replace(sets[0], name="again")
+    twice = evaluate_sts(tiny_model, [sets[0], other], **asked).rows[1].difference
+    assert (twice.low, twice.high) == pytest.approx((alone.difference.low, alone.difference.high), abs=1e-9)

@@ -197,3 +197,19 @@ def test_of_very_many_rows_centres_are_learnt_from_some(monkeypatch, blobs):
     monkeypatch.setattr("uncone.likeness.groups._TRIED_ON", 150)
     found = k_means(blobs[0], "auto", blobs[1])
     assert "Tried on 150 rows" in found.note and "learnt from 100 rows" in found.note and found.ari > 0.9
+
+
+def test_one_group_and_outliers_are_called_so():
+    rng = np.random.default_rng(0)
+    cloud = _units(rng.normal(size=(400, 8)) + 8 * np.eye(1, 8))
+    far = _units(np.stack([-np.eye(8)[0], np.eye(8)[3], -np.eye(8)[3]]) + 0.01 * rng.normal(size=(3, 8)))
+    rows = np.concatenate([cloud, far])
+    found = hierarchical(rows, 4)
+    assert sorted(one.size for one in found.groups) == [1, 1, 1, 400] and found.outliers == 3
+    assert "one group and 3 outliers" in found.note and "weak" not in found.note
+    # A text that stands a hundred times is still one text.
+    copied = np.concatenate([rows, np.repeat(far[:1], 99, axis=0)])
+    assert hierarchical(copied, 4).outliers == 3
+    # A group of its own, however small beside the other, is none.
+    small = _units(rng.normal(size=(40, 8)) - 8 * np.eye(1, 8))
+    assert hierarchical(np.concatenate([cloud, small]), 2).outliers == 0

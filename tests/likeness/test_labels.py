@@ -148,8 +148,9 @@ def test_texts_that_are_all_equal():
     found = per_label(units, ["a", "b"] * 20, 0.2)
     for row in found.table:
         assert row.cosine.mean == pytest.approx(1, abs=1e-6) and row.cosine.sd == 0
-        assert row.cosine.high - row.cosine.low < 1e-6
-    assert found.auc == 0.5 and "do not tell the labels apart" in found.sentence
+        assert row.cosine.low is row.cosine.high is None, "one text says nothing about others"
+    assert found.auc == 0.5 and found.auc_low is None and found.texts == 1
+    assert "too few texts to tell whether the labels are separable: 1 that differ" in found.sentence
 
 
 def test_rows_without_a_label_are_left_out():

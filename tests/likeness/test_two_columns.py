@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from uncone.diagnosis.intervals import student
 from uncone.errors import NoUsableRowsError, ShapeError
 from uncone.likeness.two_columns import two_columns
 
@@ -52,9 +53,13 @@ def test_auc_of_every_two_labels_is_that_of_scikit_learn():
 
 
 def test_ties_count_half():
-    left = np.ones((8, 1))
-    found = two_columns(left, left, ["a", "b"] * 4)
+    left = np.eye(40)
+    found = two_columns(left, left, ["a", "b"] * 20)
     assert found.auc["a over b"][0] == 0.5 and "do not tell the labels apart" in found.differs
+    few = two_columns(left[:20], left[:20], ["a", "b"] * 10)
+    assert "too few rows to tell whether the labels differ: 20 pairs that share no text" in few.differs
+    same = np.ones((40, 3))
+    assert two_columns(same, same, ["a", "b"] * 20).auc == {}, "one text is one pair, however often it stands there"
 
 
 def delong(one, other):
@@ -74,22 +79,35 @@ def test_interval_is_that_of_delong_on_the_log_odds():
         assert bound == pytest.approx(1 / (1 + np.exp(-(centre + side * 1.9645 * se))), abs=1e-3)
 
 
-def test_rows_of_one_group_are_one_sampling_unit():
+def test_copies_of_rows_are_one_sampling_unit():
     left, right, labels = pairs_of(300, (0.6, 0.0))
     once = two_columns(left, right, labels)
     # Each row three times over: no more is known than before.
-    thrice = [np.repeat(table, 3, axis=0) for table in (left, right)]
-    many = two_columns(*thrice, np.repeat(labels, 3).tolist(), groups=np.repeat(np.arange(300), 3).tolist())
-    naive = two_columns(*thrice, np.repeat(labels, 3).tolist())
-    for a, b, c in zip(once.table, many.table, naive.table, strict=True):
-        assert b.cosine.mean == pytest.approx(a.cosine.mean)
+    many = two_columns(*(np.repeat(table, 3, axis=0) for table in (left, right)), np.repeat(labels, 3).tolist())
+    for a, b in zip(once.table, many.table, strict=True):
+        assert b.cosine.mean == pytest.approx(a.cosine.mean) and b.cosine.pairs == 3 * a.cosine.pairs
         assert b.cosine.high - b.cosine.low == pytest.approx(a.cosine.high - a.cosine.low, rel=1e-6)
-        assert c.cosine.high - c.cosine.low < 0.6 * (b.cosine.high - b.cosine.low)
-    widths = [one.auc["entailment over neutral"] for one in (once, many, naive)]
-    widths = [high - low for _, low, high in widths]
-    assert widths[1] == pytest.approx(widths[0], rel=0.02) and widths[2] < 0.6 * widths[1]
-    alone = two_columns(left, right, labels, groups=[None] * 300)
-    assert alone.auc == once.auc and alone.table == once.table
+    assert many.auc["entailment over neutral"] == pytest.approx(once.auc["entailment over neutral"], abs=1e-9)
+    assert many.units == once.units == {"entailment over neutral": 300}
+
+
+def by_texts(each, texts):
+    """The variance of a sum of rows that vary together where they share a text, by a double loop over rows."""
+    shared = [(i, j) for i, one in enumerate(texts) for j, other in enumerate(texts) if set(one) & set(other)]
+    return sum(each[i] * each[j] for i, j in shared)
+
+
+def test_rows_that_share_a_text_vary_together():
+    """First texts that stand several times, second ones too, and texts that stand in both columns."""
+    rng = np.random.default_rng(0)
+    pool = rng.normal(size=(80, 6)) + 0.5
+    texts = list(zip(rng.integers(0, 40, 120).tolist(), rng.integers(20, 80, 120).tolist(), strict=True))
+    left, right = (pool[[pair[side] for pair in texts]] for side in (0, 1))
+    (row,) = two_columns(left, right).table
+    each = (found := two_columns(left, right).cosines) - found.mean()
+    n = 120**2 / by_texts(np.ones(120), texts)
+    reach = student(n - 1) * np.sqrt(by_texts(each, texts) / 120**2 * n / (n - 1))
+    assert row.cosine.high - row.cosine.low == pytest.approx(2 * reach, rel=1e-6)
 
 
 def over_a(auc):
@@ -101,20 +119,19 @@ def over_a(auc):
 @pytest.mark.parametrize("grouped", [False, True])
 def test_intervals_cover_the_truth(grouped):
     def draw(rng, n):
-        """Rows that share their first text, when they are grouped, and then vary together."""
+        """Pairs that share their first text, when they are grouped, and then vary together."""
         groups = np.arange(n) // 3 if grouped else np.arange(n)
-        common = rng.normal(size=(n, 1))[groups] if grouped else np.zeros((n, 1))
-        left = np.tile([1.0, 0.0], (n, 1))
-        angle = (0.8 + 0.4 * rng.normal(size=(n, 1)) + 0.4 * common)[:, 0] - 0.25 * (np.arange(n) % 2)
-        return left, np.stack([np.cos(angle), np.sin(angle)], axis=1), ["a", "b"] * (n // 2), groups.tolist()
+        common = rng.normal(size=n)[groups] if grouped else np.zeros(n)
+        first = (6.28 * rng.random(n))[groups]
+        second = first + 0.8 + 0.4 * rng.normal(size=n) + 0.4 * common - 0.25 * (np.arange(n) % 2)
+        return *(np.stack([np.cos(side), np.sin(side)], axis=1) for side in (first, second)), ["a", "b"] * (n // 2)
 
-    left, right, labels, _ = draw(np.random.default_rng(10**6), 300_000)
+    left, right, labels = draw(np.random.default_rng(10**6), 300_000)
     large = two_columns(left, right, labels)
     truth = [*(row.cosine.mean for row in large.table), large.auc["b over a"][0]]
     hits = np.zeros(3)
     for seed in range(200):
-        left, right, labels, groups = draw(np.random.default_rng(seed), 120)
-        found = two_columns(left, right, labels, groups=groups)
+        found = two_columns(*draw(np.random.default_rng(seed), 120))
         bounds = [(row.cosine.low, row.cosine.high) for row in found.table] + [over_a(found.auc)]
         hits += [low <= value <= high for (low, high), value in zip(bounds, truth, strict=True)]
     # 190 of 200 are meant; three standard errors of that are nine.
@@ -124,7 +141,7 @@ def test_intervals_cover_the_truth(grouped):
 def test_sentences():
     left, right, labels = pairs_of(600, (0.6, 0.6, 0.0))
     assert "2 of 3 pairs of labels differ: most" in (said := two_columns(left, right, labels).differs)
-    assert said.endswith("Not: entailment and neutral.")
+    assert said.endswith("No difference found: entailment and neutral.")
     same = two_columns(*pairs_of(300, (0.5, 0.5))).differs
     assert same.startswith("Cosines do not tell the labels apart; the farthest from chance is entailment over neutral")
     little = two_columns(*pairs_of(9000, (0.5, 0.4))).differs
@@ -160,8 +177,9 @@ def test_many_labels_are_bounded():
 
 
 def test_perfect_order_has_a_bound_that_is_not_one():
-    left = np.tile([1.0, 0.0], (20, 1))
-    right = np.array([[1.0, 0.01 * i] if i < 10 else [0.0, 1.0 + i] for i in range(20)])
+    angles = np.arange(20) / 5
+    beside = angles + np.where(angles < 2, 0.01 * angles, 1.5)
+    left, right = (np.stack([np.cos(side), np.sin(side)], axis=1) for side in (angles, beside))
     value, low, high = two_columns(left, right, ["a"] * 10 + ["b"] * 10).auc["a over b"]
     assert value == high == 1 and 0.5 < low < 0.9
 
@@ -172,7 +190,5 @@ def test_bad_input_is_one_line():
         two_columns(left, right[:8], labels)
     with pytest.raises(ShapeError, match="one label per row: there are 2 for 9"):
         two_columns(left, right, labels[:2])
-    with pytest.raises(ShapeError, match="one group per row"):
-        two_columns(left, right, labels, groups=[1])
     with pytest.raises(NoUsableRowsError, match="None of the 9 rows"):
         two_columns(0 * left, right, labels)

@@ -97,11 +97,11 @@ def test_the_walk_goes_on_while_few_directions_carry_everything():
     assert whitened.numbers["varies_as_in_dimensions"] == pytest.approx(1 / sds["whiten"] ** 2)
 
 
-def test_a_healthy_space_is_called_healthy_and_the_walk_ends():
+def test_in_a_space_that_is_not_crowded_the_walk_ends():
     rows = np.random.default_rng(0).normal(size=(200, 64))
     found = steps(rows, ["a", "b"] * 100)
-    assert [step.key for step in found] == ["raw", "healthy"]
-    assert found[1].title == "Nothing is wrong" and "Leave the vectors as they are" in found[1].text
+    assert [step.key for step in found] == ["raw", "not_crowded"]
+    assert found[1].title == "Nothing is crowded" and "Read a score against the background" in found[1].text
     assert "auc" in found[0].numbers
 
 
@@ -118,7 +118,8 @@ def test_rows_and_their_order_are_the_same_in_every_step_and_by_label():
 def test_where_there_is_nothing_to_walk():
     equal = np.ones((20, 8), np.float32) + np.random.default_rng(0).normal(scale=1e-7, size=(20, 8))
     assert [step.key for step in steps(equal)] == ["raw", "equal"]
-    assert [step.key for step in steps(crowded(8)[0])] == ["raw", "few"]
+    few = steps(np.repeat(crowded(20)[0], 20, axis=0))
+    assert [step.key for step in few] == ["raw", "few"] and "With 20 different texts" in few[1].text
     line = np.ones(20) + np.outer(np.random.default_rng(0).normal(size=50), np.eye(20)[0])
     found = {step.key: step for step in steps(line)}
     assert "leaves nothing" in found["droptop"].text and found["droptop"].heatmap is None
@@ -160,7 +161,7 @@ def test_auc_and_cosines_by_hand():
     assert np.isnan(cosines_of(np.array([[1.0, 0.0], [0.0, 0.0]]))[1]).all()
 
 
-def test_on_real_texts_the_walk_tells_a_crowded_model_from_a_healthy_one(real_data, minilm):
+def test_on_real_texts_the_walk_tells_a_crowded_model_from_another(real_data, minilm):
     """The numbers of docs/why-cosines-look-random.md, on the texts that it names."""
     from uncone.data.texts import ListTexts
     from uncone.encoders.open import sentence_source
@@ -177,6 +178,6 @@ def test_on_real_texts_the_walk_tells_a_crowded_model_from_a_healthy_one(real_da
             if key in told[name]:
                 mean, sd, auc = (told[name][key].numbers[of] for of in ("mean", "sd", "auc"))
                 assert f"| {cosine(mean, 3)} | {cosine(sd, 3)} | {cosine(auc, 3)} |" in page, (name, key, mean, sd, auc)
-    assert list(told["minilm"]) == ["raw", "healthy"]
+    assert list(told["minilm"]) == ["raw", "not_crowded"]
     assert list(told["tiny"])[-3:] == ["droptop", "whiten", "next"]
-    assert "do not measure these labels" in told["tiny"]["next"].text
+    assert "show little of these labels" in told["tiny"]["next"].text

@@ -199,8 +199,60 @@ def test_bad_input():
     rng = np.random.default_rng(0)
     with pytest.raises(ShapeError, match="rows are left to fit on"):
         prescribe(vectors[:9], PairProblem(rng.integers(0, 9, 60), rng.integers(0, 9, 60), rng.normal(size=60)))
-    with pytest.raises(FormatError, match="2 of 40 labels are 1"):
+    with pytest.raises(FormatError, match="2 of 40 distinct pairs are labeled 1"):
         prescribe(vectors, PairProblem(np.arange(40), np.arange(40) + 40, np.arange(40) < 2))
+
+
+def test_copies_of_pairs_are_no_evidence():
+    """Twenty-nine pairs with a great gain, thirty times each: the same folds and intervals, and no proof."""
+    vectors, pairs = signal(1, n=29, rogue=True)
+    many = PairProblem(np.tile(pairs.left, 30), np.tile(pairs.right, 30), np.tile(pairs.scores, 30))
+    once, copied = (prescribe(vectors, one, replicates=200, candidates=[CENTER, DROP]) for one in (pairs, many))
+    assert copied.units == once.units == 29 and copied.recommended is once.recommended is None
+    assert copied.gain.low > 0 and copied.gain.low == pytest.approx(once.gain.low)
+    assert copied.gain.high == pytest.approx(once.gain.high)
+    assert "That is no proof, which needs 30 independent pairs" in copied.reason
+    assert [one.difference.low for one in copied.table] == pytest.approx([one.difference.low for one in once.table])
+    assert not any(one.significant for one in copied.table) and copied.folds == once.folds == 3
+    shown = prescribe(*signal(1, n=60, rogue=True), replicates=200, candidates=[CENTER, DROP])
+    assert shown.proven and "proven on 60 independent pairs" in shown.reason
+
+
+def heavy(seed, n, d=12):
+    """Pairs that share a part, in clusters and with heavy tails, and one dimension that drowns it."""
+    rng = np.random.default_rng(seed)
+    places = np.random.default_rng(5).normal(size=(6, d))[rng.integers(0, 6, n)]
+    share, left, own = rng.uniform(0, 1, n), places + rng.standard_t(3, size=(n, d)), rng.standard_t(3, size=(n, d))
+    vectors = np.concatenate([left, share[:, None] * left + (1 - share[:, None]) * own])
+    vectors[:, 0] += 8 + 3 * rng.normal(size=2 * n)
+    return vectors.astype(np.float32), share + 0.2 * rng.standard_t(3, n)
+
+
+def gain_of_drop(seed, n, copies):
+    """The gain of one repair, fixed beforehand, on held-out pairs."""
+    vectors, scores = heavy(seed, n)
+    rows = np.tile(np.arange(n), copies)
+    pairs = PairProblem(rows, rows + n, scores[rows])
+    return prescribe(vectors, pairs, candidates=[DROP], replicates=150, seed=seed).gain
+
+
+@pytest.mark.parametrize(("n", "copies"), [(60, 10), (150, 3)])
+def test_the_interval_of_the_gain_covers_where_pairs_repeat(n, copies):
+    right = np.mean([gain_of_drop(1000 + seed, n, 1).value for seed in range(40)])
+    gains = [gain_of_drop(seed, n, copies) for seed in range(40)]
+    assert sum(one.low <= right <= one.high for one in gains) >= 36
+
+
+def test_linked_pairs_are_chosen_by_pairs_without_their_texts():
+    rng = np.random.default_rng(0)
+    vectors, _ = signal(0, n=100, rogue=True)
+    left, right = rng.integers(0, 200, (2, 400))
+    scores = rng.normal(size=200)[left] + rng.normal(size=400)
+    found = prescribe(vectors, PairProblem(left, right, scores), candidates=[CENTER, DROP], replicates=100)
+    assert found.recommended is None and found.units < 100
+    assert any(
+        "Each fold is judged by repairs that were fitted and chosen without its texts" in one for one in found.notes
+    )
 
 
 def test_few_pairs_are_judged_with_care():

@@ -11,7 +11,6 @@ from uncone.data.texts import ListTexts
 from uncone.encoders.open import sentence_source
 from uncone.prescription.prescribe import prescribe
 from uncone.prescription.problem import pair_problem
-from uncone.prescription.proxy import proxy_pairs
 
 
 def encoded(texts, model, **asked):
@@ -45,13 +44,3 @@ def test_a_language_model_is_repaired(real_data):
     raw = judged(vectors, test)
     assert raw == pytest.approx(0.321, abs=0.002)
     assert judged(found.repair.transform(vectors), test) > raw + 0.15
-
-
-def test_the_proxy_points_the_same_way(real_data):
-    asked = {"model": real_data.parent / "models" / "bert-tiny", "layer": 2, "pooling": "mean"}
-    texts, pairs = pair_problem(open_pairs("stsb:dev", real_data))
-    parts, made = proxy_pairs(texts)
-    found = prescribe(encoded(parts, **asked), made)
-    assert found.recommended is not None and not found.proven
-    vectors = encoded(texts, **asked)
-    assert judged(found.repair.transform(vectors), pairs) > judged(vectors, pairs) + 0.15

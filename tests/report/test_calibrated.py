@@ -16,6 +16,7 @@ from rich.console import Console
 import uncone
 from uncone.calibration.results import Threshold, Translation
 from uncone.data.pair_file import PairFile
+from uncone.diagnosis.evidence import Evidence
 from uncone.diagnosis.finding import Level
 from uncone.report.calibrated_charts import background, marks, shown_range
 from uncone.report.calibrated_figures import write_figures
@@ -90,8 +91,8 @@ def test_the_headline_says_the_numbers(crowded):
     cosines = every_cosine(rows_of(1.0))
     share, cut = (cosines >= 0.5).mean(), np.quantile(cosines, 0.99)
     found = re.fullmatch(
-        r"A score of 0\.5 means nothing here: (\d+) % of unrelated pairs reach it\. Cut at (0\.\d{3}) for 1 % "
-        r"\(95 % interval (0\.\d{3}) to (0\.\d{3})\)\.",
+        r"(\d+) % of unrelated pairs score 0\.5 or more, so 0\.5 is not evidence of similarity here\. "
+        r"Cut at (0\.\d{3}) for 1 % \(95 % interval (0\.\d{3}) to (0\.\d{3})\)\.",
         crowded.headline,
     )
     assert found, crowded.headline
@@ -99,39 +100,89 @@ def test_the_headline_says_the_numbers(crowded):
     assert float(found[3]) < float(found[2]) < float(found[4])
     assert f"score {cosines.mean():.2f} on average" in crowded.lines()[0]
     low, high = np.quantile(cosines, [0.025, 0.975])
-    assert f"between {low:.2f} and {high:.2f}" in crowded.lines()[0]
+    assert f"95 % of such pairs score {low:.2f} to {high:.2f}." in crowded.lines()[0]
 
 
 def test_one_per_cent_of_a_million(crowded, full):
     for text in (printed(crowded), crowded.to_html(), crowded.to_markdown(), " ".join(full.lines())):
         assert "1 % of a million is 10,000 unrelated hits per query" in " ".join(text.split())
-    assert "at most one unrelated hit per query among 1,000,000" in " ".join(crowded.lines())
+    assert "For one unrelated hit per query on average among 1,000,000" in " ".join(crowded.lines())
     assert [hits(one) for one in (2e6, 0.2, 3.0)] == ["2,000,000", "0.2", "3"]
 
 
 @pytest.mark.parametrize(
-    ("rate", "level", "word"),
+    ("rate", "level", "grade", "words"),
     [
-        (0.7, "collapsed", "nothing"),
-        (0.2, "crowded", "nothing"),
-        (0.03, "crowded", "little"),
-        (0.002, "healthy", "something"),
+        (0.7, "collapsed", Evidence.NONE, "so 0.5 is not evidence of similarity here"),
+        (0.2, "crowded", Evidence.NONE, "so 0.5 is not evidence of similarity here"),
+        (0.03, "crowded", Evidence.WEAK, "so 0.5 is weak evidence of similarity here"),
+        (0.002, "healthy", Evidence.STRONG, "so 0.5 is evidence of similarity here"),
+        (0.02, "note", Evidence.UNKNOWN, "with 500 vectors it may be 1.8 % to 2.2 %: too uncertain to say"),
     ],
 )
-def test_the_verdict_by_the_share(crowded, rate, level, word):
-    result = replace(crowded, asked=[replace(crowded.asked[0], rate=rate, rate_low=0.9 * rate, rate_high=1.1 * rate)])
+def test_the_verdict_by_the_share(crowded, rate, level, grade, words):
+    bounds = {"rate": rate, "rate_low": 0.9 * rate, "rate_high": 1.1 * rate}
+    result = replace(crowded, asked=[replace(crowded.asked[0], **bounds, evidence=grade)])
     assert result.level is Level(level)
-    assert f"means {word} here" in result.headline
+    assert words in result.headline
+
+
+def test_the_verdict_by_the_ratio(full):
+    """Labelled pairs decide: one score that 7.9 % of unrelated pairs reach, and all of the similar ones."""
+    one = full.asked[1]
+    assert one.rate > 0.05 and one.found.value == 1 and one.ratio.value == pytest.approx(1 / one.rate)
+    found = re.search(
+        r"100 % of the labeled similar pairs do: (\S+) times as often \(95 % interval (\S+) to", full.headline
+    )
+    assert float(found[1]) == pytest.approx(1 / one.rate, abs=0.1) and float(found[2]) == pytest.approx(
+        one.ratio.low, abs=0.1
+    )
+    assert full.headline.split(". Cut")[0].endswith("so 0.75 is evidence of similarity here")
+    assert full.level is Level.HEALTHY
+    few = replace(full, asked=[replace(one, ratio=replace(one.ratio, n=29), evidence=Evidence.NONE)])
+    assert "so 0.75 is not evidence" in few.headline and "29 independent similar pairs are too few" in few.lines()[2]
+
+
+def test_few_distinct_vectors_have_no_verdict():
+    """Five vectors, each fifty times, make ten pairs: nothing is known, however many rows there are."""
+    rows = rows_of(1.0, n=5)
+    headlines = {k: uncone.calibrate(np.repeat(rows, k, axis=0), scores=[0.95]).headline for k in (1, 50)}
+    assert headlines[50].startswith("5 distinct vectors are too few to say what 0.95 means here (at least 30")
+    assert "5 distinct rows make 10 pairs" in headlines[50]
+    assert headlines[1].startswith("5 vectors are too few") and "5 rows make 10 pairs" in headlines[1]
+
+
+def test_one_hit_is_an_average():
+    """Of 500 rows at the cut of one hit on average: counted by hand."""
+    rows = rows_of(1.0, n=500)
+    rows *= np.random.default_rng(1).uniform(0.6, 1.4, size=(500, 1)).astype(np.float32)
+    rows += 0.4  # the short ones point along the common part
+    found = uncone.calibrate(rows, corpus_size=500)
+    one = found.calibration.one_hit
+    units = rows / np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+    reached = (units @ units.T >= one.value).sum(axis=1) - 1
+    assert reached.mean() == pytest.approx(1.0, abs=0.05) and reached.max() > 5
+    assert one.spread.over_one == pytest.approx((reached > 1).mean(), abs=0.004)
+    assert (one.spread.largest, one.spread.queries, one.spread.corpus_size) == (reached.max(), 500, 500)
+    words = (
+        f"about {100 * one.spread.over_one:.2g} % of queries have more than one, the worst of 500 has {reached.max()}"
+    )
+    for text in (printed(found), found.to_html(), found.to_markdown()):
+        assert words in " ".join(text.split()) and "one hit on average" in " ".join(text.split())
+        assert "at most one" not in text
+    assert json.loads(found.to_json())["calibration"]["one_hit"]["spread"]["largest"] == reached.max()
+    again = uncone.calibrate(np.repeat(rows, 3, axis=0), corpus_size=500).calibration.one_hit
+    assert again.spread.over_one == pytest.approx(one.spread.over_one, abs=0.05), "other 500 of 1,500 rows"
 
 
 def test_what_nothing_reaches(healthy):
-    assert "none of 124,750 sampled unrelated pairs reaches it" in healthy.headline
+    assert healthy.headline.startswith("None of 124,750 sampled unrelated pairs scores 0.75 or more, so")
     assert scores(healthy).rows[1][1].text.startswith("under ")
 
 
 def test_a_refusal_is_an_answer(crowded):
     refused = Threshold(1e-6, None, None, None, 123_456, "500 rows cannot support it.")
-    result = replace(crowded, calibration=replace(crowded.calibration, thresholds=[refused], at_most_one=refused))
+    result = replace(crowded, calibration=replace(crowded.calibration, thresholds=[refused], one_hit=refused))
     assert result.headline.endswith("500 rows cannot support it. 123,456 rows would be needed.")
     for text in (printed(result), result.to_html(), result.to_markdown()):
         assert "123,456 rows" in " ".join(text.split())
@@ -149,6 +200,7 @@ def test_tables(full, crowded):
         "probability",
         "alike pairs found",
         "unlike pairs let through",
+        "likelihood ratio",
     ]
     assert "unrelated hits in 1,000,000" in scores(crowded).head and "probability" not in scores(crowded).head
     cuts = thresholds(full)
@@ -162,7 +214,7 @@ def test_tables(full, crowded):
 
 def test_what_labelled_pairs_and_translation_say(full):
     text = " ".join(full.lines())
-    assert "Of the labelled pairs, 0.75 finds" in text
+    assert "Of the labeled pairs, 0.75 finds" in text
     assert "Best F1 on the labelled pairs is at 0." in text
     assert "0.75 in old-calibration is reached by 2 % of unrelated pairs there" in text
     assert "here the same share reaches 0.610" in text
@@ -184,7 +236,7 @@ def test_terminal_fits(crowded, full, healthy, evil):
         assert max(map(len, lines[:-1])) <= 80
         assert len(lines) <= 60 and "\x1b" not in "".join(lines)
     text = printed(full)
-    assert text.index("means") < text.index("percentile") < text.index("cut at") < text.index("why")
+    assert text.index("evidence") < text.index("percentile") < text.index("cut at") < text.index("why")
     assert "uncone.Calibration.load('c').percentile(score)" in text
 
 
@@ -199,7 +251,7 @@ def test_terminal_marks_the_cut_on_the_axis(crowded):
 def test_markdown(full, evil):
     text = full.to_markdown()
     assert text.startswith("## What a score means in tickets.parquet\n")
-    assert "| best F1 |" in text and "### Quantised indexes\n\n- Centre it." in text
+    assert "| best F1 |" in text and "### Quantized indexes\n\n- Centre it." in text
     outside_code = [line for line in evil.to_markdown().splitlines() if not line.startswith("    ")]
     assert not any("<img" in line.replace("\\<", "") for line in outside_code)
 
@@ -230,9 +282,15 @@ def test_the_page_is_one_file_that_fetches_nothing(full, evil):
     assert page.count("plotly.js v") == 1
     without_plotly = re.sub(r"<script>/\*\*.*?</script>", "", page, flags=re.S)
     assert not re.search(r"(src|href)=[\"']?(http|//)", without_plotly)
-    order = ["means", "What does a score mean?", "Where to cut", "A threshold of another space", "Where labelled pairs"]
-    order += ["Quantised indexes", "Can I trust this?", "Provenance"]
-    places = [page.index(f">{one}" if one != "means" else one) for one in order]
+    order = [
+        "evidence",
+        "What does a score mean?",
+        "Where to cut",
+        "A threshold of another space",
+        "Where labelled pairs",
+    ]
+    order += ["Quantized indexes", "Can I trust this?", "Provenance"]
+    places = [page.index(f">{one}" if one != "evidence" else one) for one in order]
     assert places == sorted(places)
     for text in (evil.to_html(), evil._repr_html_()):
         assert "<img src=x" not in text and "<script>alert" not in text
@@ -240,7 +298,7 @@ def test_the_page_is_one_file_that_fetches_nothing(full, evil):
 
 def test_in_a_notebook(full):
     assert "Where to cut" in full._repr_html_() and "plotly" not in full._repr_html_()
-    assert repr(full).startswith("<Calibrated tickets.parquet: A score of 0.75")
+    assert repr(full).startswith("<Calibrated tickets.parquet: 7.9 % of unrelated pairs score 0.75 or more")
 
 
 def test_subtitle(crowded):
@@ -258,6 +316,12 @@ def test_figures(full, tmp_path):
         first = [row for row in csv.DictReader(file) if row["background"] == "tickets.parquet"]
     assert [float(row["score"]) for row in first] == pytest.approx(full.calibration.backgrounds[0].scores.tolist())
     assert Path(tmp_path / "figures" / "roc.png").read_bytes()[:4] == b"\x89PNG"
+    for path in written:
+        if path.suffix == ".svg":  # the text of a label stands in a comment beside its outline
+            labels = re.findall(r"<!-- (.*?) -->", path.read_text())
+            assert labels and not any("$" in one or "\\" in one for one in labels), path.name
+    ticks = re.findall(r"<!-- ([\d.]+) -->", (tmp_path / "figures" / "reach.svg").read_text())
+    assert {"100", "10", "1", "0.1", "0.01"} <= set(ticks)
 
 
 @pytest.mark.browser
@@ -285,7 +349,7 @@ def look(browser, path, scheme, width, drawn):
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("request", lambda request: errors.append(request.url) if request.url.startswith("http") else None)
     page.goto(path.as_uri())
-    assert "A score of" in page.locator("h1").first.inner_text()
+    assert "evidence of similarity" in page.locator("h1").first.inner_text()
     assert page.locator(".chart").count() == drawn
     for place in range(drawn):
         page.locator(".chart").nth(place).locator(".main-svg").first.wait_for(timeout=15_000)

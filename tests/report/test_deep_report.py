@@ -315,7 +315,11 @@ def test_curves_are_drawn_through_the_numbers():
     assert inter == {name: [value] * 4 for name, value in expected.items()}
     assert "by construction" in drawn(one)["s_inter_clusters"]["alt"]
     sizes = {line["name"]: line["y"] for line in drawn(one)["frequency_r"]["data"] if "name" in line}
-    assert sizes["component 1, |r|"] == [0.5] * 4 and sizes["norm"][0] == 0.3 and "component 3, |r|" not in sizes
+    assert (
+        sizes["component 1, |r|"] == [0.5] * 4
+        and sizes["mean norm of the rows"][0] == 0.3
+        and "component 3, |r|" not in sizes
+    )
 
 
 def test_signs_that_are_arbitrary_are_not_drawn():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import re
 import shutil
 from dataclasses import replace
@@ -36,17 +35,17 @@ SETS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
 SIZES = dict(zip(SETS, (3108, 1500, 3750, 3000, 1186, 1379, 4927), strict=True))
 
 
-def apart(value, half=0.02, significant=None):
+def apart(value, half=0.02, significant=None, units=1000):
     """A difference with its interval; significant where the interval leaves out zero, unless said otherwise."""
     low, high = value - half, value + half
     sure = low > 0 or high < 0 if significant is None else significant
-    return Difference(value, low, high, 0.001 if sure else 0.4, sure)
+    return Difference(value, low, high, 0.001 if sure else 0.4, sure, units)
 
 
 def cell_at(dataset, value, *, difference=None, spread=None, iso=0.2, reason="", subsets=True):
     if value is None:
         nothing = Aggregated(None, None, None, 12, reason)
-        return Cell(dataset, nothing, nothing, None, None, Difference(None, None, None, None, False))
+        return Cell(dataset, nothing, nothing, None, None, Difference(None, None, None, None, False, 1000))
     shift = 0.02 if subsets else 0.0
     each = {"a": Correlation(value, 700), "b": Correlation(value - 0.01, 679)}
     n = SIZES.get(dataset, 1000)
@@ -65,7 +64,13 @@ def row_of(name, values, raw=None, *, datasets=SETS, half=0.02, iso=0.2, spread=
     average = None if None in values else float(np.mean(values))
     if raw is not None:
         method = {"repair": name, "protocol": "inductive", "fitted_on": "snli", **method}
-    return Row(Method(name, **method), cells, average, seeds, note)
+    known = [one.difference for one in cells if one.difference is not None and one.difference.value is not None]
+    mean = None
+    if raw is not None and average is not None and len(known) == len(cells):
+        # Sets that share nothing: the mean of as many is narrower by the square root.
+        mean = apart(float(np.mean([one.value for one in known])), half / np.sqrt(len(known)), units=1000 * len(known))
+    low, high = (None, None) if average is None else (average - 0.01, average + 0.01)
+    return Row(Method(name, **method), cells, average, seeds, note, low, high, mean)
 
 
 RAW = (0.32, 0.41, 0.38, 0.45, 0.50, 0.321, 0.48)
@@ -125,7 +130,7 @@ TASKS = [
         "cranfield",
         Method("whiten", "whiten", protocol="transductive"),
         {"ndcg@10": Score(0.3, 0.27, 0.33, 225), "mrr@10": Score(0.4, 0.3, 0.5, 225)},
-        {"ndcg@10": apart(0.1), "mrr@10": Difference(None, None, None, None, False)},
+        {"ndcg@10": apart(0.1), "mrr@10": Difference(None, None, None, None, False, 1000)},
         0.9,
     ),
 ]
@@ -216,19 +221,23 @@ def test_a_proven_gain_is_said_with_its_numbers():
     assert result.helps
     mean = 100 * (np.mean(shifted(0.24)) - np.mean(RAW))
     assert result.headline == (
-        f"whiten (transductive) helps: {mean:.1f} points above raw vectors on average over 7 sets, proven."
+        f"whiten (transductive) helps: {mean:.1f} points above raw vectors on average over 7 sets, proven on 7,000 "
+        "independent pairs."
     )
     text = " ".join(result.lines())
     best = 100 * np.mean(shifted(0.24))
-    assert f"is whiten (transductive) with {best:.1f}: +{mean:.1f} (95 % interval +22.0 to +26.0, proven)" in text
-    assert "4 of 6 methods gain proven on at least one set" in text
+    assert (
+        f"is whiten (transductive) with {best:.1f}: +{mean:.1f} (95 % interval +23.2 to +24.8, proven on 7,000 " in text
+    )
+    assert "4 of 6 methods gain, proven on at least one set (1,000 independent pairs each)" in text
     assert "whiten 256 on 6 of 7" in text
-    assert "Proven to lose on average over 7 sets: mute −5.0." in text
+    assert "Proven to lose on average over 7 sets, on 7,000 independent pairs: mute −5.0." in text
     assert "5 rows are inductive (fitted on snli); 1 row is transductive" in text
     assert "leave it alone" not in text.lower()
     assert "Over 5 seeds the score moves by 0.4 points" in text
     assert "SST-2: best accuracy is 78.3, by whiten (+0.3 to raw); no gain is proven." in text
-    assert "cranfield: best nDCG@10 is 30.0, by whiten (+10.0 to raw); proven gains: whiten." in text
+    held = "gains proven on 1,000 independent items: whiten."
+    assert f"cranfield: best nDCG@10 is 30.0, by whiten (+10.0 to raw); {held}" in text
 
 
 def test_raw_vectors_of_the_best_layer_are_left_alone():
@@ -241,7 +250,7 @@ def test_raw_vectors_of_the_best_layer_are_left_alone():
     assert Evaluated(raised).headline.startswith("Leave it alone: the raw vectors of layer 6")
     text = " ".join(result.lines())
     assert "Elsewhere repairs do gain: droptop (layer 5) +8.5 to its own raw vectors, and reaches 73.5." in text
-    assert "Proven to lose on average over 2 sets: droptop (layer 6) −2.2." in text
+    assert "Proven to lose on average over 2 sets, on 2,000 independent pairs: droptop (layer 6) −2.2." in text
 
 
 def test_layers_are_not_compared_without_a_test():
@@ -257,17 +266,14 @@ def test_layers_are_not_compared_without_a_test():
 
 def test_nothing_proven_is_left_alone():
     result = one_set()
-    assert (
-        result.headline
-        == "Leave it alone: the best repair, whiten, gains 0.2 points on pairs.csv, which is not proven."
-    )
+    assert result.headline == "Leave it alone: the best repair, whiten, gains 0.2 points on pairs.csv, not proven."
     assert "The one method tried has no proven gain on pairs.csv: leave it alone." in result.lines()
     small = one_set(0.004, 0.001)
     assert not small.helps and small.headline.endswith("gains 0.4 points, less than a point.")
     assert one_set(0.05).helps
     lost = one_set(-0.05)
     assert "raw vectors score 60.0 on pairs.csv, and no repair does better" in lost.headline
-    assert "Proven to lose on pairs.csv: whiten −5.0." in lost.lines()
+    assert "Proven to lose on pairs.csv, on 1,000 independent pairs: whiten −5.0." in lost.lines()
 
 
 def test_what_is_left_when_little_was_measured():
@@ -290,24 +296,32 @@ def test_the_mean_gain():
     found = gain(table, row)
     values = [one.difference for one in row.cells]
     assert found.value == pytest.approx(np.mean([one.value for one in values]))
-    assert found.low == pytest.approx(np.mean([one.low for one in values]))
-    assert found.high == pytest.approx(np.mean([one.high for one in values]))
+    assert (found.low, found.high) == (row.difference.low, row.difference.high) and found.units == row.difference.units
+    assert found.high - found.low < 0.9 * np.mean([one.high - one.low for one in values])
     assert gain(table, table.rows[0]) is None
-    # The normal tail of an interval of half-width 0.02, times the number of methods.
-    methods = len(table.rows) - 3
-    p = math.erfc(abs(found.value) / (0.02 / 1.959964) / math.sqrt(2)) * methods
-    assert found.proven is (p <= 0.05)
+    assert found.proven == row.difference.significant
+    missing = replace(row, average=None, difference=None)
+    assert gain(table, missing).low is None and not gain(table, missing).proven
     assert found.gains == sum(one.significant and one.value > 0 for one in values)
 
 
-def test_the_correction_for_many_methods_counts():
+def test_few_pairs_prove_nothing_and_it_is_said():
+    few = apart(0.2, significant=False, units=20)
+    result = one_set(0.2)
+    row = result.table.rows[1]
+    row = replace(row, cells=[replace(row.cells[0], difference=few)], difference=few)
+    table = Evaluated(replace(result.table, rows=[result.table.rows[0], row]))
+    assert not table.helps
+    assert table.headline.endswith("on pairs.csv, not proven: 20 independent pairs, and a proof needs 30.")
+    assert "not proven: 20 independent pairs, and a proof needs 30" in table.to_html()
+
+
+def test_a_gain_that_only_the_average_proves():
     raw, sets = (0.5, 0.5), SETS[:2]
-    close = row_of("close", (0.522, 0.522), raw, datasets=sets)
-    rows = [row_of("raw", raw, datasets=sets), close]
-    alone = EvaluationTable("m", sets, rows)
-    assert gain(alone, close).low > 0 and gain(alone, close).proven
-    crowd = [row_of(f"other {i}", raw, raw, datasets=sets) for i in range(9)]
-    assert not gain(replace(alone, rows=[*rows, *crowd]), close).proven
+    close = row_of("close", (0.518, 0.518), raw, datasets=sets)
+    result = Evaluated(EvaluationTable("m", sets, [row_of("raw", raw, datasets=sets), close]))
+    assert result.helps and gain(result.table, close).gains == 0
+    assert "The one method tried has no proven gain on any one set, only on average." in result.lines()
 
 
 def test_stars_stand_only_where_a_difference_is_significant():
@@ -504,13 +518,16 @@ def test_the_page_is_one_file_that_fetches_nothing(result):
 def test_the_page_says_what_it_shows():
     page = tiny().to_html()
     for text in (
-        "STS-B<small>1,379 pairs</small>",
+        "STS-B<small>1,379 pairs</small><small>1,000 independent</small>",
         "Li et al. 2020, table 2",
         INVERTIBLE,
         "published, not measured here",
     ):
         assert text in page
-    assert "+24.0 to raw under all (95 % interval +22.0 to +26.0), a proven gain; IsoScore 0.950" in page
+    assert (
+        "+24.0 to raw under all (95 % interval +22.0 to +26.0), proven on 1,000 independent pairs; IsoScore 0.950"
+        in page
+    )
     assert (
         page.index("helps:")
         < page.index("Methods and sets")

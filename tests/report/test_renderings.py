@@ -53,7 +53,7 @@ def test_many_sources_and_wide_spaces_fit_too():
 def test_terminal_says_the_verdict_first(found):
     text = printed([found])
     assert text.index("Crowded: two random rows score") < text.index("random pairs")
-    assert "A cosine of 0.75 is beaten by" in " ".join(text.split())
+    assert "of random pairs score 0.75 or more" in " ".join(text.split())
 
 
 def test_json_is_strict_and_whole(found):

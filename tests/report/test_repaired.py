@@ -14,6 +14,7 @@ from rich.console import Console
 
 from uncone import check
 from uncone.diagnosis.finding import Finding
+from uncone.diagnosis.verdict import judge
 from uncone.repairs.making import make
 from uncone.report.repaired import Repaired
 from uncone.report.repaired_lines import changes, learning, taken
@@ -35,6 +36,7 @@ def build(method="center,droptop,whiten", mean=1.5, n=800, d=16, **options):
     rows = cone_of(n, d, mean)
     repair = make(method, **options).fit(rows)
     before, after = (check(one, name=name, scores=[0.75]) for one in (rows, repair.transform(rows)))
+    after = replace(after, verdict=judge(after.findings, after.scores, repaired=True))
     return Repaired(before, after, method, repair, {"fitted_on": name, "n": n, "seed": 0, **provenance}, **more)
 
 
@@ -80,7 +82,7 @@ def test_the_sentences_say_the_numbers(crowded):
     assert re.search(r"Partition isotropy \(log₁₀, norm 1\) rises from -\d+\.\d+ to ", text)
     assert "choose every threshold anew" in text
     assert "on the rows that the repair was fitted on" in text
-    assert crowded.headline == f"Crowded before, healthy after: two random rows score 0.00 instead of {old:.2f}."
+    assert crowded.headline == f"Rounder: crowded before the repair; two random rows score 0.00 instead of {old:.2f}."
 
 
 def test_rows_of_another_corpus_are_not_called_those_fitted_on(crowded):
@@ -94,14 +96,14 @@ def test_a_healthy_space_is_warned_of(healthy, crowded):
     for text in (healthy.to_html(), healthy.to_markdown(), " ".join(printed(healthy).split())):
         assert healthy.warning in text
     for text in (crowded.to_html(), crowded.to_markdown(), printed(crowded)):
-        assert "healthy before:" not in text
-    assert healthy.headline == "Healthy before and after: two random rows score 0.00 as before."
+        assert "not crowded before" not in text
+    assert healthy.headline == "Not crowded before the repair, nor after: two random rows score 0.00 as before."
 
 
 def test_what_is_not_better_is_not_called_so(crowded):
     assert replace(crowded, after=crowded.before).headline.startswith("Still crowded: two random rows score")
     worse = replace(crowded, before=crowded.after, after=crowded.before)
-    assert worse.headline.startswith("Worse than before: healthy, now crowded; two random rows score")
+    assert worse.headline.startswith("Less round: crowded after the repair; two random rows score")
     assert "rises from 0.00 to" in worse.lines()[0]
     assert "stays at" in " ".join(replace(crowded, after=crowded.before).lines())
 
@@ -237,8 +239,8 @@ def test_the_histograms_are_named(crowded):
 
 
 def test_in_a_notebook(crowded):
-    assert "Crowded" in crowded._repr_html_() and "Healthy" in crowded._repr_html_()
-    assert repr(crowded).startswith("<Repaired vectors.parquet by center,droptop,whiten: Crowded before")
+    assert "Crowded" in crowded._repr_html_() and "Rounder" in crowded._repr_html_()
+    assert repr(crowded).startswith("<Repaired vectors.parquet by center,droptop,whiten: Rounder: crowded before")
 
 
 @pytest.mark.browser

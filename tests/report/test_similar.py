@@ -97,7 +97,9 @@ def labels_of(cosines, labels, names, mean):
     auc = float(roc_auc_score(same[upper], cosines[upper]))
     within, between = estimate(cosines[same & upper]), estimate(cosines[~same & upper])
     counts = {name: labels.count(name) for name in names}
-    return Labels(counts, table, within, between, auc, auc - 0.02, auc + 0.02, "Labels can be told apart in part.")
+    return Labels(
+        counts, table, within, between, auc, auc - 0.02, auc + 0.02, "Labels can be told apart in part.", len(labels)
+    )
 
 
 def groups_of(labels, names):

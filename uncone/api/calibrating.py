@@ -21,18 +21,15 @@ from uncone.extras import versions
 
 if TYPE_CHECKING:
     from uncone.api.sides import Opening, Sides
-    from uncone.calibration.asked import Asked
+    from uncone.calibration.asked import Asked, LabelledScores
     from uncone.calibration.background import Surveyed
     from uncone.calibration.calibration import Calibration
-    from uncone.calibration.results import Background, Labelled
+    from uncone.calibration.results import Background, Labelled, Threshold
     from uncone.data.pair_file import PairFile
     from uncone.encoders.open import Loading
     from uncone.report.calibrated import Calibrated
 
 __all__ = ["calibrate"]
-
-_Truth = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Of the labelled pairs that have a score: whether they are alike, and the score."""
 
 
 def calibrate(
@@ -81,7 +78,8 @@ def calibrate(
         source: vectors, as for `check`; with `model`, texts. Their random pairs are the unrelated ones.
         scores: cosines to explain; by default the thresholds that people guess.
         rates: shares of unrelated pairs that a threshold may let through.
-        corpus_size: rows that a query is compared with: unrelated hits are counted, and at most one is left.
+        corpus_size: size of the corpus that a query searches: counts unrelated hits, and adds the threshold that leaves
+            one per query on average.
         background: a diverse corpus beside the source, of the same kind.
         pairs: labelled pairs: a table of two texts, or of two rows, and a label 0/1 or a grade, or a set such as
             stsb:dev.
@@ -241,18 +239,23 @@ def _beside(sides: Sides, other: Any, given: Mapping[str, Any]) -> Surveyed:  # 
 
 def _judged(
     pairs: PairFile, cosines: NDArray[np.float64], background: Background, options: Mapping[str, Any]
-) -> tuple[Labelled, _Truth]:
-    """What the labelled pairs say, and which of those that have a score are alike."""
+) -> tuple[Labelled, LabelledScores]:
+    """What the labelled pairs say, and which of those that have a score are similar."""
+    from uncone.calibration.asked import LabelledScores
     from uncone.calibration.labelled import label_pairs
+    from uncone.evaluation.pair_units import pair_units
 
-    found = label_pairs(
-        pairs.labels, cosines, name=pairs.name, background=background, texts=pairs.texts or pairs.ids, **options
-    )
+    texts = pairs.texts or pairs.ids
+    found = label_pairs(pairs.labels, cosines, name=pairs.name, background=background, texts=texts, **options)
     found = replace(found, notes=[*pairs.notes, *found.notes])
     known = np.isfinite(cosines)
     labels = pairs.labels[known]
     alike = labels >= (labels.max() if found.cut is None else found.cut)
-    return found, (alike.astype(np.float64), cosines[known])
+    rows = np.flatnonzero(known).tolist()
+    named = None if texts is None else ([texts[0][row] for row in rows], [texts[1][row] for row in rows])
+    units = pair_units(len(rows), named)
+    drawing = options["replicates"], options["seed"]
+    return found, LabelledScores(alike.astype(np.float64), cosines[known], units, *drawing)
 
 
 def _translated(
@@ -264,13 +267,11 @@ def _translated(
     return replace(made, translation=translate(score, before.backgrounds[0], made.backgrounds[0], name))
 
 
-def _asked(made: Calibration, scores: Sequence[float], truth: _Truth | None) -> list[Asked]:
+def _asked(made: Calibration, scores: Sequence[float], truth: LabelledScores | None) -> list[Asked]:
     """The scores of the user, or the thresholds that people guess."""
     from uncone.calibration.asked import GUESSES, ask
 
-    labels, cosines = truth or (None, None)
-    chosen = list(dict.fromkeys(scores)) or GUESSES
-    return [ask(made, float(one), labels, cosines, guessed=not len(scores)) for one in chosen]
+    return ask(made, list(dict.fromkeys(scores)) or GUESSES, truth, guessed=not len(scores))
 
 
 def _calibration(
@@ -284,7 +285,7 @@ def _calibration(
 ) -> Calibration:
     from uncone.calibration.calibration import Calibration as Made
     from uncone.calibration.hints import hints
-    from uncone.calibration.thresholds import at_most_one, threshold
+    from uncone.calibration.thresholds import threshold
 
     first, known = own.background, sides.known
     kept = {key: known.get(key) for key in ("encoder", "encoder_content", "layer", "pooling", "prompt")}
@@ -297,7 +298,7 @@ def _calibration(
         backgrounds=[first, *([] if beside is None else [beside.background])],
         thresholds=[threshold(first, rate, corpus_size) for rate in dict.fromkeys(rates)],
         corpus_size=corpus_size,
-        at_most_one=None if corpus_size is None else at_most_one(first, corpus_size),
+        one_hit=None if corpus_size is None else _one_hit(own, corpus_size),
         labelled=labelled,
         translation=None,
         hints=hints(own.documents or own.units),
@@ -305,6 +306,17 @@ def _calibration(
         seed=seed,
         versions=versions("scipy", "scikit-learn", "torch", "transformers"),
     )
+
+
+def _one_hit(own: Surveyed, corpus_size: int) -> Threshold:
+    """The threshold that leaves one unrelated hit per query on average, and how unevenly the hits are spread."""
+    from uncone.calibration.hits import hit_spread
+    from uncone.calibration.thresholds import one_hit
+
+    found = one_hit(own.background, corpus_size)
+    if found.value is None or corpus_size == 1:
+        return found
+    return replace(found, spread=hit_spread(own.background, own.sides, own.base, corpus_size))
 
 
 def _provenance(made: Calibration, sides: Sides, told: Mapping[str, Any]) -> dict[str, Any]:

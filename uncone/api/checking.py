@@ -137,8 +137,9 @@ def diagnosed(
     sample: int = SAMPLE_ROWS,
     seed: int = 0,
     progress: Progress | None = None,
+    repaired: bool = False,
 ) -> Diagnosis:
-    """The diagnosis of a source that is open already."""
+    """The diagnosis of a source that is open already, perhaps the vectors that a repair gave."""
     if (deep or ann) and not source.rereadable:
         asked = "--ann" if ann else "--deep"
         raise OptionError(f"{asked} reads the rows again, and {source.name} can be read only once: save it to a file.")
@@ -155,7 +156,7 @@ def diagnosed(
             "dtype": source.dtype,
         },
         findings=findings,
-        verdict=judge(findings, meanings),
+        verdict=judge(findings, meanings, repaired=repaired),
         scores=meanings,
         pictures=draw(space),
         provenance=_provenance(space, exact, deep, ann),

@@ -238,20 +238,19 @@ def prescribe(
     data: str | os.PathLike[str] | None = None,
     loading: Loading | None = None,
     cache: bool = True,
-    proxy: str = "halves",
     folds: int = 5,
     seed: int = 0,
     progress: Progress | None = None,
     **options: Any,  # noqa: ANN401 - candidates, replicates, level, least_gain
 ) -> Prescription:
-    """Choose a repair by held-out pairs, or advise to leave the space alone.
+    """Choose a repair by held-out labelled pairs, or advise to leave the space alone.
 
-    With labelled pairs a gain is a proof; without, parts of one text against parts of others give advice only.
+    A repair is recommended only if its gain is proven, on at least 30 independent pairs.
 
     Args:
         source: texts, with `model`; or vectors, whose rows the pairs name. Optional when pairs of texts are given.
         pairs: a table of two texts (or two row numbers, for vectors) and a score or a label 0/1, or a task such as
-            stsb:dev.
+            stsb:dev. Without labelled pairs nothing can be chosen.
         pair_columns: the names of its columns, where they are not plain.
         column: the column, field or array that holds the vectors.
         tensor: the tensor of a .safetensors file.
@@ -265,7 +264,6 @@ def prescribe(
         data: the folder with datasets and corpora.
         loading: revision, device, precision, and what a stranger's model may do.
         cache: keep the vectors of texts on disk, and take those that are there.
-        proxy: without pairs: halves of texts, or neighbours in their order.
         folds: parts that the pairs are dealt into.
         seed: deals them, and begins repairs that draw.
         progress: called with the step, the fits done since the last call, and the fits there are.
@@ -273,16 +271,19 @@ def prescribe(
     """
     from uncone.prescription.prescribe import prescribe as choose
 
-    task = None if pairs is None else _pair_task(pairs, pair_columns, data)
+    if pairs is None:
+        raise OptionError(
+            "There are no labeled pairs, and a repair is chosen by pairs that people scored or labeled: name them with "
+            "--pairs, or name one repair, such as --method droptop, and judge it on your own task."
+        )
+    task = _pair_task(pairs, pair_columns, data)
     if model is None:
-        if source is None or task is None:
-            raise OptionError(
-                "To choose a repair of vectors we need labelled pairs of their rows: name them with --pairs."
-            )
+        if source is None:
+            raise OptionError("Pairs of row numbers need vectors, and pairs of texts a model: name one with --model.")
         vectors = _rows_of(open_source(source, Options(column, tensor)))
         return choose(vectors, _by_number(task, len(vectors)), folds=folds, seed=seed, progress=progress, **options)
     corpus = [] if source is None else _corpus(open_texts_of(source, text, None, data), limit)
-    texts, problem = _problem(task, corpus, proxy, seed)
+    texts, problem = _problem(task, corpus)
     asked = Encoding(model, layer, pooling, prompt, batch_size, None, loading, cache)
     rows = _rows_of(encoded(open_texts_of(texts), asked))
     return choose(rows, problem, folds=folds, seed=seed, progress=progress, **options)
@@ -309,12 +310,11 @@ def _corpus(texts: Any, limit: int | None) -> list[str]:  # noqa: ANN401 - a sou
     return [unit.text for unit in taken_texts(texts, limit) if unit.text]
 
 
-def _problem(task: PairTask | None, corpus: Sequence[str], proxy: Any, seed: int) -> tuple[list[str], PairProblem]:  # noqa: ANN401
+def _problem(task: PairTask, corpus: Sequence[str]) -> tuple[list[str], PairProblem]:
     """The texts to encode, those of pairs first, and the pairs as rows of them."""
     from uncone.prescription.problem import pair_problem
-    from uncone.prescription.proxy import proxy_pairs
 
-    texts, problem = proxy_pairs(corpus, seed, kind=proxy) if task is None else pair_problem(task)
+    texts, problem = pair_problem(task)
     known = set(texts)
     return [*texts, *(one for one in dict.fromkeys(corpus) if one not in known)], problem
 

@@ -129,7 +129,8 @@ def fix(
     _check_differ(before, space.before.dim, float64)
     repair.fit_source(space.rows, plan, _step(progress, method))
     mended = space.after(repair)
-    after = diagnosed(mended, plan, name=name, sample=sample, seed=seed, progress=_step(progress, "after"))
+    again = _step(progress, "after")
+    after = diagnosed(mended, plan, name=name, sample=sample, seed=seed, progress=again, repaired=True)
     provenance = space.provenance(before, plan, method=method, options=options, seed=seed, limit=limit)
     if prescription is not None:
         provenance["prescription"] = prescription.to_dict()

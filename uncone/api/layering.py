@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from uncone.api.encoding import Progress, open_texts_of
 
 if TYPE_CHECKING:
     from uncone.data.texts import TextSource
+    from uncone.diagnosis.layer import Layer
     from uncone.encoders.open import Loading
     from uncone.report.study import LayerComparison, LayerStudy
 
@@ -28,6 +30,7 @@ def layers(
     limit: int | None = None,
     sample: int | None = None,
     keep_duplicates: bool = False,
+    curve: bool = False,
     loading: Loading | None = None,
     state: str | os.PathLike[str] | None = None,
     save_every: float = 30.0,
@@ -49,6 +52,7 @@ def layers(
         limit: take the first texts only.
         sample: take a seeded sample of the texts.
         keep_duplicates: measure exact duplicates too.
+        curve: measure again on an eighth, a quarter and half of the texts, to see whether the measures have settled.
         loading: revision, device, precision, and what a stranger's model may do.
         state: a folder to save the run to, so that it can be resumed.
         save_every: seconds between two saves.
@@ -68,6 +72,7 @@ def layers(
     from uncone.diagnosis.story import tell
     from uncone.diagnosis.study import study
     from uncone.diagnosis.study_settings import settings_from
+    from uncone.diagnosis.study_sizes import StudySize, smaller_sizes
     from uncone.encoders.open import open_encoder
     from uncone.report.study import LayerStudy
     from uncone.report.study_notes import notes_of, provenance_of
@@ -76,14 +81,26 @@ def layers(
     source = open_texts_of(texts, text, None, data)
     encoder = open_encoder(model, loading)
     cut = _is_paragraphs(source) if split is None else split
-    selection = Selection(
-        source, limit=limit, sample=sample, seed=chosen.seed, keep_duplicates=keep_duplicates, split=cut
-    )
+    taking: dict[str, Any] = {"limit": limit, "sample": sample, "keep_duplicates": keep_duplicates, "split": cut}
+    taking["seed"] = chosen.seed
+    selection = Selection(source, **taking)
     asked = {"model": encoder.name, "corpus": source.name, "limit": limit, "sample": sample, "split": cut}
-    asked |= {"keep_duplicates": keep_duplicates}
+    asked["keep_duplicates"] = keep_duplicates
     saved = checkpoints_in(state, encoder, asked, save_every) if state is not None or resume else None
     found = study(encoder, selection, chosen, checkpoints=saved, resume=resume, progress=progress)
     levels = [one.layer for one in found.layers]
+    notes = [*notes_of(found, selection, encoder, chosen), *([] if found.deep is None else found.deep.notes)]
+    sizes: list[StudySize] = []
+    if curve:
+        plain = replace(chosen, deep=False, keep_sentences=False)
+
+        def measure(size: int) -> list[Layer]:
+            part = Selection(source, **{**taking, "sample": size})
+            return [one.layer for one in study(encoder, part, plain, progress=progress).layers]
+
+        sizes, missing = smaller_sizes(found.survey.tally.taken, measure)
+        sizes.append(StudySize(found.survey.tally.taken, levels))
+        notes += [missing] if missing else []
     result = LayerStudy(
         source={
             "model": model_name or encoder.name,
@@ -100,10 +117,11 @@ def layers(
         words=found.words,
         sentences=found.sentences,
         story=tell(levels, found.words, chosen.rule.rows, chosen.least),
-        notes=[*notes_of(found, selection, encoder, chosen), *([] if found.deep is None else found.deep.notes)],
+        notes=notes,
         provenance=provenance_of(found, selection, encoder, chosen),
         published=published_curves(encoder.name, encoder.layers) if chosen.rule.rows == "words" else (),
         deep=found.deep,
+        sizes=sizes,
         run=found.checkpoint,
     )
     if not keep_state:
@@ -112,17 +130,38 @@ def layers(
 
 
 def compare_layers(models: Sequence[Any], corpora: Sequence[Any], **options: Any) -> LayerComparison:  # noqa: ANN401
-    """Every model on every corpus, with the differences of each to the first; the options are those of `layers`."""
+    """Every model on every corpus, with the differences of each to the first; the options are those of `layers`.
+
+    Several measures move with the number of texts. So corpora of different sizes are compared at the smallest: of the
+    others a seeded sample is measured.
+    """
     from uncone.diagnosis.contrast import contrast
     from uncone.report.study import LayerComparison
 
-    studies = [layers(model, texts, **options) for texts in corpora for model in models]
+    sources = [open_texts_of(texts, options.get("text", ()), None, options.get("data")) for texts in corpora]
+    texts_in = [_count(source, options) for source in sources] if len(sources) > 1 else [0]
+    studies = []
+    for source, n in zip(sources, texts_in, strict=True):
+        size = {"sample": min(texts_in)} if n > min(texts_in) else {}
+        for model in models:
+            one = layers(model, source, **{**options, **size})
+            studies.append(replace(one, source={**one.source, "texts_in_corpus": n}) if size else one)
     first, least = studies[0], int(options.get("min_contexts", 5))
     same = [one.provenance["corpus_content"] == first.provenance["corpus_content"] for one in studies]
     return LayerComparison(
         studies,
         [contrast(one, first, paired=paired, least=least) for one, paired in zip(studies[1:], same[1:], strict=True)],
     )
+
+
+def _count(source: TextSource, options: Mapping[str, Any]) -> int:
+    """How many texts of a corpus would be measured."""
+    from uncone.data.selection import Selection
+
+    known = {name: options.get(name) for name in ("limit", "sample")}
+    cut = _is_paragraphs(source) if options.get("split") is None else bool(options["split"])
+    copies, seed = bool(options.get("keep_duplicates")), int(options.get("seed", 0))
+    return sum(1 for _ in Selection(source, **known, seed=seed, keep_duplicates=copies, split=cut).read())
 
 
 def demo(**options: Any) -> LayerStudy:  # noqa: ANN401 - as for layers

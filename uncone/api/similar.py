@@ -263,6 +263,8 @@ def _found(comparison: Comparison, columns: Mapping[str, str | None]) -> Similar
             "name": table.name,
             "rows": table.rows,
             "compared": main.n,
+            "distinct": min(main.distinct),
+            "distinct_pairs": main.distinct_pairs if comparison.meanings[0].own else None,
             "dim": int(main.units.shape[1]),
             "dtype": table.dtype,
             **{key: main.known.get(key) for key in ("encoder", "layer", "pooling", "repair")},

@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from uncone.api.encoding import Progress
 from uncone.api.similar_space import Compared
 from uncone.api.similar_table import Table
-from uncone.calibration.background import background_between, background_of
+from uncone.calibration.background import background_of
 from uncone.calibration.results import Background
 from uncone.data.batch import Matrix
 from uncone.data.memory import ArrayVectors
+from uncone.diagnosis.intervals import student
 from uncone.errors import OtherSpaceError, ShapeError
 from uncone.likeness.filters import percentile_by
-from uncone.stats.hashing import hash_keys
+from uncone.likeness.sampling_units import BackgroundError, background_error
+from uncone.likeness.unrelated import unrelated_pairs
 
 if TYPE_CHECKING:
     from uncone.calibration.calibration import Calibration
@@ -31,6 +32,8 @@ class Meaning:
     """The cosines of unrelated pairs of a space, and what is to be said about them."""
 
     background: Background
+    error: BackgroundError
+    """Of the mean of the background."""
     note: str = ""
     own: bool = True
     """Whether the pairs are of the rows that are compared, not of a calibration."""
@@ -54,39 +57,30 @@ def meaning_of(
     """
     if calibration is not None:
         _check_same(calibration, space)
-        name = calibration.source.get("name")
-        return Meaning(calibration.backgrounds[0], f"The background is that of the saved calibration of {name}.", False)
+        name, found = calibration.source.get("name"), calibration.backgrounds[0]
+        reach = (found.mean_high - found.mean_low) / 2 / student(found.rows)
+        note = f"The background is that of the saved calibration of {name}."
+        return Meaning(found, BackgroundError(reach**2), note, own=False)
     if space.beside is None:
         rows = ArrayVectors(space.raw, table.name)
-        return Meaning(background_of(rows, name=table.name, seed=seed, progress=progress))
-    return _between(table, space, seed, progress)
+        found = background_of(rows, name=table.name, seed=seed, progress=progress)
+        return Meaning(found, background_error(space.units, space.copies))
+    return _between(table, space, seed)
 
 
-def _between(table: Table, space: Compared, seed: int, progress: Progress | None) -> Meaning:
-    """Texts of one half of the rows with texts beside the other half: no two of them belong together.
-
-    Rows with the same text in the first column are in the same half, because what stands beside it is related to it.
-    """
+def _between(table: Table, space: Compared, seed: int) -> Meaning:
+    """Every text of the first column with all texts of the second that no row has beside it."""
     assert table.texts is not None and space.beside is not None
-    texts = [table.texts[row].strip() for row in space.rows.tolist()]
-    numbers = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-    if len(numbers) < 2:
+    if len({table.texts[row].strip() for row in space.rows.tolist()}) < 2:
         raise ShapeError(
             f"{table.name}: the texts of --text are all equal, so no two rows are unrelated. We need rows that differ."
         )
-    places = np.argsort(np.argsort(hash_keys(np.arange(len(numbers)), seed)))
-    first = (places % 2 == 0)[[numbers[text] for text in texts]]
-    found = background_between(
-        ArrayVectors(space.units[first], table.name),
-        ArrayVectors(space.beside[~first], table.name),
-        name=table.name,
-        seed=seed,
-        progress=progress,
-    )
+    found, error = unrelated_pairs(space.units, space.beside, name=table.name, seed=seed)
     return Meaning(
         found,
-        f"Unrelated pairs: {int(first.sum()):,} texts of one half of the rows, each with the {int((~first).sum()):,} "
-        "texts beside the other half.",
+        error,
+        f"Unrelated pairs: every text of the first column with those of the second that never stand beside it, "
+        f"{found.all_pairs:,} pairs of rows.",
     )
 
 

@@ -21,7 +21,17 @@ def notes_of(table: Table, main: Compared, seed: int) -> list[str]:
             "picture. --sample takes more."
         )
     notes += [f"{count(n, 'row')} left out: {why}." for why, n in main.left_out.items()]
-    if table.texts is not None and main.beside is None:
-        copies = main.n - len({table.texts[row].strip() for row in main.rows.tolist()})
-        notes += [f"{count(copies, 'row')} with the text of an earlier one; --clean leaves them out."] if copies else []
+    if (sentence := _distinct(table, main)) is not None:
+        notes.append(sentence)
     return [*notes, *table.notes, *main.notes]
+
+
+def _distinct(table: Table, main: Compared) -> str | None:
+    """How many texts differ, where some repeat: they are what intervals go by."""
+    one, other = main.distinct
+    if min(one, other) == main.n:
+        return None
+    what = "vectors" if table.texts is None else "texts"
+    many = f"{one:,} different {what}" if main.beside is None else f"{one:,} and {other:,} different {what}"
+    clean = "" if table.texts is None or main.beside is not None else " --clean leaves the copies out."
+    return f"{main.n:,} rows hold {many}: intervals and verdicts go by these, a copy is no new evidence.{clean}"

@@ -206,10 +206,15 @@ class Comparison:
         return self._placed(found)
 
     def _placed(self, pairs: Pairs) -> Pairs:
-        """With the row numbers of the table."""
-        rows = self.main.rows
+        """With the row numbers of the table, and percentiles that say that no unrelated pair is above itself."""
+        rows, copies, meaning = self.main.rows, self.main.copies, self.meanings[0]
+        percentiles = pairs.percentiles
+        if meaning.own:  # the pair is one of the background, unless its rows are copies
+            among = (pairs.one >= 0) & (True if copies is None else copies[pairs.one] != copies[pairs.other])
+            most = 100 * (1 - 1 / meaning.background.all_pairs)
+            percentiles = np.where(among, np.minimum(percentiles, most), percentiles)
         one = np.where(pairs.one < 0, pairs.one, rows[pairs.one])
-        return replace(pairs, one=one, other=rows[pairs.other])
+        return replace(pairs, one=one, other=rows[pairs.other], percentiles=percentiles)
 
     def pictures(self) -> list[tuple[str, Picture]]:
         """A heatmap for each space; of two text columns there is none."""
@@ -232,7 +237,8 @@ class Comparison:
             return None
         from uncone.likeness.labels import per_label
 
-        return per_label(self.main.units, self.labels, self.background.mean, seed=self.wanted.seed)
+        mean, error = self.background.mean, self.meanings[0].error
+        return per_label(self.main.units, self.labels, mean, seed=self.wanted.seed, background=error)
 
     def groups(self) -> list[Groups]:
         """The rows in groups, by each method that is asked for."""
@@ -295,14 +301,13 @@ class Comparison:
             return None
         from uncone.likeness.two_columns import two_columns
 
-        assert self.table.texts is not None
-        first = [self.table.texts[row].strip() for row in self.main.rows.tolist()]
-        return two_columns(self.main.units, self.main.beside, self.labels, self.background.mean, groups=first)
+        mean, error = self.background.mean, self.meanings[0].error
+        return two_columns(self.main.units, self.main.beside, self.labels, mean, background=error)
 
     def notes(self) -> list[str]:
         """What a reader has to know: what was left out, what was chosen, and what went wrong."""
         said = notes_of(self.table, self.main, self.wanted.seed)
-        own = self.background.pairs
+        own = min(self.background.pairs, self.main.distinct_pairs)
         if self.meanings[0].own and own < _FEW_PAIRS:
             said.append(
                 f"{count(own, 'unrelated pair')}: percentiles are rough. --calibration takes those of a larger corpus."

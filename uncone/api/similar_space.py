@@ -14,8 +14,10 @@ from uncone.api.similar_table import Table
 from uncone.api.spaces import RepairSpace, space_like, space_of
 from uncone.data.batch import IntVector, Matrix
 from uncone.data.memory import ArrayVectors
+from uncone.data.once import once
 from uncone.data.texts import ListTexts
 from uncone.errors import OptionError, ShapeError
+from uncone.likeness.sampling_units import copies_of, pair_texts
 from uncone.likeness.units import unit_vector, units_of
 from uncone.repairs.saving import Saved, load
 
@@ -45,6 +47,26 @@ class Compared:
     def n(self) -> int:
         """Rows."""
         return len(self.rows)
+
+    @once
+    def copies(self) -> IntVector | None:
+        """The text of each row as a number: identical vectors have the same. None when all differ."""
+        return copies_of(self.units)
+
+    @once
+    def distinct(self) -> tuple[int, int]:
+        """How many rows differ, and how many of those beside them; without a second column, the same number twice."""
+        if self.beside is not None:
+            one, other = pair_texts(self.units, self.beside)
+            return len(np.unique(one)), len(np.unique(other))
+        many = self.n if self.copies is None else int(self.copies.max()) + 1
+        return many, many
+
+    @property
+    def distinct_pairs(self) -> int:
+        """How many pairs of different texts can be compared."""
+        one, other = self.distinct
+        return one * (one - 1) // 2 if self.beside is None else one * other
 
 
 def encoded_rows(

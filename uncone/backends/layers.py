@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -15,8 +15,8 @@ from uncone.backends.heap import return_freed
 from uncone.backends.memory import Room
 from uncone.backends.turns import Steps, Turns
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
-from uncone.data.selection import Selection, Unit
-from uncone.encoders.batching import FIRST, budgeted, pools
+from uncone.data.selection import Selection, Unit, text_key
+from uncone.encoders.batching import FIRST, budgeted, pools, text_parts
 from uncone.encoders.encoder import Encoder, States, Window
 from uncone.encoders.row_facts import RowFacts, facts_of, joined_facts
 from uncone.encoders.rows import IGNORED, Laid, Layout, RowRule
@@ -34,9 +34,9 @@ Progress = Callable[[int], None]
 
 @dataclass
 class PassTally:
-    """What was met on the way: passages and rows; texts cut into windows or truncated; words cut in two or not read."""
+    """What was met on the way: texts and rows; texts cut into windows or truncated; words cut in two or not read."""
 
-    passages: int = 0
+    texts: int = 0
     rows: int = 0
     windowed: int = 0
     truncated: int = 0
@@ -47,7 +47,7 @@ class PassTally:
 
 @dataclass(frozen=True)
 class LayerResult:
-    """The statistics of every layer, what was met, the text of every passage.
+    """The statistics of every layer, what was met, the number of every text that has rows.
 
     `sinks` were left out of every layer, `uncovered` words have no token and so no vector.
     """
@@ -81,6 +81,8 @@ class LayerPass:
     numbers: Callable[[str], int]
     batch_size: int | None = None
     no_sinks: bool = False
+    copies: Mapping[int, int] | None = None
+    """How many identical texts there are, by `text_key`, where texts repeat."""
 
     def run(
         self,
@@ -105,14 +107,15 @@ class LayerPass:
                     return_freed()
                 laid = self._lay(pool, state)
                 reported = encoded = 0
-                for place, batch in enumerate(budgeted(laid, self.room.tokens, self.batch_size)):
+                for place, (batch, going_on, ends) in enumerate(self._batches(laid)):
                     if number > first_pool or place >= first_batch:
-                        self._measure(batch, state, turns)
+                        self._measure(batch, state, turns, going_on=going_on)
                         return_freed(above=most)
                         state.pool, state.batch = number, place + 1
-                        if checkpoint is not None and checkpoint.due:
-                            turns.finish()
-                            checkpoint.save(*state.saved())
+                        if going_on and ends:
+                            turns.give(lambda: [bundle.close for bundle in state.layers])
+                        if ends:  # what is open is not saved
+                            _save_when_due(checkpoint, state, turns)
                     encoded += len(batch)
                     _report(progress, len(pool) * encoded // len(laid) - reported)
                     reported = len(pool) * encoded // len(laid)
@@ -140,21 +143,32 @@ class LayerPass:
         for unit, passages in zip(pool, self.encoder.passages([unit.text for unit in pool], self.window), strict=True):
             tally.windowed += len(passages) > 1
             tally.truncated += self.window.cut and not passages[-1].whole
+            before = tally.rows
+            key = text_key(unit.text)
             for laid in self.rule.lay(passages, self.encoder):
                 tally.cut_words += laid.cut
                 if laid.n == 0 or laid.passage.length == 0:
                     tally.empty += 1
                     tally.unread_words += laid.n if self.rule.has_words else 0
                     continue
-                laid.group, laid.first_row = tally.passages, tally.rows
-                tally.passages += 1
+                laid.group, laid.first_row, laid.offset = tally.texts, tally.rows, tally.rows - before
+                laid.unit, laid.copies = key, None if self.copies is None else self.copies[key]
                 tally.rows += laid.n
-                state.units.append(unit.number)
                 found.append(laid)
+            if tally.rows > before:
+                state.units.append(unit.number)
+                tally.texts += 1
         return found
 
-    def _measure(self, batch: Sequence[Laid], state: _Running, turns: Turns) -> None:
-        layout = self.rule.layout(batch, self.numbers)
+    def _batches(self, laid: Sequence[Laid]) -> Iterator[tuple[list[Laid], bool, bool]]:
+        """Batches; whether the texts of each may go on in the next; and whether none does."""
+        for part, several in text_parts(laid, self.room.tokens, self.batch_size):
+            batches = budgeted(part, self.room.tokens, self.batch_size)
+            for place, batch in enumerate(batches):
+                yield batch, several, not several or place == len(batches) - 1
+
+    def _measure(self, batch: Sequence[Laid], state: _Running, turns: Turns, *, going_on: bool = False) -> None:
+        layout = self.rule.layout(batch, self.numbers, going_on=going_on)
         state.uncovered += sum(laid.n for laid in batch) - layout.n
         if layout.n == 0:
             return
@@ -244,7 +258,7 @@ class _Running:
             for number, bundle in enumerate(self.layers)
             for key, value in bundle.snapshot().items()
         }
-        arrays["units"] = np.array(self.units[: self.at_pool.passages], np.int64)
+        arrays["units"] = np.array(self.units[: self.at_pool.texts], np.int64)
         arrays["sinks"] = self.sinks
         arrays["bounds"] = np.empty(0) if self.bounds is None else self.bounds
         position = {"pool": self.pool, "batch": self.batch, "uncovered": self.uncovered, "tally": asdict(self.at_pool)}
@@ -257,6 +271,12 @@ def _update(bundle: Bundle, batch: Batch, bound: float) -> tuple[int, int]:
     bundle.update(batch.where(~sinks) if sinks.any() else batch)
     bundle.finish()
     return int(sinks.sum()), len(batch.bad)
+
+
+def _save_when_due(checkpoint: Checkpoint | None, state: _Running, turns: Turns) -> None:
+    if checkpoint is not None and checkpoint.due:
+        turns.finish()
+        checkpoint.save(*state.saved())
 
 
 def _report(progress: Progress | None, texts: int) -> None:

@@ -10,11 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncone.backends.measure import Plan, measure
-from uncone.calibration.left_out import MANY_PRINTS, copies_among, copies_between, group_numbers, same_document
+from uncone.calibration.left_out import (
+    MANY_PRINTS,
+    copies_among,
+    distinct_among,
+    group_numbers,
+    overlap,
+    same_document,
+)
 from uncone.calibration.paired import Side, sample_pairs
 from uncone.calibration.quantiles import Quantiles, quantiles_of
 from uncone.calibration.results import Background
-from uncone.data.batch import CUT, Vector
+from uncone.data.batch import CUT, IntVector, Vector
 from uncone.data.source import Source, batches
 from uncone.diagnosis.intervals import Interval, around, mean_variance
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
@@ -44,13 +51,16 @@ class Surveyed:
     """A background with the statistics that it and the hints are taken from.
 
     `units` are those of the rows, or of the queries; `documents` those of the other side, where there is one. Of each
-    side `unusable` counts the rows that had to be left out.
+    side `unusable` counts the rows that had to be left out. `sides` are the sampled rows, and `base` is what the
+    cosines of their products deviate from.
     """
 
     background: Background
     units: UnitScatter
     documents: UnitScatter | None
     unusable: tuple[Unusable, ...]
+    sides: tuple[Side, Side | None]
+    base: float
 
 
 def background_of(
@@ -127,13 +137,23 @@ def survey(
         )
     rows = Side.of(side.sample, units.mean, units.mean, numbers)
     base = float(units.mean @ units.mean)
-    found = quantiles_of(partial(sample_pairs, rows, None, base), rates, max(rows.n // 2, 1))
+    found = quantiles_of(partial(sample_pairs, rows, None, base), rates, max(int(rows.effective / 2), 1))
     interval = around(moments.mean, moments.variance, units.n)
-    if numbers is not None:
-        each, documents = 2 * side.sample.dot(units.mean) / side.sample.norms, numbers[side.sample.rows]
-        interval = around(moments.mean, mean_variance(each, units.n, documents), len(np.unique(documents)))
-    background = _background(name, (units.n, None), moments, interval, found, counts)
-    return Surveyed(background, units, None, (side.unusable,))
+    if rows.is_grouped:
+        each = 2 * _dots(side.sample, units.mean)
+        k = rows.effective
+        # Each row was multiplied with its own unit too, which is not among the pairs: as in the jackknife over rows.
+        variance = mean_variance(each, units.n, rows.unit) * (k / (k - 2)) ** 2 if k > 2 else np.nan
+        interval = around(moments.mean, variance, int(k))
+    distinct = distinct_among(side.prints) if copies else units.n
+    if numbers is None:
+        independent, pairs = distinct, distinct * (distinct - 1) // 2
+    else:
+        independent = int(rows.unit.max()) + 1
+        pairs = min(moments.pairs, round(moments.pairs * (distinct / units.n) ** 2))
+    known = (distinct, None, pairs, independent)
+    background = _background(name, (units.n, None), moments, interval, found, counts, known)
+    return Surveyed(background, units, None, (side.unusable,), (rows, None), base)
 
 
 def survey_between(
@@ -166,18 +186,48 @@ def survey_between(
     for source, side in ((queries, ours), (documents, theirs)):
         if not side.units.n:
             raise _too_few(source, side, 1)
-    copies = copies_between(ours.prints, theirs.prints)
+    common = overlap(ours.prints, theirs.prints)
+    copies = common.pairs
     moments = ours.units.between(theirs.units, CosineSums(copies, copies, copies))
     if not moments.pairs:
         raise NoUsableRowsError(f"All rows of {queries.name} and {documents.name} are exact copies of one another.")
     means = ours.units.mean, theirs.units.mean
     left, right = Side.of(ours.sample, *means), Side.of(theirs.sample, *means[::-1])
+    shared = bool(copies) and left.shares_rows(right)
+    if shared:
+        left, right = left.joined(right)
     base = float(means[0] @ means[1])
-    found = quantiles_of(partial(sample_pairs, left, right, base), rates, min(left.n, right.n))
+    fewer = min(left.effective, right.effective)
+    found = quantiles_of(partial(sample_pairs, left, right, base), rates, max(int(fewer), 1))
     interval = around(moments.mean, moments.variance, min(ours.units.n, theirs.units.n))
+    if shared or left.is_grouped or right.is_grouped:
+        each = _dots(ours.sample, means[1]), _dots(theirs.sample, means[0])
+        variance = sum(
+            mean_variance(one, side.units.n, rows.unit)
+            for one, side, rows in zip(each, (ours, theirs), (left, right), strict=True)
+        )
+        variance += _shared_variance(*each, left.unit, right.unit) if shared else 0.0
+        interval = around(moments.mean, variance, int(fewer))
     sizes, counts = (ours.units.n, theirs.units.n), {"exact copies": copies}
-    background = _background(name, sizes, moments, interval, found, counts)
-    return Surveyed(background, ours.units, theirs.units, (ours.unusable, theirs.unusable))
+    here, there = common.distinct, common.distinct_others
+    known = (here, there, here * there - common.shared * (common.shared + 1) // 2, min(here, there))
+    background = _background(name, sizes, moments, interval, found, counts, known)
+    return Surveyed(background, ours.units, theirs.units, (ours.unusable, theirs.unusable), (left, right), base)
+
+
+def _dots(sample: SampledRows, mean: Vector) -> Vector:
+    """The cosine of each sampled row with a mean, times its length; in the order of `Side`."""
+    return np.asarray((sample.dot(mean) / sample.norms)[sample.order])
+
+
+def _shared_variance(each: Vector, others: Vector, units: IntVector, other_units: IntVector) -> float:
+    """What rows that stand on both sides add to the variance of the mean: twice the covariance of their two parts."""
+    last = 1 + max(int(units.max()), int(other_units.max()))
+    sums = (
+        np.bincount(place, weights=one - one.mean(), minlength=last) / len(one)
+        for one, place in ((each, units), (others, other_units))
+    )
+    return 2 * max(float(np.vecdot(*sums)), 0.0)
 
 
 @dataclass
@@ -245,7 +295,9 @@ def _background(
     interval: Interval,
     found: Quantiles,
     left_out: Mapping[str, int],
+    known: tuple[int, int | None, int, int],
 ) -> Background:
+    """`known` are the distinct rows of both sides, the unrelated pairs of them, and the independent units."""
     low, high = interval
     mean = min(max(moments.mean, -1.0), 1.0)
     return Background(
@@ -263,6 +315,8 @@ def _background(
         found.highs,
         {"edges": found.edges.tolist(), "counts": found.counts.tolist()},
         {reason: count for reason, count in left_out.items() if count},
+        *known,
+        min(found.beyond, 1.0),
     )
 
 

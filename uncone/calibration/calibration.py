@@ -46,7 +46,7 @@ class Calibration:
     backgrounds: Sequence[Background]
     thresholds: Sequence[Threshold] = ()
     corpus_size: int | None = None
-    at_most_one: Threshold | None = None
+    one_hit: Threshold | None = None
     labelled: Labelled | None = None
     translation: Translation | None = None
     hints: Sequence[str] = ()

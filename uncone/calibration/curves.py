@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.calibration.results import Curve
-from uncone.calibration.shared_texts import Units
 from uncone.data.once import once
+from uncone.evaluation.pair_units import PairUnits
 from uncone.evaluation.pairs import PairCurve
-from uncone.evaluation.resampling import LEVEL
+from uncone.evaluation.resampling import LEVEL, Weights
 
 __all__ = ["Cuts", "curves", "wilson"]
 
@@ -35,7 +35,7 @@ class Cuts(PairCurve):
         # Between neighbouring numbers there is no third.
         self.thresholds: _Floats = np.where(middle > below, middle, self.distinct)
 
-    def taken_and_hits(self, counts: NDArray[np.int64]) -> tuple[_Floats, _Floats]:
+    def taken_and_hits(self, counts: Weights) -> tuple[_Floats, _Floats]:
         """How many pairs, and how many alike ones, are taken down to each group: two times (r, groups)."""
         _, taken, hits = self.cumulated(counts)
         return taken, hits
@@ -47,7 +47,7 @@ class Cuts(PairCurve):
         return taken[0], hits[0]
 
 
-def curves(cuts: Cuts, units: Units, replicates: int, seed: int) -> tuple[Curve, Curve]:
+def curves(cuts: Cuts, units: PairUnits, replicates: int, seed: int) -> tuple[Curve, Curve]:
     """The ROC curve, false against true positive rate, and the precision-recall curve, recall against precision.
 
     The points of the ROC are the corners of scikit-learn's. Those of the other are, for each recall that is reached,
@@ -61,7 +61,7 @@ def curves(cuts: Cuts, units: Units, replicates: int, seed: int) -> tuple[Curve,
     # At a vertical piece of the curve its lower end is what is approached from the left.
     asked = np.where(upper, false_rate, np.nextafter(false_rate, -1.0))
 
-    def drawn(counts: NDArray[np.int64]) -> _Floats:
+    def drawn(counts: Weights) -> _Floats:
         taken, hits = cuts.taken_and_hits(counts)
         found = np.full((len(asked) + len(recall), len(counts)), np.nan)
         for at, (some, good) in enumerate(zip(taken, hits, strict=True)):

@@ -14,10 +14,10 @@ from uncone.stats.unit_scatter import UnitScatter
 __all__ = ["hints", "hints_of", "informative_bits"]
 
 _CROWDED = 0.25
-_WASTED = 0.75  # of the signs: under this share binary codes lose much
-_GAINED = 0.1  # what centring has to win back to be worth a word
+_GAINED = 0.1  # of the signs that centering has to set free to be worth a word
 _RANGE = 8.0
 _NARROW = 0.25
+_FIND_OUT = "Find out with labeled pairs: uncone fix SOURCE --method auto --pairs pairs.csv."
 
 
 def hints(units: UnitScatter) -> list[str]:
@@ -37,16 +37,15 @@ def hints_of(mean_cosine: float, effective: float, mean: Vector, deviations: Vec
     `effective` is the effective rank of their covariance, of at most `reachable` directions.
 
     >>> hints_of(0.0, 8.0, np.zeros(8), np.full(8, 0.35), 8)[0]
-    'Binary quantisation: the signs of 8 of 8 dimensions tell rows apart, and centring would gain nothing.'
+    'Binary quantization: the signs of 8 of 8 dimensions differ between vectors.'
     """
     found = [_binary(mean_cosine, mean, deviations), _bytes(mean, deviations)]
     if not deviations.any():
-        return ["All rows point the same way: no index of any kind can tell them apart."]
+        return ["All vectors point the same way: no index of any kind can tell them apart."]
     if effective < _NARROW * reachable:
         found.append(
-            f"Length: the rows spread over about {plain(effective)} of {len(mean):,} directions, so that many bits of "
-            "a quantised vector repeat each other. Fewer dimensions (uncone fix --method whiten or droptop, or PCA) "
-            "before quantising may lose little: prove it on labelled pairs."
+            f"Length: the vectors spread over about {plain(effective)} of {len(mean):,} directions, so many bits of a "
+            f"quantized vector repeat each other. Whether fewer dimensions would do depends on your task. {_FIND_OUT}"
         )
     return [hint for hint in found if hint]
 
@@ -71,15 +70,14 @@ def _normal_share(z: Vector) -> Vector:
 
 def _binary(mean_cosine: float, mean: Vector, deviations: Vector) -> str:
     d, raw = len(mean), informative_bits(mean, deviations)
-    centred = float((deviations > 0).sum())
-    told = f"Binary quantisation: the signs of {raw:.0f} of {d:,} dimensions tell rows apart"
-    if centred - raw < _GAINED * d:
-        return f"{told}, and centring would gain nothing."
-    crowded = f" (unrelated rows have a cosine of {cosine(mean_cosine)})" if mean_cosine >= _CROWDED else ""
-    strongly = "wants" if raw < _WASTED * d else "would gain from"
+    centered = float((deviations > 0).sum())
+    if centered - raw < _GAINED * d:
+        return f"Binary quantization: the signs of {raw:.0f} of {d:,} dimensions differ between vectors."
+    crowded = f" (unrelated vectors have a cosine of {cosine(mean_cosine)})" if mean_cosine >= _CROWDED else ""
     return (
-        f"{told}{crowded}; the others have nearly the same sign in every row. It {strongly} centred vectors: subtract "
-        f"the mean before taking signs, of queries too (uncone fix --method center), and about {centred:.0f} do."
+        f"Binary quantization: the signs of {raw:.0f} of {d:,} dimensions differ between vectors{crowded}; the others "
+        f"have nearly the same sign in every vector, and say nothing. With the mean subtracted about {centered:.0f} "
+        f"differ, but ranks change too, for better or worse. {_FIND_OUT}"
     )
 
 
@@ -95,7 +93,7 @@ def _bytes(mean: Vector, deviations: Vector) -> str:
         return ""
     levels = 255 / ratio
     return (
-        f"8-bit quantisation: dimension {widest} (counted from 0) needs a range {plain(ratio)} times that of a typical "
+        f"8-bit quantization: dimension {widest} (counted from 0) needs a range {plain(ratio)} times that of a typical "
         f"one. With one scale for all, a typical dimension has about {levels:.0f} of 255 levels left: give each "
-        "dimension its own range, after centring."
+        "dimension its own range."
     )

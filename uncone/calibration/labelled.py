@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uncone.calibration.curves import Cuts, curves
-from uncone.calibration.mappings import FOLDS, cross_validated
+from uncone.calibration.mappings import cross_validated
 from uncone.calibration.operating import goals, operate
 from uncone.calibration.results import Background, Labelled
-from uncone.calibration.shared_texts import Texts, units_of
 from uncone.errors import FormatError, OptionError, ShapeError
 from uncone.evaluation.bootstrap import bootstrap
-from uncone.evaluation.resampling import REPLICATES, Score, score
+from uncone.evaluation.pair_units import PairUnits, Texts, pair_units
+from uncone.evaluation.resampling import REPLICATES, Score, log_odds_score, score
 
 __all__ = ["FEWEST_PAIRS", "Truth", "label_pairs", "truth_of"]
 
 FEWEST_PAIRS = 20
-"""Of fewer labelled pairs no interval would be worth its name."""
+"""Of fewer distinct labelled pairs no interval would be worth its name."""
 
 _Floats = NDArray[np.float64]
 
@@ -65,19 +65,17 @@ def label_pairs(
         seed: of the draws and the folds.
         cut: the lowest grade of alike pairs; 80 % of the way from the lowest to the highest grade where none is given.
         texts: the two texts of each pair, or what names them. Pairs that share one are drawn together, and stand in one
-            fold when a mapping is judged. Only the interval of the rank correlation is over single pairs, as that of
-            `uncone evaluate` is.
+            fold when a mapping is judged.
 
     Raises:
-        ShapeError: not one label per score, or fewer than 20 pairs.
+        ShapeError: not one label per score, or fewer than 20 distinct pairs.
         FormatError: a label is not finite, or all are the same.
         OptionError: a wanted precision or recall is not a share, or the cut leaves all pairs on one side.
     """
     wanted = goals(precisions, recalls)
-    grades, values, names, notes = _usable(labels, scores, texts, name)
+    grades, values, units, notes = _usable(labels, scores, texts, name)
     truth = truth_of(grades, cut, name)
     n, positives = len(grades), int(truth.alike.sum())
-    units = units_of(n, names)
     notes += [note for note in (truth.note, units.note) if note]
     cuts = Cuts(truth.alike, values)
     auc, average = cuts(np.ones((1, n), np.int64))[:2, 0].tolist()
@@ -94,21 +92,22 @@ def label_pairs(
         graded=truth.graded,
         cut=truth.cut,
         roc_auc=roc_auc,
-        average_precision=score(average, drawn[1], n),
+        average_precision=log_odds_score(average, drawn[1], n),
         roc=roc,
         precision_recall=precision_recall,
         operating=operate(cuts, wanted, units, background, replicates, seed),
         mappings=mapped.mappings,
-        spearman=_spearman(grades, values, replicates, seed) if truth.graded else None,
+        spearman=_spearman(grades, values, units, replicates, seed) if truth.graded else None,
         alike=_histogram(values[truth.alike == 1], values),
         unlike=_histogram(values[truth.alike == 0], values),
         notes=notes,
         extra={
             "base_rate": share,
             "base_brier": share * (1 - share),
-            "units": len(units),
-            "texts_apart": units.apart,
-            "folds": FOLDS if mapped.mappings else 0,
+            "units": units.independent,
+            "distinct_pairs": units.distinct,
+            "by_texts": units.by_texts,
+            "folds": mapped.folds,
             "ece_noise": mapped.noise,
         },
     )
@@ -116,8 +115,8 @@ def label_pairs(
 
 def _usable(
     labels: ArrayLike, scores: ArrayLike, texts: Texts | None, name: str
-) -> tuple[_Floats, _Floats, Texts | None, list[str]]:
-    """Grades, scores and texts of the pairs that have a score, and a note of those that have none."""
+) -> tuple[_Floats, _Floats, PairUnits, list[str]]:
+    """Grades, scores and units of the pairs that have a score, and a note of those that have none."""
     grades, values = np.asarray(labels, np.float64), np.asarray(scores, np.float64)
     if grades.ndim != 1 or grades.shape != values.shape:
         raise ShapeError(f"{name}: we need one label per score, not {grades.shape} and {values.shape}.")
@@ -129,13 +128,14 @@ def _usable(
     notes = []
     if n < len(values):
         notes.append(f"{len(values) - n:,} of {len(values):,} pairs have no score (a vector is zero or not finite).")
-    if n < FEWEST_PAIRS:
+    units = pair_units(len(values), texts)
+    units = units if known.all() else units.select(np.flatnonzero(known))
+    if units.distinct < FEWEST_PAIRS:
         scored = " with a score" if notes else ""
-        raise ShapeError(f"{name} has {n} pairs{scored}, and we need at least {FEWEST_PAIRS}. Label some more.")
-    if texts is not None and len(texts[0]) == len(texts[1]) == len(values):
-        rows = np.flatnonzero(known).tolist()
-        texts = [texts[0][row] for row in rows], [texts[1][row] for row in rows]
-    return grades[known], values[known], texts, notes
+        distinct = " distinct" if units.distinct < n else ""
+        told = f"{units.distinct}{distinct} pairs{scored}"
+        raise ShapeError(f"{name} has {told}, and we need at least {FEWEST_PAIRS}. Label some more.")
+    return grades[known], values[known], units, notes
 
 
 def truth_of(labels: ArrayLike, cut: float | None = None, name: str = "The pairs") -> Truth:
@@ -182,8 +182,8 @@ def _remarks(auc: Score, share: float, refusal: str) -> list[str]:
     return [*notes, refusal or told]
 
 
-def _spearman(grades: _Floats, values: _Floats, replicates: int, seed: int) -> Score:
-    found = bootstrap(grades, values, replicates=replicates, seed=seed)
+def _spearman(grades: _Floats, values: _Floats, units: PairUnits, replicates: int, seed: int) -> Score:
+    found = bootstrap(grades, values, replicates=replicates, seed=seed, units=units)
     return score(float(found.scores[0]), found.values[0], found.n)
 
 

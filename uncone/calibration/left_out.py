@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -15,7 +16,14 @@ from uncone.stats.fingerprints import Fingerprints
 from uncone.stats.hashing import Hashes, fingerprints
 from uncone.stats.unit_scatter import CosineSums
 
-__all__ = ["MANY_PRINTS", "copies_among", "copies_between", "group_numbers", "same_document"]
+__all__ = [
+    "MANY_PRINTS",
+    "copies_among",
+    "distinct_among",
+    "group_numbers",
+    "overlap",
+    "same_document",
+]
 
 MANY_PRINTS = 1 << 26
 """Up to so many rows every fingerprint is kept, and copies are counted exactly."""
@@ -47,8 +55,25 @@ def copies_among(prints: Fingerprints) -> int:
     return int((counts * (counts - 1)).sum()) // 2 << prints.level
 
 
-def copies_between(prints: Fingerprints, others: Fingerprints) -> int:
-    """How many pairs of a row of one side and a row of the other are exact copies."""
+def distinct_among(prints: Fingerprints) -> int:
+    """How many rows differ; beyond the limit of the fingerprints an estimate."""
+    return len(run_starts(prints.state()["kept"])) << prints.level
+
+
+class Overlap(NamedTuple):
+    """What two sides have in common: `pairs` of a row and its exact copy; the distinct rows of each side and of both.
+
+    Beyond the limit of the fingerprints these are estimates.
+    """
+
+    pairs: int
+    distinct: int
+    distinct_others: int
+    shared: int
+
+
+def overlap(prints: Fingerprints, others: Fingerprints) -> Overlap:
+    """Compare the fingerprints of two sides."""
     level = max(prints.level, others.level)
     sides = []
     for side in (prints, others):
@@ -56,7 +81,8 @@ def copies_between(prints: Fingerprints, others: Fingerprints) -> int:
         sides.append(np.unique(kept[kept >> np.uint64(64 - level) == 0] if level else kept, return_counts=True))
     (ours, times), (theirs, other_times) = sides
     _, at, there = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
-    return int((times[at] * other_times[there]).sum()) << level
+    found = (int((times[at] * other_times[there]).sum()), len(ours), len(theirs), len(at))
+    return Overlap(*(number << level for number in found))
 
 
 def same_document(source: Source, groups: IntVector, dtype: DTypeLike) -> tuple[CosineSums, int]:

@@ -19,9 +19,9 @@ from sklearn.linear_model import LogisticRegression
 
 from uncone.calibration.curves import wilson
 from uncone.calibration.results import Curve, ScoreMapping
-from uncone.calibration.shared_texts import Units
 from uncone.data.batch import IntVector
-from uncone.evaluation.resampling import LEVEL, Score, score
+from uncone.evaluation.pair_units import PairUnits
+from uncone.evaluation.resampling import LEVEL, Score, Weights, score
 
 __all__ = ["FEWEST", "FOLDS", "Fitted", "Judged", "Mapped", "cross_validated", "fit_isotonic", "fit_logistic", "judge"]
 
@@ -29,7 +29,9 @@ FOLDS = 5
 """In each turn a mapping is fitted on four fifths of the pairs and judged on the fifth."""
 
 FEWEST = 5
-"""Alike pairs, and unlike ones, without which there is nothing to fit."""
+"""Distinct similar pairs, and dissimilar ones, without which there is nothing to fit."""
+
+_MORE_FOLDS = 50  # if texts link so many pairs that folds of a fifth would leave too few to fit on
 
 _Floats = NDArray[np.float64]
 
@@ -75,6 +77,7 @@ class Mapped(NamedTuple):
 
     mappings: list[ScoreMapping]
     noise: dict[str, float]
+    folds: int = 0
     reason: str = ""
 
 
@@ -107,35 +110,43 @@ def fit_isotonic(scores: _Floats, truth: _Floats) -> Fitted:
 _KINDS: dict[str, Callable[[_Floats, _Floats], Fitted]] = {"logistic": fit_logistic, "isotonic": fit_isotonic}
 
 
-def cross_validated(truth: _Floats, scores: _Floats, units: Units, replicates: int, seed: int) -> Mapped:
+def cross_validated(truth: _Floats, scores: _Floats, units: PairUnits, replicates: int, seed: int) -> Mapped:
     """Both mappings fitted on all pairs, the better by its held-out Brier score first; or why there is none."""
-    n, alike = len(truth), int(truth.sum())
-    few = min(alike, n - alike)
-    if few < FEWEST:
-        kind = "alike" if alike == few else "unlike"
-        return Mapped(
-            [], {}, f"No probabilities: {few} of {n:,} pairs are {kind}, and a mapping needs at least {FEWEST}."
+    n = len(truth)
+    unlike, alike = (units.select(np.flatnonzero(truth == kind)).distinct for kind in (0, 1))
+    if min(unlike, alike) < FEWEST:
+        few, kind = (alike, "similar") if alike <= unlike else (unlike, "dissimilar")
+        reason = (
+            f"No probabilities: {few} of {units.distinct:,} distinct pairs are {kind}, and a mapping needs {FEWEST}."
         )
+        return Mapped([], {}, reason=reason)
     if (scores == scores[0]).all():
-        return Mapped([], {}, "No probabilities: all scores are the same.")
-    fold = units.folds(truth, FOLDS, seed)
-    kept = [fold != one for one in range(FOLDS)]
+        return Mapped([], {}, reason="No probabilities: all scores are the same.")
+    for folds in (FOLDS, _MORE_FOLDS):
+        fold = units.folds(truth, folds, seed)
+        tested = [fold == one for one in np.unique(fold)]
+        # No text stands on both sides: a fold is judged by a fit on pairs that share no text with it.
+        kept = [units.clear_of(rows) for rows in tested]
+        if min(int(rows.sum()) for rows in kept) >= n / 2:
+            break
     if any(len(np.unique(truth[rows])) < 2 for rows in kept):
-        reason = "No probabilities: the pairs of one kind share their texts, so nothing is left to judge them on."
-        return Mapped([], {}, reason)
+        reason = "No probabilities: too many pairs share texts, so no fold can be judged by pairs without its texts."
+        return Mapped([], {}, reason=reason)
     found, noise = [], {}
     for kind, fit in _KINDS.items():
         held_out = np.empty(n)
-        for rows in kept:
-            held_out[~rows] = fit(scores[rows], truth[rows])(scores[~rows])
+        for rows, judged in zip(kept, tested, strict=True):
+            held_out[judged] = fit(scores[rows], truth[rows])(scores[judged])
         whole = fit(scores, truth)
         brier, ece, noise[kind], reliability, sizes = judge(truth, held_out, units, replicates, seed)
         found.append(ScoreMapping(kind, whole.knots, whole.slope, whole.intercept, brier, ece, reliability, sizes))
-    return Mapped(sorted(found, key=lambda one: one.brier.value or 0.0), noise)
+    return Mapped(sorted(found, key=lambda one: one.brier.value or 0.0), noise, len(tested))
 
 
-def judge(truth: _Floats, predicted: _Floats, units: Units, replicates: int, seed: int) -> Judged:
-    """Judge probabilities by what came true; there are ten bins, fewer under 100 pairs, and ties are in one bin.
+def judge(truth: _Floats, predicted: _Floats, units: PairUnits, replicates: int, seed: int) -> Judged:
+    """Judge probabilities by what came true; there are ten bins, fewer under 100 distinct pairs.
+
+    Ties are in one bin.
 
     Noise alone gives a perfect mapping a calibration error. How much, draws tell: with D the gaps between prediction
     and truth of the bins and D* those of a draw, it is the error of D* - D. The interval of the error therefore begins
@@ -143,14 +154,14 @@ def judge(truth: _Floats, predicted: _Floats, units: Units, replicates: int, see
     ends 1.96 standard deviations above the value, as noise only ever raises it.
     """
     n = len(truth)
-    place = _bins(predicted, min(_BINS, n // 10))
+    place = _bins(predicted, min(_BINS, units.distinct // 10))
     sizes = np.bincount(place).astype(np.float64)
     inside = np.zeros((n, len(sizes)))
     inside[np.arange(n), place] = 1.0
     gaps, squares = inside * (predicted - truth)[:, None], (predicted - truth) ** 2
     mean_gaps = gaps.mean(axis=0)
 
-    def drawn(counts: NDArray[np.int64]) -> _Floats:
+    def drawn(counts: Weights) -> _Floats:
         total = counts.sum(axis=1)
         own = counts @ gaps / total[:, None]
         return np.stack([counts @ squares / total, np.abs(own).sum(axis=1), np.abs(own - mean_gaps).sum(axis=1)])
@@ -160,7 +171,8 @@ def judge(truth: _Floats, predicted: _Floats, units: Units, replicates: int, see
     low = max(error - float(np.quantile(noise, (1 + LEVEL) / 2)), 0.0)
     ece = Score(error, low, min(error + _Z * float(errors.std()), 1.0), n)
     alike = truth @ inside
-    reliability = Curve(predicted @ inside / sizes, alike / sizes, *wilson(alike, sizes))
+    known = np.array([units.select(np.flatnonzero(place == one)).independent for one in range(len(sizes))])
+    reliability = Curve(predicted @ inside / sizes, alike / sizes, *wilson(alike / sizes * known, known))
     brier = score(float(squares.mean()), briers, n)
     return Judged(brier, ece, float(noise.mean()), reliability, sizes.astype(int).tolist())
 

@@ -11,16 +11,19 @@ from numpy.typing import NDArray
 
 from uncone.calibration.curves import Cuts, wilson
 from uncone.calibration.results import Background, Operating
-from uncone.calibration.shared_texts import Units
 from uncone.data.batch import IntVector
 from uncone.errors import OptionError
-from uncone.evaluation.resampling import Score, bounds
+from uncone.evaluation.pair_units import PairUnits
+from uncone.evaluation.resampling import Score, Weights, bounds
 
 __all__ = ["Goal", "background_rate", "goals", "operate"]
 
 _Floats = NDArray[np.float64]
 
 _SMALL = 1e-9  # what rounding may take from a whole number of pairs
+
+_CHOSEN_BY = {"precision": 0, "recall": 1, "F1": 2}
+"""The figure that a threshold is chosen by, among precision, recall and F1."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Goal:
         """
         positives = hits[:, -1:]
         if self.kind == "F1":
-            place = (2 * hits / np.maximum(taken + positives, 1.0)).argmax(axis=1)
+            place = (2 * hits / np.maximum(taken + positives, _SMALL)).argmax(axis=1)
         elif self.kind == "recall":
             place = (hits >= self.wanted * positives - _SMALL).argmax(axis=1)
         else:
@@ -69,34 +72,45 @@ def goals(precisions: Sequence[float], recalls: Sequence[float]) -> list[Goal]:
 
 
 def operate(
-    cuts: Cuts, wanted: Sequence[Goal], units: Units, background: Background | None, replicates: int, seed: int
+    cuts: Cuts, wanted: Sequence[Goal], units: PairUnits, background: Background | None, replicates: int, seed: int
 ) -> list[Operating]:
     """A threshold for each goal, with its interval and what it does.
 
     In each draw the threshold is chosen anew, which gives its interval; precision, recall and F1 are those of the one
-    threshold that was chosen. It was chosen on the pairs that it is judged on, so they flatter it a little.
+    threshold that was chosen. It was chosen on the pairs that it is judged on, so they flatter it a little: by as much
+    as a draw flatters the threshold chosen on it, compared with all pairs. The lower bound of what was chosen by makes
+    up for that.
     """
     if len(cuts.distinct) == 1:
         return [_refused(cuts, goal, f"all scores are {cuts.distinct[0]:g}") for goal in wanted]
     taken, hits = cuts.whole
     chosen = [int(goal.places(taken[None], hits[None])[0]) for goal in wanted]
 
-    def drawn(counts: NDArray[np.int64]) -> _Floats:
+    def drawn(counts: Weights) -> _Floats:
         some, good = cuts.taken_and_hits(counts)
         found = []
         for goal, fixed in zip(wanted, chosen, strict=True):
             place = goal.places(some, good)
             found.append(np.where(place < 0, np.nan, cuts.thresholds[place]))
-            with np.errstate(invalid="ignore", divide="ignore"):
-                found.append(good[:, fixed] / some[:, fixed])
-                found.append(good[:, fixed] / good[:, -1])
-                found.append(2 * good[:, fixed] / (some[:, fixed] + good[:, -1]))
+            found += _figures(some[:, fixed], good[:, fixed], good[:, -1])
+            rows = np.arange(len(place))
+            here = _figures(some[rows, place], good[rows, place], good[:, -1])
+            all_pairs = _figures(taken[place], hits[place], hits[-1])
+            flattered = here[_CHOSEN_BY[goal.kind]] - all_pairs[_CHOSEN_BY[goal.kind]]
+            found.append(np.where(place < 0, np.nan, flattered))
         return np.stack(found)
 
-    every = units.replicate(drawn, replicates, seed).reshape(len(wanted), 4, replicates)
+    every = units.replicate(drawn, replicates, seed).reshape(len(wanted), 5, replicates)
     return [
-        _operating(cuts, goal, place, own, background) for goal, place, own in zip(wanted, chosen, every, strict=True)
+        _operating(cuts, goal, place, own, units, background)
+        for goal, place, own in zip(wanted, chosen, every, strict=True)
     ]
+
+
+def _figures(taken: _Floats, hits: _Floats, similar: _Floats | np.float64) -> list[_Floats]:
+    """Precision, recall and F1 of so many pairs, of which some are hits."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return [hits / taken, hits / similar, 2 * hits / (taken + similar)]
 
 
 def background_rate(background: Background, threshold: float) -> float:
@@ -104,7 +118,9 @@ def background_rate(background: Background, threshold: float) -> float:
     return float(np.interp(threshold, background.scores, background.tails, left=1.0, right=0.0))
 
 
-def _operating(cuts: Cuts, goal: Goal, place: int, drawn: _Floats, background: Background | None) -> Operating:
+def _operating(
+    cuts: Cuts, goal: Goal, place: int, drawn: _Floats, units: PairUnits, background: Background | None
+) -> Operating:
     taken, hits = cuts.whole
     some, good, alike, value = taken[place], hits[place], hits[-1], float(cuts.thresholds[place])
     low, high = bounds(drawn[0])
@@ -118,22 +134,37 @@ def _operating(cuts: Cuts, goal: Goal, place: int, drawn: _Floats, background: B
         return _refused(cuts, goal, f"{found}, but {lost:.0%} of the draws have no such threshold; label more pairs")
     # F1 is 2 J / (1 + J) of the share J of alike ones among all that are taken or should be.
     either = some + alike - good
+    over, similar = np.arange(len(cuts.order)) < some, cuts.truth == 1
+
+    def independent(rows: NDArray[np.bool_]) -> int:
+        return units.select(cuts.order[rows]).independent
+
+    shares = [
+        _share(good, some, independent(over), drawn[1]),
+        _share(good, alike, independent(similar), drawn[2]),
+        replace(_share(good, either, independent(over | similar), drawn[3], dice=True), n=len(cuts.values)),
+    ]
+    at = _CHOSEN_BY[goal.kind]
+    shares[at] = replace(shares[at], low=max((shares[at].low or 0.0) - max(float(np.nanmean(drawn[4])), 0.0), 0.0))
     return Operating(
         str(goal),
         value,
         low,
         high,
-        _share(good, some, drawn[1]),
-        _share(good, alike, drawn[2]),
-        replace(_share(good, either, drawn[3], dice=True), n=len(cuts.values)),
+        shares[0],
+        shares[1],
+        shares[2],
         None if background is None else background_rate(background, value),
         "it takes every pair: no higher threshold does as well" if place == len(taken) - 1 else "",
     )
 
 
-def _share(k: float, n: float, drawn: _Floats, *, dice: bool = False) -> Score:
-    """A share with the wider of two intervals: draws know of texts that are shared, Wilson's of all and none."""
-    shares = np.array([k / n, *wilson(k, n)])
+def _share(k: float, n: float, units: int, drawn: _Floats, *, dice: bool = False) -> Score:
+    """A share of n pairs with the wider of two intervals: draws know of shared texts, Wilson's of all and none.
+
+    Wilson's is that of the same share of as many pairs as are independent.
+    """
+    shares = np.array([k / n, *wilson(k / n * units, units)])
     value, low, high = (2 * shares / (1 + shares) if dice else shares).tolist()
     own = bounds(drawn)
     if own[0] is not None and own[1] is not None:

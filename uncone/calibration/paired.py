@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uncone.backends.cores import in_order
+from uncone.calibration.units import effective_number, joint_units, row_units
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.stats.hashing import Hashes, fingerprints, hash_keys
+from uncone.stats.copies import copy_groups
+from uncone.stats.hashing import Hashes, fingerprints
 from uncone.stats.row_sample import SampledRows
 
 __all__ = ["BUCKETS", "Sampled", "Side", "sample_pairs"]
 
 BUCKETS = 200
-"""Rows are put into so many buckets at most, for the variance of a share: enough to know it to a tenth."""
+"""Sampling units are put into so many buckets at most, for the variance of a share: enough to know it to a tenth."""
 
 _STEP = 1024
 
@@ -33,9 +35,17 @@ class Side:
 
     units: Matrix
     """(m, d + 2): z, z.m' and 1, where m' is the mean of the other side."""
-    buckets: NDArray[np.uint8]
+    unit: IntVector
+    """The sampling unit of each row (m,): copies share one, and so do rows of a document."""
     marks: tuple[NDArray[np.generic], ...] = ()
-    """What two rows must not share: their document, their bits."""
+    """What two rows must not share: their bits, their document."""
+    copies: IntVector | None = None
+    """The group of copies that each row belongs to (m,); None when all rows differ."""
+    buckets: NDArray[np.uint8] = field(init=False)
+    """The bucket of each row: units are dealt in turn, so that each has one of its own while there are few."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "buckets", (self.unit % BUCKETS).astype(np.uint8))
 
     @classmethod
     def of(cls, rows: SampledRows, mean: Vector, other_mean: Vector, groups: IntVector | None = None) -> Side:
@@ -57,16 +67,34 @@ class Side:
         for _ in in_order(fill, _steps(0, m)):
             pass
         units[:, d + 1] = 1.0
-        if groups is None:
-            return cls(units, (np.arange(m) % BUCKETS).astype(np.uint8), (prints,))
-        documents = groups[rows.rows[order]]
-        buckets = (hash_keys(documents, seed=5) % np.uint64(BUCKETS)).astype(np.uint8)
-        return cls(units, buckets, (prints, documents))
+        copies = copy_groups(prints)
+        documents = None if groups is None else groups[rows.rows[order]]
+        marks = (prints,) if documents is None else (prints, documents)
+        return cls(units, row_units(m, copies, documents), marks, copies)
 
     @property
     def n(self) -> int:
         """Rows."""
         return len(self.units)
+
+    @property
+    def effective(self) -> float:
+        """The number of sampling units; fewer where some hold many rows more than others."""
+        return effective_number(self.unit)
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether some sampling unit holds several rows."""
+        return int(self.unit.max(initial=-1)) + 1 < self.n
+
+    def shares_rows(self, other: Side) -> bool:
+        """Whether a row of the other side is a copy of one of this side."""
+        return bool(np.isin(self.marks[0], other.marks[0]).any())
+
+    def joined(self, other: Side) -> tuple[Side, Side]:
+        """Both sides, with the same sampling unit for rows that are copies of each other."""
+        ours, theirs = joint_units(self.marks[0], other.marks[0])
+        return replace(self, unit=ours), replace(other, unit=theirs)
 
     def right(self, rows: slice) -> Matrix:
         """The rows as they stand on the right of a product: the last two columns change places."""
@@ -80,7 +108,8 @@ class Sampled:
     """The deviations of some cosines from `base`: of `total` pairs, those of at least a floor.
 
     `first` and `second` are the buckets of the two rows of each; `touched` counts, per bucket, the pairs that its rows
-    stand in: (buckets,) for one side, where both rows count, or (2, buckets) for two.
+    stand in: (buckets,) where both rows count (one side, or two that share rows), or (2, buckets). A pair of distinct
+    vectors stands `repeats` times among them: once without copies.
     """
 
     base: float
@@ -89,6 +118,12 @@ class Sampled:
     first: NDArray[np.uint8]
     second: NDArray[np.uint8]
     touched: NDArray[np.float64]
+    repeats: float = 1.0
+
+    @property
+    def distinct(self) -> float:
+        """How many pairs of distinct vectors there are, more or less."""
+        return self.total / self.repeats
 
 
 def sample_pairs(one: Side, other: Side | None, base: float, pairs: int, floor: float = -np.inf) -> Sampled:
@@ -106,7 +141,38 @@ def sample_pairs(one: Side, other: Side | None, base: float, pairs: int, floor: 
             touched += ends
     total = round(float(touched[0].sum()))
     flat, first, second = (np.concatenate(part) for part in zip(*values, strict=True))
-    return Sampled(base, total, flat, first, second, touched.sum(axis=0) if other is None else touched)
+    together = other is None or bool(compared)
+    ends = touched.sum(axis=0) if together else touched
+    return Sampled(base, total, flat, first, second, ends, _repeats(one, other, total, bool(compared)))
+
+
+def _repeats(one: Side, other: Side | None, total: int, shared: bool) -> float:
+    """How often the pair of distinct vectors of a sampled pair stands among the sampled ones, on average.
+
+    A share f of all pairs of rows was sampled. So of the other w w' - 1 pairs of rows that hold the same two vectors, w
+    and w' times, f (w w' - 1) were sampled too. With `shared` rows the two sides hold copies of each other.
+    """
+    if one.copies is None and (other is None or (other.copies is None and not shared)):
+        return 1.0
+    if other is None:
+        w = _sizes(one)
+        possible, every = (one.n**2 - (w**2).sum()) / 2, ((w**2).sum() ** 2 - (w**4).sum()) / 2
+    elif shared:
+        places = joint_units(one.marks[0], other.marks[0])
+        largest = 1 + max(int(place.max()) for place in places)
+        w, v = (np.bincount(place, minlength=largest).astype(np.float64) for place in places)
+        possible = one.n * other.n - w @ v
+        every = (w**2).sum() * (v**2).sum() + (w @ v) ** 2 - 2 * (w**2) @ (v**2)
+    else:
+        possible, every = one.n * other.n, (_sizes(one) ** 2).sum() * (_sizes(other) ** 2).sum()
+    if possible <= 0:
+        return 1.0
+    return float(max(1 + total / possible * (every / possible - 1), 1.0))
+
+
+def _sizes(side: Side) -> NDArray[np.float64]:
+    """How many rows each group of copies holds."""
+    return np.ones(side.n) if side.copies is None else np.bincount(side.copies).astype(np.float64)
 
 
 def _block(

@@ -1,4 +1,4 @@
-"""Quantiles of the cosines of sampled pairs, dense in the upper tail, with intervals whose sampling unit is the row."""
+"""Quantiles of the cosines of sampled pairs, dense in the upper tail, with intervals over distinct vectors."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ _PAIRS = 1_000_000
 _WANTED_BEYOND = 1_000  # then the sampling of pairs adds 3 % to the error of a rate
 _KEPT = 4_000_000
 _PER_DECADE = 12
+_SEEN, _FINE = 64.0, 24  # up to so many pairs of distinct vectors, in so many steps: whether a share may be unseen
 
 
 def pairs_for(rate: float) -> int:
@@ -36,7 +37,10 @@ def pairs_for(rate: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Quantiles:
-    """A share `tails[i]` of `pairs` pairs lies at or above `scores[i]`, between `lows[i]` and `highs[i]`."""
+    """A share `tails[i]` of `pairs` pairs lies at or above `scores[i]`, between `lows[i]` and `highs[i]`.
+
+    Above all scores that were seen there may still be a share `beyond`.
+    """
 
     pairs: int
     tails: Vector
@@ -45,13 +49,14 @@ class Quantiles:
     highs: Vector
     edges: Vector
     counts: Vector
+    beyond: float
 
 
 def quantiles_of(sample: Callable[[int, float], Sampled], rates: Sequence[float], apart: int) -> Quantiles:
     """Quantiles down to the smallest rate; `sample(pairs, floor)` gives the cosines.
 
     The bulk is measured on a million pairs. A rate that needs more is measured on as many as it needs, of which only
-    the upper tail is kept. `apart` pairs at most share no row.
+    the upper tail is kept. `apart` pairs at most share no sampling unit.
     """
     wanted = pairs_for(min(rates))
     bulk = _Ordered.of(sample(_PAIRS, -np.inf))
@@ -61,17 +66,22 @@ def quantiles_of(sample: Callable[[int, float], Sampled], rates: Sequence[float]
         tail = _Ordered.of(sample(wanted, floor))
     total = bulk.total if tail is None else max(tail.total, bulk.total)
     both = _Both(bulk, bulk if tail is None or tail.total < bulk.total else tail)
-    tails = _grid(total, rates)
-    scores = np.maximum.accumulate(both.score(tails))
-    odds = _log_odds(tails.clip(max=1 - 1e-12))
-    reach = both.reach(tails, scores, apart)
-    lows, highs = (1 / (1 + np.exp(-(odds + sign * reach))) for sign in (1, -1))
+    tails, pairs = _grid(total, rates), both.tail.sampled.distinct
+    every = np.unique(np.concatenate([tails, np.geomspace(min(1 / pairs, 0.5), min(_SEEN / pairs, 0.5), _FINE)]))[::-1]
+    shown = np.isin(every, tails)
+    scores = np.maximum.accumulate(both.score(every))
+    odds = _log_odds(every.clip(max=1 - 1e-12))
+    reach = both.reach(every, scores, apart)
+    lows, highs = (1 / (1 + np.exp(-(odds + sign * reach).clip(-700, 700))) for sign in (1, -1))
     # Beyond the smallest and the largest cosine that were seen only the bounds of a cosine are known.
-    low = np.where((1 - lows) * bulk.total < 1, -1.0, np.minimum(both.score(lows), scores))
-    high = np.where(highs * total < 1, 1.0, np.maximum(both.score(highs), scores))
+    low = np.where((1 - lows) * bulk.sampled.distinct < 1, -1.0, np.minimum(both.score(lows), scores))
+    unseen = highs * pairs < 1
+    high = np.where(unseen, 1.0, np.maximum(both.score(highs), scores))
     edges, counts = bulk.histogram()
-    low, high = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
-    return Quantiles(total, tails, scores, low, high, edges, counts)
+    low, high = np.maximum.accumulate(low[shown]), np.minimum.accumulate(high[shown][::-1])[::-1]
+    rare = every[::-1][np.logical_and.accumulate(unseen[::-1])]
+    beyond = float(rare.max(initial=1 / pairs))
+    return Quantiles(total, tails, scores[shown], low, high, edges, counts, beyond)
 
 
 def _grid(pairs: int, rates: Sequence[float]) -> Vector:
@@ -130,12 +140,13 @@ class _Ordered:
     def reach(self, scores: Vector, apart: int) -> Vector:
         """Half the width of the interval of the log odds of the share at or above each score.
 
-        The variance is that of the delete-a-group jackknife: the log odds without each bucket of rows in turn. A pair
-        moves with both of its rows, so what it has of its own is counted twice; once of it is taken out again. Where a
+        The variance is that of the delete-a-group jackknife: the log odds without each bucket of sampling units in
+        turn. A pair moves with both of its rows, so what it has of its own is counted twice; once of it is taken out
+        again. Pairs of copies repeat each other, so only pairs of distinct vectors have something of their own. Where a
         few buckets make most of the variance, it is less sure: the degrees of freedom are those of a chi-square
-        variable that varies as much. With few rows it is no less than that of the `apart` pairs that share no row.
+        variable that varies as much. With few units it is no less than that of the `apart` pairs that share none.
         """
-        total, touched = self.total, self.sampled.touched
+        total, distinct, touched = self.total, self.sampled.distinct, self.sampled.touched
         beyond = self._beyond(scores)
         counts = beyond[0].sum(axis=0)
         share = counts / total
@@ -145,13 +156,14 @@ class _Ordered:
         if n < 3:
             return np.full(len(scores), np.inf)
         rest = total - touched.ravel()[met, None]
-        without = ((counts - sides[met]) / np.maximum(rest, 1)).clip(0.5 / total, 1 - 0.5 / total)
-        moved = _log_odds(without) - _log_odds(share.clip(0.5 / total, 1 - 0.5 / total))
+        least = min(0.5 / distinct, 0.5)
+        without = ((counts - sides[met]) / np.maximum(rest, 1)).clip(least, 1 - least)
+        moved = _log_odds(without) - _log_odds(share.clip(least, 1 - least))
         squares = (n - 1) / n * (moved**2).sum(axis=0)
-        own = 1 / np.maximum(total * share * (1 - share), 1e-9)
+        own = 1 / np.maximum(distinct * share * (1 - share), 1e-9)
         variance = np.maximum(squares - own, own)
         if apart < FEW // 2:
-            variance = np.maximum(variance, own * total / apart)
+            variance = np.maximum(variance, own * distinct / apart)
         kurtosis = n * (moved**4).sum(axis=0) / np.maximum((moved**2).sum(axis=0) ** 2, 1e-300)
         freedom = (2 * n / np.maximum(kurtosis - 1, 1e-9)).clip(1, n - 1)
         reach = np.array([student(one) for one in freedom]) * np.sqrt(variance)

@@ -9,7 +9,7 @@ from typing import Any
 from uncone.data.batch import Vector
 from uncone.evaluation.resampling import Score
 
-__all__ = ["Background", "Curve", "Labelled", "Operating", "ScoreMapping", "Threshold", "Translation"]
+__all__ = ["Background", "Curve", "HitSpread", "Labelled", "Operating", "ScoreMapping", "Threshold", "Translation"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,8 +17,13 @@ class Background:
     """The cosines of unrelated pairs of one corpus, or of queries with documents.
 
     `mean` and `sd` are exact over `all_pairs`; the quantiles are of `pairs` sampled ones: a share `tails[i]` of them
-    lies at or above `scores[i]`, which is between `lows[i]` and `highs[i]` with 95 % confidence (rows are the sampling
-    units). `tails` falls, `scores` rise. `left_out` counts the pairs that are not there, by reason.
+    lies at or above `scores[i]`, which is between `lows[i]` and `highs[i]` with 95 % confidence (distinct rows, or
+    documents, are the sampling units). `tails` falls, `scores` rise. `left_out` counts the pairs that are not there, by
+    reason.
+
+    Copies have weight in the values, and add nothing to what is known: `distinct` and `distinct_documents` count the
+    rows of each side that differ, `distinct_pairs` the unrelated pairs of these, and `units` the independent ones of
+    the smaller side (documents where they were named). None of a background of an earlier version: as if all differed.
     """
 
     name: str
@@ -38,6 +43,41 @@ class Background:
     histogram: Mapping[str, Sequence[float]]
     """`edges` (b + 1,) and `counts` (b,) of the sampled pairs."""
     left_out: Mapping[str, int] = field(default_factory=dict)
+    distinct: int | None = None
+    distinct_documents: int | None = None
+    distinct_pairs: int | None = None
+    units: int | None = None
+    beyond: float | None = None
+    """The share of unrelated pairs that may lie above all that were sampled, with 95 % confidence."""
+
+    @property
+    def counts(self) -> tuple[int, int | None, int]:
+        """Distinct rows of each side, and unrelated pairs of them."""
+        ours, theirs, pairs = self.distinct, self.distinct_documents, self.distinct_pairs
+        return (
+            self.rows if ours is None else ours,
+            self.documents if theirs is None else theirs,
+            self.all_pairs if pairs is None else pairs,
+        )
+
+    @property
+    def independent(self) -> int:
+        """How many units the intervals rest on: those of the smaller side."""
+        return min(self.rows, self.documents or self.rows) if self.units is None else self.units
+
+
+@dataclass(frozen=True)
+class HitSpread:
+    """How the unrelated hits of a corpus are spread over queries, when there is one per query on average.
+
+    Counted in a corpus of `corpus_size` sampled rows, with `queries` sampled ones: a share `over_one` of them has more
+    than one hit, and the worst `largest`.
+    """
+
+    corpus_size: int
+    queries: int
+    over_one: float
+    largest: int
 
 
 @dataclass(frozen=True)
@@ -45,7 +85,7 @@ class Threshold:
     """The score that a share `rate` of unrelated pairs reaches; `value` is None where the rows cannot support it.
 
     `reason` then says why, and `rows_needed` how many rows would. `hits` are the unrelated hits that a query finds on
-    average in a corpus of `corpus_size`.
+    average in a corpus of `corpus_size`; `spread` says how unevenly, where that was measured.
     """
 
     rate: float
@@ -56,6 +96,7 @@ class Threshold:
     reason: str = ""
     corpus_size: int | None = None
     hits: float | None = None
+    spread: HitSpread | None = None
 
 
 @dataclass(frozen=True)

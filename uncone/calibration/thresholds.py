@@ -1,4 +1,4 @@
-"""Thresholds that a given share of unrelated pairs reaches, or the refusal of one that the rows cannot support."""
+"""Thresholds that a given share of unrelated pairs reaches, or the refusal of one that the data cannot support."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from uncone.calibration.results import Background, Threshold, Translation
 from uncone.diagnosis.words import count, percent
 from uncone.errors import OptionError
 
-__all__ = ["KNOWN_WITHIN", "at_most_one", "rate_at", "score_at", "threshold", "translate"]
+__all__ = ["KNOWN_WITHIN", "one_hit", "rate_at", "score_at", "threshold", "translate"]
 
 KNOWN_WITHIN = 2.0
 """The share of unrelated pairs that reach a threshold has to be known within this factor."""
@@ -38,9 +38,9 @@ def score_at(background: Background, rate: float, *, bound: str = "scores") -> f
 def threshold(background: Background, rate: float, corpus_size: int | None = None) -> Threshold:
     """The score that a share `rate` of unrelated pairs reaches.
 
-    It is refused unless at least a hundred of the compared pairs lie beyond it, and the share of pairs that reach it is
-    known within a factor of two: its 95 % interval over rows does not exceed twice the rate. A few rows that are close
-    to everything make many pairs and little knowledge, and fail the second.
+    It is refused unless at least a hundred pairs of distinct rows lie beyond it, and the share of pairs that reach it
+    is known within a factor of two: its 95 % interval over distinct rows does not exceed twice the rate. A few rows
+    that are close to everything make many pairs and little knowledge, and fail the second.
 
     Raises:
         OptionError: the rate is not between 0 and 1, or the corpus has no rows.
@@ -57,8 +57,8 @@ def threshold(background: Background, rate: float, corpus_size: int | None = Non
     return Threshold(rate, value, low, high, None, "", corpus_size, hits)
 
 
-def at_most_one(background: Background, corpus_size: int) -> Threshold:
-    """The threshold that one unrelated row of such a corpus reaches on average.
+def one_hit(background: Background, corpus_size: int) -> Threshold:
+    """The threshold that one unrelated row of such a corpus reaches on average: some queries have more, many none.
 
     Raises:
         OptionError: the corpus has no rows.
@@ -108,15 +108,18 @@ def _reach(background: Background, rate: float) -> float:
 
 
 def _refusal(background: Background, rate: float) -> tuple[str, int | None]:
-    """Why the rows cannot support a threshold at this rate, and how many would; nothing where they can."""
+    """Why the rows cannot support a threshold at this rate, and how many distinct ones would; nothing if they can."""
     least = LEAST_BEYOND / min(rate, 1 - rate)
     if least > MOST_PAIRS:
         return f"more than {MOST_PAIRS:,} pairs would have to be compared for a rate of {rate:g}.", None
-    if background.all_pairs < least:
+    rows, _, pairs = background.counts
+    kind = "row" if rows == background.rows else "distinct row"
+    named = count(rows, kind)
+    if pairs < least:
         needed = _rows_for(background, least)
         return (
-            f"{count(background.rows, 'row')} make {count(background.all_pairs, 'pair')}, of which "
-            f"{percent(min(rate, 1 - rate))} are fewer than {LEAST_BEYOND}; about {needed:,} rows are needed.",
+            f"{named} make {count(pairs, 'pair')}, of which {percent(min(rate, 1 - rate))} are fewer than "
+            f"{LEAST_BEYOND}; about {count(needed, kind)} are needed.",
             needed,
         )
     if background.pairs < least:
@@ -130,16 +133,17 @@ def _refusal(background: Background, rate: float) -> tuple[str, int | None]:
     beyond = float(rate_at(background, score_at(background, rate, bound="lows")))
     if beyond <= KNOWN_WITHIN * rate:
         return "", None
-    needed = math.ceil(background.rows * (math.log(beyond / rate) / math.log(KNOWN_WITHIN)) ** 2)
+    needed = math.ceil(rows * (math.log(beyond / rate) / math.log(KNOWN_WITHIN)) ** 2)
     return (
-        f"with {count(background.rows, 'row')} the share of unrelated pairs beyond it may be up to {percent(beyond)}: "
-        f"a few rows make most of these pairs. About {needed:,} rows are needed.",
+        f"with {named} the share of unrelated pairs beyond it may be up to {percent(beyond)}: a few rows make most of "
+        f"these pairs. About {count(needed, kind)} are needed.",
         needed,
     )
 
 
 def _rows_for(background: Background, pairs: float) -> int:
-    """How many rows make so many pairs; of two sides, when both grow alike: those of the first."""
-    if background.documents is None:
+    """How many distinct rows make so many pairs; of two sides, when both grow alike: those of the first."""
+    rows, documents, _ = background.counts
+    if documents is None:
         return math.ceil((1 + math.sqrt(1 + 8 * pairs)) / 2)
-    return math.ceil(background.rows * math.sqrt(pairs / (background.rows * background.documents)))
+    return math.ceil(rows * math.sqrt(pairs / (rows * documents)))

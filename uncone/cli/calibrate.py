@@ -54,7 +54,10 @@ def calibrate(
     ] = None,
     corpus_size: Annotated[
         int | None,
-        typer.Option(help="Rows that a query is compared with: count the unrelated hits, and leave at most one."),
+        typer.Option(
+            help="Size of the corpus that a query searches: count unrelated hits, and find the threshold that leaves "
+            "one per query on average."
+        ),
     ] = None,
     background: Annotated[
         str | None, typer.Option(help="A diverse corpus beside SOURCE, of the same kind: both are shown.")

@@ -72,7 +72,7 @@ def fix(
         str | None,
         typer.Option(
             help="auto: labelled pairs to choose by, a table of two texts (for vectors, of two row numbers) and a "
-            "score or 0/1, or a set such as stsb:dev. Without it halves of texts are compared, and nothing is proven."
+            "score or 0/1, or a set such as stsb:dev."
         ),
     ] = None,
     left: Annotated[str | None, typer.Option(help="Column of --pairs with the first text.")] = None,

@@ -81,6 +81,12 @@ def layers(
     words: Annotated[str | None, typer.Option(help="Words to follow, such as beverage,go,school.")] = None,
     mev_words: Annotated[int, typer.Option(help="Words drawn at random for MEV.")] = 100,
     min_contexts: Annotated[int, typer.Option(help="Texts a word has to stand in for self-similarity.")] = 5,
+    curve: Annotated[
+        bool,
+        typer.Option(
+            "--curve", help="Measure an eighth, a quarter and half of the texts too, to see what has settled."
+        ),
+    ] = False,
     deep: Annotated[
         bool,
         typer.Option(
@@ -157,6 +163,7 @@ def layers(
             "words": [word.strip() for word in (words or "").split(",") if word.strip()],
             "mev_words": mev_words,
             "min_contexts": min_contexts,
+            "curve": curve,
             "deep": deep,
             "k": k,
             "frequency": frequency,

@@ -28,49 +28,62 @@ _MOST = {4: 1e32, 8: 1e70}
 
 
 class Groups(NamedTuple):
-    """The groups of a batch: their names in order, their sizes, and the sums of x and of x/|x| in each."""
+    """The groups of a batch: names in order, sampling units, sizes, and the sums of x and of x/|x| in each."""
 
     names: IntVector
+    units: IntVector
     sizes: IntVector
     sums: Matrix
     unit_sums: Matrix
 
 
 class GroupBags(NamedTuple):
-    """The rows of each group, its name and size; the groups are in the order of their names."""
+    """The rows of each group, its name, sampling unit and size; the groups are in the order of their names."""
 
     bags: Bags
     names: IntVector
+    units: IntVector
     sizes: IntVector
 
 
 class WordBags(NamedTuple):
     """The rows of each known word, and the numbers of the words in order.
 
-    A pair is a word and a group: `first` is the pair each word begins with, `pair_sizes` the rows of every pair;
-    the pairs of two rows or more are `several`, and their rows `pair_bags`.
+    A pair is a word and a group: `first` is the pair each word begins with, `pair_sizes` the rows of every pair and
+    `pair_rows` its first row; the pairs of two rows or more are `several`, and their rows `several_bags`.
     """
 
     bags: Bags
     words: IntVector
     first: IntVector
     pair_sizes: IntVector
-    several: IntVector
+    pair_rows: IntVector
     pair_bags: Bags
+    several: IntVector
+    several_bags: Bags
 
 
 @dataclass(frozen=True)
 class Keys:
-    """Which rows belong together: the group and the word of each. The layers of a model share one, and its orders."""
+    """Which rows belong together: the group and the word of each. The layers of a model share one, and its orders.
+
+    `units` is the same for the rows of identical texts: they are one sampling unit; `origins` for the same word of
+    identical texts. Where texts repeat, `copies` says how many identical ones there are. `open`: the groups go on in
+    later batches, until the statistics are closed.
+    """
 
     groups: IntVector | None = None
     words: IntVector | None = None
+    units: IntVector | None = None
+    copies: IntVector | None = None
+    origins: IntVector | None = None
+    open: bool = False
 
     @once
     def group_bags(self) -> GroupBags:
         """The rows by group."""
         assert self.groups is not None
-        return _group_bags(self.groups)
+        return _group_bags(self.groups, self.units)
 
     @once
     def word_bags(self) -> WordBags:
@@ -83,12 +96,14 @@ class Keys:
         starts = run_starts(words, groups[order])
         first = run_starts(words[starts])
         pairs = Bags(order, starts)
-        return WordBags(Bags(order, starts[first]), words[starts][first], first, pairs.sizes, *pairs.of_several())
+        of_words = Bags(order, starts[first])
+        return WordBags(of_words, words[starts][first], first, pairs.sizes, order[starts], pairs, *pairs.of_several())
 
     def where(self, kept: IntVector) -> Keys:
         """Those of some rows."""
-        groups, words = (None if one is None else one[kept] for one in (self.groups, self.words))
-        return Keys(groups, words)
+        columns = (self.groups, self.words, self.units, self.copies, self.origins)
+        groups, words, units, copies, origins = (None if one is None else one[kept] for one in columns)
+        return Keys(groups, words, units, copies, origins, self.open)
 
 
 @dataclass(frozen=True)
@@ -167,13 +182,18 @@ class Batch:
     @once
     def grouped(self) -> Groups:
         """The sums of each group; a row without a group is a group of one."""
-        bags, names, sizes = self.keys.group_bags if self.groups is not None else _group_bags(self.rows)
-        return Groups(names, sizes, *bags.both_sums(self.vectors, self.inverse_norms))
+        bags, names, units, sizes = self.keys.group_bags if self.groups is not None else _group_bags(self.rows)
+        return Groups(names, units, sizes, *bags.both_sums(self.vectors, self.inverse_norms))
 
     @property
     def groups(self) -> IntVector | None:
         """The group of every row."""
         return self.keys.groups
+
+    @property
+    def units(self) -> IntVector | None:
+        """The sampling unit of every row: its group, or what identical groups share."""
+        return self.groups if self.keys.units is None else self.keys.units
 
     @property
     def words(self) -> IntVector | None:
@@ -196,9 +216,10 @@ class Batch:
         return self.n + len(self.bad) + len(self.zero)
 
 
-def _group_bags(groups: IntVector) -> GroupBags:
+def _group_bags(groups: IntVector, units: IntVector | None = None) -> GroupBags:
     order = np.arange(len(groups)) if (groups[1:] >= groups[:-1]).all() else np.argsort(groups, kind="stable")
     groups = groups[order]
     starts = run_starts(groups)
     bags = Bags(order, starts)
-    return GroupBags(bags, groups[starts], bags.sizes)
+    names = groups[starts]
+    return GroupBags(bags, names, names if units is None else units[order[starts]], bags.sizes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import faiss
 import numpy as np
@@ -60,10 +60,19 @@ def _read(path: Path) -> Any:  # noqa: ANN401 - faiss has no types
 
 
 def _vectors_of(index: Any) -> Any:  # noqa: ANN401 - faiss has no types
-    """The index that holds the vectors, inside those that rename them."""
-    while isinstance(index, faiss.IndexIDMap | faiss.IndexIDMap2):
+    """The index that holds the vectors, inside those that rename them or normalize them for good."""
+    while isinstance(index, faiss.IndexIDMap | faiss.IndexIDMap2) or _normalizes(index):
         index = faiss.downcast_index(index.index)
     return index
+
+
+def _normalizes(index: Any) -> bool:  # noqa: ANN401 - faiss has no types
+    """Whether lengths are lost on the way in: such an index would give back vectors that were never put in."""
+    if not isinstance(index, faiss.IndexPreTransform):
+        return False
+    untyped, chain = cast(Any, faiss), cast(Any, index.chain)  # its types do not know all of it
+    steps = (untyped.downcast_VectorTransform(chain.at(i)) for i in range(chain.size()))
+    return any(isinstance(step, faiss.NormalizationTransform) for step in steps)
 
 
 def _ids_of(index: Any) -> NDArray[np.int64] | None:  # noqa: ANN401 - faiss has no types

@@ -12,7 +12,13 @@ from uncone.data.sentences import split_sentences
 from uncone.data.texts import TextSource
 from uncone.errors import ShapeError
 
-__all__ = ["Selection", "Tally", "Unit"]
+__all__ = ["Selection", "Tally", "Unit", "text_key"]
+
+
+def text_key(text: str) -> int:
+    """A 64-bit number that identical texts share."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
 
 
 class Unit(NamedTuple):

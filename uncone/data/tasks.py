@@ -46,7 +46,7 @@ class PairTask:
     the others. SICK-R, pairs of one's own and the hub's copies of STS12 to STS16 are one subset, called as the task.
 
     Raises:
-        ShapeError: the columns are of different lengths, or there are fewer than 10 pairs.
+        ShapeError: the columns are of different lengths, or there are fewer than 10 distinct pairs.
         FormatError: a score is not finite, or all are the same.
     """
 
@@ -68,6 +68,9 @@ class PairTask:
         if (self.scores == self.scores[0]).all():
             both = " We need both 0 and 1." if self.labelled else " We need pairs that differ."
             raise FormatError(f"{self.name}: all {len(self):,} scores are {self.scores[0]:g}.{both}")
+        distinct = len({frozenset((a.strip(), b.strip())) for a, b in zip(self.left, self.right, strict=True)})
+        if distinct < FEWEST:
+            raise ShapeError(f"{self.name} has {distinct} distinct pairs, and we need at least {FEWEST}. Add some.")
 
     def __len__(self) -> int:
         return len(self.scores)

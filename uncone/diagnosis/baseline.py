@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from uncone.diagnosis.evidence import Evidence, evidence
 from uncone.diagnosis.finding import Finding, Level
-from uncone.diagnosis.intervals import FEW, Interval, around, pair_mean_variance
+from uncone.diagnosis.intervals import FEW, Interval, Spread, around, pair_mean_spread
 from uncone.diagnosis.space import Space
-from uncone.diagnosis.words import cosine, percent, plain
+from uncone.diagnosis.words import cosine, count, percent, plain
 
 __all__ = ["QUANTILES", "ScoreMeaning", "baseline", "central_rows", "quantiles", "score_meaning", "uniformity"]
 
@@ -21,14 +22,17 @@ _TIE = 1e-6  # the cosine of a row with its copy is 1 but for rounding
 
 
 def baseline(space: Space) -> Finding:
-    """Mean cosine over all pairs, exact; its interval by the delete-one jackknife.
+    """Mean cosine over all pairs, exact; its interval by the jackknife over distinct rows.
 
     Leaving out row i changes the mean by its cosine with the sum of the unit vectors, so the jackknife variance is
-    4 Var(S.u)/((n-1)(n-2)^2); the variance is taken over the row sample, which is every row up to its size.
+    4 Var(S.u)/((n-1)(n-2)^2); the variance is taken over the row sample, which is every row up to its size. Copies of a
+    row are left out together.
     """
     value = min(space.units.baseline, 1.0)
-    low, high = around(value, _jackknife_variance(space), space.n)
-    level = Level.COLLAPSED if value >= COLLAPSED else Level.CROWDED if value >= CROWDED else Level.HEALTHY
+    low, high = around(value, *_jackknife_spread(space))
+    # Copies raise the mean, but crowd nothing.
+    apart = _unrelated(value, space.copy_pairs)
+    level = Level.COLLAPSED if apart >= COLLAPSED else Level.CROWDED if apart >= CROWDED else Level.HEALTHY
     return Finding(
         "baseline",
         value,
@@ -42,21 +46,28 @@ def baseline(space: Space) -> Finding:
     )
 
 
+_FIND_OUT = "Labelled pairs can show whether a repair helps: uncone fix --method auto --pairs."
 _ADVICE = {
     Level.HEALTHY: "Nothing to do: a score far above the background means something.",
-    Level.CROWDED: "Do not reuse a threshold from elsewhere; read scores against the random pairs of this space. "
-    "Subtracting the mean vector before taking cosines often helps: prove it on labelled pairs.",
-    Level.COLLAPSED: "Cosines cannot tell these rows apart as they are. Look at how the vectors are made (layer, "
-    "pooling, prompt), then subtract the mean vector or use another model.",
+    Level.CROWDED: "Read scores against the random pairs of this space: a threshold from elsewhere does not carry "
+    "over. The crowding may come from the model or from a topic that all texts share; vectors alone cannot say which. "
+    + _FIND_OUT,
+    Level.COLLAPSED: "Cosines hardly tell these vectors apart. Look at how they are made (layer, pooling, prompt). "
+    + _FIND_OUT,
 }
 
 
-def _jackknife_variance(space: Space) -> float:
-    n = space.n
-    if n < 3:
-        return math.nan
-    spread = float(_towards_sum(space).var())
-    return 4 * spread / ((n - 1) * (n - 2) ** 2)
+def _jackknife_spread(space: Space) -> Spread:
+    n, units = space.n, space.distinct
+    if units < 3:
+        return Spread(math.nan, units)
+    return space.mean_spread(2 * _towards_sum(space) / n).times((units / (units - 2)) ** 2)
+
+
+def _unrelated(mean: float, copies: float) -> float:
+    """The mean over the pairs that are no copies of what is 1 for copies, which are a share of all pairs."""
+    rest = (mean - copies) / (1 - copies) if copies < 1 else mean
+    return 0.0 if abs(rest) < _TIE else rest
 
 
 def _towards_sum(space: Space) -> np.ndarray:
@@ -79,12 +90,18 @@ def quantiles(space: Space) -> Finding:
 
 
 def _share_interval(space: Space, share: float, kernel: np.ndarray) -> Interval:
-    """The interval of a share of the pairs; with few rows no narrower than that of m/2 pairs that share no row."""
-    cosines = space.cosines
-    variance = pair_mean_variance(cosines, kernel)
-    if cosines.m < FEW:
-        variance = max(variance, share * (1 - share) / max(cosines.m // 2, 1))
-    return around(share, variance, cosines.m)
+    """The interval of a share of the pairs; with few distinct rows no narrower than that of pairs that share none."""
+    variance, units = pair_mean_spread(space.cosines, kernel)
+    if space.distinct < FEW:
+        copies = space.cosines.copies
+        other = _unrelated(share, copies)
+        variance = max(variance, (1 - copies) ** 2 * other * (1 - other) / _apart(space))
+    return around(share, variance, units)
+
+
+def _apart(space: Space) -> int:
+    """How many pairs of distinct rows share none."""
+    return max(min(space.distinct, space.cosines.m) // 2, 1)
 
 
 def _quantile_finding(space: Space, values: np.ndarray, low: np.ndarray | None, high: np.ndarray | None) -> Finding:
@@ -117,6 +134,7 @@ class ScoreMeaning:
     low: float | None
     high: float | None
     pairs: int
+    evidence: Evidence
     meaning: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -129,30 +147,39 @@ def score_meaning(space: Space, score: float) -> ScoreMeaning:
     cosines = space.cosines
     over = (cosines.values >= score - _TIE).astype(np.float64)
     share = float(over.mean())
-    if over.any() and not over.all():
-        low, high = _clipped(_share_interval(space, share, over))
+    copies = cosines.copies
+    # A copy is no evidence against a score: what counts is the share among the other pairs.
+    apart = _unrelated(share, copies)
+    if 0 < apart < 1:
+        low, high = _clipped(_share_interval(space, share, over), copies)
     else:
-        # None (or all) of m/2 pairs that share no row: the rule of three.
-        rule = min(3 / max(cosines.m // 2, 1), 1.0)
-        low, high = (0.0, rule) if share == 0 else (1 - rule, 1.0)
-    return ScoreMeaning(score, share, low, high, cosines.pairs, _score_sentence(score, share, cosines.pairs))
+        # None (or all) of the pairs that share no row: the rule of three.
+        rule = min(3 / _apart(space), 1.0) * (1 - copies)
+        low, high = (share, share + rule) if apart == 0 else (1 - rule, 1.0)
+    least, most = (None if one is None else _unrelated(one, copies) for one in (low, high))
+    worth = evidence(apart, least, most, space.distinct)
+    meaning = _score_sentence(score, apart, most, worth, space)
+    return ScoreMeaning(score, share, low, high, cosines.pairs, worth, meaning)
 
 
-def _score_sentence(score: float, share: float, pairs: int) -> str:
-    shown = f"A cosine of {score:g}"
-    if share == 0:
-        return f"{shown} is beaten by none of {pairs:,} random pairs: it means something here."
-    beaten = f"{shown} is beaten by {percent(share)} of random pairs"
-    if share > 0.05:
-        return f"{beaten}, so it means nothing here."
-    if share > 0.01:
-        return f"{beaten}: weak evidence of a relation."
-    return f"{beaten}: rare by chance, so it means something for one pair; in a search every row is a chance."
+def _score_sentence(score: float, share: float, high: float | None, worth: Evidence, space: Space) -> str:
+    pairs = "random pairs" if space.sample.groups is None else "random pairs of distinct vectors"
+    compared = min(space.cosines.pairs, space.distinct * (space.distinct - 1) // 2)
+    reach = f"{percent(share)} of {pairs} score" if share else f"None of {compared:,} {pairs} scores"
+    reach += f" {score:g} or more"
+    if worth is Evidence.UNKNOWN:
+        most = "" if high is None else f", and it may be up to {percent(high)}"
+        return f"{reach}{most}: with {count(space.distinct, 'distinct vector')}, we cannot say what {score:g} means."
+    if worth is Evidence.NONE:
+        return f"{reach}, so {score:g} is not evidence of similarity here."
+    if worth is Evidence.WEAK:
+        return f"{reach}: {score:g} is weak evidence of similarity."
+    return f"{reach}: {score:g} is evidence of similarity for one pair. In a search, every vector is another chance."
 
 
-def _clipped(interval: Interval) -> Interval:
+def _clipped(interval: Interval, least: float) -> Interval:
     low, high = interval
-    return (None, None) if low is None or high is None else (max(low, 0.0), min(high, 1.0))
+    return (None, None) if low is None or high is None else (max(low, least), min(high, 1.0))
 
 
 def uniformity(space: Space) -> Finding:
@@ -160,7 +187,9 @@ def uniformity(space: Space) -> Finding:
     kernel = np.exp(-4 * (1 - space.cosines.values.astype(np.float64)))
     mean = float(kernel.mean())
     value = math.log(mean)
-    low, high = around(value, pair_mean_variance(space.cosines, kernel) / mean**2, space.cosines.m)
+    # Pairs of copies are known to be 1: only the rest of the mean is uncertain, and by its own measure.
+    rest = mean - space.cosines.copies if space.distinct > 1 else mean
+    low, high = around(value, *pair_mean_spread(space.cosines, kernel).times(1 / rest**2))
     return Finding(
         "uniformity",
         value,

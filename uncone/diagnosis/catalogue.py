@@ -174,8 +174,14 @@ DEEP: dict[str, Entry] = {
         "IsoScore in clusters", "IsoScore, corrected, of the rows of each cluster; mean weighted by size.", _CAI
     ),
     "frequency_norm_r": Entry(
-        "Frequency and norm",
-        "Correlation of log p(w) with the mean norm of the word's rows; interval by Fisher's z.",
+        "Frequency and mean norm",
+        "Correlation of log p(w) with the mean of the norms of the word's rows; interval by Fisher's z.",
+        _LI,
+    ),
+    "frequency_vector_norm_r": Entry(
+        "Frequency and norm of the mean",
+        "Correlation of log p(w) with the norm of the word's vector, the mean of its rows, which is shorter the more "
+        "rows there are; interval by Fisher's z.",
         _LI,
     ),
     "frequency_pc1_r": Entry(

@@ -105,7 +105,7 @@ def _in_clusters(rows: Matrix, lengths: Vector, bags: WordBags, types: int, k: i
     means /= counts.astype(means.dtype)[:, None]
     squares = np.vecdot(means, means).astype(np.float64)
     together = np.ones(len(bags.pair_sizes))  # |U_s|^2 of a single occurrence in a sentence
-    pairs = bags.pair_bags.sums(rows, weights)
+    pairs = bags.several_bags.sums(rows, weights)
     together[bags.several] = np.vecdot(pairs, pairs)
     cluster = bags.words // types
     intra = _intra(squares * counts**2, counts, bags.first, together, bags.pair_sizes)

@@ -14,9 +14,10 @@ from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.intervals import around, jackknife_variance
 from uncone.diagnosis.layer_geometry import LayerGeometry
 from uncone.diagnosis.matched import Matched
+from uncone.diagnosis.word_variance import selfsim_influence, two_way
 from uncone.diagnosis.words import cosine, count
 
-__all__ = ["Estimate", "baseline_of", "intra_sentence", "self_similarity"]
+__all__ = ["Estimate", "baseline_of", "intra_sentence", "self_similarity", "word_mean"]
 
 
 @dataclass(frozen=True)
@@ -74,16 +75,12 @@ def baseline_of(layer: LayerGeometry) -> tuple[Estimate, Finding]:
 
 
 def self_similarity(layer: LayerGeometry, baseline: Estimate) -> list[Finding]:
-    """SelfSim: a plain mean over the words that stand in enough sentences; words are the sampling units.
-
-    The spread over words holds the noise of each word's own value too, so it covers both: which words there are, and
-    in which sentences they stand.
-    """
+    """SelfSim: a plain mean over the words that stand in enough sentences; words and sentences are sampling units."""
     assert layer.words is not None
-    values = layer.words.selfsim()
-    chosen = values[(layer.words.contexts >= layer.least) & np.isfinite(values)]
-    raw = Estimate.of_mean(chosen)
-    n, adjusted = len(chosen), raw.minus(baseline)
+    raw, by_words, each, n = word_mean(layer, layer.least)
+    # What a row adds to the baseline: what a text adds to both does not count in the difference.
+    to_baseline = 2 * (layer.sample.dot(layer.grouped.total) / layer.sample.norms / layer.n - baseline.value)
+    adjusted = Estimate(raw.value - baseline.value, two_way(layer, by_words, each, to_baseline), raw.units)
     over = f"over {count(n, 'word')} in at least {layer.least} sentences"
     return [
         raw.finding("selfsim", n, f"Two occurrences of a word have a cosine of {_said(raw)}, {over}.", most=1.0),
@@ -91,6 +88,23 @@ def self_similarity(layer: LayerGeometry, baseline: Estimate) -> list[Finding]:
             "selfsim_adjusted", n, f"That is {_said(adjusted)} above two random words: 0 would be no trace of the word."
         ),
     ]
+
+
+def word_mean(layer: LayerGeometry, least: int) -> tuple[Estimate, float, Vector, int]:
+    """The mean self-similarity of the words in at least so many different sentences.
+
+    With its variance over words alone, what each sampled row adds to it, and the number of words. Pairs from copies of
+    a sentence count in the value and not in the spread over words: they are all 1.
+    """
+    words = layer.words
+    assert words is not None
+    values, apart = words.selfsim(), words.selfsim(apart=True)
+    chosen = np.flatnonzero((words.contexts >= least) & np.isfinite(values))
+    spread = Estimate.of_mean(apart[chosen])
+    each = selfsim_influence(layer, apart, chosen)
+    units = min(len(chosen), layer.texts)
+    value = float(values[chosen].mean()) if len(chosen) else math.nan
+    return Estimate(value, two_way(layer, spread.variance, each), units), spread.variance, each, len(chosen)
 
 
 def intra_sentence(
@@ -112,12 +126,12 @@ def intra_sentence(
         why = "There are too few sentences to put unrelated words together."
         missing = [Finding(name, None, n, why) for name in ("intrasim_matched", "intrasim_adjusted_matched")]
         return [*found, *missing], replicates
-    expected = Estimate(matched.value, matched.variance, matched.blocks)
-    difference = Estimate(raw.value - expected.value, raw.variance + expected.variance, min(raw.units, expected.units))
+    expected = Estimate.of_jackknife(matched.value, matched.replicates)
+    difference = raw.minus(expected)
     found += [
         expected.finding(
             "intrasim_matched",
-            matched.drawn,
+            matched.n,
             f"As many unrelated words have {_said(expected)} with their mean.",
             most=1.0,
         ),
@@ -127,7 +141,8 @@ def intra_sentence(
             f"The words of a sentence are {_said(difference)} more alike than as many unrelated ones.",
         ),
     ]
-    return found, replicates
+    more = {"intrasim_matched": expected.replicates, "intrasim_adjusted_matched": difference.replicates}
+    return found, replicates | {name: one for name, one in more.items() if one is not None}
 
 
 def _said(estimate: Estimate) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from uncone.backends.layers import LayerPass
 from uncone.data.batch import IntVector
 from uncone.data.once import once
 from uncone.diagnosis.clusters import cluster_findings, clusters_of
-from uncone.diagnosis.deep_results import Deep, DeepLayer, Frequency, TableDeep
+from uncone.diagnosis.deep_results import Deep, DeepLayer, Frequency, Manifold, TableDeep
 from uncone.diagnosis.deep_story import tell_deep
 from uncone.diagnosis.dimension import dimensions_of
 from uncone.diagnosis.finding import Finding
@@ -54,7 +54,7 @@ def deep_study(
     samples = [layer.rows.sampled.at_most(settings.deep_sample) for layer in layers]
     known = run.facts(_union([sample.rows for sample in samples]))
     frequencies = _frequencies(settings, run.encoder, counts) if settings.rule.has_words else None
-    look = _Look(known, frequencies, settings)
+    look = _Look(known, frequencies, settings, run.copies is not None)
 
     def one(place: int) -> Found:
         found = look.at(layers[place].number, samples[place])
@@ -91,6 +91,8 @@ class _Look:
     facts: RowFacts
     frequencies: Frequencies | None
     settings: StudySettings
+    repeated: bool = False
+    """Whether identical texts are among them."""
 
     @once
     def types(self) -> IntVector:
@@ -109,8 +111,11 @@ class _Look:
         seed = self.settings.seed
         places = np.searchsorted(self.facts.rows, sample.rows).astype(np.int64)
         facts, vectors = self.facts.take(places), sample.vectors
-        dimensions = dimensions_of(vectors, seed=seed)
-        hubness = hubness_of(vectors, seed=seed, name=facts.shown, numbers=sample.rows)
+        # Copies of a text are encoded in other batches, so that their rows may differ by rounding.
+        own = facts.originals if self.repeated else np.arange(sample.n, dtype=np.int64)
+        first, known = (vectors[own], facts.take(own)) if len(own) < sample.n else (vectors, facts)
+        dimensions = dimensions_of(first, seed=seed)
+        hubness = hubness_of(first, seed=seed, name=known.shown, numbers=sample.rows[own])
         clusters = clusters_of(
             vectors,
             self.types[places],
@@ -121,16 +126,23 @@ class _Look:
             seed=seed,
         )
         frequency = self._frequency(sample, facts)
-        positions = facts.positions if self.settings.rule.has_words else None
+        positions = known.positions if self.settings.rule.has_words else None
         manifold = manifold_of(
-            vectors,
-            sample.norms,
+            first,
+            sample.norms[own],
             positions,
-            clusters.labels,
-            words=self.types[places],
+            clusters.labels[own],
+            words=self.types[places[own]],
             lid=dimensions["euclidean"],
             seed=seed,
         )
+        if len(own) < sample.n:
+            manifold = _placed(manifold, own)
+            share = 1 - len(own) / sample.n
+            dimensions = {
+                name: replace(one, duplicates=1 - (1 - share) * (1 - one.duplicates))
+                for name, one in dimensions.items()
+            }
         findings = [
             *neighbourhood_findings(dimensions, hubness),
             *cluster_findings(clusters),
@@ -145,6 +157,12 @@ class _Look:
         words, means, norms = word_means(sample.vectors, sample.norms, facts.words)
         unit = "token" if self.settings.rule.rows == "tokens" else "word"
         return frequency_of(means, words, self.frequencies, norms=norms, unit=unit, seed=self.settings.seed)
+
+
+def _placed(manifold: Manifold, places: IntVector) -> Manifold:
+    """The same with the places of the rows among all of the sample, of which those at `places` were looked at."""
+    rest = None if manifold.without_sinks is None else _placed(manifold.without_sinks, places)
+    return replace(manifold, points_rows=places[manifold.points_rows], without_sinks=rest)
 
 
 def _union(rows: Sequence[IntVector]) -> IntVector:

@@ -172,8 +172,9 @@ class Bin:
 class Frequency:
     """How the vectors of words depend on how often these occur, over `n` words with a known frequency.
 
-    `norm_r` and `components_r` are correlations (Pearson) of log-frequency with the norm and with each of the first
-    principal components, which are turned so that theirs is not negative; `norm_rho` the rank correlation. `points`
+    `norm_r` is the correlation (Pearson) of log-frequency with the mean norm of a word's occurrences, `norm_rho` the
+    rank correlation; `vector_norm_r` that with the norm of the word's vector, which is the mean of its occurrences.
+    `components_r` are those with each of the first principal components, turned so that none is negative. `points`
     (m, 2) are the words of `shown` on the two first singular directions (uncentred), `logs` their log10 frequency.
     """
 
@@ -195,6 +196,9 @@ class Frequency:
     """Words left out because their frequency is not known."""
     unit: str = "word"
     """What each is: a word, or a token."""
+    vector_norm_r: float | None = None
+    vector_norm_low: float | None = None
+    vector_norm_high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -231,7 +235,10 @@ class Manifold:
     the variance. Where rows have a position, `angle_r` is the rank correlation of position with the angle along the
     curve of the mean rows by position, `angle_chance` the share of permuted positions that do as well, `turns` how far
     that curve goes round, `position_share` the share of the variance on the three first components that position
-    explains; `without_sinks` is the same without rows over ten times the median norm, None when there are none.
+    explains, and `position_share_without` that share without the mean that has most of it; `spread_wide` are the
+    directions that twice as many neighbours spread over, `uneven` and `jump` how far the rows are from an even sheet
+    (see `manifold_local.Local`); `without_sinks` is the same without rows over ten times the median norm, None when
+    there are none.
     `points` (m, 3) are rows on the principal components 1 to 3, `points_positions` and `points_rows` their positions
     (-1 unknown) and places in the sample, `path` (p, 3) the mean rows by position.
     """
@@ -259,6 +266,10 @@ class Manifold:
     k: int = 0
     picture_share: float | None = None
     """Share of the variance on the principal components 1 to 3."""
+    position_share_without: float | None = None
+    spread_wide: float | None = None
+    uneven: float | None = None
+    jump: float | None = None
 
 
 @dataclass(frozen=True)

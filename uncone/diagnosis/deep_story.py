@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from uncone.diagnosis.cluster_story import above_chance, sliced
 from uncone.diagnosis.deep_results import DeepLayer, Dimension, HeadFrequency, TableDeep
-from uncone.diagnosis.hubness import has_hubs
+from uncone.diagnosis.hubness import UNEVEN, has_hubs
 from uncone.diagnosis.words import clipped, cosine, count, percent, plain
 
 __all__ = ["most_curved", "tell_deep"]
@@ -86,6 +86,16 @@ def _hubs(layers: Sequence[DeepLayer]) -> list[str]:
     worst = max(having or known, key=lambda one: one.hubness.skew or 0.0)
     hubs = worst.hubness
     skew = hubs.skew or 0.0
+    unsure = [one for one in known if max(one.hubness.skew or 0.0, one.hubness.high or 0.0) > UNEVEN]
+    if not having and unsure:
+        worst = max(unsure, key=lambda one: one.hubness.high or one.hubness.skew or 0.0)
+        hubs = worst.hubness
+        bounds = "" if hubs.low is None or hubs.high is None else f" ({plain(hubs.low)} to {plain(hubs.high)})"
+        where = f"at layer {worst.number} " if len(layers) > 1 else ""
+        return [
+            f"Whether there are hubs is open: {where}the skewness of being a neighbor is {plain(hubs.skew or 0.0)}"
+            f"{bounds}, over {count(hubs.n, 'row')}, and hubs begin at {UNEVEN}. More texts would tell."
+        ]
     if not having:
         none, most = ("No layer has", "at most ") if len(layers) > 1 else ("There are no", "")
         over = f", over {count(hubs.n, 'row')}"

@@ -11,7 +11,7 @@ import numpy as np
 from uncone.backends.cores import in_order
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.diagnosis.deep_results import Dimension
-from uncone.diagnosis.intervals import around
+from uncone.diagnosis.intervals import Spread, around
 from uncone.diagnosis.neighbours import Block, Near, nearest
 from uncone.stats.hashing import fingerprints
 
@@ -20,6 +20,7 @@ __all__ = ["NEAREST", "AllRows", "Convention", "dimensions_of", "distinct_rows",
 NEAREST = 100
 """Neighbours that the dimension around a row is estimated from."""
 _QUERIES = 300
+_GROUPS = 50
 _AT_ONCE = 8192
 _DISCARDED = 0.1
 """The share of the largest ratios that TwoNN leaves out, as published."""
@@ -97,7 +98,9 @@ def dimensions_of(
 
     A seeded sample of the distinct rows asks for its k nearest among all distinct rows, or among those of `base`.
     With fewer than k others, all of them are taken. What equals the query but for rounding does not count as a
-    neighbour: nor, by cosine, what has its direction. The interval is over the queries.
+    neighbour: nor, by cosine, what has its direction. The interval is by the jackknife over groups of rows, which go as
+    neighbours and as queries; among the rows of `base`, of which a query sees few, over the queries. There is none
+    where k is over half of the rows.
     """
     first = distinct_rows(vectors)
     n = len(first) if base is None else base.n
@@ -116,16 +119,65 @@ def dimensions_of(
         near, recall = approximate(base.blocks, vectors[drawn], k, seed)
     else:
         near = nearest(base.blocks(), vectors[drawn], k, metrics=names, distinct=True)
-    return {name: _dimension(name, near[name], k, n, share, recall.get(name)) for name in names}
+    groups = None
+    if base is None:
+        # By what the rows hold, so that their order does not matter.
+        ranks = np.argsort(np.argsort(fingerprints(vectors[first])))
+        groups = ranks % min(_GROUPS, max(len(first) // 2, 1)), np.searchsorted(first, drawn)
+    return {name: _dimension(name, near[name], k, n, share, recall.get(name), groups) for name in names}
 
 
-def _dimension(name: str, near: Near, k: int, n: int, share: float, recall: float | None) -> Dimension:
-    each = lid(near.distances)
-    each = each[np.isfinite(each)]
+def _jackknife(near: Near, groups: IntVector, queries: IntVector) -> Spread:
+    """The spread of the mean dimension over groups of rows: without a group, its rows neither ask nor are found.
+
+    `groups` are those of the rows of the base, `queries` the places of those that ask.
+    """
+    distances, known = near.distances, (near.distances > 0) & np.isfinite(near.distances)
+    of, b, m = np.where(known, groups[near.places], -1), int(groups.max()) + 1, len(queries)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.where(known, np.log(distances), 0.0)
+    cells = (np.arange(m)[:, None] * b + of)[known]
+    counts = known.sum(axis=1)[:, None] - np.bincount(cells, minlength=m * b).reshape(m, b)
+    sums = logs.sum(axis=1)[:, None] - np.bincount(cells, weights=logs[known], minlength=m * b).reshape(m, b)
+    # Without the group of the farthest one, the farthest of the others is the radius.
+    masked = np.where(known, logs, -np.inf)
+    farthest = masked.argmax(axis=1)
+    radius = np.repeat(masked[np.arange(m), farthest][:, None], b, axis=1)
+    lost = of[np.arange(m), farthest]
+    others = np.where(of == lost[:, None], -np.inf, masked).max(axis=1)
+    usable = lost >= 0
+    radius[np.flatnonzero(usable), lost[usable]] = others[usable]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = (counts - 1) / (counts * radius - sums)
+    without[~((without > 0) & (without < _MOST))] = np.nan
+    without[np.arange(m), groups[queries]] = np.nan
+    some = np.isfinite(without).any(axis=0)
+    moved = np.nanmean(without[:, some], axis=0)
+    moved -= moved.mean()
+    squares, count = moved**2, len(moved)
+    kurtosis = count * float(squares @ squares) / max(float(squares.sum()) ** 2, 1e-300)
+    freedom = min(2 * count / max(kurtosis - 1, 1e-9), count - 1)
+    return Spread((count - 1) / max(count, 1) * float(squares.sum()), 1 + max(freedom, 1.0))
+
+
+def _dimension(
+    name: str,
+    near: Near,
+    k: int,
+    n: int,
+    share: float,
+    recall: float | None,
+    groups: tuple[IntVector, IntVector] | None,
+) -> Dimension:
+    found = lid(near.distances)
+    each = found[np.isfinite(found)]
     if not each.size:
         return Dimension(name, None, None, None, None, k, 0, n, share, recall)
     value = float(each.mean())
-    variance = float(each.var(ddof=1)) / len(each) if len(each) > 2 else np.nan
-    low, high = around(value, variance, len(each))
+    low, high = None, None
+    # The nearest that are most of the rows are no neighbourhood: one outlier decides how far they reach.
+    if len(each) > 2 and 2 * k <= n:
+        spread = Spread(float(each.var(ddof=1)) / len(each), len(each))
+        low, high = around(value, *(spread if groups is None else max(spread, _jackknife(near, *groups))))
     pair = two_nn(near.distances[:, :2])
     return Dimension(name, value, None if low is None else max(low, 0.0), high, pair, k, len(each), n, share, recall)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from uncone.backends.cores import one_blas_thread
 from uncone.diagnosis.baseline import baseline, central_rows, quantiles, uniformity
-from uncone.diagnosis.finding import Finding
+from uncone.diagnosis.catalogue import HEALTH
+from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.health import health
+from uncone.diagnosis.intervals import LEAST_UNITS
 from uncone.diagnosis.isotropy import mean_over_rms, partition
 from uncone.diagnosis.neighbourhood import Neighbourhood, neighbourhood_findings, neighbourhood_of
 from uncone.diagnosis.norms import norms
@@ -37,4 +40,7 @@ def examine(space: Space, near: Neighbourhood | None = None) -> dict[str, Findin
         assert around is not None
         found += [*partition(space), uniformity(space)]
         found += neighbourhood_findings(around.dimensions, around.hubness, pairs=False)
-    return {finding.name: finding for finding in [*found, *rest]}
+    # Of few rows the numbers are shown, and not judged; that all are the same is plain.
+    few = 1 < space.distinct < LEAST_UNITS
+    judged = [replace(one, level=Level.NOTE) if few and one.name not in HEALTH else one for one in [*found, *rest]]
+    return {finding.name: finding for finding in judged}

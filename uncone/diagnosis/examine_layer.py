@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from uncone.backends.cores import on_all_cores
-from uncone.data.batch import IntVector, Vector
 from uncone.diagnosis.context import baseline_of, intra_sentence, self_similarity
 from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.isotropy import mean_over_rms, partition
 from uncone.diagnosis.layer import Layer
 from uncone.diagnosis.layer_geometry import LayerGeometry
 from uncone.diagnosis.matched import Matched, matched_intrasim
-from uncone.diagnosis.mev import mev_findings, mev_of_words
+from uncone.diagnosis.mev import WordMev, mev_findings, mev_of_words
 from uncone.diagnosis.norms import norms, outlier_row
 from uncone.diagnosis.rogue import rogue
 from uncone.diagnosis.spectrum import spectrum
@@ -33,9 +30,7 @@ class ExaminedLayer:
     """The findings of a layer, and what the tables of words and sentences need of it."""
 
     layer: Layer
-    mev_words: IntVector
-    mev: Vector
-    mev_n: IntVector
+    mev: WordMev | None
     matched: Matched | None
 
     def with_findings(self, more: Sequence[Finding]) -> ExaminedLayer:
@@ -59,18 +54,16 @@ def _of_context(geometry: LayerGeometry) -> ExaminedLayer:
     baseline, finding = baseline_of(geometry)
     found = [finding]
     replicates = {} if baseline.replicates is None else {"baseline": baseline.replicates}
-    nothing = np.empty(0, np.int64)
-    words, sizes, matched = nothing, nothing, None
-    mev: Vector = np.empty(0)
+    matched = mev = None
     if geometry.words is not None:
         matched = matched_intrasim(geometry)
         inside, more = intra_sentence(geometry, baseline, matched)
-        words, mev, sizes = mev_of_words(geometry)
-        found += self_similarity(geometry, baseline) + inside + mev_findings(geometry, words, mev, sizes)
+        mev = mev_of_words(geometry)
+        found += self_similarity(geometry, baseline) + inside + mev_findings(geometry, mev)
         found += types(geometry)
         replicates |= more
     layer = Layer(geometry.number, {one.name: one for one in found}, replicates)
-    return ExaminedLayer(layer, words, mev, sizes, matched)
+    return ExaminedLayer(layer, mev, matched)
 
 
 def _of_shape(geometry: LayerGeometry) -> list[Finding]:

@@ -82,12 +82,19 @@ def frequency_of(
     logs = frequencies.log_at(ranks)
     r = pearson(lengths, logs)
     low, high = fisher(r, len(kept))
+    of_vectors = pearson(np.linalg.norm(rows, axis=1), logs) if norms is not None else r
+    vector_low, vector_high = fisher(of_vectors, len(kept))
     shown = _shown(ranks, seed)
     columns, points = _directions(rows, shown)
     components = [None if (one := pearson(column, logs)) is None else abs(one) for column in columns]
     explained = adjusted_r2(logs, [lengths, *columns])
     bins = _bins(rows, lengths, bin_places(ranks), seed)
     sentence = _sentence(frequencies.name, logs, (r, low, high), explained, len(columns), unit)
+    if norms is not None and of_vectors is not None and vector_low is not None and vector_high is not None:
+        sentence += (
+            f" With the norm of the {unit}'s mean vector r = {cosine(of_vectors)} ({cosine(vector_low)} to "
+            f"{cosine(vector_high)}); means of more occurrences are shorter anyway."
+        )
     if r is not None or explained is not None:
         sentence += _spread(bins, unit, means=norms is not None)
     return Frequency(
@@ -106,17 +113,25 @@ def frequency_of(
         sentence=sentence + _left_out(unknown, unit),
         unknown=unknown,
         unit=unit,
+        vector_norm_r=of_vectors,
+        vector_norm_low=vector_low,
+        vector_norm_high=vector_high,
     )
 
 
 def frequency_findings(frequency: Frequency) -> list[Finding]:
-    """What a gate can compare: the correlation with the norm and the first component, and all together."""
+    """What a gate can compare: the correlation with both norms and the first component, and all together."""
     n, first = frequency.n, next(iter(frequency.components_r), None)
     r, explained = frequency.norm_r, frequency.explained
     over = f"over {count(n, frequency.unit)}, frequency from {frequency.source}"
-    norm = axis = whole = f"Nothing can be said of frequency {over}."
+    norm = mean = axis = whole = f"Nothing can be said of frequency {over}."
     if r is not None:
-        norm = f"Log-frequency correlates with the norm by {cosine(r)}, {over}."
+        norm = f"Log-frequency correlates with the mean norm of a {frequency.unit}'s rows by {cosine(r)}, {over}."
+    if frequency.vector_norm_r is not None:
+        mean = (
+            f"Log-frequency correlates with the norm of a {frequency.unit}'s mean vector by "
+            f"{cosine(frequency.vector_norm_r)}, {over}; means of more rows are shorter anyway."
+        )
     if first is not None:
         axis = (
             f"Log-frequency correlates with the first principal component by {cosine(first)}, leaving its sign aside."
@@ -125,6 +140,14 @@ def frequency_findings(frequency: Frequency) -> list[Finding]:
         whole = f"The norm and the first principal components tell {percent(max(explained, 0.0))} of log-frequency."
     return [
         Finding("frequency_norm_r", r, n, norm, low=frequency.norm_low, high=frequency.norm_high),
+        Finding(
+            "frequency_vector_norm_r",
+            frequency.vector_norm_r,
+            n,
+            mean,
+            low=frequency.vector_norm_low,
+            high=frequency.vector_norm_high,
+        ),
         Finding("frequency_pc1_r", first, n, axis),
         Finding("frequency_explained", explained, n, whole),
     ]
@@ -219,7 +242,7 @@ def _sentence(
     if r is None or low is None or high is None:
         said = f"All {n:,} {unit}s have the same norm, so it tells nothing of their frequency"
     elif abs(r) < _TRACE:
-        said = f"Frequent and rare {unit}s have similar norms (r = {cosine(r)} with log-frequency, {n:,} {unit}s)"
+        said = f"Frequent and rare {unit}s have rows of similar norms (r = {cosine(r)}, {n:,} {unit}s)"
     elif low <= 0 <= high:
         reach = f"r = {cosine(r)} ({cosine(low)} to {cosine(high)})"
         said = f"{n:,} {unit}s are too few to tell whether norms go with frequency: {reach}"

@@ -13,7 +13,7 @@ from uncone.data.memory import ArrayVectors
 from uncone.data.once import once
 from uncone.data.shards import Shards
 from uncone.data.source import Source
-from uncone.diagnosis.intervals import mean_variance
+from uncone.diagnosis.intervals import Spread, mean_spread
 from uncone.stats.grouped_unit_sum import GroupedUnitSum
 from uncone.stats.moments import Moments
 from uncone.stats.norms import Norms
@@ -53,9 +53,24 @@ class Geometry(ABC):
         eps = 1e-7 if self.moments.dtype == np.float32 else 1e-15
         return eps * max(self.dim, 10)
 
-    def mean_variance(self, each: Vector) -> float:
-        """The variance of the mean over all rows of what is given for each sampled row; groups vary together."""
-        return mean_variance(each, self.n, self.sample.groups)
+    def mean_spread(self, each: Vector, n: int | None = None) -> Spread:
+        """The spread of the mean over all rows, or n of them, of what each sampled row has; groups vary together."""
+        return mean_spread(each, n or self.n, self.sample.groups)
+
+    @property
+    def copies(self) -> bool:
+        """Whether the groups of the sample are identical rows."""
+        return False
+
+    @property
+    def distinct(self) -> int:
+        """Rows that differ from each other."""
+        return self.n
+
+    @property
+    def effective(self) -> float:
+        """How many rows without copies would know a mean as well: n^2 over the sum of the squared numbers of copies."""
+        return float(self.n)
 
     @once
     def covariance(self) -> Matrix:

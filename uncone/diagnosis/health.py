@@ -84,10 +84,10 @@ def _constant(space: Space) -> Finding:
 
 def _rows_per_dimension(space: Space) -> Finding:
     ratio = space.n / space.dim
-    few = ratio <= 1
+    few = space.distinct <= space.dim
     meaning = f"{plain(ratio)} rows per dimension ({space.n:,} x {space.dim:,})."
     if few:
-        meaning += " With no more rows than dimensions some directions are empty for want of rows."
+        meaning += " With no more distinct rows than dimensions, some directions are empty for want of rows."
     return Finding(
         "rows_per_dimension",
         ratio,

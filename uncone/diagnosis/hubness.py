@@ -26,6 +26,8 @@ _K = 10
 _SHOWN = 5
 _GROUPS = 50
 _WORST = 0.01
+_TIE = 1e-6
+_MOST_TIES = 0.01
 
 
 def hubness_of(
@@ -51,8 +53,7 @@ def hubness_of(
         return Hubness(None, None, None, None, None, (), k, n)
     chosen = vectors[places]
     units = _units(chosen)
-    # The chord of two directions is their Euclidean distance, which takes less arithmetic than the cosine of rows.
-    found = nearest(units, units, k, metrics=("euclidean",), own=np.arange(n))["euclidean"].places
+    found = _nearest(units, k, seed)
     counts = np.bincount(found.ravel(), minlength=n)
     skew = skewness(counts)
     low, high = _interval(skew, found, counts, np.argsort(np.argsort(fingerprints(chosen))))
@@ -67,6 +68,23 @@ def hubness_of(
     )
     top = float(counts[worst[: math.ceil(_WORST * n)]].sum() / found.size)
     return Hubness(skew, low, high, float((counts == 0).mean()), top, hubs, k, n)
+
+
+def _nearest(units: Matrix, k: int, seed: int) -> IntVector:
+    """The k nearest rows of each row (n, k).
+
+    The chord of two directions is their Euclidean distance, which takes less arithmetic than the cosine of rows. Where
+    the next row is as near as the last of them, the first of the file would be taken and look like hubs: then chance
+    decides among equals, for each row anew.
+    """
+    own = np.arange(len(units))
+    near = nearest(units, units, k + 1, metrics=("euclidean",), own=own)["euclidean"]
+    apart = near.distances[:, k] - near.distances[:, k - 1] > _TIE
+    if apart.mean() >= 1 - _MOST_TIES:
+        return np.asarray(near.places[:, :k])
+    cosines = np.rint(units @ units.T / _TIE) + np.random.default_rng(seed).random((len(units), len(units)))
+    np.fill_diagonal(cosines, -np.inf)
+    return np.argpartition(-cosines, k - 1, axis=1)[:, :k]
 
 
 def has_hubs(hubness: Hubness) -> bool:

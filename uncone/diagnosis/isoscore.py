@@ -5,7 +5,7 @@ from __future__ import annotations
 from uncone.diagnosis.eigenvalues import participation_ratio, ratio_slope
 from uncone.diagnosis.finding import Finding
 from uncone.diagnosis.geometry import Geometry
-from uncone.diagnosis.intervals import around
+from uncone.diagnosis.intervals import Spread, around
 from uncone.diagnosis.sampling import Sampling
 from uncone.diagnosis.words import plain
 
@@ -27,7 +27,7 @@ def isoscores(space: Geometry, sampling: Sampling) -> list[Finding]:
     score = min(max((corrected - 1) / (d - 1), 0.0), 1.0)
     # The correction takes rows for independent; where they come in groups, the interval makes up for it.
     shift = sampling.group_bias(participation_ratio) / (d - 1)
-    low, high = around(score - shift, _isoscore_variance(space, sampling, min(corrected, d)), n)
+    low, high = around(score - shift, *_isoscore_spread(space, sampling, min(corrected, d)))
     low, high = (None, None) if low is None or high is None else (min(low, score), max(high, score))
     if low is not None and not 1 <= corrected <= d:
         low = min(low, plain_score)  # a few rows carry the variance, and the estimate has left its range
@@ -45,21 +45,23 @@ def isoscores(space: Geometry, sampling: Sampling) -> list[Finding]:
     return found
 
 
-def _isoscore_variance(space: Geometry, sampling: Sampling, corrected: float) -> float:
+def _isoscore_spread(space: Geometry, sampling: Sampling, corrected: float) -> Spread:
     """Infinitesimal jackknife of the participation ratio, plus 4 PR^2/n^2, which is all there is in a ball."""
-    n, d = space.n, space.dim
     values, _ = space.directions
-    variance = sampling.variance(ratio_slope(values)) + 4 * corrected**2 / n**2
-    return variance / (d - 1) ** 2
+    variance, units = sampling.spread(ratio_slope(values))
+    return Spread(variance + 4 * corrected**2 / space.effective**2, units).times(1 / (space.dim - 1) ** 2)
 
 
 def corrected_participation(space: Geometry) -> float | None:
-    """The participation ratio of a space, corrected for the number of its rows."""
+    """The participation ratio of a space, corrected for the number of its rows; copies of a row are one."""
     values, _ = space.directions
-    return corrected_ratio(space.n, float(values.sum()), float((values**2).sum()), space.moments.fourth)
+    n = space.effective
+    scale = (space.n - 1) / space.n * n / (n - 1) if n > 1 else 1.0
+    trace, squares = scale * float(values.sum()), scale**2 * float((values**2).sum())
+    return corrected_ratio(n, trace, squares, space.moments.fourth * n / space.n)
 
 
-def corrected_ratio(n: int, trace: float, squares: float, fourth: float) -> float | None:
+def corrected_ratio(n: float, trace: float, squares: float, fourth: float) -> float | None:
     """The participation ratio from unbiased estimates of tr(Sigma^2) and (tr Sigma)^2, which hold for heavy tails.
 
     With S the sample covariance, Q = sum |x - mean|^4/(n-1) and c = (n-1)/(n(n-2)(n-3)):

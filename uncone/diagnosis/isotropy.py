@@ -8,12 +8,13 @@ import numpy as np
 
 from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.geometry import Geometry
-from uncone.diagnosis.intervals import Interval, around, mean_variance
+from uncone.diagnosis.intervals import FEW, Interval, around
 from uncone.diagnosis.words import percent, plain
 
 __all__ = ["mean_over_rms", "partition"]
 
 _FAR = 0.5
+_UNSEEN = 0.5  # a sample of heavy tails seldom holds the longest rows, so the share is rather too large
 _FEW_CARRY = 3.0  # an effective sample of a third of the rows
 
 
@@ -34,7 +35,7 @@ def mean_over_rms(space: Geometry) -> Finding:
         value,
         n,
         f"The mean vector is {percent(min(value, 1.0))} as long as a typical row; 0 is a centred space.",
-        "Subtract the mean before taking cosines; keep it for the rows to come." if value >= _FAR else "",
+        "Every cosine holds this common part; thresholds have to allow for it." if value >= _FAR else "",
         low,
         high,
         _FAR,
@@ -43,7 +44,7 @@ def mean_over_rms(space: Geometry) -> Finding:
 
 
 def _mean_interval(space: Geometry, mean: np.ndarray, power: float) -> Interval:
-    n = space.n
+    n = space.effective
     squared = float(mean @ mean)
     spread = power - squared  # the mean of |x - mean|^2
     unbiased = squared - spread / max(n - 1, 1)
@@ -51,9 +52,11 @@ def _mean_interval(space: Geometry, mean: np.ndarray, power: float) -> Interval:
     each = (2 * space.sample.dot(mean) - share * space.sample.norms.astype(np.float64) ** 2) / power
     # The second term is the variance of |mean|^2 in a centred space, where the first vanishes.
     second = float((space.directions[0] ** 2).sum()) * 2 / (n**2 * power**2)
-    low, high = around(share, space.mean_variance(each) + second, n)
+    variance, units = space.mean_spread(each)
+    low, high = around(share, variance + second, units)
     if low is None or high is None:
         return None, None
+    low -= _UNSEEN * (share - low)
     return math.sqrt(max(low, 0.0)), math.sqrt(min(max(high, 0.0), 1.0))
 
 
@@ -89,8 +92,10 @@ def _partition_interval(space: Geometry, place: int, value: float) -> Interval:
     """Infinitesimal jackknife of log Z(low) - log Z(high) with the directions held fixed, from the row sample.
 
     The reach is a quarter wider, for the choice between the two ends of a direction. None where that is not enough:
-    when more than two directions compete for an extreme, or a few rows carry the sum.
+    when more than two directions compete for an extreme, a few rows carry the sum, or there are few rows at all.
     """
+    if space.distinct < FEW:
+        return None, None
     sums = space.partition
     logs = sums.log_sums[place]
     each = np.zeros(space.sample.n)
@@ -104,4 +109,4 @@ def _partition_interval(space: Geometry, place: int, value: float) -> Interval:
         if rivals > 2 or float((weights**2).mean()) > _FEW_CARRY:
             return None, None
         each += sign * weights
-    return around(value, 1.25**2 * mean_variance(each, sums.n, space.sample.groups) / math.log(10) ** 2, sums.n)
+    return around(value, *space.mean_spread(each, sums.n).times((1.25 / math.log(10)) ** 2))

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from uncone.data.batch import IntVector
+from uncone.data.batch import IntVector, Vector
 from uncone.data.memory import ArrayVectors
 from uncone.data.once import once
 from uncone.data.source import Source
 from uncone.diagnosis.geometry import Geometry
+from uncone.diagnosis.intervals import Spread
 from uncone.stats.grouped_unit_sum import GroupedUnitSum
 from uncone.stats.occurrences import Occurrences
 from uncone.stats.row_sample import RowSample, SampledRows
@@ -45,6 +46,18 @@ class LayerGeometry(Geometry):
     """What does not depend on the vectors, for all layers: which rows are drawn for what."""
     plain: int | None = None
     """Rows of the sample that the findings are taken from, where more are kept to look behind the cone."""
+    distinct_share: float = 1.0
+    """The share of the texts that repeat no other."""
+
+    @property
+    def distinct(self) -> int:
+        """Rows of texts that repeat no other."""
+        return round(self.n * self.distinct_share)
+
+    @property
+    def effective(self) -> float:
+        """How many rows of texts without copies would know a mean as well."""
+        return self.n * self.distinct_share
 
     @property
     def grouped(self) -> GroupedUnitSum:
@@ -64,9 +77,29 @@ class LayerGeometry(Geometry):
 
     @property
     def sample_groups(self) -> IntVector:
-        """The sentence of every sampled row."""
+        """The sampling unit of every sampled row: its sentence, or what identical sentences share."""
         groups = self.sample.groups
         return self.sample.rows if groups is None else groups
+
+    def mean_spread(self, each: Vector, n: int | None = None) -> Spread:
+        """The spread of a mean over rows; at least that of as many independent rows as there are without copies."""
+        variance, units = super().mean_spread(each, n)
+        return Spread(max(variance, float(each.var()) / ((n or self.n) * self.distinct_share)), units)
+
+    @once
+    def towards_words(self) -> Vector:
+        """The product of each sampled row's unit vector with the sum of those of its word; 0 where that is not kept."""
+        words, sample = self.words, self.sample
+        if words is None or sample.words is None or not words.words:
+            return np.zeros(sample.n)
+        vectors = sample.vectors
+        totals = words.totals.astype(vectors.dtype)[np.maximum(sample.words, 0)]
+        return np.where(sample.words >= 0, np.vecdot(vectors, totals) / sample.norms, 0.0)
+
+    @once
+    def texts(self) -> int:
+        """Different sentences that the sampled rows stand in."""
+        return len(np.unique(self.sample_groups))
 
     def drawn_once(self, purpose: int, draw: Callable[[np.random.Generator], Any]) -> Any:  # noqa: ANN401 - what it draws
         """What `draw` draws: the same for every layer whose sample holds the same rows."""

@@ -127,6 +127,8 @@ class _Rows:
             0 if sheet is None else sheet.n,
             0 if sheet is None else sheet.k,
             axes.shown,
+            path.without,
+            *((None, None, None) if sheet is None else (sheet.rows.wide, sheet.rows.uneven, sheet.rows.jump)),
         )
 
     def _sheet(self, places: IntVector, scale: float) -> Sheet | None:
@@ -258,14 +260,28 @@ def _by_position(path: Path, ordered: bool) -> list[str]:
     elif path.chance > _CHANCE:
         said = "Position does not order the rows along a curve: permuted positions do as well with a chance of "
         said += f"{percent(path.chance)} ({order}); it explains {share}"
+    elif abs(path.angle_r) < _ORDERED:
+        said = (
+            f"Position orders the rows along a curve, but not closely ({order}, under {_ORDERED}); it explains {share}"
+        )
     else:
         shape = "a straight path" if path.turns < _ROUND / 2 else f"a curve of {plain(path.turns)} turns"
-        only = "explains only" if path.share < _EXPLAINED else "explains"
-        said = f"The mean rows by position stand in order along {shape} ({order}), but position {only} {share}"
-    if path.share >= _CHANCE and path.without < path.share / 2:
+        said = f"The mean rows by position stand in order along {shape} ({order}), but {_why_no_curve(path, share)}"
+    halved = path.share >= _CHANCE and path.without < path.share / 2
+    if halved or path.without < _EXPLAINED <= path.share:
         which = "the first position" if path.first else "one position"
         said += f", {percent(path.without)} without {which}"
     return [f"{said}."]
+
+
+def _why_no_curve(path: Path, share: str) -> str:
+    """What an ordered path lacks to be a curve that is visible."""
+    turns = path.turns or 0.0
+    if turns < _ROUND:
+        return f"make less than a quarter turn; position explains {share}"
+    if turns > len(path.means) / _PER_TURN:
+        return f"{len(path.means)} means are too few to see so many turns; position explains {share}"
+    return f"position explains {share}" if (path.share or 0.0) >= _EXPLAINED else f"position explains only {share}"
 
 
 def manifold_findings(manifold: Manifold) -> list[Finding]:

@@ -49,7 +49,8 @@ def neighbourhood_of(
         dimensions = dimensions_of(some.vectors, queries=_MOST_QUERIES, seed=space.seed, base=base)
     else:
         # Few rows are all asked about: then their order does not matter.
-        asked = QUERIES if some.n > _MOST_QUERIES else some.n
+        distinct = some.n if some.groups is None else len(np.unique(some.groups))
+        asked = QUERIES if distinct > _MOST_QUERIES else distinct
         dimensions = dimensions_of(some.vectors, queries=asked, seed=space.seed)
     texts = some.texts
     name = None if texts is None else lambda place: clipped(texts[place], _LONGEST)
@@ -185,19 +186,30 @@ def _skew(hubness: Hubness) -> Finding:
         "hubness_skew",
         skew,
         hubness.n,
-        f"Some rows are neighbours of very many: {spread}; {_worst(hubness)}."
-        if uneven
-        else f"No row is for certain the neighbour of very many: {spread}.",
-        "In a search these rows answer everything: look at what they have in common, drop them when they are empty or "
-        "boilerplate, and subtract the mean vector before taking cosines."
+        f"{_how_uneven(hubness, uneven)}: {spread}" + (f"; {_worst(hubness)}." if uneven else "."),
+        "In a search these rows answer everything: look at what they have in common, and drop them when they are empty "
+        "or boilerplate."
         if uneven
         else "",
         hubness.low,
         hubness.high,
         UNEVEN,
-        Level.CROWDED if uneven else Level.HEALTHY,
+        Level.CROWDED if uneven else Level.NOTE if _open(hubness) else Level.HEALTHY,
         [{"row": hub.row, "text": hub.text or None, "value": hub.count} for hub in hubness.hubs],
     )
+
+
+def _open(hubness: Hubness) -> bool:
+    """Whether there may be hubs, but it is not certain: what is not significant is not absent."""
+    return not has_hubs(hubness) and hubness.high is not None and hubness.high > UNEVEN
+
+
+def _how_uneven(hubness: Hubness, uneven: bool) -> str:
+    if uneven:
+        return "Some rows are neighbours of very many"
+    if _open(hubness):
+        return f"There may be hubs: the skewness is up to {plain(hubness.high or 0.0)}, and {UNEVEN:g} is uneven"
+    return "No row is the neighbour of very many"
 
 
 def _worst(hubness: Hubness) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.geometry import Geometry
-from uncone.diagnosis.intervals import around
+from uncone.diagnosis.intervals import Spread, around
 from uncone.diagnosis.words import clipped, count, plain
 from uncone.stats.norms import SINK, NamedNorm
 
@@ -17,7 +17,7 @@ __all__ = ["norms", "outlier_row"]
 def norms(space: Geometry) -> list[Finding]:
     """Mean norm, and the rows that are ten times longer or shorter than the median."""
     measured = space.norms
-    low, high = around(measured.mean, _mean_norm_variance(space), measured.n)
+    low, high = around(measured.mean, *_mean_norm_spread(space))
     same = measured.spread < 1e-3 * measured.mean
     shape = "all alike, so the dot product is the cosine" if same else f"spread {plain(measured.spread)}"
     mean = Finding(
@@ -32,9 +32,9 @@ def norms(space: Geometry) -> list[Finding]:
     return [mean, _outliers(space)]
 
 
-def _mean_norm_variance(space: Geometry) -> float:
-    alone = space.norms.spread**2 / space.norms.n
-    return alone if space.sample.groups is None else max(alone, space.mean_variance(space.sample.norms))
+def _mean_norm_spread(space: Geometry) -> Spread:
+    alone, sampled = space.norms.spread**2 / space.norms.n, space.mean_spread(space.sample.norms)
+    return Spread(max(alone, sampled.variance), sampled.units)
 
 
 def _outliers(space: Geometry) -> Finding:

@@ -47,7 +47,7 @@ def _share(space: Geometry, dimensions: IntVector, k: int) -> Finding:
         share,
         space.n,
         f"{subject} {percent(min(share, 1.0))} of the mean cosine.",
-        "Setting them to zero or standardising them changes every score: try it on labelled pairs." if heavy else "",
+        "Every score depends on them. Whether muting them helps is for labelled pairs to show." if heavy else "",
         low,
         high,
         _HEAVY,
@@ -61,13 +61,13 @@ def _interval(space: Geometry, dimensions: IntVector, share: float) -> Interval:
     The reach is a little wider for the choice of the strongest. None with few rows: which dimensions come out on top
     is then a matter of chance itself.
     """
-    if space.n < FEW:
+    if space.distinct < FEW:
         return None, None
     sample, total = space.sample, space.units.total / space.n
     part = sample.columns(dimensions) @ total[dimensions] / sample.norms
     whole = sample.dot(total) / sample.norms
     each = 2 * (part - share * whole) / space.units.baseline
-    return around(share, _CHOICE**2 * space.mean_variance(each), space.n)
+    return around(share, *space.mean_spread(each).times(_CHOICE**2))
 
 
 def _dimensions(space: Geometry, out: list[int], share: float) -> Finding:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.data.batch import Matrix, Vector
+from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.once import once
 from uncone.diagnosis.geometry import Geometry
-from uncone.diagnosis.intervals import Interval, around, mean_variance
+from uncone.diagnosis.intervals import FEW, Interval, Spread, around, mean_spread
 from uncone.stats.hashing import hash_keys
 from uncone.stats.row_sample import SampledRows
 
@@ -42,7 +42,20 @@ class Sampling:
     @once
     def _rows(self) -> SampledRows:
         sample = self.space.sample
+        if self.space.copies:
+            return sample.take(self._groups[0])
         return sample.first(_ROWS if sample.groups is None else _ROWS_OF_GROUPS)
+
+    @once
+    def _groups(self) -> tuple[IntVector, IntVector]:
+        """The places of some distinct rows of the sample, and how often each stands there."""
+        sample = self.space.sample
+        if sample.groups is None:
+            return sample.order[:_ROWS], np.ones(min(_ROWS, sample.n), np.int64)
+        # By the first row of each, so that copies further down do not change which are taken.
+        _, first, counts = np.unique(sample.groups, return_index=True, return_counts=True)
+        chosen = np.lexsort((first, sample.hashes[first]))[:_ROWS]
+        return first[chosen], counts[chosen]
 
     @once
     def contributions(self) -> Matrix:
@@ -53,23 +66,34 @@ class Sampling:
         held = values[: directions.shape[1]].astype(rows.dtype)
         return np.asarray((centred @ directions.astype(rows.dtype)) ** 2 - held)
 
-    def variance(self, slope: Vector) -> float:
-        """The variance of a measure with this slope, from what each row adds to it."""
+    def spread(self, slope: Vector) -> Spread:
+        """The spread of a measure with this slope, from what each row adds to it."""
         each = self.contributions @ slope[: self.contributions.shape[1]].astype(self.contributions.dtype)
-        return mean_variance(each, self.space.n - 1, self._rows.groups)
+        if not self.space.copies:
+            return mean_spread(each, self.space.n - 1, self._rows.groups)
+        counts = self._groups[1]
+        groups = np.repeat(np.arange(len(counts)), counts)
+        return mean_spread(np.repeat(each, counts), self.space.n - 1, groups, self.space.sample.n)
 
     @once
     def halved(self) -> tuple[int, Vector]:
-        """The eigenvalues of a sample of at most half of the rows: they show how a measure drifts with n."""
-        rows = self.space.sample.first(min(self.space.n // 2, _ROWS)).vectors
-        return len(rows), _eigenvalues(_Scatter.of(_centred(rows)))[0]
+        """The eigenvalues of a sample of at most half of the units: they show how a measure drifts with n."""
+        units = min(self.space.distinct // 2, _ROWS)
+        places, counts = (one[:units] for one in self._groups)
+        rows = self.space.sample.vectors_at(np.repeat(places, counts))
+        return units, _eigenvalues(_Scatter.of(_centred(rows)))[0]
 
     def apart(self, first: int, second: int) -> bool:
-        """Whether two neighbouring eigenvalues differ by more than chance: else which is larger is chance itself."""
+        """Whether two neighbouring eigenvalues differ by more than chance: else which is larger is chance itself.
+
+        With few rows it always is.
+        """
         values, _ = self.space.directions
+        if self.space.distinct < FEW:
+            return False
         if len(values) < 2:
             return True
-        return bool(values[first] - values[second] > 3 * math.sqrt(2 / self.space.n) * values[first])
+        return bool(values[first] - values[second] > 3 * math.sqrt(2 / self.space.distinct) * values[first])
 
     def interval(self, measure: Measure) -> Interval:
         """The interval of what the measure would be on endless rows, and of what it is.
@@ -78,27 +102,27 @@ class Sampling:
         with fewer than two rows per dimension, where the bias follows no simple rule.
         """
         values, _ = self.space.directions
-        n, value = self.space.n, measure.value(values)
-        if n < max(2 * self.space.dim, 8):
+        value = measure.value(values)
+        if self.space.distinct < max(2 * self.space.dim, 8):
             return None, None
         bias, extra = self._bias(measure.value, value)
         if not math.isfinite(bias):
             return None, None
-        low, high = around(value - bias, self.variance(measure.slope(values)) * extra, n)
+        low, high = around(value - bias, *self.spread(measure.slope(values)).times(extra))
         return (None, None) if low is None or high is None else (min(low, value), max(high, value))
 
     def _bias(self, measured: Callable[[Vector], float], value: float) -> tuple[float, float]:
         """How much too large a measure is for want of rows, and by how much estimating that inflates the variance."""
-        if self._rows.groups is not None:
+        if self._rows.groups is not None and not self.space.copies:
             whole, by_row, by_group = (np.mean([measured(one) for one in part]) for part in self._halves)
             return float(by_row - whole) * self._rows.n / self.space.n + float(by_group - by_row), 1.0
-        # It falls with 1/n, so it can be read off fewer rows.
-        n, (m, fewer) = self.space.n, self.halved
+        # It falls with 1/n, so it can be read off fewer rows; copies of a row come and go together.
+        n, (m, fewer) = self.space.distinct, self.halved
         return ((measured(fewer) - value) * m / (n - m), n / (n - m)) if m >= self.space.dim else (math.nan, 1.0)
 
     def group_bias(self, measured: Callable[[Vector], float]) -> float:
         """How much too large a measure is because the rows of a group are alike: they tell less than n rows would."""
-        if self._rows.groups is None:
+        if self._rows.groups is None or self.space.copies:
             return 0.0
         _, by_row, by_group = (np.mean([measured(one) for one in part]) for part in self._halves)
         return float(by_group - by_row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from uncone.data.source import BLOCK, Rows, Source, batches, regrid
 from uncone.diagnosis.geometry import Geometry
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
 from uncone.stats.bundle import Bundle
+from uncone.stats.copies import copy_groups, row_prints
 from uncone.stats.fingerprints import Fingerprints
 from uncone.stats.moments import Moments
 from uncone.stats.norms import Norms
@@ -30,6 +31,7 @@ SAMPLE_ROWS = 50_000
 _SAMPLE_NUMBERS = 1 << 27  # a sample is never larger than so many numbers
 _MOST_DIMENSIONS = 16_384
 _OPENING = 1024
+_PAIRS_OF_COPIES = 1_000_000
 
 Progress = Callable[[str, int, int | None], None]
 """Told the step, how many more rows are done, and how many there are."""
@@ -48,13 +50,43 @@ class Space(Geometry):
 
     @once
     def sample(self) -> SampledRows:
-        """A uniform sample of the usable rows."""
-        return self.pairs.sample.sampled
+        """A uniform sample of the usable rows; identical ones share a group."""
+        sampled = self.pairs.sample.sampled
+        return replace(sampled, groups=copy_groups(row_prints(sampled.parts)))
+
+    @property
+    def copies(self) -> bool:
+        """Whether some rows of the sample are identical."""
+        return self.sample.groups is not None
+
+    @once
+    def distinct(self) -> int:
+        """Rows that differ from each other."""
+        return self.n if not self.copies else self.n - round(self.prints.duplicate_share * self.n)
+
+    @once
+    def effective(self) -> float:
+        """How many rows without copies would know a mean as well: n^2 over the sum of the squared numbers of copies."""
+        groups = self.sample.groups
+        if groups is None:
+            return float(self.n)
+        sizes, m = np.bincount(groups).astype(np.float64), len(groups)
+        return 1 / (1 / self.n + float(sizes @ sizes - m) / m**2)
 
     @once
     def cosines(self) -> Cosines:
         """Cosines of random pairs."""
-        return self.pairs.cosines()
+        groups = self.sample.groups
+        if groups is None:
+            return self.pairs.cosines()
+        # With copies there are fewer rows to know the cosines by: more pairs of them.
+        shifts = max(self.pairs.shifts, _PAIRS_OF_COPIES // len(groups))
+        return replace(self.pairs.cosines(shifts), groups=groups[self.sample.order])
+
+    @once
+    def copy_pairs(self) -> float:
+        """The share of the pairs of two rows that are copies of each other."""
+        return (self.n / self.effective - 1) / (self.n - 1) if self.sample.groups is not None else 0.0
 
     @once
     def sorted_cosines(self) -> NDArray[np.float32]:

@@ -19,13 +19,12 @@ from uncone.diagnosis.eigenvalues import (
 )
 from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.geometry import Geometry
+from uncone.diagnosis.intervals import LEAST_UNITS
 from uncone.diagnosis.isoscore import isoscores
 from uncone.diagnosis.sampling import Measure, Sampling
-from uncone.diagnosis.words import percent, plain
+from uncone.diagnosis.words import count, percent, plain
 
 __all__ = ["spectrum"]
-
-_TOO_FEW = 10
 
 
 def spectrum(space: Geometry) -> list[Finding]:
@@ -36,11 +35,11 @@ def spectrum(space: Geometry) -> list[Finding]:
     sampling = Sampling(space)
     d = space.dim
     rank, share, ratio = effective_rank(values), top_share(values, 1), participation_ratio(values)
-    reachable = min(d, space.n - 1)
+    reachable = min(d, space.distinct - 1)
     narrow = max(0.05 * reachable, 2.0)
     rank_level = Level.HEALTHY if rank >= narrow or d < 4 else Level.NOTE if rank >= 2 else Level.COLLAPSED
     share_level = Level.CROWDED if share >= 0.5 and d >= 4 else Level.HEALTHY
-    if space.n < _TOO_FEW:
+    if space.distinct < LEAST_UNITS:
         rank_level = share_level = Level.NOTE  # so few rows span few directions in any space
     return [
         _with_interval(
@@ -66,7 +65,7 @@ def spectrum(space: Geometry) -> list[Finding]:
             Measure(lambda v: top_share(v, 1), lambda v: share_slope(v, 1)),
             "top1_share",
             f"The strongest direction carries {percent(share)} of the variance.",
-            "Look at what it encodes (length, frequency, language, source): it may be removed.",
+            "Look at what it encodes: length, frequency, language, source.",
             threshold=0.5,
             level=share_level,
             settled=sampling.apart(0, 1),
@@ -100,9 +99,11 @@ def _with_interval(
     values, _ = space.directions
     low, high = sampling.interval(measure) if settled else (None, None)
     if not settled:
-        meaning += " Several directions are about equally strong, so there is no interval."
+        meaning += " Chance may have chosen the strongest directions, so there is no interval."
     elif low is None:
-        meaning += f" {space.n:,} rows are too few for {space.dim:,} dimensions to say how sure this is."
+        meaning += (
+            f" {space.distinct:,} distinct rows are too few for {space.dim:,} dimensions to say how sure this is."
+        )
     if low is not None and high is not None:
         most = 1.0 if name.endswith("_share") else float(space.dim)
         low, high = min(max(low, 0.0), most), min(high, most)
@@ -112,15 +113,12 @@ def _with_interval(
 def _condition(space: Geometry, sampling: Sampling, values: Vector) -> Finding:
     value = condition_number(values, space.resolution)
     if not math.isfinite(value):
-        why = "there are no more rows than dimensions" if space.n <= space.dim else "some directions hold no variance"
-        meaning = f"Infinite: {why}."
-        return Finding(
-            "condition_number", None, space.n, meaning, "Whitening needs shrinkage or fewer dimensions here."
-        )
+        return _unbounded(space)
     log_slope = np.zeros_like(values)
     log_slope[0], log_slope[-1] = 1 / values[0], -1 / values[-1] if len(values) > 1 else 0.0
     measure = Measure(lambda v: math.log(condition_number(v)) if v[-1] > 0 else math.inf, lambda v: log_slope)
-    low, high = sampling.interval(measure) if sampling.apart(0, 1) and sampling.apart(-2, -1) else (None, None)
+    settled = sampling.apart(0, 1) and sampling.apart(-2, -1)
+    low, high = sampling.interval(measure) if settled else (None, None)
     return Finding(
         "condition_number",
         value,
@@ -131,6 +129,25 @@ def _condition(space: Geometry, sampling: Sampling, values: Vector) -> Finding:
         None if high is None else math.exp(high),
         1e6,
     )
+
+
+def _unbounded(space: Geometry) -> Finding:
+    """No condition number: infinite by the number of rows or a constant dimension, else lost in rounding."""
+    constant = int((np.diag(space.moments.sums.second) == 0).sum())
+    bound = None
+    if space.distinct <= space.dim:
+        meaning = f"Infinite: there are no more distinct rows ({space.distinct:,}) than dimensions ({space.dim:,})."
+    elif constant:
+        meaning = f"Infinite: {count(constant, 'dimension')} {'is' if constant == 1 else 'are'} constant."
+    else:
+        bound = 1 / space.resolution
+        single = space.moments.dtype == np.float32
+        meaning = (
+            f"At least {plain(bound)}: the weakest direction is lost in the rounding of "
+            f"{'single precision; --float64 sees further' if single else 'double precision'}."
+        )
+    advice = "Whitening needs shrinkage or fewer dimensions here."
+    return Finding("condition_number", None, space.n, meaning, advice, low=bound)
 
 
 def _condition_99(space: Geometry, values: Vector) -> Finding:

@@ -112,6 +112,7 @@ def _study(
         words.number,
         settings.batch_size,
         settings.no_sinks,
+        surveyed.repeated,
     )
     result = run.run(
         _statistics(encoder.dim, len(words), sorted({*followed, *drawn}), surveyed, settings, room),
@@ -120,7 +121,7 @@ def _study(
         _step(progress, "encoding", surveyed.tally.taken),
     )
     _check_rows(selection, result)
-    layers = _layers(result, settings, drawn, room)
+    layers = _layers(result, settings, drawn, room, surveyed)
     examined = examine_layers(layers)
     behind = None
     if settings.deep:
@@ -147,13 +148,15 @@ def _statistics(
         "rows": RowSample(dim, kept, seed=seed, cutoff=cutoff_for(kept, rows, seed), named=False),
     }
     if settings.rule.has_words:
-        members["words"] = WordSums(dim, words)
+        members["words"] = WordSums(dim, words, copied=surveyed.repeated is not None)
         members["sentences"] = SentenceSimilarity(seed=seed, keep=settings.keep_sentences)
         members["occurrences"] = Occurrences(dim, chosen=followed, most=room.occurrences, seed=seed)
     return Bundle(**members)
 
 
-def _layers(result: LayerResult, settings: StudySettings, drawn: Sequence[int], room: Room) -> list[LayerGeometry]:
+def _layers(
+    result: LayerResult, settings: StudySettings, drawn: Sequence[int], room: Room, surveyed: Survey
+) -> list[LayerGeometry]:
     shared: dict[Any, Any] = {}
     return [
         LayerGeometry(
@@ -171,6 +174,7 @@ def _layers(result: LayerResult, settings: StudySettings, drawn: Sequence[int], 
             int(result.sinks[number]),
             shared,
             room.sample if room.deep else None,
+            surveyed.distinct / surveyed.tally.taken,
         )
         for number, bundle in enumerate(result.layers)
     ]
@@ -181,10 +185,12 @@ def _word_table(result: LayerResult, examined: Sequence[ExaminedLayer], words: V
     met = np.flatnonzero(first.counts)
     shape = (len(words), len(examined))
     mev = np.full(shape, np.nan)
-    for place, one in enumerate(examined):
-        mev[one.mev_words, place] = one.mev
     sizes = np.zeros(len(words), np.int64)
-    sizes[examined[0].mev_words] = examined[0].mev_n
+    for place, one in enumerate(examined):
+        assert one.mev is not None
+        mev[one.mev.words, place] = one.mev.values
+        if place == 0:
+            sizes[one.mev.words] = one.mev.sizes
     selfsim: Matrix = np.stack([bundle["words"].selfsim() for bundle in result.layers], axis=1)
     return WordTable(
         [words.words[i] for i in met.tolist()],
@@ -219,9 +225,9 @@ def _sentence_table(
 
 def _check_texts(selection: Selection, surveyed: Survey, settings: StudySettings) -> None:
     name, tally = selection.source.name, surveyed.tally
-    if tally.taken < 2:
+    if surveyed.distinct < 2:
         copies = f" ({tally.duplicates:,} duplicates were left out)" if tally.duplicates else ""
-        raise ShapeError(f"{name} holds {tally.taken} text{copies}; we need at least 2 different ones. Add some.")
+        raise ShapeError(f"{name} holds {surveyed.distinct} text{copies}; we need at least 2 different ones. Add some.")
     if not settings.rule.has_words:
         return
     most = max(surveyed.contexts.values(), default=0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from uncone.diagnosis.baseline import ScoreMeaning
 from uncone.diagnosis.finding import Finding, Level, worst
-from uncone.diagnosis.intervals import FEW
+from uncone.diagnosis.intervals import FEW, LEAST_UNITS
 from uncone.diagnosis.words import cosine, count, percent
 
 __all__ = ["Verdict", "judge"]
@@ -29,29 +29,53 @@ class Verdict:
         return " ".join(part for part in (self.headline, self.details, self.why, self.todo) if part)
 
 
-def judge(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning] = ()) -> Verdict:
-    """The verdict on a space from its findings."""
-    baseline = findings["baseline"]
+def judge(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning] = (), *, repaired: bool = False) -> Verdict:
+    """The verdict on a space from its findings; on fewer than 30 distinct vectors there is none.
+
+    A repaired space is at best rounder: whether it is better, only labelled pairs can say.
+    """
+    baseline, distinct = findings["baseline"], _distinct(findings)
+    if 1 < distinct < LEAST_UNITS or baseline.n < LEAST_UNITS:
+        return Verdict(Level.NOTE, _too_few(baseline, distinct), _details(findings, scores), "", _more(findings))
     spread = worst([findings[name].level for name in ("effective_rank", "top1_share")])
     level = worst([baseline.level, spread])
     return Verdict(
-        level,
-        _headline(level, baseline, findings),
+        Level.NOTE if repaired and level is Level.HEALTHY else level,
+        _headline(level, baseline, findings, repaired),
         _details(findings, scores),
         _why(findings, spread) if level is not Level.HEALTHY else "",
-        _todo(level, findings),
+        _todo(level, findings, repaired),
     )
 
 
-def _headline(level: Level, baseline: Finding, findings: Mapping[str, Finding]) -> str:
+def _distinct(findings: Mapping[str, Finding]) -> int:
+    n, share = findings["baseline"].n, findings["duplicate_share"].magnitude or 0.0
+    return n - round(share * n)
+
+
+def _too_few(baseline: Finding, distinct: int) -> str:
     value = float(baseline.value)  # type: ignore[arg-type]
+    return (
+        f"Too few vectors for a verdict: {distinct} distinct, and we need at least {LEAST_UNITS}. Two random ones "
+        f"score {cosine(value)} on average."
+    )
+
+
+def _more(findings: Mapping[str, Finding]) -> str:
+    transposed = findings["looks_transposed"]
+    return transposed.advice if transposed.magnitude else "Measure more vectors before you decide anything."
+
+
+def _headline(level: Level, baseline: Finding, findings: Mapping[str, Finding], repaired: bool) -> str:
+    value = float(baseline.value)  # type: ignore[arg-type]
+    word = "Rounder" if repaired and level is Level.HEALTHY else str(level).capitalize()
     if level is not Level.HEALTHY and baseline.level is Level.HEALTHY:
         share = findings["top1_share"].magnitude or 0.0
         return (
-            f"{str(level).capitalize()}: two random rows score {cosine(value)} on average, but one direction carries "
+            f"{word}: two random rows score {cosine(value)} on average, but one direction carries "
             f"{percent(share)} of the variance."
         )
-    return f"{str(level).capitalize()}: two random rows score {cosine(value)}."
+    return f"{word}: two random rows score {cosine(value)}."
 
 
 def _details(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning]) -> str:
@@ -61,6 +85,8 @@ def _details(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning]) ->
     parts = [f"95 % of random pairs lie between {cosine(low)} and {cosine(high)}."]
     if scores:
         parts += [score.meaning for score in scores]
+    elif _distinct(findings) < LEAST_UNITS:
+        pass  # what stands out of so few is chance
     elif high < 0.995:
         parts.append(f"A score has to be over {cosine(high)} to stand out from them.")
     else:
@@ -69,14 +95,14 @@ def _details(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning]) ->
 
 
 def _caution(findings: Mapping[str, Finding]) -> list[str]:
-    baseline = findings["baseline"]
-    if baseline.n >= FEW:
+    baseline, distinct = findings["baseline"], _distinct(findings)
+    if distinct >= FEW:
         return []
+    vectors = count(distinct, "distinct vector")
     if baseline.low is None:
-        return [f"Measured on only {count(baseline.n, 'row')}: too few to say how sure this is."]
+        return [f"Measured on only {vectors}: too few to say how sure this is."]
     return [
-        f"Measured on only {count(baseline.n, 'row')}: the mean may be anywhere from {cosine(baseline.low)} "
-        f"to {cosine(baseline.high)}."
+        f"Measured on only {vectors}: the mean may be anywhere from {cosine(baseline.low)} to {cosine(baseline.high)}."
     ]
 
 
@@ -93,15 +119,10 @@ def _why(findings: Mapping[str, Finding], spread: Level) -> str:
     return f"The three strongest dimensions carry {percent(min(share, 1.0))} of the mean cosine." if share else ""
 
 
-def _todo(level: Level, findings: Mapping[str, Finding]) -> str:
+def _todo(level: Level, findings: Mapping[str, Finding], repaired: bool) -> str:
     if findings["looks_transposed"].magnitude:
         return findings["looks_transposed"].advice
-    if findings["baseline"].n < 10:
-        return "Measure on more rows before you decide anything."
     if level is Level.HEALTHY:
-        return "Leave it as it is."
-    return (
-        findings["baseline"].advice
-        if findings["baseline"].level is not Level.HEALTHY
-        else findings["top1_share"].advice
-    )
+        return "" if repaired else "Leave it as it is."
+    worse = "top1_share" if findings["baseline"].level is Level.HEALTHY else "baseline"
+    return findings[worse].advice

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from uncone.data.selection import Unit
 from uncone.encoders.rows import Laid
 
-__all__ = ["FIRST", "POOL", "TOKENS", "budgeted", "pools"]
+__all__ = ["FIRST", "POOL", "TOKENS", "budgeted", "pools", "text_parts"]
 
 POOL = 2048
 """Texts that are sorted by length together."""
@@ -16,6 +18,8 @@ TOKENS = 1024
 FIRST = 256
 """The same at the beginning of a run, so that the model soon has work."""
 _LETTERS = 1 << 23
+_OPEN = 4
+"""Batches of texts with several windows that are open at the same time."""
 
 
 def pools(units: Iterable[Unit], texts: int = POOL, first: int | None = None) -> Iterator[list[Unit]]:
@@ -30,6 +34,25 @@ def pools(units: Iterable[Unit], texts: int = POOL, first: int | None = None) ->
             pool, letters, most = [], 0, texts
     if pool:
         yield pool
+
+
+def text_parts(passages: Sequence[Laid], tokens: int, most: int | None = None) -> Iterator[tuple[list[Laid], bool]]:
+    """Passages in parts that hold whole texts, and whether a text of the part has several windows.
+
+    Texts of several windows come first, in parts of about four batches of `tokens` or `most` passages: so what is
+    known of a text has to be kept open for a short time only. All others are one part.
+    """
+    windows = Counter(laid.group for laid in passages)
+    part: list[Laid] = []
+    for _, text in groupby((laid for laid in passages if windows[laid.group] > 1), key=lambda laid: laid.group):
+        part += text
+        if sum(laid.passage.length for laid in part) >= _OPEN * tokens or len(part) >= _OPEN * (most or tokens):
+            yield part, True
+            part = []
+    if part:
+        yield part, True
+    if rest := [laid for laid in passages if windows[laid.group] == 1]:
+        yield rest, False
 
 
 def budgeted(passages: Sequence[Laid], tokens: int, most: int | None = None) -> list[list[Laid]]:

@@ -120,8 +120,8 @@ class RowRule:
         """How the tokens of a whole text become one vector."""
         return "cls" if self.rows == "cls" else self.pooling
 
-    def layout(self, batch: Sequence[Laid], numbers: Numbers) -> Layout:
-        """The tokens of every row of a batch."""
+    def layout(self, batch: Sequence[Laid], numbers: Numbers, *, going_on: bool = False) -> Layout:
+        """The tokens of every row of a batch; its texts may be `going_on` in later ones."""
         if self.rows == "words":
             tokens, starts, covered = _word_bags(batch)
             if self.word_pooling != "mean" and len(starts):
@@ -135,13 +135,26 @@ class RowRule:
             tokens, starts = _text_bags(batch, self.pooled_as, self.keeps_special)
             covered = np.ones(len(batch), np.bool_)
         known = [numbers(name) if self.has_words else IGNORED for laid in batch for name in laid.names]
+        sizes = [laid.n for laid in batch]
+        units = copies = origins = None
+        if batch[0].unit is not None:
+            units = np.repeat(np.array([laid.unit for laid in batch], np.int64), sizes)[covered]
+        if units is not None:
+            inside = np.concatenate([laid.offset + np.arange(laid.n) for laid in batch])[covered]
+            origins = units + inside  # they wrap around, which does no harm
+        if batch[0].copies is not None:
+            copies = np.repeat(np.array([laid.copies for laid in batch], np.int64), sizes)[covered]
         return Layout(
             tokens,
             starts,
-            np.repeat([laid.group for laid in batch], [laid.n for laid in batch]).astype(np.int64)[covered],
+            np.repeat([laid.group for laid in batch], sizes).astype(np.int64)[covered],
             np.array(known, np.int64)[covered],
             np.concatenate([laid.first_row + np.arange(laid.n) for laid in batch])[covered],
             _Names(batch, np.flatnonzero(covered), tokens[starts] if len(starts) else tokens, _bases(batch)),
+            units,
+            copies,
+            origins,
+            going_on,
         )
 
 
@@ -158,6 +171,12 @@ class Laid:
     tokens: IntVector = field(default_factory=lambda: np.empty(0, np.int64))
     group: int = 0
     first_row: int = 0
+    unit: int | None = None
+    """What the text shares with identical texts."""
+    copies: int | None = None
+    """How many identical texts there are, where texts repeat."""
+    offset: int = 0
+    """Rows of the text in the windows before."""
 
     @property
     def n(self) -> int:
@@ -167,7 +186,10 @@ class Laid:
 
 @dataclass(frozen=True)
 class Layout:
-    """The rows of a batch: bag i is tokens[starts[i] : starts[i + 1]]; its passage, word number, row number, name."""
+    """The rows of a batch: bag i is tokens[starts[i] : starts[i + 1]]; its text, word number, row number, name.
+
+    `units`, `copies` and `origins` are those of `Keys`; `open` when texts go on in later batches.
+    """
 
     tokens: IntVector
     starts: IntVector
@@ -175,11 +197,15 @@ class Layout:
     words: IntVector
     rows: IntVector
     names: Sequence[str]
+    units: IntVector | None = None
+    copies: IntVector | None = None
+    origins: IntVector | None = None
+    open: bool = False
 
     @once
     def keys(self) -> Keys:
         """Which rows belong together, for the batches of all layers; worked out once, before these go their ways."""
-        keys = Keys(self.groups, self.words)
+        keys = Keys(self.groups, self.words, self.units, self.copies, self.origins, self.open)
         keys.group_bags, keys.word_bags  # noqa: B018
         return keys
 

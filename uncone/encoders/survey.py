@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from uncone.data.selection import Selection, Tally
+from uncone.data.selection import Selection, Tally, text_key
 from uncone.encoders.batching import pools
 from uncone.encoders.encoder import Encoder, Window
 from uncone.encoders.rows import IGNORED, SINGLE, RowRule
@@ -20,7 +20,8 @@ __all__ = ["Survey", "Vocabulary", "survey"]
 class Survey:
     """What the texts hold: occurrences of each word, in how many texts it stands, and the kind it was first met as.
 
-    `rows_of` counts the rows of each kind.
+    `rows_of` counts the rows of each kind. Where duplicates are kept, `copies` counts identical texts, by `text_key`:
+    a word that stands in copies of one text stands in one text.
     """
 
     tally: Tally
@@ -28,12 +29,14 @@ class Survey:
     contexts: Counter[str] = field(default_factory=Counter)
     kinds: dict[str, Kind] = field(default_factory=dict)
     rows_of: Counter[Kind] = field(default_factory=Counter)
+    copies: Counter[int] = field(default_factory=Counter)
 
-    def add(self, found: Sequence[tuple[str, Kind]]) -> None:
-        """Count the words of one text."""
+    def add(self, found: Sequence[tuple[str, Kind]], *, copy: bool = False) -> None:
+        """Count the words of one text; `copy` when an identical one was counted."""
         first = dict(reversed(found))
         self.counts.update(name for name, _ in found)
-        self.contexts.update(first.keys())
+        if not copy:
+            self.contexts.update(first.keys())
         self.rows_of.update(kind for _, kind in found)
         for name, kind in first.items():
             self.kinds.setdefault(name, kind)
@@ -48,6 +51,16 @@ class Survey:
         """Words in all."""
         return sum(self.counts.values())
 
+    @property
+    def distinct(self) -> int:
+        """Different texts."""
+        return len(self.copies) or self.tally.taken
+
+    @property
+    def repeated(self) -> Mapping[int, int] | None:
+        """How many identical texts there are, by key; None when all differ."""
+        return self.copies if self.distinct < self.tally.taken else None
+
 
 def survey(
     selection: Selection,
@@ -59,13 +72,22 @@ def survey(
     """Read all texts once; the model is asked only where its tokens are the words."""
     found = Survey(Tally())
     for pool in pools(selection.read()):
+        texts = [unit.text for unit in pool]
+        copies = [_is_copy(found, text) for text in texts] if selection.keep_duplicates else [False] * len(texts)
         if rule.has_words:
-            for named in _named([unit.text for unit in pool], rule, encoder, window):
-                found.add(named)
+            for named, copy in zip(_named(texts, rule, encoder, window), copies, strict=True):
+                found.add(named, copy=copy)
         if progress is not None:
             progress(len(pool))
     found.tally = selection.tally
     return found
+
+
+def _is_copy(found: Survey, text: str) -> bool:
+    """Count a text; whether an identical one was counted before."""
+    key = text_key(text)
+    found.copies[key] += 1
+    return found.copies[key] > 1
 
 
 def _named(texts: Sequence[str], rule: RowRule, encoder: Encoder, window: Window) -> Iterator[list[tuple[str, Kind]]]:

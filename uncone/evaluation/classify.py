@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from uncone.errors import FormatError, OptionError, ShapeError
-from uncone.evaluation.resampling import LEVEL, REPLICATES, Score, replicate, score
+from uncone.evaluation.pair_units import PairUnits, pair_units
+from uncone.evaluation.resampling import LEVEL, REPLICATES, Score, Weights, score
 
 __all__ = ["Classified", "classify", "cross_classify"]
 
@@ -52,11 +53,13 @@ def classify(
     replicates: int = REPLICATES,
     seed: int = 0,
     level: float = LEVEL,
+    units: PairUnits | None = None,
 ) -> Classified:
     """Learn from the vectors of `train` (n, d), and be judged on those of `test`; `regularization` is C of sklearn.
 
     The vectors are standardised with the means and spreads of `train`. The interval is over the texts of the test: it
-    does not tell how another train would do.
+    does not tell how another train would do. `units` are those of the test (`item_units`), whose copies are drawn
+    together; without them every text is one.
 
     Raises:
         ShapeError: not one label per vector.
@@ -66,7 +69,7 @@ def classify(
     other, truth = _checked(test, test_labels, "test")
     _classes(y)
     model, converged = _fitted(x, y, regularization)
-    return _judged(truth, model.predict(other), replicates, seed, level, None, converged)
+    return _judged(truth, model.predict(other), units, replicates, seed, level, None, converged)
 
 
 def cross_classify(
@@ -78,11 +81,12 @@ def cross_classify(
     replicates: int = REPLICATES,
     seed: int = 0,
     level: float = LEVEL,
+    units: PairUnits | None = None,
 ) -> Classified:
     """Predict each text from the other folds; the folds hold the classes in equal shares.
 
     There are no more folds than texts of the smallest class. Everything is learnt inside the folds, the means and
-    spreads too.
+    spreads too. Copies of a text, by its `units`, stand in one fold.
 
     Raises:
         ShapeError: not one label per vector.
@@ -92,17 +96,20 @@ def cross_classify(
     if folds < 2:
         raise OptionError(f"{folds} folds leave nothing to learn from; we need 2 or more.")
     x, y = _checked(vectors, labels, "data")
-    smallest, count = min(_classes(y).items(), key=lambda item: item[1])
+    first = slice(None) if units is None else np.unique(units.unit, return_index=True)[1]
+    smallest, count = min(_classes(y[first]).items(), key=lambda item: item[1])
     if count < 2:
         raise FormatError(f"The class {smallest!r} has a single text, and folds need 2. Leave it out, or add some.")
     folds = min(folds, count)
     predicted = np.empty_like(y)
     whole = True
-    for learnt, judged in StratifiedKFold(folds, shuffle=True, random_state=seed).split(x, y):
+    copies = None if units is None or len(units) == len(y) else units.unit
+    dealing = (StratifiedKFold if copies is None else StratifiedGroupKFold)(folds, shuffle=True, random_state=seed)
+    for learnt, judged in dealing.split(x, y, copies):
         model, converged = _fitted(x[learnt], y[learnt], regularization)
         predicted[judged] = model.predict(x[judged])
         whole = whole and converged
-    return _judged(y, predicted, replicates, seed, level, folds, whole)
+    return _judged(y, predicted, units, replicates, seed, level, folds, whole)
 
 
 def _checked(vectors: ArrayLike, labels: Sequence[str], what: str) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -133,6 +140,7 @@ def _fitted(x: NDArray[Any], y: NDArray[Any], regularization: float) -> tuple[An
 def _judged(
     truth: NDArray[Any],
     predicted: NDArray[Any],
+    units: PairUnits | None,
     replicates: int,
     seed: int,
     level: float,
@@ -145,15 +153,15 @@ def _judged(
     # Hits, and what each class has and was given: all that both figures need of a draw.
     table = np.concatenate([is_true & is_predicted, is_true, is_predicted], axis=1).astype(np.float64)
 
-    def figures(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def figures(counts: Weights) -> NDArray[np.float64]:
         hits, has, given = np.split(counts @ table, 3, axis=1)
         size = has + given
         each = np.divide(2 * hits, size, out=np.zeros_like(hits), where=size > 0)
         # A class that is neither drawn nor predicted is not there, as in scikit-learn.
-        return np.stack([hits.sum(axis=1) / n, each.sum(axis=1) / (size > 0).sum(axis=1)])
+        return np.stack([hits.sum(axis=1) / counts.sum(axis=1), each.sum(axis=1) / (size > 0).sum(axis=1)])
 
     accuracy, f1 = figures(np.ones((1, n), np.int64))[:, 0]
-    drawn = replicate(figures, n, replicates, seed)
+    drawn = (units or pair_units(n)).replicate(figures, replicates, seed)
     return Classified(
         score(accuracy, drawn[0], n, level),
         score(f1, drawn[1], n, level),

@@ -23,8 +23,9 @@ from uncone.evaluation.bootstrap import Replicates, differences
 from uncone.evaluation.classify import classify, cross_classify
 from uncone.evaluation.cosines import pair_cosines
 from uncone.evaluation.methods import Fits, parse_methods, standard_methods
+from uncone.evaluation.pair_units import item_units, pair_units
 from uncone.evaluation.pairs import score_pairs
-from uncone.evaluation.resampling import Score, score
+from uncone.evaluation.resampling import Score, log_odds_score, score
 from uncone.evaluation.retrieve import retrieve
 from uncone.evaluation.spaces import Sentences, Tokens
 from uncone.evaluation.sts import isotropy, prepared, with_raw
@@ -55,11 +56,12 @@ _FitOn = str | os.PathLike[str] | Sequence[str]
 
 @dataclass(frozen=True, eq=False)
 class _Result:
-    """The figures of a method with one seed: value and replicates by name, and the rows they are over."""
+    """The figures of a method with one seed: value and replicates by name, the rows, and the independent units."""
 
     values: Mapping[str, float | None]
     replicates: Mapping[str, NDArray[np.float64]]
     n: int
+    units: int
     isoscore: float | None = None
     note: str = ""
 
@@ -89,7 +91,8 @@ def evaluate_labelled(
     texts = [text.strip() for text in task.texts]
     every = list(dict.fromkeys([*train_texts, *texts]))
     benches, chosen = prepared(model, every, methods, settings, fit_on, protocols, data)
-    drawn: dict[str, Any] = {"replicates": settings.replicates, "seed": settings.seed}
+    units = item_units(texts)
+    drawn: dict[str, Any] = {"replicates": settings.replicates, "seed": settings.seed, "units": units}
 
     def judge(fits: Fits, method: Method, seed: int) -> _Result:
         vectors, note = fits.vectors(method, seed, every, task.name)
@@ -102,7 +105,7 @@ def evaluate_labelled(
             found = classify(known, train_labels, own, task.labels, **drawn)
         figures = {"accuracy": found.accuracy.value, "macro_f1": found.macro_f1.value}
         notes = [LINEAR, *([note] if note else []), *([] if found.converged else ["The regression did not converge."])]
-        return _Result(figures, found.replicates, len(texts), isotropy(own)[0], " ".join(notes))
+        return _Result(figures, found.replicates, len(texts), units.independent, isotropy(own)[0], " ".join(notes))
 
     return [row for fits in benches for row in _rows(task.name, fits, chosen, judge)]
 
@@ -147,7 +150,7 @@ def evaluate_retrieval(
             (task.unknown, "judgements on documents or queries that are not there."),
         )
         said = " ".join([note, *(f"{count:,} {what}" for count, what in told if count)]).strip()
-        return _Result(figures, found.replicates, len(found.query_ids), isotropy(found_docs)[0], said)
+        return _Result(figures, found.replicates, len(found.query_ids), found.units, isotropy(found_docs)[0], said)
 
     return [row for fits in benches for row in _rows(task.name, fits, chosen, judge)]
 
@@ -173,15 +176,18 @@ def evaluate_pairs(
         raise FormatError(f"{task.name} has scores, not labels 0 and 1. Give it with --dataset, for correlations.")
     every = list(dict.fromkeys(text.strip() for side in (task.left, task.right) for text in side))
     benches, chosen = prepared(model, every, methods, settings, fit_on, protocols, data)
+    units = pair_units(len(task), (task.left, task.right))
 
     def judge(fits: Fits, method: Method, seed: int) -> _Result:
         vectors, note = fits.vectors(method, seed, every, task.name)
         places = {text: place for place, text in enumerate(every)}
         left, right = (vectors[[places[text.strip()] for text in side]] for side in (task.left, task.right))
         cosines = pair_cosines(left, right)
-        found = score_pairs(task.scores, cosines, replicates=settings.replicates, seed=settings.seed)
+        found = score_pairs(task.scores, cosines, replicates=settings.replicates, seed=settings.seed, units=units)
         figures = {name: getattr(found, name).value for name in ("roc_auc", "average_precision", "best_f1")}
-        return _Result(figures, found.replicates, found.n, isotropy(vectors)[0], found.reason or note)
+        return _Result(
+            figures, found.replicates, found.n, units.independent, isotropy(vectors)[0], found.reason or note
+        )
 
     return [row for fits in benches for row in _rows(task.name, fits, chosen, judge)]
 
@@ -205,13 +211,18 @@ def evaluate_wic(
     sides = [one if isinstance(one, WicTask) else open_wic(one, data) for one in (train, test)]
     every = list(dict.fromkeys(text.strip() for task in sides for side in (task.left, task.right) for text in side))
     benches, chosen = prepared(model, every, methods, settings, fit_on, protocols, data)
+    judged_on = sides[1]
+    # A word with each of its sentences: items that share a word or a sentence are drawn together.
+    sentences = (*judged_on.left, *judged_on.right)
+    linked = pair_units(len(sentences), ((*judged_on.words, *judged_on.words), sentences))
+    units = linked.select(np.arange(len(judged_on)))
 
     def judge(fits: Fits, method: Method, seed: int) -> _Result:
         space = fits.space
         assert isinstance(space, Tokens)
         if method.repair == "static":
             raise OptionError("Words in context need vectors that know the context: leave static out.")
-        repair = fits.repair(method, seed, every, sides[1].name)
+        repair = fits.repair(method, seed, every, judged_on.name)
         known, judged = (
             Senses(
                 space.words(task.left, task.left_spans, repair),
@@ -220,15 +231,20 @@ def evaluate_wic(
             )
             for task in sides
         )
-        found = same_sense(known, judged, replicates=settings.replicates, seed=settings.seed)
+        found = same_sense(known, judged, replicates=settings.replicates, seed=settings.seed, units=units)
         words = np.concatenate([np.asarray(judged.left), np.asarray(judged.right)])
         lost = f" {found.lost} words without a vector." if found.lost else ""
         note = f"{'' if repair is None else repair.note_}{lost}".strip()
         return _Result(
-            {"accuracy": found.accuracy.value}, {"accuracy": found.replicates}, len(sides[1]), isotropy(words)[0], note
+            {"accuracy": found.accuracy.value},
+            {"accuracy": found.replicates},
+            len(judged_on),
+            units.independent,
+            isotropy(words)[0],
+            note,
         )
 
-    return [row for fits in benches for row in _rows(sides[1].name, fits, chosen, judge)]
+    return [row for fits in benches for row in _rows(judged_on.name, fits, chosen, judge)]
 
 
 def evaluate_words(
@@ -264,7 +280,7 @@ def evaluate_words(
         value = found.spearman.value
         drawn = {} if value is None else {"spearman": found.replicates}
         said = found.reason or f"{note}{out}".strip()
-        return _Result({"spearman": value}, drawn, found.spearman.n, isotropy(rows)[0], said)
+        return _Result({"spearman": value}, drawn, found.spearman.n, found.units, isotropy(rows)[0], said)
 
     return _rows(task.name, fits, chosen, judge)
 
@@ -302,9 +318,13 @@ def _rows(
     gains: list[dict[str, Any]] = [{} for _ in methods]
     for name in names:
         values, drawn = _paired(found, name, fits.settings.replicates)
-        n = found[0][0].n
-        for at, gain in enumerate(differences(Replicates(values, drawn, n))):
-            scores[at][name] = score(float(values[at]), drawn[at], n)
+        n, units = found[0][0].n, found[0][0].units
+        for at, gain in enumerate(differences(Replicates(values, drawn, n, units))):
+            value, own = float(values[at]), drawn[at]
+            skewed = name in ("average_precision", "best_f1")
+            scores[at][name] = (
+                log_odds_score(value, own, n, flattered=name == "best_f1") if skewed else score(value, own, n)
+            )
             if at:
                 gains[at][name] = gain
     rows = []

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uncone.errors import FormatError, ShapeError
-from uncone.evaluation.resampling import LEVEL, REPLICATES, Score, replicate, score
+from uncone.evaluation.pair_units import PairUnits, pair_units
+from uncone.evaluation.resampling import LEVEL, REPLICATES, Score, Weights, log_odds_score, score
 
 __all__ = ["PairCurve", "PairScores", "score_pairs"]
 
@@ -42,8 +43,11 @@ def score_pairs(
     replicates: int = REPLICATES,
     seed: int = 0,
     level: float = LEVEL,
+    units: PairUnits | None = None,
 ) -> PairScores:
     """ROC-AUC, average precision and best F1 of similarities (n,) for labels 0 and 1, as scikit-learn defines them.
+
+    Without `units` every pair is one of its own.
 
     Raises:
         ShapeError: not one label per similarity.
@@ -65,20 +69,22 @@ def score_pairs(
         return PairScores(none, none, none, None, n, positives, reason, {})
     curve = PairCurve(truth, values)
     point = curve(np.ones((1, n), np.int64))[:, 0]
-    drawn = replicate(curve, n, replicates, seed)
-    auc, average, best = (score(float(value), own, n, level) for value, own in zip(point, drawn, strict=True))
+    drawn = (units or pair_units(n)).replicate(curve, replicates, seed)
+    auc = score(float(point[0]), drawn[0], n, level)
+    average = log_odds_score(float(point[1]), drawn[1], n)
+    best = log_odds_score(float(point[2]), drawn[2], n, flattered=True)
     return PairScores(auc, average, best, curve.threshold(), n, positives, "", dict(zip(_NAMES, drawn, strict=True)))
 
 
 class PairCurve:
-    """The figures as a function of how often each pair is drawn; the pairs are sorted once, most similar first."""
+    """The figures as a function of the weights of the pairs; these are sorted once, most similar first."""
 
     def __init__(self, truth: NDArray[np.float64], values: NDArray[np.float64]) -> None:
         order = np.argsort(-values, kind="stable")
         self.order, self.truth, self.values = order, truth[order], values[order]
         self.starts = np.flatnonzero(np.diff(self.values, prepend=np.nan) != 0)  # of groups of equal similarity
 
-    def __call__(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def __call__(self, counts: Weights) -> NDArray[np.float64]:
         """ROC-AUC, average precision and best F1 (3, r) for blocks of counts (r, n)."""
         alike, taken, hits = self.cumulated(counts)
         positives, total = hits[:, -1:], taken[:, -1:]
@@ -98,9 +104,7 @@ class PairCurve:
         distinct = self.values[self.starts]
         return float(distinct[at : at + 2].mean())
 
-    def cumulated(
-        self, counts: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def cumulated(self, counts: Weights) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """By groups: the alike pairs, and the sums over the groups so far of all pairs and of the alike."""
         drawn = counts[:, self.order].astype(np.float64)
         alike = np.add.reduceat(drawn * self.truth, self.starts, axis=1)
@@ -108,4 +112,5 @@ class PairCurve:
 
     @staticmethod
     def _f1(hits: NDArray[np.float64], taken: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(2 * hits / np.maximum(taken + hits[:, -1:], 1.0))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.nan_to_num(2 * hits / (taken + hits[:, -1:]))

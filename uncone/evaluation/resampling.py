@@ -1,18 +1,34 @@
-"""Bootstrap by counts: how often each row is drawn is all that a statistic of the drawn rows needs."""
+"""Draws with replacement as counts, and percentile intervals of what they give."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from uncone.errors import OptionError
 
-__all__ = ["LEVEL", "REPLICATES", "Score", "Seed", "bounds", "drawn_counts", "mean_score", "replicate", "score"]
+__all__ = [
+    "CELLS",
+    "LEVEL",
+    "REPLICATES",
+    "Score",
+    "Seed",
+    "Weights",
+    "bounds",
+    "drawn_counts",
+    "log_odds_score",
+    "score",
+]
 
 Seed = int | Sequence[int]
+
+Weights = NDArray[Any]
+"""How often each pair or item is drawn (r, n), in r draws: counts, or weights that need not be whole."""
 
 REPLICATES = 1000
 """How often rows are drawn again."""
@@ -20,7 +36,9 @@ REPLICATES = 1000
 LEVEL = 0.95
 """How often an interval should hold the truth."""
 
-_CELLS = 200_000
+_NORMAL = 1.959963984540054
+
+CELLS = 200_000
 """Counts in memory at a time: what the caches of a processor hold."""
 
 
@@ -46,19 +64,12 @@ def drawn_counts(n: int, replicates: int, seed: Seed) -> Iterator[NDArray[np.int
     if n < 1 or replicates < 1:
         raise OptionError(f"{replicates} replicates of {n} rows cannot be drawn: we need at least 1 of each.")
     rng = np.random.default_rng(seed)
-    most = max(1, _CELLS // n)
+    most = max(1, CELLS // n)
     for start in range(0, replicates, most):
         size = min(most, replicates - start)
         rows = rng.integers(0, n, (size, n))
         rows += n * np.arange(size)[:, None]
         yield np.bincount(rows.ravel(), minlength=size * n).reshape(size, n)
-
-
-def replicate(
-    statistic: Callable[[NDArray[np.int64]], NDArray[np.float64]], n: int, replicates: int, seed: Seed
-) -> NDArray[np.float64]:
-    """A statistic of blocks of counts (r, n) -> (..., r), over all replicates: (..., replicates)."""
-    return np.concatenate([statistic(counts) for counts in drawn_counts(n, replicates, seed)], axis=-1)
 
 
 def bounds(replicates: NDArray[np.float64], level: float = LEVEL) -> tuple[float, float] | tuple[None, None]:
@@ -84,14 +95,19 @@ def score(value: float | None, replicates: NDArray[np.float64], n: int, level: f
     return Score(float(value), low, high, n)
 
 
-def mean_score(each: ArrayLike, replicates: int = REPLICATES, seed: int = 0, level: float = LEVEL) -> Score:
-    """The mean of what was measured on each row, with its interval over rows.
+def log_odds_score(value: float | None, replicates: NDArray[np.float64], n: int, *, flattered: bool = False) -> Score:
+    """A share with an interval that is even in its log odds, for one that is skewed on few rows.
 
-    >>> mean_score([1.0, 0.0, 1.0, 1.0]).value
-    0.75
+    Quantiles of draws cover the average precision of 60 pairs 88 times in 100, these bounds 95 times. The best of many
+    choices is `flattered`: it exceeds that of many rows by about as much as draws exceed it, and its bounds are moved
+    down by that. The value itself stays inside.
     """
-    values = np.asarray(each, np.float64)
-    n = len(values)
-    if not n:
-        return Score(None, None, None, 0)
-    return score(float(values.mean()), replicate(lambda counts: counts @ values / n, n, replicates, seed), n, level)
+    found = score(value, replicates, n)
+    if found.value is None or found.low is None or not 0 < found.value < 1:
+        return found
+    odds = np.log(replicates.clip(min=1e-6) / (1 - replicates).clip(min=1e-6))
+    own = math.log(found.value / (1 - found.value))
+    middle = own - max(float(np.nanmean(odds)) - own, 0.0) if flattered else own
+    reach = _NORMAL * float(np.nanstd(odds))
+    low, high = (1 / (1 + math.exp(-(middle + sign * reach))) for sign in (-1, 1))
+    return Score(found.value, low, max(high, found.value), n)

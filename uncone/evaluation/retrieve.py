@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from uncone.data.tasks_retrieval import RetrievalTask
 from uncone.errors import OptionError, ShapeError
 from uncone.evaluation.cosines import unit_rows
-from uncone.evaluation.resampling import LEVEL, REPLICATES, Score, replicate, score
+from uncone.evaluation.pair_units import item_units
+from uncone.evaluation.resampling import LEVEL, REPLICATES, Score, score
 
 __all__ = ["MEASURES", "Retrieved", "retrieve", "search"]
 
@@ -27,6 +28,8 @@ _BLOCK = 1 << 22  # similarities in memory at a time
 class Retrieved:
     """The measures, with intervals over the queries that have a relevant document; and each of them by query.
 
+    Queries of one text are one sampling unit, and `units` counts them.
+
     Rows without a direction, such as zero vectors, are counted in `lost_docs` and `lost_queries`: no search finds the
     ones, and the others find nothing. The replicates of two results on one task with the same seed are paired.
     """
@@ -37,6 +40,7 @@ class Retrieved:
     replicates: Mapping[str, NDArray[np.float64]]
     lost_docs: int = 0
     lost_queries: int = 0
+    units: int = 0
 
 
 def search(
@@ -99,7 +103,8 @@ def retrieve(
     ]
     each = np.array(values, np.float64).T
     n = len(judged)
-    drawn = replicate(lambda counts: each @ counts.T / n, n, replicates, seed)
+    units = item_units([task.queries[row] for row, _ in judged])
+    drawn = units.replicate(lambda counts: each @ counts.T / counts.sum(axis=1), replicates, seed)
     return Retrieved(
         {name: score(float(each[at].mean()), drawn[at], n, level) for at, name in enumerate(MEASURES)},
         tuple(name for _, name in judged),
@@ -107,6 +112,7 @@ def retrieve(
         dict(zip(MEASURES, drawn, strict=True)),
         _lost(d),
         _lost(q),
+        units.independent,
     )
 
 

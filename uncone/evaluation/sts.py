@@ -20,7 +20,8 @@ from uncone.evaluation.bootstrap import Replicates, bootstrap, differences
 from uncone.evaluation.correlation import Aggregated, Correlation, Kind, aggregate
 from uncone.evaluation.cosines import unit_rows
 from uncone.evaluation.methods import RAW, Fits, fit_texts, parse_methods, standard_methods
-from uncone.evaluation.resampling import REPLICATES
+from uncone.evaluation.pair_units import PairUnits, pair_units
+from uncone.evaluation.resampling import REPLICATES, bounds
 from uncone.evaluation.table import Cell, EvaluationTable, Method, Row
 from uncone.evaluation.vectors import Settings, open_spaces
 from uncone.extras import versions
@@ -53,7 +54,8 @@ def evaluate_sts(
 
     Every distinct sentence is encoded once. A method that begins at random is tried under `seeds` seeds; a method that
     cannot be fitted has cells without figures, whose reason says why. The differences are to the raw vectors of the
-    same layer and pooling, and are corrected (Holm) for the number of methods on a dataset.
+    same layer and pooling, and are corrected (Holm) for the number of methods on a dataset, or on the average. Pairs
+    that share texts are drawn together, over all datasets; a difference is proven on 30 independent pairs or more.
 
     Args:
         model: a folder, a name on the hub, a file of word vectors, or an encoder.
@@ -86,10 +88,11 @@ def evaluate_sts(
     every = list(dict.fromkeys(text for task in tasks for text in task.texts))
     benches, chosen = prepared(model, every, methods, settings, fit_on, protocols, data, gmm)
     total = len(benches) * sum(len(benches[0].seeds(method)) for method in chosen)
-    rows, notes = [], []
+    units = _joint_units(tasks)
+    rows, notes = [], [units.note] if units.note else []
     for fits in benches:
         judged = [_tried(fits, method, tasks, every, total) for method in chosen]
-        rows += _rows(fits, chosen, judged, tasks, settings)
+        rows += _rows(fits, chosen, judged, tasks, units, settings)
         notes += [fits.space.note] if fits.space.note else []
         fits.forget()
     notes += [] if cache is None else cache.notes
@@ -106,6 +109,7 @@ def evaluate_sts(
         "seed": seed,
         "replicates": replicates,
         "correction": "holm",
+        "independent_pairs": units.independent,
         **versions(),
     }
     name = model.name if isinstance(model, Encoder) else os.fspath(model)
@@ -252,36 +256,59 @@ def _rows(
     methods: Sequence[Method],
     judged: Sequence[Sequence[Sequence[_Judged]]],
     tasks: Sequence[_Pairs],
+    units: PairUnits,
     settings: Settings,
 ) -> list[Row]:
-    columns = []
+    columns, drawn, start = [], [], 0
     for at, task in enumerate(tasks):
-        columns.append(_column(task, [own[at] for own in judged], settings))
+        own = units.select(np.arange(start, start + len(task.task)))
+        start += len(task.task)
+        cells, replicates = _column(task, [one[at] for one in judged], own, settings)
+        columns.append(cells)
+        drawn.append(replicates)
         settings.tell("intervals", 1, len(tasks))
+    # The units were drawn over all datasets, so the mean of a draw's scores is a draw of the mean.
+    scores, values = (np.mean([getattr(one, name) for one in drawn], axis=0) for name in ("scores", "values"))
+    gains = differences(Replicates(scores, values, start, units.independent))
     rows = []
     for at, method in enumerate(methods):
         cells = [column[at] for column in columns]
-        values = [cell.spearman.all for cell in cells if cell.spearman.all is not None]
-        average = float(np.mean(values)) if len(values) == len(cells) else None
-        notes = dict.fromkeys(one.note for own in judged[at] for one in own if one.note)
-        rows.append(Row(fits.shown(method), cells, average, len(fits.seeds(method)), next(iter(notes), "")))
+        known = [cell.spearman.all for cell in cells if cell.spearman.all is not None]
+        average = float(np.mean(known)) if len(known) == len(cells) else None
+        low, high = (None, None) if average is None else bounds(values[at])
+        note = next((one.note for own in judged[at] for one in own if one.note), "")
+        gain, seeds = gains[at] if at else None, len(fits.seeds(method))
+        rows.append(Row(fits.shown(method), cells, average, seeds, note, low, high, gain))
     return rows
 
 
-def _column(task: _Pairs, judged: Sequence[Sequence[_Judged]], settings: Settings) -> list[Cell]:
-    """The cells of one dataset, the raw vectors first."""
+def _joint_units(tasks: Sequence[_Pairs]) -> PairUnits:
+    """The units of the pairs of all datasets, one after another: STS-B, for one, is drawn from STS12 to STS16."""
+    left = [text for task in tasks for text in task.task.left]
+    right = [text for task in tasks for text in task.task.right]
+    parts = [at for at, task in enumerate(tasks) for _ in range(len(task.task))]
+    return pair_units(len(parts), (left, right), parts)
+
+
+def _column(
+    task: _Pairs, judged: Sequence[Sequence[_Judged]], units: PairUnits, settings: Settings
+) -> tuple[list[Cell], Replicates]:
+    """The cells of one dataset, the raw vectors first, and their replicates."""
     gold, subsets = task.task.scores, task.task.subsets
     flat = [one.cosines for own in judged for one in own if one.cosines is not None]
     scores, values = np.full(len(judged), np.nan), np.full((len(judged), settings.replicates), np.nan)
     if flat:
-        found = bootstrap(gold, np.stack(flat), subsets, replicates=settings.replicates, seed=settings.seed)
+        found = bootstrap(
+            gold, np.stack(flat), subsets, replicates=settings.replicates, seed=settings.seed, units=units
+        )
         first = 0
         for at, own in enumerate(judged):
             if all(one.cosines is not None for one in own):
                 scores[at] = found.scores[first : first + len(own)].mean()
                 values[at] = found.values[first : first + len(own)].mean(axis=0)
             first += sum(one.cosines is not None for one in own)
-    gains = differences(Replicates(scores, values, len(gold)))
+    replicates = Replicates(scores, values, len(gold), units.independent)
+    gains = differences(replicates)
     cells = []
     for at, own in enumerate(judged):
         spearman, spread = _correlated(task.task, own, "spearman")
@@ -291,7 +318,7 @@ def _column(task: _Pairs, judged: Sequence[Sequence[_Judged]], settings: Setting
         isoscore, baseline = (float(np.mean(some)) if some else None for some in (isoscores, baselines))
         difference = None if at == 0 else gains[at]
         cells.append(Cell(task.name, spearman, pearson, isoscore, baseline, difference, spread))
-    return cells
+    return cells, replicates
 
 
 def _correlated(task: PairTask, judged: Sequence[_Judged], kind: Kind) -> tuple[Aggregated, float | None]:

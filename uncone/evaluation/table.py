@@ -51,13 +51,20 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A method on all sets, in the order of the table; `average` is the plain mean of `spearman.all` over them."""
+    """A method on all sets, in the order of the table; `average` is the plain mean of `spearman.all` over them.
+
+    `low` and `high` are its 95 % interval: that of the mean itself, over draws that all sets share. `difference` is
+    that of the average to the raw vectors of the same layer and pooling, None for these and for published rows.
+    """
 
     method: Method
     cells: Sequence[Cell]
     average: float | None
     seeds: int = 1
     note: str = ""
+    low: float | None = None
+    high: float | None = None
+    difference: Difference | None = None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from uncone.errors import NoUsableRowsError, ShapeError
 from uncone.evaluation.cosines import pair_cosines
-from uncone.evaluation.resampling import LEVEL, REPLICATES, Score, replicate, score
+from uncone.evaluation.pair_units import PairUnits, pair_units
+from uncone.evaluation.resampling import LEVEL, REPLICATES, Score, score
 
 __all__ = ["SenseScores", "Senses", "best_threshold", "same_sense"]
 
@@ -73,8 +74,11 @@ def same_sense(
     replicates: int = REPLICATES,
     seed: int = 0,
     level: float = LEVEL,
+    units: PairUnits | None = None,
 ) -> SenseScores:
     """The accuracy on `test` of the threshold chosen on `train`; a word without a direction is said to differ.
+
+    `units` are those of the test: pairs of sentences that share one are drawn together.
 
     Raises:
         ShapeError: the vectors and labels do not match.
@@ -86,6 +90,6 @@ def same_sense(
         raise ShapeError(f"We need one label per pair of vectors, not {truth.shape} and {cosines.shape}.")
     right = ((cosines >= threshold) == truth).astype(np.float64)
     n = len(right)
-    drawn = replicate(lambda counts: counts @ right / n, n, replicates, seed)
+    drawn = (units or pair_units(n)).replicate(lambda counts: counts @ right / counts.sum(axis=1), replicates, seed)
     accuracy = score(float(right.mean()), drawn, n, level)
     return SenseScores(accuracy, threshold, on_train, int(np.isnan(cosines).sum()), drawn)

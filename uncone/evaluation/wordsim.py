@@ -13,6 +13,7 @@ from uncone.errors import ShapeError
 from uncone.evaluation.bootstrap import bootstrap
 from uncone.evaluation.correlation import aggregate
 from uncone.evaluation.cosines import pair_cosines
+from uncone.evaluation.pair_units import pair_units
 from uncone.evaluation.resampling import LEVEL, REPLICATES, Score, score
 
 __all__ = ["WordScores", "word_similarity"]
@@ -25,7 +26,8 @@ class WordScores:
     """Spearman over the pairs whose words both have a vector; None with a reason where it is undefined.
 
     `missing` are the words without a vector, and `left_out` the pairs that were left out for it. Two results can be
-    compared only where they leave out the same.
+    compared only where they leave out the same. Pairs that share words are drawn together; `units` counts those that
+    are independent.
     """
 
     spearman: Score
@@ -33,6 +35,7 @@ class WordScores:
     missing: tuple[str, ...]
     reason: str
     replicates: NDArray[np.float64]
+    units: int = 0
 
 
 def word_similarity(
@@ -66,11 +69,13 @@ def word_similarity(
     gold, cosines = gold[usable], cosines[usable]
     n, out = len(gold), len(pairs) - len(gold)
     nothing = np.empty(0)
-    if n < _FEWEST:
-        reason = f"only {n} of {len(pairs):,} pairs have vectors, and we need {_FEWEST}"
+    units = pair_units(n, (left[kept][usable].tolist(), right[kept][usable].tolist()))
+    if units.distinct < _FEWEST:
+        reason = f"only {units.distinct} of {len(pairs):,} pairs are distinct and have vectors, and we need {_FEWEST}"
         return WordScores(Score(None, None, None, n), out, tuple(sorted(missing)), reason, nothing)
     whole = aggregate(gold, cosines)
     if whole.all is None:
         return WordScores(Score(None, None, None, n), out, tuple(sorted(missing)), whole.reason, nothing)
-    drawn = bootstrap(gold, cosines, replicates=replicates, seed=seed).values[0]
-    return WordScores(score(whole.all, drawn, n, level), out, tuple(sorted(missing)), "", drawn)
+    drawn = bootstrap(gold, cosines, replicates=replicates, seed=seed, units=units).values[0]
+    found = score(whole.all, drawn, n, level)
+    return WordScores(found, out, tuple(sorted(missing)), "", drawn, units.independent)

@@ -1,4 +1,4 @@
-"""A faiss index that repairs what is added to it and what is searched for: an empty, trained `IndexPreTransform`."""
+"""A faiss index that repairs and normalizes what it is given, so that it ranks by the cosine of repaired vectors."""
 
 from __future__ import annotations
 
@@ -19,24 +19,28 @@ _INSTEAD = "Repair the vectors before they are added (uncone apply), or export t
 
 
 def export_faiss(repair: Repair, out: Path) -> list[str]:
-    """Write an empty index of inner products behind the repair; the notes for the user.
+    """Write an empty, trained `IndexPreTransform` before an index of inner products; the notes for the user.
 
-    Rows are centred first and multiplied then, as in `transform`: float32 keeps its digits on a narrow cone.
+    Rows are centered first and multiplied then, as in `transform`: float32 keeps its digits on a narrow cone. They are
+    normalized last, whether the repair ends so or not: inner products of unit vectors are cosines.
 
     Raises:
         ExportError: the repair is no affine map, or the index does not give what `transform` gives.
     """
     form = need_affine(repair, "A faiss transform", _INSTEAD)
     steps = _steps(form)
-    error = check(repair, lambda rows: _applied(steps, rows), "The faiss index")
+    error = check(repair, lambda rows: form.unit(_applied(steps, rows)), "The faiss index")
     index = faiss.IndexPreTransform(faiss.IndexFlatIP(form.matrix.shape[1]))
-    for step in steps[::-1]:
+    unit = faiss.NormalizationTransform(form.matrix.shape[1], 2.0)
+    unit.is_trained = True
+    for step in (unit, *steps[::-1]):
         index.prepend_transform(step)
     index.is_trained = True
     with placed(out, folder=False, ours=_holds_nothing) as file:
         file.write_bytes(faiss.serialize_index(index).data)  # faiss itself says nothing when the disk is full
     return [
-        f"{out} is empty: add raw vectors of dimension {len(form.mean)}, and search with raw vectors; it repairs both.",
+        f"{out} is empty: add raw vectors of dimension {len(form.mean)}, and search with raw vectors. It repairs and "
+        "normalizes both, so its scores are cosines of repaired vectors.",
         f"Checked on rows like the data: the largest difference to the repair is {error:.1e} of the largest value.",
     ]
 
@@ -50,7 +54,7 @@ def _steps(form: AffineForm) -> list[faiss.VectorTransform]:
     linear = faiss.LinearTransform(d, m, True)
     faiss.copy_array_to_vector(np.ascontiguousarray(form.matrix.T, np.float32).ravel(), linear.A)
     faiss.copy_array_to_vector((form.offset - lost).astype(np.float32), linear.b)
-    steps = [centering, linear, *([faiss.NormalizationTransform(m, 2.0)] if form.normalize else [])]
+    steps = [centering, linear]
     for step in steps:
         step.is_trained = True
     return steps

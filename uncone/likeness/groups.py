@@ -30,6 +30,9 @@ _TRIED_ON = 4_096
 """Rows on which "auto" tries k-means."""
 _WEAK = 0.25
 """At most so large a silhouette is no substantial structure (Kaufman and Rousseeuw 1990)."""
+_ONE_GROUP, _FEW, _SMALL = 0.9, 3, 0.01
+"""Where the largest group has so large a share of the texts, and every other at most a few or one in a hundred, there
+is one group and some outliers."""
 _EQUAL = 1e-6
 """Rows whose mean cosine is no farther from 1 are equal but for rounding."""
 
@@ -191,13 +194,32 @@ def _described(
     each, sums = cosine_silhouettes(rows, own, k), group_sums(rows, own, k)
     groups = [_group(rows, np.flatnonzero(own == g), sums[g], each, named, usable, g) for g in range(k)]
     mean = float(each.mean()) if 1 < k < len(rows) else None
-    if mean is not None and mean <= _WEAK:
+    outliers = _outliers(rows, own)
+    if outliers:
+        notes.append(
+            f"That is one group and {count(outliers, 'outlier')}: the silhouette says how far these lie from it, not "
+            "that there are groups."
+        )
+    elif mean is not None and mean <= _WEAK:
         notes.append(
             f"A silhouette of {plain(mean)} is weak: by their cosines the texts hardly fall into {k:,} groups."
         )
     if k == 1:
         notes.append("One group has no silhouette: there is nothing to tell it from.")
-    return Groups(method, k, members, groups, mean, _agreement(own, named), " ".join(notes))
+    return Groups(method, k, members, groups, mean, _agreement(own, named), " ".join(notes), outliers)
+
+
+def _outliers(rows: Matrix, members: IntVector) -> int:
+    """The texts outside the largest group, where they are no groups: few, and far from all others; 0 where they are.
+
+    Copies of a text are one: a text that stands a hundred times is no group.
+    """
+    first = np.unique(fingerprints(rows), return_index=True)[1]
+    texts = np.bincount(members[first], minlength=int(members.max()) + 1)
+    *others, largest = sorted(texts.tolist())
+    if not others or largest < _ONE_GROUP * len(first) or others[-1] > max(_FEW, _SMALL * len(first)):
+        return 0
+    return sum(others)
 
 
 def _group(

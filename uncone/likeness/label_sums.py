@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.diagnosis.intervals import jackknife_variance, student
+from uncone.diagnosis.intervals import student
 from uncone.likeness.results import Estimate
+from uncone.likeness.sampling_units import BackgroundError, Cells, cells_of, leave_out
 from uncone.likeness.units import Units
 
-__all__ = ["LabelSums", "Squares", "estimate"]
+__all__ = ["LabelSums", "PairMean", "Sides", "Squares", "above", "estimate"]
 
 _AT_ONCE = 8192
 _BYTES = 64 * 2**20
@@ -28,8 +30,25 @@ _NO_SPREAD = 1e-7
 """A standard deviation below this is rounding: the rows have float32 digits."""
 
 
-def estimate(mean: float, square: float, pairs: int, variance: float, freedom: float) -> Estimate:
-    """A mean cosine of pairs and their mean square, with the interval that follows from the variance of the mean."""
+class PairMean(NamedTuple):
+    """The mean cosine of some pairs and their mean square, with the variance of the mean and its degrees of freedom.
+
+    `covariance` is that of the mean with the mean of the background.
+    """
+
+    mean: float
+    square: float
+    pairs: int
+    variance: float
+    freedom: float
+    covariance: float = 0.0
+
+
+def estimate(found: PairMean | None) -> Estimate:
+    """A mean cosine with the interval that follows from the variance of the mean."""
+    if found is None:
+        return Estimate(None, None, None, None, 0)
+    mean, square, pairs, variance, freedom, _ = found
     spread = math.sqrt(max(square - mean**2, 0.0))
     known = freedom >= 1 and math.isfinite(variance)
     reach = student(freedom) * math.sqrt(max(variance, 0.0)) if known else math.nan
@@ -42,19 +61,48 @@ def estimate(mean: float, square: float, pairs: int, variance: float, freedom: f
     )
 
 
+def above(found: PairMean | None, background: float, error: BackgroundError) -> Estimate:
+    """The same minus the mean of the background, whose own error is in the interval.
+
+    Both means are over the same texts, so their errors go together: the covariance is taken off twice.
+    """
+    cosine = estimate(found)
+    if found is None or cosine.mean is None:
+        return cosine
+    mean, variance = cosine.mean - background, found.variance + error.variance - 2 * found.covariance
+    if cosine.low is None or not math.isfinite(variance):
+        return replace(cosine, mean=mean, low=None, high=None)
+    reach = student(found.freedom) * math.sqrt(max(variance, 0.0))
+    return replace(cosine, mean=mean, low=mean - reach, high=mean + reach)
+
+
 class Squares(NamedTuple):
     """Sums over pairs of rows of k labels, each (k, k), and over all labels.
 
-    `cosines` and `squares` are over the rows of one label with those of another, of one label a row with itself and
-    each pair twice; `with_mean` are the squares of the rows of the first with the mean of the second. `within` are the
-    squares over all pairs of one label, `every` over all pairs, each once.
+    `sums` (k, d) are those of the rows of each label. `cosines` and `squares` are over the rows of one label with those
+    of another, of one label a row with itself and each pair twice. `within` are the squares over all pairs of one
+    label, `every` over all pairs, each once.
     """
 
+    sums: Matrix
     cosines: Matrix
     squares: Matrix
-    with_mean: Matrix
     within: float
     every: float
+
+
+class Sides(NamedTuple):
+    """What texts add to the error of the mean cosines between k labels, each (k, k).
+
+    `variance` and `covariance` (with the background) are of the texts of the first label against the second, `shared`
+    is the covariance that texts of both labels bring, and `both` how many there are; `texts` (k,) are those of each.
+    """
+
+    variance: Matrix
+    covariance: Matrix
+    shared: Matrix
+    both: Matrix
+    texts: IntVector
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +121,27 @@ class LabelSums:
     towards_label: Vector
     """The sum of the cosines of every row with the other rows of its label."""
     towards_all: Vector
+    cells: Cells
+    """The distinct texts of every label, in that order."""
+    background: Vector
+    """What the text of each of them adds to the error of the background."""
 
     @classmethod
-    def of(cls, units: Units, codes: IntVector) -> LabelSums:
-        """Of rows with labels as numbers, each from 0 on in use, in any order."""
+    def of(
+        cls, units: Units, codes: IntVector, groups: IntVector | None = None, background: Vector | None = None
+    ) -> LabelSums:
+        """Of rows with labels as numbers, each from 0 on in use, in any order.
+
+        `groups` are the texts of the rows as numbers, None when all differ; `background` what these texts add to the
+        error of the background.
+        """
         order = np.argsort(codes, kind="stable")
         codes = codes[order]
         starts = np.searchsorted(codes, np.arange(codes[-1] + 2))
-        found = cls(units, order, codes, starts, *np.empty((3, len(units))))
+        cells = cells_of(codes, None if groups is None else groups[order])
+        error = np.zeros(len(cells.rows)) if background is None else background[order[cells.rows]]
+        own, towards_label, towards_all = np.empty((3, len(units)))
+        found = cls(units, order, codes, starts, own, towards_label, towards_all, cells, error)
         total = sum((block.sum(axis=0) for _, block in found._read(0, len(units))), np.zeros(units.shape[1]))
         for first, last in _runs(starts):
             begin, end = int(starts[first]), int(starts[last])
@@ -105,44 +166,107 @@ class LabelSums:
         """Rows of every label."""
         return np.diff(self.starts)
 
-    def within_label(self, a: int, square: float) -> Estimate:
-        """The cosines within a label, whose squares sum up to `square`; interval by the delete-one jackknife."""
+    def texts_of(self, a: int) -> slice:
+        """Where the distinct texts of a label stand among the cells."""
+        first, last = np.searchsorted(self.cells.rows, self.starts[a : a + 2])
+        return slice(int(first), int(last))
+
+    def within_label(self, a: int, square: float) -> PairMean | None:
+        """The cosines within a label, whose squares sum up to `square`; interval by leaving out one text in turn."""
         n = int(self.counts[a])
         if n < 2:
-            return Estimate(None, None, None, None, 0)
-        pairs = n * (n - 1) // 2
-        each = self.towards_label[self.starts[a] : self.starts[a + 1]]
-        total = float(each.sum()) / 2
-        without = (total - each) / (pairs - (n - 1)) if n > 2 else np.full(n, np.nan)
-        return estimate(total / pairs, square / pairs, pairs, jackknife_variance(without), n - 1)
+            return None
+        pairs, place = n * (n - 1) // 2, self.texts_of(a)
+        less, fewer = self._within_less(place)
+        total = float(self.towards_label[self.starts[a] : self.starts[a + 1]].sum()) / 2
+        each = leave_out(total, pairs, less, fewer)
+        if each is None:
+            return PairMean(total / pairs, square / pairs, pairs, math.nan, 0)
+        covariance = float(each @ self.background[place])
+        return PairMean(total / pairs, square / pairs, pairs, float(each @ each), len(each) - 1, covariance)
 
-    def overall(self, square: float, *, within: bool) -> Estimate:
-        """The cosines of all pairs of one label, or of two; leaving out a row leaves out all its pairs."""
+    def overall(self, square: float, *, within: bool) -> PairMean | None:
+        """The cosines of all pairs of one label, or of two; leaving out a text leaves out all its pairs."""
         partners = self.counts[self.codes] - 1 if within else len(self.codes) - self.counts[self.codes]
-        each = self.towards_label if within else self.towards_all - self.towards_label
         pairs = int(partners.sum()) // 2
         if not pairs:
-            return Estimate(None, None, None, None, 0)
-        total = float(each[partners > 0].sum()) / 2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            without = ((total - each) / (pairs - partners))[partners > 0]
-        known = bool(np.isfinite(without).all())
-        variance = jackknife_variance(without) if known else math.nan
-        return estimate(total / pairs, square / pairs, pairs, variance, len(without) - 1)
+            return None
+        total = float((self.towards_label if within else self.towards_all - self.towards_label).sum()) / 2
+        of_label = self._within_less if within else self._between_less
+        less, fewer = (np.bincount(self.cells.groups, part).astype(np.float64) for part in of_label(slice(None)))
+        if not within and len(self.cells.groups) > self.cells.texts:  # pairs of a text with itself under another label
+            of_text, weights = self.cells.groups, self.cells.weights
+            twice = (np.bincount(of_text, weights) ** 2 - np.bincount(of_text, weights**2)) / 2
+            own = np.empty(self.cells.texts)
+            own[of_text] = self.own[self.cells.rows]
+            less, fewer = less - twice * own, fewer - twice
+        met = fewer > 0
+        each = leave_out(total, pairs, less[met], fewer[met])
+        variance, freedom = (math.nan, 0) if each is None else (float(each @ each), len(each) - 1)
+        return PairMean(total / pairs, square / pairs, pairs, variance, freedom)
+
+    def _within_less(self, place: slice) -> tuple[Vector, Vector]:
+        """The sum of the cosines within its label that go with each text, and how many pairs they are."""
+        rows, weights = self.cells.rows[place], self.cells.weights[place]
+        twice = weights * (weights - 1) / 2
+        less = weights * self.towards_label[rows] - twice * self.own[rows]
+        return less, weights * (self.counts[self.codes[rows]] - 1) - twice
+
+    def _between_less(self, place: slice) -> tuple[Vector, Vector]:
+        """The same of its cosines with other labels."""
+        rows, weights = self.cells.rows[place], self.cells.weights[place]
+        partners = len(self.codes) - self.counts[self.codes[rows]]
+        return weights * (self.towards_all - self.towards_label)[rows], weights * partners
+
+    def sides(self, chosen: IntVector, summed: Squares) -> Sides:
+        """What the texts of the `chosen` labels add to the error of the means between them.
+
+        A mean between two labels is a two-sample U-statistic: a text adds the deviation of its cosine with the mean of
+        the other label. A text of both labels adds both at once.
+        """
+        k, counts = len(chosen), self.counts[chosen]
+        means = summed.sums / counts[:, None]
+        between = summed.cosines / np.outer(counts, counts)
+        places = [self.texts_of(a) for a in chosen.tolist()]
+        texts = np.array([place.stop - place.start for place in places])
+        variance, covariance = np.zeros((k, k)), np.zeros((k, k))
+        added = []
+        for at, place in enumerate(places):
+            scale = math.sqrt(texts[at] / (texts[at] - 1)) / counts[at] if texts[at] > 1 else math.nan
+            blocks = [self.units[self.order[rows]].astype(np.float64) @ means.T for rows in self._cell_rows(place)]
+            each = (np.concatenate(blocks) - between[at]) * (scale * self.cells.weights[place])[:, None]
+            variance[at], covariance[at] = np.vecdot(each.T, each.T), each.T @ self.background[place]
+            added.append(each)
+        shared, both = self._shared(places, added)
+        return Sides(variance, covariance, shared, both, texts)
+
+    def _cell_rows(self, place: slice) -> Iterator[IntVector]:
+        for start in range(place.start, place.stop, _AT_ONCE):
+            yield self.cells.rows[start : min(start + _AT_ONCE, place.stop)]
+
+    def _shared(self, places: list[slice], added: list[Matrix]) -> tuple[Matrix, Matrix]:
+        """The covariance of two labels through texts that stand under both, and how many such texts there are."""
+        k = len(places)
+        shared, both = np.zeros((k, k)), np.zeros((k, k))
+        if len(self.cells.groups) == self.cells.texts:
+            return shared, both
+        for a, b in combinations(range(k), 2):
+            ours, theirs = (self.cells.groups[places[at]] for at in (a, b))
+            _, mine, yours = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
+            shared[a, b] = shared[b, a] = float(added[a][mine, b] @ added[b][yours, a])
+            both[a, b] = both[b, a] = len(mine)
+        return shared, both
 
     def squares(self, chosen: IntVector) -> Squares:
         """The sums over the `chosen` labels, and over all."""
         d, k = self.units.shape[1], len(chosen)
         sums = np.stack([self._sum(a) for a in chosen.tolist()])
-        means = sums / self.counts[chosen][:, None]
-        crossed, with_mean, every = np.zeros((k, k)), np.zeros((k, k)), 0.0
+        crossed, every = np.zeros((k, k)), 0.0
         others = np.flatnonzero(~np.isin(self.codes, chosen))
         step = max(1, _BYTES // (8 * (k + 1) * d))
         for start in range(0, d, step):
             rows = slice(start, min(start + step, d))
             outer = np.stack([self._outer(a, rows) for a in chosen.tolist()])
-            for at, one in enumerate(outer):
-                with_mean[at] += np.vecdot(means[:, rows], means @ one.T)
             flat = outer.reshape(k, -1)
             crossed += flat @ flat.T
             summed = outer.sum(axis=0)
@@ -152,7 +276,7 @@ class LabelSums:
             every += float(np.vdot(summed, summed))
         fourth = float(np.vdot(self.own, self.own))
         within = float(np.trace(crossed)) + self._own_squares(np.setdiff1d(np.arange(len(self.counts)), chosen))
-        return Squares(sums @ sums.T, crossed, with_mean, (within - fourth) / 2, (every - fourth) / 2)
+        return Squares(sums, sums @ sums.T, crossed, (within - fourth) / 2, (every - fourth) / 2)
 
     def own_fourth(self, a: int) -> float:
         """The sum of |u|^4 over a label: what its rows with themselves add to its squares."""

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from uncone.data.batch import IntVector
+from uncone.diagnosis.intervals import LEAST_UNITS
 from uncone.diagnosis.words import count
 from uncone.errors import OptionError, ShapeError
 from uncone.likeness.codes import coded
-from uncone.likeness.label_sums import LabelSums, Squares, estimate
+from uncone.likeness.label_sums import LabelSums, PairMean, Sides, Squares, above, estimate
 from uncone.likeness.results import Estimate, Labels, PerLabel
+from uncone.likeness.sampling_units import KNOWN, BackgroundError, copies_of
 from uncone.likeness.separability import Auc, label_auc, left_open
 from uncone.likeness.units import checked_units
 
-__all__ = ["COUNTED", "MOST_LABELS", "above", "per_label"]
+__all__ = ["COUNTED", "MOST_LABELS", "per_label"]
 
 MOST_LABELS = 30
 """Labels in the table, the largest: 30 with themselves and 435 pairs of two. All labels are in the sums below it."""
@@ -34,11 +35,12 @@ def per_label(
     seed: int = 0,
     *,
     most: int = MOST_LABELS,
+    background: BackgroundError = KNOWN,
 ) -> Labels:
     """Mean and standard deviation of the cosines within each label and between every two, exact over all pairs.
 
-    Rows are the sampling units of the intervals: n rows make n(n-1)/2 pairs, but no more than n independent things.
-    Rows without a label (None, NaN, an empty text) are left out.
+    Distinct rows are the sampling units of the intervals: n rows make n(n-1)/2 pairs, but no more than n independent
+    things, and copies of a row are one. Rows without a label (None, NaN, an empty text) are left out.
 
     Args:
         units: rows of length 1 (n, d), as `units_of` makes them.
@@ -46,6 +48,7 @@ def per_label(
         background_mean: mean cosine of unrelated pairs; taken off in `above`.
         seed: of the rows that are compared for the AUC, where there are many.
         most: labels in the table, the largest first chosen.
+        background: the error of the mean of the background; by default the mean is taken as known.
 
     Raises:
         ShapeError: not one label per row.
@@ -58,58 +61,64 @@ def per_label(
     kept = np.flatnonzero(codes >= 0)
     if not len(kept):
         raise OptionError("No row has a label: each is empty. Name another column, or leave the labels out.")
-    table, codes = (table, codes) if len(kept) == len(codes) else (table[kept], codes[kept])
-    sums = LabelSums.of(table, codes)
+    groups, each = copies_of(table), background.each
+    if len(kept) < len(codes):
+        table, codes = table[kept], codes[kept]
+        groups = None if groups is None else groups[kept]
+        each = None if each is None else each[kept]
+    sums = LabelSums.of(table, codes, groups, each)
     by_size = np.argsort(-sums.counts, kind="stable")
     chosen = np.sort(by_size[: max(most, 1)])
-    rows, within, between = _estimates(sums, chosen, names)
-    auc = label_auc(table, codes, seed)
+    rows, within, between = _estimates(sums, chosen, names, background_mean, background)
+    auc = label_auc(table, codes, seed, groups=groups)
     told = np.sort(by_size[:COUNTED]).tolist()
     return Labels(
         {names[a]: int(sums.counts[a]) for a in told},
-        [replace(row, above=above(row.cosine, background_mean)) for row in rows],
+        rows,
         within,
         between,
         auc.value,
         auc.low,
         auc.high,
         _sentence(auc, sums, len(labels) - len(kept), len(chosen)),
+        sums.cells.texts,
     )
 
 
-def above(cosine: Estimate, background_mean: float) -> Estimate:
-    """The same minus the mean of the background, which is taken as known."""
-    mean, low, high = (None if one is None else one - background_mean for one in (cosine.mean, cosine.low, cosine.high))
-    return replace(cosine, mean=mean, low=low, high=high)
-
-
-def _estimates(sums: LabelSums, chosen: IntVector, names: list[str]) -> tuple[list[PerLabel], Estimate, Estimate]:
+def _estimates(
+    sums: LabelSums, chosen: IntVector, names: list[str], mean: float, error: BackgroundError
+) -> tuple[list[PerLabel], Estimate, Estimate]:
     """The chosen labels with themselves, every two of them, and all pairs of one label and of two."""
     summed = sums.squares(chosen)
+    sides = sums.sides(chosen, summed)
     rows = []
     for at, a in enumerate(chosen.tolist()):
         found = sums.within_label(a, (summed.squares[at, at] - sums.own_fourth(a)) / 2)
-        rows.append(PerLabel(names[a], names[a], found, found))
+        rows.append(PerLabel(names[a], names[a], estimate(found), above(found, mean, error)))
     for (at, a), (bt, b) in combinations(enumerate(chosen.tolist()), 2):
-        found = _between(summed, at, bt, int(sums.counts[a]), int(sums.counts[b]))
-        rows.append(PerLabel(names[a], names[b], found, found))
+        found = _between(summed, sides, at, bt, int(sums.counts[a] * sums.counts[b]))
+        rows.append(PerLabel(names[a], names[b], estimate(found), above(found, mean, error)))
     within = sums.overall(summed.within, within=True)
-    return rows, within, sums.overall(summed.every - summed.within, within=False)
+    if len(sums.counts) == len(chosen) == 2:  # the same pairs have the same interval
+        return rows, estimate(within), rows[-1].cosine
+    return rows, estimate(within), estimate(sums.overall(summed.every - summed.within, within=False))
 
 
-def _between(summed: Squares, a: int, b: int, n: int, m: int) -> Estimate:
-    """The cosines between labels of n and m rows: a two-sample U-statistic.
+def _between(summed: Squares, sides: Sides, a: int, b: int, pairs: int) -> PairMean:
+    """The cosines between two labels: a two-sample U-statistic.
 
-    The variance of its mean is that of the rows of either side, each with the mean of the other side. The degrees of
-    freedom are Welch's.
+    The variance of its mean is that of the texts of either side, each with the mean of the other side. The degrees of
+    freedom are Welch's, and fewer than the distinct texts of both.
     """
-    mean, square = float(summed.cosines[a, b]) / (n * m), float(summed.squares[a, b]) / (n * m)
+    mean, square = float(summed.cosines[a, b]) / pairs, float(summed.squares[a, b]) / pairs
+    n, m = int(sides.texts[a]), int(sides.texts[b])
     if n < 2 or m < 2:
-        return estimate(mean, square, n * m, np.nan, 0)
-    sides = ((summed.with_mean[a, b], n), (summed.with_mean[b, a], m))
-    one, other = (max(float(total) - k * mean**2, 0.0) / ((k - 1) * k) for total, k in sides)
+        return PairMean(mean, square, pairs, np.nan, 0)
+    one, other = float(sides.variance[a, b]), float(sides.variance[b, a])
     freedom = (one + other) ** 2 / (one**2 / (n - 1) + other**2 / (m - 1)) if one + other > 1e-30 else n + m - 2
-    return estimate(mean, square, n * m, one + other, freedom)
+    variance = one + other + 2 * float(sides.shared[a, b])
+    covariance = float(sides.covariance[a, b] + sides.covariance[b, a])
+    return PairMean(mean, square, pairs, variance, min(freedom, n + m - float(sides.both[a, b]) - 1), covariance)
 
 
 def _sentence(auc: Auc, sums: LabelSums, unlabelled: int, shown: int) -> str:
@@ -129,11 +138,12 @@ def _verdict(auc: Auc, sums: LabelSums) -> str:
     if auc.value is None:
         return "No label has two texts, so nothing can be said about pairs of one label."
     shown = f"AUC {auc.value:.3f}"
+    few = f"There are too few texts to tell whether the labels are separable: {auc.texts:,} that differ"
     if auc.low is None or auc.high is None:
-        return f"There are too few rows to tell whether the labels are separable ({shown}; 0.5 is chance)."
+        return f"{few} ({shown}; 0.5 is chance)."
     shown += f", {auc.low:.3f} to {auc.high:.3f}; 0.5 is chance"
-    if left_open(auc.low, auc.high):
-        return f"There are too few rows to tell whether the labels are separable ({shown})."
+    if auc.texts < LEAST_UNITS or left_open(auc.low, auc.high):
+        return f"{few} ({shown})."
     if auc.low <= 0.5 <= auc.high:
         return (
             f"Cosines do not tell the labels apart: a pair of one label is no more alike than a pair of two ({shown})."

@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with its interval (rows are the sampling units), its standard deviation, and the pairs it is over."""
+    """A mean with its interval (distinct texts are the sampling units), its standard deviation, and its pairs."""
 
     mean: float | None
     low: float | None
@@ -41,7 +41,7 @@ class PerLabel:
     other: str
     cosine: Estimate
     above: Estimate
-    """The same minus the mean of the background."""
+    """The same minus the mean of the background; the interval holds the error of both."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,8 @@ class Labels:
     auc_low: float | None
     auc_high: float | None
     sentence: str
+    texts: int
+    """The distinct texts that have a label: what the intervals and the sentence rest on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +114,8 @@ class Groups:
     ari: float | None
     """Agreement with the labels, adjusted for chance."""
     note: str = ""
+    outliers: int = 0
+    """The texts outside the largest group, where they are so few that there is one group and some outliers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +142,8 @@ class Picture:
 class TwoColumns:
     """The cosine of each text with the one beside it, by label: `cosines` (n,), one Estimate a label, raw and above.
 
-    `differs` says in a sentence whether the labels differ at all; `auc` has the AUC of every two labels.
+    `differs` says in a sentence whether the labels differ at all; `auc` has the AUC of every two labels, and `units`
+    how many independent pairs each of these rests on: those that share a text count as one.
     """
 
     cosines: Vector
@@ -146,6 +151,7 @@ class TwoColumns:
     table: Sequence[PerLabel]
     auc: Mapping[str, tuple[float, float, float]]
     differs: str
+    units: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

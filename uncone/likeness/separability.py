@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from uncone.data.batch import IntVector, Vector
 from uncone.diagnosis.intervals import student
+from uncone.likeness.sampling_units import cells_of
 from uncone.likeness.units import Units
 
 __all__ = ["LOOKED_AT", "Auc", "auc_interval", "label_auc", "left_open"]
@@ -27,35 +28,56 @@ _GRID = np.float32(2**21)
 class Auc:
     """The probability that a pair of one label is more alike than a pair of two, half of the ties counted.
 
-    `rows` are those whose pairs were compared; None where there are no pairs of one kind.
+    `rows` are those whose pairs were compared, `texts` the distinct ones; None where there are no pairs of one kind.
     """
 
     value: float | None
     low: float | None
     high: float | None
     rows: int
+    texts: int
 
 
-def label_auc(units: Units, codes: IntVector, seed: int = 0, most: int = LOOKED_AT) -> Auc:
-    """The AUC of within against between, over all pairs of at most `most` rows.
+def label_auc(
+    units: Units, codes: IntVector, seed: int = 0, most: int = LOOKED_AT, *, groups: IntVector | None = None
+) -> Auc:
+    """The AUC of within against between, over all pairs of at most `most` rows that differ, with all their copies.
 
-    Rows are the sampling units: the interval is built from what each row contributes through all of its pairs
-    (infinitesimal jackknife), on the scale of the log-odds.
+    Distinct rows are the sampling units: the interval is built from what each contributes through all of its pairs
+    (infinitesimal jackknife), on the scale of the log-odds. `groups` numbers the rows that are identical.
     """
-    rows = _drawn(codes, seed, most)
+    cells = cells_of(codes, groups)
+    chosen = _drawn(codes[cells.rows], seed, most)
+    rows, copies, text = cells.rows[chosen], cells.weights[chosen], cells.groups[chosen]
     units, codes = units[rows], codes[rows]
     one, other = np.triu_indices(len(rows), 1)
+    weights: NDArray[np.float64] | None = None
+    again = np.flatnonzero(copies > 1)
+    if len(again):  # the pairs of copies, too
+        one, other = np.concatenate([one, again]), np.concatenate([other, again])
+        weights = np.asarray(copies[one] * copies[other], np.float64)
+        weights[-len(again) :] = copies[again] * (copies[again] - 1) / 2
     same = codes[one] == codes[other]
+    compared, texts = int(copies.sum()), len(np.unique(text))
     if not same.any() or same.all():
-        return Auc(None, None, None, len(rows))
+        return Auc(None, None, None, compared, texts)
     cosines = np.rint((units @ units.T)[one, other] * _GRID)
-    placed = _placed(cosines, same)
-    value = float(placed[same].mean())
-    weights = np.where(same, 1 / np.count_nonzero(same), 1 / np.count_nonzero(~same)) * (placed - value)
-    each = np.bincount(one, weights, len(rows)) + np.bincount(other, weights, len(rows))
-    m = len(rows)
-    low, high = auc_interval(value, float(each @ each) * m / (m - 1), m - 1, m // 2)
-    return Auc(value, low, high, m)
+    placed = _placed(cosines, same, weights)
+    value = float(np.average(placed[same], weights=None if weights is None else weights[same]))
+    shares = _shares(same, weights) * (placed - value)
+    each = np.bincount(text[one], shares, cells.texts) + np.bincount(text[other], shares, cells.texts)
+    if groups is not None:  # a text with itself is one pair less when it is left out, not two
+        itself = text[one] == text[other]
+        each -= np.bincount(text[one[itself]], shares[itself], len(each))
+    low, high = auc_interval(value, float(each @ each) * texts / max(texts - 1, 1), texts - 1, texts // 2)
+    return Auc(value, low, high, compared, texts)
+
+
+def _shares(same: NDArray[np.bool_], weights: Vector | None) -> NDArray[np.float64]:
+    """The share that each pair has of those of its kind."""
+    if weights is None:
+        return np.where(same, 1 / np.count_nonzero(same), 1 / np.count_nonzero(~same))
+    return np.asarray(weights / np.where(same, weights[same].sum(), weights[~same].sum()))
 
 
 def left_open(low: float, high: float) -> bool:
@@ -87,15 +109,18 @@ def auc_interval(
     return low, high
 
 
-def _placed(cosines: Vector, same: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _placed(cosines: Vector, same: NDArray[np.bool_], weights: Vector | None) -> NDArray[np.float64]:
     """Of every pair, the share of the pairs of the other kind that it is on the right side of, ties half."""
     order = np.argsort(cosines, kind="stable")
     starts = np.flatnonzero(np.diff(cosines[order], prepend=np.nan) != 0)  # of pairs that are equally alike
     mine = same[order]
-    ends = np.append(starts[1:], len(order))
-    sizes = ends - starts
-    within = np.add.reduceat(mine, starts, dtype=np.int64)
-    between = sizes - within
+    sizes = np.diff(starts, append=len(order))
+    if weights is None:
+        within = np.add.reduceat(mine, starts, dtype=np.int64)
+        between = sizes - within
+    else:
+        weighed = weights[order]
+        within, between = (np.add.reduceat(weighed * kind, starts) for kind in (mine, ~mine))
     below_within, below_between = (np.cumsum(kind) - kind / 2 for kind in (within, between))
     share_between = np.repeat(below_between / between.sum(), sizes)
     share_within = np.repeat(1 - below_within / within.sum(), sizes)

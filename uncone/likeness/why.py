@@ -12,6 +12,7 @@ from uncone.backends.measure import Plan
 from uncone.data.batch import IntVector, Matrix
 from uncone.data.memory import ArrayVectors
 from uncone.diagnosis.baseline import CROWDED
+from uncone.diagnosis.intervals import LEAST_UNITS
 from uncone.diagnosis.rogue import rogue
 from uncone.diagnosis.space import measure_space
 from uncone.diagnosis.words import cosine, count, percent, plain
@@ -19,6 +20,7 @@ from uncone.errors import FitError, NoUsableRowsError, ShapeError
 from uncone.likeness.codes import coded
 from uncone.likeness.picture import chosen_rows, drawn_order
 from uncone.likeness.results import Step
+from uncone.likeness.sampling_units import copies_of
 from uncone.likeness.seen import Seen, cosines_of
 from uncone.repairs import Center, DropTop, Mute, Repair, Whiten
 
@@ -31,7 +33,6 @@ _MEASURED = 10_000
 _PAIRED = 1_500
 """Rows whose every pair is taken: a million pairs."""
 _DRAWN = 60
-_FEW = 10
 _NARROW = 10
 """Cosines that vary as they would in fewer than a tenth of the dimensions are crowded."""
 _EQUAL = 1e-6
@@ -46,7 +47,7 @@ def steps(
     """The walk over rows (n, d) as they came from the model, not scaled: what is seen, why, and what changes it.
 
     Every step has its numbers over all pairs and, where there is something to see, a heatmap of the same rows in the
-    same order. In a healthy space the walk says so and ends.
+    same order. In a space that is not crowded the walk says so and ends.
 
     Raises:
         ShapeError: not a table of rows, or fewer than two.
@@ -121,27 +122,29 @@ class _Walk:
         return self._step("raw", "The raw heatmap", text, numbers, seen.heatmap)
 
     def end_at_once(self) -> Step | None:
-        """Why there is no more to walk: all rows equal, too few, or nothing wrong."""
-        seen, n = self.seen, len(self.seen.rows)
+        """Why there is no more to walk: all rows equal, too few that differ, or nothing crowded."""
+        seen, copies = self.seen, copies_of(self.seen.rows.astype(np.float32))
+        n = len(seen.rows) if copies is None else int(copies.max()) + 1
         if 1 - seen.mean < _EQUAL:
             text = (
                 "All rows are the same vector but for rounding: nothing can tell them apart. Look at how they are made."
             )
             return self._step("equal", "There is nothing to tell apart", text, {"mean": seen.mean})
-        if n < _FEW:
+        if n < LEAST_UNITS:
             text = (
-                f"With {count(n, 'row')}, what all share and what is chance cannot be told apart. Take {_FEW} at least."
+                f"With {count(n, 'different text')}, what all share and what is chance cannot be told apart. Take "
+                f"{LEAST_UNITS} at least."
             )
             return self._step("few", "Too few texts to say why", text, {"rows": float(n)})
         if seen.mean >= CROWDED or self.narrow:
             return None
         text = (
-            f"Random texts score {cosine(seen.mean)} on average, with a standard deviation of {cosine(seen.sd)}: this "
-            f"space is healthy. A pair over {cosine(seen.numbers['p97.5'] or 0.0)} is more alike than 97.5 % of all "
-            "pairs, and related texts need not come near 1 for that. Leave the vectors as they are, and read a score "
-            "against the background: uncone calibrate says what it means."
+            f"Random texts score {cosine(seen.mean)} on average, with a standard deviation of {cosine(seen.sd)}: they "
+            f"do not crowd together. A pair over {cosine(seen.numbers['p97.5'] or 0.0)} is more similar than 97.5 % of "
+            "all pairs, and related texts need not come near 1 for that. Read a score against the background: uncone "
+            "calibrate says what it means."
         )
-        return self._step("healthy", "Nothing is wrong", text, {"mean": seen.mean, "sd": seen.sd})
+        return self._step("not_crowded", "Nothing is crowded", text, {"mean": seen.mean, "sd": seen.sd})
 
     def length(self) -> Step:
         """Folklore: that vectors of different lengths make cosines strange."""
@@ -249,11 +252,11 @@ class _Walk:
             numbers |= {"auc_before": before, "auc_after": after}
             text += f" Of labels it tells an AUC of {cosine(after)}, where the raw cosines told {cosine(before)}."
             if after < _SEPARATE:
-                text += " That is hardly more than a coin: the cosines of this model do not measure these labels."
+                text += " That is hardly more than a coin: these cosines show little of these labels."
         text += (
-            " The repairs were fitted and shown on the same texts: a heatmap that can be read is no proof. To keep the "
-            "vectors and read their scores, use uncone calibrate; to change the vectors, let uncone fix --method auto "
-            "prove it on labelled pairs."
+            " The repairs were fitted and shown on the same texts: a heatmap that is easier to read is no proof that a "
+            "repair helps, and it may harm. Only labelled pairs can show what it does for your task: uncone fix SOURCE "
+            "--method auto --pairs pairs.csv. To keep the vectors and read their scores, use uncone calibrate."
         )
         return self._step("next", "What to do", text, numbers)
 

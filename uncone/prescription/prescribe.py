@@ -52,14 +52,15 @@ def prescribe(
 ) -> Prescription:
     """Try candidates on pairs of rows, and recommend the best only if choosing it pays on pairs that it never saw.
 
-    That is: the interval of the gain excludes zero, and the gain is at least `least_gain`. Rows in no pair are used to
-    fit. Rows that are not finite are not, and it is an error if a pair has one, or one of zeros.
+    That is: there are at least 30 independent pairs, the interval of the gain excludes zero, and the gain is at least
+    `least_gain`. Rows in no pair are used to fit. Rows that are not finite are not, and it is an error if a pair has
+    one, or one of zeros.
 
     Args:
         vectors: the rows (n, d), one per distinct text; equal rows count as one text.
         pairs: which rows are compared, and how alike they are: Spearman for scores, ROC-AUC for labels 0 and 1.
         candidates: what to try; the family of `candidates_for` when not given.
-        folds: at least three; fewer than asked for where they would have under 10 pairs.
+        folds: at least three; fewer than asked for if they would have under 10 distinct pairs.
         seed: deals the folds, draws the replicates and begins the repairs that draw.
         replicates: how often pairs are drawn again for the intervals.
         level: of the intervals.
@@ -96,14 +97,14 @@ def prescribe(
         raw=_number(judged.scores[0]),
         gain=gain,
         reason=reason,
-        proven=use and pairs.proven,
         measure=pairs.measure,
         pairs=len(pairs),
+        units=judged.units,
         folds=dealt.k,
         level=level,
         least_gain=least_gain,
         name=pairs.name,
-        notes=_notes(pairs, dealt, folds),
+        notes=_notes(dealt, folds),
     )
 
 
@@ -123,31 +124,38 @@ class _Crossed:
         """Similarities (2 + M, n), raw ones first, then those of the chosen, then of all; and the choices (folds,)."""
         k, m, n = self.folds.k, len(self.methods), len(self.pairs)
         total = k + k * (k - 1) // 2
-        outer, scores = np.full((2 + m, n), np.nan), np.full((k, k, m), np.nan)
+        outer, scores, judged = np.full((2 + m, n), np.nan), np.full((k, k, m), np.nan), np.zeros((k, k))
         outer[0] = self._cosines(np.arange(n), None)
         for held in [*combinations(range(k), 1), *combinations(range(k), 2)]:
             fitted = self._fitted(held)
             for fold, other in zip(held, held[::-1], strict=True):
-                found = np.stack([self._cosines(self.judge.places[fold], repair) for repair in fitted])
+                places = self.judge.places[fold]
                 if len(held) == 1:
-                    outer[2:, self.judge.places[fold]] = found
+                    outer[2:, places] = np.stack([self._cosines(places, repair) for repair in fitted])
                 else:
-                    scores[other, fold] = self.judge.in_fold(fold, found)
+                    # What chooses for the other fold shares no text with it.
+                    places = places[self.folds.clear(fold, other)]
+                    found = np.stack([self._cosines(places, repair) for repair in fitted])
+                    scores[other, fold], judged[other, fold] = self.judge.on(places, found), len(places)
             if progress is not None:
                 progress("trying repairs", 1, total)
-        choices = self._choices(scores)
+        choices = self._choices(scores, judged)
         for fold, choice in enumerate(choices):
             if choice >= 0:
                 outer[1, self.judge.places[fold]] = outer[2 + choice, self.judge.places[fold]]
         return outer, choices
 
-    def _choices(self, scores: _Floats) -> IntVector:
-        """For each fold the candidate with the best mean over the other folds; -1 where none has a score in all."""
-        weights = self.judge.weights
-        chosen = np.full(len(weights), -1, np.int64)
-        for fold in range(len(weights)):
-            others = np.arange(len(weights)) != fold
-            means = weights[others] @ scores[fold, others] / weights[others].sum()
+    def _choices(self, scores: _Floats, judged: _Floats) -> IntVector:
+        """For each fold the candidate with the best mean over the others, weighted with the pairs judged; -1 for none.
+
+        Folds in which nothing can be told apart are left out; a candidate has to have a score in all others.
+        """
+        chosen = np.full(len(scores), -1, np.int64)
+        for fold, (own, sizes) in enumerate(zip(scores, judged, strict=True)):
+            usable = np.isfinite(own).any(axis=1)
+            if not usable.any():
+                continue
+            means = sizes[usable] @ own[usable] / sizes[usable].sum()
             if np.isfinite(means).any():
                 chosen[fold] = int(np.nanargmax(means))
         return chosen
@@ -217,7 +225,7 @@ def _table(
 
 
 def _some(judged: Replicates, rows: Sequence[int]) -> Replicates:
-    return Replicates(judged.scores[rows], judged.values[rows], judged.n)
+    return Replicates(judged.scores[rows], judged.values[rows], judged.n, judged.units)
 
 
 def _final(method: Method, rows: Matrix, seed: int) -> Repair:
@@ -228,10 +236,13 @@ def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _notes(pairs: PairProblem, dealt: Folds, asked: int) -> list[str]:
-    said = [pairs.note] if pairs.note else []
+def _notes(dealt: Folds, asked: int) -> list[str]:
+    said = [dealt.units.note] if dealt.units.note else []
     if dealt.k < asked:
-        said.append(f"{dealt.k} folds, not {asked}: more would have fewer than 10 pairs each.")
+        said.append(f"{dealt.k} folds, not {asked}: more would have fewer than 10 distinct pairs each.")
     if not dealt.apart:
-        said.append("Nearly all pairs hang together by shared texts: the folds share some, which no fit has seen.")
+        said.append(
+            "Folds share texts, because pairs linked through texts fill more than a fold. Each fold is judged by "
+            "repairs that were fitted and chosen without its texts."
+        )
     return said

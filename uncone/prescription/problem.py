@@ -20,20 +20,15 @@ __all__ = ["PairProblem", "pair_problem"]
 class PairProblem:
     """Pairs of rows of a table of vectors, with a score each, or with a label 0 or 1; checked on creation.
 
-    `proven` says that people gave the scores, so that a gain is a proof; those of a proxy are only an indication.
-    `note` is what a reader of the result should know of the pairs.
-
     Raises:
-        ShapeError: the columns are of different lengths, there are fewer than 10 pairs, or a row is negative.
+        ShapeError: the columns are of different lengths, there are fewer than 10 distinct pairs, or a row is negative.
         FormatError: a score is not finite, or all are the same.
     """
 
     left: IntVector
     right: IntVector
     scores: NDArray[np.float64]
-    proven: bool = True
     name: str = "pairs"
-    note: str = ""
 
     def __post_init__(self) -> None:
         for column, dtype in (("left", np.int64), ("right", np.int64), ("scores", np.float64)):
@@ -41,8 +36,9 @@ class PairProblem:
         lengths = {len(self.left), len(self.right), len(self.scores)}
         if len(lengths) > 1:
             raise ShapeError(f"{self.name}: rows and scores of different lengths: {sorted(lengths)}.")
-        if len(self) < FEWEST:
-            raise ShapeError(f"{self.name} has {len(self)} pairs, and we need at least {FEWEST}. Add some.")
+        distinct = len({(min(one), max(one)) for one in zip(self.left.tolist(), self.right.tolist(), strict=True)})
+        if distinct < FEWEST:
+            raise ShapeError(f"{self.name} has {distinct} distinct pairs, and we need at least {FEWEST}. Add some.")
         if min(self.left.min(), self.right.min()) < 0:
             raise ShapeError(f"{self.name}: rows are counted from 0; one is negative.")
         if not np.isfinite(self.scores).all():
@@ -69,9 +65,9 @@ def pair_problem(task: PairTask) -> tuple[list[str], PairProblem]:
     """The distinct texts of a task, each to be encoded once, and its pairs as rows of them.
 
     >>> ten = [f"text {i}" for i in range(10)]
-    >>> texts, pairs = pair_problem(PairTask("ten", ten, ten[::-1], np.arange(10.0), ["ten"] * 10))
+    >>> texts, pairs = pair_problem(PairTask("ten", ten, [*ten[1:], "end"], np.arange(10.0), ["ten"] * 10))
     >>> len(texts), pairs.right[:3].tolist()
-    (10, [9, 8, 7])
+    (11, [1, 2, 3])
     """
     texts = list(dict.fromkeys([*task.left, *task.right]))
     row = {text: i for i, text in enumerate(texts)}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from uncone.diagnosis.intervals import LEAST_UNITS
 from uncone.evaluation.bootstrap import Difference
 from uncone.evaluation.table import Method
 from uncone.prescription.problem import PairProblem
@@ -41,8 +42,7 @@ class Prescription:
 
     Scores and gains are between -1 and 1 in Spearman, or 0 and 1 in ROC-AUC; 0.01 is a point. `gain` is that of
     choosing: in every fold, of the candidate that the other folds chose. It is honest, where the best line of `table`
-    flatters. `repair` is the recommended one, fitted on all rows. `proven` needs scores that people gave: with those
-    of a proxy it is False, whatever was found.
+    flatters. `repair` is the recommended one, fitted on all rows. `units` is how many of the pairs are independent.
     """
 
     recommended: Method | None
@@ -51,14 +51,19 @@ class Prescription:
     raw: float | None
     gain: Difference
     reason: str
-    proven: bool
     measure: str
     pairs: int
+    units: int
     folds: int
     level: float
     least_gain: float
     name: str
     notes: Sequence[str] = ()
+
+    @property
+    def proven(self) -> bool:
+        """Whether the gain is proven: nothing else is recommended."""
+        return self.recommended is not None
 
     @property
     def verdict(self) -> str:
@@ -76,6 +81,7 @@ class Prescription:
             "raw": self.raw,
             "measure": self.measure,
             "pairs": self.pairs,
+            "independent_pairs": self.units,
             "name": self.name,
             "folds": self.folds,
             "level": self.level,
@@ -103,23 +109,28 @@ def reason_for(
     if gain.value is None or gain.low is None or gain.high is None:
         return (
             False,
-            f"On {len(pairs):,} pairs the gain of {best.method.name} has no interval, they are too few: {LEAVE}.",
+            f"The gain of {best.method.name} has no interval on {_pairs(pairs, gain)}, which are too few: {LEAVE}.",
         )
     does = "loses" if gain.value <= -0.0005 else "gains"
     found = (
-        f"On {len(pairs):,} held-out pairs the repair chosen on the others {does} "
+        f"On {_pairs(pairs, gain)}, held out, the repair chosen on the others {does} "
         f"{100 * abs(gain.value):.1f} points of {pairs.measure} ({level:.0%} interval {_points(gain.low)} to "
         f"{_points(gain.high)})"
     )
     if gain.low <= 0:
         why = "no repair helps" if gain.high < 0 else "the interval does not exclude zero"
         return False, f"{found}; {why}: {LEAVE}."
+    if gain.units < LEAST_UNITS:
+        return False, f"{found}. That is no proof, which needs {LEAST_UNITS} independent pairs: {LEAVE}, or label more."
     if gain.value < least:
         return False, f"{found}, real but less than the {_size(least)} that a change is worth: {LEAVE}."
-    said = f"{found}; over all pairs the best is {best.method.name}"
-    if pairs.proven:
-        return True, f"{said}: use it."
-    return True, f"{said}. These pairs are made from the texts, not labelled by people: try it, then check on your own."
+    proven = f"proven on {gain.units:,} independent pairs"
+    return True, f"{found}, {proven}; over all pairs the best is {best.method.name}: use it."
+
+
+def _pairs(pairs: PairProblem, gain: Difference) -> str:
+    several = "" if gain.units == len(pairs) else f" ({gain.units:,} of them independent)"
+    return f"{len(pairs):,} pairs{several}"
 
 
 def _points(value: float) -> str:

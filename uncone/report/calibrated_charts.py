@@ -34,7 +34,7 @@ class Marked:
     at: float
     text: str
     kind: str
-    """cut, at most one, asked, or translated."""
+    """cut, one hit, asked, or translated."""
 
 
 def marks(result: Calibrated) -> list[Marked]:
@@ -44,9 +44,9 @@ def marks(result: Calibrated) -> list[Marked]:
     for one in made.thresholds:
         if one.value is not None:
             found.append(Marked(one.value, f"{rare(one.rate)}: {cut(result, one)}", "cut"))
-    most, moved = made.at_most_one, made.translation
+    most, moved = made.one_hit, made.translation
     if most is not None and most.value is not None and most.value > -1:
-        found.append(Marked(most.value, f"1 hit: {cut(result, most)}", "at most one"))
+        found.append(Marked(most.value, f"1 hit: {cut(result, most)}", "one hit"))
     if moved is not None and moved.new is not None:
         found.append(Marked(moved.new, f"was {moved.old:g}: {cut(result, moved)}", "translated"))
     return sorted(found, key=lambda one: one.at)
@@ -147,7 +147,7 @@ def _marked(result: Calibrated, plot: float) -> Figure:
     the height of what is drawn in, in pixels.
     """
     low, high = shown_range(result)
-    looks = {"asked": ("muted", "dot"), "cut": ("ink", "solid"), "at most one": ("ink", "solid")}
+    looks = {"asked": ("muted", "dot"), "cut": ("ink", "solid"), "one hit": ("ink", "solid")}
     shapes, notes = [], []
     for row, one in enumerate(reversed(marks(result))):
         colour, dash = looks.get(one.kind, ("second", "dash"))

@@ -118,7 +118,12 @@ def _reach(axes: Axes, result: Calibrated) -> None:
             lows, highs = np.asarray(one.lows)[kept], np.asarray(one.highs)[kept]
             axes.fill_betweenx(tails, lows, highs, color=colour, alpha=0.2, linewidth=0)
         axes.plot(np.asarray(one.scores)[kept], tails, color=colour, linewidth=1.4, label=short(one))
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
     axes.set_yscale("log")
+    # matplotlib's own labels of powers are formulas, and formulas are off: a name such as $x is none.
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.12f}".rstrip("0").rstrip(".")))
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xlim(*shown_range(result))
     axes.set_xlabel("score s")
     axes.set_ylabel("unrelated pairs ≥ s (%)")

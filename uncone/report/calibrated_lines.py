@@ -7,8 +7,11 @@ import math
 from uncone.calibration.asked import Asked
 from uncone.calibration.results import Operating, Threshold, Translation
 from uncone.calibration.thresholds import score_at, threshold
+from uncone.diagnosis.evidence import Evidence
 from uncone.diagnosis.finding import Level
+from uncone.diagnosis.intervals import LEAST_UNITS
 from uncone.diagnosis.words import cosine, count, percent, plain
+from uncone.evaluation.resampling import Score
 from uncone.report.calibrated import Calibrated
 
 __all__ = [
@@ -24,29 +27,36 @@ __all__ = [
     "refusal",
     "score",
     "share",
+    "spread",
     "subtitle",
     "told",
     "translated",
 ]
 
-MEANS_NOTHING, MEANS_LITTLE = 0.05, 0.01
-"""Shares of unrelated pairs beyond which a threshold lets through what it should keep out."""
 _HALF = 0.5
 _MILLION = 1_000_000
 _MOST_DECIMALS = 5
-_KNOWN_WITHIN = 2.0
-"""A score means something when its share of unrelated pairs is surely within this factor of little."""
 _FAR = 100.0
+_LEVELS = {
+    Evidence.STRONG: Level.HEALTHY,
+    Evidence.WEAK: Level.CROWDED,
+    Evidence.NONE: Level.CROWDED,
+    Evidence.UNKNOWN: Level.NOTE,
+}
+_WORTH = {
+    Evidence.STRONG: "so {score} is evidence of similarity here.",
+    Evidence.WEAK: "so {score} is weak evidence of similarity here.",
+    Evidence.NONE: "so {score} is not evidence of similarity here.",
+    Evidence.UNKNOWN: "too uncertain to say whether {score} is evidence of similarity here.",
+}
 
 
 def level(result: Calibrated) -> Level:
-    """By the share of unrelated pairs that reach the score that would be taken for a threshold."""
-    if _open(main(result)):
-        return Level.NOTE
-    rate = main(result).rate
-    if rate > _HALF:
+    """By what the score that would be taken for a threshold is worth."""
+    one = main(result)
+    if one.evidence is Evidence.NONE and one.rate > _HALF:
         return Level.COLLAPSED
-    return Level.CROWDED if rate > MEANS_LITTLE else Level.HEALTHY
+    return _LEVELS[one.evidence]
 
 
 def main(result: Calibrated) -> Asked:
@@ -56,42 +66,60 @@ def main(result: Calibrated) -> Asked:
 
 
 def headline(result: Calibrated) -> str:
-    """What the score means, and where to cut."""
-    one, first = main(result), result.calibration.backgrounds[0]
-    shown = f"A score of {one.score:g}"
-    if _open(one):
-        rows = subtitle(result).split(" x ")[0] if _two_sides(result) else count(first.rows, "row")
-        said = (
-            f"What a score of {one.score:g} means here is open: {_reached(result, one)}, but with {rows} it may be "
-            f"{rare(one.rate_low)} to {rare(one.rate_high)} of them."
-        )
-    elif one.rate > MEANS_NOTHING:
-        said = f"{shown} means nothing here: {percent(one.rate)} of unrelated pairs reach it."
-    elif one.rate > MEANS_LITTLE:
-        said = f"{shown} means little here: {percent(one.rate)} of unrelated pairs reach it."
-    else:
-        said = f"{shown} means something here: {_reached(result, one)}."
-    asked = result.calibration.thresholds[0]
+    """What the score is worth, and where to cut."""
+    said, asked = _worth(result, main(result)), result.calibration.thresholds[0]
     if asked.value is None:
         return f"{said} {refusal(asked)}"
     if not _can_be_used(asked):
         return (
-            f"{said} No cut for {rare(asked.rate)} can be used: so many unrelated pairs score 1 to five decimals. See "
-            "what is wrong with the space first: uncone check."
+            f"{said} No cut for {rare(asked.rate)} can be used: so many unrelated pairs score 1 to five decimals. "
+            "Examine the space first: uncone check."
         )
     return f"{said} Cut at {cut(result, asked)} for {rare(asked.rate)}{_interval(result, asked)}."
+
+
+def _worth(result: Calibrated, one: Asked) -> str:
+    """What a score is worth as evidence, and by which numbers."""
+    first, worth = result.calibration.backgrounds[0], _WORTH[one.evidence].format(score=f"{one.score:g}")
+    if first.independent < LEAST_UNITS:
+        return (
+            f"{_units(result)} are too few to say what {one.score:g} means here (at least {LEAST_UNITS} are needed). "
+            f"{_reach(result, one)}."
+        )
+    if one.is_judged_by_ratio and one.ratio is not None and one.found is not None:
+        return (
+            f"{_reach(result, one)}, and {percent(one.found.value or 0.0)} of the labeled similar pairs do: "
+            f"{_times(one.ratio)}, {worth}"
+        )
+    if one.evidence is Evidence.UNKNOWN:
+        return (
+            f"{_reach(result, one)}, but with {_units(result)} it may be {rare(one.rate_low)} to "
+            f"{rare(one.rate_high)}: {worth}"
+        )
+    return f"{_reach(result, one)}, {worth}"
+
+
+def _units(result: Calibrated) -> str:
+    """The independent units that the intervals rest on, in words."""
+    first = result.calibration.backgrounds[0]
+    rows, documents, _ = first.counts
+    if documents is not None:
+        return f"{rows:,} {'query' if rows == 1 else 'queries'} and {count(documents, 'document')}"
+    if first.independent < rows:
+        return count(first.independent, "document")
+    return count(rows, "vector" if rows == first.rows else "distinct vector")
+
+
+def _times(ratio: Score) -> str:
+    """A likelihood ratio with its interval."""
+    known = ratio.low is not None and ratio.high is not None
+    ends = f" (95 % interval {plain(ratio.low or 0.0)} to {plain(ratio.high or 0.0)})" if known else ""
+    return f"{plain(ratio.value or 0.0)} times as often{ends}"
 
 
 def _can_be_used(one: Threshold) -> bool:
     """Whether there is a threshold, and it is not 1 to as many decimals as anyone would write."""
     return one.value is not None and one.value <= 1 - 10**-_MOST_DECIMALS / 2
-
-
-def _open(one: Asked) -> bool:
-    """Whether so few rows were seen that the score may mean something or not."""
-    if one.rate > MEANS_LITTLE:
-        return one.rate > MEANS_NOTHING and one.rate_low <= MEANS_LITTLE
-    return one.rate_high > _KNOWN_WITHIN * MEANS_LITTLE
 
 
 def told(result: Calibrated) -> dict[str, list[str]]:
@@ -199,28 +227,31 @@ def _interval(result: Calibrated, one: Threshold | Translation) -> str:
     return "" if ends is None else f" (95 % interval {ends[0]} to {ends[1]})"
 
 
-def _reached(result: Calibrated, one: Asked) -> str:
+def _reach(result: Calibrated, one: Asked) -> str:
     if one.rate:
-        return f"{rare(one.rate)} of unrelated pairs reach it"
-    return f"none of {result.calibration.backgrounds[0].pairs:,} sampled unrelated pairs reaches it"
+        return f"{rare(one.rate)} of unrelated pairs score {one.score:g} or more"
+    return f"None of {result.calibration.backgrounds[0].pairs:,} sampled unrelated pairs scores {one.score:g} or more"
 
 
 def _meaning(result: Calibrated) -> list[str]:
     first = result.calibration.backgrounds[0]
     low, high = (score(result, score_at(first, tail)) for tail in (0.975, 0.025))
     mean = score(result, first.mean)
-    lines = [
-        f"Two unrelated {_sides(result)} score {mean} on average; 95 % of such pairs lie between {low} and {high}."
-    ]
+    lines = [f"Two unrelated {_sides(result)} score {mean} on average; 95 % of such pairs score {low} to {high}."]
     one = main(result)
     if one.found is not None and one.found.value is not None and one.let_through is not None:
+        ratio = one.labelled_ratio
+        times = "" if ratio is None or ratio.value is None else f": {_times(ratio)}"
         lines.append(
-            f"Of the labelled pairs, {one.score:g} finds {percent(one.found.value)} of those that are alike and lets "
-            f"through {percent(one.let_through.value or 0.0)} of the others."
+            f"Of the labeled pairs, {one.score:g} finds {percent(one.found.value)} of the similar ones and lets "
+            f"through {percent(one.let_through.value or 0.0)} of the others{times}."
         )
-    for other in result.asked:
-        if other is not one and not other.guessed:
-            lines.append(f"A score of {other.score:g}: {_reached(result, other)}.")
+    if one.ratio is not None and not one.is_judged_by_ratio and one.found is not None and one.found.value is not None:
+        lines.append(
+            f"{count(one.ratio.n, 'independent similar pair')} are too few to judge a score by (at least {LEAST_UNITS} "
+            "are needed), so unrelated pairs alone decide."
+        )
+    lines += [_worth(result, other) for other in result.asked if other is not one and not other.guessed]
     return lines
 
 
@@ -241,8 +272,9 @@ def _why(result: Calibrated) -> list[str]:
     if first.mean > 0.2:
         one = main(result)
         lines.append(
-            f"All vectors share a common part, so scores begin at {score(result, first.mean)}, not at 0: on a scale "
-            f"from there to 1, {one.score:g} is {above(one)}."
+            f"Unrelated pairs score {score(result, first.mean)} on average, not 0, because of the model, of a topic "
+            f"that all texts share, or of both: on a scale from there to 1, {one.score:g} is {above(one)}. A threshold "
+            "of another space does not carry over."
         )
     at = made.thresholds[0].rate
     for other in others:
@@ -259,23 +291,20 @@ def _apart(result: Calibrated, own: float, other: float) -> str:
     if abs(own - other) < 10 ** -digits(result):
         return "the two corpora agree."
     if own > other:
-        return "texts of one subject are alike to begin with. To search among them, take their own threshold."
+        return "texts on one subject are similar to begin with. To search among them, use their own threshold."
     return "the corpus itself is the more diverse of the two."
 
 
 def _todo(result: Calibrated) -> list[str]:
     made = result.calibration
     lines = [_in_a_search(made.thresholds[0], made.corpus_size)] if _can_be_used(made.thresholds[0]) else []
-    most = made.at_most_one
-    if (
-        most is not None
-        and (most.value is None or _can_be_used(most))
-        and made.corpus_size is not None
-        and made.corpus_size > 1
-    ):
-        at = f"To leave at most one unrelated hit per query among {made.corpus_size:,}"
-        found = f"{at}, cut at {cut(result, most)}{_interval(result, most)}."
-        lines.append(found if most.value is not None else f"{at} is more than these rows can promise. {refusal(most)}")
+    one = made.one_hit
+    if one is not None and (one.value is None or _can_be_used(one)) and (made.corpus_size or 0) > 1:
+        at = f"For one unrelated hit per query on average among {made.corpus_size:,}"
+        if one.value is None:
+            lines.append(f"{at} these rows are too few. {refusal(one)}")
+        else:
+            lines.append(f"{at}, cut at {cut(result, one)}{_interval(result, one)}. {spread(one)}".rstrip())
     if made.labelled is not None:
         best = next((one for one in made.labelled.operating if one.value is not None), None)
         if best is not None:
@@ -283,6 +312,24 @@ def _todo(result: Calibrated) -> list[str]:
     if made.translation is not None:
         lines.append(translated(result, made.translation))
     return lines
+
+
+def spread(one: Threshold) -> str:
+    """How unevenly the hits are spread over queries, where that was measured."""
+    found = one.spread
+    if found is None:
+        return ""
+    at = (
+        ""
+        if found.corpus_size == one.corpus_size
+        else f" (measured in a corpus of {found.corpus_size:,}, at its own cut)"
+    )
+    if not found.over_one:
+        return f"None of {found.queries:,} sampled queries has more than one unrelated hit{at}."
+    return (
+        f"Unrelated hits are not spread evenly: about {percent(found.over_one)} of queries have more than one, the "
+        f"worst of {found.queries:,} has {found.largest:,}{at}."
+    )
 
 
 def _in_a_search(one: Threshold, size: int | None) -> str:

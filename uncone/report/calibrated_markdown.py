@@ -28,7 +28,7 @@ def render(result: Calibrated) -> str:
         f"### What to do\n\n{_items(sentences['todo'])}" if sentences["todo"] else "",
         f"    {printable(result.usage)}" if result.usage else "",
         *(_table(grid) for grid in grids if grid is not None),
-        f"### Quantised indexes\n\n{_items(made.hints)}" if made.hints else "",
+        f"### Quantized indexes\n\n{_items(made.hints)}" if made.hints else "",
         f"### Notes\n\n{_items(notes)}" if notes else "",
         f"### Provenance\n\n{_items([f'{key}: {value}' for key, value in said(result.provenance)])}",
     ]

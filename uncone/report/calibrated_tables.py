@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from uncone.calibration.asked import NO_RATIO, STRONG_RATIO
 from uncone.calibration.results import Background, Operating, ScoreMapping, Threshold
 from uncone.calibration.thresholds import threshold
-from uncone.diagnosis.words import cosine, percent
+from uncone.diagnosis.words import cosine, percent, plain
 from uncone.evaluation.resampling import Score
 from uncone.report.calibrated import Calibrated
-from uncone.report.calibrated_lines import above, between, cut, hits, rare, refusal, score, share
+from uncone.report.calibrated_lines import above, between, cut, hits, rare, refusal, score, share, spread
 from uncone.report.study_lines import fitted, printable
 
 __all__ = ["Cell", "Grid", "backgrounds", "mappings", "operating", "scores", "thresholds"]
@@ -53,13 +54,19 @@ def scores(result: Calibrated) -> Grid:
         "probability": [Cell("" if one.probability is None else cosine(one.probability)) for one in result.asked],
         "alike pairs found": [_in_percent(one.found) for one in result.asked],
         "unlike pairs let through": [_in_percent(one.let_through) for one in result.asked],
+        "likelihood ratio": [_ratio(one.ratio) for one in result.asked],
     }
     kept = {name: cells for name, cells in columns.items() if any(cell.text for cell in cells)}
     guessed = all(one.guessed for one in result.asked)
     intro = "The thresholds that people guess, and what they would let through." if guessed else "As asked."
-    scale = f"Above the background: (s − b)/(1 − b), with b = {score(result, made.backgrounds[0].mean, 1)}."
+    remarks = [f"Above the background: (s − b)/(1 − b), with b = {score(result, made.backgrounds[0].mean, 1)}."]
+    if "likelihood ratio" in kept:
+        remarks.append(
+            "Likelihood ratio: how many times as often alike pairs reach the score as unrelated pairs do; below "
+            f"{NO_RATIO:g} the score is not evidence, from {STRONG_RATIO:g} on it is."
+        )
     rows = list(zip(*kept.values(), strict=True))
-    return Grid("What does a score mean?", intro, list(kept), rows, [scale])
+    return Grid("What does a score mean?", intro, list(kept), rows, remarks)
 
 
 def thresholds(result: Calibrated) -> Grid:
@@ -68,8 +75,8 @@ def thresholds(result: Calibrated) -> Grid:
     sizes = (made.corpus_size,) if made.corpus_size else _SIZES
     others = made.backgrounds[1:]
     asked = [(rare(one.rate), one) for one in made.thresholds]
-    if made.at_most_one is not None and made.at_most_one.rate < 1:
-        asked.append(("at most one hit", made.at_most_one))
+    if made.one_hit is not None and made.one_hit.rate < 1:
+        asked.append(("one hit on average", made.one_hit))
     rows = []
     for name, one in asked:
         beside = [_cut(result, threshold(other, one.rate, made.corpus_size)) for other in others]
@@ -77,7 +84,12 @@ def thresholds(result: Calibrated) -> Grid:
         rows.append([Cell(name), _cut(result, one), *counted, *beside])
     head = ["unrelated pairs let through", "cut at", *(f"unrelated hits per query in {size:,}" for size in sizes)]
     remarks = [refusal(one) for _, one in asked if one.value is None]
-    intro = "A score at or above the cut is taken. Each with its 95 % interval, whose units are rows, not pairs."
+    if made.one_hit is not None and made.one_hit.spread is not None:
+        remarks.append(spread(made.one_hit))
+    intro = (
+        "A score at or above the cut is taken. Each cut has a 95 % interval, whose units are distinct rows (or "
+        "documents), not pairs."
+    )
     return Grid(
         "Where to cut",
         intro,
@@ -140,6 +152,13 @@ def _in_percent(one: Score | None) -> Cell:
     if one.value is None:
         return Cell("–")
     return Cell(percent(one.value), f"{percent(one.low or 0.0)} – {percent(1.0 if one.high is None else one.high)}")
+
+
+def _ratio(one: Score | None) -> Cell:
+    if one is None or one.value is None:
+        return Cell("" if one is None else "–")
+    known = one.low is not None and one.high is not None
+    return Cell(plain(one.value), f"{plain(one.low or 0.0)} – {plain(one.high or 0.0)}" if known else "")
 
 
 def _named(one: Background) -> str:

@@ -53,7 +53,7 @@ def _words(name: str, title: str, study: str, layer: int | None, found: Frequenc
     )
     said = f"{shown} on the two first singular directions; the colour is how often a word occurs ({found.source})."
     if found.norm_r is not None:
-        said += f" Correlation of log-frequency with the norm: {cosine(found.norm_r)}{_bounds(found)}."
+        said += f" Correlation of log-frequency with the mean norm: {cosine(found.norm_r)}{_bounds(found)}."
     view = View("words", found.points, found.logs, [printable(word) for word in found.shown], np.zeros((0, 2)))
     return Cloud(name, title, said, study, layer, ("direction 1", "direction 2"), "log₁₀ frequency", [view])
 

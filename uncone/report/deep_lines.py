@@ -48,7 +48,7 @@ __all__ = [
 
 MEASURES = (
     *("lid_euclidean", "lid_cosine", "twonn_euclidean", "twonn_cosine", "hubness_skew", "antihub_share"),
-    *("frequency_norm_r", "frequency_pc1_r", "frequency_explained", "manifold_ratio"),
+    *("frequency_norm_r", "frequency_vector_norm_r", "frequency_pc1_r", "frequency_explained", "manifold_ratio"),
     *("cluster_count", "cluster_silhouette", "isoscore_within", "s_inter_global", "s_intra_global"),
     *("s_inter_within_raw", "s_intra_within_raw", "s_inter_within", "s_intra_within"),
     *("position_angle_r", "manifold_visible"),
@@ -249,7 +249,9 @@ def correlations(found: Frequency) -> str:
     """Of log-frequency with the norm and the components, in a line."""
     norm = ranged(found.norm_r, found.norm_low, found.norm_high, cosine)
     first = ", ".join(said(None if one is None else abs(one), cosine) for one in found.components_r[:3])
-    parts = [f"with the norm r = {norm}", f"by rank {said(found.norm_rho, cosine)}"]
+    vector = ranged(found.vector_norm_r, found.vector_norm_low, found.vector_norm_high, cosine)
+    parts = [f"with the mean norm of its rows r = {norm}", f"by rank {said(found.norm_rho, cosine)}"]
+    parts += [] if found.vector_norm_r == found.norm_r else [f"with the norm of its mean vector r = {vector}"]
     parts += [f"with the first components |r| = {first}"] if first else []
     if found.explained is not None:
         many = count(len(found.components_r), "component")

@@ -96,7 +96,7 @@ def _frequency(deep: Deep) -> list[dict[str, Any]]:
     return [
         {
             "title": title,
-            "short": f"norm and log-frequency: r = {ranged(one.norm_r, one.norm_low, one.norm_high, cosine)}",
+            "short": f"mean norm and log-frequency: r = {ranged(one.norm_r, one.norm_low, one.norm_high, cosine)}",
             "n": one.n,
             "sentence": one.sentence,
             "correlations": correlations(one),

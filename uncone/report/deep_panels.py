@@ -48,7 +48,11 @@ _OVERLAID = {
         "of clusters.",
     ),
     "isoscore_within": ("Isotropy inside clusters", "IsoScore", "1 uses all directions alike; weighted by size."),
-    "frequency_norm_r": ("Frequency and length", "r", "Correlation of a word's log-frequency with its norm."),
+    "frequency_norm_r": (
+        "Frequency and length",
+        "r",
+        "Correlation of a word's log-frequency with the mean norm of its rows.",
+    ),
     "frequency_explained": (
         "What tells frequency",
         "R²",
@@ -220,17 +224,19 @@ def _isoscore(study: LayerStudy) -> Panel | None:
 
 
 def _frequency(study: LayerStudy) -> Panel | None:
-    norm = curve(study, "frequency_norm_r", "norm", "accent")
+    norm = curve(study, "frequency_norm_r", "mean norm of the rows", "accent")
+    vector = curve(study, "frequency_vector_norm_r", "norm of the mean vector", "accent", "dashed")
     components = [_component(study, place) for place in range(_COMPONENTS)]
     explained = curve(study, "frequency_explained", "all together, R²", "muted", "dashed")
-    drawn = there(norm, *components, explained)
+    drawn = there(norm, vector, *components, explained)
     if not drawn:
         return None
     n = max((one.frequency.n for one in _layers(study) if one.frequency is not None), default=0)
-    caption = f"Correlation of a word's log-frequency with the norm of its mean vector: {course(norm)} " if norm else ""
+    caption = f"Correlation of a word's log-frequency with the mean norm of its rows: {course(norm)} " if norm else ""
     caption += (
-        "With the first principal components only the size counts: their sign is arbitrary. Dashed: what norm and ten "
-        f"components explain of log-frequency. n = {count(n, 'word')}."
+        "The norm of the mean vector falls with the number of rows anyway. With the first principal components only "
+        "the size counts: their sign is arbitrary. R²: what norm and ten components explain of log-frequency. "
+        f"n = {count(n, 'word')}."
     )
     return Panel("frequency_r", "Word frequency", caption, "correlation, r", drawn, zero=True, wide=True)
 

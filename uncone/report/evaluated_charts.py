@@ -10,6 +10,7 @@ from uncone.evaluation.table import EvaluationTable, Method, Row
 from uncone.report.evaluated_forest import forests
 from uncone.report.evaluated_grid import (
     average,
+    certainty,
     gain,
     labels,
     mean_isoscore,
@@ -134,7 +135,7 @@ def _in_words(table: EvaluationTable, name: str, layer: str, row: Row | None) ->
     if row is None:
         return f"{name}, layer {layer}: not measured"
     one = gain(table, row)
-    apart = "" if one is None else f", {signed(one.value)} to raw, {'' if one.proven else 'not '}proven"
+    apart = "" if one is None else f", {signed(one.value)} to raw, {certainty(one.proven, one.units)}"
     return f"{name}, layer {layer}: {points(average(table, row))}{apart}"
 
 

@@ -33,10 +33,11 @@ COLUMNS = (
     "low",
     "high",
     "n",
+    "units",
 )
 
-_Figure = tuple[str, str, str, float | None, float | None, float | None, int | None]
-"""Dataset, measure, aggregation, value, low, high, n."""
+_Figure = tuple[str, str, str, float | None, float | None, float | None, int | None, int | None]
+"""Dataset, measure, aggregation, value, low, high, pairs or items, and independent ones where they are known."""
 
 
 def as_csv(table: EvaluationTable) -> str:
@@ -59,7 +60,7 @@ def as_frame(table: EvaluationTable) -> pandas.DataFrame:
 
     frame = pandas.DataFrame(list(figures(table)), columns=list(COLUMNS))
     floats = dict.fromkeys(("value", "low", "high"), "float64")
-    return frame.astype({**floats, "n": "Int64"})
+    return frame.astype({**floats, "n": "Int64", "units": "Int64"})
 
 
 def figures(table: EvaluationTable) -> Iterator[tuple[Any, ...]]:
@@ -74,12 +75,12 @@ def figures(table: EvaluationTable) -> Iterator[tuple[Any, ...]]:
     for task in table.tasks:
         start = _of_method(table, task.method)
         for name, score in task.scores.items():
-            yield (*start, *_known((task.task, name, "", score.value, score.low, score.high, score.n)))
+            yield (*start, *_known((task.task, name, "", score.value, score.low, score.high, score.n, None)))
         for name, one in task.differences.items():
             n = task.scores[name].n if name in task.scores else None
             yield (*start, *_known(_difference(task.task, name, "", one, n)))
         if task.isoscore is not None:
-            yield (*start, *_known((task.task, "isoscore", "", task.isoscore, None, None, None)))
+            yield (*start, *_known((task.task, "isoscore", "", task.isoscore, None, None, None, None)))
     for row in table.published:
         for figure in _of_row(row):
             if figure[3] is not None:
@@ -99,25 +100,26 @@ def _of_row(row: Row) -> Iterator[_Figure]:
 def _of_cell(cell: Cell) -> Iterator[_Figure]:
     for measure, one in (("spearman", cell.spearman), ("pearson", cell.pearson)):
         for way in AGGREGATIONS:
-            yield (cell.dataset, measure, way, getattr(one, way), None, None, one.n)
+            yield (cell.dataset, measure, way, getattr(one, way), None, None, one.n, None)
     for measure, value in (("isoscore", cell.isoscore), ("baseline", cell.baseline)):
-        yield (cell.dataset, measure, "", value, None, None, None)
+        yield (cell.dataset, measure, "", value, None, None, None, None)
     if cell.spread is not None:
-        yield (cell.dataset, "spearman_spread", "all", cell.spread, None, None, cell.spearman.n)
+        yield (cell.dataset, "spearman_spread", "all", cell.spread, None, None, cell.spearman.n, None)
     if cell.difference is not None:
         yield _difference(cell.dataset, "spearman", "all", cell.difference, cell.spearman.n)
 
 
 def _averages(table: EvaluationTable, row: Row) -> Iterator[_Figure]:
     n = sum(cell.spearman.n for cell in row.cells)
-    yield ("average", "spearman", "all", row.average, None, None, n)
     gained = gain(table, row)
+    units = None if gained is None else gained.units
+    yield ("average", "spearman", "all", row.average, row.low, row.high, n, units)
     if gained is not None:
-        yield ("average", "spearman_difference", "all", gained.value, gained.low, gained.high, n)
+        yield ("average", "spearman_difference", "all", gained.value, gained.low, gained.high, n, units)
 
 
 def _difference(dataset: str, measure: str, way: str, one: Difference, n: int | None) -> _Figure:
-    return (dataset, f"{measure}_difference", way, one.value, one.low, one.high, n)
+    return (dataset, f"{measure}_difference", way, one.value, one.low, one.high, n, one.units)
 
 
 def _known(figure: _Figure) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from uncone.evaluation.table import EvaluationTable, Row
-from uncone.report.evaluated_grid import average, compared, gain, labels, signed, trend
+from uncone.report.evaluated_grid import average, certainty, compared, gain, labels, signed, trend
 from uncone.report.evaluated_marks import in_points, label_text
 from uncone.report.grid_charts import Figure, axis_title, error_bars
 from uncone.report.study_lines import fitted, printable
@@ -39,6 +39,7 @@ class _Interval:
     low: float | None
     high: float | None
     way: int
+    units: int
     is_mean: bool = False
 
 
@@ -78,7 +79,7 @@ def _mean(table: EvaluationTable, label: str, row: Row) -> _Interval | None:
         return None
     way = 0 if not one.proven else 1 if one.value > 0 else -1
     where = "on average" if len(table.datasets) > 1 else f"on {table.datasets[0]}"
-    return _Interval(label, f"{label} {where}", one.value, one.low, one.high, way, is_mean=True)
+    return _Interval(label, f"{label} {where}", one.value, one.low, one.high, way, one.units, is_mean=True)
 
 
 def _sets(table: EvaluationTable, row: Row) -> list[_Interval]:
@@ -89,7 +90,7 @@ def _sets(table: EvaluationTable, row: Row) -> list[_Interval]:
         one = cell.difference
         if one is not None and one.value is not None:
             said = f"{row.method.name} on {cell.dataset}"
-            found.append(_Interval(cell.dataset, said, one.value, one.low, one.high, trend(one)))
+            found.append(_Interval(cell.dataset, said, one.value, one.low, one.high, trend(one), one.units))
     return found
 
 
@@ -109,7 +110,7 @@ def _forest(name: str, title: str, start: str, lines: Sequence[_Interval]) -> Fi
                     "name": state,
                     "x": x,
                     "y": [at for at, _ in mine],
-                    "text": [label_text(_interval(one, state)) for _, one in mine],
+                    "text": [label_text(_interval(one)) for _, one in mine],
                     "marker": {
                         "color": colour,
                         "symbol": symbol,
@@ -167,6 +168,6 @@ def _rules(lines: Sequence[_Interval]) -> list[Figure]:
     return [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": line} for y in places]
 
 
-def _interval(one: _Interval, state: str) -> str:
+def _interval(one: _Interval) -> str:
     between = "" if one.low is None else f" ({signed(one.low)} to {signed(one.high)})"
-    return f"{one.said}: {signed(one.value)}{between}, {state}"
+    return f"{one.said}: {signed(one.value)}{between}, {certainty(bool(one.way), one.units)}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist, fmean
+from statistics import fmean
 
-from uncone.diagnosis.words import cosine
+from uncone.diagnosis.intervals import LEAST_UNITS
+from uncone.diagnosis.words import cosine, count
 from uncone.evaluation.bootstrap import Aggregation, Difference
 from uncone.evaluation.correlation import Kind
-from uncone.evaluation.resampling import LEVEL
 from uncone.evaluation.table import Cell, EvaluationTable, Method, Row
 
 __all__ = [
@@ -23,9 +23,11 @@ __all__ = [
     "aggregations",
     "average",
     "cell_of",
+    "certainty",
     "compared",
     "gain",
     "grid",
+    "independent",
     "is_reference",
     "known",
     "labels",
@@ -46,15 +48,13 @@ AGGREGATIONS: dict[Aggregation, str] = {
 }
 """The ways to sum up subsets, in words."""
 
-_TAIL = NormalDist().inv_cdf((1 + LEVEL) / 2)
-
 
 @dataclass(frozen=True)
 class Gain:
     """What a method gains over raw vectors on average over the sets, and on how many sets that is proven.
 
-    The ends of the interval are the means of the ends of the sets: no interval of a mean is wider, however much the
-    sets have in common. `proven` is corrected for all methods of the table.
+    The interval is that of the mean itself, over draws that all sets share, and `proven` is corrected for the number of
+    methods. `units` are the independent pairs of all sets.
     """
 
     value: float
@@ -64,6 +64,7 @@ class Gain:
     sets: int
     gains: int
     losses: int
+    units: int = 0
 
 
 @dataclass(frozen=True)
@@ -194,23 +195,30 @@ def gain(table: EvaluationTable, row: Row) -> Gain | None:
         own, theirs = average(table, row), None if raw is None else average(table, raw)
         known_both = own is not None and theirs is not None
         return Gain(own - theirs, None, None, False, 0, 0, 0) if known_both else None  # type: ignore[operator]
-    value = fmean(one.value for one in found if one.value is not None)
-    lows = [one.low for one in found if one.low is not None]
-    highs = [one.high for one in found if one.high is not None]
-    if len(lows) < len(found) or len(highs) < len(found):
-        return Gain(value, None, None, False, len(found), wins, losses)
-    low, high = fmean(lows), fmean(highs)
-    sure = bool(wins or losses) if len(found) == 1 else _is_proven(value, low, high, len(compared(table)))
-    return Gain(value, low, high, sure, len(found), wins, losses)
+    mean = row.difference
+    if mean is None or mean.value is None:  # some sets have no figure: there is no mean over all of them
+        return Gain(
+            fmean(one.value for one in found if one.value is not None), None, None, False, len(found), wins, losses
+        )
+    return Gain(mean.value, mean.low, mean.high, bool(trend(mean)), len(found), wins, losses, mean.units)
 
 
-def _is_proven(value: float, low: float, high: float, methods: int) -> bool:
-    """By a normal tail that is as wide as the interval, with the p-value times the number of methods."""
-    spread = (high - low) / 2 / _TAIL
-    if not (low > 0 or high < 0) or not value:
-        return False
-    p = math.erfc(abs(value) / spread / math.sqrt(2)) if spread > 0 else 0.0
-    return p * methods <= 1 - LEVEL
+def independent(table: EvaluationTable, dataset: str) -> int | None:
+    """How many independent pairs a set has: those of its differences."""
+    cells = [cell for row in table.rows if (cell := cell_of(row, dataset)) is not None and cell.difference is not None]
+    return max((cell.difference.units for cell in cells if cell.difference is not None), default=None)
+
+
+def certainty(sure: bool, units: int, what: str = "pair") -> str:
+    """Whether a difference is proven, and on how much.
+
+    >>> certainty(True, 1204), certainty(False, 1204), certainty(False, 20)
+    ('proven on 1,204 independent pairs', 'not proven', 'not proven: 20 independent pairs, and a proof needs 30')
+    """
+    told = count(units, f"independent {what}")
+    if sure:
+        return f"proven on {told}"
+    return f"not proven: {told}, and a proof needs {LEAST_UNITS}" if 0 < units < LEAST_UNITS else "not proven"
 
 
 def aggregations(table: EvaluationTable) -> list[Aggregation]:

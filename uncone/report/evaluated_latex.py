@@ -64,8 +64,8 @@ def render(table: EvaluationTable, aggregation: Aggregation = "all") -> str:
         lines.append(rf"\midrule\multicolumn{{{columns}}}{{l}}{{\emph{{{title}}}}} \\")
         lines += [_line(one, published=group.published, several=several) for one in group.lines]
     star = (
-        r" \textsuperscript{*}: the difference to raw vectors is significant (paired bootstrap over pairs, corrected "
-        r"for the number of methods); $\downarrow$: it is a loss."
+        r" \textsuperscript{*}: the difference to raw vectors is significant (paired bootstrap over "
+        r"independent pairs, 30 or more, corrected for the number of methods); $\downarrow$: it is a loss."
     )
     caption = (
         rf"Spearman correlation $\times$ 100 of {escaped(table.model)}; aggregation \texttt{{{aggregation}}}: "

@@ -10,8 +10,10 @@ from uncone.report.evaluated_grid import (
     Gain,
     aggregations,
     average,
+    certainty,
     compared,
     gain,
+    independent,
     is_reference,
     labels,
     points,
@@ -47,7 +49,10 @@ def headline(table: EvaluationTable) -> str:
     if chosen is not None:
         gained = gain(table, chosen)
         assert gained is not None
-        return f"{_label(table, chosen)} helps: {points(gained.value)} points above raw vectors{_mean(table)}, proven."
+        return (
+            f"{_label(table, chosen)} helps: {points(gained.value)} points above raw vectors{_mean(table)}, "
+            f"{certainty(True, gained.units)}."
+        )
     if not compared(table) or top is None:
         return _unjudged(table, top)
     if is_reference(top):
@@ -67,7 +72,7 @@ def headline(table: EvaluationTable) -> str:
         return f"Leave it alone: the best repair, {_label(table, top)}, gains nothing{_mean(table)}."
     return (
         f"Leave it alone: the best repair, {_label(table, top)}, gains {points(gained.value)} points{_mean(table)}, "
-        f"which is not proven."
+        f"{certainty(False, gained.units)}."
     )
 
 
@@ -168,16 +173,17 @@ def _proven(table: EvaluationTable) -> str:
     one_set = len(table.datasets) == 1
     winners = [(row, one) for row, one in others if one.gains]
     if not winners:
-        where = f" on {table.datasets[0]}" if one_set else " on any set"
+        where = f" on {table.datasets[0]}" if one_set else " on any one set"
         only = "The one method tried has no" if len(compared(table)) == 1 else f"None of {tried} has a"
-        return f"{only} proven gain{where}: leave it alone."
+        on_average = any(one.proven and one.value > 0 for _, one in others)
+        return f"{only} proven gain{where}{', only on average' if on_average else ': leave it alone'}."
     winners.sort(key=lambda pair: (-pair[1].gains, -pair[1].value))
     have = "gain" if len(winners) != 1 else "gains"
     if one_set:
         named = _listed([f"{_label(table, row)} {signed(one.value)}" for row, one in winners])
-        return f"{len(winners)} of {tried} {have} proven: {named}."
+        return f"{len(winners)} of {tried} {have}, proven on {_units(table)}: {named}."
     named = _listed([f"{_label(table, row)} on {one.gains} of {one.sets}" for row, one in winners])
-    return f"{len(winners)} of {tried} {have} proven on at least one set: {named}."
+    return f"{len(winners)} of {tried} {have}, proven on at least one set ({_units(table)} each): {named}."
 
 
 def _losing(table: EvaluationTable) -> str:
@@ -187,10 +193,12 @@ def _losing(table: EvaluationTable) -> str:
     said = []
     if worst:
         named = _listed([f"{_label(table, row)} {signed(one.value)}" for row, one in worst])
-        said.append(f"Proven to lose{_mean(table)}: {named}.")
+        units = count(worst[0][1].units, "independent pair")
+        said.append(f"Proven to lose{_mean(table)}, on {units}: {named}.")
     if partly:
         named = _listed([f"{_label(table, row)} on {one.losses} of {one.sets}" for row, one in partly])
-        said.append(f"Proven to lose on some sets{', though not on average' if worst else ''}: {named}.")
+        average_too = ", though not on average" if worst else ""
+        said.append(f"Proven to lose on some sets{average_too} ({_units(table)} each): {named}.")
     return " ".join(said)
 
 
@@ -242,10 +250,17 @@ def _ranking(table: EvaluationTable) -> str:
 
 
 def _said(gained: Gain) -> str:
-    proven = "proven" if gained.proven else "not proven"
+    proven = certainty(gained.proven, gained.units)
     if gained.low is None or gained.high is None:
         return f"{signed(gained.value)}, without an interval,"
     return f"{signed(gained.value)} (95 % interval {signed(gained.low)} to {signed(gained.high)}, {proven})"
+
+
+def _units(table: EvaluationTable) -> str:
+    """The independent pairs of the sets, from the fewest to the most."""
+    sizes = sorted({size for dataset in table.datasets if (size := independent(table, dataset)) is not None})
+    most = count(sizes[-1], "independent pair")
+    return most if len(sizes) == 1 else f"{sizes[0]:,} to {most}"
 
 
 def _label(table: EvaluationTable, row: Row) -> str:

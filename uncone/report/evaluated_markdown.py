@@ -29,8 +29,8 @@ from uncone.report.study_lines import printable
 __all__ = ["render"]
 
 _LEGEND = (
-    "Best in bold. A star: the interval of the difference to the raw vectors of the same layer leaves out zero, "
-    "corrected for the number of methods; ↓ where it is a loss."
+    "Best in bold. A star: the interval of the difference to the raw vectors of the same layer leaves out zero, on 30 "
+    "independent pairs or more and corrected for the number of methods; ↓ where it is a loss."
 )
 
 
@@ -92,12 +92,13 @@ def _differences(table: EvaluationTable) -> str:
             continue
         star = r"\*" if gained.proven else ""
         between = "" if gained.low is None else f"{signed(gained.low)} to {signed(gained.high)}"
-        proven = f"{gained.gains} of {gained.sets} | {gained.losses} of {gained.sets}"
+        units = f"{gained.units:,}" if gained.units else ""
+        proven = f"{units} | {gained.gains} of {gained.sets} | {gained.losses} of {gained.sets}"
         rows.append(f"| {_line(label)} | {signed(gained.value)}{star} | {between} | {proven} |")
     if not rows:
         return ""
-    head = "| method | mean difference to raw | 95 % interval | proven gains | proven losses |"
-    return "\n".join(["### Differences to raw vectors", "", head, "|---|---:|---|---|---|", *rows])
+    head = "| method | mean difference to raw | 95 % interval | independent pairs | proven gains | proven losses |"
+    return "\n".join(["### Differences to raw vectors", "", head, "|---|---:|---|---:|---|---|", *rows])
 
 
 def _task(task: TaskTable) -> str:

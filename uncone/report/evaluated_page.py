@@ -19,8 +19,10 @@ from uncone.report.evaluated_grid import (
     Shown,
     aggregations,
     cell_of,
+    certainty,
     gain,
     grid,
+    independent,
     labels,
     mean_isoscore,
     pairs,
@@ -83,6 +85,7 @@ def _words(result: Evaluated) -> dict[str, Any]:
         "panels": _panels(table),
         "lines": result.lines(),
         "sizes": {dataset: pairs(table, dataset) for dataset in table.datasets},
+        "independent": {dataset: independent(table, dataset) for dataset in table.datasets},
         "several": len(table.datasets) > 1,
         "points": points,
         "signed": signed,
@@ -121,8 +124,8 @@ def _panel(table: EvaluationTable, way: Aggregation, kind: Kind, ways: int) -> _
         title = kind.capitalize()
     if kind == "spearman" and way == "all":
         intro += (
-            " A star: the interval of the difference to the raw vectors of the same layer leaves out zero, corrected "
-            "for the number of methods; ↓ where it is a loss."
+            " A star: the interval of the difference to the raw vectors of the same layer leaves out zero, on 30 "
+            "independent pairs or more and corrected for the number of methods; ↓ where it is a loss."
         )
     else:
         intro += " Differences were tested for Spearman under all: there are no stars here."
@@ -144,8 +147,7 @@ def told(table: EvaluationTable, line: Line, dataset: str, shown: Shown) -> str:
     one = cell.difference
     if one is not None and one.value is not None:
         between = "" if one.low is None else f" (95 % interval {signed(one.low)} to {signed(one.high)})"
-        sure = {1: "a proven gain", -1: "a proven loss", 0: "not proven"}[trend(one)]
-        parts.append(f"{signed(one.value)} to raw under all{between}, {sure}")
+        parts.append(f"{signed(one.value)} to raw under all{between}, {certainty(bool(trend(one)), one.units)}")
     if cell.isoscore is not None:
         parts.append(f"IsoScore {cosine(cell.isoscore, 3)}")
     if cell.baseline is not None:
@@ -156,10 +158,12 @@ def told(table: EvaluationTable, line: Line, dataset: str, shown: Shown) -> str:
 def _told_mean(table: EvaluationTable, line: Line) -> str:
     one = gain(table, line.row)
     said = f"{line.name} on average: {points(line.average.value)}"
+    if line.row.low is not None and line.average.value is not None:
+        said += f" (95 % interval {points(line.row.low)} to {points(line.row.high)})"
     if one is None:
         return said
     between = "" if one.low is None else f" (interval {signed(one.low)} to {signed(one.high)})"
-    return f"{said}; {signed(one.value)} to raw{between}, {'' if one.proven else 'not '}proven"
+    return f"{said}; {signed(one.value)} to raw{between}, {certainty(one.proven, one.units)}"
 
 
 def _isoscore(value: float | None) -> str:

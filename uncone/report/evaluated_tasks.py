@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from uncone.evaluation.bootstrap import Difference
 from uncone.evaluation.resampling import Score
 from uncone.evaluation.table import TaskRow
-from uncone.report.evaluated_grid import labels, points, protocol, signed, trend
+from uncone.report.evaluated_grid import certainty, labels, points, protocol, signed, trend
 
 __all__ = ["INVERTIBLE", "TaskCell", "TaskLine", "TaskTable", "task_sentences", "task_tables"]
 
@@ -111,7 +111,10 @@ def task_sentences(rows: Sequence[TaskRow]) -> list[str]:
         by = f" ({signed(gained.value)} to raw)" if gained is not None and gained.value is not None else ""
         winners = [one.name for one in table.lines if one.cells and one.cells[0].way > 0]
         repaired = [one for one in table.lines if one.cells and one.cells[0].difference is not None]
-        proven = f"proven gains: {', '.join(winners)}" if winners else "no gain is proven"
+        units = max((one.cells[0].difference.units for one in repaired if one.cells[0].difference), default=0)
+        few = certainty(False, units, "item").removeprefix("not proven")
+        held = f"gains {certainty(True, units, 'item')}"
+        proven = f"{held}: {', '.join(winners)}" if winners else f"no gain is proven{few}"
         end = f"; {proven}" if repaired else ""
         said.append(f"{table.task}: best {table.titles[0]} is {points(value)}, by {line.name}{by}{end}.")
     return said

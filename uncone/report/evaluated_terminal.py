@@ -22,6 +22,7 @@ from uncone.report.evaluated_grid import (
     average,
     gain,
     grid,
+    independent,
     mean_isoscore,
     pairs,
     points,
@@ -43,10 +44,11 @@ _STARS = {1: "*", -1: "↓*", 0: ""}
 
 @dataclass(frozen=True)
 class _Column:
-    """A column: its name, how many pairs it has, its width, and how much of that stands behind the number."""
+    """A column: its name, its pairs and independent ones, its width, and how much of that stands behind the number."""
 
     name: str
     size: str
+    independent: str
     width: int
     marks: int
 
@@ -91,13 +93,19 @@ def _tables(table: EvaluationTable, console: Console) -> Iterator[Text]:
     literature = _published(table)
     groups = [*grid(table).groups, *([literature] if literature else [])]
     columns = _columns(table, [line for group in groups for line in group.lines])
-    said = f"Spearman x 100, `all`: {AGGREGATIONS['all']}. Star: the difference to raw is proven; ↓: it is a loss."
+    said = (
+        f"Spearman x 100, `all`: {AGGREGATIONS['all']}. Star: the difference to raw is proven on the independent "
+        "pairs, those that share no text; ↓: it is a loss."
+    )
     yield from _wrapped(said, console, start="  ", style="dim")
     for chunk in _chunks([one.width for one in columns], _WIDTH - _NAME):
         shown = [columns[at] for at in chunk]
         yield Text("")
         yield _head("", [one.over(one.name) for one in shown], [one.width for one in shown])
         yield _head("pairs", [one.over(one.size) for one in shown], [one.width for one in shown], style="dim")
+        if any(one.independent for one in columns):
+            sizes = [one.over(one.independent) for one in shown]
+            yield _head("independent pairs", sizes, [one.width for one in shown], style="dim")
         for group in groups:
             yield Text(_cut(f"  {printable(group.title)}", _WIDTH), style="italic dim")
             for line in group.lines:
@@ -109,23 +117,25 @@ def _columns(table: EvaluationTable, lines: Sequence[Line]) -> list[_Column]:
     names = [fitted(printable(one), _LONGEST) for one in table.datasets]
     if len(set(names)) < len(names):
         names = [f"{at} {fitted(printable(one), _LONGEST - 4)}" for at, one in enumerate(table.datasets, 1)]
-    sizes = [pairs(table, dataset) for dataset in table.datasets]
-    held = [f"{size:,}" if size else "" for size in sizes]
-    several = len(names) > 1
+    held, units = (
+        [f"{size:,}" if (size := sized(table, dataset)) else "" for dataset in table.datasets]
+        for sized in (pairs, independent)
+    )
+    if len(names) > 1:
+        joint = max((one.units for row in table.rows if (one := gain(table, row)) is not None), default=0)
+        names, held, units = [*names, "average"], [*held, ""], [*units, f"{joint:,}" if joint else ""]
     cells = [[*line.cells, line.average] for line in lines]
     return [
-        _column(name, size, [line[at] for line in cells])
-        for at, (name, size) in enumerate(
-            zip([*names, *(["average"] if several else [])], [*held, *([""] if several else [])], strict=True)
-        )
+        _column(name, size, own, [line[at] for line in cells])
+        for at, (name, size, own) in enumerate(zip(names, held, units, strict=True))
     ]
 
 
-def _column(name: str, size: str, cells: Sequence[Shown]) -> _Column:
+def _column(name: str, size: str, independent: str, cells: Sequence[Shown]) -> _Column:
     """As wide as it has to be, with room for stars behind the numbers."""
     marks = max((len(_marks(one)) for one in cells), default=0)
     numbers = max((len(points(one.value)) for one in cells), default=0)
-    return _Column(name, size, 1 + max(cell_len(name), len(size), numbers + marks), marks)
+    return _Column(name, size, independent, 1 + max(cell_len(name), len(size), numbers + marks), marks)
 
 
 def _published(table: EvaluationTable) -> Group | None:
@@ -224,7 +234,7 @@ def _task(task: TaskTable) -> Iterator[Text]:
         for line in task.lines
     ]
     names = [fitted(printable(one), _LONGEST) for one in task.titles]
-    columns = [_column(name, "", [row[at] for row in rows]) for at, name in enumerate(names)]
+    columns = [_column(name, "", "", [row[at] for row in rows]) for at, name in enumerate(names)]
     columns = [replace(one, width=max(one.width, 9)) for one in columns]
     for chunk in _chunks([one.width for one in columns], _WIDTH - _NAME - 6):
         shown = [columns[at] for at in chunk]

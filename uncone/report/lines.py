@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.words import cosine, percent
 from uncone.report.diagnosis import Diagnosis
@@ -23,6 +21,15 @@ _SHARES = {
     "antihub_share",
 }
 _COSINES = {"baseline", "central_rows"}
+_NEAR_ONE = {
+    "mean_over_rms",
+    "isoscore",
+    "isoscore_corrected",
+    "uniformity",
+    "partition_isotropy_log10",
+    "partition_isotropy_unit_log10",
+    "hubness_skew",
+}
 _COUNTS = {"bad_rows", "zero_vectors", "norm_outliers"}
 
 
@@ -46,7 +53,7 @@ def number(finding: Finding) -> str:
         return cosine(float(value), 3)
     if finding.name in _COUNTS:
         return f"{value:,}"
-    return _share(float(value)) if finding.name in _SHARES else _digits(float(value))
+    return _share(float(value)) if finding.name in _SHARES else _digits(float(value), finding.name in _NEAR_ONE)
 
 
 def interval(finding: Finding) -> str:
@@ -54,19 +61,23 @@ def interval(finding: Finding) -> str:
     low, high = finding.low, finding.high
     if low is None or isinstance(low, dict):
         return ""
+    if high is None:
+        return f"{_digits(low, False)} or more"
     if finding.name in _SHARES:
         return f"{_share(max(low, 0.0))} – {_share(min(high, 1.0))}"
     if finding.name in _COSINES:
         return f"{cosine(low, 3)} – {cosine(high, 3)}"
-    return f"{_digits(low)} – {_digits(high)}"
+    near = finding.name in _NEAR_ONE
+    return f"{_digits(low, near)} – {_digits(high, near)}"
 
 
 def _share(value: float) -> str:
     return f"{100 * value:.1f} %" if value >= 0.01 else percent(value)
 
 
-def _digits(value: Any) -> str:  # noqa: ANN401 - a float of any kind
+def _digits(value: float, near_one: bool) -> str:
+    """Four digits; near one, what is too small for three decimals is zero, without a minus."""
     size = abs(value)
-    if size >= 10_000_000 or 0 < size < 0.0001:
+    if size >= 10_000_000 or (0 < size < 0.0001 and not near_one):
         return f"{value:.2e}"
-    return f"{value:,.0f}" if size >= 1000 else f"{value:.1f}" if size >= 10 else f"{value:.3f}"
+    return f"{value:,.0f}" if size >= 1000 else f"{value:.1f}" if size >= 10 else cosine(value, 3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from uncone.diagnosis.intervals import LEAST_UNITS
 from uncone.report.study_lines import printable
 
 if TYPE_CHECKING:
@@ -50,8 +51,13 @@ def print_prescription(found: Prescription, console: Console) -> None:
 
 
 def _star(found: Prescription) -> str:
-    pairs = f"{found.pairs:,} pairs of {found.name} in {found.folds} folds"
-    return f"On {pairs}, each judged by repairs that never saw it. * not luck, corrected for the number of candidates."
+    pairs = f"{found.pairs:,} pairs of {found.name} ({found.units:,} independent) in {found.folds} folds"
+    star = (
+        "* proven, corrected for the number of candidates."
+        if found.units >= LEAST_UNITS
+        else f"A proof needs {LEAST_UNITS} independent pairs."
+    )
+    return f"On {pairs}, each judged by repairs that never saw its texts. {star}"
 
 
 def _points(value: float | None) -> str:

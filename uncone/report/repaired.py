@@ -22,8 +22,8 @@ REMINDER = (
     "repaired vectors do not mix."
 )
 _WARNING = (
-    "The space was healthy before: a repair may only lose information here. Do not use it unless a test on labelled "
-    "pairs says that it helps."
+    "The space was not crowded before the repair. Do not use the repair unless labelled pairs show that it helps: "
+    "uncone fix --method auto --pairs."
 )
 
 

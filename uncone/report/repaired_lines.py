@@ -88,12 +88,14 @@ def changes(result: Repaired, *, quantiles: bool = False) -> list[Change]:
 def headline(result: Repaired) -> str:
     """Before and after in a sentence."""
     was, now = result.before.verdict.level, result.after.verdict.level
-    if now is was:
-        how = f"{str(now).capitalize()} before and after" if now is Level.HEALTHY else f"Still {now}"
+    if was is Level.HEALTHY and now is Level.NOTE:
+        how = "Not crowded before the repair, nor after"
+    elif was is now:
+        how = "Too few vectors for a verdict" if now is Level.NOTE else f"Still {now}"
     elif now.rank < was.rank:
-        how = f"{str(was).capitalize()} before, {now} after"
+        how = f"Rounder: {was} before the repair" + ("" if now is Level.NOTE else f", {now} after")
     else:
-        how = f"Worse than before: {was}, now {now}"
+        how = f"Less round: {now} after the repair"
     old, new = (cosine(space["baseline"].magnitude or 0.0) for space in (result.before, result.after))
     end = "as before" if old == new else f"instead of {old}"
     return f"{how}{';' if ':' in how else ':'} two random rows score {new} {end}."

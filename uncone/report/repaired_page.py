@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from uncone.diagnosis.catalogue import CATALOGUE
-from uncone.diagnosis.finding import Level, finite
+from uncone.diagnosis.finding import finite
 from uncone.diagnosis.words import cosine
 from uncone.report.charts import Figure, cosines, eigenvalues
 from uncone.report.diagnosis import Diagnosis
@@ -118,13 +118,9 @@ def _curve(result: Repaired) -> Figure:
 
 
 def _judged(spaces: Sequence[Diagnosis]) -> list[Diagnosis]:
-    """Without advice that the repair has overtaken: what to do before it, or leaving a healthy space alone."""
+    """Without advice that the repair has overtaken."""
     before, after = spaces
-    kept = after.verdict.todo if after.verdict.level is not Level.HEALTHY else ""
-    return [
-        replace(before, verdict=replace(before.verdict, todo="")),
-        replace(after, verdict=replace(after.verdict, todo=kept)),
-    ]
+    return [replace(before, verdict=replace(before.verdict, todo="")), after]
 
 
 def _provenance(result: Repaired) -> dict[str, list[tuple[str, str]]]:

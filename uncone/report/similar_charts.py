@@ -13,7 +13,7 @@ from uncone.likeness.results import Groups, PerLabel
 from uncone.report.evaluated_marks import label_text
 from uncone.report.grid_charts import Figure, axis_title, error_bars, rounded
 from uncone.report.similar import Similarity
-from uncone.report.similar_lines import at_tail, unit
+from uncone.report.similar_lines import tail_score, unit
 from uncone.report.similar_numbers import bounds, fine, middle_cut, number, signed
 from uncone.report.similar_palette import SHARES, SOFT
 from uncone.report.study_lines import printable
@@ -37,7 +37,7 @@ def histogram(result: Similarity) -> Figure:
     low, high = min(xs) - 0.02, max(xs) + 0.02
     shapes = [_line(background.mean, "muted", "dot")]
     notes = [_note(background.mean, f"mean: {fine(background.mean)}", "right")]
-    one = at_tail(background, 0.01)
+    one = tail_score(result, 0.01)
     if one is not None:
         shapes.append(_line(one, "ink", "solid"))
         # To the left of its line where there is no room beyond it; then it stands below the other.

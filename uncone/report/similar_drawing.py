@@ -21,7 +21,7 @@ from uncone.report.similar import Similarity
 from uncone.report.similar_charts import pair_name, per_hundredth
 from uncone.report.similar_columns import curves
 from uncone.report.similar_heatmap import branches, shown_range
-from uncone.report.similar_lines import at_tail
+from uncone.report.similar_lines import tail_score
 from uncone.report.similar_maps import PROJECTIONS
 from uncone.report.similar_numbers import middle_cut
 from uncone.report.similar_palette import labels_palette, palettes
@@ -109,7 +109,7 @@ def draw_histogram(result: Similarity) -> dict[str, bytes]:
         axes.step(x, y, where="mid", color=_ACCENT, linewidth=1.4, label=pair_name(result))
         for value, name, dash in (
             (result.background.mean, "mean", ":"),
-            (at_tail(result.background, 0.01), "1 %", "-"),
+            (tail_score(result, 0.01), "1 %", "-"),
         ):
             if value is not None:
                 axes.axvline(value, color=_INK, linewidth=0.8, linestyle=dash)

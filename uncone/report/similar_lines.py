@@ -10,6 +10,7 @@ import numpy as np
 from uncone.calibration.results import Background
 from uncone.diagnosis.baseline import COLLAPSED, CROWDED
 from uncone.diagnosis.finding import Level
+from uncone.diagnosis.intervals import LEAST_UNITS
 from uncone.diagnosis.words import clipped, cosine, count, percent
 from uncone.likeness.results import Groups, Picture, TwoColumns
 from uncone.likeness.separability import left_open
@@ -32,6 +33,7 @@ __all__ = [
     "sentences",
     "subtitle",
     "suggestion",
+    "tail_score",
     "unit",
 ]
 
@@ -50,7 +52,9 @@ CLEANED = {
 
 
 def level(result: Similarity) -> Level:
-    """How crowded the space is, by what unrelated pairs score; as `check` judges it."""
+    """How crowded the space is, by what unrelated pairs score, as `check` judges it; few texts have no verdict."""
+    if distinct(result) < LEAST_UNITS:
+        return Level.NOTE
     mean = result.background.mean
     return Level.COLLAPSED if mean >= COLLAPSED else Level.CROWDED if mean >= CROWDED else Level.HEALTHY
 
@@ -63,6 +67,11 @@ def unit(result: Similarity) -> str:
 def compared(result: Similarity) -> int:
     """The rows that were compared: all, or those that were left after cleaning and sampling."""
     return int(result.source.get("compared", result.source["rows"]))
+
+
+def distinct(result: Similarity) -> int:
+    """The different texts among them, of the column that has fewer."""
+    return int(result.source.get("distinct", compared(result)))
 
 
 def subtitle(result: Similarity) -> str:
@@ -91,7 +100,7 @@ def headline(result: Similarity) -> str:
     if labels is not None and labels.auc is not None:
         if labels.auc_high is not None and labels.auc_high < 0.5:
             return f"{start}; pairs of one label are less alike than others: AUC {cosine(labels.auc)}."
-        return f"{start}; labels are {_apart(labels.auc, labels.auc_low, labels.auc_high)}."
+        return f"{start}; labels are {_apart(labels.auc, labels.auc_low, labels.auc_high, labels.texts)}."
     if len(result.pairs.cosines):
         return f"{start}, the most alike pair {cosine(float(np.max(result.pairs.cosines)))}."
     return f"{start}."
@@ -107,15 +116,16 @@ def _farthest(two: TwoColumns) -> str:
     if auc < 0.5:
         auc, low, high, higher, lower = 1 - auc, 1 - high, 1 - low, lower, higher
     which = " over ".join(clipped(printable(one), 24) for one in (higher, lower))
-    told = higher and lower and not low <= 0.5 <= high
-    return f"; labels are {_apart(auc, low, high)}{f', {which}' if told else ''}"
+    units = two.units.get(names, LEAST_UNITS)
+    told = higher and lower and units >= LEAST_UNITS and not low <= 0.5 <= high
+    return f"; labels are {_apart(auc, low, high, units)}{f', {which}' if told else ''}"
 
 
-def _apart(auc: float, low: float | None, high: float | None) -> str:
+def _apart(auc: float, low: float | None, high: float | None, units: int) -> str:
     """How well two kinds of pairs are told apart; an AUC under a half tells them apart as well, the other way round."""
     if low is None or high is None:
         return f"hard to judge on so few rows: AUC {cosine(auc)}"
-    if left_open(low, high):
+    if units < LEAST_UNITS or left_open(low, high):
         return f"hard to judge on so few rows: AUC {cosine(auc)}, {cosine(low)} to {cosine(high)}"
     if low <= 0.5 <= high:
         return f"not separable: AUC {cosine(auc)}"
@@ -141,8 +151,7 @@ def sentences(result: Similarity) -> list[str]:
 
 
 def _spread(result: Similarity) -> str:
-    low, high = at_tail(result.background, 0.975), at_tail(result.background, 0.025)
-    one = at_tail(result.background, 0.01)
+    low, high, one = (tail_score(result, share) for share in (0.975, 0.025, 0.01))
     said = "" if low is None or high is None else f"95 % of unrelated pairs lie between {fine(low)} and {fine(high)}"
     if one is None:
         return f"{said}." if said else ""
@@ -157,7 +166,7 @@ def _alike(result: Similarity) -> str:
         return f"No pair was found{f': {pairs.why}' if pairs.why else ''}."
     at = int(np.argmax(pairs.cosines))
     value, share = float(pairs.cosines[at]), float(pairs.percentiles[at])
-    return f"The most alike of the listed pairs scores {exact(value)}, {ranked(share)}."
+    return f"The most similar of the listed pairs scores {exact(value)}, {ranked(share, result.background)}."
 
 
 def _duplicates(result: Similarity) -> str:
@@ -220,15 +229,21 @@ def _nearest(result: Similarity) -> str:
         return f"Nothing is near “{asked}”{_because(near.why)}."
     value, share = float(near.cosines[0]), float(near.percentiles[0])
     text = clipped(printable(result.text(int(near.other[0]))), _QUOTED)
-    return f"Nearest to “{asked}”: “{text}” with {exact(value)}, {ranked(share)}."
+    return f"Nearest to “{asked}”: “{text}” with {exact(value)}, {ranked(share, result.background)}."
 
 
 def group_title(groups: Groups) -> str:
     """A grouping in a few words."""
+    if groups.outliers:
+        return f"{groups.method}, one group and {count(groups.outliers, 'outlier')}"
     return f"{groups.method}, {count(groups.k, 'group')}"
 
 
 def _grouped(groups: Groups) -> str:
+    start = group_title(groups)
+    start = f"{start[:1].upper()}{start[1:]}"
+    if groups.outliers:
+        return f"{start}."
     if groups.silhouette is None:
         tight = ""
     else:
@@ -241,8 +256,7 @@ def _grouped(groups: Groups) -> str:
         word = "not the labels" if groups.ari < 0.1 else "partly the labels" if groups.ari < 0.65 else "the labels"
         agrees = f"agreement with the labels (ARI) {cosine(groups.ari)}: the groups are {word}"
     said = "; ".join(part for part in (tight, agrees) if part)
-    start = group_title(groups)
-    return f"{start[:1].upper()}{start[1:]}{f': {said}' if said else ''}."
+    return f"{start}{f': {said}' if said else ''}."
 
 
 def _cleaned(result: Similarity) -> str:
@@ -250,15 +264,20 @@ def _cleaned(result: Similarity) -> str:
     return f"Cleaned: {', '.join(done)}." if done else ""
 
 
-def ranked(percentile: float) -> str:
-    """A place among the unrelated pairs, in words.
-
-    >>> ranked(41.3), ranked(100.0)
-    ('higher than 41 % of unrelated pairs', 'higher than all unrelated pairs')
-    """
+def ranked(percentile: float, background: Background) -> str:
+    """A place among the unrelated pairs, in words; a pair of the table may be one of them itself."""
     if percentile >= 100:
-        return "higher than all unrelated pairs"
+        sampled = "" if background.pairs == background.all_pairs else " that were sampled"
+        return f"and none of the {background.pairs:,} unrelated pairs{sampled} scores higher"
     return f"higher than {percentile_text(percentile)} of unrelated pairs"
+
+
+def tail_score(result: Similarity, share: float) -> float | None:
+    """The cosine that this share of unrelated pairs reaches; None where less than one pair of different texts does."""
+    pairs = result.source.get("distinct_pairs")
+    if pairs is not None and min(share, 1 - share) * pairs < 1:
+        return None
+    return at_tail(result.background, share)
 
 
 def at_tail(background: Background, share: float) -> float | None:

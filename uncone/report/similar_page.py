@@ -21,7 +21,6 @@ from uncone.report.similar_columns import columns_chart
 from uncone.report.similar_heatmap import heatmaps
 from uncone.report.similar_lines import (
     CLEANED,
-    at_tail,
     compared,
     crowded,
     duplicate_card,
@@ -29,6 +28,7 @@ from uncone.report.similar_lines import (
     level,
     reason,
     subtitle,
+    tail_score,
     unit,
 )
 from uncone.report.similar_maps import maps
@@ -159,7 +159,7 @@ def _cards(result: Similarity) -> list[tuple[str, str]]:
     background = result.background
     spread = f"({number(background.mean_low)} to {number(background.mean_high)})"
     cards = [(number(background.mean), f"mean cosine of unrelated pairs {spread}")]
-    one = at_tail(background, 0.01)
+    one = tail_score(result, 0.01)
     if one is not None:
         cards.append((number(one), "1 % of unrelated pairs score as much or more"))
     labels, two = result.per_label, result.two_columns
@@ -242,6 +242,8 @@ def _source(result: Similarity) -> dict[str, Any]:
 
 def _note(groups: Groups) -> str:
     """What a grouping comes to, in a line."""
+    if groups.outliers:  # the note says so
+        return ""
     parts = [] if groups.silhouette is None else [f"silhouette {number(groups.silhouette, 2)}"]
     parts += [] if groups.ari is None else [f"agreement with the labels (ARI) {number(groups.ari, 2)}"]
     return ", ".join(parts)

@@ -140,7 +140,8 @@ def _labelled_text(text: str, label: str) -> str:
 
 def _place(one: Pair) -> str:
     """The percentile as an option takes it: p99.9."""
-    return f"p{one.percentile:.5g}" if one.percentile >= 99 else f"p{one.percentile:.1f}"
+    shown = f"p{one.percentile:.5g}" if one.percentile >= 99 else f"p{one.percentile:.1f}"
+    return shown if shown != "p100" or one.percentile >= 100 else "p>99.999"
 
 
 def _near(result: Similarity) -> list[Text]:
@@ -159,6 +160,7 @@ def _groups(result: Similarity) -> list[Text]:
     for place, groups in enumerate(result.groups):
         said = [f"silhouette {number(groups.silhouette, 2)}"] if groups.silhouette is not None else []
         said += [f"ARI with labels {number(groups.ari, 2)}"] if groups.ari is not None else []
+        said = [] if groups.outliers else said
         lines.append(Text(f"  {printable(group_title(groups))}", style="bold"))
         lines[-1].append(f"  {', '.join(said)}", style="not bold")
         lines += _members(result, groups) if not place else []

@@ -15,6 +15,7 @@ from uncone.diagnosis.deep_results import Deep
 from uncone.diagnosis.finding import finite
 from uncone.diagnosis.layer import Layer, SentenceTable, WordTable
 from uncone.diagnosis.published import Curve
+from uncone.diagnosis.study_sizes import StudySize
 from uncone.report.plain import json_text
 from uncone.report.study_deep import deep_values
 
@@ -83,6 +84,8 @@ class LayerStudy(_RenderedStudy):
     provenance: Mapping[str, Any]
     published: Sequence[Curve] = field(default_factory=tuple)
     deep: Deep | None = None
+    sizes: Sequence[StudySize] = field(default_factory=tuple)
+    """The measures on parts of the texts and on all, when that was asked for; each part holds the one before."""
     run: Checkpoint | None = field(default=None, repr=False, compare=False)
 
     def settle(self) -> None:
@@ -124,6 +127,7 @@ class LayerStudy(_RenderedStudy):
             "published": [curve.to_dict() for curve in self.published],
             "provenance": dict(self.provenance),
             **({} if self.deep is None else {"deep": deep_values(self.deep)}),
+            **({"curve": [one.to_dict() for one in self.sizes]} if self.sizes else {}),
         }
 
     def __repr__(self) -> str:

@@ -11,13 +11,16 @@ import numpy as np
 from uncone.diagnosis.catalogue import CATALOGUE, CONTEXT, DEEP, Entry
 from uncone.diagnosis.finding import Finding
 from uncone.diagnosis.story import contextual_words
+from uncone.diagnosis.study_sizes import SIZED
 from uncone.diagnosis.words import cosine, count, percent
 from uncone.report.lines import interval, number
 from uncone.report.study import LayerStudy
 
 __all__ = [
     "MAIN",
+    "SizeTable",
     "WordLine",
+    "about_intervals",
     "between",
     "chosen",
     "difference",
@@ -36,6 +39,7 @@ __all__ = [
     "short_names",
     "shown",
     "sinks",
+    "size_table",
     "subtitle",
 ]
 
@@ -54,6 +58,7 @@ _COSINES = {name for name in CONTEXT if name != "sinks"} | {
     *("isoscore", "isoscore_corrected", "mean_over_rms", "isoscore_within", "cluster_silhouette"),
     *("s_inter_global", "s_intra_global", "s_inter_within", "s_intra_within"),
     *("s_inter_within_raw", "s_intra_within_raw", "frequency_norm_r", "frequency_pc1_r", "frequency_explained"),
+    "frequency_vector_norm_r",
     *("position_angle_r", "manifold_ratio"),
 }
 """Measures between -1 and 1: decimals, never an exponent."""
@@ -150,7 +155,55 @@ def subtitle(study: LayerStudy) -> str:
     source = study.source
     rows = count(source["rows"], _NOUNS.get(str(source["row"]), "row"))
     shape = f"{count(source['layers'], 'layer')} x {count(source['dimensions'], 'dimension')}"
-    return f"{shape} · {count(source['texts'], 'text')} · {rows}"
+    of = f"{source['texts']:,} of " if "texts_in_corpus" in source else ""
+    return f"{shape} · {of}{count(source.get('texts_in_corpus', source['texts']), 'text')} · {rows}"
+
+
+def about_intervals(parts: Sequence[LayerStudy]) -> str:
+    """What the intervals are about, and at which size studies are compared."""
+    said = "Intervals are about texts like these at this number"
+    if any(study.source["row"] in ("words", "tokens") for study in parts):
+        said += ": MEV, S_inter and S_intra move with the number of texts"
+        said += "." if all(study.sizes for study in parts) else ". See how far with --curve."
+    else:
+        said += "."
+    if any("texts_in_corpus" in study.source for study in parts):
+        said += f" So corpora are compared at {parts[0].source['texts']:,} texts, the size of the smallest."
+    return said
+
+
+@dataclass(frozen=True)
+class SizeTable:
+    """The measures of the last layer by the number of texts, and how far the last doubling moved each."""
+
+    heads: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[str], str]]
+    said: str
+
+
+def size_table(study: LayerStudy) -> SizeTable | None:
+    """What `--curve` shows; a change beyond the interval is marked."""
+    if len(study.sizes) < 2:
+        return None
+    layers = [one.layers[-1] for one in study.sizes]
+    rows, moving = [], []
+    for name in SIZED:
+        found = [layer.findings.get(name) for layer in layers]
+        last, before = found[-1], found[-2]
+        if last is None or before is None or last.magnitude is None or before.magnitude is None:
+            continue
+        change = last.magnitude - before.magnitude
+        beyond = between(last) != "" and not last.low <= before.magnitude <= last.high
+        moving += [entry(name, study).title.lower()] if beyond else []
+        rows.append((entry(name, study).title, [shown(one) for one in found], _signed(change, name) + "*" * beyond))
+    if not rows:
+        return None
+    where = f"Layer {study.layers[-1].number} by" if len(study.layers) > 1 else "By"
+    half, every = study.sizes[-2].texts, study.sizes[-1].texts
+    settled = f"from {half:,} to {every:,} nothing moves by more than chance"
+    still = f"* moves by more than chance from {half:,} to {every:,}: compare it at equal numbers of texts only"
+    heads = [f"{one.texts:,}" for one in study.sizes]
+    return SizeTable(heads, rows, f"{where} the number of texts; {still if moving else settled}.")
 
 
 def measures(study: LayerStudy) -> list[str]:

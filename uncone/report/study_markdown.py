@@ -13,6 +13,7 @@ from uncone.report.overlay_panels import contrast_names
 from uncone.report.study import LayerStudy
 from uncone.report.study_lines import (
     WordLine,
+    about_intervals,
     difference,
     entry,
     extremes,
@@ -23,6 +24,7 @@ from uncone.report.study_lines import (
     printable,
     short_names,
     shown,
+    size_table,
     subtitle,
 )
 
@@ -30,7 +32,7 @@ __all__ = ["render"]
 
 _ABREAST = 6
 """Differences with their intervals that a table has room for."""
-_HALF = 10
+_HALF = 11
 """Of the measures behind the cone, those of neighbourhoods and of frequency in a table of their own."""
 _TYPES = ("mev", "mev_matched", "mev_adjusted", "s_intra", "s_inter")
 _LENGTHS = (
@@ -48,7 +50,7 @@ def render(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> str:
     """A section per study with its curves as tables, then the differences."""
     sections = [_section(study) for study in parts] + dimensions(parts)
     names = contrast_names(parts, contrasts)
-    sections += [_contrast(parts[0], contrast, of, to) for contrast, (of, to) in zip(contrasts, names, strict=True)]
+    sections += [_contrast(parts, contrast, of, to) for contrast, (of, to) in zip(contrasts, names, strict=True)]
     sections += [_provenance(study, name) for study, name in zip(parts, short_names(parts), strict=True)]
     return "\n\n".join(sections) + "\n"
 
@@ -57,6 +59,7 @@ def _section(study: LayerStudy) -> str:
     rest = " ".join(_line(sentence) for sentence in study.story[1:])
     parts = [f"## {_line(study.name)}", subtitle(study), f"**{_line(headline(study))}** {rest}".rstrip()]
     parts += [_table(study, names) for names in _groups(study)]
+    parts += _sizes(study)
     parts += _words(study)
     parts += [] if study.deep is None else behind(study.deep)
     if notes := noted(study):
@@ -87,6 +90,17 @@ def _table(study: LayerStudy, names: Sequence[str]) -> str:
     return "\n".join([head, "|---:" * (len(names) + 1) + "|", *rows])
 
 
+def _sizes(study: LayerStudy) -> list[str]:
+    """The measures of the last layer by the number of texts."""
+    table = size_table(study)
+    if table is None:
+        return []
+    half, every = table.heads[-2:]
+    head = f"| measure | {' | '.join(table.heads)} | {half} to {every} |\n|---{'|---:' * (len(table.heads) + 1)}|"
+    rows = [f"| {title} | {' | '.join(values)} | {_line(change)} |" for title, values, change in table.rows]
+    return [f"{_line(table.said)}\n\n" + "\n".join([head, *rows])]
+
+
 def _words(study: LayerStudy) -> list[str]:
     most, least = extremes(study)
     numbers = [f"layer {study.layers[place].number}" for place in landmarks(study)]
@@ -99,11 +113,11 @@ def _word(one: WordLine) -> str:
     return f"| {_line(one.word)} | {one.kind} | {one.contexts:,} | {' | '.join(one.values)} | {one.adjusted} |"
 
 
-def _contrast(study: LayerStudy, contrast: Contrast, of: str, to: str) -> str:
+def _contrast(parts: Sequence[LayerStudy], contrast: Contrast, of: str, to: str) -> str:
     names = list(dict.fromkeys(name for found in contrast.findings for name in found))
     groups = [names[start : start + _ABREAST] for start in range(0, len(names), _ABREAST)]
-    tables = "\n\n".join(_differences(study, contrast, group) for group in groups)
-    return f"## {_line(of)} minus {_line(to)}\n\nWith 95 % intervals.\n\n{tables}"
+    tables = "\n\n".join(_differences(parts[0], contrast, group) for group in groups)
+    return f"## {_line(of)} minus {_line(to)}\n\nWith 95 % intervals. {about_intervals(parts)}\n\n{tables}"
 
 
 def _differences(study: LayerStudy, contrast: Contrast, names: Sequence[str]) -> str:

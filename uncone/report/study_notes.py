@@ -24,7 +24,7 @@ def notes_of(studied: Studied, selection: Selection, encoder: Encoder, settings:
     told = [
         (found.blank, "{} left out.", "blank text"),
         (found.duplicates, "{} left out, so that repeated contexts do not fake stability.", "exact duplicate"),
-        (found.passed_over, "{} not taken by --sample.", "text"),
+        (found.passed_over, "{} not in the sample.", "text"),
         (tally.windowed, f"{{}} longer than {_window(encoder, settings)} tokens, cut into windows.", "text"),
         (tally.truncated, f"{{}} longer than {_window(encoder, settings)} tokens, truncated.", "text"),
         (tally.cut_words, "{} cut in two by the end of a window left out.", "word"),

@@ -16,6 +16,7 @@ from uncone.report.study import LayerStudy
 from uncone.report.study_charts import charts
 from uncone.report.study_lines import (
     MAIN,
+    about_intervals,
     between,
     chosen,
     difference,
@@ -30,6 +31,7 @@ from uncone.report.study_lines import (
     short_names,
     shown,
     sinks,
+    size_table,
     subtitle,
 )
 
@@ -54,6 +56,7 @@ def render(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast], summary: 
             charts=charts(parts, contrasts),
             definitions=_definitions(parts),
             differences=_differences(parts, contrasts),
+            about_intervals=about_intervals(parts),
             plotly=plotly_script(),
             summary=summary,
             today=today(),
@@ -96,6 +99,7 @@ def _view(study: LayerStudy, name: str, *, words: int = 0, names: Sequence[str] 
         "sinks": _sunk(study),
         "heads": ["value", "95 % interval", "n"] if single else [layer.number for layer in study.layers],
         "table": [_row(study, one) for one in there],
+        "sizes": size_table(study),
     }
 
 

@@ -15,6 +15,7 @@ from uncone.report.overlay_panels import contrast_names
 from uncone.report.study import LayerStudy
 from uncone.report.study_lines import (
     MAIN,
+    about_intervals,
     chosen,
     difference,
     entry,
@@ -25,6 +26,7 @@ from uncone.report.study_lines import (
     printable,
     shown,
     sinks,
+    size_table,
     subtitle,
 )
 
@@ -64,7 +66,7 @@ def _one(study: LayerStudy, console: Console) -> list[Text]:
         lines += _wrapped(sentence, console)
     most = _MOST_LAYERS if study.deep is None else _DEEP
     places = chosen(len(study.layers), len(study.layers) if len(study.layers) <= most else min(most, _CHOSEN))
-    lines += [Text(""), *_table(study, places)]
+    lines += [Text(""), *_table(study, places), *_sizes(study, console)]
     if study.deep is not None:
         lines.append(Text(""))
         for sentence in sentences(study):
@@ -116,6 +118,19 @@ def _table(study: LayerStudy, places: Sequence[int]) -> list[Text]:
     return lines
 
 
+def _sizes(study: LayerStudy, console: Console) -> list[Text]:
+    """The measures of the last layer by the number of texts."""
+    table = size_table(study)
+    if table is None:
+        return []
+    heads = "".join(f"{head:>9}" for head in table.heads)
+    lines = [Text(""), Text(f"  {'texts':<42}{heads}", style="bold")]
+    for title, values, change in table.rows:
+        moved = "*" if change.endswith("*") else ""
+        lines.append(Text(f"  {fitted(title.lower(), 41):<42}{''.join(f'{one:>9}' for one in values)}{moved}"))
+    return [*lines, *_wrapped(table.said, console, style="dim")]
+
+
 def _words(study: LayerStudy) -> list[Text]:
     most, least = extremes(study)
     lines = [Text("")] * bool(most)
@@ -149,6 +164,7 @@ def _several(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast], console
         places = chosen(len(study.layers), max(_COMPACT // len(parts), 2))
         lines += [*_table(study, places), Text("")]
     lines += model_lines(parts)
+    lines += _wrapped(about_intervals(parts), console, indent=0, style="dim") if contrasts else []
     for contrast, (of, to) in zip(contrasts, contrast_names(parts, contrasts), strict=True):
         lines += _last(parts[0], contrast, of, to)
     return lines

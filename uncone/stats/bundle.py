@@ -39,6 +39,10 @@ class Bundle(Statistic):
         for member in self.members.values():
             member.finish()
 
+    def close(self) -> None:
+        for member in self.members.values():
+            member.close()
+
     def absorb(self, other: Self) -> None:
         for name, member in self.members.items():
             member.absorb(other.members[name])

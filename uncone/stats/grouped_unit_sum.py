@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
 from uncone.data.runs import Bags, run_starts
 from uncone.stats.hashing import hash_keys
+from uncone.stats.open_groups import OpenGroups
 from uncone.stats.statistic import State, Statistic
 
 __all__ = ["GroupedUnitSum"]
@@ -19,8 +20,8 @@ class GroupedUnitSum(Statistic):
     """Sums of unit vectors U_s of each group s, kept in `buckets` for a delete-a-group jackknife.
 
     The baseline over pairs from different groups is (|sum U_s|^2 - sum |U_s|^2)/(n^2 - sum n_s^2).
-    A group (the words of a sentence, the chunks of a document) must not straddle batches; rows without groups are
-    groups of one.
+    A group (the words of a sentence, the chunks of a document) must not straddle batches, unless they are open; rows
+    without groups are groups of one. Identical groups share a bucket: they are one sampling unit.
 
     >>> units = GroupedUnitSum(2)
     >>> units.update(Batch.of(np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]), groups=np.array([0, 0, 1])))
@@ -36,6 +37,7 @@ class GroupedUnitSum(Statistic):
         self.group_pairs: IntVector = np.zeros(buckets, np.int64)
         self.totals: Matrix = np.zeros((buckets, dim))
         self.squares: Matrix = np.zeros((buckets, dim))
+        self._open = OpenGroups()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -44,8 +46,19 @@ class GroupedUnitSum(Statistic):
     def update(self, batch: Batch) -> None:
         if batch.n == 0:
             return
-        names, sizes, _, sums = batch.grouped
-        bucket = (hash_keys(names, self.seed) % np.uint64(self.buckets)).astype(np.int64)
+        names, units, sizes, _, sums = batch.grouped
+        if batch.keys.open:
+            self._open.put((names, units), sizes, sums)
+        else:
+            self._add(units, sizes, sums)
+
+    def close(self) -> None:
+        if (found := self._open.close()) is not None:
+            (_, units), (sizes, sums) = found
+            self._add(units, sizes, sums)
+
+    def _add(self, units: IntVector, sizes: IntVector, sums: Matrix) -> None:
+        bucket = (hash_keys(units, self.seed) % np.uint64(self.buckets)).astype(np.int64)
         order = np.argsort(bucket, kind="stable")
         starts = run_starts(bucket[order])
         bags, met = Bags(order, starts), bucket[order[starts]]

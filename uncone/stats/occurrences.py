@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,31 @@ from uncone.data.shelf import Shelf
 from uncone.stats.hashing import hash_keys
 from uncone.stats.statistic import State, Statistic
 
-__all__ = ["Occurrences"]
+__all__ = ["Occurrence", "Occurrences"]
 
 _AT_FIRST = 64
 """Rows that there is room for before more is taken."""
+
+
+class Occurrence(NamedTuple):
+    """The occurrences of a word: sampling units (n,), origins (n,), which copies share, and vectors (n, d)."""
+
+    units: IntVector
+    origins: IntVector
+    vectors: Matrix
+
+    @property
+    def distinct(self) -> int:
+        """Occurrences that are no copies of others."""
+        return len(np.unique(self.origins))
+
+
+class _Part(NamedTuple):
+    words: IntVector
+    rows: IntVector
+    units: IntVector
+    origins: IntVector
+    vectors: Matrix
 
 
 class Occurrences(Statistic):
@@ -23,7 +44,7 @@ class Occurrences(Statistic):
 
     >>> kept = Occurrences(1, chosen=(3,))
     >>> kept.update(Batch.of(np.array([[1.0], [2.0], [3.0]]), words=np.array([3, 0, 3])))
-    >>> kept.by_word()[3].tolist()
+    >>> kept.by_word()[3].vectors.tolist()
     [[1.0], [3.0]]
     """
 
@@ -32,7 +53,7 @@ class Occurrences(Statistic):
         self.chosen = tuple(chosen)
         self.most = most
         self.seed = seed
-        self._parts: list[tuple[IntVector, IntVector, Matrix]] = []
+        self._parts: list[_Part] = []
         self._shelf = Shelf(_AT_FIRST)
         self._wanted = np.array(sorted(self.chosen), np.int64)
 
@@ -45,7 +66,10 @@ class Occurrences(Statistic):
             return
         mine = np.flatnonzero(np.isin(batch.words, self._wanted))
         if mine.size:
-            self._shelf.put(mine, words=batch.words, rows=batch.rows, vectors=batch.vectors)
+            units = batch.rows if batch.units is None else batch.units
+            origins = batch.rows if batch.keys.origins is None else batch.keys.origins
+            known = {"words": batch.words, "rows": batch.rows, "units": units, "origins": origins}
+            self._shelf.put(mine, vectors=batch.vectors, **known)
             self._trim_now_and_then()
 
     def _trim_now_and_then(self) -> None:
@@ -55,29 +79,30 @@ class Occurrences(Statistic):
 
     def _close(self) -> None:
         """What is on the shelf becomes a part."""
-        words, rows, vectors = (self._shelf.column(name) for name in ("words", "rows", "vectors"))
-        if words is not None and rows is not None and vectors is not None:
-            self._parts.append((words, rows, vectors.astype(np.float32, copy=False)))
+        if self._shelf.n:
+            columns = {name: np.concatenate(self._shelf.pieces(name)) for name in _Part._fields}
+            columns["vectors"] = columns["vectors"].astype(np.float32, copy=False)
+            self._parts.append(_Part(**columns))
         self._shelf = Shelf(_AT_FIRST)
 
     def _trim(self) -> None:
         self._close()
         if not self._parts:
             return
-        words, rows, vectors = self._joined()
+        joined = self._joined()
+        words, rows = joined.words, joined.rows
         order = np.lexsort((rows, hash_keys(rows, self.seed), words))
         ordered = words[order]
         first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
         rank = np.arange(len(words)) - np.repeat(first, np.diff(np.append(first, len(words))))
         kept = order[rank < self.most]
         kept = kept[np.argsort(rows[kept], kind="stable")]
-        self._parts = [(words[kept], rows[kept], vectors[kept])]
+        self._parts = [_Part(**{name: column[kept] for name, column in joined._asdict().items()})]
 
-    def _joined(self) -> tuple[IntVector, IntVector, Matrix]:
+    def _joined(self) -> _Part:
         if len(self._parts) == 1:
             return self._parts[0]
-        words, rows, vectors = (np.concatenate(parts) for parts in zip(*self._parts, strict=True))
-        return words, rows, vectors
+        return _Part(**{name: np.concatenate([getattr(one, name) for one in self._parts]) for name in _Part._fields})
 
     def absorb(self, other: Occurrences) -> None:
         other._close()
@@ -86,20 +111,26 @@ class Occurrences(Statistic):
 
     def state(self) -> State:
         self._trim()
-        if not self._parts:
-            nothing = np.empty(0, np.int64)
-            return {"words": nothing, "rows": nothing, "vectors": np.empty((0, self.dim), np.float32)}
-        words, rows, vectors = self._parts[0]
-        return {"words": words, "rows": rows, "vectors": vectors}
+        return self._kept._asdict()
+
+    @property
+    def _kept(self) -> _Part:
+        """What is left after `_trim`."""
+        nothing = np.empty(0, np.int64)
+        empty = _Part(nothing, nothing, nothing, nothing, np.empty((0, self.dim), np.float32))
+        return self._parts[0] if self._parts else empty
 
     def _restore(self, state: State) -> None:
-        self._parts = [(state["words"], state["rows"], state["vectors"])] if len(state["words"]) else []
+        self._parts = [_Part(**state)] if len(state["words"]) else []
         self._shelf = Shelf(_AT_FIRST)
 
-    def by_word(self) -> dict[int, Matrix]:
-        """The kept occurrences of each word that was met (n, d), in the order of the rows."""
-        state = self.state()
-        order = np.argsort(state["words"], kind="stable")
-        words, first = np.unique(state["words"][order], return_index=True)
-        parts = np.split(state["vectors"][order], first[1:]) if len(words) else []
-        return {int(word): part for word, part in zip(words, parts, strict=True)}
+    def by_word(self) -> dict[int, Occurrence]:
+        """The kept occurrences of each word that was met, in the order of the rows."""
+        self._trim()
+        kept = self._kept
+        order = np.argsort(kept.words, kind="stable")
+        words, first = np.unique(kept.words[order], return_index=True)
+        if not len(words):
+            return {}
+        columns = (np.split(column[order], first[1:]) for column in (kept.units, kept.origins, kept.vectors))
+        return {int(word): Occurrence(*parts) for word, *parts in zip(words, *columns, strict=True)}

@@ -27,6 +27,8 @@ class Cosines:
 
     values: Matrix
     complete: bool
+    groups: IntVector | None = None
+    """What the rows share (m,), where some vary together."""
 
     @property
     def m(self) -> int:
@@ -37,6 +39,14 @@ class Cosines:
     def pairs(self) -> int:
         """Number of different pairs."""
         return int(self.values.size) // (2 if self.complete else 1)
+
+    @property
+    def copies(self) -> float:
+        """The share of these pairs whose rows are of one group."""
+        groups = self.groups
+        if groups is None or not len(self.values):
+            return 0.0
+        return float(np.mean([(groups == np.roll(groups, -shift)).mean() for shift in range(1, len(self.values) + 1)]))
 
     def per_row(self, kernel: NDArray[np.float64]) -> NDArray[np.float64]:
         """The mean over the pairs of each row of a function of the cosine, given per pair."""
@@ -80,10 +90,10 @@ class PairCosines(Statistic):
     def _restore(self, state: State) -> None:
         self.sample._restore(state)
 
-    def cosines(self) -> Cosines:
-        """The cosines of the sampled pairs."""
+    def cosines(self, shifts: int | None = None) -> Cosines:
+        """The cosines of the sampled pairs, of more partners per row where `shifts` says so."""
         rows = self.sample.sampled
-        return _all_pairs(rows) if rows.n <= ALL_PAIRS else _some_pairs(rows, self.shifts)
+        return _all_pairs(rows) if rows.n <= ALL_PAIRS else _some_pairs(rows, shifts or self.shifts)
 
 
 def _all_pairs(rows: SampledRows) -> Cosines:

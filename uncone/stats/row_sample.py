@@ -29,7 +29,10 @@ _COUNTED = 20_000_000
 
 @dataclass(frozen=True)
 class SampledRows:
-    """Rows with their hashes, norms (m,), numbers, texts, labels, groups and words where known.
+    """Rows with their hashes, norms (m,), numbers, texts, labels, groups, words and origins where known.
+
+    The groups are the sampling units: the rows of a text, and those of texts identical to it. The same row of
+    identical texts has the same origin.
 
     The vectors stay in the `parts` they were collected in, because copying a sample of 150 MB into one array
     costs as much as all findings together.
@@ -43,6 +46,7 @@ class SampledRows:
     labels: Sequence[str] | None = None
     groups: IntVector | None = None
     words: IntVector | None = None
+    origins: IntVector | None = None
 
     @property
     def n(self) -> int:
@@ -93,6 +97,7 @@ class SampledRows:
             None if self.labels is None else [self.labels[i] for i in places],
             None if self.groups is None else self.groups[places],
             None if self.words is None else self.words[places],
+            None if self.origins is None else self.origins[places],
         )
 
     def first(self, m: int) -> SampledRows:
@@ -115,6 +120,7 @@ class SampledRows:
             joined_names([sample.labels for sample in samples]),
             _joined_numbers([sample.groups for sample in samples]),
             _joined_numbers([sample.words for sample in samples]),
+            _joined_numbers([sample.origins for sample in samples]),
         )
 
 
@@ -156,7 +162,7 @@ class RowSample(Statistic):
         if self._shelf is None:
             share = 1.0 if self.cutoff is None else self.cutoff / 2**64
             self._shelf = Shelf(int(1.1 * share * _TOGETHER) + 64)
-        known = {"groups": batch.groups, "words": batch.words}
+        known = {"groups": batch.units, "words": batch.words, "origins": batch.keys.origins}
         self._shelf.put(chosen, hashes=hashes, rows=batch.rows, norms=batch.norms, vectors=batch.vectors, **known)
         places = chosen.tolist()
         self._texts.append([batch.texts[i] for i in places] if batch.texts is not None and self.named else None)
@@ -171,9 +177,9 @@ class RowSample(Statistic):
             return
         hashes, rows, norms = (shelf.column(name) for name in ("hashes", "rows", "norms"))
         assert hashes is not None and rows is not None and norms is not None
-        groups, words = shelf.column("groups"), shelf.column("words")
+        numbers = (shelf.column("groups"), shelf.column("words"), shelf.column("origins"))
         texts, labels = joined_names(self._texts), joined_names(self._labels)
-        whole = SampledRows(hashes, rows, norms, tuple(shelf.pieces("vectors")), texts, labels, groups, words)
+        whole = SampledRows(hashes, rows, norms, tuple(shelf.pieces("vectors")), texts, labels, *numbers)
         in_order = bool((np.diff(rows) > 0).all())
         self._samples.append(whole if in_order else whole.take(np.argsort(rows, kind="stable")))
         self._shelf, self._texts, self._labels = None, [], []
@@ -226,14 +232,13 @@ class RowSample(Statistic):
             "names": np.frombuffer(json.dumps([kept.texts, kept.labels]).encode(), np.uint8),
             "groups": _NOTHING if kept.groups is None else kept.groups,
             "words": _NOTHING if kept.words is None else kept.words,
+            "origins": _NOTHING if kept.origins is None else kept.origins,
         }
 
     def _restore(self, state: State) -> None:
         texts, labels = json.loads(state["names"].tobytes())
-        groups, words = (state[key] if state[key].size else None for key in ("groups", "words"))
-        kept = SampledRows(
-            state["hashes"], state["rows"], state["norms"], (state["vectors"],), texts, labels, groups, words
-        )
+        numbers = (state[key] if state[key].size else None for key in ("groups", "words", "origins"))
+        kept = SampledRows(state["hashes"], state["rows"], state["norms"], (state["vectors"],), texts, labels, *numbers)
         self._shelf, self._texts, self._labels = None, [], []
         self._samples, self._kept = ([kept] if kept.n else []), kept.n
 

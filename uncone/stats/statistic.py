@@ -49,6 +49,9 @@ class Statistic(ABC):
     def finish(self) -> None:  # noqa: B027 - most statistics put nothing aside
         """Work off what `update` has put aside; more batches may follow."""
 
+    def close(self) -> None:  # noqa: B027 - most statistics look at rows one by one
+        """Count the groups of `open` batches: no more of their rows will come."""
+
     @abstractmethod
     def absorb(self, other: Self) -> None:
         """Add another statistic of the same settings to this one, in place: what `merge` and `measure` fold with."""
