@@ -11,7 +11,7 @@ from uncone.calibration.results import Background
 from uncone.calibration.thresholds import score_at
 from uncone.report.calibrated import Calibrated
 from uncone.report.calibrated_lines import cut, rare
-from uncone.report.charts import listed
+from uncone.report.diagnosis_charts import listed
 from uncone.report.evaluated_marks import label_text
 from uncone.report.grid_charts import Figure, axis_title
 from uncone.report.study_lines import fitted, printable

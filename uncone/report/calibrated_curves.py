@@ -10,7 +10,7 @@ from uncone.calibration.calibration import mapped
 from uncone.calibration.results import Curve, Labelled
 from uncone.report.calibrated import Calibrated
 from uncone.report.calibrated_charts import drawn, polygon, shown_range
-from uncone.report.charts import listed
+from uncone.report.diagnosis_charts import listed
 from uncone.report.grid_charts import Figure, axis_title, error_bars, rounded
 
 __all__ = ["labelled"]

@@ -10,7 +10,7 @@ from uncone.report.calibrated_charts import background, reach
 from uncone.report.calibrated_curves import labelled
 from uncone.report.calibrated_lines import cut, headline, hits, main, rare, score, share, subtitle, told, translated
 from uncone.report.calibrated_tables import backgrounds, mappings, operating, scores, thresholds
-from uncone.report.charts import Figure
+from uncone.report.diagnosis_charts import Figure
 from uncone.report.lines import MARKS
 from uncone.report.page import environment, plotly_script, today
 from uncone.report.repaired_lines import said

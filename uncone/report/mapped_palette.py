@@ -12,7 +12,7 @@ from uncone.data.batch import IntVector, Vector
 from uncone.diagnosis.words import clipped
 from uncone.maps.results import Colouring, Panel
 from uncone.maps.word_list import WordList
-from uncone.report.charts import OKABE_ITO
+from uncone.report.diagnosis_charts import OKABE_ITO
 from uncone.report.mapped import Map
 from uncone.report.similar_palette import OTHER
 from uncone.report.study_lines import printable

@@ -8,7 +8,7 @@ from dataclasses import replace
 from uncone.diagnosis.catalogue import CATALOGUE
 from uncone.diagnosis.finding import finite
 from uncone.diagnosis.words import cosine
-from uncone.report.charts import Figure, cosines, eigenvalues
+from uncone.report.diagnosis_charts import Figure, cosines, eigenvalues
 from uncone.report.diagnosis import Diagnosis
 from uncone.report.lines import MARKS, interval, number, title
 from uncone.report.page import environment, plotly_script, today

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from uncone.diagnosis.words import clipped
-from uncone.report.charts import OKABE_ITO
+from uncone.report.diagnosis_charts import OKABE_ITO
 from uncone.report.similar import Similarity
 from uncone.report.similar_lines import group_title
 from uncone.report.study_lines import printable
