@@ -14,7 +14,7 @@ from uncone.report.calibrated_lines import cut, rare
 from uncone.report.diagnosis_charts import listed
 from uncone.report.evaluated_marks import label_text
 from uncone.report.grid_charts import Figure, axis_title
-from uncone.report.study_lines import fitted, printable
+from uncone.report.text import fitted, printable
 
 __all__ = ["LEGEND", "Marked", "background", "density", "drawn", "marks", "polygon", "reach", "short", "shown_range"]
 

@@ -8,8 +8,7 @@ from uncone.report.calibrated import Calibrated
 from uncone.report.calibrated_lines import subtitle, told
 from uncone.report.calibrated_tables import Grid, backgrounds, mappings, operating, scores, thresholds
 from uncone.report.markdown import safe
-from uncone.report.repaired_lines import said
-from uncone.report.study_lines import printable
+from uncone.report.text import printable, provenance_facts
 
 __all__ = ["render"]
 
@@ -30,7 +29,7 @@ def render(result: Calibrated) -> str:
         *(_table(grid) for grid in grids if grid is not None),
         f"### Quantized indexes\n\n{_items(made.hints)}" if made.hints else "",
         f"### Notes\n\n{_items(notes)}" if notes else "",
-        f"### Provenance\n\n{_items([f'{key}: {value}' for key, value in said(result.provenance)])}",
+        f"### Provenance\n\n{_items([f'{key}: {value}' for key, value in provenance_facts(result.provenance)])}",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

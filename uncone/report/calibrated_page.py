@@ -13,7 +13,7 @@ from uncone.report.calibrated_tables import backgrounds, mappings, operating, sc
 from uncone.report.diagnosis_charts import Figure
 from uncone.report.lines import MARKS
 from uncone.report.page import environment, plotly_script, today
-from uncone.report.repaired_lines import said
+from uncone.report.text import provenance_facts
 
 __all__ = ["charts", "notebook", "render"]
 
@@ -36,7 +36,7 @@ def render(result: Calibrated) -> str:
         backgrounds=backgrounds(result),
         translation=translation,
         notes=[*made.notes, *(made.labelled.notes if made.labelled is not None else ())],
-        provenance=said(result.provenance),
+        provenance=provenance_facts(result.provenance),
         plotly=plotly_script(),
         summary=result.to_json(),
         today=today(),

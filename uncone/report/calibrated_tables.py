@@ -12,7 +12,7 @@ from uncone.diagnosis.words import cosine, percent, plain
 from uncone.evaluation.resampling import Score
 from uncone.report.calibrated import Calibrated
 from uncone.report.calibrated_lines import above, between, cut, hits, rare, refusal, score, share, spread
-from uncone.report.study_lines import fitted, printable
+from uncone.report.text import fitted, printable
 
 __all__ = ["Cell", "Grid", "backgrounds", "mappings", "operating", "scores", "thresholds"]
 

@@ -15,7 +15,7 @@ from uncone.report.calibrated_lines import subtitle, told
 from uncone.report.calibrated_tables import Grid, operating, scores, thresholds
 from uncone.report.lines import MARKS
 from uncone.report.repaired_terminal import BLOCKS, STYLES, few, labelled, wrapped
-from uncone.report.study_lines import fitted, last_name, printable
+from uncone.report.text import fitted, last_name, printable
 
 __all__ = ["print_calibrated"]
 

@@ -6,7 +6,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = ["WIDTH", "cut", "labelled", "wrapped"]
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import Matrix, Vector
-from uncone.report.diagnosis_charts import listed
 from uncone.report.deep_cloud import Cloud, View
 from uncone.report.deep_clouds import MOST_SVG
+from uncone.report.diagnosis_charts import listed
 from uncone.report.grid_charts import Figure, axis_title
 
 __all__ = ["cloud"]

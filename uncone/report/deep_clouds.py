@@ -11,7 +11,7 @@ from uncone.diagnosis.deep_results import Deep, DeepLayer, Frequency, Manifold
 from uncone.diagnosis.words import cosine, count, percent, plain
 from uncone.report.deep_cloud import Cloud, View
 from uncone.report.study import LayerStudy
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = ["MOST_SVG", "clouds_by_study", "frequency_clouds", "manifold_clouds", "telling_layers"]
 

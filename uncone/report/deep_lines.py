@@ -22,7 +22,8 @@ from uncone.diagnosis.deep_results import (
 from uncone.diagnosis.deep_story import most_curved
 from uncone.diagnosis.words import clipped, cosine, count, percent, plain
 from uncone.report.study import LayerStudy
-from uncone.report.study_lines import printable, short_names
+from uncone.report.study_lines import short_names
+from uncone.report.text import printable
 
 __all__ = [
     "MEASURES",

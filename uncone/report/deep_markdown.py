@@ -25,7 +25,7 @@ from uncone.report.deep_lines import (
 )
 from uncone.report.markdown import safe
 from uncone.report.study import LayerStudy
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = ["behind", "dimensions"]
 

@@ -25,7 +25,8 @@ from uncone.report.deep_lines import (
     said,
 )
 from uncone.report.study import LayerStudy
-from uncone.report.study_lines import printable, short_names
+from uncone.report.study_lines import short_names
+from uncone.report.text import printable
 
 __all__ = ["behind"]
 

@@ -11,7 +11,7 @@ from uncone.diagnosis.deep_results import DeepLayer
 from uncone.diagnosis.words import cosine, count, plain
 from uncone.report.deep_lines import base_rows, dimension_table, said
 from uncone.report.study import LayerStudy
-from uncone.report.study_lines import fitted, printable
+from uncone.report.text import fitted, printable
 
 __all__ = ["layer_lines", "model_lines", "sentences"]
 

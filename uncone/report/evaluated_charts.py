@@ -19,7 +19,7 @@ from uncone.report.evaluated_grid import (
 )
 from uncone.report.evaluated_marks import in_points, label_text
 from uncone.report.grid_charts import Figure, axis_title, rounded
-from uncone.report.study_lines import fitted, printable
+from uncone.report.text import fitted, printable
 
 __all__ = ["charts"]
 

@@ -9,7 +9,7 @@ from uncone.evaluation.table import EvaluationTable, Row
 from uncone.report.evaluated_grid import average, certainty, compared, gain, labels, signed, trend
 from uncone.report.evaluated_marks import in_points, label_text
 from uncone.report.grid_charts import Figure, axis_title, error_bars
-from uncone.report.study_lines import fitted, printable
+from uncone.report.text import fitted, printable
 
 __all__ = ["forests"]
 

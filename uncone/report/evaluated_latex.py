@@ -6,7 +6,7 @@ from uncone.errors import OptionError
 from uncone.evaluation.bootstrap import Aggregation
 from uncone.evaluation.table import EvaluationTable
 from uncone.report.evaluated_grid import AGGREGATIONS, Line, Shown, grid, points
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = ["escaped", "render"]
 

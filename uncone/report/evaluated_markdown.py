@@ -23,8 +23,7 @@ from uncone.report.evaluated_grid import (
 )
 from uncone.report.evaluated_tasks import INVERTIBLE, TaskCell, TaskTable, task_tables
 from uncone.report.markdown import safe
-from uncone.report.repaired_lines import said
-from uncone.report.study_lines import printable
+from uncone.report.text import printable, provenance_facts
 
 __all__ = ["render"]
 
@@ -45,7 +44,7 @@ def render(result: Evaluated) -> str:
     parts += [_task(one) for one in task_tables(table.tasks)]
     notes = [*undefined(table), *(note for note in table.notes if note)]
     parts.append(f"### Notes\n\n{_items(notes)}" if notes else "")
-    lines = [f"{key}: {value}" for key, value in said(table.provenance)]
+    lines = [f"{key}: {value}" for key, value in provenance_facts(table.provenance)]
     parts.append(f"### Provenance\n\n{_items(lines)}" if lines else "")
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -33,7 +33,7 @@ from uncone.report.evaluated_grid import (
 )
 from uncone.report.evaluated_tasks import INVERTIBLE, task_tables
 from uncone.report.page import environment, plotly_script, today
-from uncone.report.repaired_lines import said
+from uncone.report.text import provenance_facts
 
 __all__ = ["notebook", "render"]
 
@@ -63,7 +63,7 @@ def render(result: Evaluated) -> str:
             invertible=INVERTIBLE,
             undefined=undefined(table),
             charts=charts(table),
-            provenance=said(table.provenance),
+            provenance=provenance_facts(table.provenance),
             plotly=plotly_script(),
             summary=result.to_json(),
             today=today(),

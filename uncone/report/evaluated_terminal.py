@@ -30,7 +30,7 @@ from uncone.report.evaluated_grid import (
     undefined,
 )
 from uncone.report.evaluated_tasks import TaskTable, task_tables
-from uncone.report.study_lines import fitted, printable
+from uncone.report.text import fitted, printable
 
 __all__ = ["print_evaluated"]
 

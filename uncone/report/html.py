@@ -7,8 +7,8 @@ from typing import Any
 
 from uncone.diagnosis.catalogue import CATALOGUE, HEALTH
 from uncone.diagnosis.words import cosine, plain
-from uncone.report.diagnosis_charts import figures
 from uncone.report.diagnosis import Diagnosis
+from uncone.report.diagnosis_charts import figures
 from uncone.report.lines import MARKS, interval, number, title
 from uncone.report.page import environment, plotly_script, today
 

@@ -16,7 +16,7 @@ from uncone.report.mapped import Map
 from uncone.report.mapped_lines import AXES, trust_text, unparted
 from uncone.report.mapped_palette import UNKNOWN, category_colours, scale_of
 from uncone.report.mapped_pictures import footer_of, legend_of, sheet_of
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = ["density_sheets"]
 

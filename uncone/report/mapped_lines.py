@@ -13,7 +13,7 @@ from uncone.diagnosis.words import clipped, cosine, count, percent
 from uncone.maps.results import Colouring, Panel, Trust
 from uncone.report.mapped import Map
 from uncone.report.mapped_palette import marks, members_on, scale_of, shades_of, values_of
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = [
     "AXES",

@@ -10,8 +10,7 @@ from uncone.report.mapped import Map
 from uncone.report.mapped_lines import headline, held_of, sentences, source_name, subtitle
 from uncone.report.mapped_palette import scale_of, shades_of, values_of
 from uncone.report.markdown import safe
-from uncone.report.repaired_lines import said
-from uncone.report.study_lines import printable
+from uncone.report.text import printable, provenance_facts
 
 __all__ = ["render"]
 
@@ -76,6 +75,6 @@ def _colouring(result: Map, colouring: Colouring) -> str:
 
 
 def _provenance(result: Map) -> str:
-    lines = [f"{key}: {value}" for key, value in said({"seed": result.seed, **result.provenance})]
+    lines = [f"{key}: {value}" for key, value in provenance_facts({"seed": result.seed, **result.provenance})]
     lines += [f"{what}: {where}" for what, where in result.written.items()]
     return f"### Provenance\n\n{_items(lines)}"

@@ -25,8 +25,7 @@ from uncone.report.mapped_lines import (
 )
 from uncone.report.mapped_store import store, view_of
 from uncone.report.page import environment, today
-from uncone.report.repaired_lines import said
-from uncone.report.study_lines import printable
+from uncone.report.text import printable, provenance_facts
 
 __all__ = ["notebook", "render"]
 
@@ -46,7 +45,9 @@ def render(result: Map) -> str:
             figures=[_figure(result, place, panel) for place, panel in enumerate(result.panels)],
             images=_images(result) if result.static else [],
             store=None if result.static else _json(store(result)),
-            provenance=said({**{k: v for k, v in result.source.items() if k not in _HIDDEN}, **result.provenance}),
+            provenance=provenance_facts(
+                {**{k: v for k, v in result.source.items() if k not in _HIDDEN}, **result.provenance}
+            ),
             summary=result.to_json(),
             today=today(),
         )

@@ -15,7 +15,7 @@ from uncone.maps.word_list import WordList
 from uncone.report.diagnosis_charts import OKABE_ITO
 from uncone.report.mapped import Map
 from uncone.report.similar_palette import OTHER
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = [
     "UNKNOWN",

@@ -27,7 +27,7 @@ from uncone.report.mapped_palette import (
     values_on,
 )
 from uncone.report.mapped_store import view_of
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = ["footer_of", "legend_of", "pictures", "sheet_of"]
 

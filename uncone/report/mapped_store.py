@@ -16,7 +16,7 @@ from uncone.maps.results import Colouring, Panel, Texts
 from uncone.report.mapped import Map
 from uncone.report.mapped_lines import AXES, stamp
 from uncone.report.mapped_palette import Scale, marks, members_on, scale_of, shades_of, values_of, values_on
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = ["View", "store", "view_of"]
 

@@ -10,7 +10,7 @@ from uncone.diagnosis.words import count
 from uncone.report.columns import WIDTH, cut, labelled, wrapped
 from uncone.report.mapped import Map
 from uncone.report.mapped_lines import SEVERAL, headline, sentences, source_name, subtitle, trust_text
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = ["print_map"]
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from uncone.diagnosis.contrast import Contrast
 from uncone.report.panel import STUDY_COLOURS, Panel, Series, curve, traced
 from uncone.report.study import LayerStudy
-from uncone.report.study_lines import fitted, last_name, short_names
+from uncone.report.study_lines import short_names
+from uncone.report.text import fitted, last_name
 
 __all__ = ["contrast_names", "overlaid", "overlay"]
 

@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from uncone.diagnosis.intervals import LEAST_UNITS
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

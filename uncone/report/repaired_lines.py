@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from uncone.diagnosis.catalogue import CATALOGUE
 from uncone.diagnosis.finding import Finding, Level, finite
@@ -13,7 +12,7 @@ from uncone.report.diagnosis import Diagnosis
 from uncone.report.repaired import Repaired
 from uncone.report.study_lines import between, shown
 
-__all__ = ["MAIN", "NEGATIVE", "Change", "changes", "headline", "learning", "said", "sentences", "shape", "taken"]
+__all__ = ["MAIN", "NEGATIVE", "Change", "changes", "headline", "learning", "sentences", "shape", "taken"]
 
 MAIN = (
     "baseline",
@@ -146,20 +145,6 @@ def taken(result: Repaired) -> int:
 def shape(space: Diagnosis) -> str:
     """Rows and dimensions."""
     return f"{space.source['rows']:,} x {space.source['dimensions']:,}"
-
-
-def said(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What is known of the provenance, as pairs of words; versions and the like on one line."""
-    known = {key: value for key, value in provenance.items() if value not in (None, {}, [], ())}
-    return [(key.replace("_", " "), str(value) if key == "seed" else _listed(value)) for key, value in known.items()]
-
-
-def _listed(value: Any) -> str:  # noqa: ANN401 - any plain value
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {one}" for key, one in value.items() if one is not None)
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def _change(result: Repaired, title: str, old: Finding, new: Finding) -> Change:

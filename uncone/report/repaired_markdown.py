@@ -8,8 +8,8 @@ from uncone.diagnosis.finding import finite
 from uncone.report.lines import title
 from uncone.report.markdown import safe
 from uncone.report.repaired import Repaired
-from uncone.report.repaired_lines import NEGATIVE, changes, learning, said, sentences, shape
-from uncone.report.study_lines import printable
+from uncone.report.repaired_lines import NEGATIVE, changes, learning, sentences, shape
+from uncone.report.text import printable, provenance_facts
 
 __all__ = ["render"]
 
@@ -63,7 +63,7 @@ def _bits(value: float | None) -> str:
 def _provenance(result: Repaired) -> str:
     versions = result.before.provenance
     places = [("saved to", result.saved), ("repaired vectors", result.written)]
-    known = [*said(result.provenance), *((key, where) for key, where in places if where)]
+    known = [*provenance_facts(result.provenance), *((key, where) for key, where in places if where)]
     lines = [f"{key}: {value}" for key, value in known]
     measured = f"Measured by uncone {versions['uncone']}, seed {versions['seed']}, {versions['precision']} products."
     return f"### Provenance\n\n{_items(lines)}\n\n{measured}" if lines else measured

@@ -8,12 +8,13 @@ from dataclasses import replace
 from uncone.diagnosis.catalogue import CATALOGUE
 from uncone.diagnosis.finding import finite
 from uncone.diagnosis.words import cosine
-from uncone.report.diagnosis_charts import Figure, cosines, eigenvalues
 from uncone.report.diagnosis import Diagnosis
+from uncone.report.diagnosis_charts import Figure, cosines, eigenvalues
 from uncone.report.lines import MARKS, interval, number, title
 from uncone.report.page import environment, plotly_script, today
 from uncone.report.repaired import Repaired
-from uncone.report.repaired_lines import NEGATIVE, changes, learning, said, sentences, shape, taken
+from uncone.report.repaired_lines import NEGATIVE, changes, learning, sentences, shape, taken
+from uncone.report.text import provenance_facts
 
 __all__ = ["charts", "render"]
 
@@ -127,12 +128,12 @@ def _provenance(result: Repaired) -> dict[str, list[tuple[str, str]]]:
     """The repair, and how both spaces were measured."""
     made = [("method", result.method), ("repair", str(result.repair).replace("\n", " "))]
     places = [("saved to", result.saved), ("repaired vectors", result.written)]
-    known = [(key, value) for key, value in said(result.provenance) if key != "method"]
+    known = [(key, value) for key, value in provenance_facts(result.provenance) if key != "method"]
     source = result.before.source
     return {
         "The repair": [*made, *known, *((key, where) for key, where in places if where)],
         "The measurement": [
             ("source", f"{source['name']} ({source['kind']}, {source['dtype']})"),
-            *said(result.before.provenance),
+            *provenance_facts(result.before.provenance),
         ],
     }

@@ -14,7 +14,7 @@ from uncone.report.diagnosis import Diagnosis
 from uncone.report.lines import MARKS, title
 from uncone.report.repaired import Repaired
 from uncone.report.repaired_lines import NEGATIVE, Change, changes, learning, shape
-from uncone.report.study_lines import fitted, printable
+from uncone.report.text import fitted, printable
 
 __all__ = ["BLOCKS", "STYLES", "few", "labelled", "print_repaired", "wrapped"]
 

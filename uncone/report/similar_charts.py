@@ -16,7 +16,7 @@ from uncone.report.similar import Similarity
 from uncone.report.similar_lines import tail_score, unit
 from uncone.report.similar_numbers import bounds, fine, middle_cut, number, signed
 from uncone.report.similar_palette import SHARES, SOFT
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = ["agreement", "bars", "figure_of", "histogram", "label_charts", "pair_name", "per_hundredth"]
 

@@ -10,7 +10,7 @@ from uncone.report.grid_charts import Figure, axis_title
 from uncone.report.panel import OKABE_ITO
 from uncone.report.similar import Similarity
 from uncone.report.similar_charts import bars, figure_of
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = ["columns_chart", "curves"]
 

@@ -26,7 +26,7 @@ from uncone.report.similar_maps import PROJECTIONS
 from uncone.report.similar_numbers import middle_cut
 from uncone.report.similar_palette import labels_palette, palettes
 from uncone.report.similar_why import around_range, common_range, is_around
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = ["draw_columns", "draw_groups", "draw_heatmap", "draw_histogram", "draw_labels", "draw_map", "draw_steps"]
 

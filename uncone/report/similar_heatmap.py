@@ -19,7 +19,7 @@ from uncone.report.similar import Similarity
 from uncone.report.similar_lines import compared, unit
 from uncone.report.similar_numbers import middle_cut
 from uncone.report.similar_palette import DIVERGING, Palette, labels_palette
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = ["ORDERS", "branches", "colorbar", "heatmaps", "packed", "packed_grid", "shown_range"]
 

@@ -16,7 +16,7 @@ from uncone.likeness.results import Groups, Picture, TwoColumns
 from uncone.likeness.separability import left_open
 from uncone.report.similar import Similarity
 from uncone.report.similar_numbers import exact, fine, number, percentile_text
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = [
     "CLEANED",

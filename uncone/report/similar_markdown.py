@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from uncone.diagnosis.words import clipped, count
 from uncone.likeness.results import Estimate, Group, Pairs, PerLabel
 from uncone.report.markdown import safe
-from uncone.report.repaired_lines import said
 from uncone.report.similar import Similarity
 from uncone.report.similar_lines import (
     group_title,
@@ -19,7 +18,7 @@ from uncone.report.similar_lines import (
 )
 from uncone.report.similar_numbers import above, bounds, exact, mean_of, number, percentile_text
 from uncone.report.similar_why import folklore, steps_shown
-from uncone.report.study_lines import printable
+from uncone.report.text import printable, provenance_facts
 
 __all__ = ["render"]
 
@@ -154,6 +153,6 @@ def _why(result: Similarity) -> str:
 
 
 def _provenance(result: Similarity) -> str:
-    lines = [f"{key}: {value}" for key, value in said(result.provenance)]
+    lines = [f"{key}: {value}" for key, value in provenance_facts(result.provenance)]
     lines += [f"{what}: {where}" for what, where in result.written.items()]
     return f"### Provenance\n\n{_items(lines)}" if lines else ""

@@ -14,7 +14,6 @@ from uncone.likeness.results import Groups, Pairs
 from uncone.report.grid_charts import Figure
 from uncone.report.lines import MARKS
 from uncone.report.page import environment, plotly_script, today
-from uncone.report.repaired_lines import said
 from uncone.report.similar import Similarity
 from uncone.report.similar_charts import agreement, histogram, label_charts
 from uncone.report.similar_columns import columns_chart
@@ -35,6 +34,7 @@ from uncone.report.similar_maps import maps
 from uncone.report.similar_numbers import above, bounds, exact, mean_of, number, percentile_text, signed
 from uncone.report.similar_palette import Palette, palettes
 from uncone.report.similar_why import INTRO, folklore, steps_shown, why_charts
+from uncone.report.text import provenance_facts
 
 __all__ = ["charts", "notebook", "render"]
 
@@ -65,7 +65,7 @@ def render(result: Similarity) -> str:
             intro=_intro(result),
             folklore=folklore(result),
             health=_health(result),
-            provenance=said({**_source(result), **result.provenance}),
+            provenance=provenance_facts({**_source(result), **result.provenance}),
             plotly=plotly_script(),
             summary=result.to_json(),
             today=today(),

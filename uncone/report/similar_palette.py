@@ -13,7 +13,7 @@ from uncone.diagnosis.words import clipped
 from uncone.report.diagnosis_charts import OKABE_ITO
 from uncone.report.similar import Similarity
 from uncone.report.similar_lines import group_title
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = ["DIVERGING", "OTHER", "SHARES", "SOFT", "Palette", "labels_palette", "palettes"]
 

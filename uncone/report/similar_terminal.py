@@ -25,7 +25,7 @@ from uncone.report.similar_lines import (
     unit,
 )
 from uncone.report.similar_numbers import above, bounds, exact, mean_of, number
-from uncone.report.study_lines import printable
+from uncone.report.text import printable
 
 __all__ = ["print_similarity"]
 

@@ -15,6 +15,7 @@ from uncone.diagnosis.study_sizes import SIZED
 from uncone.diagnosis.words import cosine, count, percent
 from uncone.report.lines import interval, number
 from uncone.report.study import LayerStudy
+from uncone.report.text import last_name, printable
 
 __all__ = [
     "MAIN",
@@ -26,16 +27,13 @@ __all__ = [
     "difference",
     "entry",
     "extremes",
-    "fitted",
     "headline",
     "landmarks",
-    "last_name",
     "least_contexts",
     "measures",
     "noted",
     "noun",
     "number_at",
-    "printable",
     "short_names",
     "shown",
     "sinks",
@@ -268,11 +266,6 @@ def _word_line(study: LayerStudy, i: int) -> WordLine:
     return WordLine(str(table.words[i]), table.kinds[i], int(table.contexts[i]), said, adjusted)
 
 
-def last_name(path: object) -> str:
-    """A path by its last part, as it may be shown."""
-    return printable(str(path).rstrip("/").rsplit("/", 1)[-1])
-
-
 def short_names(parts: Sequence[LayerStudy]) -> list[str]:
     """What tells the studies apart: the model, the corpus or both; with a letter where names are the same."""
     models = [last_name(study.source["model"]) for study in parts]
@@ -288,23 +281,5 @@ def short_names(parts: Sequence[LayerStudy]) -> list[str]:
     return [f"{_letter(place)} {name}" for place, name in enumerate(names)]
 
 
-def fitted(name: str, most: int = 20) -> str:
-    """A name that has room beside a curve: both ends of it, since versions of a model differ in either.
-
-    >>> fitted("bert-base-cased"), fitted("bert-large-uncased-whole-word-masking")
-    ('bert-base-cased', 'bert-large-…-masking')
-    """
-    return name if len(name) <= most else f"{name[: most - 9]}…{name[-8:]}"
-
-
 def _letter(place: int) -> str:
     return chr(ord("A") + place) if place < 26 else str(place + 1)
-
-
-def printable(text: str) -> str:
-    r"""One line without control characters, which a terminal would obey.
-
-    >>> printable("a\x1b[31m  b")
-    'a�[31m b'
-    """
-    return "".join(letter if letter.isprintable() else "�" for letter in " ".join(text.split()))

@@ -21,12 +21,12 @@ from uncone.report.study_lines import (
     landmarks,
     measures,
     noted,
-    printable,
     short_names,
     shown,
     size_table,
     subtitle,
 )
+from uncone.report.text import printable
 
 __all__ = ["render"]
 

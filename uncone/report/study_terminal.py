@@ -20,15 +20,14 @@ from uncone.report.study_lines import (
     difference,
     entry,
     extremes,
-    fitted,
     headline,
     noted,
-    printable,
     shown,
     sinks,
     size_table,
     subtitle,
 )
+from uncone.report.text import fitted, printable
 
 __all__ = ["print_study"]
 

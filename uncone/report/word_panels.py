@@ -12,7 +12,8 @@ from uncone.diagnosis.story import contextual_words
 from uncone.diagnosis.words import clipped, count
 from uncone.report.panel import OKABE_ITO, Heat, Panel, Series
 from uncone.report.study import LayerStudy
-from uncone.report.study_lines import chosen, least_contexts, printable
+from uncone.report.study_lines import chosen, least_contexts
+from uncone.report.text import printable
 
 __all__ = ["word_heat", "word_mev"]
 

@@ -1,0 +1,278 @@
+"""Charts as plain values: declared once, drawn by plotly, by matplotlib and as CSV.
+
+Colors are roles (`accent`, `second`, `muted`, `ink`), hex codes from `CATEGORICAL`, or a role with an opacity such as
+`"muted 55%"`; the theme says what they are in light, in dark and in print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from uncone.data.batch import Matrix
+
+__all__ = [
+    "CATEGORICAL",
+    "Axis",
+    "Bars",
+    "Chart",
+    "Cloud",
+    "CloudView",
+    "Coloring",
+    "Dash",
+    "Forest",
+    "Heatmap",
+    "Histogram",
+    "Line",
+    "Mark",
+    "Note",
+    "Number",
+    "Points",
+    "Reference",
+    "series_color",
+]
+
+CATEGORICAL = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+"""The Okabe-Ito palette without its yellow, which vanishes on white."""
+
+Number = float | None
+Dash = Literal["solid", "dot", "dash", "dashdot"]
+
+
+def series_color(place: int) -> str:
+    """The color of the n-th series: accent, second, then the categorical palette.
+
+    >>> [series_color(i) for i in range(3)]
+    ['accent', 'second', '#009E73']
+    """
+    return ("accent", "second")[place] if place < 2 else CATEGORICAL[place % len(CATEGORICAL)]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis: its title with the symbol, and how it is scaled.
+
+    `categories` name the places 0, 1, 2, ...; `zero` keeps zero in view and `zero_line` draws it; `whole` allows ticks
+    at integers only; `percent` shows shares as percentages. `name` is the heading of its column in CSV files.
+    """
+
+    title: str = ""
+    name: str = ""
+    log: bool = False
+    range: tuple[float, float] | None = None
+    categories: Sequence[str] = ()
+    zero: bool = False
+    zero_line: bool = False
+    whole: bool = False
+    percent: bool = False
+    reverse: bool = False
+    hidden: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """A curve through (x, y) with a band from `low` to `high` where both are known.
+
+    `points` marks every place; `error_bars` draws the interval as bars without a connecting line. `weight` is `main`,
+    `thin` or `light`. `n` is the number of observations at each place, for hover and CSV. `fill` shades the area under
+    the curve. With `sideways` the band runs along x, from `low` to `high` at each y. `hover` holds one text per point.
+    """
+
+    x: Sequence[float]
+    y: Sequence[Number]
+    label: str = ""
+    color: str = "accent"
+    low: Sequence[Number] = ()
+    high: Sequence[Number] = ()
+    dash: Dash = "solid"
+    weight: Literal["main", "thin", "light"] = "main"
+    points: bool = False
+    error_bars: bool = False
+    fill: bool = False
+    sideways: bool = False
+    hover: Sequence[str] = ()
+    n: Sequence[int] = ()
+    group: str = ""
+    """What CSV files say the curve belongs to, such as a study or a dataset."""
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Heights between `edges`, as filled bars or as an outline."""
+
+    edges: Sequence[float]
+    heights: Sequence[float]
+    label: str = ""
+    color: str = "muted 55%"
+    filled: bool = True
+    shaded: bool = False
+    """Whether the area under an outline is tinted."""
+    dash: Dash = "solid"
+    unit: str = ""
+    """What a height counts, for hover: `% of pairs per 0.01`."""
+
+
+@dataclass(frozen=True)
+class Bars:
+    """One bar per category or place, with its interval where it is known; `sideways` bars are horizontal."""
+
+    x: Sequence[float] | Sequence[str]
+    y: Sequence[Number]
+    label: str = ""
+    color: str = "accent"
+    low: Sequence[Number] = ()
+    high: Sequence[Number] = ()
+    sideways: bool = False
+    texts: Sequence[str] = ()
+    hover: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points (x, y), with texts beside them where `texts` is given; `ring` draws open circles."""
+
+    x: Sequence[float]
+    y: Sequence[Number]
+    label: str = ""
+    color: str = "accent"
+    size: float = 6
+    ring: bool = False
+    texts: Sequence[str] = ()
+    hover: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Forest:
+    """A value with its interval per row; rows are the categories of the y axis.
+
+    `rows` are places on that axis, so that several series may share a row; the drawers set them apart.
+    """
+
+    rows: Sequence[float]
+    values: Sequence[Number]
+    low: Sequence[Number]
+    high: Sequence[Number]
+    label: str = ""
+    color: str = "accent"
+    open: Sequence[bool] = ()
+    """Rows drawn as an open circle: what is not proven, not known."""
+    hover: Sequence[str] = ()
+    n: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class Heatmap:
+    """Values (rows, columns) in colors; the categories of the axes name rows and columns.
+
+    `scale` is sequential or diverging around `center`. `texts` are written into the cells, `hover` shows on pointing.
+    """
+
+    values: Sequence[Sequence[Number]]
+    label: str = ""
+    scale: Literal["sequential", "diverging"] = "sequential"
+    low: float | None = None
+    high: float | None = None
+    center: float | None = None
+    texts: Sequence[Sequence[str]] = ()
+    hover: Sequence[Sequence[str]] = ()
+    bar: str = ""
+    """The title of the color bar."""
+
+
+Mark = Line | Histogram | Bars | Points | Forest | Heatmap
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A labeled line across the chart: vertical at x, horizontal at y."""
+
+    at: float
+    label: str = ""
+    color: str = "ink"
+    dash: Dash = "solid"
+    horizontal: bool = False
+
+
+@dataclass(frozen=True)
+class Note:
+    """A short text at a place of the chart."""
+
+    x: float
+    y: float
+    text: str
+    color: str = "ink"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart: its name (file name and anchor), title, caption in a sentence, marks and axes.
+
+    `direct` writes the labels at the ends of the curves instead of a legend. `aspect` is height over width for charts
+    whose proportions matter, such as heatmaps; `height` is in pixels.
+    """
+
+    name: str
+    title: str
+    caption: str
+    marks: Sequence[Mark]
+    x: Axis = Axis()
+    y: Axis = Axis()
+    references: Sequence[Reference] = ()
+    notes: Sequence[Note] = ()
+    wide: bool = False
+    direct: bool = False
+    height: int | None = None
+    lazy: bool = False
+
+    @property
+    def kinds(self) -> set[str]:
+        """The kinds of marks, which decide what the page has to load."""
+        return {type(mark).__name__ for mark in self.marks}
+
+
+@dataclass(frozen=True)
+class Coloring:
+    """How the points of a cloud are colored: by categories (`codes` into `names`) or by `values` on a scale.
+
+    A code of -1 or a value of NaN is unknown, and gray.
+    """
+
+    title: str
+    codes: np.ndarray | None = None
+    names: Sequence[str] = ()
+    values: np.ndarray | None = None
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class CloudView:
+    """Points (n, 2) or (n, 3), perhaps a path (p, 2) or (p, 3) through them; a cloud may show one of several views."""
+
+    label: str
+    points: Matrix
+    rows: np.ndarray | None = None
+    """Which of the cloud's texts and colors each point has; all of them in order by default."""
+    path: Matrix | None = None
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """A point cloud in the plane or in space; the page draws it in WebGL, figures as a scatter plot."""
+
+    name: str
+    title: str
+    caption: str
+    views: Sequence[CloudView]
+    colorings: Sequence[Coloring] = ()
+    texts: Sequence[str] = ()
+    axes: Sequence[str] = ()
+    wide: bool = False
+    group: str = ""
+
+    @property
+    def dims(self) -> int:
+        """2 for a plane, 3 for a space that can be turned."""
+        return int(self.views[0].points.shape[1])

@@ -1,0 +1,283 @@
+"""Documents: what a verb has to say, built once per verb and drawn by every renderer.
+
+A document is data. Which level a verdict has, what is proven and what is printed in bold is decided before it is built.
+Terminal and notebook are short: they show the verdicts and the `brief` blocks of each section. Markdown, HTML and LaTeX
+show all blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from uncone.diagnosis.finding import Level
+from uncone.report.charts.model import Chart, Cloud
+
+__all__ = [
+    "MARKS",
+    "Block",
+    "Card",
+    "Cards",
+    "Cell",
+    "Column",
+    "Command",
+    "Document",
+    "Facts",
+    "Fold",
+    "Item",
+    "Items",
+    "Notes",
+    "Row",
+    "Section",
+    "Sentences",
+    "SideBySide",
+    "Table",
+    "Tabs",
+    "Verdict",
+    "Widget",
+]
+
+MARKS = {Level.HEALTHY: "✓", Level.CROWDED: "▲", Level.COLLAPSED: "✗", Level.NOTE: "·"}
+"""Never color alone: a mark for each level."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """A number in large type with its meaning under it."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Cards:
+    """A row of cards."""
+
+    cards: Sequence[Card]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What it comes down to: one headline, sentences under it, why it is so and what to do.
+
+    `name` says what it is about when a document has several; `half` puts two verdicts side by side. Terminals print the
+    headline and `details` first, `why`, `advice` and `command` below everything else.
+    """
+
+    headline: str
+    level: Level = Level.NOTE
+    details: Sequence[str] = ()
+    why: Sequence[str] = ()
+    advice: Sequence[str] = ()
+    cards: Sequence[Card] = ()
+    command: str = ""
+    name: str = ""
+    half: bool = False
+    bulleted: bool = False
+    """Whether the page lists the details as bullet points."""
+    marked: bool = True
+    """Whether the mark of the level stands before the headline."""
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences; with a `label` ("why", "do") the terminal puts it before the first one."""
+
+    lines: Sequence[str]
+    label: str = ""
+    bulleted: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell: its text, what stands small under it, and how it is judged.
+
+    `mark` follows the number without moving it (a star, an arrow); `hover` explains the cell.
+    """
+
+    text: str
+    small: str = ""
+    level: Level = Level.NOTE
+    strong: bool = False
+    mark: str = ""
+    hover: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its heading, a small line under that, and how its cells are set.
+
+    `wrap` lets long texts run over several lines. A table that is too wide for a terminal is set in several parts.
+    """
+
+    title: str
+    small: str = ""
+    align: Literal["left", "right"] = "right"
+    wrap: bool = False
+    hover: str = ""
+    divider: bool = False
+    """Whether a rule stands before the column."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The cells of a row. A row with a single cell is a heading of those below it; `muted` rows are in italics."""
+
+    cells: Sequence[Cell]
+    muted: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under typed columns. The first column names the row.
+
+    `name` is the anchor; `remarks` stand under the table; `compact` sets it in small type.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    title: str = ""
+    intro: str = ""
+    remarks: Sequence[str] = ()
+    name: str = ""
+    compact: bool = False
+
+
+@dataclass(frozen=True)
+class Item:
+    """A finding that opens to what it means: value, interval, level and n on one line, `more` under it."""
+
+    name: str
+    title: str
+    value: str
+    interval: str = ""
+    level: Level = Level.NOTE
+    n: int | None = None
+    meaning: str = ""
+    more: Sequence[Block] = ()
+    definition: str = ""
+
+
+@dataclass(frozen=True)
+class Items:
+    """Findings, one under the other."""
+
+    items: Sequence[Item]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command ready to paste."""
+
+    text: str
+    label: str = "next"
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Short remarks in small type; terminals show the first `most` and count the rest."""
+
+    lines: Sequence[str]
+    label: str = "note"
+    most: int = 4
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names with their values: provenance, settings, files written."""
+
+    pairs: Sequence[tuple[str, str]]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Blocks behind a line that opens them on the page; elsewhere they follow under it."""
+
+    title: str
+    blocks: Sequence[Block]
+    open: bool = False
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class Tabs:
+    """Alternatives: the page shows one at a time, documents without a mouse one after the other."""
+
+    tabs: Sequence[tuple[str, Sequence[Block]]]
+    label: str = "Show"
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Blocks next to each other where there is room."""
+
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Widget:
+    """A part of the page with a template and perhaps a script of its own; other renderers draw `otherwise`.
+
+    `data` is what the template gets; templates lie in `report/templates/widgets/`. `scripts` and `styles` name files
+    beside it that the page includes once.
+    """
+
+    template: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    otherwise: Sequence[Block] = ()
+    scripts: Sequence[str] = ()
+    styles: Sequence[str] = ()
+
+
+Block = Sentences | Cards | Table | Items | Chart | Cloud | Command | Notes | Facts | Fold | Tabs | SideBySide | Widget
+
+
+@dataclass(frozen=True)
+class Section:
+    """Blocks under a title. `brief` is what terminal and notebook show of it, by default nothing."""
+
+    title: str
+    blocks: Sequence[Block] = ()
+    intro: str = ""
+    brief: Sequence[Block] = ()
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Document:
+    """All that a verb has to say of a result.
+
+    `name` is what it is about (a file, a model), `subtitle` its size and kind, `title` the title of the page. `warning`
+    stands above everything.
+    """
+
+    title: str
+    name: str
+    subtitle: str
+    verdicts: Sequence[Verdict]
+    sections: Sequence[Section] = ()
+    warning: str = ""
+
+    def charts(self) -> list[Chart | Cloud]:
+        """Every chart, in the order of the page."""
+        found: list[Chart | Cloud] = []
+        for section in self.sections:
+            _collect(section.blocks, found)
+        return found
+
+
+def _collect(blocks: Sequence[Block], found: list[Chart | Cloud]) -> None:
+    for block in blocks:
+        match block:
+            case Chart() | Cloud():
+                found.append(block)
+            case Fold(blocks=inner) | SideBySide(blocks=inner) | Widget(otherwise=inner):
+                _collect(inner, found)
+            case Tabs(tabs=tabs):
+                for _, inner in tabs:
+                    _collect(inner, found)
+            case Items(items=items):
+                for item in items:
+                    _collect(item.more, found)
