@@ -7,7 +7,7 @@ import io
 import math
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from uncone.report.diagnosis import Diagnosis
+    from uncone.report.result import Result
 
-__all__ = ["Gate", "Outputs", "deliver", "rendered", "say"]
+__all__ = ["Gate", "Outputs", "deliver", "printed", "rendered", "say"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ class Outputs:
     html: Path | None
     json: str | None = None
     markdown: Path | None = None
+    latex: Path | None = None
+    figures: Path | None = None
     fail_above: Sequence[str] = ()
     fail_below: Sequence[str] = ()
 
@@ -82,7 +85,10 @@ class Outputs:
         """Refuse early what would be refused after a long measurement, and never write over a source."""
         self.gates  # noqa: B018 - parsing says what is wrong with them
         taken = {path.resolve(): "the source" for path in _files(sources)}
-        own = (("--html", self.html), ("--markdown", self.markdown), ("--json", self.json_file))
+        own = (
+            *(("--html", self.html), ("--markdown", self.markdown)),
+            *(("--latex", self.latex), ("--json", self.json_file)),
+        )
         for option, path in (*own, *others):
             if path is None:
                 continue
@@ -90,6 +96,10 @@ class Outputs:
             if path.resolve() in taken:
                 raise OptionError(f"{option} {path} would overwrite {taken[path.resolve()]}. Name another file.")
             taken[path.resolve()] = f"what {option} writes"
+        if self.figures is not None:
+            from uncone.report.charts.figures import check_folder
+
+            check_folder(self.figures)
 
     @property
     def json_file(self) -> Path | None:
@@ -111,21 +121,31 @@ def _files(sources: Sequence[str | None]) -> list[Path]:
     return found
 
 
-def deliver(found: Sequence[Diagnosis], outputs: Outputs) -> int:
-    """Write the files, print the report, and return the exit code."""
-    from uncone.report.diagnosis import Comparison
+def deliver(
+    result: Result,
+    outputs: Outputs,
+    files: Mapping[Path, str | bytes] | None = None,
+    diagnoses: Sequence[Diagnosis] = (),
+) -> int:
+    """Write the files, print the document, and return the exit code.
 
-    result = found[0] if len(found) == 1 else Comparison(found)
-    files: dict[Path, str] = {}
-    if outputs.html is not None:
-        files[outputs.html] = result.to_html()
-    if outputs.markdown is not None:
-        files[outputs.markdown] = result.to_markdown()
-    if outputs.json_file is not None:
-        files[outputs.json_file] = result.to_json()
-    write_all(files)
-    say(result.to_json() if outputs.json == "-" else _printed(found, list(files)))
-    return _gated(found, outputs.gates)
+    `files` are tables and the like that only this verb writes; `diagnoses` are what the gates are about.
+    """
+    rendered_files: dict[Path, str | bytes] = dict(files or {})
+    for path, render in (
+        (outputs.html, result.to_html),
+        (outputs.markdown, result.to_markdown),
+        (outputs.latex, result.to_latex),
+        (outputs.json_file, result.to_json),
+    ):
+        if path is not None:
+            rendered_files[path] = render()
+    if outputs.figures is not None:
+        result.save_figures(outputs.figures)
+    write_all(rendered_files)
+    written = [*rendered_files, *([outputs.figures] if outputs.figures is not None else [])]
+    say(result.to_json() if outputs.json == "-" else printed(result, written))
+    return _gated(diagnoses, outputs.gates)
 
 
 def say(text: str) -> None:
@@ -142,10 +162,11 @@ def say(text: str) -> None:
         raise OutputError(f"Standard output cannot be written: {error.strerror}. Name a file with --json.") from error
 
 
-def _printed(found: Sequence[Diagnosis], files: Sequence[Path]) -> str:
-    from uncone.report.terminal import print_report
+def printed(result: Result, files: Sequence[Path]) -> str:
+    """What the terminal shows of a result, and the files that were written."""
+    from uncone.report.render.terminal import print_document
 
-    return rendered(lambda console: print_report(found, console), files)
+    return rendered(lambda console: print_document(result.document(), console), files)
 
 
 def rendered(draw: Callable[[Console], None], files: Sequence[Path]) -> str:

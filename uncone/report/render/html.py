@@ -1,0 +1,92 @@
+"""Documents as one page that works offline, and as a fragment for notebooks."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from uncone.report.charts.model import Chart, Cloud
+from uncone.report.document import MARKS, Block, Document, Fold, Items, SideBySide, Tabs, Widget
+
+__all__ = ["environment", "notebook", "page"]
+
+_TEMPLATES = Path(__file__).parent.parent / "templates"
+
+
+@cache
+def environment() -> Environment:
+    """The templates; what they show is escaped."""
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    made.filters["grouped"] = _grouped
+    made.tests["chart"] = lambda block: isinstance(block, Chart | Cloud)
+    made.globals["kind"] = lambda block: type(block).__name__.lower()
+    made.globals["marks"] = MARKS
+    return made
+
+
+def page(document: Document, summary: str, version: str) -> str:
+    """The whole page; `summary` is the JSON that it offers for download."""
+    from uncone.report.charts import bundle, cloud, plotly
+
+    charts = document.charts()
+    figures = [plotly.figure(one) for one in charts if isinstance(one, Chart)]
+    clouds = [one for one in charts if isinstance(one, Cloud)]
+    widgets = list(_widgets([block for section in document.sections for block in section.blocks]))
+    kinds = {kind for one in charts if isinstance(one, Chart) for kind in one.kinds}
+    return _template(
+        "document.html",
+        document,
+        figures={one["id"]: one for one in figures},
+        charts=figures,
+        clouds=[cloud.store(one) for one in clouds],
+        plotly=bundle.script(kinds) if figures else "",
+        scripts=_included([name for one in widgets for name in one.scripts]),
+        styles=_included([name for one in widgets for name in one.styles]),
+        summary=summary,
+        version=version,
+        today=datetime.date.today().strftime("%-d %B %Y"),
+    )
+
+
+def notebook(document: Document) -> str:
+    """Verdicts and brief blocks without charts: what a notebook shows."""
+    return _template("fragment.html", document, figures={})
+
+
+def _template(name: str, document: Document, **more: Any) -> str:  # noqa: ANN401 - what a template takes
+    return environment().get_template(name).render(document=document, **more)
+
+
+def _included(names: Sequence[str]) -> list[Markup]:
+    """Scripts and styles that widgets bring along, each once."""
+    return [Markup((_TEMPLATES / name).read_text(encoding="utf-8")) for name in dict.fromkeys(names)]
+
+
+def _grouped(blocks: Sequence[Block]) -> Iterator[tuple[bool, list[Block]]]:
+    """Blocks in runs: neighboring charts share a grid."""
+    for is_chart, run in groupby(blocks, key=lambda block: isinstance(block, Chart | Cloud)):
+        yield is_chart, list(run)
+
+
+def _widgets(blocks: Sequence[Block]) -> Iterator[Widget]:
+    for block in blocks:
+        match block:
+            case Widget():
+                yield block
+            case Fold(blocks=inner) | SideBySide(blocks=inner):
+                yield from _widgets(inner)
+            case Tabs(tabs=tabs):
+                for _, inner in tabs:
+                    yield from _widgets(inner)
+            case Items(items=items):
+                for item in items:
+                    yield from _widgets(item.more)

@@ -1,0 +1,133 @@
+"""Documents as markdown, for a wiki or a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from uncone.diagnosis.finding import Level
+from uncone.report.charts.model import Chart, Cloud
+from uncone.report.document import (
+    MARKS,
+    Block,
+    Cards,
+    Cell,
+    Command,
+    Document,
+    Facts,
+    Fold,
+    Items,
+    Notes,
+    Section,
+    Sentences,
+    SideBySide,
+    Table,
+    Tabs,
+    Verdict,
+    Widget,
+)
+from uncone.report.text import printable
+
+__all__ = ["escaped", "render"]
+
+
+def render(document: Document) -> str:
+    """All of a document: verdicts, then every section; a chart is its caption."""
+    parts = [f"## {escaped(document.title)}", escaped(" · ".join(filter(None, (document.name, document.subtitle))))]
+    parts += [f"> **Warning.** {escaped(document.warning)}"] if document.warning else []
+    for verdict in document.verdicts:
+        parts += _verdict(verdict)
+    for section in document.sections:
+        parts += _section(section)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text that cannot break a table or become markup."""
+    for mark in "\\|<>`*_[]":
+        text = text.replace(mark, f"\\{mark}")
+    return printable(text)
+
+
+def _verdict(verdict: Verdict) -> Iterator[str]:
+    name = f"{escaped(verdict.name)}: " if verdict.name else ""
+    mark = f"{MARKS[verdict.level]} " if verdict.marked else ""
+    yield f"**{mark}{name}{escaped(verdict.headline)}**"
+    yield _bullets(verdict.details) if verdict.bulleted else escaped(" ".join(verdict.details))
+    for label, sentences in (("Why", verdict.why), ("What to do", verdict.advice)):
+        if sentences:
+            yield f"**{label}.** {escaped(' '.join(sentences))}"
+    yield from _block(Cards(verdict.cards)) if verdict.cards else ()
+    if verdict.command:
+        yield f"    {printable(verdict.command)}"
+
+
+def _section(section: Section) -> list[str]:
+    body = [part for block in section.blocks for part in _block(block)]
+    if not any(body) and not section.intro:
+        return []
+    return [f"### {escaped(section.title)}" if section.title else "", escaped(section.intro), *body]
+
+
+def _block(block: Block) -> Iterator[str]:  # noqa: C901 - one case per kind of block
+    match block:
+        case Sentences():
+            yield _bullets(block.lines) if block.bulleted else "\n\n".join(escaped(line) for line in block.lines)
+        case Cards():
+            yield "\n".join(f"- **{escaped(card.value)}** {escaped(card.label)}" for card in block.cards)
+        case Table():
+            yield from _table(block)
+        case Items():
+            yield _items(block)
+        case Chart() | Cloud():
+            yield f"*{escaped(block.title)}.* {escaped(block.caption)}"
+        case Command():
+            yield f"    {printable(block.text)}"
+        case Notes():
+            yield _bullets([line for line in block.lines if line])
+        case Facts():
+            yield f"**{escaped(block.title)}**" if block.title else ""
+            yield "\n".join(f"- {escaped(name)}: {escaped(value)}" for name, value in block.pairs)
+        case Fold():
+            yield f"**{escaped(block.title)}**{f' {escaped(block.summary)}' if block.summary else ''}"
+            yield from (part for one in block.blocks for part in _block(one))
+        case Tabs():
+            for title, blocks in block.tabs:
+                yield f"**{escaped(title)}**"
+                yield from (part for one in blocks for part in _block(one))
+        case SideBySide(blocks=inner) | Widget(otherwise=inner):
+            yield from (part for one in inner for part in _block(one))
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield f"**{escaped(table.title)}**" if table.title else ""
+    yield escaped(table.intro)
+    heads = [escaped(f"{one.title} ({one.small})" if one.small else one.title) for one in table.columns]
+    rules = ["---" if one.align == "left" else "---:" for one in table.columns]
+    lines = [f"| {' | '.join(heads)} |", f"|{'|'.join(rules)}|"]
+    for row in table.rows:
+        cells = [_cell(cell) for cell in row.cells]
+        if len(cells) == 1 < len(heads):
+            cells = [f"*{cells[0]}*", *[""] * (len(heads) - 1)]
+        lines.append(f"| {' | '.join(cells)} |")
+    yield "\n".join(lines)
+    yield _bullets(table.remarks)
+
+
+def _cell(cell: Cell) -> str:
+    mark = f"{MARKS[cell.level]} " if cell.level in (Level.CROWDED, Level.COLLAPSED) else ""
+    text = escaped(f"{mark}{cell.text}{cell.mark}")
+    bold = f"**{text}**" if cell.strong and text else text
+    return f"{bold} ({escaped(cell.small)})" if cell.small else bold
+
+
+def _items(block: Items) -> str:
+    lines = ["| finding | value | 95 % interval | n | level | meaning |", "|---|---:|---|---:|---|---|"]
+    for item in block.items:
+        n = "" if item.n is None else f"{item.n:,}"
+        cells = (item.title, item.value, item.interval, n, str(item.level), item.meaning)
+        lines.append(f"| {' | '.join(map(escaped, cells))} |")
+    return "\n".join(lines)
+
+
+def _bullets(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {escaped(line)}" for line in lines)

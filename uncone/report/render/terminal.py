@@ -1,0 +1,359 @@
+"""Documents on a terminal: the verdict, the brief blocks of each section, then what to do; 78 columns."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+import numpy as np
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
+
+from uncone.diagnosis.finding import Level
+from uncone.diagnosis.words import cosine, count
+from uncone.report.charts.model import Chart, Histogram
+from uncone.report.document import (
+    MARKS,
+    Block,
+    Cards,
+    Cell,
+    Column,
+    Command,
+    Document,
+    Facts,
+    Fold,
+    Item,
+    Items,
+    Notes,
+    Row,
+    Section,
+    Sentences,
+    SideBySide,
+    Table,
+    Tabs,
+    Verdict,
+    Widget,
+)
+from uncone.report.text import fitted, printable
+
+__all__ = ["WIDTH", "print_document", "text"]
+
+WIDTH = 78
+STYLES = {Level.HEALTHY: "green", Level.CROWDED: "yellow", Level.COLLAPSED: "red", Level.NOTE: ""}
+_LABEL = 8
+"""Columns of a label such as `why` before its text."""
+_NAME, _VALUE, _INTERVAL = 28, 18, 16
+"""Columns of the parts of a finding."""
+_LONGEST_HEAD = 14
+"""Headings longer than this are set on two lines."""
+_BINS = 60
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+_TAIL = 0.0005
+"""The share of a histogram, on either side, that its axis may leave out."""
+
+
+def print_document(document: Document, console: Console) -> None:
+    """Print a document."""
+    for line in _lines(document, console):
+        line.rstrip()
+        console.print(line, soft_wrap=True, highlight=False)
+
+
+def text(document: Document) -> str:
+    """The document as it is printed, without colors."""
+    page = io.StringIO()
+    print_document(document, Console(file=page, width=WIDTH + 2, no_color=True, force_terminal=False))
+    return page.getvalue()
+
+
+def _lines(document: Document, console: Console) -> Iterator[Text]:
+    yield from _title(document, console)
+    if document.warning:
+        yield Text("")
+        yield from _labeled("▲", document.warning, console, style="yellow")
+    yield Text("")
+    for place, verdict in enumerate(document.verdicts):
+        yield from _verdict(verdict, console, first=place == 0, several=len(document.verdicts) > 1)
+    last: list[Block] = []
+    for section in document.sections:
+        shown = [block for block in section.brief if not isinstance(block, Notes | Facts | Command)]
+        last += [block for block in section.brief if isinstance(block, Notes | Facts | Command)]
+        yield from _section(section, shown, console)
+    yield from _closing(document.verdicts, last, console)
+
+
+def _section(section: Section, blocks: Sequence[Block], console: Console) -> Iterator[Text]:
+    for block in blocks:
+        lines = list(_block(block, console))
+        if lines:
+            yield Text("")
+            yield from lines
+
+
+def _title(document: Document, console: Console) -> Iterator[Text]:
+    name, subtitle = fitted(printable(document.name), 60), printable(document.subtitle)
+    if cell_len(name) + 2 + cell_len(subtitle) <= WIDTH:
+        yield Text.assemble((name, "bold"), "  " if subtitle else "", (subtitle, "dim"))
+        return
+    yield Text(_cut(name, WIDTH), style="bold")
+    yield from _wrapped(subtitle, console, WIDTH, style="dim")
+
+
+def _verdict(verdict: Verdict, console: Console, *, first: bool, several: bool) -> Iterator[Text]:
+    """The first with its details; of the others the headline only."""
+    style = f"bold {STYLES[verdict.level]}".strip()
+    mark = f"{MARKS[verdict.level]} " if verdict.marked else ""
+    name = f"{printable(verdict.name)}: " if verdict.name and several else ""
+    for place, line in enumerate(_wrapped(f"{mark}{name}{verdict.headline}", console, WIDTH - 2 - len(mark))):
+        yield Text.assemble("  " + " " * (len(mark) if place else 0), (line.plain, style))
+    if not first:
+        return
+    for sentence in verdict.details:
+        start = "  - " if verdict.bulleted else " " * (2 + len(mark))
+        for place, line in enumerate(_wrapped(sentence, console, WIDTH - len(start))):
+            yield Text.assemble(start if place == 0 else " " * len(start), line)
+
+
+def _closing(verdicts: Sequence[Verdict], last: Sequence[Block], console: Console) -> Iterator[Text]:
+    """Why it is so, what to do, the next command, and notes."""
+    parts: list[Text] = []
+    for verdict in verdicts[:1]:
+        for label, sentences in (("why", verdict.why), ("do", verdict.advice)):
+            parts += _sentences(Sentences(sentences, label), console)
+        if verdict.command:
+            parts += _command(Command(verdict.command))
+    for block in last:
+        parts += _block(block, console)
+    if parts:
+        yield Text("")
+        yield from parts
+
+
+def _block(block: Block, console: Console) -> Iterator[Text]:  # noqa: C901 - one case per kind of block
+    match block:
+        case Sentences():
+            yield from _sentences(block, console)
+        case Table():
+            yield from _table(block, console)
+        case Items():
+            for item in block.items:
+                yield _item(item)
+        case Chart():
+            yield from _histograms(block)
+        case Command():
+            yield from _command(block)
+        case Notes():
+            yield from _notes(block, console)
+        case Facts():
+            for name, value in block.pairs:
+                yield from _labeled(name, value, console)
+        case Cards():
+            for card in block.cards:
+                yield Text.assemble(f"  {card.value:>12}  ", (printable(card.label), "dim"))
+        case Fold(blocks=inner) | SideBySide(blocks=inner) | Widget(otherwise=inner):
+            for one in inner:
+                yield from _block(one, console)
+        case Tabs(tabs=tabs):
+            for one in tabs[0][1]:
+                yield from _block(one, console)
+        case _:
+            raise TypeError(f"A {type(block).__name__} cannot be drawn on a terminal.")
+
+
+def _sentences(block: Sentences, console: Console) -> Iterator[Text]:
+    for place, sentence in enumerate(block.lines):
+        if block.label:
+            yield from _labeled(block.label if place == 0 else "", sentence, console)
+            continue
+        start = "  - " if block.bulleted else "  "
+        for line, wrapped in enumerate(_wrapped(sentence, console, WIDTH - len(start))):
+            yield Text.assemble(start if line == 0 else " " * len(start), wrapped)
+
+
+def _labeled(label: str, sentence: str, console: Console, style: str = "") -> Iterator[Text]:
+    width = max(_LABEL, cell_len(label) + 1)
+    for place, line in enumerate(_wrapped(sentence, console, WIDTH - 2 - width, style=style)):
+        yield Text.assemble("  ", (f"{label if place == 0 else '':<{width}}", "bold"), line)
+
+
+def _command(block: Command) -> Iterator[Text]:
+    """Not wrapped, so that it can be copied."""
+    yield Text.assemble("  ", (f"{block.label:<{_LABEL}}", "bold"), printable(block.text))
+
+
+def _notes(block: Notes, console: Console) -> Iterator[Text]:
+    shown = [line for line in block.lines if line]
+    rest = len(shown) - block.most
+    if rest > 0:
+        shown = [*shown[: block.most], f"and {count(rest, f'more {block.label}')} in the report"]
+    for line in shown:
+        yield from _labeled(block.label, line, console, style="dim")
+
+
+def _item(item: Item) -> Text:
+    level = "" if item.level is Level.NOTE else str(item.level)
+    title, value = printable(item.title).lower(), _cut(printable(item.value), _VALUE)
+    line = Text(f"  {set_cell_size(_cut(title, _NAME - 1), _NAME)}{value:>{_VALUE}}  ")
+    line.append(f"{item.interval:<{_INTERVAL}} ", style="dim")
+    return line.append(level, style=STYLES[item.level])
+
+
+def _table(table: Table, console: Console) -> Iterator[Text]:
+    """With the small print in parentheses if there is room for it, else without, else in several parts."""
+    if not table.rows:
+        return
+    if table.title:
+        yield Text(f"  {_cut(printable(table.title), WIDTH - 2)}", style="bold")
+    for with_small in (True, False):
+        cells = [[_cell_text(cell, with_small) for cell in row.cells] for row in table.rows]
+        widths = _widths(table, cells)
+        if sum(widths) + 2 * len(widths) <= WIDTH:
+            break
+    widths = _squeezed(table.columns, widths)
+    for place, part in enumerate(_parts(widths)):
+        if place:
+            yield Text("")
+        yield from _heads([table.columns[at] for at in part], [widths[at] for at in part])
+        for row, texts in zip(table.rows, cells, strict=True):
+            yield from _row(table, row, texts, part, widths, console)
+    for remark in table.remarks:
+        yield from (Text.assemble("  ", line) for line in _wrapped(remark, console, WIDTH - 2, style="dim"))
+
+
+def _cell_text(cell: Cell, with_small: bool) -> str:
+    mark = f"{MARKS[cell.level]} " if cell.level in (Level.CROWDED, Level.COLLAPSED) else ""
+    small = f" ({cell.small})" if cell.small and with_small else ""
+    return printable(f"{mark}{cell.text}{cell.mark}{small}")
+
+
+def _widths(table: Table, cells: Sequence[Sequence[str]]) -> list[int]:
+    full = [row for row in cells if len(row) > 1 or len(table.columns) == 1]
+    return [
+        max([*(cell_len(row[at]) for row in full), *(cell_len(line) for line in _head_lines(column))], default=0)
+        for at, column in enumerate(table.columns)
+    ]
+
+
+def _squeezed(columns: Sequence[Column], widths: Sequence[int]) -> list[int]:
+    """Columns that may wrap share what the others leave."""
+    wrapping = [at for at, column in enumerate(columns) if column.wrap]
+    rest = WIDTH - 2 * len(widths) - sum(width for at, width in enumerate(widths) if at not in wrapping)
+    share = max(rest // max(len(wrapping), 1), 14)
+    return [min(width, share) if at in wrapping else min(width, WIDTH - 4) for at, width in enumerate(widths)]
+
+
+def _parts(widths: Sequence[int]) -> list[list[int]]:
+    """Columns that fit beside one another; each part begins with the first column."""
+    parts, used = [[0]], widths[0] + 2
+    for at in range(1, len(widths)):
+        if len(parts[-1]) > 1 and used + widths[at] + 2 > WIDTH:
+            parts.append([0])
+            used = widths[0] + 2
+        parts[-1].append(at)
+        used += widths[at] + 2
+    return parts
+
+
+def _head_lines(column: Column) -> list[str]:
+    """The heading on one line or two, and the small print under it."""
+    title = printable(column.title)
+    words = title.split()
+    lines = [title]
+    if cell_len(title) > _LONGEST_HEAD and len(words) > 1:
+        cuts = [(" ".join(words[:at]), " ".join(words[at:])) for at in range(1, len(words))]
+        lines = list(min(cuts, key=lambda cut: max(map(cell_len, cut))))
+    return [*lines, *([printable(column.small)] if column.small else [])]
+
+
+def _heads(columns: Sequence[Column], widths: Sequence[int]) -> Iterator[Text]:
+    heads = [_head_lines(column) for column in columns]
+    height = max(map(len, heads))
+    for line in range(height):
+        texts = [head[line - height + len(head)] if line >= height - len(head) else "" for head in heads]
+        if any(texts):
+            yield Text(_aligned(texts, columns, widths), style="dim")
+
+
+def _row(
+    table: Table, row: Row, texts: Sequence[str], part: Sequence[int], widths: Sequence[int], console: Console
+) -> Iterator[Text]:
+    if len(row.cells) == 1 and len(table.columns) > 1:
+        yield Text(f"  {_cut(texts[0], WIDTH - 2)}", style="italic dim")
+        return
+    columns = [table.columns[at] for at in part]
+    wrapped = [
+        [line.plain for line in _wrapped(texts[at], console, widths[at])] if table.columns[at].wrap else [texts[at]]
+        for at in part
+    ]
+    for lines in zip_longest(*wrapped, fillvalue=""):
+        line = Text("  ")
+        for at, column, cell in zip(part, columns, lines, strict=True):
+            style = "bold" if row.cells[at].strong else STYLES[row.cells[at].level]
+            line.append(_padded(_cut(cell, widths[at]), column, widths[at]), style=style).append("  ")
+        yield line
+
+
+def _aligned(texts: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    cells = zip(texts, columns, widths, strict=True)
+    return "  " + "  ".join(_padded(_cut(text, width), column, width) for text, column, width in cells)
+
+
+def _padded(text: str, column: Column, width: int) -> str:
+    room = " " * max(width - cell_len(text), 0)
+    return text + room if column.align == "left" else room + text
+
+
+def _histograms(chart: Chart) -> Iterator[Text]:
+    """Histograms over one axis, each drawn up to its own peak; vertical references as arrows below."""
+    shown = [mark for mark in chart.marks if isinstance(mark, Histogram) and any(mark.heights)]
+    if len(shown) < len(chart.marks) or not shown:
+        raise TypeError(f"The chart {chart.name!r} cannot be drawn on a terminal: it is not made of histograms alone.")
+    ends = [_ends(mark) for mark in shown]
+    low, high = min(one[0] for one in ends), max(one[1] for one in ends)
+    edges = np.linspace(low, high, _BINS + 1)
+    styles = {"accent": "blue", "second": "dark_orange"}
+    for mark in shown:
+        style = styles.get(mark.color.split()[0], "dim")
+        yield Text.assemble(f"  {set_cell_size(_cut(printable(mark.label), 9), 10)}", (_bars(mark, edges), style))
+    left, right = cosine(low), cosine(high)
+    yield Text(f"{'':12}{left}{'':{_BINS - len(left) - len(right)}}{right}", style="dim")
+    arrows = [" "] * _BINS
+    within = [one for one in chart.references if not one.horizontal and one.dash == "solid" and low <= one.at < high]
+    for one in within:
+        arrows[int((one.at - low) / (high - low) * _BINS)] = "↑"
+    if within:
+        yield Text(f"  {'cut':<10}{''.join(arrows)}")
+
+
+def _masses(mark: Histogram) -> np.ndarray:
+    return np.asarray(mark.heights, np.float64) * np.diff(np.asarray(mark.edges, np.float64))
+
+
+def _ends(mark: Histogram) -> tuple[float, float]:
+    """Where nearly all of it lies."""
+    masses = _masses(mark)
+    below = np.concatenate([[0.0], np.cumsum(masses)]) / masses.sum()
+    low, high = np.interp([_TAIL, 1 - _TAIL], below, mark.edges)
+    return float(low), float(max(high, low + 1e-6))
+
+
+def _bars(mark: Histogram, edges: np.ndarray) -> str:
+    """The histogram in new bins, as blocks; what is there at all is at least the lowest block."""
+    below = np.concatenate([[0.0], np.cumsum(_masses(mark))])
+    density = np.diff(np.interp(edges, mark.edges, below))
+    heights = np.ceil((len(_BLOCKS) - 1) * density / (density.max() or 1.0) - 1e-9)
+    return "".join(_BLOCKS[int(height)] for height in heights)
+
+
+def _wrapped(sentence: str, console: Console, width: int, style: str = "") -> list[Text]:
+    """By columns, not letters, because some scripts take two columns a letter."""
+    lines = list(Text(printable(sentence), style=style).wrap(console, width))
+    for line in lines:
+        line.rstrip()
+    return lines
+
+
+def _cut(text: str, columns: int) -> str:
+    return text if cell_len(text) <= columns else f"{set_cell_size(text, columns - 1)}…"

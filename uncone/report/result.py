@@ -1,0 +1,65 @@
+"""Results: what a verb returns. A result knows its numbers and its document; renderings follow from these two."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+from uncone.report.document import Document
+from uncone.report.plain import json_text
+
+__all__ = ["Result"]
+
+
+class Result(ABC):
+    """A result with all its renderings."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers: plain JSON values, versioned by `schema`."""
+
+    @abstractmethod
+    def document(self) -> Document:
+        """What there is to say, built once for all renderers."""
+
+    def to_json(self) -> str:
+        """The numbers as JSON text."""
+        return json_text(self.to_dict())
+
+    def to_html(self) -> str:
+        """The report: one self-contained page."""
+        from uncone._version import __version__
+        from uncone.report.render.html import page
+
+        return page(self.document(), self.to_json(), __version__)
+
+    def to_markdown(self) -> str:
+        """The report as markdown."""
+        from uncone.report.render.markdown import render
+
+        return render(self.document())
+
+    def to_latex(self) -> str:
+        """The tables of the report as LaTeX."""
+        from uncone.report.render.latex import render
+
+        return render(self.document())
+
+    def to_text(self) -> str:
+        """What the terminal shows."""
+        from uncone.report.render.terminal import text
+
+        return text(self.document())
+
+    def save_figures(self, folder: str | Path) -> list[Path]:
+        """Write every chart as SVG, PNG and CSV into a folder, which must be new or empty."""
+        from uncone.report.charts.figures import write_figures
+
+        return write_figures(self.document().charts(), Path(folder))
+
+    def _repr_html_(self) -> str:
+        """The verdict and the main numbers, for notebooks."""
+        from uncone.report.render.html import notebook
+
+        return notebook(self.document())
