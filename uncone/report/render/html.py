@@ -35,7 +35,7 @@ def environment() -> Environment:
 
 def page(document: Document, summary: str, version: str) -> str:
     """The whole page; `summary` is the JSON that it offers for download."""
-    from uncone.report.charts import bundle, cloud, plotly
+    from uncone.report.charts import bundle, plotly
 
     charts = document.charts()
     figures = [plotly.figure(one) for one in charts if isinstance(one, Chart)]
@@ -47,7 +47,7 @@ def page(document: Document, summary: str, version: str) -> str:
         document,
         figures={one["id"]: one for one in figures},
         charts=figures,
-        clouds=[cloud.store(one) for one in clouds],
+        clouds=_stores(clouds),
         plotly=bundle.script(kinds) if figures else "",
         scripts=_included([name for one in widgets for name in one.scripts]),
         styles=_included([name for one in widgets for name in one.styles]),
@@ -55,6 +55,14 @@ def page(document: Document, summary: str, version: str) -> str:
         version=version,
         today=datetime.date.today().strftime("%-d %B %Y"),
     )
+
+
+def _stores(clouds: Sequence[Cloud]) -> list[dict[str, Any]]:
+    if not clouds:
+        return []
+    from uncone.report.charts.cloud import store
+
+    return [store(one) for one in clouds]
 
 
 def notebook(document: Document) -> str:
