@@ -298,6 +298,11 @@ class Cloud:
     source_rows: np.ndarray | None = None
 
     @property
+    def kinds(self) -> set[str]:
+        """A kind of its own: it needs the painter of clouds and nothing of plotly."""
+        return {"Cloud"}
+
+    @property
     def dims(self) -> int:
         """2 for a plane, 3 for a space that can be turned."""
         return int(self.views[0].points.shape[1])
