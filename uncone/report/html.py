@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from uncone.diagnosis.catalogue import CATALOGUE, HEALTH
+from uncone.diagnosis.measures.registry import measures, placed
 from uncone.diagnosis.words import cosine, plain
 from uncone.report.diagnosis import Diagnosis
 from uncone.report.diagnosis_charts import figures
@@ -39,7 +39,7 @@ def notebook(spaces: Sequence[Diagnosis]) -> str:
 
 def _words() -> dict[str, Any]:
     functions = {"number": number, "interval": interval, "title": title}
-    return {"catalogue": CATALOGUE, "health": HEALTH, "marks": MARKS, **functions}
+    return {"catalogue": measures("check"), "health": placed("check", "health"), "marks": MARKS, **functions}
 
 
 def _cards(space: Diagnosis) -> list[dict[str, str]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from uncone.diagnosis.catalogue import CATALOGUE
 from uncone.diagnosis.finding import finite
+from uncone.diagnosis.measures.registry import measures
 from uncone.diagnosis.words import cosine
 from uncone.report.diagnosis import Diagnosis
 from uncone.report.diagnosis_charts import Figure, cosines, eigenvalues
@@ -37,7 +37,7 @@ def render(result: Repaired) -> str:
             plotly=plotly_script(),
             summary=result.to_json(),
             today=today(),
-            catalogue=CATALOGUE,
+            catalogue=measures("check"),
             marks=MARKS,
             number=number,
             interval=interval,

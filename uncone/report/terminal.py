@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from uncone.diagnosis.catalogue import CATALOGUE
 from uncone.diagnosis.finding import Finding, Level
+from uncone.diagnosis.measures.registry import measure, placed
 from uncone.diagnosis.words import clipped, count, percent
 from uncone.report.diagnosis import Diagnosis
 from uncone.report.lines import MARKS, interval, number, title
@@ -19,20 +19,6 @@ __all__ = ["print_report"]
 _STYLES = {Level.HEALTHY: "green", Level.CROWDED: "yellow", Level.COLLAPSED: "red", Level.NOTE: "dim"}
 _WIDTH = 78
 _ABREAST = 3
-_SHOWN = (
-    "baseline",
-    "pair_cosine_quantiles",
-    "mean_over_rms",
-    "rogue_dimensions",
-    "effective_rank",
-    "top1_share",
-    "isoscore_corrected",
-    "partition_isotropy_unit_log10",
-    "lid_euclidean",
-    "lid_cosine",
-    "hubness_skew",
-    "norm_mean",
-)
 
 
 def print_report(spaces: Sequence[Diagnosis], console: Console) -> None:
@@ -47,7 +33,7 @@ def _one(space: Diagnosis) -> list[Text]:
     lines = [Text(_title(space), style="bold")]
     lines += [Text(f"{line}", style="dim") for line in textwrap.wrap(space.provenance.get("reading", ""), _WIDTH)]
     lines += [Text(""), *_verdict(space), Text("")]
-    lines += [_line(space, space[name]) for name in _SHOWN]
+    lines += [_line(space, space[name]) for name in placed("check", "check")]
     lines += [_health(space), *_hubs(space), Text("")]
     for word, text in (("why", verdict.why), ("do", verdict.todo)):
         lines += _labelled(word, text)
@@ -67,7 +53,7 @@ def _verdict(space: Diagnosis) -> list[Text]:
 
 
 def _line(space: Diagnosis, finding: Finding) -> Text:
-    name = CATALOGUE[finding.name].title.lower()
+    name = measure(finding.name).title.lower()
     level = "" if finding.level is Level.NOTE else str(finding.level)
     line = Text(f"  {name:<28}{_value(space, finding):>18}  ")
     line.append(f"{interval(finding):<16} ", style="dim")
@@ -146,8 +132,8 @@ def _columns(named: Sequence[tuple[str, Diagnosis]]) -> list[Text]:
     """A table of at most three spaces, which is what fits."""
     width = 22 if len(named) < _ABREAST else 16
     lines = [Text(f"{'':30}" + "".join(f"{letter:>{width}}" for letter, _ in named), style="bold")]
-    for name in (*_SHOWN, "uniformity", "duplicate_share", "bad_rows"):
-        line = Text(f"  {CATALOGUE[name].title.lower():<28}")
+    for name in (*placed("check", "check"), *placed("check", "compare")):
+        line = Text(f"  {measure(name).title.lower():<28}")
         for _, space in named:
             shown = number(space[name]) if name == "effective_rank" else _value(space, space[name], width - 2)
             line.append(f"{shown:>{width}}", style=_STYLES[space[name].level].replace("dim", "none"))
