@@ -485,12 +485,12 @@ def _point_at(page, name):
     page.evaluate("scrollTo(0, 0)")
     place = page.locator(f"#chart-{name}")
     place.scroll_into_view_if_needed()
-    page.wait_for_timeout(300)
-    box = place.locator(".nsewdrag").first.bounding_box()
-    for step in (0.2, 0.3):
-        page.mouse.move(box["x"] + step * box["width"], box["y"] + 0.7 * box["height"])
-        page.wait_for_timeout(200)
-    page.locator("#tip b").wait_for(timeout=5_000)
+    for step in range(300):
+        box = place.locator(".nsewdrag").first.bounding_box()
+        page.mouse.move(box["x"] + (0.2 + 0.1 * (step % 2)) * box["width"], box["y"] + 0.7 * box["height"])
+        if page.locator("#tip b").is_visible():
+            break
+        page.wait_for_timeout(100)
 
 
 @pytest.mark.browser
@@ -500,9 +500,12 @@ def test_to_zoom_into_one_heatmap_is_to_zoom_into_both(browser, found, tmp_path)
     page = browser.new_page(viewport={"width": 1200, "height": 850})
     page.goto((tmp_path / "page.html").as_uri())
     page.locator("#chart-heat-0-percentile .main-svg").first.wait_for(timeout=20_000)
-    page.wait_for_timeout(500)
-    page.evaluate("Plotly.relayout('chart-heat-0-cosine', {'xaxis.range': [3, 9], 'yaxis.range': [9, 3]})")
-    page.wait_for_function("document.getElementById('chart-heat-0-percentile').layout.xaxis.range[0] === 3")
+    # The page listens to a chart a moment after it is drawn: zoom until it does.
+    page.wait_for_function(
+        """() => { Plotly.relayout('chart-heat-0-cosine', {'xaxis.range': [3, 9], 'yaxis.range': [9, 3]});
+        return document.getElementById('chart-heat-0-percentile').layout.xaxis.range[0] === 3; }""",
+        polling=100,
+    )
     page.locator("[name=span][value=whole]").check()
     page.wait_for_function("document.getElementById('chart-heat-0-cosine').data[0].zmax === 10000")
     page.locator("[name=palette]").nth(1).check()
