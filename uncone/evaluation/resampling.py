@@ -22,7 +22,10 @@ __all__ = [
     "bounds",
     "drawn_counts",
     "log_odds_score",
+    "mean_size",
     "score",
+    "share_score",
+    "wilson",
 ]
 
 Seed = int | Sequence[int]
@@ -35,6 +38,8 @@ REPLICATES = 1000
 
 LEVEL = 0.95
 """How often an interval should hold the truth."""
+
+_Floats = NDArray[np.float64]
 
 _NORMAL = 1.959963984540054
 
@@ -72,7 +77,7 @@ def drawn_counts(n: int, replicates: int, seed: Seed) -> Iterator[NDArray[np.int
         yield np.bincount(rows.ravel(), minlength=size * n).reshape(size, n)
 
 
-def bounds(replicates: NDArray[np.float64], level: float = LEVEL) -> tuple[float, float] | tuple[None, None]:
+def bounds(replicates: _Floats, level: float = LEVEL) -> tuple[float, float] | tuple[None, None]:
     """The percentile interval of one figure; none where over a tenth of its replicates are undefined.
 
     Raises:
@@ -87,7 +92,7 @@ def bounds(replicates: NDArray[np.float64], level: float = LEVEL) -> tuple[float
     return float(low), float(high)
 
 
-def score(value: float | None, replicates: NDArray[np.float64], n: int, level: float = LEVEL) -> Score:
+def score(value: float | None, replicates: _Floats, n: int, level: float = LEVEL) -> Score:
     """A figure with its interval, from its replicates; undefined where either is."""
     if value is None or not np.isfinite(value):
         return Score(None, None, None, n)
@@ -95,7 +100,50 @@ def score(value: float | None, replicates: NDArray[np.float64], n: int, level: f
     return Score(float(value), low, high, n)
 
 
-def log_odds_score(value: float | None, replicates: NDArray[np.float64], n: int, *, flattered: bool = False) -> Score:
+def wilson(k: _Floats | float, n: _Floats | float) -> tuple[_Floats, _Floats]:
+    """Wilson's 95 % interval of shares k of n; an honest one where all or none are.
+
+    >>> low, high = wilson(3, 3)
+    >>> round(float(low), 2), round(float(high), 2)
+    (0.44, 1.0)
+    """
+    size = np.asarray(n, np.float64)
+    share, square = np.asarray(k, np.float64) / size, _NORMAL**2
+    middle = (share + square / (2 * size)) / (1 + square / size)
+    reach = _NORMAL / (1 + square / size) * np.sqrt(share * (1 - share) / size + square / (4 * size**2))
+    return np.clip(middle - reach, 0.0, 1.0), np.clip(middle + reach, 0.0, 1.0)
+
+
+def mean_size(each: _Floats, units: float) -> float:
+    """How many items that are right or wrong would know a mean of figures from 0 to 1 as well as these `units` do.
+
+    Two more items, one with 0 and one with 1, stand for what was not seen: that no item failed does not mean that none
+    does.
+
+    >>> mean_size(np.ones(60), 60)
+    60.0
+    """
+    mean = (units * float(each.mean()) + 1) / (units + 2)
+    square = (units * float((each**2).mean()) + 1) / (units + 2)
+    return units * mean * (1 - mean) / (square - mean**2)
+
+
+def share_score(value: float | None, replicates: _Floats, n: int, size: float) -> Score:
+    """A share, or a mean of figures from 0 to 1, with Wilson's interval.
+
+    It is that of as many independent items as would vary as much as the draws do, and of no more than `size`. Draws of
+    items that are all right do not vary, and their quantiles would claim certainty.
+    """
+    found = score(value, replicates, n)
+    if found.value is None or found.low is None:
+        return found
+    variance, spread = float(np.nanvar(replicates)), found.value * (1 - found.value)
+    items = min(spread / variance, size) if variance > 0 and spread > 0 else size
+    low, high = wilson(found.value * items, items)
+    return Score(found.value, min(float(low), found.value), max(float(high), found.value), n)
+
+
+def log_odds_score(value: float | None, replicates: _Floats, n: int, *, flattered: bool = False) -> Score:
     """A share with an interval that is even in its log odds, for one that is skewed on few rows.
 
     Quantiles of draws cover the average precision of 60 pairs 88 times in 100, these bounds 95 times. The best of many
