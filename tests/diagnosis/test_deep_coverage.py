@@ -50,7 +50,7 @@ def corpus(rng, texts, kind, vocabulary):
 
 
 def assert_covered(found):
-    """The intervals of (value, low, high) hold the mean of the values 90 times in a hundred, as far as 60 draws tell."""
+    """The intervals of (value, low, high) hold the mean of the values 90 times in a hundred."""
     truth = np.mean([value for value, _, _ in found])
     hits = [low <= truth <= high for _, low, high in found if low is not None]
     assert len(hits) >= RUNS // 3, f"only {len(hits)} intervals"

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.calibration.calibration import Calibration
+from uncone.calibration.curves import wilson
 from uncone.calibration.results import Background
 from uncone.calibration.thresholds import rate_at, score_at
 from uncone.calibration.units import effective_number
 from uncone.diagnosis.evidence import Evidence, evidence
 from uncone.diagnosis.intervals import LEAST_UNITS
 from uncone.evaluation.pair_units import PairUnits
-from uncone.evaluation.resampling import REPLICATES, Score, wilson
+from uncone.evaluation.resampling import REPLICATES, Score
 
 __all__ = ["GUESSES", "NO_RATIO", "STRONG_RATIO", "Asked", "LabelledScores", "ask", "rate_bounds", "ratio_evidence"]
 

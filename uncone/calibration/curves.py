@@ -11,12 +11,13 @@ from uncone.evaluation.pair_units import PairUnits
 from uncone.evaluation.pairs import PairCurve
 from uncone.evaluation.resampling import LEVEL, Weights
 
-__all__ = ["Cuts", "curves"]
+__all__ = ["Cuts", "curves", "wilson"]
 
 _Floats = NDArray[np.float64]
 
 _POINTS = 300  # of a curve: more than a picture shows
 _SMALL = 1e-9  # what rounding may take from a whole number of pairs
+_Z = 1.959963984540054
 
 
 class Cuts(PairCurve):
@@ -79,6 +80,20 @@ def curves(cuts: Cuts, units: PairUnits, replicates: int, seed: int) -> tuple[Cu
         Curve(false_rate, true_rate, *((None, None) if lows is None or highs is None else (lows[roc], highs[roc]))),
         Curve(recall, precision, *((None, None) if lows is None or highs is None else (lows[rest], highs[rest]))),
     )
+
+
+def wilson(k: _Floats | float, n: _Floats | float) -> tuple[_Floats, _Floats]:
+    """Wilson's 95 % interval of shares k of n; an honest one where all or none are.
+
+    >>> low, high = wilson(3, 3)
+    >>> round(float(low), 2), round(float(high), 2)
+    (0.44, 1.0)
+    """
+    size = np.asarray(n, np.float64)
+    share, square = np.asarray(k, np.float64) / size, _Z**2
+    middle = (share + square / (2 * size)) / (1 + square / size)
+    reach = _Z / (1 + square / size) * np.sqrt(share * (1 - share) / size + square / (4 * size**2))
+    return np.clip(middle - reach, 0.0, 1.0), np.clip(middle + reach, 0.0, 1.0)
 
 
 def _roc(taken: _Floats, hits: _Floats) -> tuple[_Floats, _Floats, NDArray[np.bool_]]:

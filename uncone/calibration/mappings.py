@@ -17,10 +17,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
+from uncone.calibration.curves import wilson
 from uncone.calibration.results import Curve, ScoreMapping
 from uncone.data.batch import IntVector
 from uncone.evaluation.pair_units import PairUnits
-from uncone.evaluation.resampling import LEVEL, Score, Weights, score, wilson
+from uncone.evaluation.resampling import LEVEL, Score, Weights, score
 
 __all__ = ["FEWEST", "FOLDS", "Fitted", "Judged", "Mapped", "cross_validated", "fit_isotonic", "fit_logistic", "judge"]
 

@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.calibration.curves import Cuts
+from uncone.calibration.curves import Cuts, wilson
 from uncone.calibration.results import Background, Operating
 from uncone.data.batch import IntVector
 from uncone.errors import OptionError
 from uncone.evaluation.pair_units import PairUnits
-from uncone.evaluation.resampling import Score, Weights, bounds, wilson
+from uncone.evaluation.resampling import Score, Weights, bounds
 
 __all__ = ["Goal", "background_rate", "goals", "operate"]
 

@@ -20,6 +20,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from uncone.diagnosis.intervals import student
 from uncone.errors import FormatError, OptionError, ShapeError
 from uncone.evaluation.pair_units import PairUnits, pair_units
 from uncone.evaluation.resampling import REPLICATES, Score, Weights, mean_size, share_score
@@ -27,6 +28,7 @@ from uncone.evaluation.resampling import REPLICATES, Score, Weights, mean_size, 
 __all__ = ["Classified", "classify", "cross_classify"]
 
 _STEPS = 1000  # of the optimiser
+_NORMAL = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,28 +166,31 @@ def _judged(
     point = figures(np.ones((1, n), np.int64))
     units = units or pair_units(n)
     drawn = units.replicate(figures, replicates, seed)
-    if folds is not None:
-        drawn = np.clip(point + math.sqrt(1 + folds / (folds - 1)) * (drawn - point), 0.0, 1.0)
     hits = np.any(is_true & is_predicted, axis=1).astype(np.float64)
-    sizes = {
-        "accuracy": mean_size(hits, units.effective),
-        "macro_f1": _f1_size(table.sum(axis=0).reshape(3, -1), units.effective / n),
-    }
+    size, stretch = _f1_size(table.sum(axis=0).reshape(3, -1), units.effective_items / n)
+    sizes = {"accuracy": mean_size(hits, units.effective_items), "macro_f1": size}
+    trained = 1.0 if folds is None else math.sqrt(1 + folds / (folds - 1))
+    drawn = np.clip(point + trained * np.array([[1.0], [stretch]]) * (drawn - point), 0.0, 1.0)
     values = dict(zip(sizes, point[:, 0].tolist(), strict=True))
     replicated = dict(zip(sizes, drawn, strict=True))
     scores = {name: share_score(values[name], replicated[name], n, size) for name, size in sizes.items()}
     return Classified(scores["accuracy"], scores["macro_f1"], predicted, replicated, sizes, folds, converged)
 
 
-def _f1_size(table: NDArray[np.float64], weight: float) -> float:
-    """How many texts that are right or wrong would know the macro-F1 as well.
+def _f1_size(table: NDArray[np.float64], weight: float) -> tuple[float, float]:
+    """How many texts that are right or wrong would know the macro-F1 as well, and what widens its interval.
 
     `table` (3, classes) are hits, texts and predictions of each class, `weight` is how many independent texts stand for
-    one. Each class has as many as its texts, and two more, one right and one wrong, for what was not seen of it.
+    one. Each class has as many as its texts, and two more, one right and one wrong, for what was not seen of it. Where
+    most of the variance comes from a small class, it is that of few texts: Student's t with the degrees of freedom of
+    Welch and Satterthwaite.
     """
     hits, has, given = table
     own = np.maximum(weight * has, 1.0)
     each = np.divide(2 * hits, has + given, out=np.zeros_like(hits), where=has + given > 0)
     mean = (own * each + 1) / (own + 2)
-    variance = float((mean * (1 - mean) / own).sum()) / len(mean) ** 2
-    return float(mean.mean() * (1 - mean.mean())) / variance
+    parts = mean * (1 - mean) / own / len(mean) ** 2
+    variance = float(parts.sum())
+    freedom = variance**2 / float((parts**2 / np.maximum(own - 1, 1.0)).sum())
+    stretch = student(freedom) / _NORMAL
+    return float(mean.mean() * (1 - mean.mean())) / variance / stretch**2, stretch

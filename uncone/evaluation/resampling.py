@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 from uncone.errors import OptionError
 
@@ -25,7 +26,6 @@ __all__ = [
     "mean_size",
     "score",
     "share_score",
-    "wilson",
 ]
 
 Seed = int | Sequence[int]
@@ -100,47 +100,38 @@ def score(value: float | None, replicates: _Floats, n: int, level: float = LEVEL
     return Score(float(value), low, high, n)
 
 
-def wilson(k: _Floats | float, n: _Floats | float) -> tuple[_Floats, _Floats]:
-    """Wilson's 95 % interval of shares k of n; an honest one where all or none are.
-
-    >>> low, high = wilson(3, 3)
-    >>> round(float(low), 2), round(float(high), 2)
-    (0.44, 1.0)
-    """
-    size = np.asarray(n, np.float64)
-    share, square = np.asarray(k, np.float64) / size, _NORMAL**2
-    middle = (share + square / (2 * size)) / (1 + square / size)
-    reach = _NORMAL / (1 + square / size) * np.sqrt(share * (1 - share) / size + square / (4 * size**2))
-    return np.clip(middle - reach, 0.0, 1.0), np.clip(middle + reach, 0.0, 1.0)
-
-
-def mean_size(each: _Floats, units: float) -> float:
-    """How many items that are right or wrong would know a mean of figures from 0 to 1 as well as these `units` do.
+def mean_size(each: _Floats, items: float) -> float:
+    """How many items that are right or wrong would know a mean of figures from 0 to 1 as well as these `items` do.
 
     Two more items, one with 0 and one with 1, stand for what was not seen: that no item failed does not mean that none
     does.
 
-    >>> mean_size(np.ones(60), 60)
-    60.0
+    >>> round(mean_size(np.ones(60), 60)), round(mean_size(np.full(60, 0.5), 60))
+    (60, 1860)
     """
-    mean = (units * float(each.mean()) + 1) / (units + 2)
-    square = (units * float((each**2).mean()) + 1) / (units + 2)
-    return units * mean * (1 - mean) / (square - mean**2)
+    mean = (items * float(each.mean()) + 1) / (items + 2)
+    square = (items * float((each**2).mean()) + 1) / (items + 2)
+    return items * mean * (1 - mean) / (square - mean**2)
 
 
 def share_score(value: float | None, replicates: _Floats, n: int, size: float) -> Score:
-    """A share, or a mean of figures from 0 to 1, with Wilson's interval.
+    """A share, or a mean of figures from 0 to 1, with the interval of Clopper and Pearson.
 
     It is that of as many independent items as would vary as much as the draws do, and of no more than `size`. Draws of
     items that are all right do not vary, and their quantiles would claim certainty.
+
+    >>> share_score(1.0, np.ones(100), 60, 60.0).low.__round__(3)
+    0.94
     """
     found = score(value, replicates, n)
     if found.value is None or found.low is None:
         return found
     variance, spread = float(np.nanvar(replicates)), found.value * (1 - found.value)
     items = min(spread / variance, size) if variance > 0 and spread > 0 else size
-    low, high = wilson(found.value * items, items)
-    return Score(found.value, min(float(low), found.value), max(float(high), found.value), n)
+    right, wrong = found.value * items, (1 - found.value) * items
+    low = float(betaincinv(right, wrong + 1, (1 - LEVEL) / 2)) if right > 0 else 0.0
+    high = float(betaincinv(right + 1, wrong, (1 + LEVEL) / 2)) if wrong > 0 else 1.0
+    return Score(found.value, min(low, found.value), max(high, found.value), n)
 
 
 def log_odds_score(value: float | None, replicates: _Floats, n: int, *, flattered: bool = False) -> Score:

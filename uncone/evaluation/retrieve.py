@@ -28,8 +28,8 @@ _BLOCK = 1 << 22  # similarities in memory at a time
 class Retrieved:
     """The measures, with intervals over the queries that have a relevant document; and each of them by query.
 
-    Queries of one text are one sampling unit, and `units` counts them; `sizes` are the queries that each measure rests on
-    (`share_score`).
+    Queries of one text are one sampling unit, and `units` counts them; `sizes` are the queries that each measure rests
+    on (`share_score`).
 
     Rows without a direction, such as zero vectors, are counted in `lost_docs` and `lost_queries`: no search finds the
     ones, and the others find nothing. The replicates of two results on one task with the same seed are paired.
@@ -106,7 +106,7 @@ def retrieve(
     n = len(judged)
     units = item_units([task.queries[row] for row, _ in judged])
     drawn = units.replicate(lambda counts: each @ counts.T / counts.sum(axis=1), replicates, seed)
-    sizes = {name: mean_size(own, units.effective) for name, own in zip(MEASURES, each, strict=True)}
+    sizes = {name: mean_size(own, units.effective_items) for name, own in zip(MEASURES, each, strict=True)}
     return Retrieved(
         {name: share_score(float(each[at].mean()), drawn[at], n, sizes[name]) for at, name in enumerate(MEASURES)},
         tuple(name for _, name in judged),

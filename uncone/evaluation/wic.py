@@ -26,9 +26,10 @@ class Senses(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SenseScores:
-    """The accuracy on the test, with the threshold that was best on the train; `lost` words had no direction, `size` items count.
+    """The accuracy on the test, with the threshold that was best on the train; `lost` words had no direction.
 
-    The replicates of two results on the same words with the same seed are paired.
+    The replicates of two results on the same words with the same seed are paired; `size` is the number of items that
+    the accuracy rests on (`share_score`).
     """
 
     accuracy: Score
@@ -92,6 +93,6 @@ def same_sense(
     n = len(right)
     units = units or pair_units(n)
     drawn = units.replicate(lambda counts: counts @ right / counts.sum(axis=1), replicates, seed)
-    size = mean_size(right, units.effective)
+    size = mean_size(right, units.effective_items)
     accuracy = share_score(float(right.mean()), drawn, n, size)
     return SenseScores(accuracy, threshold, on_train, int(np.isnan(cosines).sum()), drawn, size)
