@@ -23,7 +23,7 @@ def blobs(n=240, classes=3, d=5, seed=0):
 
 
 def f1_items(truth, predicted):
-    """The items that a macro-F1 rests on, and its degrees of freedom: each class with one more hit and one more miss."""
+    """The items that a macro-F1 rests on, and its degrees of freedom; each class has one more hit and one more miss."""
     means, parts, texts = [], [], []
     for name, f1 in zip(np.unique(truth), f1_score(truth, predicted, average=None), strict=True):
         n = int((truth == name).sum())

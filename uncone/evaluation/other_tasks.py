@@ -326,7 +326,8 @@ def _rows(
     for name in names:
         values, drawn = _paired(found, name, fits.settings.replicates)
         n, units = found[0][0].n, found[0][0].units
-        for at, gain in enumerate(differences(Replicates(values, drawn, n, units))):
+        sizes = [one.sizes[name] for own in found for one in own if name in one.sizes]
+        for at, gain in enumerate(differences(Replicates(values, drawn, n, units, min(sizes, default=None)))):
             value, own = float(values[at]), drawn[at]
             scores[at][name] = _score(name, value, own, n, [one.sizes.get(name) for one in found[at]])
             if at:

@@ -79,7 +79,7 @@ class PairUnits:
 
     @once
     def effective_items(self) -> float:
-        """The same for distinct items, whether or not they share texts: what is left where only copies are set aside."""
+        """The same for distinct items, whether or not they share texts: only copies are set aside."""
         return _effective(self.pair)
 
     @property
