@@ -71,13 +71,14 @@ def quantiles_of(sample: Callable[[int, float], Sampled], rates: Sequence[float]
     shown = np.isin(every, tails)
     scores = np.maximum.accumulate(both.score(every))
     odds = _log_odds(every.clip(max=1 - 1e-12))
-    lows, highs = _shares_at_ends(odds, both.reach(every, scores, apart))
+    reach = both.reach(every, scores, apart)
+    lows, highs = _shares_at_ends(odds, reach)
     # Beyond the smallest and the largest cosine that were seen only the bounds of a cosine are known.
     low = np.where((1 - lows) * bulk.sampled.distinct < 1, -1.0, np.minimum(both.score(lows), scores))
-    unseen = highs * pairs < 1
-    high = np.where(unseen, 1.0, np.maximum(both.score(highs), scores))
+    high = np.where(highs * pairs < 1, 1.0, np.maximum(both.score(highs), scores))
     edges, counts = bulk.histogram()
     low, high = np.maximum.accumulate(low[shown]), np.minimum.accumulate(high[shown][::-1])[::-1]
+    unseen = _share(odds - reach) * pairs < 1
     rare = every[::-1][np.logical_and.accumulate(unseen[::-1])]
     beyond = float(rare.max(initial=1 / pairs))
     return Quantiles(total, tails, scores[shown], low, high, edges, counts, beyond)
@@ -112,8 +113,12 @@ def _shares_at_ends(odds: Vector, reach: Vector) -> tuple[Vector, Vector]:
     ends = []
     for sign in (1, -1):
         wider = np.maximum(reach, np.interp(odds + sign * np.where(known, reach, 0.0), places, widths))
-        ends.append(1 / (1 + np.exp(-(odds + sign * wider).clip(-700, 700))))
+        ends.append(_share(odds + sign * wider))
     return ends[0], ends[1]
+
+
+def _share(odds: Vector) -> Vector:
+    return np.asarray(1 / (1 + np.exp(-odds.clip(-700, 700))))
 
 
 def _log_odds(share: Vector) -> Vector:
