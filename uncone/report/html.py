@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from uncone.diagnosis.finding import failures
 from uncone.diagnosis.measures.registry import measures, placed
 from uncone.diagnosis.words import cosine, plain
 from uncone.report.diagnosis import Diagnosis
@@ -39,7 +40,13 @@ def notebook(spaces: Sequence[Diagnosis]) -> str:
 
 def _words() -> dict[str, Any]:
     functions = {"number": number, "interval": interval, "title": title}
-    return {"catalogue": measures("check"), "health": placed("check", "health"), "marks": MARKS, **functions}
+    return {
+        "catalogue": measures("check"),
+        "health": placed("check", "health"),
+        "marks": MARKS,
+        "failures": failures,
+        **functions,
+    }
 
 
 def _cards(space: Diagnosis) -> list[dict[str, str]]:
@@ -47,9 +54,9 @@ def _cards(space: Diagnosis) -> list[dict[str, str]]:
     rogue = space["rogue_dimensions"].value
     named = rogue if isinstance(rogue, list) else []
     dimensions = f"{space.source['dimensions']:,}"
-    rank = space["effective_rank"].magnitude
+    mean, rank = (space[name].magnitude for name in ("baseline", "effective_rank"))
     return [
-        {"value": cosine(space["baseline"].magnitude or 0.0), "label": "mean cosine of random pairs"},
+        {"value": "–" if mean is None else cosine(mean), "label": "mean cosine of random pairs"},
         {"value": f"{'–' if rank is None else plain(rank)} of {dimensions}", "label": "directions in use"},
         {"value": number(space["top1_share"]), "label": "of the variance in one direction"},
         {

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from uncone.diagnosis.finding import Finding, Level
+from uncone.diagnosis.finding import Finding, Level, failures
 from uncone.diagnosis.measures.registry import measure, placed
 from uncone.diagnosis.words import clipped, count, percent
 from uncone.report.diagnosis import Diagnosis
@@ -34,7 +34,7 @@ def _one(space: Diagnosis) -> list[Text]:
     lines += [Text(f"{line}", style="dim") for line in textwrap.wrap(space.provenance.get("reading", ""), _WIDTH)]
     lines += [Text(""), *_verdict(space), Text("")]
     lines += [_line(space, space[name]) for name in placed("check", "check")]
-    lines += [_health(space), *_hubs(space), Text("")]
+    lines += [_health(space), *_hubs(space), *_failed(space), Text("")]
     for word, text in (("why", verdict.why), ("do", verdict.todo)):
         lines += _labelled(word, text)
     if space.suggestion:
@@ -73,6 +73,8 @@ def _value(space: Diagnosis, finding: Finding, width: int = 18) -> str:
 
 
 def _health(space: Diagnosis) -> Text:
+    if any(finding.failed for finding in space.findings.values() if finding.name in placed("check", "health")):
+        return Text(f"  {'data':<10}–")
     parts = [
         count(int(space["bad_rows"].value or 0), "bad row"),  # type: ignore[arg-type]
         count(int(space["zero_vectors"].value or 0), "zero vector"),  # type: ignore[arg-type]
@@ -80,6 +82,15 @@ def _health(space: Diagnosis) -> Text:
         count(int(space["constant_dimensions"].magnitude or 0), "constant dimension"),
     ]
     return Text(f"  {'data':<10}{', '.join(parts)}")
+
+
+def _failed(space: Diagnosis) -> list[Text]:
+    """What could not be measured, and why."""
+    return [
+        Text(line, style="yellow")
+        for reason in failures(space.findings.values())
+        for line in textwrap.wrap(reason, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    ]
 
 
 def _hubs(space: Diagnosis) -> list[Text]:
