@@ -17,6 +17,7 @@ from uncone import calibrate
 from uncone.calibration.calibration import OtherEncoderWarning
 from uncone.cli.main import _run
 from uncone.diagnosis.measures.registry import measures
+from uncone.diagnosis.measures.table import renewed
 from uncone.encoders.open import open_encoder
 from uncone.errors import UnconeError
 from uncone.repairs import Center
@@ -148,20 +149,22 @@ def test_help_of_the_command_itself(capsys):
     assert _run(["--version"]) == 0 and "uncone 0" in capsys.readouterr().out
 
 
-def test_the_readme_names_every_measure():
-    for name in {**measures("check"), **measures("layers")}:
-        assert f"`{name}`" in README, name
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/layers.md", "docs/deep.md", "docs/measures.md", "docs/findings.schema.json"]
+)
+def test_the_tables_of_measures_are_those_of_the_registry(name):
+    path = ROOT / name
+    assert path.read_text() == renewed(path), "make measures"
 
 
-def test_the_page_on_layers_names_every_measure(tiny_model):
+def test_the_pages_name_every_measure(tiny_model):
     import uncone
 
-    page = (ROOT / "docs" / "layers.md").read_text()
+    every = (ROOT / "docs" / "measures.md").read_text()
+    for page, verb in ((README, "check"), (every, "check"), (every, "layers"), (every, "deep")):
+        assert all(f"| `{name}` |" in page or f"`{name}`," in page or f"`{name}` |" in page for name in measures(verb))
     texts = [f"the text {word} to go to school" for word in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]]
-    study = uncone.layers(tiny_model, texts)
-    for name in study[0].findings:
-        assert f"`{name}`" in page, name
-    assert set(study[0].findings) == set(measures("layers"))
+    assert list(uncone.layers(tiny_model, texts)[0].findings) == list(measures("layers"))
 
 
 def test_every_finding_is_registered_and_has_every_field(cone):
