@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from uncone.evaluation.table import EvaluationTable, Method, TaskRow
     from uncone.prescription.problem import PairProblem
     from uncone.prescription.verdict import Prescription
-    from uncone.report.evaluated import Evaluated
+    from uncone.report.results.evaluate import Evaluated
 
 __all__ = ["evaluate", "prescribe", "reproduce"]
 
@@ -86,7 +86,7 @@ def evaluate(
     from uncone.evaluation.published import published_rows
     from uncone.evaluation.sts import evaluate_sts
     from uncone.evaluation.table import EvaluationTable as Table
-    from uncone.report.evaluated import Evaluated as Rendered
+    from uncone.report.results.evaluate import Evaluated as Rendered
 
     options: dict[str, Any] = {
         "fit_on": fit_on,

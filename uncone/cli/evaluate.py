@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -21,12 +20,8 @@ from uncone.cli.model_options import (
     TrustRemoteCode,
     loading_of,
 )
-from uncone.cli.output import Outputs, rendered, say
+from uncone.cli.output import Outputs, deliver, printed, say
 from uncone.errors import OptionError
-from uncone.report.write import write_all
-
-if TYPE_CHECKING:
-    from uncone.report.evaluated import Evaluated
 
 __all__ = ["evaluate"]
 
@@ -105,7 +100,10 @@ def evaluate(
     no_html: Annotated[bool, typer.Option("--no-html", help="Write no report.")] = False,
     json: Annotated[str | None, typer.Option(help="Write all numbers as JSON; - for standard output.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the tables as markdown.")] = None,
-    latex: Annotated[Path | None, typer.Option(help="Write the table for a paper.")] = None,
+    latex: Annotated[Path | None, typer.Option(help="Write the tables for a paper, as LaTeX.")] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Write every chart as SVG, PNG and CSV into this folder.")
+    ] = None,
     csv: Annotated[Path | None, typer.Option(help="Write every figure as a line of a table.")] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> int:
@@ -113,11 +111,13 @@ def evaluate(
 
     Example: uncone evaluate model/ --dataset pairs.csv --methods raw
     """
-    outputs = Outputs(None if no_html else html, json, markdown)
-    others = [(option, path) for option, path in (("--latex", latex), ("--csv", csv)) if path is not None]
+    outputs = Outputs(None if no_html else html, json, markdown, latex, figures)
     read = [model, fit_on, *(dataset or []), *(methods or "").split(","), *(task or [])]
     # A task is read from what follows its colon.
-    outputs.check([one for one in (*read, *(one.partition(":")[2] for one in task or [])) if one], others)
+    outputs.check(
+        [one for one in (*read, *(one.partition(":")[2] for one in task or [])) if one],
+        [("--csv", csv)] if csv is not None else [],
+    )
     if seeds < 1 or replicates < 10:
         raise OptionError(f"--seeds {seeds} and --replicates {replicates}: we need at least 1 and 10.")
     loading = loading_of(revision, device, dtype, allow_pickle, trust_remote_code)
@@ -128,7 +128,7 @@ def evaluate(
         if suite != "papers" or out is None:
             raise OptionError("The suite is --suite papers, and its tables go to a folder: --out tables.")
         asked = {"--dataset": dataset, "--task": task, "--methods": methods, "--protocol": protocol, "--layer": layer}
-        written = {"--json": json, "--markdown": markdown, "--latex": latex, "--csv": csv}
+        written = {"--json": json, "--markdown": markdown, "--latex": latex, "--csv": csv, "--figures": figures}
         more = {"--pooling": pooling, "--separate": separate, "--level": level != "sentence", "--seeds": seeds != 1}
         _refuse_beside_suite({**asked, **more, **written})
         common: dict[str, Any] = {"fit_on": fit_on, "prompt": prompt, "data": data, "loading": loading}
@@ -156,7 +156,7 @@ def evaluate(
             cache=not no_cache,
             progress=progress,
         )
-    return _deliver(found, outputs, latex, csv)
+    return deliver(found, outputs, {} if csv is None else {csv: found.to_csv()})
 
 
 def _refuse_beside_suite(options: Mapping[str, object]) -> None:
@@ -169,7 +169,6 @@ def _suite(model: str, out: Path, options: dict[str, Any]) -> int:
     """Every table of the papers, one after the other."""
     from uncone import api
     from uncone.cli.progress import progress_bar
-    from uncone.report.evaluated_terminal import print_evaluated
 
     with progress_bar("done") as progress:
         for table, found in api.reproduce(model, out, progress=progress, **options):
@@ -177,25 +176,5 @@ def _suite(model: str, out: Path, options: dict[str, Any]) -> int:
             if found is None:
                 say(f"  was made before: {out / table.name}.html\n\n")
             else:
-                say(rendered(partial(print_evaluated, found), [out / f"{table.name}.html"]) + "\n")
-    return 0
-
-
-def _deliver(found: Evaluated, outputs: Outputs, latex: Path | None, csv: Path | None) -> int:
-    from uncone.report.evaluated_terminal import print_evaluated
-
-    wanted = {
-        outputs.html: found.to_html,
-        outputs.markdown: found.to_markdown,
-        outputs.json_file: found.to_json,
-        latex: found.to_latex,
-        csv: found.to_csv,
-    }
-    files = {path: made() for path, made in wanted.items() if path is not None}
-    write_all(files)
-    say(
-        found.to_json()
-        if outputs.json == "-"
-        else rendered(lambda console: print_evaluated(found, console), list(files))
-    )
+                say(printed(found, [out / f"{table.name}.html"]) + "\n")
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as plain_json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,10 +24,9 @@ from uncone.cli.model_options import (
     check_encoding,
     loading_of,
 )
-from uncone.cli.output import Outputs, deliver, rendered, say
+from uncone.cli.output import Outputs, deliver, printed, say
 from uncone.data.replace import check_outside
 from uncone.errors import OptionError
-from uncone.report.write import write_all
 
 if TYPE_CHECKING:
     from uncone.prescription.verdict import Prescription
@@ -171,7 +169,8 @@ def fix(
         if options or level != "sentence":
             raise OptionError("auto tries methods with their own options, on vectors of texts: leave the options out.")
         chosen = _chosen(source, {**told, "pairs": pairs, "pair_columns": (left, right, score)})
-        if not _advised(chosen, outputs) or chosen.recommended is None:
+        _report_choice(chosen, outputs)
+        if chosen.recommended is None:
             return 0
         method, options = chosen.recommended.repair, dict(chosen.recommended.options)
     elif pairs is not None or left or right or score:
@@ -212,21 +211,15 @@ def _chosen(source: str, told: dict[str, Any]) -> Prescription:
         return api.prescribe(source, progress=progress, **told)
 
 
-def _advised(chosen: Prescription, outputs: Outputs) -> bool:
-    """Print the advice; whether there is something to fit."""
-    from uncone.report.prescribed import print_prescription
+def _report_choice(chosen: Prescription, outputs: Outputs) -> None:
+    """Print the advice; if it is to leave the space alone, that is the report."""
+    from uncone.report.results.prescribe import Prescribed
 
-    if chosen.recommended is None and outputs.json is not None:
-        text = plain_json.dumps({"schema": 1, "prescription": chosen.to_dict()}, indent=2, ensure_ascii=False) + "\n"
-        if outputs.json == "-":
-            say(text)
-            return False
-        write_all({Path(outputs.json): text})
+    result = Prescribed(chosen)
+    if chosen.recommended is None:
+        deliver(result, outputs)
     if outputs.json != "-":
-        say(rendered(lambda console: print_prescription(chosen, console), []))
-        written = f"  wrote {outputs.json}\n" if outputs.json is not None else "  Nothing was written.\n"
-        say("\n" if chosen.recommended else written)
-    return chosen.recommended is not None
+        say(f"{printed(result, [])}\n" if chosen.recommended else "  No repair and no vectors were written.\n")
 
 
 def _whole(text: str | None) -> int | str | None:

@@ -93,7 +93,8 @@ class Sentences:
 class Cell:
     """A cell: its text, what stands small under it, and how it is judged.
 
-    `mark` follows the number without moving it (a star, an arrow); `hover` explains the cell.
+    `mark` follows the number without moving it (a star, an arrow) and replaces the mark of the level; `hover` explains
+    the cell.
     """
 
     text: str

@@ -23,6 +23,7 @@ from uncone.report.document import (
     Verdict,
 )
 from uncone.report.documents.check import cosine_chart, eigenvalue_chart, findings_table, shape, verdict
+from uncone.report.documents.prescribe import candidate_blocks
 from uncone.report.lines import interval, number
 from uncone.report.results.check import Diagnosis
 from uncone.report.results.fix import Repaired
@@ -109,6 +110,7 @@ def document(result: Repaired) -> Document:
                 [changed, Fold("All findings side by side", [findings_table(spaces, _NAMES)])],
                 "Each number with its 95 % interval if it has one. If two intervals overlap, the change is not clear.",
             ),
+            *_choice(result),
             *_training(result),
             *_notes(result),
             Section("Provenance", _provenance(result), brief=[Facts(written)] if written else []),
@@ -179,6 +181,14 @@ def _training(result: Repaired) -> list[Section]:
     return [Section("Training", [Fold("Every epoch", [Table(columns, rows)])], said, [Notes([said], "flow")])]
 
 
+def _choice(result: Repaired) -> list[Section]:
+    """Why this repair, if it was chosen by labeled pairs."""
+    prescription = result.provenance.get("prescription")
+    if prescription is None:
+        return []
+    return [Section("Why this repair", candidate_blocks(prescription), prescription["reason"])]
+
+
 def _bits(value: float | None) -> str:
     return "–" if finite(value) is None else f"{value:.3f}"
 
@@ -192,7 +202,9 @@ def _provenance(result: Repaired) -> list[Block]:
     """The repair, and how both spaces were measured."""
     made = [("method", result.method), ("repair", str(result.repair).replace("\n", " "))]
     places = [("saved to", result.saved), ("repaired vectors", result.written)]
-    known = [(key, value) for key, value in provenance_facts(result.provenance) if key != "method"]
+    known = [
+        (key, value) for key, value in provenance_facts(result.provenance) if key not in ("method", "prescription")
+    ]
     source = result.before.source
     named = ("source", f"{source['name']} ({source['kind']}, {source['dtype']})")
     return [

@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from uncone.report.charts.model import Chart, Cloud
-from uncone.report.document import MARKS, Block, Document, Fold, Items, SideBySide, Tabs, Widget
+from uncone.report.document import MARKS, Block, Document, Fold, Items, SideBySide, Table, Tabs, Widget
 
 __all__ = ["environment", "notebook", "page"]
 
@@ -28,6 +28,7 @@ def environment() -> Environment:
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     made.filters["grouped"] = _grouped
+    made.filters["marked_columns"] = _marked_columns
     made.tests["chart"] = lambda block: isinstance(block, Chart | Cloud)
     made.globals["kind"] = lambda block: type(block).__name__.lower()
     made.globals["marks"] = MARKS
@@ -84,6 +85,11 @@ def _grouped(blocks: Sequence[Block]) -> Iterator[tuple[bool, list[Block]]]:
             if not wide and len(charts) % 2 and isinstance(charts[-1], Chart):
                 paired[-1] = replace(charts[-1], wide=True)
         yield True, paired
+
+
+def _marked_columns(table: Table) -> set[int]:
+    """The columns that need room for marks, so that their numbers stand in line."""
+    return {at for row in table.rows for at, cell in enumerate(row.cells) if cell.mark}
 
 
 def _widgets(blocks: Sequence[Block]) -> Iterator[Widget]:

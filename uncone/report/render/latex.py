@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from uncone.report.document import Block, Cell, Document, Fold, Items, SideBySide, Table, Tabs, Widget
@@ -16,6 +17,13 @@ _SPECIAL = {
     "^": "\\textasciicircum{}",
     "<": "\\textless{}",
     ">": "\\textgreater{}",
+    "|": "\\textbar{}",
+    '"': "\\textquotedbl{}",
+    "`": "\\textasciigrave{}",
+    "*": "\\textasteriskcentered{}",
+    # After the end of a row a bracket would begin an option.
+    "[": "{[}",
+    "]": "{]}",
     "↓": "$\\downarrow$",
     "↑": "$\\uparrow$",
     "·": "$\\cdot$",
@@ -36,11 +44,14 @@ _SPECIAL = {
 
 
 def render(document: Document) -> str:
-    """Every table of a document; needs the package booktabs."""
-    lines = [f"% {printable(document.name)}: {printable(document.title)}", "% \\usepackage{booktabs}"]
+    """Every table of a document; a comment names the packages that they need."""
+    lines = [
+        f"% {printable(document.name)}: {printable(document.title)}",
+        "% needs \\usepackage{booktabs,textcomp,amssymb} and \\usepackage[T1]{fontenc}",
+    ]
     for section in document.sections:
         for table in _tables(section.blocks):
-            lines += ["", *_table(table, section.title)]
+            lines += ["", *_table(table, section.title, document.name)]
     return "\n".join(lines) + "\n"
 
 
@@ -68,30 +79,39 @@ def _tables(blocks: Sequence[Block]) -> Iterator[Table]:
                     yield from _tables(item.more)
 
 
-def _table(table: Table, section: str) -> Iterator[str]:
+def _table(table: Table, section: str, name: str) -> Iterator[str]:
     yield "\\begin{table}"
     yield "\\centering"
-    caption = ". ".join(part.rstrip(".") for part in (table.title or section, table.intro, *table.remarks) if part)
+    caption = ". ".join(
+        part.rstrip(".") for part in (f"{name}: {table.title or section}", table.intro, *table.remarks) if part
+    )
     yield f"\\caption{{{escaped(caption)}.}}"
     yield f"\\begin{{tabular}}{{{''.join('l' if one.align == 'left' else 'r' for one in table.columns)}}}"
     yield "\\toprule"
     yield f"{' & '.join(escaped(one.title) for one in table.columns)} \\\\"
     if any(one.small for one in table.columns):
-        small = [f"{{\\footnotesize {escaped(one.small)}}}" for one in table.columns]
+        small = [f"{{\\footnotesize {escaped(one.small)}}}" if one.small else "" for one in table.columns]
         yield f"{' & '.join(small)} \\\\"
     yield "\\midrule"
-    for row in table.rows:
+    for place, row in enumerate(table.rows):
         if len(row.cells) == 1 < len(table.columns):
+            if place:
+                yield "\\midrule"
             yield f"\\multicolumn{{{len(table.columns)}}}{{l}}{{\\emph{{{escaped(row.cells[0].text)}}}}} \\\\"
         else:
-            yield f"{' & '.join(map(_cell, row.cells))} \\\\"
+            yield f"{' & '.join(_cell(cell, row.muted) for cell in row.cells)} \\\\"
     yield "\\bottomrule"
     yield "\\end{tabular}"
     yield "\\end{table}"
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: Cell, muted: bool) -> str:
     text = escaped(cell.text)
-    text = f"\\textbf{{{text}}}" if cell.strong and text else text
-    mark = f"$^{{{escaped(cell.mark)}}}$" if cell.mark else ""
-    return f"{text}{mark} {{\\footnotesize ({escaped(cell.small)})}}" if cell.small else text + mark
+    text = f"$-${text[1:]}" if re.match(r"-[0-9]", text) else text
+    text = f"\\textbf{{{text}}}" if cell.strong and text else f"\\textit{{{text}}}" if muted and text else text
+    # A star is a command only at the beginning of a row.
+    mark = f"\\textsuperscript{{{escaped(cell.mark).replace(_SPECIAL['*'], '*')}}}" if cell.mark else ""
+    small = (
+        f"{{\\footnotesize {escaped(cell.small if cell.small[0] == '±' else f'({cell.small})')}}}" if cell.small else ""
+    )
+    return " ".join(part for part in (text + mark, small) if part)

@@ -92,7 +92,8 @@ def _block(block: Block) -> Iterator[str]:  # noqa: C901 - one case per kind of 
             yield from (part for one in block.blocks for part in _block(one))
         case Tabs():
             for title, blocks in block.tabs:
-                yield f"**{escaped(title)}**"
+                if not (blocks and isinstance(blocks[0], Table) and blocks[0].title):
+                    yield f"**{escaped(title)}**"
                 yield from (part for one in blocks for part in _block(one))
         case SideBySide(blocks=inner) | Widget(otherwise=inner):
             yield from (part for one in inner for part in _block(one))
@@ -114,7 +115,7 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _cell(cell: Cell) -> str:
-    mark = f"{MARKS[cell.level]} " if cell.level in (Level.CROWDED, Level.COLLAPSED) else ""
+    mark = f"{MARKS[cell.level]} " if cell.level in (Level.CROWDED, Level.COLLAPSED) and not cell.mark else ""
     text = escaped(f"{mark}{cell.text}{cell.mark}")
     bold = f"**{text}**" if cell.strong and text else text
     return f"{bold} ({escaped(cell.small)})" if cell.small else bold

@@ -48,6 +48,8 @@ _NAME, _VALUE, _INTERVAL = 28, 18, 16
 """Columns of the parts of a finding."""
 _LONGEST_HEAD = 14
 """Headings longer than this are set on two lines."""
+_LEAST_WRAPPED, _MOST_WRAPPED = 14, 24
+"""Columns that a cell needs to be wrapped in, and that it gets when the table is set in parts."""
 _BINS = 60
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _TAIL = 0.0005
@@ -207,7 +209,7 @@ def _table(table: Table, console: Console) -> Iterator[Text]:
     if table.title:
         yield Text(f"  {_cut(printable(table.title), WIDTH - 2)}", style="bold")
     for with_small in (True, False):
-        cells = [[_cell_text(cell, with_small) for cell in row.cells] for row in table.rows]
+        cells, marks = _texts(table, with_small)
         widths = _widths(table, cells)
         if sum(widths) + 2 * len(widths) <= WIDTH:
             break
@@ -215,17 +217,46 @@ def _table(table: Table, console: Console) -> Iterator[Text]:
     for place, part in enumerate(_parts(widths)):
         if place:
             yield Text("")
-        yield from _heads([table.columns[at] for at in part], [widths[at] for at in part])
+        yield from _heads([table.columns[at] for at in part], [widths[at] for at in part], [marks[at] for at in part])
         for row, texts in zip(table.rows, cells, strict=True):
             yield from _row(table, row, texts, part, widths, console)
     for remark in table.remarks:
         yield from (Text.assemble("  ", line) for line in _wrapped(remark, console, WIDTH - 2, style="dim"))
 
 
-def _cell_text(cell: Cell, with_small: bool) -> str:
-    mark = f"{MARKS[cell.level]} " if cell.level in (Level.CROWDED, Level.COLLAPSED) else ""
-    small = f" ({cell.small})" if cell.small and with_small else ""
-    return printable(f"{mark}{cell.text}{cell.mark}{small}")
+def _texts(table: Table, with_small: bool) -> tuple[list[list[str]], list[int]]:
+    """The texts of all cells, and the room that each column has for marks: numbers stand in line before it."""
+    marks, smalls = [0] * len(table.columns), [0] * len(table.columns)
+    rows = [[_cell_parts(cell, with_small) for cell in row.cells] for row in table.rows]
+    for row in rows:
+        for at, (_, mark, small) in enumerate(row):
+            if table.columns[at].align == "right":
+                marks[at], smalls[at] = max(marks[at], cell_len(mark)), max(smalls[at], cell_len(small))
+    cells = [
+        [
+            text + mark + " " * (marks[at] - cell_len(mark)) + small + " " * (smalls[at] - cell_len(small))
+            for at, (text, mark, small) in enumerate(row)
+        ]
+        for row in rows
+    ]
+    return _indented(table, cells), marks
+
+
+def _cell_parts(cell: Cell, with_small: bool) -> tuple[str, str, str]:
+    level = f"{MARKS[cell.level]} " if cell.level in (Level.CROWDED, Level.COLLAPSED) and not cell.mark else ""
+    small = f" ({printable(cell.small)})" if cell.small and with_small else ""
+    return printable(f"{level}{cell.text}"), printable(cell.mark), small
+
+
+def _indented(table: Table, cells: list[list[str]]) -> list[list[str]]:
+    """The rows below a heading begin further right than the heading."""
+    below = False
+    indented = []
+    for texts in cells:
+        is_heading = len(texts) == 1 < len(table.columns)
+        below = below or is_heading
+        indented.append([f"  {texts[0]}", *texts[1:]] if below and not is_heading else texts)
+    return indented
 
 
 def _widths(table: Table, cells: Sequence[Sequence[str]]) -> list[int]:
@@ -237,11 +268,14 @@ def _widths(table: Table, cells: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _squeezed(columns: Sequence[Column], widths: Sequence[int]) -> list[int]:
-    """Columns that may wrap share what the others leave."""
+    """Columns that may wrap share what the others leave; a table that has to be set in parts has room for them."""
     wrapping = [at for at, column in enumerate(columns) if column.wrap]
     rest = WIDTH - 2 * len(widths) - sum(width for at, width in enumerate(widths) if at not in wrapping)
-    share = max(rest // max(len(wrapping), 1), 14)
-    return [min(width, share) if at in wrapping else min(width, WIDTH - 4) for at, width in enumerate(widths)]
+    share = rest // max(len(wrapping), 1)
+    share = share if share >= _LEAST_WRAPPED else _MOST_WRAPPED
+    first = min(widths[0], share if 0 in wrapping else WIDTH // 2)
+    room = [first, *[WIDTH - 4 - first] * (len(widths) - 1)]
+    return [min(width, share) if at in wrapping else min(width, room[at]) for at, width in enumerate(widths)]
 
 
 def _parts(widths: Sequence[int]) -> list[list[int]]:
@@ -267,12 +301,17 @@ def _head_lines(column: Column) -> list[str]:
     return [*lines, *([printable(column.small)] if column.small else [])]
 
 
-def _heads(columns: Sequence[Column], widths: Sequence[int]) -> Iterator[Text]:
+def _heads(columns: Sequence[Column], widths: Sequence[int], marks: Sequence[int]) -> Iterator[Text]:
+    """Headings end above the numbers, not above the marks behind them, if there is room."""
     heads = [_head_lines(column) for column in columns]
     height = max(map(len, heads))
     for line in range(height):
         texts = [head[line - height + len(head)] if line >= height - len(head) else "" for head in heads]
-        if any(texts):
+        texts = [
+            text + " " * max(min(room, width - cell_len(text)), 0)
+            for text, width, room in zip(texts, widths, marks, strict=True)
+        ]
+        if any(map(str.strip, texts)):
             yield Text(_aligned(texts, columns, widths), style="dim")
 
 
@@ -283,16 +322,19 @@ def _row(
         yield Text(f"  {_cut(texts[0], WIDTH - 2)}", style="italic dim")
         return
     columns = [table.columns[at] for at in part]
-    wrapped = [
-        [line.plain for line in _wrapped(texts[at], console, widths[at])] if table.columns[at].wrap else [texts[at]]
-        for at in part
-    ]
+    wrapped = [_wrapped_cell(texts[at], console, widths[at]) if table.columns[at].wrap else [texts[at]] for at in part]
     for lines in zip_longest(*wrapped, fillvalue=""):
         line = Text("  ")
         for at, column, cell in zip(part, columns, lines, strict=True):
-            style = "bold" if row.cells[at].strong else STYLES[row.cells[at].level]
+            style = "bold" if row.cells[at].strong else STYLES[row.cells[at].level] or ("dim" if row.muted else "")
             line.append(_padded(_cut(cell, widths[at]), column, widths[at]), style=style).append("  ")
         yield line
+
+
+def _wrapped_cell(text: str, console: Console, width: int) -> list[str]:
+    """On several lines with the indentation of the first."""
+    indent = " " * (len(text) - len(text.lstrip()))
+    return [f"{indent}{line.plain}" for line in _wrapped(text, console, width - len(indent))] or [""]
 
 
 def _aligned(texts: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:

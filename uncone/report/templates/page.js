@@ -54,6 +54,13 @@
   });
   addEventListener("afterprint", redraw);
 
+  document.querySelectorAll(".tabs").forEach((tabs) => {
+    const panels = tabs.querySelectorAll(":scope > .panel");
+    tabs.querySelectorAll(":scope > .switch input").forEach((input, place) => input.addEventListener("change", () => {
+      panels.forEach((panel, at) => panel.classList.toggle("shown", at === place));
+      dispatchEvent(new Event("resize"));  // charts that were hidden had no width
+    }));
+  });
   document.querySelectorAll("[data-copy]").forEach((button) => button.addEventListener("click", async () => {
     const text = button.dataset.copy;
     try { await navigator.clipboard.writeText(text); } catch {

@@ -1,28 +1,31 @@
-"""What an evaluation says, in sentences written from its numbers."""
+"""Sentences of an evaluation, written from its numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from uncone.diagnosis.words import count
-from uncone.evaluation.table import EvaluationTable, Row
-from uncone.report.evaluated_grid import (
+from uncone.evaluation.table import EvaluationTable, Row, TaskRow
+from uncone.report.documents.evaluate.scores import (
+    MEASURES,
     Gain,
     aggregations,
     average,
+    cell_of,
     certainty,
-    compared,
     gain,
-    independent,
+    independent_pairs,
+    interval,
     is_reference,
     labels,
     points,
+    repaired_rows,
     same_space,
     signed,
+    trend,
 )
-from uncone.report.evaluated_tasks import task_sentences
 
-__all__ = ["WORTH", "headline", "recommended", "sentences"]
+__all__ = ["headline", "missing_scores", "recommended", "sentences"]
 
 WORTH = 0.01
 """A point: what a repair has to gain to be worth its trouble."""
@@ -34,12 +37,12 @@ _NAMED = 4
 def recommended(table: EvaluationTable) -> Row | None:
     """The best row with a proven gain of a point or more on average, if it is above the raw vectors of every layer."""
     raws = [value for row in table.rows if is_reference(row) and (value := average(table, row)) is not None]
-    found = []
-    for row in compared(table):
+    candidates = []
+    for row in repaired_rows(table):
         value, gained = average(table, row), gain(table, row)
         if value is not None and gained is not None and gained.proven and gained.value >= WORTH:
-            found.append((value, row))
-    best = max(found, key=lambda one: one[0], default=None)
+            candidates.append((value, row))
+    best = max(candidates, key=lambda one: one[0], default=None)
     return None if best is None or best[0] <= max(raws, default=-1.0) else best[1]
 
 
@@ -53,10 +56,10 @@ def headline(table: EvaluationTable) -> str:
             f"{_label(table, chosen)} helps: {points(gained.value)} points above raw vectors{_mean(table)}, "
             f"{certainty(True, gained.units)}."
         )
-    if not compared(table) or top is None:
+    if not repaired_rows(table) or top is None:
         return _unjudged(table, top)
     if is_reference(top):
-        if _best(table, compared(table)) is None:
+        if _best(table, repaired_rows(table)) is None:
             return "Nothing to recommend: no repair has a score on every set."
         return (
             f"Leave it alone: {_vectors(table, top)} score {points(average(table, top))}{_mean(table)}, and no repair "
@@ -87,7 +90,7 @@ def sentences(table: EvaluationTable) -> list[str]:
         _protocols(table),
         _seeds(table),
         _ranking(table),
-        *task_sentences(table.tasks),
+        *_tasks(table.tasks),
     ]
     return [line for line in lines if line]
 
@@ -97,7 +100,7 @@ def _unjudged(table: EvaluationTable, top: Row | None) -> str:
         return f"{_label(table, top)} scores {points(average(table, top))}{_mean(table)}; no repair was tried."
     if table.tasks and not table.rows:
         return f"{count(len({one.task for one in table.tasks}), 'task')}, no sentence pairs."
-    if compared(table):
+    if repaired_rows(table):
         return "Nothing to recommend: no method has a score on every set."
     return "Nothing was measured."
 
@@ -117,9 +120,9 @@ def _leader(table: EvaluationTable) -> str:
         return ""
     value, gained = average(table, top), gain(table, top)
     start = f"Best{_mean(table)} is {_label(table, top)} with {points(value)}"
-    others = compared(table)
+    others = repaired_rows(table)
     if not is_reference(top):
-        return f"{start}{'' if gained is None else f': {_said(gained)} to the raw vectors of {_its(table)}'}."
+        return f"{start}{'' if gained is None else f': {_gain_text(gained)} to the raw vectors of {_its(table)}'}."
     next_best = _best(table, others)
     if next_best is None:
         return f"{start}." if others or len(table.rows) > 1 else ""
@@ -136,7 +139,7 @@ def _best_inductive(table: EvaluationTable) -> str:
     if top is None or best is None or top.method.protocol != "transductive":
         return ""
     gained = gain(table, best)
-    by = "" if gained is None else f": {_said(gained)}"
+    by = "" if gained is None else f": {_gain_text(gained)}"
     return f"The best that was fitted on other texts is {_label(table, best)} with {points(average(table, best))}{by}."
 
 
@@ -147,7 +150,7 @@ def _other_layers(table: EvaluationTable) -> str:
     if top is None or raw is None:
         return ""
     if is_reference(top):
-        elsewhere = [row for row in compared(table) if not same_space(row.method, top.method)]
+        elsewhere = [row for row in repaired_rows(table) if not same_space(row.method, top.method)]
         gaining = [(one.value, row) for row in elsewhere if (one := gain(table, row)) is not None and one.proven]
         if not gaining or max(gaining, key=lambda one: one[0])[0] <= 0:
             return ""
@@ -166,15 +169,15 @@ def _other_layers(table: EvaluationTable) -> str:
 
 
 def _proven(table: EvaluationTable) -> str:
-    others = [(row, one) for row in compared(table) if (one := gain(table, row)) is not None]
+    others = [(row, one) for row in repaired_rows(table) if (one := gain(table, row)) is not None]
     if not others:
         return ""
-    tried = count(len(compared(table)), "method")
+    tried = count(len(repaired_rows(table)), "method")
     one_set = len(table.datasets) == 1
     winners = [(row, one) for row, one in others if one.gains]
     if not winners:
         where = f" on {table.datasets[0]}" if one_set else " on any one set"
-        only = "The one method tried has no" if len(compared(table)) == 1 else f"None of {tried} has a"
+        only = "The one method tried has no" if len(repaired_rows(table)) == 1 else f"None of {tried} has a"
         on_average = any(one.proven and one.value > 0 for _, one in others)
         return f"{only} proven gain{where}{', only on average' if on_average else ': leave it alone'}."
     winners.sort(key=lambda pair: (-pair[1].gains, -pair[1].value))
@@ -187,7 +190,7 @@ def _proven(table: EvaluationTable) -> str:
 
 
 def _losing(table: EvaluationTable) -> str:
-    others = [(row, one) for row in compared(table) if (one := gain(table, row)) is not None]
+    others = [(row, one) for row in repaired_rows(table) if (one := gain(table, row)) is not None]
     worst = sorted((pair for pair in others if pair[1].proven and pair[1].value < 0), key=lambda pair: pair[1].value)
     partly = [pair for pair in others if pair[1].losses and pair not in worst]
     said = []
@@ -249,18 +252,18 @@ def _ranking(table: EvaluationTable) -> str:
     return f"The aggregation decides which is best: under all it is {_label(table, best['all'])}, {', '.join(said)}."
 
 
-def _said(gained: Gain) -> str:
-    proven = certainty(gained.proven, gained.units)
-    if gained.low is None or gained.high is None:
+def _gain_text(gained: Gain) -> str:
+    between = interval(gained.low, gained.high)
+    if not between:
         return f"{signed(gained.value)}, without an interval,"
-    return f"{signed(gained.value)} (95 % interval {signed(gained.low)} to {signed(gained.high)}, {proven})"
+    return f"{signed(gained.value)} (95 % interval {between}, {certainty(gained.proven, gained.units)})"
 
 
 def _units(table: EvaluationTable) -> str:
-    """The independent pairs of the sets, from the fewest to the most."""
-    sizes = sorted({size for dataset in table.datasets if (size := independent(table, dataset)) is not None})
-    most = count(sizes[-1], "independent pair")
-    return most if len(sizes) == 1 else f"{sizes[0]:,} to {most}"
+    """The independent pairs of the datasets, from the fewest to the most."""
+    sizes = sorted({size for dataset in table.datasets if (size := independent_pairs(table, dataset))})
+    most = count(sizes[-1] if sizes else 0, "independent pair")
+    return most if len(sizes) < 2 else f"{sizes[0]:,} to {most}"
 
 
 def _label(table: EvaluationTable, row: Row) -> str:
@@ -293,3 +296,50 @@ def _listed(names: Sequence[str]) -> str:
     if len(names) > _NAMED + 1:
         return f"{', '.join(names[:_NAMED])}, and {len(names) - _NAMED} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+
+
+def _tasks(rows: Sequence[TaskRow]) -> list[str]:
+    """For each task, the best method by its first measure, and whether any gain is proven."""
+    return [_task(task, [row for row in rows if row.task == task]) for task in dict.fromkeys(row.task for row in rows)]
+
+
+def _task(task: str, rows: Sequence[TaskRow]) -> str:
+    measure = next((name for row in rows for name in row.scores), "")
+    scores = [None if measure not in row.scores else row.scores[measure].value for row in rows]
+    known = [(value, place) for place, value in enumerate(scores) if value is not None]
+    if not known:
+        return f"{task}: no method has a score."
+    value, best = max(known, key=lambda one: one[0])
+    names = labels([row.method for row in rows])
+    differences = [row.differences.get(measure) for row in rows]
+    own = differences[best]
+    by = f" ({signed(own.value)} to raw)" if own is not None and own.value is not None else ""
+    start = f"{task}: best {MEASURES.get(measure, measure.replace('_', ' '))} is {points(value)}, by {names[best]}{by}"
+    tested = [one for one in differences if one is not None]
+    if not tested:
+        return f"{start}."
+    units = max(one.units for one in tested)
+    winners = [name for name, one in zip(names, differences, strict=True) if trend(one) > 0]
+    if winners:
+        return f"{start}; gains {certainty(True, units, 'item')}: {', '.join(winners)}."
+    return f"{start}; no gain is proven{certainty(False, units, 'item').removeprefix('not proven')}."
+
+
+def missing_scores(table: EvaluationTable) -> list[str]:
+    """What could not be measured, and why."""
+    missing = []
+    for label, row in zip(labels([row.method for row in table.rows]), table.rows, strict=True):
+        for dataset in table.datasets:
+            cell = cell_of(row, dataset)
+            if cell is None:
+                missing.append(f"{label} on {dataset}: not measured.")
+            elif cell.spearman.reason:
+                missing.append(f"{label} on {dataset}: undefined, because {cell.spearman.reason.rstrip('.')}.")
+    for label, task in zip(labels([task.method for task in table.tasks]), table.tasks, strict=True):
+        if any(score.value is None for score in task.scores.values()):
+            missing.append(
+                f"{label} on {task.task}: undefined, because {(task.note or 'it has no value').rstrip('.')}."
+            )
+        elif task.note and not task.method.repair and "accuracy" not in task.scores:
+            missing.append(f"{task.task}: {task.note}")  # about the data: lost documents, judgments without documents
+    return missing
