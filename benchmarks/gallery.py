@@ -16,7 +16,7 @@ from uncone.data.demo import demo_model
 from uncone.diagnosis.deep_results import Dimension
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.open import open_encoder
-from uncone.report.mapped import Map
+from uncone.report.results.map import Map
 from uncone.report.study import LayerStudy
 
 CORPUS = "wikitext2"

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from uncone.calibration.calibration import Calibration
     from uncone.diagnosis.finding import Finding, Level
     from uncone.errors import UnconeError
-    from uncone.report.mapped import Map
     from uncone.report.results.calibrate import Calibrated
     from uncone.report.results.check import Comparison, Diagnosis
     from uncone.report.results.fix import Repaired
+    from uncone.report.results.map import Map
     from uncone.report.similar import Similarity
     from uncone.report.study import LayerComparison, LayerStudy
 
@@ -91,7 +91,7 @@ _HOMES = {
     "LayerComparison": "uncone.report.study",
     "LayerStudy": "uncone.report.study",
     "Level": "uncone.diagnosis.finding",
-    "Map": "uncone.report.mapped",
+    "Map": "uncone.report.results.map",
     "Repaired": "uncone.report.results.fix",
     "Similarity": "uncone.report.similar",
     "UnconeError": "uncone.errors",

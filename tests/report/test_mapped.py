@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
-
-from uncone.maps.results import Colouring, Panel, Texts, Trust
-from uncone.report.mapped import Map
 from uncone.report.mapped_palette import category_colours, marks, scale_of
 from uncone.report.mapped_store import view_of
 from uncone.report.mapped_terminal import print_map
+
+from uncone.maps.results import Colouring, Panel, Texts, Trust
+from uncone.report.results.map import Map
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` \x1b[31m"
 WORDS = ("bank", "river", "the", "Bank", "café", "𝔘nicode", "42")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from uncone.maps.results import Colouring, Panel, Texts, Trust
-from uncone.report.mapped import Map
+from uncone.report.results.map import Map
 
 pytestmark = [
     pytest.mark.browser,

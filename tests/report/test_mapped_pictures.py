@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.image import imread
+from uncone.report.mapped_density import _majority, density_sheets
+from uncone.report.mapped_palette import category_colours
 
 from uncone.errors import MissingPackageError, OptionError
 from uncone.maps.results import Colouring, Density, Panel, Texts, Trust
-from uncone.report.mapped import Map
-from uncone.report.mapped_density import _majority, density_sheets
-from uncone.report.mapped_palette import category_colours
+from uncone.report.results.map import Map
 
 TRUST = Trust(0.87, 0.91, 0.42, 15, 200, "Groups can be read off.")
 

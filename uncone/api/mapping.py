@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from uncone.encoders.open import Loading
     from uncone.maps.word_list import WordList
     from uncone.repairs.saving import Saved
-    from uncone.report.mapped import Map
+    from uncone.report.results.map import Map
 
 __all__ = ["MOST_POINTS", "map"]
 
@@ -226,7 +226,7 @@ def _map(gathered: Gathered, wanted: _Wanted) -> Map:
     from uncone.api.mapping_colours import Colours
     from uncone.api.mapping_static import static_densities
     from uncone.maps.pictures import pictures_of
-    from uncone.report.mapped import Map
+    from uncone.report.results.map import Map
 
     colours = Colours(gathered, gathered.words, wanted.k, wanted.seed)
     made = colours.all(wanted.colour)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from uncone.cli.map_output import MapOutputs, deliver_map
 from uncone.cli.model_options import (
     AllowPickle,
     BatchSize,
@@ -23,10 +23,17 @@ from uncone.cli.model_options import (
     check_encoding,
     loading_of,
 )
-from uncone.cli.output import Outputs
-from uncone.errors import OptionError
+from uncone.cli.output import Outputs, deliver
+from uncone.errors import OptionError, OutputError
+from uncone.report.write import check_writable
+
+if TYPE_CHECKING:
+    from uncone.report.results.map import Angles
 
 __all__ = ["map"]
+
+_MOST_SIDES = 36
+_SIDES = 3
 
 
 def map(
@@ -95,6 +102,7 @@ def map(
     no_html: Annotated[bool, typer.Option("--no-html", help="Write no page.")] = False,
     json: Annotated[str | None, typer.Option(help="Write all numbers as JSON; - for standard output.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write what it shows as markdown.")] = None,
+    latex: Annotated[Path | None, typer.Option(help="Write the tables as LaTeX.")] = None,
     png: Annotated[Path | None, typer.Option(help="Write pictures: a .png, or a folder for PNG and SVG.")] = None,
     angles: Annotated[
         str | None,
@@ -110,7 +118,7 @@ def map(
 
     Example: uncone map vectors.npy --png map.png
     """
-    outputs = MapOutputs(Outputs(None if no_html else html, json, markdown), png, angles, dims)
+    outputs = Outputs(None if no_html else html, json, markdown, latex)
     if model is not None and (column or tensor):
         raise OptionError("--column and --tensor are for vectors; with --model the source holds texts: use --text.")
     given: dict[str, Any] = {"layer": layer, "pooling": pooling, "limit": limit, "sample": sample, "split": split}
@@ -118,7 +126,14 @@ def map(
     if words is not None and not listed:
         raise OptionError(f"--words is a list such as bank,river, not {words!r}.")
     check_encoding(model, **given, prompt=prompt or None, batch_size=batch_size)
-    outputs.check([source, repair, *([*(text or []), label] if model is None else [model])])
+    is_file = png is not None and png.suffix.lower() == ".png"
+    outputs.check(
+        [source, repair, *([*(text or []), label] if model is None else [model])],
+        [("--png", png)] if png is not None and is_file else [],
+    )
+    sides = _sides(angles, png, dims)
+    if png is not None:
+        _check_pictures(png, is_file)
     from uncone import api
     from uncone.cli.progress import progress_bar
 
@@ -148,4 +163,57 @@ def map(
             progress=progress,
             **given,
         )
-    return deliver_map(found, outputs)
+    drawn = {} if png is None else _pictures(found.pictures(sides), png, is_file)
+    named = {"report": outputs.html, "json": outputs.json_file, "markdown": outputs.markdown, "latex": outputs.latex}
+    written = {what: str(path) for what, path in named.items() if path is not None}
+    if png is not None:
+        written["pictures"] = ", ".join(str(path) for path in drawn) if is_file else str(png)
+    folders = [] if png is None or is_file else [png]
+    return deliver(replace(found, written=written), outputs, drawn, folders=folders)
+
+
+def _check_pictures(png: Path, is_file: bool) -> None:
+    from uncone.extras import require
+    from uncone.report.charts.figures import check_folder
+
+    require("matplotlib", extra="models")
+    if not is_file:
+        check_folder(png)
+
+
+def _sides(angles: str | None, png: Path | None, dims: int) -> Angles:
+    """From how many sides a map in space is drawn, or from which heights and directions.
+
+    Raises:
+        OptionError: it is not said so that we understand.
+    """
+    if angles is None:
+        return _SIDES
+    if png is None or dims != 3:
+        raise OptionError("--angles is for pictures of a map in space: add --dims 3 and --png.")
+    wrong = f"--angles is a number of sides up to {_MOST_SIDES}, or heights:directions in degrees such as "
+    wrong += f"20:45,20:135, not {angles!r}."
+    try:
+        if ":" in angles:
+            pairs = [one.split(":") for one in angles.split(",")]
+            return [(float(height), float(direction)) for height, direction in pairs]
+        if 1 <= int(angles) <= _MOST_SIDES:
+            return int(angles)
+    except ValueError as error:
+        raise OptionError(wrong) from error
+    raise OptionError(wrong)
+
+
+def _pictures(drawn: dict[str, bytes], png: Path, is_file: bool) -> dict[Path, bytes]:
+    """Where the pictures go: a folder has all of them; a file the first PNG, with others numbered beside it."""
+    if not is_file:
+        try:
+            png.mkdir(exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{png} cannot be a folder for pictures: {error.strerror}. Name another.") from error
+        return {png / name: data for name, data in drawn.items()}
+    sheets = [data for name, data in drawn.items() if name.endswith(".png")]
+    beside = [png.with_stem(f"{png.stem}-{number}") for number in range(2, len(sheets) + 1)]
+    for place in beside:
+        check_writable(place)
+    return dict(zip([png, *beside], sheets, strict=True))

@@ -20,6 +20,7 @@ __all__ = [
     "Card",
     "Cards",
     "Cell",
+    "Clouds",
     "Column",
     "Command",
     "Document",
@@ -232,7 +233,34 @@ class Widget:
     styles: Sequence[str] = ()
 
 
-Block = Sentences | Cards | Table | Items | Chart | Cloud | Command | Notes | Facts | Fold | Tabs | SideBySide | Widget
+@dataclass(frozen=True)
+class Clouds:
+    """Clouds of the same rows, which share texts, colors, a field that finds words, and what is pointed at."""
+
+    clouds: Sequence[Cloud]
+
+    @property
+    def name(self) -> str:
+        """The name of the first one."""
+        return self.clouds[0].name
+
+
+Block = (
+    Sentences
+    | Cards
+    | Table
+    | Items
+    | Chart
+    | Cloud
+    | Clouds
+    | Command
+    | Notes
+    | Facts
+    | Fold
+    | Tabs
+    | SideBySide
+    | Widget
+)
 
 
 @dataclass(frozen=True)
@@ -274,6 +302,8 @@ def _collect(blocks: Sequence[Block], found: list[Chart | Cloud]) -> None:
         match block:
             case Chart() | Cloud():
                 found.append(block)
+            case Clouds(clouds=clouds):
+                found += clouds
             case Fold(blocks=inner) | SideBySide(blocks=inner) | Widget(otherwise=inner):
                 _collect(inner, found)
             case Tabs(tabs=tabs):

@@ -55,9 +55,9 @@ def _shaded(color: str, light: float) -> str:
     return "#" + "".join(f"{round(255 * one):02X}" for one in parts)
 
 
-def value_range(coloring: Coloring) -> tuple[float, float]:
-    """What the colors span, in log10 for a logarithmic scale; a few extreme numbers do not take them all."""
-    values = _values(coloring)
+def value_range(*colorings: Coloring) -> tuple[float, float]:
+    """What the colors span in all pictures, in log10 for a logarithmic scale; a few extremes do not take them all."""
+    values = np.concatenate([_values(coloring) for coloring in colorings])
     known = values[np.isfinite(values)]
     if not len(known):
         return 0.0, 1.0
@@ -78,7 +78,7 @@ def fragment(cloud: Cloud, *others: Cloud, find: bool = False) -> dict[str, Any]
     """What the template `cloud.html` takes: the figures, their controls and the points.
 
     `others` are further figures of the same rows: texts and colors are those of the first cloud, whose points are
-    ringed in all of them. `find` adds a field that looks for words.
+    ringed in all of them. `find` adds a field that looks for words, and a line on how to use the pictures.
     """
     clouds = (cloud, *others)
     return {
@@ -95,6 +95,7 @@ def fragment(cloud: Cloud, *others: Cloud, find: bool = False) -> dict[str, Any]
         "wide": cloud.wide or len(clouds) > 1,
         "colorings": [one.title for one in cloud.colorings],
         "find": find and bool(cloud.texts),
+        "hint": find,
         "store": _json(store(*clouds)),
     }
 
@@ -106,8 +107,8 @@ def _outside(cloud: Cloud) -> str:
 
 def store(cloud: Cloud, *others: Cloud) -> dict[str, Any]:
     """Everything that the page draws and shows of the points, as JSON values; numbers are packed."""
-    n = max([len(cloud.texts), *(len(_rows(view)) and int(_rows(view).max()) + 1 for view in cloud.views)])
     clouds = (cloud, *others)
+    n = max(len(cloud.texts), *(int(_rows(view).max(initial=-1)) + 1 for one in clouds for view in one.views))
     return {
         "n": n,
         "dims": cloud.dims,
@@ -178,7 +179,7 @@ def _coloring(own: Sequence[Coloring]) -> dict[str, Any]:
         values = np.concatenate([_values(one) for one in differ])
         known = values[np.isfinite(values)]
         least, most = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
-        low, high = value_range(first)
+        low, high = value_range(*differ)
         whole = most - least <= _STEPS and bool((known == np.rint(known)).all())
         step = 1.0 if whole or most == least else (most - least) / _STEPS
         codes = [_whole(np.where(np.isfinite(one), np.rint((np.nan_to_num(one) - least) / step), -1), unknown=True)

@@ -8,6 +8,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
@@ -17,7 +18,7 @@ from uncone.report.charts.cloud import MOST_LEGEND, category_colors, value_range
 from uncone.report.charts.model import Cloud, CloudView, Coloring
 from uncone.report.charts.theme import COLUMN, GRAY, PAGE, PRINT
 
-__all__ = ["cloud_figure", "color_bar", "plain_label"]
+__all__ = ["cloud_figure", "color_bar", "known_points", "plain_label", "point_colors"]
 
 _SIDES = ((0, 1), (0, 2))
 """Pairs of axes from which a cloud in space is seen."""
@@ -30,7 +31,7 @@ def cloud_figure(cloud: Cloud) -> Figure:
     grid = figure.subplots(len(cloud.views), len(sides), squeeze=False)
     coloring = cloud.colorings[0] if cloud.colorings else None
     for row, view in zip(grid, cloud.views, strict=True):
-        colors = _colors(coloring, view)
+        colors = point_colors(coloring, view)
         for axes, (x, y) in zip(row, sides, strict=True):
             _scatter(axes, view.points[:, [x, y]], colors)
             if view.path is not None and len(view.path) > 1:
@@ -54,8 +55,19 @@ def _color_title(coloring: Coloring) -> str:
     return f"log10 of {coloring.title}" if coloring.log else coloring.title
 
 
-def _colors(coloring: Coloring | None, view: CloudView) -> np.ndarray:
-    """The color of each point of a view, as (n, 4)."""
+def known_points(coloring: Coloring | None, view: CloudView) -> np.ndarray:
+    """Which points of a view have a category or a number."""
+    rows = np.arange(len(view.points)) if view.rows is None else view.rows
+    if coloring is None:
+        return np.ones(len(rows), bool)
+    if coloring.codes is not None:
+        codes = np.asarray(coloring.codes)[rows]
+        return np.asarray((codes >= 0) & (codes < len(coloring.names)))
+    return np.asarray(np.isfinite(np.asarray(coloring.values, np.float64)[rows]))
+
+
+def point_colors(coloring: Coloring | None, view: CloudView, limits: tuple[float, float] | None = None) -> np.ndarray:
+    """The color of each point of a view, as (n, 4); `limits` are the ends of a scale that several views share."""
     n = len(view.points)
     to_rgba = matplotlib.colors.to_rgba
     if coloring is None:
@@ -63,12 +75,11 @@ def _colors(coloring: Coloring | None, view: CloudView) -> np.ndarray:
     rows = np.arange(n) if view.rows is None else view.rows
     if coloring.codes is not None:
         table = np.array([*map(to_rgba, category_colors(len(coloring.names))), to_rgba(GRAY)])
-        codes = np.asarray(coloring.codes)[rows]
-        return np.asarray(table[np.where((codes >= 0) & (codes < len(coloring.names)), codes, -1)])
+        return np.asarray(table[np.where(known_points(coloring, view), np.asarray(coloring.codes)[rows], -1)])
     values = np.asarray(coloring.values, np.float64)[rows]
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.log10(values) if coloring.log else values
-    colors = np.asarray(matplotlib.colormaps["viridis"](Normalize(*value_range(coloring), clip=True)(values)))
+    colors = np.asarray(matplotlib.colormaps["viridis"](Normalize(*limits or value_range(coloring), clip=True)(values)))
     colors[~np.isfinite(values)] = to_rgba(GRAY)
     return colors
 
@@ -78,11 +89,12 @@ def _scatter(axes: Axes, points: Matrix, colors: np.ndarray) -> None:
     axes.scatter(points[:, 0], points[:, 1], c=colors, s=size, linewidths=0, alpha=0.8, rasterized=True)
 
 
-def color_bar(figure: Figure, mapped: ScalarMappable, axes: Any, title: str) -> None:  # noqa: ANN401 - one or many
-    """The scale of colors beside the chart."""
-    bar = figure.colorbar(mapped, ax=axes, aspect=30, pad=0.015, fraction=0.03)
+def color_bar(figure: Figure, mapped: ScalarMappable, axes: Any, title: str, extend: str = "neither") -> Colorbar:  # noqa: ANN401 - one or many
+    """The scale of colors beside the chart; `extend` is at which ends there is more."""
+    bar = figure.colorbar(mapped, ax=axes, aspect=30, pad=0.015, fraction=0.03, extend=extend)
     bar.outline.set_visible(False)
     bar.set_label(title)
+    return bar
 
 
 def plain_label(text: str) -> str:

@@ -14,7 +14,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from uncone.report.charts.model import Chart, Cloud
+<<<<<<< HEAD
 from uncone.report.document import MARKS, Block, Document, Fold, Items, SideBySide, Table, Tabs, Widget
+=======
+from uncone.report.document import MARKS, Block, Clouds, Document, Fold, Items, SideBySide, Tabs, Widget
 
 __all__ = ["environment", "notebook", "page"]
 
@@ -39,16 +42,19 @@ def page(document: Document, summary: str, version: str) -> str:
     """The whole page; `summary` is the JSON that it offers for download."""
     from uncone.report.charts import bundle, cloud, plotly
 
-    charts = document.charts()
-    figures = [plotly.figure(one) for one in charts if isinstance(one, Chart)]
-    widgets = list(_widgets([block for section in document.sections for block in section.blocks]))
-    kinds = {kind for one in charts if isinstance(one, Chart) for kind in one.kinds}
+    blocks = list(_leaves([block for section in document.sections for block in section.blocks]))
+    charts = [block for block in blocks if isinstance(block, Chart)]
+    figures = [plotly.figure(one) for one in charts]
+    widgets = [block for block in blocks if isinstance(block, Widget)]
+    kinds = {kind for one in charts for kind in one.kinds}
+    clouds = {one.name: cloud.fragment(one) for one in blocks if isinstance(one, Cloud)}
+    clouds |= {one.name: cloud.fragment(*one.clouds, find=True) for one in blocks if isinstance(one, Clouds)}
     return _template(
         "document.html",
         document,
         figures={one["id"]: one for one in figures},
         charts=figures,
-        clouds={one.name: cloud.fragment(one) for one in charts if isinstance(one, Cloud)},
+        clouds=clouds,
         plotly=bundle.script(kinds) if figures else "",
         scripts=_included([name for one in widgets for name in one.scripts]),
         styles=_included([name for one in widgets for name in one.styles]),
@@ -92,16 +98,17 @@ def _marked_columns(table: Table) -> set[int]:
     return {at for row in table.rows for at, cell in enumerate(row.cells) if cell.mark}
 
 
-def _widgets(blocks: Sequence[Block]) -> Iterator[Widget]:
+def _leaves(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Every block of the page that is not made of others; what stands elsewhere in place of a widget is none of it."""
     for block in blocks:
         match block:
-            case Widget():
-                yield block
             case Fold(blocks=inner) | SideBySide(blocks=inner):
-                yield from _widgets(inner)
+                yield from _leaves(inner)
             case Tabs(tabs=tabs):
                 for _, inner in tabs:
-                    yield from _widgets(inner)
+                    yield from _leaves(inner)
             case Items(items=items):
                 for item in items:
-                    yield from _widgets(item.more)
+                    yield from _leaves(item.more)
+            case _:
+                yield block

@@ -11,6 +11,7 @@ from uncone.report.document import (
     Block,
     Cards,
     Cell,
+    Clouds,
     Command,
     Document,
     Facts,
@@ -80,6 +81,8 @@ def _block(block: Block) -> Iterator[str]:  # noqa: C901 - one case per kind of 
             yield _items(block)
         case Chart() | Cloud():
             yield f"*{escaped(block.title)}.* {escaped(block.caption)}"
+        case Clouds():
+            yield from (part for one in block.clouds for part in _block(one))
         case Command():
             yield f"    {printable(block.text)}"
         case Notes():

@@ -437,7 +437,7 @@
       context.fillStyle = role("paper"); context.fillRect(0, 0, sheet.width, sheet.height);
       context.drawImage(panel.base, 0, 0); context.drawImage(panel.over, 0, 0);
       sheet.toBlob((blob) => {
-        const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: "uncone-" + plot.id + ".png" });
+        const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: "uncone-" + plot.id.slice("cloud-".length) + ".png" });
         link.click();
         setTimeout(() => URL.revokeObjectURL(link.href), 1000);
       });

@@ -1,4 +1,4 @@
-"""What `map` returns: rows as points, what they can be coloured by, how far to trust it, and all renderings."""
+"""What `map` returns: rows as points, what they can be colored by, and how far to trust the pictures."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uncone.data.batch import IntVector
+from uncone.extras import require
 from uncone.maps.results import Colouring, Density, Panel, Texts
+from uncone.report.document import Document
 from uncone.report.plain import json_text, json_values
+from uncone.report.result import Result
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -20,17 +23,17 @@ __all__ = ["MAP_SCHEMA", "Angles", "Map"]
 MAP_SCHEMA = 1
 
 Angles = int | Sequence[tuple[float, float]]
-"""How a picture in space is looked at: from so many sides, or from these heights and directions in degrees."""
+"""How a picture in space is seen: from this many sides, or from these heights and directions in degrees."""
 
 
 @dataclass(frozen=True, eq=False)
-class Map:
+class Map(Result):
     """Rows of a space as points of one or several pictures.
 
     `source` says what is shown: name, kind, rows, dimensions and dtype; model, layer, layers, pooling, row and repair
     where there are any. `places` are the row numbers of the map's points, of `total` rows; the places of a panel point
     into them. Colourings and texts have one entry for each point; the first colouring is shown at the start.
-    `highlight` are words whose points are marked and labelled. A `static` map is a picture that cannot be turned or
+    `highlight` are words whose points are marked and labeled. A `static` map is a picture that cannot be turned or
     pointed at; of millions of rows it has the `density` of all of them. `written` holds the files that were written,
     by what they are.
     """
@@ -54,25 +57,25 @@ class Map:
     @property
     def headline(self) -> str:
         """How many rows are shown of how many, by which method, in a sentence."""
-        from uncone.report.mapped_lines import headline
+        from uncone.report.documents.map.sentences import headline
 
         return headline(self)
 
     @property
     def suggestion(self) -> str | None:
-        """The command to run next on the same rows, ready to paste; None where the source is no file."""
-        from uncone.report.mapped_lines import suggestion
+        """The command to run next on the same rows, ready to paste; None if the source is no file."""
+        from uncone.report.documents.map.sentences import suggestion
 
         return suggestion(self)
 
     def lines(self) -> list[str]:
         """What is shown and how far to trust it, in sentences."""
-        from uncone.report.mapped_lines import sentences
+        from uncone.report.documents.map.sentences import sentences
 
         return sentences(self)
 
     def text(self, point: int) -> str:
-        """What a point is: its word where it stands in a sentence, else its whole text, else the number of its row."""
+        """What a point is: its word if it stands in a sentence, else its whole text, else the number of its row."""
         texts = self.texts
         if texts is None:
             return f"row {int(self.places[point]):,}"
@@ -82,8 +85,8 @@ class Map:
         return whole[int(texts.starts[point]) : int(texts.ends[point])]
 
     def to_dict(self, *, points: bool = False) -> dict[str, Any]:
-        """The summary: plain JSON values, versioned by `schema`; the points themselves only when asked for."""
-        from uncone.report.mapped_lines import counted
+        """The summary: plain JSON values, versioned by `schema`; the points themselves only on request."""
+        from uncone.report.documents.map.colors import summary_of
 
         panels: list[dict[str, Any]] = [
             {"name": one.name, "layer": one.layer, "points": len(one.points), "trust": asdict(one.trust)}
@@ -102,7 +105,7 @@ class Map:
             "seed": self.seed,
             "static": self.static,
             "panels": panels,
-            "colourings": [counted(self, one) for one in self.colourings],
+            "colourings": [summary_of(self, one) for one in self.colourings],
             "highlight": self.highlight,
             "notes": self.notes,
             "written": self.written,
@@ -120,20 +123,14 @@ class Map:
         """The summary as JSON text."""
         return json_text(self.to_dict(points=points))
 
-    def to_html(self) -> str:
-        """The report: one self-contained page."""
-        from uncone.report.mapped_page import render
+    def document(self) -> Document:
+        """What there is to say, for all renderers."""
+        from uncone.report.documents.map.document import document
 
-        return render(self)
-
-    def to_markdown(self) -> str:
-        """The sentences, the trust of every picture and the counts of every colour as markdown."""
-        from uncone.report.mapped_markdown import render
-
-        return render(self)
+        return document(self)
 
     def pictures(self, angles: Angles = 3, *, colouring: str | None = None) -> dict[str, bytes]:
-        """Pictures for a paper by file name: PNG, and SVG where there are few points; in space one for every angle.
+        """Pictures for a paper by file name: PNG, and SVG if there are few points; in space one for every angle.
 
         Several panels stand on one sheet. `colouring` names another than the first.
 
@@ -141,25 +138,35 @@ class Map:
             MissingPackageError: matplotlib is not installed.
             OptionError: there is no such colouring, or no angle.
         """
-        from uncone.report.mapped_pictures import pictures
+        from uncone.report.documents.map.pictures import pictures
 
         return pictures(self, angles, colouring)
 
     def points_frame(self) -> pandas.DataFrame:
-        """Every point of every picture with its row, coordinates, word or text and colours, as a table of pandas.
+        """Every point of every picture as a table of pandas: panel, row, coordinates, word or text, and its colors.
 
         Raises:
             MissingPackageError: pandas is not installed.
         """
-        from uncone.report.mapped_frame import points_frame
+        require("pandas", extra="models")
+        import pandas
 
-        return points_frame(self)
+        return pandas.concat([pandas.DataFrame(self._columns(panel)) for panel in self.panels], ignore_index=True)
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the sentences and the trust of every picture."""
-        from uncone.report.mapped_page import notebook
+    def _columns(self, panel: Panel) -> dict[str, Any]:
+        from uncone.report.documents.map.colors import shown_colors
 
-        return notebook(self)
+        places = np.asarray(panel.places, np.int64)
+        columns: dict[str, Any] = {"panel": [panel.name] * len(places), "row": self.places[places]}
+        columns |= {axis: panel.points[:, place] for place, axis in enumerate("xyz"[: panel.points.shape[1]])}
+        texts = self.texts
+        if texts is not None:
+            columns["text"] = [texts.sentences[int(texts.sentence[place])] for place in places]
+            if texts.starts is not None:
+                columns["word"] = [self.text(int(place)) for place in places]
+        for one in self.colourings:
+            columns[f"colour_{one.name}" if one.name in columns else one.name] = shown_colors(one, panel)
+        return columns
 
     def __repr__(self) -> str:
         """The result in a line."""

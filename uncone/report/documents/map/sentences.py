@@ -1,4 +1,4 @@
-"""What a map shows and how far to trust it, in sentences; and its numbers as all renderings show them."""
+"""Sentences of `map`: what is shown, how far to trust it, and what to run next."""
 
 from __future__ import annotations
 
@@ -8,31 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from uncone.data.batch import IntVector
 from uncone.diagnosis.words import clipped, cosine, count, percent
-from uncone.maps.results import Colouring, Panel, Trust
-from uncone.report.mapped import Map
-from uncone.report.mapped_palette import marks, members_on, scale_of, shades_of, values_of
+from uncone.maps.results import Panel, Trust
+from uncone.report.documents.map.colors import counts_of, extent, marks
+from uncone.report.results.map import Map
 from uncone.report.text import printable
 
 __all__ = [
-    "AXES",
     "METHODS",
-    "READING",
     "SEVERAL",
-    "coloured_by",
-    "counted",
+    "axes_of",
+    "axis_share",
     "headline",
-    "held_of",
-    "highlighted",
     "sentences",
     "shown_rows",
-    "source_name",
     "stamp",
     "subtitle",
     "suggestion",
     "trust_text",
-    "unit",
     "unparted",
     "where",
 ]
@@ -43,30 +36,36 @@ _STRAIGHT = (
     "but what is near may not be."
 )
 _BENT = "It shows who is near whom: read neighbours from it, neither the distance of far groups nor their size."
-READING = {"pca": _STRAIGHT, "svd": _STRAIGHT, "tsne": _BENT, "umap": _BENT}
+_READING = {"pca": _STRAIGHT, "svd": _STRAIGHT, "tsne": _BENT, "umap": _BENT}
 """How a picture of each method is to be read."""
 
-AXES = {"pca": "PC", "svd": "direction"}
+_AXES = {"pca": "PC", "svd": "direction"}
 """What the axes are called, of methods whose axes are directions of the space."""
 
 _UNITS = {"words": "word", "tokens": "token", "cls": "CLS vector", "sentences": "text", "texts": "text"}
 _IN_MEMORY = ("array", "blocks", "list")
 SEVERAL = 3
-"""Pictures whose trust is told one by one; of more, the range."""
+"""Up to this many pictures the trust of each gets a sentence; of more, the range."""
 _NAMED = 6
 
 
-def unit(result: Map) -> str:
+def _unit(result: Map) -> str:
     """What a point is called."""
     return _UNITS.get(str(result.source.get("row")), "row")
+
+
+def axes_of(result: Map) -> list[str]:
+    """The names of the axes; none for methods whose axes mean nothing."""
+    name = _AXES.get(result.method)
+    return [] if name is None else [f"{name} {axis}" for axis in range(1, result.dims + 1)]
 
 
 def shown_rows(result: Map) -> str:
     """How many rows are shown, of how many."""
     n = sum(int(one.counts.sum()) for one in result.density[:1]) if result.density else len(result.places)
     if n == result.total:
-        return f"{'all ' if n > 1 else ''}{count(n, unit(result))}"
-    return f"{n:,} of {count(result.total, unit(result))}"
+        return f"{'all ' if n > 1 else ''}{count(n, _unit(result))}"
+    return f"{n:,} of {count(result.total, _unit(result))}"
 
 
 def where(result: Map) -> str:
@@ -99,13 +98,13 @@ def headline(result: Map) -> str:
 def stamp(result: Map, panel: Panel) -> str:
     """What stands on every picture: method, how many points of how many rows, and the seed."""
     n, total = len(panel.points), result.total
-    shown = f"{n:,} of {count(total, unit(result))}" if n != total else count(n, unit(result))
+    shown = f"{n:,} of {count(total, _unit(result))}" if n != total else count(n, _unit(result))
     return f"{METHODS.get(result.method, result.method)} · {shown} · seed {result.seed}"
 
 
 def sentences(result: Map) -> list[str]:
     """How far to trust the pictures, how to read them, the colours at the start, the marked words."""
-    lines = [*_trusts(result.panels), READING.get(result.method, ""), coloured_by(result), highlighted(result)]
+    lines = [*_trusts(result.panels), _READING.get(result.method, ""), _colored_by(result), _marked(result)]
     return [line for line in lines if line]
 
 
@@ -130,7 +129,7 @@ def _started(text: str) -> str:
     return f"{shown[:1].upper()}{shown[1:]}"
 
 
-def held_of(result: Map) -> str:
+def axis_share(result: Map) -> str:
     """What the axes hold a share of: SVD does not subtract the mean, so that it is not the variance."""
     return "squared length" if result.method == "svd" else "variance"
 
@@ -151,12 +150,12 @@ def trust_text(result: Map, trust: Trust) -> str:
         for name, value in (("trustworthiness", trust.trustworthiness), ("continuity", trust.continuity))
         if value is not None
     ]
-    parts += [f"{percent(trust.explained)} of {held_of(result)}"] if trust.explained is not None else []
+    parts += [f"{percent(trust.explained)} of {axis_share(result)}"] if trust.explained is not None else []
     return ", ".join(parts)
 
 
-def coloured_by(result: Map) -> str:
-    """What the colours are at the start, with the largest counts; a word list is told of by `highlighted`."""
+def _colored_by(result: Map) -> str:
+    """What the colours are at the start, with the largest counts; a word list is told of by `_marked`."""
     if not result.colourings:
         return ""
     first = result.colourings[0]
@@ -166,19 +165,20 @@ def coloured_by(result: Map) -> str:
     if result.density:
         return f"Coloured by {title}."
     if first.values is not None:
-        scale = scale_of(values_of(first))
-        return f"Coloured by {title}, from {_short(scale.least)} to {_short(scale.most)}."
-    shades = shades_of(result, first)
-    if shades.counts is None:
+        low, high, _, _ = extent(first)
+        return f"Coloured by {title}, from {_short(low)} to {_short(high)}."
+    counts = counts_of(result, first)
+    if counts is None:
         return f"Coloured by {title}, found anew in every picture."
-    parts = sorted(zip(shades.counts[:-1], shades.names, strict=False), key=lambda one: -one[0])
+    names = [clipped(printable(str(name)) or "without a name", 40) for name in first.names]
+    parts = sorted(zip(counts[:-1], names, strict=True), key=lambda one: -one[0])
     told = [f"{name} ({n:,})" for n, name in parts[:_NAMED] if n]
-    rest = sum(n for n, _ in parts[_NAMED:]) + shades.counts[-1]
+    rest = sum(n for n, _ in parts[_NAMED:]) + counts[-1]
     told += [f"others ({rest:,})"] if rest else []
     return f"Coloured by {title}: {', '.join(told)}." if told else f"Coloured by {title}."
 
 
-def highlighted(result: Map) -> str:
+def _marked(result: Map) -> str:
     """How many points each word of the list has."""
     if not result.highlight:
         return ""
@@ -191,35 +191,8 @@ def highlighted(result: Map) -> str:
     return " ".join(part for part in (told, missing) if part)
 
 
-def counted(result: Map, colouring: Colouring) -> dict[str, Any]:
-    """A colouring without its points: how many of each category, or the range of its numbers."""
-    made: dict[str, Any] = {"name": colouring.name, "title": colouring.title}
-    if colouring.values is not None:
-        values = values_of(colouring)
-        scale = scale_of(values)
-        known = len(values) - scale.unknown
-        ends = {"low": scale.least, "high": scale.most} if known else {"low": None, "high": None}
-        return {**made, "kind": "numbers", **ends, "known": known, "unknown": scale.unknown}
-    if colouring.by_panel:
-        by_panel = {panel.name: _tally(members_on(colouring, panel), colouring) for panel in result.panels}
-        return {**made, "kind": "names", "by_panel": by_panel}
-    members = np.asarray(colouring.members if colouring.members is not None else [], np.int64)
-    return {**made, "kind": "names", "counts": _tally(members, colouring), "other": colouring.other,
-            "unknown": int((members < 0).sum()) - colouring.other}  # fmt: skip
-
-
-def _tally(members: IntVector, colouring: Colouring) -> dict[str, int]:
-    counts = np.bincount(members[members >= 0], minlength=len(colouring.names)).tolist()
-    return {str(name): n for name, n in zip(colouring.names, counts, strict=False)}
-
-
 def _short(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e9 else f"{value:.3g}"
-
-
-def source_name(result: Map) -> str:
-    """The source by its last name; the whole path stands with the provenance."""
-    return str(result.source["name"]).rstrip("/").rsplit("/", 1)[-1]
 
 
 def subtitle(result: Map) -> str:

@@ -1,0 +1,188 @@
+"""The document of `map`: clouds of points that share texts and colors, how far to trust them, and their colors."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from uncone.diagnosis.words import clipped, cosine, count
+from uncone.maps.results import Panel
+from uncone.report.charts.model import Cloud, CloudView
+from uncone.report.document import (
+    Block,
+    Cell,
+    Clouds,
+    Column,
+    Document,
+    Facts,
+    Fold,
+    Notes,
+    Row,
+    Section,
+    Sentences,
+    Table,
+    Verdict,
+    Widget,
+)
+from uncone.report.documents.map.colors import colorings, counts_of, extent, marks
+from uncone.report.documents.map.sentences import (
+    METHODS,
+    SEVERAL,
+    axes_of,
+    axis_share,
+    stamp,
+    subtitle,
+    trust_text,
+    unparted,
+)
+from uncone.report.results.map import Map
+from uncone.report.text import last_name, printable, provenance_facts
+
+__all__ = ["clouds", "document"]
+
+_HIDDEN = ("in_memory", "path")
+_PANELS = 14
+"""Pictures that a screen has room for; the report has them all."""
+_TRUST = (
+    "Trustworthiness falls when points that are neighbors in the picture are not neighbors in the space. Continuity "
+    "falls when neighbors in the space are torn apart in the picture. Both are 1 at best, and about 0.5 for a random "
+    "picture."
+)
+
+
+def document(result: Map) -> Document:
+    """The pictures, their trust, the counts of their colors, notes and provenance."""
+    notes = [note for note in result.notes if note]
+    source = {key: value for key, value in result.source.items() if key not in _HIDDEN}
+    facts = provenance_facts({**source, "seed": result.seed, **result.provenance})
+    several = len(result.panels) > SEVERAL
+    return Document(
+        title=result.headline,
+        name=last_name(result.source["name"]),
+        subtitle=subtitle(result),
+        verdicts=[
+            Verdict(
+                result.headline,
+                details=[unparted(line) for line in result.lines()],
+                command=result.suggestion or "",
+                bulleted=True,
+            )
+        ],
+        sections=[
+            Section("", _still(result) if result.static else [Clouds(clouds(result))], name="pictures"),
+            Section(
+                "How far to trust it",
+                [_trust(result, result.panels)],
+                _TRUST,
+                [_trust(result, result.panels[:_PANELS])] if several else [],
+            ),
+            Section("Colors", _colors(result)),
+            Section("Notes", [Notes(notes)] if notes else [], brief=[Notes(notes, most=2)]),
+            Section("Provenance", [Facts([*facts, *result.written.items()])]),
+        ],
+    )
+
+
+def clouds(result: Map) -> list[Cloud]:
+    """A cloud for each picture; texts, colors and marked words are those of all points of the map."""
+    texts, n = result.texts, len(result.places)
+    whole = [] if texts is None else [texts.sentences[place] for place in np.asarray(texts.sentence).tolist()]
+    spans = None
+    if texts is not None and texts.starts is not None and texts.ends is not None:
+        spans = np.stack([texts.starts, texts.ends], axis=1)
+    several, found = len(result.panels) > 1, marks(result)
+    made = []
+    for place, (panel, colored) in enumerate(zip(result.panels, colorings(result), strict=True), 1):
+        told = trust_text(result, panel.trust)
+        every = len(panel.places) == n and bool((np.asarray(panel.places) == np.arange(n)).all())
+        made.append(
+            Cloud(
+                name=f"map-{result.method}{f'-{place}' if several else ''}",
+                title=printable(panel.name) if several else _method(result),
+                caption=unparted(f"{told[:1].upper()}{told[1:]}.") if told else "",
+                views=[CloudView("", panel.points, None if every else panel.places, stamp=stamp(result, panel))],
+                colorings=colored,
+                texts=whole,
+                axes=axes_of(result),
+                wide=True,
+                spans=spans,
+                marks=found,
+                marked=result.highlight,
+                source_rows=result.places,
+            )
+        )
+    return made
+
+
+def _method(result: Map) -> str:
+    return f"{METHODS.get(result.method, result.method)}, {result.dims}-D"
+
+
+def _still(result: Map) -> list[Block]:
+    """Pictures that can't be turned, drawn as they are written to files."""
+    data = {"pictures": partial(_images, result), "alt": " ".join([result.headline, *result.lines()])}
+    picture = Widget("widgets/pictures.html", data, [Sentences([f"{_method(result)}."])])
+    if not result.density:
+        return [picture]
+    cells = "There are too many points for dots, so each cell shows how many fall into it."
+    if result.colourings:
+        by_number = result.colourings[0].values is not None
+        cells += " A cell has the color "
+        cells += "of the mean of its points." if by_number else "of most of its points, fainter if there are few."
+    return [picture, Sentences([cells])]
+
+
+def _images(result: Map) -> list[tuple[str, str]]:
+    """File names and the pictures as addresses. Only the page needs them, and they take long to draw."""
+    drawn = {name: data for name, data in result.pictures().items() if name.endswith(".png")}
+    return [(name, f"data:image/png;base64,{base64.b64encode(data).decode()}") for name, data in drawn.items()]
+
+
+def _trust(result: Map, panels: Sequence[Panel]) -> Table:
+    def shown(value: float | None) -> Cell:
+        return Cell("–" if value is None else cosine(value, 3))
+
+    rows = []
+    for one in panels:
+        trust = one.trust
+        share = Cell("–" if trust.explained is None else f"{100 * trust.explained:.1f} %")
+        values = [shown(trust.trustworthiness), shown(trust.continuity), share]
+        measured = Cell(f"{trust.n:,}", f"k = {trust.k}")
+        rows.append(Row([Cell(clipped(printable(one.name), 60)), Cell(f"{len(one.points):,}"), *values, measured]))
+    heads = ("points", "trustworthiness", "continuity", f"{axis_share(result)} on the axes", "measured on")
+    left = len(result.panels) - len(panels)
+    return Table(
+        [Column("picture", align="left"), *map(Column, heads)],
+        rows,
+        remarks=[f"and {count(left, 'more picture')} in the report"] if left else [],
+    )
+
+
+def _colors(result: Map) -> list[Block]:
+    """How many points each category has, and the ranges of numbers."""
+    blocks: list[Block] = []
+    numbers = []
+    for one, colored in zip(result.colourings, colorings(result)[0], strict=True):
+        title = printable(one.title)
+        if one.values is not None:
+            low, high, known, unknown = extent(one)
+            ends = [f"{low:.4g}", f"{high:.4g}"] if known else ["–", "–"]
+            numbers.append(Row([Cell(title), *map(Cell, [*ends, f"{known:,}", f"{unknown:,}"])]))
+            continue
+        counts = counts_of(result, one)
+        k = len(one.names)
+        summary = f"{k:,} {'category' if k == 1 else 'categories'}"
+        if counts is None:
+            blocks.append(Sentences([f"{title}: {summary}, different in every picture."]))
+            continue
+        names = [printable(str(name)) or "without a name" for name in one.names]
+        listed = [(name, n) for name, n in zip([*names, colored.rest], counts, strict=True) if n]
+        rows = [Row([Cell(clipped(name, 40)), Cell(f"{n:,}")]) for name, n in listed]
+        blocks.append(Fold(title, [Table([Column("category", align="left"), Column("points")], rows)], summary=summary))
+    if numbers:
+        heads = ("smallest", "largest", "known", "unknown")
+        blocks.append(Table([Column("number", align="left"), *map(Column, heads)], numbers))
+    return blocks
