@@ -14,10 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from uncone.report.charts.model import Chart, Cloud
-<<<<<<< HEAD
-from uncone.report.document import MARKS, Block, Document, Fold, Items, SideBySide, Table, Tabs, Widget
-=======
-from uncone.report.document import MARKS, Block, Clouds, Document, Fold, Items, SideBySide, Tabs, Widget
+from uncone.report.document import MARKS, Block, Clouds, Document, Fold, Items, SideBySide, Table, Tabs, Widget
 
 __all__ = ["environment", "notebook", "page"]
 
