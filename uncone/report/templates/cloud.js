@@ -303,7 +303,7 @@
     const taken = [];
     for (const [i, text] of (panel.scene.labels ??= labels_of(panel))) {
       const [x, y] = pointAt(panel, view, i), wide = context.measureText(text).width;
-      const free = [[8, -7], [-wide - 8, -7], [8, 16], [-wide - 8, 16], [8, -22], [8, 31]].map(([dx, dy]) => [x + dx, y + dy]).find(([u, v]) => !taken.some(([a, b, w]) => u < a + w + 4 && a < u + wide + 4 && Math.abs(v - b) < 15));
+      const free = [[8, -7], [-wide - 8, -7], [8, 16], [-wide - 8, 16], [8, -22], [8, 31]].map(([dx, dy]) => [x + dx, y + dy]).find(([u, v]) => u > 1 && u + wide < view.width - 1 && !taken.some(([a, b, w]) => u < a + w + 4 && a < u + wide + 4 && Math.abs(v - b) < 15));
       const [u, v] = free || [x + 8, y - 7];
       taken.push([u, v, wide]);
       context.strokeStyle = role("paper"); context.lineWidth = 4; context.strokeText(text, u, v);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -58,15 +57,13 @@ def shown_colors(colouring: Colouring, panel: Panel) -> Vector | list[str | None
     return [names.get(code) for code in _codes(colouring, panel)[panel.places].tolist()]
 
 
-def counts_of(result: Map, colouring: Colouring) -> Sequence[int] | None:
-    """How many points each category has, and the unknown ones last; None if that differs by picture."""
-    if colouring.by_panel and len(result.panels) > 1:
-        return None
-    panel, k = result.panels[0], len(colouring.names)
-    codes = _codes(colouring, panel)
-    codes = codes[panel.places] if colouring.by_panel else codes
-    known = codes[(codes >= 0) & (codes < k)]
-    return [*np.bincount(known, minlength=k).tolist(), len(codes) - len(known)]
+def counts_of(result: Map, colouring: Colouring) -> list[list[int]]:
+    """How many points each category has, and the unknown ones last: once, or for each picture if that differs."""
+    k = len(colouring.names)
+    every = [_codes(colouring, panel)[panel.places] for panel in result.panels if colouring.by_panel]
+    every = every or [_codes(colouring, result.panels[0])]
+    bounded = [np.where((codes >= 0) & (codes < k), codes, k) for codes in every]
+    return [np.bincount(codes, minlength=k + 1).tolist() for codes in bounded]
 
 
 def extent(colouring: Colouring) -> tuple[float, float, int, int]:

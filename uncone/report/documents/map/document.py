@@ -10,7 +10,7 @@ import numpy as np
 
 from uncone.diagnosis.words import clipped, cosine, count
 from uncone.maps.results import Panel
-from uncone.report.charts.model import Cloud, CloudView
+from uncone.report.charts.model import Cloud, CloudView, Coloring
 from uncone.report.document import (
     Block,
     Cell,
@@ -166,23 +166,25 @@ def _colors(result: Map) -> list[Block]:
     blocks: list[Block] = []
     numbers = []
     for one, colored in zip(result.colourings, colorings(result)[0], strict=True):
-        title = printable(one.title)
         if one.values is not None:
             low, high, known, unknown = extent(one)
             ends = [f"{low:.4g}", f"{high:.4g}"] if known else ["–", "–"]
-            numbers.append(Row([Cell(title), *map(Cell, [*ends, f"{known:,}", f"{unknown:,}"])]))
-            continue
-        counts = counts_of(result, one)
-        k = len(one.names)
-        summary = f"{k:,} {'category' if k == 1 else 'categories'}"
-        if counts is None:
-            blocks.append(Sentences([f"{title}: {summary}, different in every picture."]))
-            continue
-        names = [printable(str(name)) or "without a name" for name in one.names]
-        listed = [(name, n) for name, n in zip([*names, colored.rest], counts, strict=True) if n]
-        rows = [Row([Cell(clipped(name, 40)), Cell(f"{n:,}")]) for name, n in listed]
-        blocks.append(Fold(title, [Table([Column("category", align="left"), Column("points")], rows)], summary=summary))
+            numbers.append(Row([Cell(printable(one.title)), *map(Cell, [*ends, f"{known:,}", f"{unknown:,}"])]))
+        else:
+            blocks.append(_categories(result, colored, counts_of(result, one)))
     if numbers:
         heads = ("smallest", "largest", "known", "unknown")
         blocks.append(Table([Column("number", align="left"), *map(Column, heads)], numbers))
     return blocks
+
+
+def _categories(result: Map, colored: Coloring, counts: Sequence[Sequence[int]]) -> Fold:
+    """A column of counts, or one for each picture if the categories differ by picture."""
+    k = len(colored.names)
+    summary = f"{k:,} {'category' if k == 1 else 'categories'}{', different in each picture' if counts[1:] else ''}"
+    heads = [printable(panel.name) for panel in result.panels] if counts[1:] else ["points"]
+    names = [printable(name) or "without a name" for name in colored.names]
+    listed = zip([*names, colored.rest], zip(*counts, strict=True), strict=True)
+    rows = [Row([Cell(clipped(name, 40)), *(Cell(f"{n:,}") for n in own)]) for name, own in listed if any(own)]
+    columns = [Column("category", align="left"), *map(Column, heads)]
+    return Fold(printable(colored.title), [Table(columns, rows)], summary=summary)

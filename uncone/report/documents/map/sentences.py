@@ -167,8 +167,8 @@ def _colored_by(result: Map) -> str:
     if first.values is not None:
         low, high, _, _ = extent(first)
         return f"Coloured by {title}, from {_short(low)} to {_short(high)}."
-    counts = counts_of(result, first)
-    if counts is None:
+    counts, *others = counts_of(result, first)
+    if others:
         return f"Coloured by {title}, found anew in every picture."
     names = [clipped(printable(str(name)) or "without a name", 40) for name in first.names]
     parts = sorted(zip(counts[:-1], names, strict=True), key=lambda one: -one[0])

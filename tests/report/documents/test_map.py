@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import re
 from dataclasses import replace
@@ -11,13 +10,14 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from report.snapshots import assert_snapshot
 from rich.cells import cell_len
-from rich.console import Console
-from uncone.report.mapped_palette import category_colours, marks, scale_of
-from uncone.report.mapped_store import view_of
-from uncone.report.mapped_terminal import print_map
 
 from uncone.maps.results import Colouring, Panel, Texts, Trust
+from uncone.report.charts.cloud import category_colors, value_range, view_of
+from uncone.report.charts.model import Coloring
+from uncone.report.document import Fold, Table
+from uncone.report.documents.map.colors import marks
 from uncone.report.results.map import Map
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` \x1b[31m"
@@ -90,8 +90,9 @@ def evil():
                  provenance={EVIL: EVIL}, written={EVIL: EVIL})  # fmt: skip
 
 
-def held(page, name="points"):
-    return json.loads(re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', page, re.DOTALL)[1])
+def held(page):
+    start = re.search(r'data-cloud>\s*<script type="application/json">(.*?)</script>', page, re.DOTALL)
+    return json.loads(start[1])
 
 
 def unpacked(packed):
@@ -99,10 +100,8 @@ def unpacked(packed):
     return np.frombuffer(base64.b64decode(packed["bdata"]), kinds[packed["dtype"]]).astype(float)
 
 
-def terminal(result):
-    written = io.StringIO()
-    print_map(result, Console(width=80, file=written))
-    return written.getvalue()
+def section(result, name):
+    return next(one for one in result.document().sections if one.title == name)
 
 
 def test_the_headline_says_how_many_rows_by_what(found):
@@ -179,7 +178,7 @@ def test_the_dictionary_has_numbers_and_no_points(found):
 
 def test_the_points_of_the_page_are_those_of_the_map():
     for made in (build(), build(dims=3, method="pca")):
-        points, panel = made.panels[0].points, held(made.to_html())["panels"][0]
+        points, panel = made.panels[0].points, held(made.to_html())["figures"][0][0]
         codes = unpacked(panel["points"]).reshape(points.shape)
         placed = (codes / 32_767.5 - 1) * panel["points"]["reach"]
         low, high = points.min(axis=0), points.max(axis=0)
@@ -192,23 +191,23 @@ def test_the_points_of_the_page_are_those_of_the_map():
 def test_far_points_are_left_out_of_the_first_view_but_kept():
     rng = np.random.default_rng(3)
     points = np.concatenate([rng.normal(size=(400, 2)), [[300.0, 0.0], [0.0, -500.0]]])
-    view = view_of(points)
-    assert view.outside >= 2 and view.half < 6
-    whole = view_of(points[:400])
-    assert whole.outside == 0 and whole.half == pytest.approx(np.ptp(points[:400], axis=0).max() / 2)
+    middle, sides, outside = view_of(points)
+    assert outside >= 2 and sides.max() < 6
+    _, whole, none = view_of(points[:400])
+    assert none == 0 and whole.max() == pytest.approx(np.ptp(points[:400], axis=0).max() / 2)
     made = build(n=402, panels=[Panel("x", points, np.arange(402), build().panels[0].trust)], total=402)
     page = made.to_html()
-    placed = unpacked(held(page)["panels"][0]["points"]).reshape(-1, 2)
-    np.testing.assert_allclose(placed, (points - view.middle) / view.half, rtol=1e-5, atol=1e-6)
-    assert f"{view.outside} points lie outside at first: zoom out." in page
+    placed = unpacked(held(page)["figures"][0][0]["points"]).reshape(-1, 2)
+    np.testing.assert_allclose(placed, (points - middle) / sides.max(), rtol=1e-5, atol=1e-6)
+    assert f"{outside} points lie outside at first: zoom out." in page
 
 
 def test_a_view_of_equal_points_or_of_none_is_no_division_by_zero():
     for points in (np.zeros((5, 2)), np.zeros((0, 3)), np.ones((1, 2))):
-        view = view_of(points)
-        assert view.half > 0 and (view.sides > 0).all() and view.outside == 0
-    line = view_of(np.stack([np.arange(9.0), np.zeros(9)], axis=1))
-    assert line.sides.tolist() == [4.0, 0.08]
+        _, sides, outside = view_of(points)
+        assert (sides > 0).all() and outside == 0
+    _, sides, _ = view_of(np.stack([np.arange(9.0), np.zeros(9)], axis=1))
+    assert sides.tolist() == [4.0, 0.08]
 
 
 def utf16(text, start, length):
@@ -236,15 +235,15 @@ def test_sentences_stand_once_and_only_those_that_are_used():
 
 
 def test_colours_of_the_page_are_those_of_the_points(found):
-    kinds, frequency, position = held(found.to_html())["colourings"]
-    members = unpacked(kinds["members"])
+    kinds, frequency, position = held(found.to_html())["colorings"]
+    members = unpacked(kinds["codes"][0])
     assert np.where(members == 255, -1, members).tolist() == found.colourings[0].members.tolist()
     assert kinds["names"] == ["word", "number", "unknown"] and sum(kinds["counts"]) == 120
-    codes, values = unpacked(frequency["values"]), found.colourings[1].values
+    codes, values = unpacked(frequency["codes"][0]), found.colourings[1].values
     assert ((codes == 65_535) == np.isnan(values)).all()
     shown = frequency["least"] + codes * frequency["step"]
     np.testing.assert_allclose(shown[codes < 65_535], values[~np.isnan(values)], atol=1e-4)
-    assert position["step"] == 1 and unpacked(position["values"]).tolist() == found.colourings[2].values.tolist()
+    assert position["step"] == 1 and unpacked(position["codes"][0]).tolist() == found.colourings[2].values.tolist()
 
 
 def test_what_differs_by_picture_is_held_by_picture():
@@ -258,18 +257,24 @@ def test_what_differs_by_picture_is_held_by_picture():
     panels = [replace(p, points=p.points[at], places=at) for p, at in zip(made.panels, places, strict=True)]
     made = replace(made, panels=panels)
     store = held(made.to_html())
-    assert unpacked(store["panels"][0]["places"]).tolist() == places[0].tolist()
+    assert unpacked(store["figures"][0][0]["places"]).tolist() == places[0].tolist()
     frame = made.points_frame()
     for k, name in enumerate(names):
-        codes = unpacked(store["colourings"][0]["by_panel"][str(k)])
-        assert np.where(codes == 255, -1, codes).tolist() == members[name][places[k]].tolist()
-        numbers = unpacked(store["colourings"][1]["by_panel"][str(k)]) * store["colourings"][1]["step"]
-        np.testing.assert_allclose(store["colourings"][1]["least"] + numbers, norms[name][places[k]], atol=1e-3)
+        codes = unpacked(store["colorings"][0]["codes"][k])
+        assert np.where(codes == 255, -1, codes).tolist() == members[name].tolist()
+        numbers = unpacked(store["colorings"][1]["codes"][k]) * store["colorings"][1]["step"]
+        np.testing.assert_allclose(store["colorings"][1]["least"] + numbers, norms[name], atol=1e-3)
         part = frame[frame["panel"] == name]
         np.testing.assert_array_equal(part["norm"], norms[name][places[k]])
         assert part["row"].tolist() == made.places[places[k]].tolist()
-    assert store["colourings"][0]["counts"] is None
-    assert "found anew in every picture" in made.lines()[-1]
+    assert store["colorings"][0]["counts"] is None
+    every = np.concatenate(list(norms.values()))
+    assert store["colorings"][1]["low"] == pytest.approx(np.quantile(every, 0.01)), "one scale for all pictures"
+    (fold, _) = section(made, "Colors").blocks
+    a = fold.blocks[0].rows[0]
+    assert [cell.text for cell in a.cells[1:]] == [
+        str((members[n][at] == 0).sum()) for n, at in zip(names, places, strict=True)
+    ]
     assert json.loads(made.to_json())["colourings"][0]["by_panel"]["layer 1"]["a"] == int(
         (members["layer 1"] == 0).sum()
     )
@@ -284,21 +289,20 @@ def test_the_frame_has_words_and_colours(found):
 
 
 def test_many_categories_have_colours_of_their_own_and_then_grey():
-    colours = category_colours(30)
+    colours = category_colors(30)
     assert len(set(colours[:21])) == 21 and set(colours[21:]) == {"#8a949e"}
     assert all(re.fullmatch("#[0-9A-Fa-f]{6}", one) for one in colours)
 
 
 def test_a_few_extreme_numbers_do_not_take_all_colours():
     values = np.concatenate([np.linspace(0, 1, 1000), [1e6], [np.nan]])
-    scale = scale_of(values)
-    assert scale.high < 2 and scale.most == 1e6 and scale.unknown == 1
-    assert scale_of(np.full(4, np.nan)).unknown == 4
-    same = scale_of(np.full(300, 2.0))
-    assert same.low == same.high == 2.0
-    assert (
-        held(build(colourings=[Colouring("x", "x", values=np.full(120, 2.0))]).to_html())["colourings"][0]["step"] == 1
-    )
+    assert value_range(Coloring("x", values=values))[1] < 2
+    assert value_range(Coloring("x", values=np.full(4, np.nan))) == (0, 1)
+    assert value_range(Coloring("x", values=np.full(300, 2.0))) == (2, 3)
+    made = build(colourings=[Colouring("x", "x", values=np.full(120, 2.0))])
+    assert held(made.to_html())["colorings"][0]["step"] == 1
+    cells = [cell.text for cell in section(made, "Colors").blocks[0].rows[0].cells]
+    assert cells == ["x", "2", "2", "120", "0"]
 
 
 class Tags(HTMLParser):
@@ -318,15 +322,15 @@ def test_what_strangers_wrote_stays_text(found, evil):
         scripts = [[attrs for tag, attrs in one.tags if tag == "script"] for one in (parsed, expected)]
         assert scripts[0] == scripts[1], "a script more than there should be"
         assert not any(tag == "img" or "onerror" in attrs for tag, attrs in parsed.tags)
-    assert held(evil.to_html())["texts"]["sentences"] == [EVIL] * 3
-    assert "\x1b" not in terminal(evil)
+    assert held(evil.to_html())["texts"]["sentences"] == [EVIL]
+    assert "\x1b" not in evil.to_text()
     for line in evil.to_markdown().splitlines():
         assert "<" not in line.replace("\\<", "") or line.startswith("    "), line
 
 
 def test_the_page_fetches_nothing_and_has_no_plotly(found):
     page = found.to_html()
-    assert len(page) < 120_000 and "plotly.js" not in page
+    assert len(page) < 140_000 and "plotly.js" not in page
     assert not re.search(r'(?:src|href)="(?!data:)[^"#]', page)
     assert found.headline in page and "Groups can be read off 0." in page
 
@@ -337,17 +341,37 @@ def test_half_a_surrogate_pair_is_no_end_of_the_world():
 
 
 def test_the_terminal_fits_a_screen():
-    made = build(layers=range(25), highlight=["bank"], written={"report": "a.html", "picture": "map.png"})
-    text = terminal(made)
-    lines = text.splitlines()
+    made = build(layers=range(25), highlight=["bank"], notes=["a", "b", "c", "d"])
+    lines = made.to_text().splitlines()
     assert len(lines) <= 40 and max(map(cell_len, lines)) <= 80
-    assert "  and 11 more pictures, in the report" in lines and "trustworthiness 0.90, continuity 0.80" in text
-    assert lines[-1] == "  report  a.html" and "  wrote   map.png (picture)" in lines
-    assert lines[-2].startswith("  next    uncone layers")
-    wide = build(source={**made.source, "name": "漢字" * 40}, notes=["漢字" * 60, "b", "c", "d"])
-    assert max(cell_len(line) for line in terminal(wide).splitlines() if "uncone layers" not in line) <= 80
-    assert "and 2 more notes" in terminal(wide)
-    assert terminal(build(layers=range(3))).count("0.90") == 0, "what is told in sentences is not told again"
+    (brief,) = section(made, "How far to trust it").brief
+    assert len(brief.rows) == 14 and len(brief.remarks) == 1
+    assert section(made, "Notes").brief[0].most == 2
+    assert any(line.startswith("  next    uncone layers") for line in lines)
+    wide = build(source={**made.source, "name": "漢字" * 40}, notes=["漢字" * 60])
+    assert max(cell_len(line) for line in wide.to_text().splitlines() if "uncone layers" not in line) <= 80
+    few = section(build(layers=range(3)), "How far to trust it")
+    assert not few.brief and few.blocks, "what sentences say is not printed again"
+
+
+def test_every_rendering_holds(found, evil, assert_renderings):
+    for made in (found, evil, build(layers=range(25)), build(dims=3, method="pca", layers=(1, 2))):
+        assert_renderings(made)
+
+
+@pytest.mark.parametrize("name", ["one", "layers"])
+def test_wording(name):
+    made = {
+        "one": build(written={"report": "a.html"}, highlight=["bank", "shore"]),
+        "layers": build(layers=range(5), method="pca", dims=3, texts=None),
+    }[name]
+    assert_snapshot(f"map_{name}", f"{made.to_text()}\n{'=' * 78}\n\n{made.to_markdown()}")
+
+
+def test_figures_are_written_for_every_picture(tmp_path):
+    pytest.importorskip("matplotlib")
+    written = build(layers=(0, 1)).save_figures(tmp_path / "figures")
+    assert {path.name for path in written} == {f"map-tsne-{k}.{end}" for k in (1, 2) for end in ("svg", "png", "csv")}
 
 
 def test_no_line_ends_before_a_per_cent():
@@ -361,16 +385,21 @@ def test_svd_holds_length_and_not_variance():
     made = build(method="svd", layers=range(4))
     panels = [replace(one, trust=replace(one.trust, explained=0.5)) for one in made.panels]
     made = replace(made, panels=panels)
-    for text in (made.to_html(), made.to_markdown(), terminal(made)):
-        assert "squared length" in text and "variance" not in text.replace("explained variance", "")
-    assert "of variance" in terminal(replace(made, method="pca"))
+    for text in (made.to_html(), made.to_markdown(), made.to_text()):
+        assert "squared length" in text and "variance" not in text
+    assert "variance" in replace(made, method="pca").to_text()
 
 
-def test_markdown_has_trust_and_counts(found):
-    text = build(method="pca").to_markdown()
-    assert "| layer 4 | 120 | 0.900 | 0.800 | 40.0 % | 120, k = 15 |" in text
-    n = int((found.colourings[0].members == 1).sum())
-    assert f"| number | {n} |" in text and "known of 108 points" in text
+def test_the_document_has_trust_and_counts(found):
+    made = build(method="pca")
+    (trust,) = section(made, "How far to trust it").blocks
+    assert [cell.text for cell in trust.rows[0].cells] == ["layer 4", "120", "0.900", "0.800", "40.0 %", "120"]
+    kinds, numbers = section(made, "Colors").blocks
+    members = found.colourings[0].members
+    assert isinstance(kinds, Fold) and isinstance(numbers, Table)
+    counted = {row.cells[0].text: row.cells[1].text for row in kinds.blocks[0].rows}
+    assert counted == {name: str((members == k).sum()) for k, name in ((0, "word"), (1, "number"), (-1, "unknown"))}
+    assert [cell.text for cell in numbers.rows[0].cells[3:]] == ["108", "12"]
     assert "layer 4" in found._repr_html_() and "<script" not in found._repr_html_()
     assert repr(found) == f"<Map data/wiki.txt: {found.headline}>"
 
@@ -378,8 +407,8 @@ def test_markdown_has_trust_and_counts(found):
 def test_a_map_without_anything_known_is_still_a_map():
     bare = build(texts=None, colourings=[], notes=[], source={"name": "v.npy"}, highlight=["a"])
     page = bare.to_html()
-    assert "Colour by" not in page and 'id="find"' not in page
-    assert bare.text(3) == f"row {bare.places[3]:,}" and "uncone check v.npy" in terminal(bare)
+    assert "Color by" not in page and 'type="search"' not in page
+    assert bare.text(3) == f"row {bare.places[3]:,}" and "uncone check v.npy" in bare.to_text()
     assert list(bare.points_frame()) == ["panel", "row", "x", "y"]
     nothing = Trust(None, None, None, 0, 2, "")
     few = replace(bare, panels=[replace(bare.panels[0], trust=nothing)])

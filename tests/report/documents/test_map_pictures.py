@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.image import imread
-from uncone.report.mapped_density import _majority, density_sheets
-from uncone.report.mapped_palette import category_colours
 
 from uncone.errors import MissingPackageError, OptionError
 from uncone.maps.results import Colouring, Density, Panel, Texts, Trust
+from uncone.report.charts.cloud import category_colors
+from uncone.report.charts.sheet import density_sheets, majority
 from uncone.report.results.map import Map
 
 TRUST = Trust(0.87, 0.91, 0.42, 15, 200, "Groups can be read off.")
@@ -75,7 +75,7 @@ def _letters(svg):
 
 def test_the_points_have_the_colours_of_their_categories():
     png = build(n=40).pictures()["map-pca.png"]
-    assert all(has_colour(png, colour, 40) for colour in category_colours(2))
+    assert all(has_colour(png, colour, 40) for colour in category_colors(2))
     alone = build(n=40, colourings=[Colouring("kind", "kind", np.zeros(40, int), ("a",))]).pictures()["map-pca.png"]
     assert has_colour(alone, "#0072B2", 40) and not has_colour(alone, "#E69F00", 40)
 
@@ -135,16 +135,16 @@ def test_millions_are_drawn_as_density():
         "map-pca-density.png",
     ]
     page = made.to_html()
-    assert "A cell has the colour that most of its rows have" in page and "mean of its rows" not in page
-    sheets = density_sheets(made, [held]).values()
+    assert "of most of its points" in page and "of the mean of its points" not in page
+    sheets = density_sheets([held], "norm", ["PC 1", "PC 2"], ["layer 3"], "").values()
     assert {(one.axes[0].get_xlabel(), one.axes[0].get_ylabel()) for one in sheets} == {("PC 1", "PC 2")}
-    assert page.count("data:image/png;base64,") == 2 and 'id="points"' not in page and "PCA in 2 dimensions" in page
+    assert page.count("data:image/png;base64,") == 2 and "data-cloud" not in page and "PCA in 2 dimensions" in page
 
 
 def test_a_cell_has_the_colour_of_its_majority():
     held = density()
-    image = _majority(held, int(held.counts.max()))
-    colours = [[int(one[at : at + 2], 16) / 255 for at in (1, 3, 5)] for one in category_colours(2)]
+    image = majority(held, int(held.counts.max()))
+    colours = [[int(one[at : at + 2], 16) / 255 for at in (1, 3, 5)] for one in category_colors(2)]
     for row, column in [(20, 20), (18, 25), (22, 17)]:
         np.testing.assert_allclose(image[row, column, :3], colours[held.members[row, column]], atol=1e-6)
     assert (image[held.counts == 0, 3] == 0).all() and image[..., 3].max() == 1.0

@@ -83,8 +83,8 @@ def opened(browser, pages):
         if script is not None:
             page.add_init_script(script)
         page.goto((pages / f"{name}.html").as_uri())
-        page.locator("#map-0[data-drawn]").wait_for(timeout=30_000)
-        page.locator("#map-0").scroll_into_view_if_needed()
+        page.locator(".plot[data-drawn]").first.wait_for(timeout=30_000)
+        page.locator(".plot").first.scroll_into_view_if_needed()
         return page
 
     yield open_page
@@ -96,7 +96,7 @@ def opened(browser, pages):
 def colours(page, place=0):
     """How many dots of the canvas are drawn, and their colours."""
     return page.evaluate(
-        """(place) => { const base = document.querySelector(`#map-${place} canvas`);
+        """(place) => { const base = document.querySelectorAll(".plot")[place].querySelector("canvas");
         const data = base.getContext("2d").getImageData(0, 0, base.width, base.height - 40).data, seen = {};
         for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 120) { const key = [data[i] >> 5, data[i + 1] >> 5, data[i + 2] >> 5].join(); seen[key] = (seen[key] || 0) + 1; }
         return seen; }""",  # noqa: E501
@@ -112,7 +112,7 @@ def settled(page, place=0):
     page.evaluate(
         "new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 250))"
     )
-    return int(page.locator(f"#map-{place}").get_attribute("data-drawn"))
+    return int(page.locator(".plot").nth(place).get_attribute("data-drawn"))
 
 
 @pytest.mark.parametrize("name", ["plane", "space", "layers", "sides"])
@@ -122,13 +122,13 @@ def test_the_page(opened, name, scheme, width):
     assert page.locator("h1").is_visible() and page.evaluate("document.documentElement.dataset.painter") == "webgl"
     assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
     for place in range(page.locator(".plot").count()):
-        page.locator(f"#map-{place}[data-drawn]").wait_for(timeout=15_000)
+        page.locator(f"figure:nth-of-type({place + 1}) .plot[data-drawn]").wait_for(timeout=15_000)
         assert sum(colours(page, place).values()) > 100, "points are on the picture"
 
 
 def test_a_map_in_space_turns_by_mouse_and_keys(opened):
     page = opened("space")
-    plot, before = page.locator("#map-0"), colours(page)
+    plot, before = page.locator(".plot").nth(0), colours(page)
     frames = settled(page)
     frame = plot.bounding_box()
     x, y = frame["x"] + frame["width"] / 2, frame["y"] + 200
@@ -150,10 +150,10 @@ def test_a_map_in_space_turns_by_mouse_and_keys(opened):
 
 
 def where(page, point, place=0):
-    """The pixel of a corner, computed anew: the picture keeps 6 % free, and both axes have one scale."""
-    frame = page.locator(f"#map-{place}").bounding_box()
+    """The pixel of a corner, computed anew: both axes have one scale, with room for the lines above and below."""
+    frame = page.locator(".plot").nth(place).bounding_box()
     wide, tall = frame["width"] - 2, frame["height"] - 2
-    scale = 0.94 * min(wide / 8, tall / 4)
+    scale = min(0.94 * wide / 8, (tall - 44) / 4)
     x, y = CORNERS[point]
     return frame["x"] + 1 + wide / 2 + scale * x, frame["y"] + 1 + tall / 2 - scale * y
 
@@ -163,7 +163,7 @@ def test_the_box_of_a_map_in_space_stays_on_the_picture(opened, width):
     page = opened("space", width)
     settled(page)
     lowest = page.evaluate(
-        """() => { const base = document.querySelector("#map-0 canvas"), context = base.getContext("2d");
+        """() => { const base = document.querySelector(".plot canvas"), context = base.getContext("2d");
         const tall = Math.round(base.height * 16 / base.clientHeight);
         const edges = [[0, 0, base.width, 1], [0, 0, 1, base.height - 2 * tall], [base.width - 1, 0, 1, base.height],
           [base.width / 2, base.height - tall, base.width / 2, tall]];
@@ -178,7 +178,7 @@ def test_the_point_under_the_pointer_is_read_in_its_sentence(opened):
     for point in range(6):
         page.mouse.move(*where(page, point))
         settled(page)
-        tip = page.locator("#tip")
+        tip = page.locator(".cloud-tip")
         assert tip.locator("mark").inner_text() == f"word{point}"
         assert tip.locator("p").inner_text() == f"<b>sentence</b> {point} 😀 has word{point} inside"
         kind = ("unknown", "one", "two")[point % 3]
@@ -196,21 +196,21 @@ def test_zooming_keeps_what_is_under_the_pointer(opened):
     settled(page)
     page.mouse.move(spot[0] + 2, spot[1])
     settled(page)
-    assert page.locator("#tip mark").inner_text() == "word5"
+    assert page.locator(".cloud-tip mark").inner_text() == "word5"
 
 
 def test_the_same_row_is_ringed_in_every_picture(opened):
     page = opened("sides")
-    ringed = """(place) => { const over = document.querySelectorAll(`#map-${place} canvas`)[1];
+    ringed = """(place) => { const over = document.querySelectorAll(".plot")[place].querySelectorAll("canvas")[1];
         const data = over.getContext("2d").getImageData(0, 0, over.width, over.height).data;
         let n = 0, x = 0, y = 0;
         for (let i = 3; i < data.length; i += 4) if (data[i] > 120) { n++; x += (i >> 2) % over.width; y += Math.floor((i >> 2) / over.width); }
         return n ? [x / n, y / n] : null; }"""  # noqa: E501
     assert page.evaluate(ringed, 1) is None
     page.mouse.move(*where(page, 0))
-    settled(page)
-    assert page.locator("#tip mark").inner_text() == "word0"
-    frame = page.locator("#map-1").bounding_box()
+    page.wait_for_timeout(100)
+    assert page.locator(".cloud-tip mark").inner_text() == "word0"
+    frame = page.locator(".plot").nth(1).bounding_box()
     x, y = where(page, 3, 1)  # rolled by three places in the second picture
     assert page.evaluate(ringed, 1) == pytest.approx([x - frame["x"] - 1, y - frame["y"] - 1], abs=2)
 
@@ -218,7 +218,7 @@ def test_the_same_row_is_ringed_in_every_picture(opened):
 def test_categories_hide_and_stand_alone(opened):
     page = opened("plane")
     every = sum(colours(page).values())
-    legend = page.locator("#legend button")
+    legend = page.locator(".legend button")
     assert [one.split()[0] for one in legend.all_inner_texts()] == ["one", "two", "unknown"]
     legend.nth(0).click()
     settled(page)
@@ -236,34 +236,34 @@ def test_categories_hide_and_stand_alone(opened):
 def test_colours_switch_and_words_are_found(opened):
     page = opened("plane")
     before = colours(page)
-    page.select_option("#colouring", label="log-frequency")
+    page.select_option("[data-coloring]", label="log-frequency")
     settled(page)
     assert colours(page) != before
-    assert page.locator("#legend").inner_text().split() == ["≤", "-8.91", "≥", "-0.09"], (
+    assert page.locator(".legend").inner_text().split() == ["≤", "-8.91", "≥", "-0.09"], (
         "all but a hundredth at each end"
     )
-    page.select_option("#colouring", label="cluster")
-    assert page.locator("#legend button").all_inner_texts() == ["x 10,000", "y 10,000"]
-    page.select_option("#colouring", label="kind")
-    page.fill("#find", "WORD1999")
-    page.wait_for_function("document.getElementById('found').textContent")
+    page.select_option("[data-coloring]", label="cluster")
+    assert page.locator(".legend button").all_inner_texts() == ["x 10,000", "y 10,000"]
+    page.select_option("[data-coloring]", label="kind")
+    page.fill("input[type=search]", "WORD1999")
+    page.wait_for_function("document.querySelector('output').textContent")
     # word1999 and word19990 to word19999
-    assert page.locator("#found").inner_text() == "11 of 20,000 points have it in their word"
+    assert page.locator("output").inner_text() == "11 of 20,000 points have it in their word"
     settled(page)
     assert sum(colours(page).values()) < sum(before.values()) / 3, "the others are faded"
-    page.fill("#find", "sentence</b> 12 😀")
-    page.wait_for_function("document.getElementById('found').textContent.includes('sentence')")
-    assert page.locator("#found").inner_text() == "1 of 20,000 points has it in its sentence"
-    page.fill("#find", "nowhere at all")
-    page.wait_for_function("document.getElementById('found').textContent === 'nothing found'")
+    page.fill("input[type=search]", "sentence</b> 12 😀")
+    page.wait_for_function("document.querySelector('output').textContent.includes('sentence')")
+    assert page.locator("output").inner_text() == "1 of 20,000 points has it in its sentence"
+    page.fill("input[type=search]", "nowhere at all")
+    page.wait_for_function("document.querySelector('output').textContent === 'nothing found'")
 
 
 def test_a_picture_grows_and_is_saved(opened):
     page = opened("layers")
-    small = page.locator("#map-2").bounding_box()["width"]
+    small = page.locator(".plot").nth(2).bounding_box()["width"]
     page.locator("[data-do=large]").nth(2).click()
     settled(page, 2)
-    assert page.locator("#map-2").bounding_box()["width"] > 2 * small
+    assert page.locator(".plot").nth(2).bounding_box()["width"] > 2 * small
     with page.expect_download() as download:
         page.locator("[data-do=save]").nth(2).click()
     assert download.value.path().read_bytes()[:4] == b"\x89PNG"
@@ -280,7 +280,7 @@ def test_without_webgl_it_is_drawn_by_hand(opened, name):
     if name == "corners":
         page.mouse.move(*where(page, 2))
         settled(page)
-        assert page.locator("#tip mark").inner_text() == "word2"
+        assert page.locator(".cloud-tip mark").inner_text() == "word2"
 
 
 def test_printing_draws_every_picture(opened):
