@@ -58,13 +58,14 @@ def two_sides(kind, n, k, rng):
     return background_between(*sides, name="x", rates=TAILS)
 
 
-@pytest.mark.parametrize(("n", "k"), [(60, 10), (150, 3)])
+@pytest.mark.parametrize(("n", "k"), [(60, 10), pytest.param(150, 3, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize(
     ("make", "kind", "simulations"),
     [
-        *((make, kind, SIMULATIONS) for make in (one_side, two_sides) for kind in ("heavy tails", "clusters")),
+        *((make, "heavy tails", SIMULATIONS) for make in (one_side, two_sides)),
+        *(pytest.param(make, "clusters", SIMULATIONS, marks=pytest.mark.exhaustive) for make in (one_side, two_sides)),
         # The mean covers 93 times in a hundred here: too near to 90 for sixty sets to tell.
-        (one_side, "hubs", 200),
+        pytest.param(one_side, "hubs", 200, marks=pytest.mark.exhaustive),
     ],
 )
 def test_intervals_cover_where_vectors_repeat(make, n, k, kind, simulations):
@@ -82,8 +83,11 @@ def test_intervals_cover_where_vectors_repeat(make, n, k, kind, simulations):
     assert held.min() >= 0.9 * simulations, held
 
 
-@pytest.mark.parametrize(("n", "k"), [(60, 10), (150, 3)])
-def test_translations_cover_where_vectors_repeat(n, k):
+@pytest.mark.parametrize(
+    ("n", "k", "simulations"),
+    [(60, 10, 20), *(pytest.param(*one, 60, marks=pytest.mark.exhaustive) for one in ((60, 10), (150, 3)))],
+)
+def test_translations_cover_where_vectors_repeat(n, k, simulations):
     """From one kind of space to another: the score that 30 % of unrelated pairs reach."""
     places = {}
     for kind in ("heavy tails", "hubs"):
@@ -91,11 +95,11 @@ def test_translations_cover_where_vectors_repeat(n, k):
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         places[kind] = float(np.quantile((rows @ rows.T)[np.triu_indices(len(rows), 1)], 0.7))
     held = 0
-    for seed in range(SIMULATIONS):
+    for seed in range(simulations):
         old, new = (one_side(kind, n, k, np.random.default_rng((seed, n, i))) for i, kind in enumerate(places))
         found = translate(places["heavy tails"], old, new, "old")
         held += found.low <= places["hubs"] <= found.high
-    assert held >= ENOUGH
+    assert held >= (ENOUGH if simulations == SIMULATIONS else 17)
 
 
 def widths(found):

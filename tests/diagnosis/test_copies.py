@@ -80,7 +80,16 @@ def intervals_of(rows):
     return bounds | {"over 0.5": (score.low, score.high)}
 
 
-@pytest.fixture(scope="module", params=[(heavy, 60, 10), (heavy, 150, 3), (clusters, 60, 10), (clusters, 150, 3)])
+@pytest.fixture(
+    scope="module",
+    params=[
+        (heavy, 60, 10),
+        *(
+            pytest.param(one, marks=pytest.mark.exhaustive)
+            for one in ((heavy, 150, 3), (clusters, 60, 10), (clusters, 150, 3))
+        ),
+    ],
+)
 def covered(request):
     family, distinct, k = request.param
     hits = defaultdict(list)

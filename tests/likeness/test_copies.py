@@ -87,8 +87,10 @@ def background_mean(units):
     return float((cosines * both).sum() / both.sum())
 
 
-@pytest.mark.parametrize("kind", SPACES)
-@pytest.mark.parametrize(("n", "k"), SIZES)
+@pytest.mark.parametrize("kind", [SPACES[0], pytest.param(SPACES[1], marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    ("n", "k"), [SIZES[0], *(pytest.param(*one, marks=pytest.mark.exhaustive) for one in SIZES[1:])]
+)
 def test_intervals_of_labels_cover_the_truth_when_rows_repeat(kind, n, k):
     wanted, hits = np.array(expected(kind, n, k)), np.zeros(9)
     for seed in range(TIMES):
@@ -133,8 +135,10 @@ def pair_intervals(left, right, codes):
 
 
 @pytest.mark.parametrize("shared", [False, True])
-@pytest.mark.parametrize("kind", SPACES)
-@pytest.mark.parametrize(("n", "k"), SIZES)
+@pytest.mark.parametrize("kind", [SPACES[0], pytest.param(SPACES[1], marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    ("n", "k"), [SIZES[0], *(pytest.param(*one, marks=pytest.mark.exhaustive) for one in SIZES[1:])]
+)
 def test_intervals_of_two_columns_cover_the_truth_when_rows_repeat(kind, n, k, shared):
     wanted, hits = pair_truth(kind, shared), np.zeros(6)
     for seed in range(TIMES):

@@ -208,7 +208,7 @@ def test_the_same_row_is_ringed_in_every_picture(opened):
         return n ? [x / n, y / n] : null; }"""  # noqa: E501
     assert page.evaluate(ringed, 1) is None
     page.mouse.move(*where(page, 0))
-    page.wait_for_timeout(100)
+    settled(page)
     assert page.locator(".cloud-tip mark").inner_text() == "word0"
     frame = page.locator(".plot").nth(1).bounding_box()
     x, y = where(page, 3, 1)  # rolled by three places in the second picture
