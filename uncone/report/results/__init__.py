@@ -1,0 +1,1 @@
+"""Results: what each verb returns, with its numbers and its document."""
