@@ -1,1 +1,1 @@
-"""Results: what each verb returns, with its numbers and its document."""
+"""Results: what each verb returns, with its numbers as JSON."""
