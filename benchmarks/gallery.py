@@ -17,7 +17,7 @@ from uncone.diagnosis.deep_results import Dimension
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.open import open_encoder
 from uncone.report.mapped import Map
-from uncone.report.study import LayerStudy
+from uncone.report.results.layers import LayerStudy
 
 CORPUS = "wikitext2"
 

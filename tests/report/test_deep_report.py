@@ -42,7 +42,7 @@ from uncone.report.deep_lines import (
 )
 from uncone.report.deep_terminal import _shortened
 from uncone.report.figures import write_figures
-from uncone.report.study import LayerComparison, LayerStudy
+from uncone.report.results.layers import LayerComparison, LayerStudy
 from uncone.report.study_charts import charts
 from uncone.report.study_terminal import print_study
 

@@ -23,7 +23,7 @@ from uncone.diagnosis.published import published_curves
 from uncone.errors import OptionError, OutputError
 from uncone.report import write
 from uncone.report.figures import write_figures
-from uncone.report.study import LayerComparison, LayerStudy
+from uncone.report.results.layers import LayerComparison, LayerStudy
 from uncone.report.study_charts import charts
 from uncone.report.study_lines import difference, extremes, short_names
 from uncone.report.study_terminal import print_study
@@ -465,7 +465,7 @@ def test_half_a_surrogate_pair_breaks_no_table(tmp_path):
 
 
 def test_a_study_is_light_to_import():
-    code = "import sys, uncone.report.study; print(*sys.modules)"
+    code = "import sys, uncone.report.results.layers; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not set(done.stdout.split()) & {"matplotlib", "plotly", "jinja2", "rich", "pyarrow"}
 

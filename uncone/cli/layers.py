@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,12 +18,11 @@ from uncone.cli.model_options import (
     TrustRemoteCode,
     loading_of,
 )
-from uncone.cli.output import Outputs
-from uncone.cli.study_output import StudyOutputs, deliver_study
+from uncone.cli.output import Outputs, deliver
 from uncone.errors import OptionError
 
 if TYPE_CHECKING:
-    from uncone.report.study import LayerComparison, LayerStudy
+    from uncone.report.results.layers import LayerComparison, LayerStudy
 
 __all__ = ["layers"]
 
@@ -134,8 +134,10 @@ def layers(
 
     Example: uncone layers model/ --corpus texts.txt
     """
-    outputs = StudyOutputs(Outputs(None if no_html else html, json, markdown), figures, word_table, sentence_table)
-    outputs.check(models, corpus)
+    outputs = Outputs(None if no_html else html, json, markdown, figures=figures)
+    tables = [(option, path) for option, path in _tables(word_table, sentence_table) if path is not None]
+    outputs.check([*corpus, *models], tables)
+    _check_tables(tables, len(models) * len(corpus))
     if corpus.count("-") > 1:
         raise OptionError("Standard input (-) can be read only once.")
     loading = loading_of(revision, device, dtype, allow_pickle, trust_remote_code)
@@ -184,4 +186,29 @@ def layers(
             found = api.layers(models[0], corpus[0], **options)
         else:
             found = api.compare_layers(models, corpus, **options)
-    return deliver_study(found, outputs)
+    from uncone.report.tables import sentence_table as sentence_file
+    from uncone.report.tables import word_table as word_file
+
+    files: dict[Path, str | bytes] = {}
+    if word_table is not None:
+        files[word_table] = word_file(found.parts[0], word_table)
+    if sentence_table is not None:
+        files[sentence_table] = sentence_file(found.parts[0], sentence_table)
+    code = deliver(found, outputs, files)
+    for study in found.parts:
+        study.settle()
+    return code
+
+
+def _tables(words: Path | None, sentences: Path | None) -> list[tuple[str, Path | None]]:
+    return [("--word-table", words), ("--sentence-table", sentences)]
+
+
+def _check_tables(tables: Sequence[tuple[str, Path]], studies: int) -> None:
+    """Refuse tables of several studies, and names that do not say their format."""
+    from uncone.report.tables import table_format
+
+    for option, path in tables:
+        if studies > 1:
+            raise OptionError(f"{option} writes one study, and this command makes {studies}. Run them one by one.")
+        table_format(path)

@@ -62,17 +62,20 @@ class Verdict:
     """What it comes down to: one headline, sentences under it, why it is so and what to do.
 
     `name` says what it is about when a document has several; `half` puts two verdicts side by side. Terminals print the
-    headline and `details` first, `why`, `advice` and `command` below everything else.
+    headline and `details` first, `why`, `advice` and `command` below everything else; they leave out `more`, which
+    follows the details elsewhere. `swatch` is the color that charts draw it in.
     """
 
     headline: str
     level: Level = Level.NOTE
     details: Sequence[str] = ()
+    more: Sequence[str] = ()
     why: Sequence[str] = ()
     advice: Sequence[str] = ()
     cards: Sequence[Card] = ()
     command: str = ""
     name: str = ""
+    swatch: str = ""
     half: bool = False
     bulleted: bool = False
     """Whether the page lists the details as bullet points."""

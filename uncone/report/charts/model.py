@@ -100,6 +100,8 @@ class Line:
     sideways: bool = False
     hover: Sequence[str] = ()
     n: Sequence[int] = ()
+    notes: Sequence[str] = ()
+    """What else hover texts and CSV files say of each point, such as the layer behind a relative depth."""
     group: str = ""
     """What CSV files say the curve belongs to, such as a study or a dataset."""
     guide: bool = False

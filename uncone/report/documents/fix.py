@@ -23,9 +23,9 @@ from uncone.report.document import (
     Verdict,
 )
 from uncone.report.documents.check import cosine_chart, eigenvalue_chart, findings_table, shape, verdict
+from uncone.report.documents.layers.values import interval_text, value_text
 from uncone.report.results.check import Diagnosis
 from uncone.report.results.fix import Repaired
-from uncone.report.study_lines import between, shown
 from uncone.report.text import last_name, provenance_facts
 
 __all__ = ["Change", "changes", "chosen_epoch", "document", "headline", "learning", "sentences"]
@@ -305,13 +305,13 @@ def _value(space: Diagnosis, finding: Finding) -> str:
     if finding.name in _DECIMALS and isinstance(value, int | float):
         return _decimals(value)
     of = finding.name == "effective_rank" and value is not None
-    return f"{shown(finding)} of {space.source['dimensions']:,}" if of else shown(finding)
+    return f"{value_text(finding)} of {space.source['dimensions']:,}" if of else value_text(finding)
 
 
 def _bounds(finding: Finding) -> str:
-    if finding.name in _DECIMALS and between(finding):
+    if finding.name in _DECIMALS and interval_text(finding):
         return f"{_decimals(finding.low)} – {_decimals(finding.high)}"
-    return between(finding)
+    return interval_text(finding)
 
 
 def _decimals(value: float) -> str:
@@ -329,7 +329,7 @@ def _way(old: Finding, new: Finding, values: tuple[str, str]) -> str:
 
 
 def _overlap(old: Finding, new: Finding) -> bool | None:
-    if not between(old) or not between(new):
+    if not interval_text(old) or not interval_text(new):
         return None
     return bool(old.low <= new.high and new.low <= old.high)
 
