@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from uncone.report.results.calibrate import Calibrated
     from uncone.report.results.check import Comparison, Diagnosis
     from uncone.report.results.fix import Repaired
-    from uncone.report.similar import Similarity
     from uncone.report.results.layers import LayerComparison, LayerStudy
+    from uncone.report.similar import Similarity
 
 __all__ = [
     "Calibrated",

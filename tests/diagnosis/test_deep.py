@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from uncone.report.study_deep import _LARGE
 
 import uncone
 from uncone.diagnosis.deep_results import (
@@ -26,7 +27,6 @@ from uncone.diagnosis.deep_results import (
 )
 from uncone.encoders.open import open_encoder
 from uncone.errors import MissingPackageError, ModelError, OptionError
-from uncone.report.study_deep import _LARGE
 
 WORDS = ["the", "text", "go", "school", "zebra", "tree", "stone", "river", "12", "7", ".", ",", "!"]
 

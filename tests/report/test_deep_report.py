@@ -11,6 +11,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rich.console import Console
+from uncone.report.deep_clouds import clouds_by_study, telling_layers
+from uncone.report.deep_lines import (
+    bin_table,
+    cluster_lines,
+    correlations,
+    dimension_table,
+    manifold_answer,
+    manifold_sentences,
+    manifold_table,
+)
+from uncone.report.deep_terminal import _shortened
+from uncone.report.study_charts import charts
+from uncone.report.study_terminal import print_study
 
 from uncone.diagnosis.deep_results import (
     Bin,
@@ -30,21 +43,8 @@ from uncone.diagnosis.deep_results import (
 from uncone.diagnosis.finding import Finding
 from uncone.diagnosis.layer import Layer
 from uncone.encoders.row_facts import RowFacts
-from uncone.report.deep_clouds import clouds_by_study, telling_layers
-from uncone.report.deep_lines import (
-    bin_table,
-    cluster_lines,
-    correlations,
-    dimension_table,
-    manifold_answer,
-    manifold_sentences,
-    manifold_table,
-)
-from uncone.report.deep_terminal import _shortened
 from uncone.report.figures import write_figures
 from uncone.report.results.layers import LayerComparison, LayerStudy
-from uncone.report.study_charts import charts
-from uncone.report.study_terminal import print_study
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* \x1b[31m"
 ROWS = 3_000

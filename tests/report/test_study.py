@@ -14,6 +14,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from rich.console import Console
+from uncone.report.study_charts import charts
+from uncone.report.study_lines import difference, extremes, short_names
+from uncone.report.study_terminal import print_study
 
 from uncone.diagnosis.catalogue import CATALOGUE, CONTEXT
 from uncone.diagnosis.contrast import Contrast
@@ -24,9 +27,6 @@ from uncone.errors import OptionError, OutputError
 from uncone.report import write
 from uncone.report.figures import write_figures
 from uncone.report.results.layers import LayerComparison, LayerStudy
-from uncone.report.study_charts import charts
-from uncone.report.study_lines import difference, extremes, short_names
-from uncone.report.study_terminal import print_study
 from uncone.report.tables import sentence_table, table_format, word_table
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` $\\frac \x1b[31m"

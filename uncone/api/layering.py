@@ -71,11 +71,11 @@ def layers(
     from uncone.diagnosis.published import published_curves
     from uncone.diagnosis.story import tell
     from uncone.diagnosis.study import study
+    from uncone.diagnosis.study_notes import notes_of, provenance_of
     from uncone.diagnosis.study_settings import settings_from
     from uncone.diagnosis.study_sizes import StudySize, smaller_sizes
     from uncone.encoders.open import open_encoder
     from uncone.report.results.layers import LayerStudy
-    from uncone.diagnosis.study_notes import notes_of, provenance_of
 
     chosen = settings_from(settings, limit=limit, sample=sample)
     source = open_texts_of(texts, text, None, data)

@@ -69,18 +69,18 @@ class Verdict:
     headline: str
     level: Level = Level.NOTE
     details: Sequence[str] = ()
-    more: Sequence[str] = ()
     why: Sequence[str] = ()
     advice: Sequence[str] = ()
     cards: Sequence[Card] = ()
     command: str = ""
     name: str = ""
-    swatch: str = ""
     half: bool = False
     bulleted: bool = False
     """Whether the page lists the details as bullet points."""
     marked: bool = True
     """Whether the mark of the level stands before the headline."""
+    more: Sequence[str] = ()
+    swatch: str = ""
 
 
 @dataclass(frozen=True)

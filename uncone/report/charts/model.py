@@ -100,6 +100,8 @@ class Line:
     sideways: bool = False
     hover: Sequence[str] = ()
     n: Sequence[int] = ()
+    name: str = ""
+    """What CSV files call the series; its label by default."""
     notes: Sequence[str] = ()
     """What else hover texts and CSV files say of each point, such as the layer behind a relative depth."""
     group: str = ""
@@ -194,6 +196,8 @@ class Heatmap:
     hover: Sequence[Sequence[str]] = ()
     bar: str = ""
     """The title of the color bar."""
+    n: Sequence[int] = ()
+    """The number of observations behind each row, for CSV."""
 
 
 Mark = Line | Histogram | Bars | Points | Forest | Heatmap

@@ -61,7 +61,7 @@ def _overlay(
             x=[float(number) for number in numbers],
             label=fitted(label),
             color=series_color(place),
-            points=len(numbers) <= 26,
+            name=f"{overlay.measure}_size" if overlay.unsigned else overlay.measure,
             group=label,
         )
         lines.append(_at_depth(line, _depth(study)) if relative else line)
@@ -97,8 +97,16 @@ def _at_depth(line: Line, depth: int) -> Line:
     notes = [f"layer {x:.0f}" for x in line.x]
     if depth:
         return replace(line, x=[x / depth for x in line.x], notes=notes)
-    twice = {name: [*getattr(line, name)] * 2 for name in ("y", "low", "high", "n")}
-    return replace(line, x=[0.0, 1.0], **twice, notes=notes * 2, dash="dot", points=False)
+    return replace(
+        line,
+        x=[0.0, 1.0],
+        y=[*line.y] * 2,
+        low=[*line.low] * 2,
+        high=[*line.high] * 2,
+        n=[*line.n] * 2,
+        notes=notes * 2,
+        dash="dot",
+    )
 
 
 def _difference(
@@ -112,7 +120,9 @@ def _difference(
     for place, (contrast, (of, _)) in enumerate(zip(contrasts, names, strict=True)):
         line = finding_line([findings.get(overlay.measure) for findings in contrast.findings])
         if line is not None:
-            line = replace(line, label=fitted(of), color=series_color(place + 1), group=of)
+            line = replace(
+                line, label=fitted(of), color=series_color(place + 1), name=f"difference_{overlay.measure}", group=of
+            )
             lines.append(_paired(line, contrast, relative=relative))
     if not lines:
         return None
@@ -137,7 +147,7 @@ def _difference(
 def _paired(line: Line, contrast: Contrast, *, relative: bool) -> Line:
     """At the layer that both share, or at the mean of their relative depths."""
     if not relative:
-        return replace(line, x=[float(b) for _, b in contrast.layers], points=len(line.x) <= 26)
+        return replace(line, x=[float(b) for _, b in contrast.layers])
     last = [max((pair[side] for pair in contrast.layers), default=0) for side in (0, 1)]
     depths = [[layer / most for layer, most in zip(pair, last, strict=True) if most] for pair in contrast.layers]
     notes = [f"layer {b} against {a}" for a, b in contrast.layers]

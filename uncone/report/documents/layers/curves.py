@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from uncone.diagnosis.deep_results import DeepLayer
 from uncone.diagnosis.finding import Finding
-from uncone.diagnosis.words import cosine, count, plain
+from uncone.diagnosis.words import cosine, count, percent, plain
 from uncone.report.charts.model import Axis, Chart, Forest, Line, Points, series_color
 from uncone.report.documents.layers.declared import CurveChart, Trace
 from uncone.report.documents.layers.values import entry, layer_sinks, noun, short_names, unit_noun
@@ -27,8 +27,6 @@ __all__ = [
 ]
 
 LAYER_AXIS = Axis("layer (0 = embeddings)", "layer", whole=True)
-_MOST_POINTS = 26
-"""Layers up to which each point of a curve is marked."""
 _WIDE_RANGE = 20
 """Norms that differ by more than this factor are drawn on a logarithmic axis."""
 
@@ -62,6 +60,7 @@ def _chart(study: LayerStudy, declared: CurveChart, facts: Mapping[str, str]) ->
             "muted",
             dash="dash",
             weight="thin",
+            name=one.measure,
             group=f"{one.model} on {one.corpus} ({one.source})",
         )
         for one, name in zip(published, author, strict=True)
@@ -69,7 +68,7 @@ def _chart(study: LayerStudy, declared: CurveChart, facts: Mapping[str, str]) ->
     sources = [f"{one.model} on {one.corpus} ({name})" for one, name in zip(published, author, strict=True)]
     rings = _rings(study, lines[0]) if declared.sinks else []
     texts = [
-        f"{declared.about}: {course(lines[0])}",
+        f"{declared.about}: {_course(lines[0], percent if declared.percent else _short)}",
         declared.reading,
         declared.detail,
         f"Dashed: {'; '.join(sources)}." if sources else "",
@@ -121,10 +120,7 @@ def _line(study: LayerStudy, trace: Trace, facts: Mapping[str, str]) -> Line | N
         color=trace.color,
         weight=trace.weight,
         dash=trace.dash,
-        points=trace.weight == "main" and len(numbers) <= _MOST_POINTS,
-        # Bands of several curves would cover one another.
-        low=line.low if trace.weight == "main" else (),
-        high=line.high if trace.weight == "main" else (),
+        name=f"{trace.measure}_size" if trace.unsigned else trace.measure,
         group=study.name,
     )
 
@@ -157,16 +153,16 @@ def _rings(study: LayerStudy, line: Line) -> list[Points]:
     return [Points(x, y, "sinks", "second", 11, ring=True, texts=texts, hover=[f"sinks: {text}" for text in texts])]
 
 
-def course(line: Line) -> str:
+def _course(line: Line, style: Callable[[float], str]) -> str:
     """A curve in a sentence: where it starts and ends, and where it is highest if that is elsewhere."""
     known = [(x, value) for x, value in zip(line.x, line.y, strict=True) if value is not None]
     (first, start), (last, end) = known[0], known[-1]
     if len(known) == 1:
-        return f"{_short(start)} at layer {first:.0f}."
+        return f"{style(start)} at layer {first:.0f}."
     top, most = max(known, key=lambda pair: pair[1])
-    text = f"{_short(start)} at layer {first:.0f}, {_short(end)} at layer {last:.0f}"
-    is_new = _short(most) not in (_short(start), _short(end))
-    return f"{text}, highest at layer {top:.0f} ({_short(most)})." if is_new else f"{text}."
+    text = f"{style(start)} at layer {first:.0f}, {style(end)} at layer {last:.0f}"
+    is_new = style(most) not in (style(start), style(end))
+    return f"{text}, highest at layer {top:.0f} ({style(most)})." if is_new else f"{text}."
 
 
 def one_scale(studies: Sequence[LayerStudy]) -> list[Chart]:

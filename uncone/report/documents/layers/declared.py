@@ -11,9 +11,6 @@ from uncone.report.charts.model import Dash, Number
 
 __all__ = ["CONE", "DEEP", "CurveChart", "Overlay", "Trace"]
 
-_COMPONENTS = 3
-"""Principal components whose correlation with frequency is drawn."""
-
 
 @dataclass(frozen=True)
 class Trace:
@@ -159,8 +156,7 @@ CONE = (
         "types",
         "Within and between types",
         "mean cosine",
-        "Mean cosine within types (S_intra: occurrences of one word) and between types (S_inter: occurrences of two "
-        "different words)",
+        "Mean cosine between types (S_inter: two different words) and within types (S_intra: occurrences of one word)",
         [Trace("s_intra", "within"), Trace("s_inter", "between", "muted")],
         reading="The closer the two curves, the less a cosine separates words.",
     ),
@@ -168,14 +164,14 @@ CONE = (
         "isoscore",
         "Isotropy: IsoScore",
         "IsoScore, corrected",
-        "1 means that all directions are used equally, 0 that only one is",
+        "From 0 (one direction) to 1 (all directions used equally)",
         [Trace("isoscore_corrected", "IsoScore")],
         detail="Corrected for the number of vectors.",
         overlays=[
             Overlay(
                 "isoscore_corrected",
                 "IsoScore, corrected",
-                "1 means that all directions are used equally, 0 that only one is",
+                "From 0 (one direction) to 1 (all directions used equally)",
                 title="Isotropy: IsoScore",
             )
         ],
@@ -184,7 +180,7 @@ CONE = (
         "partition",
         "Isotropy: partition function",
         "log₁₀ I, at mean norm 1",
-        "0 means that all directions are equal, -3 that they differ a thousandfold",
+        "From 0 (all directions equal) downward; at -3 they differ a thousandfold",
         [Trace("partition_isotropy_unit_log10", "log₁₀ I")],
         detail="Measured at mean norm 1.",
     ),
@@ -223,7 +219,7 @@ CONE = (
         "mean",
         "Distance from zero mean",
         "|mean of x| / rms",
-        "0 means that the space is centered at zero, 1 that all vectors are the same",
+        "From 0 (centered at zero) to 1 (all vectors the same)",
         [Trace("mean_over_rms", "|mean|/rms")],
     ),
 )
@@ -288,7 +284,10 @@ def _cluster_cosines(which: Literal["inter", "intra"], title: str, about: str) -
 
 _LID = "Number of directions in which a vector has neighbors"
 _HUBS = "Skewness of how often a vector is among the {hub_k} nearest neighbors of others, by cosine (n = {hub_n})"
-_SILHOUETTE = "1 means clusters far apart, 0 no clusters at all"
+_SILHOUETTE = "From 0 (no clusters) to 1 (clusters far apart)"
+_ISOSCORE = (
+    "IsoScore inside clusters, weighted by their size, from 0 (one direction) to 1 (all directions used equally)"
+)
 _NORM_R = "Correlation of a word's log-frequency with the mean norm of its vectors"
 _RATIO = "Local dimension divided by that of Gaussian vectors with the same mean and covariance"
 _ANGLE = "Correlation of the position of a vector with the angle along the curve of the mean vectors by position"
@@ -382,7 +381,7 @@ DEEP = (
         "isoscore_within",
         "Isotropy inside clusters: IsoScore",
         "IsoScore, corrected",
-        "1 means that all directions are used equally, 0 that only one is; inside clusters, weighted by size",
+        _ISOSCORE,
         [
             Trace("isoscore_within", "inside clusters"),
             Trace("isoscore_all", "all vectors", "muted", value=lambda layer: layer.clusters.isoscore_all),
@@ -391,7 +390,7 @@ DEEP = (
             Overlay(
                 "isoscore_within",
                 "IsoScore",
-                "1 means that all directions are used equally; mean over clusters, weighted by size",
+                _ISOSCORE,
                 title="Isotropy inside clusters",
             )
         ],
@@ -404,16 +403,9 @@ DEEP = (
         [
             Trace("frequency_norm_r", "mean norm of the vectors"),
             Trace("frequency_vector_norm_r", "norm of the mean vector", "accent", "thin", "dash"),
-            *(
-                Trace(
-                    f"frequency_pc{place + 1}_r_size",
-                    f"component {place + 1}, |r|",
-                    "second",
-                    ("main", "light", "thin")[place],  # type: ignore[arg-type] - mypy sees a tuple of str
-                    value=_component(place),
-                )
-                for place in range(_COMPONENTS)
-            ),
+            Trace("frequency_pc1_r_size", "component 1, |r|", "second", value=_component(0)),
+            Trace("frequency_pc2_r_size", "component 2, |r|", "second", "light", value=_component(1)),
+            Trace("frequency_pc3_r_size", "component 3, |r|", "second", "thin", value=_component(2)),
             Trace("frequency_explained", "all together, R²", "muted", "thin", "dash"),
         ],
         detail="The norm of the mean vector falls with the number of occurrences anyway. The sign of a principal "

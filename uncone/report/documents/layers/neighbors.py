@@ -25,7 +25,7 @@ _HUBS = 5
 def dimension_section(studies: Sequence[LayerStudy]) -> Section | None:
     """Local dimension of contextual layers against static tables; none if it was not measured."""
     rows = [
-        (name, *row)
+        [Cell(name), *row]
         for study, name in zip(studies, short_names(studies), strict=True)
         if study.deep is not None
         for row in _dimension_rows(study.deep)
@@ -36,15 +36,15 @@ def dimension_section(studies: Sequence[LayerStudy]) -> Section | None:
     numbers = [Column("Euclidean"), Column("cosine")]
     squared = [Column("Euclidean", "squared"), Column("cosine", "squared")]
     brief = [
-        Row([Cell(fitted(f"{fitted(printable(model), 20)}: {vectors.text}", 36)), kind, *values, n])
-        for model, vectors, kind, *values, _, _, n, _ in rows
+        Row([Cell(fitted(f"{fitted(printable(model.text), 20)}: {vectors.text}", 36)), kind, euclidean, cosine, n])
+        for model, vectors, kind, euclidean, cosine, _, _, n, _ in rows
     ]
     return Section(
         "Local dimension: contextual against static",
         [
             Table(
                 [*names, *numbers, *squared, Column("n"), Column("duplicates")],
-                [Row([Cell(model), *cells]) for model, *cells in rows],
+                [Row(row) for row in rows],
             )
         ],
         intro="Maximum likelihood on true distances, with 95 % intervals over the queries. On squared distances, as "
@@ -80,16 +80,15 @@ def _dimension_rows(deep: Deep) -> list[tuple[Cell, ...]]:
 
 def _dimension_row(which: str, kind: str, dimensions: Mapping[str, Dimension]) -> tuple[Cell, ...]:
     both = [dimensions[metric] for metric in _METRICS]
-    values = [
-        Cell(number_text(one.value), f"{plain(one.low)} to {plain(one.high)}" if _is_bounded(one) else "")
-        for one in both
-    ]
+    values = [Cell(number_text(one.value), _interval(one)) for one in both]
     squared = [Cell(number_text(one.paper)) for one in both]
     return Cell(which), Cell(kind), *values, *squared, Cell(f"{both[0].base:,}"), Cell(percent(both[0].duplicates))
 
 
-def _is_bounded(one: Dimension) -> bool:
-    return one.value is not None and one.low is not None and one.high is not None
+def _interval(one: Dimension) -> str:
+    if one.value is None or one.low is None or one.high is None:
+        return ""
+    return f"{plain(one.low)} to {plain(one.high)}"
 
 
 def _mean_row(layers: Sequence[DeepLayer]) -> tuple[Cell, ...]:

@@ -173,7 +173,10 @@ def layer_section(studies: Sequence[LayerStudy], about: str) -> Section:
     """Every measure at every layer."""
     names = short_names(studies) if len(studies) > 1 else [""]
     single = len(studies) == 1 and len(studies[0].layers) == 1
-    intro = "Every measure at every layer; 0 is the output of the embeddings. Point at a number for its 95 % interval."
+    intro = (
+        "Every measure at every layer; 0 is the output of the embeddings. On the page, point at a number for its 95 % "
+        "interval."
+    )
     tables = [_layer_table(study, name) for study, name in zip(studies, names, strict=True)]
     return Section(
         "All measures" if single else "All layers", tables, intro=about if single else f"{intro} {about}", name="layers"
@@ -224,13 +227,14 @@ def _layer_table(study: LayerStudy, title: str) -> Table:
     single = len(study.layers) == 1
     heads = ["value", "95 % interval", "n"] if single else [str(layer.number) for layer in study.layers]
     rows = []
-    for group, names in _groups(measures(study)):
+    for group, names in _groups(study):
         rows += [Row([Cell(group)]), *(_measure_row(study, name) for name in names)]
     columns = [Column("measure" if single else "layer", align="left"), *map(Column, heads)]
     return Table(columns, rows, title=title, compact=True)
 
 
-def _groups(names: Sequence[str]) -> list[tuple[str, list[str]]]:
+def _groups(study: LayerStudy) -> list[tuple[str, list[str]]]:
+    names = measures(study)
     groups: dict[str, list[str]] = {
         "Words in context": [],
         "Types of words": [],
@@ -244,7 +248,7 @@ def _groups(names: Sequence[str]) -> list[tuple[str, list[str]]]:
             groups[norms].append(name)
         elif name in _TYPES:
             groups[types].append(name)
-        elif name in CONTEXT:
+        elif name in CONTEXT and noun(study) != "pairs":
             groups[context].append(name)
         else:
             groups[deep if name in DEEP_ENTRIES or name in _NEIGHBORS else shape].append(name)
@@ -316,7 +320,7 @@ def sink_section(study: LayerStudy, title: str) -> Section | None:
     return Section(
         title,
         folds,
-        intro="Vectors with a norm over 10 times the median of their layer. A single one can dominate the geometry of a "
+        intro="Vectors with a norm over 10 times the median of their layer. One can dominate the geometry of a "
         "whole layer.",
     )
 

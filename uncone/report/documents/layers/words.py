@@ -160,20 +160,20 @@ def _heatmap(study: LayerStudy, table: WordTable) -> Chart | None:
     words = [printable(str(table.words[i])) for i in places]
     numbers = [str(layer.number) for layer in study.layers]
     low = min([0.9, *(value for row in values for value in row if value is not None)])
+    contexts = [int(table.contexts[i]) for i in places]
     hover = [
         [
-            f"{word}, layer {layer}: {'not known' if value is None else cosine(value, 3)}, "
-            f"{count(int(table.contexts[i]), 'context')}"
+            f"{word}, layer {layer}: {'not known' if value is None else cosine(value, 3)}, {count(n, 'context')}"
             for layer, value in zip(numbers, row, strict=True)
         ]
-        for i, word, row in zip(places, words, values, strict=True)
+        for n, word, row in zip(contexts, words, values, strict=True)
     ]
     return Chart(
         "words",
         "Self-similarity, word by word",
         f"{which}. The least contextual word is on top. The darker a cell, the more a word's vector changes with its "
         "context.",
-        [Heatmap(values, low=math.floor(10 * low) / 10, high=1, hover=hover, bar="self-similarity, SelfSim")],
+        [Heatmap(values, low=math.floor(10 * low) / 10, high=1, hover=hover, bar="SelfSim", n=contexts)],
         Axis("layer (0 = embeddings)", "layer", categories=numbers),
         Axis(name="word", categories=[clipped(word, 20) for word in words]),
         wide=True,
