@@ -82,6 +82,7 @@ def _overlay(
             zero=True,
             zero_line=declared.zero,
             percent=declared.percent,
+            whole=declared.whole,
         ),
         direct=True,
     )

@@ -47,9 +47,10 @@ def curve_charts(study: LayerStudy, declared: Sequence[CurveChart]) -> list[Char
 
 
 def _chart(study: LayerStudy, declared: CurveChart, facts: Mapping[str, str]) -> Chart | None:
-    lines = [line for trace in declared.traces if (line := _line(study, trace, facts)) is not None]
-    if not lines:
+    drawn = [(trace, line) for trace in declared.traces if (line := _line(study, trace, facts)) is not None]
+    if all(trace.aside for trace, _ in drawn):
         return None
+    lines = [line for _, line in drawn]
     published = [one for one in study.published if declared.published and one.measure == declared.published]
     author = [one.source.split(",")[0] for one in published]
     lines += [
@@ -68,7 +69,7 @@ def _chart(study: LayerStudy, declared: CurveChart, facts: Mapping[str, str]) ->
     sources = [f"{one.model} on {one.corpus} ({name})" for one, name in zip(published, author, strict=True)]
     rings = _rings(study, lines[0]) if declared.sinks else []
     texts = [
-        f"{declared.about}: {_course(lines[0], percent if declared.percent else _short)}",
+        f"{declared.about}: {_course(lines[0], _style(declared))}",
         declared.reading,
         declared.detail,
         f"Dashed: {'; '.join(sources)}." if sources else "",
@@ -87,10 +88,16 @@ def _chart(study: LayerStudy, declared: CurveChart, facts: Mapping[str, str]) ->
             zero=True,
             zero_line=declared.zero,
             percent=declared.percent,
+            whole=declared.whole,
         ),
         wide=declared.wide,
         direct=len(lines) > 1,
     )
+
+
+def _style(declared: CurveChart) -> Callable[[float], str]:
+    """How the caption writes values."""
+    return percent if declared.percent else "{:.0f}".format if declared.whole else _short
 
 
 def is_wide(lines: Sequence[Line]) -> bool:

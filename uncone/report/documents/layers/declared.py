@@ -26,6 +26,8 @@ class Trace:
     dash: Dash = "solid"
     value: Callable[[DeepLayer], Number] | None = None
     unsigned: bool = False
+    aside: bool = False
+    """Whether it only accompanies others: a chart of nothing else is not drawn."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class CurveChart:
     detail: str = ""
     zero: bool = False
     percent: bool = False
+    whole: bool = False
     wide: bool = False
     published: str = ""
     sinks: bool = False
@@ -100,7 +103,7 @@ CONE = (
         [
             Trace("selfsim_adjusted", "adjusted"),
             Trace("selfsim", "raw", weight="light"),
-            Trace("baseline", "random {noun}", "muted", "thin"),
+            Trace("baseline", "random {noun}", "muted", "thin", aside=True),
         ],
         reading="At zero, a word is no more similar to itself than to any other.",
         zero=True,
@@ -125,7 +128,7 @@ CONE = (
             Trace("intrasim_adjusted_matched", "adjusted"),
             Trace("intrasim_adjusted", "minus baseline", "second", "thin"),
             Trace("intrasim", "raw", weight="light"),
-            Trace("baseline", "random {noun}", "muted", "thin"),
+            Trace("baseline", "random {noun}", "muted", "thin", aside=True),
         ],
         detail="Minus the baseline, as published, it isn't zero for unrelated words.",
         zero=True,
@@ -147,7 +150,7 @@ CONE = (
         [
             Trace("mev_adjusted", "adjusted"),
             Trace("mev", "raw", weight="light"),
-            Trace("mev_matched", "random {noun}", "muted", "thin"),
+            Trace("mev_matched", "random {noun}", "muted", "thin", aside=True),
         ],
         zero=True,
         overlays=[Overlay("mev_adjusted", "MEV − random words", _MEV, difference="Explained by one vector")],
@@ -301,8 +304,8 @@ DEEP = (
         [
             Trace("lid_euclidean", "Euclidean"),
             Trace("lid_cosine", "cosine", "second"),
-            Trace("twonn_euclidean", "TwoNN, Euclidean", weight="thin"),
-            Trace("twonn_cosine", "TwoNN, cosine", "second", "thin"),
+            Trace("twonn_euclidean", "TwoNN, Euclidean", weight="thin", aside=True),
+            Trace("twonn_cosine", "TwoNN, cosine", "second", "thin", aside=True),
         ],
         detail="Maximum likelihood on the distances of {queries} vectors to the {nearest} nearest of n = {base}. It "
         "grows with n. Thin lines: TwoNN, from the two nearest neighbors only.{halves}",
@@ -357,6 +360,7 @@ DEEP = (
         "clusters, k",
         "Number of k-means clusters (n = {cluster_n})",
         [Trace("cluster_count", "k")],
+        whole=True,
         detail="{cluster_choice}",
         overlays=[Overlay("cluster_count", "clusters, k", "Number of k-means clusters", "{cluster_choice}")],
     ),
@@ -368,7 +372,15 @@ DEEP = (
         [
             Trace("cluster_silhouette", "Euclidean"),
             Trace("silhouette_cosine", "cosine", "muted", "thin", value=lambda layer: layer.clusters.silhouette_cosine),
-            Trace("silhouette_chance", "by chance", "muted", "thin", "dash", lambda layer: layer.clusters.chance),
+            Trace(
+                "silhouette_chance",
+                "by chance",
+                "muted",
+                "thin",
+                "dash",
+                lambda layer: layer.clusters.chance,
+                aside=True,
+            ),
         ],
         reading="A layer below 0.1 counts as one cluster.",
         detail="By chance: equally many clusters of Gaussian vectors with the same covariance.",
@@ -384,7 +396,7 @@ DEEP = (
         _ISOSCORE,
         [
             Trace("isoscore_within", "inside clusters"),
-            Trace("isoscore_all", "all vectors", "muted", value=lambda layer: layer.clusters.isoscore_all),
+            Trace("isoscore_all", "all vectors", "muted", value=lambda layer: layer.clusters.isoscore_all, aside=True),
         ],
         overlays=[
             Overlay(
@@ -452,6 +464,7 @@ DEEP = (
                 "muted",
                 "thin",
                 value=lambda layer: layer.manifold.position_share,
+                aside=True,
             ),
         ],
         detail="The direction of the curve is arbitrary, so only the size is drawn.",

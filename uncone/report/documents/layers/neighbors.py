@@ -51,8 +51,9 @@ def dimension_section(studies: Sequence[LayerStudy]) -> Section | None:
         f"published, it is exactly half. It grows with n, so compare it at equal n only. {_PUBLISHED}",
         brief=[
             Table(
-                [Column("local dimension", align="left"), Column("kind", align="left"), *numbers, Column("n")],
+                [Column("vectors", align="left"), Column("kind", align="left"), *numbers, Column("n")],
                 brief,
+                title="Local dimension",
                 remarks=["On true distances. Published values use squared distances and are half of these."],
             )
         ]

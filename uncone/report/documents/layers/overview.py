@@ -211,14 +211,14 @@ def _brief_table(study: LayerStudy, studies: int) -> Table | None:
         )
         for layer in (study.layers[place] for place in places)
     ]
-    remarks = []
+    remarks = [subtitle(study)] if studies > 1 else []
     if sinks:
         most = int(max(one.magnitude or 0.0 for one in sinks.values()))
         which = f"{'up to ' * (len(sinks) > 1)}{count(most, 'vector')} over 10 times the median norm"
         remarks.append(f"* sinks in {count(len(sinks), 'layer')}: {which}")
     if len(places) < len(study.layers):
-        remarks.append(f"{len(places)} of {len(study.layers)} layers; the report shows all of them")
-    title = f"{last_name(study.name)} · {subtitle(study)}" if studies > 1 else ""
+        remarks.append(f"{len(places)} of {len(study.layers)} layers shown; the report has all of them")
+    title = last_name(study.name) if studies > 1 else ""
     return Table([Column("layer"), *(_COLUMNS[name] for name in names)], rows, title=title, remarks=remarks)
 
 
