@@ -46,8 +46,9 @@ def _overlay(
     studies: Sequence[LayerStudy], declared: CurveChart, overlay: Overlay, facts: Mapping[str, str]
 ) -> Chart | None:
     """A measure of several studies over the layers, or over relative depth if their depths differ."""
-    if not overlay.about:
+    if not overlay.drawn:
         return None
+    is_unsigned = any(trace.unsigned for trace in declared.traces if trace.measure == overlay.measure)
     relative = len({_depth(study) for study in studies}) > 1
     lines = []
     for place, (study, label) in enumerate(zip(studies, short_names(studies), strict=True)):
@@ -55,28 +56,28 @@ def _overlay(
         if line is None:
             continue
         numbers = [layer.number for layer in study.layers]
-        line = unsigned(line) if overlay.unsigned else line
+        line = unsigned(line) if is_unsigned else line
         line = replace(
             line,
             x=[float(number) for number in numbers],
             label=fitted(label),
             color=series_color(place),
-            name=f"{overlay.measure}_size" if overlay.unsigned else overlay.measure,
+            name=f"{overlay.measure}_size" if is_unsigned else overlay.measure,
             group=label,
         )
         lines.append(_at_depth(line, _depth(study)) if relative else line)
     if not lines:
         return None
-    caption = f"{overlay.about}.{f' {overlay.reading}' if overlay.reading else ''}"
-    title = overlay.title or entry(overlay.measure, studies[0]).title
+    reading = overlay.reading or declared.reading
+    caption = f"{overlay.about or declared.about}.{f' {reading}' if reading else ''}"
     return Chart(
         overlay.measure,
-        title.format_map(facts),
+        (overlay.title or declared.title).format_map(facts),
         caption.format_map(facts),
         lines,
         _DEPTH_AXIS if relative else LAYER_AXIS,
         Axis(
-            overlay.y_title.format_map(facts),
+            (overlay.y_title or declared.y_title).format_map(facts),
             "value",
             log=declared.sinks and is_wide(lines),
             zero=True,

@@ -32,17 +32,19 @@ class Trace:
 
 @dataclass(frozen=True)
 class Overlay:
-    """How a measure is drawn when several studies are compared; its name is that of the measure."""
+    """How a measure is drawn when several studies are compared; what it leaves empty is that of its chart.
+
+    Its name is that of the measure. `difference` is the title of its chart of differences, which there is only with
+    it; `drawn` tells whether the measure itself is drawn too.
+    """
 
     measure: str
-    y_title: str
-    about: str
-    reading: str = ""
     title: str = ""
-    """Empty: the title of the measure."""
+    y_title: str = ""
+    about: str = ""
+    reading: str = ""
     difference: str = ""
-    """The title of the chart of differences; empty: there is none."""
-    unsigned: bool = False
+    drawn: bool = True
 
 
 @dataclass(frozen=True)
@@ -84,16 +86,7 @@ CONE = (
         reading="The higher it is, the less a score means.",
         wide=True,
         published="baseline",
-        overlays=[
-            Overlay(
-                "baseline",
-                "mean cosine, baseline",
-                "Mean cosine of {pairs}",
-                "The higher it is, the less a score means.",
-                "How similar random {noun} are",
-                difference="Random {noun}",
-            )
-        ],
+        overlays=[Overlay("baseline", difference="Random {noun}")],
     ),
     CurveChart(
         "selfsim",
@@ -111,12 +104,12 @@ CONE = (
         overlays=[
             Overlay(
                 "selfsim_adjusted",
+                "Self-similarity, adjusted",
                 "SelfSim − baseline",
-                _SELFSIM,
-                "The lower it is, the more contextual the vectors are.",
+                reading="The lower it is, the more contextual the vectors are.",
                 difference="Self-similarity, adjusted",
             ),
-            Overlay("selfsim", "", "", difference="Self-similarity, raw"),
+            Overlay("selfsim", difference="Self-similarity, raw", drawn=False),
         ],
     ),
     CurveChart(
@@ -136,8 +129,8 @@ CONE = (
         overlays=[
             Overlay(
                 "intrasim_adjusted_matched",
+                "Intra-sentence similarity, length-matched",
                 "IntraSim − unrelated words",
-                _INTRASIM,
                 difference="Intra-sentence similarity",
             )
         ],
@@ -153,7 +146,14 @@ CONE = (
             Trace("mev_matched", "random {noun}", "muted", "thin", aside=True),
         ],
         zero=True,
-        overlays=[Overlay("mev_adjusted", "MEV − random words", _MEV, difference="Explained by one vector")],
+        overlays=[
+            Overlay(
+                "mev_adjusted",
+                "Explained by one vector, adjusted",
+                "MEV − random words",
+                difference="Explained by one vector",
+            )
+        ],
     ),
     CurveChart(
         "types",
@@ -170,14 +170,7 @@ CONE = (
         "From 0 (one direction) to 1 (all directions used equally)",
         [Trace("isoscore_corrected", "IsoScore")],
         detail="Corrected for the number of vectors.",
-        overlays=[
-            Overlay(
-                "isoscore_corrected",
-                "IsoScore, corrected",
-                "From 0 (one direction) to 1 (all directions used equally)",
-                title="Isotropy: IsoScore",
-            )
-        ],
+        overlays=[Overlay("isoscore_corrected")],
     ),
     CurveChart(
         "partition",
@@ -202,10 +195,8 @@ CONE = (
         overlays=[
             Overlay(
                 "rogue_share_3",
-                "share of the baseline",
-                "Share of the mean cosine that comes from the three strongest dimensions",
-                "It isn't measured if the baseline is below 0.05.",
-                "Rogue dimensions",
+                about="Share of the mean cosine that comes from the three strongest of {dimensions} dimensions",
+                reading="It isn't measured if the baseline is below 0.05.",
             )
         ],
     ),
@@ -216,7 +207,7 @@ CONE = (
         "Mean length of a vector",
         [Trace("norm_mean", "mean norm")],
         sinks=True,
-        overlays=[Overlay("norm_mean", "mean norm, |x|", "Mean length of a vector", title="Norms of the vectors")],
+        overlays=[Overlay("norm_mean")],
     ),
     CurveChart(
         "mean",
@@ -248,16 +239,15 @@ def _cluster_cosines(which: Literal["inter", "intra"], title: str, about: str) -
     overlays = [
         Overlay(
             "s_inter_global",
-            "S_inter",
-            "Mean cosine of different {unit}s after subtracting the mean of all vectors",
-            title="Different {unit}s, centered",
+            "Different {unit}s, centered",
+            about="Mean cosine of different {unit}s after subtracting the mean of all vectors",
+            reading="Subtracting a mean makes cosines small by construction.",
         ),
         Overlay(
             "s_inter_within",
-            "S_inter",
-            "Mean cosine of different {unit}s inside clusters after subtracting the mean of each cluster",
-            "Only its difference from centering all vectors is due to the clusters.",
             "Different {unit}s, centered by cluster",
+            about="Mean cosine of different {unit}s inside clusters after subtracting the mean of each cluster",
+            reading="Only its difference from centering all vectors is due to the clusters.",
         ),
     ]
     return CurveChart(
@@ -313,11 +303,10 @@ DEEP = (
         overlays=[
             Overlay(
                 "lid_euclidean",
-                "LID",
-                _LID,
-                "It grows with n, so compare it at equal n only. Here n is {bases}.",
+                "Local dimension, Euclidean",
+                reading="It grows with n, so compare it at equal n only. Here n is {bases}.",
             ),
-            Overlay("lid_cosine", "LID", f"{_LID}, by angle", "Here n is {bases}."),
+            Overlay("lid_cosine", "Local dimension, cosine", about=f"{_LID}, by angle", reading="Here n is {bases}."),
         ],
     ),
     CurveChart(
@@ -327,15 +316,7 @@ DEEP = (
         _HUBS,
         [Trace("hubness_skew", "skewness")],
         reading="Near 0, all vectors are neighbors about equally often. Above 1.4, a few are neighbors of many.",
-        overlays=[
-            Overlay(
-                "hubness_skew",
-                "skewness of N{hub_k_low}",
-                _HUBS,
-                "The higher it is, the more queries get the same few vectors.",
-                "Hubs: skewness",
-            )
-        ],
+        overlays=[Overlay("hubness_skew", reading="The higher it is, the more queries get the same few vectors.")],
     ),
     CurveChart(
         "antihubs",
@@ -345,14 +326,7 @@ DEEP = (
         [Trace("antihub_share", "anti-hubs")],
         reading="A search hardly ever finds them.",
         percent=True,
-        overlays=[
-            Overlay(
-                "antihub_share",
-                "share of the vectors",
-                "Vectors that are among the nearest neighbors of no other vector",
-                title="Anti-hubs",
-            )
-        ],
+        overlays=[Overlay("antihub_share")],
     ),
     CurveChart(
         "cluster_count",
@@ -361,8 +335,8 @@ DEEP = (
         "Number of k-means clusters (n = {cluster_n})",
         [Trace("cluster_count", "k")],
         whole=True,
-        detail="{cluster_choice}",
-        overlays=[Overlay("cluster_count", "clusters, k", "Number of k-means clusters", "{cluster_choice}")],
+        reading="{cluster_choice}",
+        overlays=[Overlay("cluster_count")],
     ),
     CurveChart(
         "silhouette",
@@ -385,7 +359,7 @@ DEEP = (
         reading="A layer below 0.1 counts as one cluster.",
         detail="By chance: equally many clusters of Gaussian vectors with the same covariance.",
         zero=True,
-        overlays=[Overlay("cluster_silhouette", "silhouette", _SILHOUETTE, title="How clear the clusters are")],
+        overlays=[Overlay("cluster_silhouette")],
     ),
     _cluster_cosines("inter", "Different {unit}s in clusters: S_inter", "Mean cosine of different {unit}s"),
     _cluster_cosines("intra", "One {unit} in clusters: S_intra", "Mean cosine of the occurrences of one {unit}"),
@@ -398,14 +372,7 @@ DEEP = (
             Trace("isoscore_within", "inside clusters"),
             Trace("isoscore_all", "all vectors", "muted", value=lambda layer: layer.clusters.isoscore_all, aside=True),
         ],
-        overlays=[
-            Overlay(
-                "isoscore_within",
-                "IsoScore",
-                _ISOSCORE,
-                title="Isotropy inside clusters",
-            )
-        ],
+        overlays=[Overlay("isoscore_within")],
     ),
     CurveChart(
         "frequency_r",
@@ -426,9 +393,10 @@ DEEP = (
         zero=True,
         wide=True,
         overlays=[
-            Overlay("frequency_norm_r", "r", _NORM_R),
+            Overlay("frequency_norm_r", "Frequency and mean norm", "r"),
             Overlay(
                 "frequency_explained",
+                "What explains frequency",
                 "R²",
                 "Share of the variance of log-frequency that the norm and the first ten principal components explain",
             ),
@@ -443,12 +411,7 @@ DEEP = (
         reading="About 1 is flat. A curved sheet lies well below 1, but so do many small clusters: see the table of "
         "manifolds.",
         overlays=[
-            Overlay(
-                "manifold_ratio",
-                "LID / LID if flat",
-                _RATIO,
-                "A curved sheet lies well below 1, but so do many small clusters.",
-            )
+            Overlay("manifold_ratio", reading="A curved sheet lies well below 1, but so do many small clusters.")
         ],
     ),
     CurveChart(
@@ -469,7 +432,7 @@ DEEP = (
         ],
         detail="The direction of the curve is arbitrary, so only the size is drawn.",
         zero=True,
-        overlays=[Overlay("position_angle_r", "|r|", _ANGLE, unsigned=True)],
+        overlays=[Overlay("position_angle_r", y_title="|r|")],
     ),
 )
 """The curves that `--deep` adds, in the order of the page."""
