@@ -154,14 +154,14 @@ def _extent(mark: Mark, along: str) -> Sequence[Number]:
                 return [*mark.y, *mark.low, *mark.high, 0.0]
             held = places(mark)
             half = 0.5 * min((b - a for a, b in pairwise(held)), default=1.0)
-            return [min(held) - half, max(held) + half]
+            return [min(held) - half, max(held) + half] if held else []
         case Points():
             return mark.x if along == "x" else mark.y
         case Forest():
             return [*mark.values, *mark.low, *mark.high] if along == "x" else mark.rows
         case Heatmap():
-            n = len(mark.values[0]) if along == "x" else len(mark.values)
-            return [-0.5, n - 0.5]
+            n = len(mark.values) if along == "y" or not mark.values else len(mark.values[0])
+            return [-0.5, max(n, 1) - 0.5]
 
 
 def limits(heatmap: Heatmap) -> Span:
@@ -184,7 +184,8 @@ def log_ticks(span: Span, axis: Axis) -> tuple[list[float], list[str]]:
     """
     first, last = math.ceil(span[0] - 1e-9), math.floor(span[1] + 1e-9)
     if span[1] - span[0] < 2:
-        steps = [m * 10.0**k for k in range(first - 1, last + 1) for m in (1, 2, 5)]
+        parts = (1, 2, 5) if span[1] - span[0] >= 1 else (1, 1.5, 2, 3, 5, 7)
+        steps = [m * 10.0**k for k in range(first - 1, last + 1) for m in parts]
         ticks = [tick for tick in steps if span[0] - 1e-9 <= math.log10(tick) <= span[1] + 1e-9]
     else:
         ticks = [10.0**k for k in range(first, last + 1, 1 + (last - first) // 8)]

@@ -338,11 +338,8 @@ def definitions(studies: Sequence[LayerStudy]) -> Section:
     rows = []
     for name in order:
         known = entry(name, owners[name])
-        rows.append(Row([Cell(known.title, name), Cell(known.definition), Cell(known.paper)]))
-    columns = [
-        Column("measure", align="left"),
-        *(Column(title, align="left", wrap=True) for title in ("definition", "paper")),
-    ]
+        rows.append(Row([Cell(known.title, name), Cell(known.definition, known.paper)]))
+    columns = [Column("measure", "name", align="left"), Column("definition", "paper", align="left", wrap=True)]
     return Section("Definitions", [Table(columns, rows)], name="definitions")
 
 
