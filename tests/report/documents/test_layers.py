@@ -24,7 +24,6 @@ from uncone.diagnosis.study_sizes import StudySize
 from uncone.errors import OptionError, OutputError
 from uncone.report import write
 from uncone.report.charts.model import Forest, Heatmap, Points
-from uncone.report.document import Table
 from uncone.report.documents.layers.values import difference_text, short_names
 from uncone.report.documents.layers.words import extremes
 from uncone.report.results.layers import LayerComparison, LayerStudy
@@ -403,10 +402,10 @@ def test_names_distinguish_studies():
 
 
 def test_every_measure_is_defined():
-    (table,) = section(study(), "Definitions").blocks
-    assert isinstance(table, Table)
-    shown = {row.cells[0].small: row.cells[0].text for row in table.rows}
-    assert shown == {name: {**CATALOGUE, **CONTEXT}[name].title for name in study().layers[0].findings}
+    (facts,) = section(study(), "Definitions").blocks
+    entries = {name: {**CATALOGUE, **CONTEXT}[name] for name in study().layers[0].findings}
+    assert [name for name, _ in facts.pairs] == [f"{one.title} ({name})" for name, one in entries.items()]
+    assert all(text.startswith(one.definition) for (_, text), one in zip(facts.pairs, entries.values(), strict=True))
 
 
 @pytest.mark.parametrize("name", ["static", "empty", "evil", "shallow", "unequal"])

@@ -351,17 +351,17 @@ def test_clusters_are_shown_as_they_were_found():
     one = study()
     folds = section(one, "Clusters").blocks
     assert [(fold.title, fold.open) for fold in folds[-2:]] == [("Layer 2", False), ("Layer 3", True)]
-    _, table, cosines = folds[-1].blocks
+    _, table, examples, cosines = folds[-1].blocks
     found = one.deep.layers[-1].clusters.clusters[0]
     first = table.rows[0].cells
     assert (first[1].text, first[1].small) == (f"{found.size:,}", f"{100 * found.size / ROWS:.0f} %")
-    assert first[2].text == "bank · river · , · 2020" and first[3].text == "word: 82 %, symbol: 17 %, number: 1 %"
-    assert first[6].text.startswith("0-100: 40 %") and [cell.text for cell in first[-2:]] == ["0.41", "0.01"]
-    assert first[2].small.count(" / ") == 1, "two examples"
+    assert first[0].text == "1: bank · river · , · 2020" and first[2].text == "word: 82 %, symbol: 17 %, number: 1 %"
+    assert first[5].text.startswith("0-100: 40 %") and [cell.text for cell in first[-2:]] == ["0.41", "0.01"]
+    assert examples.lines[0].count(" / ") == 1, "two examples"
     assert texts(cosines)[0] == ["as they are", "0.500", "0.700", "", ""]
     many = replace(one.deep.layers[-1], clusters=clusters(9, np.random.default_rng(0), ["a"]))
     longer = replace(one, deep=replace(one.deep, layers=[*one.deep.layers[:-1], many]))
-    assert " / " not in section(longer, "Clusters").blocks[-1].blocks[1].rows[0].cells[2].small
+    assert " / " not in section(longer, "Clusters").blocks[-1].blocks[2].lines[0]
 
 
 def test_hubs_are_listed_by_their_texts():
@@ -411,8 +411,9 @@ def test_tokens_and_fewer_components_are_counted():
         for block in section(replace(one, deep=deep), "Word frequency").blocks
         if isinstance(block, Fold) and block.title == "Layer 0"
     )
-    _, table, notes = fold.blocks
-    assert table.columns[1].title == "tokens" and "2 components" in notes.lines[0] and "1,400 tokens" in notes.lines[0]
+    _, table = fold.blocks
+    assert table.columns[1].title == "tokens"
+    assert "2 components" in table.remarks[0] and "1,400 tokens" in table.remarks[0]
 
 
 def test_a_full_stop_in_a_quoted_text_ends_no_sentence():

@@ -206,8 +206,10 @@ def _table(table: Table, console: Console) -> Iterator[Text]:
         return
     if table.title:
         yield Text(f"  {_cut(printable(table.title), WIDTH - 2)}", style="bold")
+    full = [row for row in table.rows if len(row.cells) == len(table.columns)]
+    marks = [max((len(row.cells[at].mark) for row in full), default=0) for at in range(len(table.columns))]
     for with_small in (True, False):
-        cells = [[_cell_text(cell, with_small) for cell in row.cells] for row in table.rows]
+        cells = [[_cell_text(cell, with_small, marks[at]) for at, cell in enumerate(row.cells)] for row in table.rows]
         widths = _widths(table, cells)
         if sum(widths) + 2 * len(widths) <= WIDTH:
             break
@@ -222,10 +224,11 @@ def _table(table: Table, console: Console) -> Iterator[Text]:
         yield from (Text.assemble("  ", line) for line in _wrapped(remark, console, WIDTH - 2, style="dim"))
 
 
-def _cell_text(cell: Cell, with_small: bool) -> str:
+def _cell_text(cell: Cell, with_small: bool, room: int) -> str:
+    """`room` is what the marks of the column take, so that a mark does not move its number."""
     mark = f"{MARKS[cell.level]} " if cell.level in (Level.CROWDED, Level.COLLAPSED) else ""
     small = f" ({cell.small})" if cell.small and with_small else ""
-    return printable(f"{mark}{cell.text}{cell.mark}{small}")
+    return printable(f"{mark}{cell.text}") + f"{cell.mark:<{room}}" + (f" {printable(small)}" if small else "")
 
 
 def _widths(table: Table, cells: Sequence[Sequence[str]]) -> list[int]:

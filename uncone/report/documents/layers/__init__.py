@@ -67,7 +67,9 @@ def _sections(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> I
         brief = not several and study.deep is None
         yield word_section(study, title, 5 if several else 10, brief=brief)
     yield from difference_sections(studies, contrasts, about)
-    yield from (size_section(study, _titled("By the number of texts", name)) for study, name in named)
+    yield from (
+        size_section(study, _titled("By the number of texts", name), brief=not several) for study, name in named
+    )
     yield from (sink_section(study, _titled("Sinks", name)) for study, name in named)
     yield from _behind(studies, names)
     yield layer_section(studies, about)

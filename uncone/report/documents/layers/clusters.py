@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from uncone.diagnosis.deep_results import Cluster, Clusters, Deep, DeepLayer, TypeCosines
 from uncone.diagnosis.words import clipped, cosine, count, percent
-from uncone.report.document import Cell, Column, Fold, Row, Section, Sentences, Table
+from uncone.report.document import Block, Cell, Column, Fold, Notes, Row, Section, Sentences, Table
 from uncone.report.documents.layers.values import number_text, with_interval
 from uncone.report.text import printable
 
@@ -14,7 +14,7 @@ __all__ = ["cluster_section"]
 
 _WORDS, _EXAMPLES = 10, 3
 _MANY = 5
-"""Clusters beyond which each shows one example, so that a long table stays readable."""
+"""Clusters beyond which each shows one example, so that a long list stays readable."""
 _LEAST_SHARE = 0.005
 """Smaller shares are left out of a list of shares."""
 
@@ -26,7 +26,12 @@ def cluster_section(deep: Deep, unit: str, title: str) -> Section:
         [
             Fold(
                 f"Layer {layer.number}",
-                [Sentences([layer.clusters.sentence]), _cluster_table(layer.clusters), _cosine_table(layer)],
+                [
+                    Sentences([layer.clusters.sentence]),
+                    _cluster_table(layer.clusters),
+                    *_examples(layer.clusters),
+                    _cosine_table(layer),
+                ],
                 open=layer is deep.layers[-1],
                 summary=f"{_summary(layer.clusters)} · n = {layer.clusters.n:,}",
             )
@@ -57,33 +62,38 @@ def _summary(clusters: Clusters) -> str:
 
 def _cluster_table(clusters: Clusters) -> Table:
     """What each cluster holds."""
-    examples = _EXAMPLES if len(clusters.clusters) <= _MANY else 1
     return Table(
         [
-            Column("cluster", align="left"),
+            Column("cluster: over-represented words", align="left"),
             Column("vectors"),
-            Column("over-represented", small="with examples", align="left", wrap=True),
             Column("kinds", align="left", wrap=True),
             Column("first token"),
             Column("median position"),
             Column("frequency rank", align="left", wrap=True),
             *map(Column, ("silhouette", "IsoScore", "S_inter", "S_inter, centered")),
         ],
-        [_cluster_row(place, one, examples) for place, one in enumerate(clusters.clusters)],
+        [_cluster_row(place, one) for place, one in enumerate(clusters.clusters)],
         compact=True,
     )
 
 
-def _cluster_row(place: int, one: Cluster, examples: int) -> Row:
+def _examples(clusters: Clusters) -> list[Block]:
+    """Vectors of each cluster in their texts."""
+    limit = _EXAMPLES if len(clusters.clusters) <= _MANY else 1
+    lines = [
+        f"Cluster {place + 1}: {' / '.join(clipped(printable(example), 110) for example in one.examples[:limit])}"
+        for place, one in enumerate(clusters.clusters)
+        if one.examples
+    ]
+    return [Notes(lines)] if lines else []
+
+
+def _cluster_row(place: int, one: Cluster) -> Row:
     kinds = dict(sorted(one.kinds.items(), key=lambda pair: -pair[1]))
     return Row(
         [
-            Cell(str(place + 1)),
+            Cell(f"{place + 1}: {' · '.join(clipped(printable(word), 24) for word in one.words[:_WORDS])}"),
             Cell(f"{one.size:,}", percent(one.share)),
-            Cell(
-                " · ".join(clipped(printable(word), 24) for word in one.words[:_WORDS]),
-                " / ".join(clipped(printable(example), 110) for example in one.examples[:examples]),
-            ),
             Cell(_shares(kinds)),
             Cell(percent(one.first)),
             Cell(number_text(one.position)),

@@ -109,7 +109,6 @@ CONE = (
                 reading="The lower it is, the more contextual the vectors are.",
                 difference="Self-similarity, adjusted",
             ),
-            Overlay("selfsim", difference="Self-similarity, raw", drawn=False),
         ],
     ),
     CurveChart(
@@ -162,6 +161,7 @@ CONE = (
         "Mean cosine between types (S_inter: two different words) and within types (S_intra: occurrences of one word)",
         [Trace("s_intra", "within"), Trace("s_inter", "between", "muted")],
         reading="The closer the two curves, the less a cosine separates words.",
+        overlays=[Overlay("selfsim", difference="Self-similarity, raw", drawn=False)],
     ),
     CurveChart(
         "isoscore",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uncone.diagnosis.deep_results import Deep, Frequency, HeadFrequency
 from uncone.diagnosis.words import cosine, count
 from uncone.report.charts.model import Cloud, CloudView, Coloring
-from uncone.report.document import Block, Cell, Column, Fold, Notes, Row, Section, Sentences, Table
+from uncone.report.document import Block, Cell, Column, Fold, Row, Section, Sentences, Table
 from uncone.report.documents.layers.neighbors import table_title
 from uncone.report.documents.layers.values import number_text, with_interval
 from uncone.report.text import printable
@@ -22,8 +22,8 @@ def frequency_section(deep: Deep, study: str, unit: str, title: str, suffix: str
     blocks: list[Block] = [*_clouds(deep, study, suffix)]
     blocks += [_fold(name, one, is_open=place in (0, len(known) - 1)) for place, (name, one) in enumerate(known)]
     if deep.head is not None:
-        numbers = Notes([_head_numbers(deep.head)])
-        blocks.append(Fold("The language-model head", [Sentences([deep.head.sentence]), numbers], open=True))
+        sentences = Sentences([deep.head.sentence, _head_numbers(deep.head)])
+        blocks.append(Fold("The language-model head", [sentences], open=True))
     if not blocks:
         return None
     return Section(
@@ -41,7 +41,7 @@ def _fold(name: str, found: Frequency, *, is_open: bool) -> Fold:
     r = with_interval(found.norm_r, found.norm_low, found.norm_high, cosine)
     return Fold(
         name,
-        [Sentences([found.sentence]), _bin_table(found), Notes([_correlations(found)])],
+        [Sentences([found.sentence]), _bin_table(found)],
         open=is_open,
         summary=f"mean norm and log-frequency: r = {r} · n = {found.n:,}",
     )
@@ -61,7 +61,8 @@ def _bin_table(found: Frequency) -> Table:
         )
         for one in found.bins
     ]
-    return Table([Column("rank", align="left"), Column(f"{found.unit}s"), Column("norm"), *near], rows, compact=True)
+    columns = [Column("rank", align="left"), Column(f"{found.unit}s"), Column("norm"), *near]
+    return Table(columns, rows, remarks=[_correlations(found)], compact=True)
 
 
 def _correlations(found: Frequency) -> str:

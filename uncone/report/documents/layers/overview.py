@@ -205,7 +205,7 @@ def _brief_table(study: LayerStudy, studies: int) -> Table | None:
     rows = [
         Row(
             [
-                Cell(str(layer.number), mark="*" if layer.number in sinks else " " if sinks else ""),
+                Cell(str(layer.number), mark="*" if layer.number in sinks else ""),
                 *(Cell(value_text(layer.findings.get(name))) for name in names),
             ]
         )
@@ -278,7 +278,7 @@ def _measure_cell(finding: Finding | None, *, strong: bool) -> Cell:
     return Cell(value_text(finding), strong=strong, hover="\n".join(filter(None, hover)))
 
 
-def size_section(study: LayerStudy, title: str) -> Section | None:
+def size_section(study: LayerStudy, title: str, *, brief: bool) -> Section | None:
     """What `--curve` shows: the measures of the last layer by the number of texts; bold if they still move."""
     if len(study.sizes) < 2:
         return None
@@ -303,7 +303,7 @@ def size_section(study: LayerStudy, title: str) -> Section | None:
     heads = [Column("measure", align="left", wrap=True), *(Column(f"{size.texts:,}") for size in study.sizes)]
     remark = f"{where} the number of texts. {still if moving else settled}"
     table = Table([*heads, Column(f"{half:,} to {every:,}")], rows, remarks=[remark])
-    return Section(title, [table], brief=[table], name="sizes")
+    return Section(title, [table], brief=[table] if brief else (), name="sizes")
 
 
 def sink_section(study: LayerStudy, title: str) -> Section | None:
@@ -335,12 +335,12 @@ def definitions(studies: Sequence[LayerStudy]) -> Section:
     """The title, name, definition and paper of every measure."""
     owners = {name: study for study in reversed(studies) for name in measures(study)}
     order = dict.fromkeys(name for study in studies for name in measures(study))
-    rows = []
+    pairs = []
     for name in order:
         known = entry(name, owners[name])
-        rows.append(Row([Cell(known.title, name), Cell(known.definition, known.paper)]))
-    columns = [Column("measure", "name", align="left"), Column("definition", "paper", align="left", wrap=True)]
-    return Section("Definitions", [Table(columns, rows)], name="definitions")
+        paper = f" {known.paper}{'' if known.paper[-1] in '.?!' else '.'}" if known.paper else ""
+        pairs.append((f"{known.title} ({name})", f"{known.definition}{paper}"))
+    return Section("Definitions", [Facts(pairs)], name="definitions")
 
 
 def provenance(studies: Sequence[LayerStudy]) -> Section:
