@@ -62,7 +62,7 @@ def test_side_by_side(saved, cone, capfd):
     np.save("y.npy", cone(400, 8, mean=0.0))
     assert _run(["check", saved, "y.npy", "--json", "both.json", "--fail-above", "baseline=0.2"]) == 1
     out, err = capfd.readouterr()
-    assert "A  x.npy" in out and "B  y.npy" in out
+    assert "▲ x.npy" in out and "✓ y.npy" in out
     assert "x.npy" in err and "y.npy" not in err
     assert len(json.loads(Path("both.json").read_text())["sources"]) == 2
 

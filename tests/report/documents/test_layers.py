@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from report.snapshots import assert_snapshot
 
-from uncone.diagnosis.catalogue import CATALOGUE, CONTEXT
 from uncone.diagnosis.contrast import Contrast
 from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.layer import Layer, SentenceTable, WordTable
+from uncone.diagnosis.measures.registry import families, measures
 from uncone.diagnosis.published import published_curves
 from uncone.diagnosis.study_sizes import StudySize
 from uncone.errors import OptionError, OutputError
@@ -30,7 +30,7 @@ from uncone.report.results.layers import LayerComparison, LayerStudy
 from uncone.report.tables import sentence_table, table_format, word_table
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` $\\frac \x1b[31m"
-CONTEXTUAL = [name for name in CONTEXT if name not in ("baseline", "sinks")]
+CONTEXTUAL = [name for family in families("layers") if "words" in family.needs for name in family.names]
 WORDS = re.findall(
     r"\w+", "the of and to a in is was he for it with as his on be at by i this bank river light play run set"
 )
@@ -368,7 +368,7 @@ def test_measures_by_the_number_of_texts_say_whether_they_move():
     made = replace(one, sizes=[StudySize(500, half), StudySize(1_000, one.layers)])
     (table,) = section(made, "By the number of texts").blocks
     moved = [row.cells[0].text for row in table.rows if row.cells[-1].strong]
-    assert moved == [CONTEXT["mev"].title]
+    assert moved == [measures("layers")["mev"].title]
     assert section(made, "By the number of texts").brief == [table]
 
 
@@ -403,7 +403,7 @@ def test_names_distinguish_studies():
 
 def test_every_measure_is_defined():
     (facts,) = section(study(), "Definitions").blocks
-    entries = {name: {**CATALOGUE, **CONTEXT}[name] for name in study().layers[0].findings}
+    entries = {name: measures("layers")[name] for name in study().layers[0].findings}
     assert [name for name, _ in facts.pairs] == [f"{one.title} ({name})" for name, one in entries.items()]
     assert all(text.startswith(one.definition) for (_, text), one in zip(facts.pairs, entries.values(), strict=True))
 

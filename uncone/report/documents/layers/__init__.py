@@ -13,7 +13,6 @@ from uncone.report.document import Block, Cell, Column, Document, Notes, Row, Se
 from uncone.report.documents.layers.clusters import cluster_section
 from uncone.report.documents.layers.comparison import compared_charts, difference_sections
 from uncone.report.documents.layers.curves import base_range, curve_charts, one_scale
-from uncone.report.documents.layers.declared import CONE, DEEP
 from uncone.report.documents.layers.frequency import frequency_section
 from uncone.report.documents.layers.manifold import manifold_section
 from uncone.report.documents.layers.neighbors import dimension_section, hub_section
@@ -86,8 +85,8 @@ def _cone(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> list[
     if all(len(study.layers) == 1 for study in studies):
         return one_scale(studies)
     if len(studies) > 1:
-        return compared_charts(studies, contrasts, CONE)
-    charts = curve_charts(studies[0], CONE)
+        return compared_charts(studies, contrasts, "layers")
+    charts = curve_charts(studies[0], "layers")
     words = word_charts(studies[0])
     after = next((place + 1 for place, chart in enumerate(charts) if chart.name == "mev"), len(charts))
     return [*charts[:after], *words, *charts[after:]]
@@ -122,7 +121,7 @@ def _behind(studies: Sequence[LayerStudy], names: Sequence[str]) -> Iterator[Sec
     most = max(layer.n for study in deep if study.deep is not None for layer in study.deep.layers)
     charts: list[Chart] = []
     if any(len(study.layers) > 1 for study in deep):
-        charts = compared_charts(deep, (), DEEP) if len(studies) > 1 else curve_charts(studies[0], DEEP)
+        charts = compared_charts(deep, (), "deep") if len(studies) > 1 else curve_charts(studies[0], "deep")
     yield Section(
         "Behind the cone",
         charts,

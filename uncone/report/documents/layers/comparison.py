@@ -2,91 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from uncone.diagnosis.contrast import Contrast
 from uncone.diagnosis.finding import Finding
+from uncone.diagnosis.measures.measure import Verb
+from uncone.diagnosis.measures.registry import measure, measures
 from uncone.report.charts.model import Axis, Chart, Line, series_color
 from uncone.report.document import Cell, Column, Row, Section, Table
 from uncone.report.documents.layers.curves import (
     LAYER_AXIS,
+    curve_measures,
     finding_line,
-    is_wide,
-    overlay_facts,
     unsigned,
+    value_axis,
 )
-from uncone.report.documents.layers.declared import CurveChart, Overlay
-from uncone.report.documents.layers.values import MAIN, contrast_names, difference_text, entry, short_names
+from uncone.report.documents.layers.values import (
+    contrast_names,
+    difference_text,
+    entry,
+    main_measures,
+    short_names,
+    unit_noun,
+)
 from uncone.report.results.layers import LayerStudy
 from uncone.report.text import fitted
 
 __all__ = ["compared_charts", "difference_sections"]
 
 _DEPTH_AXIS = Axis("relative depth (0 = embeddings)", "relative depth")
+_UNSIGNED = ("position_angle_r",)
+"""Correlations with an arbitrary sign."""
 _ENDS = 2
 """Studies of different depths are compared at both ends; a line between them would claim more than was measured."""
 
 
-def compared_charts(
-    studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], declared: Sequence[CurveChart]
-) -> list[Chart]:
-    """Every measure that is compared, each followed by its differences."""
-    facts = overlay_facts(studies)
-    charts = [
-        chart
-        for one in declared
-        for overlay in one.overlays
-        for chart in (_overlay(studies, one, overlay, facts), _difference(studies, contrasts, overlay, facts))
-    ]
-    return [chart for chart in charts if chart is not None]
+def compared_charts(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], verb: Verb) -> list[Chart]:
+    """Every measure with a curve, each followed by its differences."""
+    pairs = [(_overlay(studies, name), _difference(studies, contrasts, name)) for name in curve_measures(verb)]
+    return [chart for pair in pairs for chart in pair if chart is not None]
 
 
-def _overlay(
-    studies: Sequence[LayerStudy], declared: CurveChart, overlay: Overlay, facts: Mapping[str, str]
-) -> Chart | None:
+def _overlay(studies: Sequence[LayerStudy], name: str) -> Chart | None:
     """A measure of several studies over the layers, or over relative depth if their depths differ."""
-    if not overlay.drawn:
-        return None
-    is_unsigned = any(trace.unsigned for trace in declared.traces if trace.measure == overlay.measure)
     relative = len({_depth(study) for study in studies}) > 1
     lines = []
     for place, (study, label) in enumerate(zip(studies, short_names(studies), strict=True)):
-        line = finding_line([layer.findings.get(overlay.measure) for layer in study.layers])
+        line = finding_line([layer.findings.get(name) for layer in study.layers])
         if line is None:
             continue
-        numbers = [layer.number for layer in study.layers]
-        line = unsigned(line) if is_unsigned else line
+        line = unsigned(line) if name in _UNSIGNED else line
         line = replace(
             line,
-            x=[float(number) for number in numbers],
+            x=[float(layer.number) for layer in study.layers],
             label=fitted(label),
             color=series_color(place),
-            name=f"{overlay.measure}_size" if is_unsigned else overlay.measure,
+            name=f"{name}_size" if name in _UNSIGNED else name,
             group=label,
         )
         lines.append(_at_depth(line, _depth(study)) if relative else line)
     if not lines:
         return None
-    reading = overlay.reading or declared.reading
-    caption = f"{overlay.about or declared.about}.{f' {reading}' if reading else ''}"
-    return Chart(
-        overlay.measure,
-        (overlay.title or declared.title).format_map(facts),
-        caption.format_map(facts),
-        lines,
-        _DEPTH_AXIS if relative else LAYER_AXIS,
-        Axis(
-            (overlay.y_title or declared.y_title).format_map(facts),
-            "value",
-            log=declared.sinks and is_wide(lines),
-            zero=True,
-            zero_line=declared.zero,
-            percent=declared.percent,
-            whole=declared.whole,
-        ),
-        direct=True,
+    curve = measure(name).chart if name != "baseline" else measures("layers")[name].chart
+    title, y_title, caption = (
+        text.replace("{row}", unit_noun(studies[0])) for text in (curve.title, curve.axis, curve.caption)
     )
+    x = _DEPTH_AXIS if relative else LAYER_AXIS
+    y = value_axis(name, y_title, lines, zero=curve.zero)
+    return Chart(name, title, caption + _bases(studies, name), lines, x, y, direct=True)
+
+
+def _bases(studies: Sequence[LayerStudy], name: str) -> str:
+    """How many vectors local dimensions are measured against."""
+    if name not in ("lid_euclidean", "lid_cosine"):
+        return ""
+    metric = name.removeprefix("lid_")
+    bases = [max(layer.dimensions[metric].base for layer in study.deep.layers) for study in studies if study.deep]
+    joined = " and ".join(f"{base:,}" for base in dict.fromkeys(bases))
+    return f" Here n is {joined}{' for all' if len(set(bases)) == 1 and len(bases) > 1 else ''}."
 
 
 def _depth(study: LayerStudy) -> int:
@@ -111,19 +105,18 @@ def _at_depth(line: Line, depth: int) -> Line:
     )
 
 
-def _difference(
-    studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], overlay: Overlay, facts: Mapping[str, str]
-) -> Chart | None:
-    if not overlay.difference:
+def _difference(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], measure_name: str) -> Chart | None:
+    curve = measures("layers")[measure_name].curve if measure_name in measures("layers") else None
+    if curve is None or not curve.difference:
         return None
     names = contrast_names(studies, contrasts)
     relative = any(a != b for one in contrasts for a, b in one.layers)
     lines = []
     for place, (contrast, (of, _)) in enumerate(zip(contrasts, names, strict=True)):
-        line = finding_line([findings.get(overlay.measure) for findings in contrast.findings])
+        line = finding_line([findings.get(measure_name) for findings in contrast.findings])
         if line is not None:
             line = replace(
-                line, label=fitted(of), color=series_color(place + 1), name=f"difference_{overlay.measure}", group=of
+                line, label=fitted(of), color=series_color(place + 1), name=f"difference_{measure_name}", group=of
             )
             lines.append(_paired(line, contrast, relative=relative))
     if not lines:
@@ -136,8 +129,8 @@ def _difference(
     caption = f"Each study minus {fitted(names[0][1])}, with its 95 % interval."
     caption += " Models of different depths are compared at their first and last layers." if at_ends else ""
     return Chart(
-        f"difference_{overlay.measure}",
-        f"{overlay.difference.format_map(facts)}: difference",
+        f"difference_{measure_name}",
+        f"{curve.difference.replace('{row}', unit_noun(studies[0]))}: difference",
         caption,
         lines,
         _DEPTH_AXIS if relative else LAYER_AXIS,
@@ -200,7 +193,7 @@ def _difference_cell(finding: Finding | None) -> Cell:
 def _last_layers(study: LayerStudy, contrast: Contrast, of: str, to: str) -> Table:
     below, above = contrast.layers[-1]
     layers = f"layer {above}" if above == below else f"layers {above} and {below}"
-    findings = [(name, one) for name, one in contrast.findings[-1].items() if name in (*MAIN, "selfsim")]
+    findings = [(name, one) for name, one in contrast.findings[-1].items() if name in (*main_measures(), "selfsim")]
     return Table(
         [Column("", align="left"), Column("difference"), Column("95 % interval", align="left")],
         [

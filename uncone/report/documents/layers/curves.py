@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from uncone.diagnosis.deep_results import DeepLayer
 from uncone.diagnosis.finding import Finding
+from uncone.diagnosis.measures.measure import Verb
+from uncone.diagnosis.measures.registry import measure, measures, placed
+from uncone.diagnosis.measures.unit import COUNT, NORM
 from uncone.diagnosis.words import cosine, count, percent, plain
 from uncone.report.charts.model import Axis, Chart, Forest, Line, Points, series_color
-from uncone.report.documents.layers.declared import CurveChart, Trace
+from uncone.report.documents.layers.declared import CONE, DEEP, CurveChart, Trace
 from uncone.report.documents.layers.values import entry, layer_sinks, noun, short_names, unit_noun
 from uncone.report.results.layers import LayerStudy
 
@@ -19,11 +21,11 @@ __all__ = [
     "LAYER_AXIS",
     "base_range",
     "curve_charts",
+    "curve_measures",
     "finding_line",
-    "is_wide",
     "one_scale",
-    "overlay_facts",
     "unsigned",
+    "value_axis",
 ]
 
 LAYER_AXIS = Axis("layer (0 = embeddings)", "layer", whole=True)
@@ -31,19 +33,31 @@ _WIDE_RANGE = 20
 """Norms that differ by more than this factor are drawn on a logarithmic axis."""
 
 
-_ONE_SCALE = (
-    *("baseline", "selfsim", "selfsim_adjusted", "intrasim", "intrasim_matched", "intrasim_adjusted_matched"),
-    *("mev", "mev_matched", "mev_adjusted", "s_intra", "s_inter", "mean_over_rms", "rogue_share_3"),
-    "isoscore_corrected",
-)
-"""Measures on one scale, for studies with one layer."""
-
-
-def curve_charts(study: LayerStudy, declared: Sequence[CurveChart]) -> list[Chart]:
-    """The charts whose main curve, or any other curve, the study has."""
+def curve_charts(study: LayerStudy, verb: Verb) -> list[Chart]:
+    """The charts of a study, and one for each measure with a curve that none of them shows, such as a third party's."""
     facts = _facts(study)
-    charts = (_chart(study, one, facts) for one in declared)
+    declared = CONE if verb == "layers" else DEEP
+    known = {trace.measure for one in (*CONE, *DEEP) for trace in one.traces}
+    others = [_own_chart(name, facts["unit"]) for name in curve_measures(verb) if name not in known]
+    charts = (_chart(study, one, facts) for one in (*declared, *others))
     return [chart for chart in charts if chart is not None]
+
+
+def curve_measures(verb: Verb) -> list[str]:
+    """The measures of a verb that are drawn over the layers."""
+    return [name for name, one in measures(verb).items() if one.curve is not None or "layers" in one.shown_in]
+
+
+def _own_chart(name: str, unit: str) -> CurveChart:
+    """A chart of one measure, as it is declared."""
+    curve = measure(name).chart
+    title, y_title, reading = (_literal(text, unit) for text in (curve.title, curve.axis, curve.caption))
+    return CurveChart(name, title, y_title, title, [Trace(name, title)], reading=reading, zero=curve.zero)
+
+
+def _literal(text: str, unit: str) -> str:
+    """The text of a measure, in which braces mean nothing else."""
+    return text.replace("{row}", unit).replace("{", "{{").replace("}", "}}")
 
 
 def _chart(study: LayerStudy, declared: CurveChart, facts: Mapping[str, str]) -> Chart | None:
@@ -69,7 +83,7 @@ def _chart(study: LayerStudy, declared: CurveChart, facts: Mapping[str, str]) ->
     sources = [f"{one.model} on {one.corpus} ({name})" for one, name in zip(published, author, strict=True)]
     rings = _rings(study, lines[0]) if declared.sinks else []
     texts = [
-        f"{declared.about}: {_course(lines[0], _style(declared))}",
+        f"{declared.about}: {_course(lines[0], _style(declared.traces[0].measure))}",
         declared.reading,
         declared.detail,
         f"Dashed: {'; '.join(sources)}." if sources else "",
@@ -81,26 +95,26 @@ def _chart(study: LayerStudy, declared: CurveChart, facts: Mapping[str, str]) ->
         " ".join(text for text in texts if text).format_map(facts),
         [*lines, *rings],
         LAYER_AXIS,
-        Axis(
-            declared.y_title.format_map(facts),
-            "value",
-            log=declared.sinks and is_wide(lines),
-            zero=True,
-            zero_line=declared.zero,
-            percent=declared.percent,
-            whole=declared.whole,
-        ),
+        value_axis(declared.traces[0].measure, declared.y_title.format_map(facts), lines, zero=declared.zero),
         wide=declared.wide,
         direct=len(lines) > 1,
     )
 
 
-def _style(declared: CurveChart) -> Callable[[float], str]:
+def value_axis(name: str, title: str, lines: Sequence[Line], *, zero: bool) -> Axis:
+    """The y axis of a measure, by its unit; norms that differ much are drawn on a logarithmic axis."""
+    unit = measure(name).unit
+    log = unit is NORM and _is_wide(lines)
+    return Axis(title, "value", log=log, zero=True, zero_line=zero, percent=unit.is_share, whole=unit is COUNT)
+
+
+def _style(name: str) -> Callable[[float], str]:
     """How the caption writes values."""
-    return percent if declared.percent else "{:.0f}".format if declared.whole else _short
+    unit = measure(name).unit
+    return percent if unit.is_share else "{:,.0f}".format if unit is COUNT else _short
 
 
-def is_wide(lines: Sequence[Line]) -> bool:
+def _is_wide(lines: Sequence[Line]) -> bool:
     """Whether all values are positive and differ by a large factor."""
     values = [value for line in lines for value in line.y]
     known = [value for value in values if value is not None and value > 0]
@@ -174,7 +188,11 @@ def _course(line: Line, style: Callable[[float], str]) -> str:
 
 def one_scale(studies: Sequence[LayerStudy]) -> list[Chart]:
     """The measures of studies with one layer, each with its interval."""
-    names = [name for name in _ONE_SCALE if any(finding_line([one.layers[0].findings.get(name)]) for one in studies)]
+    names = [
+        name
+        for name in placed("layers", "dots")
+        if any(finding_line([one.layers[0].findings.get(name)]) for one in studies)
+    ]
     labels = short_names(studies)
     forests = []
     for place, (study, label) in enumerate(zip(studies, labels, strict=True)):
@@ -249,14 +267,6 @@ def base_range(layers: Sequence[DeepLayer]) -> str:
     """How many distinct vectors the local dimension of these layers is measured against."""
     bases = sorted({one.dimensions["euclidean"].base for one in layers})
     return f"{bases[0]:,}" if len(bases) == 1 else f"{bases[0]:,} to {bases[-1]:,}"
-
-
-def overlay_facts(studies: Sequence[LayerStudy]) -> Mapping[str, Any]:
-    """What the texts of a chart of several studies may name in braces."""
-    facts = _facts(studies[0])
-    bases = [max(one.dimensions["euclidean"].base for one in study.deep.layers) for study in studies if study.deep]
-    joined = " and ".join(f"{base:,}" for base in dict.fromkeys(bases))
-    return {**facts, "bases": f"{joined} for all" if len(set(bases)) == 1 and len(bases) > 1 else joined}
 
 
 def _short(value: float) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 from uncone.diagnosis.deep_results import Clusters, DeepLayer, TypeCosines
 from uncone.report.charts.model import Dash, Number
 
-__all__ = ["CONE", "DEEP", "CurveChart", "Overlay", "Trace"]
+__all__ = ["CONE", "DEEP", "CurveChart", "Trace"]
 
 
 @dataclass(frozen=True)
@@ -31,23 +31,6 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Overlay:
-    """How a measure is drawn when several studies are compared; what it leaves empty is that of its chart.
-
-    Its name is that of the measure. `difference` is the title of its chart of differences, which there is only with
-    it; `drawn` tells whether the measure itself is drawn too.
-    """
-
-    measure: str
-    title: str = ""
-    y_title: str = ""
-    about: str = ""
-    reading: str = ""
-    difference: str = ""
-    drawn: bool = True
-
-
-@dataclass(frozen=True)
 class CurveChart:
     """A chart of a study: `about` says what is measured, `reading` how to read it, `detail` what else is drawn.
 
@@ -64,17 +47,10 @@ class CurveChart:
     reading: str = ""
     detail: str = ""
     zero: bool = False
-    percent: bool = False
-    whole: bool = False
     wide: bool = False
     published: str = ""
     sinks: bool = False
-    overlays: Sequence[Overlay] = ()
 
-
-_SELFSIM = "Mean cosine of a word with itself in other texts, minus that of random {noun}"
-_INTRASIM = "Mean cosine of a sentence's words with their mean, minus that of as many unrelated words"
-_MEV = "Share of a word's occurrences that one vector explains, minus that of as many occurrences of different words"
 
 CONE = (
     CurveChart(
@@ -86,13 +62,12 @@ CONE = (
         reading="The higher it is, the less a score means.",
         wide=True,
         published="baseline",
-        overlays=[Overlay("baseline", difference="Random {noun}")],
     ),
     CurveChart(
         "selfsim",
         "A word across contexts: self-similarity",
         "cosine, SelfSim",
-        _SELFSIM,
+        "Mean cosine of a word with itself in other texts, minus that of random {noun}",
         [
             Trace("selfsim_adjusted", "adjusted"),
             Trace("selfsim", "raw", weight="light"),
@@ -101,21 +76,12 @@ CONE = (
         reading="At zero, a word is no more similar to itself than to any other.",
         zero=True,
         published="selfsim",
-        overlays=[
-            Overlay(
-                "selfsim_adjusted",
-                "Self-similarity, adjusted",
-                "SelfSim − baseline",
-                reading="The lower it is, the more contextual the vectors are.",
-                difference="Self-similarity, adjusted",
-            ),
-        ],
     ),
     CurveChart(
         "intrasim",
         "The words of a sentence: intra-sentence similarity",
         "cosine, IntraSim",
-        _INTRASIM,
+        "Mean cosine of a sentence's words with their mean, minus that of as many unrelated words",
         [
             Trace("intrasim_adjusted_matched", "adjusted"),
             Trace("intrasim_adjusted", "minus baseline", "second", "thin"),
@@ -125,34 +91,18 @@ CONE = (
         detail="Minus the baseline, as published, it isn't zero for unrelated words.",
         zero=True,
         published="intrasim",
-        overlays=[
-            Overlay(
-                "intrasim_adjusted_matched",
-                "Intra-sentence similarity, length-matched",
-                "IntraSim − unrelated words",
-                difference="Intra-sentence similarity",
-            )
-        ],
     ),
     CurveChart(
         "mev",
         "Can one vector stand for a word? MEV",
         "share explained, MEV",
-        _MEV,
+        "Share of a word's occurrences that one vector explains, minus that of as many occurrences of different words",
         [
             Trace("mev_adjusted", "adjusted"),
             Trace("mev", "raw", weight="light"),
             Trace("mev_matched", "random {noun}", "muted", "thin", aside=True),
         ],
         zero=True,
-        overlays=[
-            Overlay(
-                "mev_adjusted",
-                "Explained by one vector, adjusted",
-                "MEV − random words",
-                difference="Explained by one vector",
-            )
-        ],
     ),
     CurveChart(
         "types",
@@ -161,7 +111,6 @@ CONE = (
         "Mean cosine between types (S_inter: two different words) and within types (S_intra: occurrences of one word)",
         [Trace("s_intra", "within"), Trace("s_inter", "between", "muted")],
         reading="The closer the two curves, the less a cosine separates words.",
-        overlays=[Overlay("selfsim", difference="Self-similarity, raw", drawn=False)],
     ),
     CurveChart(
         "isoscore",
@@ -170,7 +119,6 @@ CONE = (
         "From 0 (one direction) to 1 (all directions used equally)",
         [Trace("isoscore_corrected", "IsoScore")],
         detail="Corrected for the number of vectors.",
-        overlays=[Overlay("isoscore_corrected")],
     ),
     CurveChart(
         "partition",
@@ -191,14 +139,6 @@ CONE = (
             Trace("rogue_share_1", "top 1", weight="thin"),
         ],
         reading="A few rogue dimensions can make up most of it. It isn't measured if the baseline is below 0.05.",
-        percent=True,
-        overlays=[
-            Overlay(
-                "rogue_share_3",
-                about="Share of the mean cosine that comes from the three strongest of {dimensions} dimensions",
-                reading="It isn't measured if the baseline is below 0.05.",
-            )
-        ],
     ),
     CurveChart(
         "norms",
@@ -207,7 +147,6 @@ CONE = (
         "Mean length of a vector",
         [Trace("norm_mean", "mean norm")],
         sinks=True,
-        overlays=[Overlay("norm_mean")],
     ),
     CurveChart(
         "mean",
@@ -236,20 +175,6 @@ def _component(place: int) -> Callable[[DeepLayer], Number]:
 
 
 def _cluster_cosines(which: Literal["inter", "intra"], title: str, about: str) -> CurveChart:
-    overlays = [
-        Overlay(
-            "s_inter_global",
-            "Different {unit}s, centered",
-            about="Mean cosine of different {unit}s after subtracting the mean of all vectors",
-            reading="Subtracting a mean makes cosines small by construction.",
-        ),
-        Overlay(
-            "s_inter_within",
-            "Different {unit}s, centered by cluster",
-            about="Mean cosine of different {unit}s inside clusters after subtracting the mean of each cluster",
-            reading="Only its difference from centering all vectors is due to the clusters.",
-        ),
-    ]
     return CurveChart(
         f"s_{which}_clusters",
         title,
@@ -271,19 +196,13 @@ def _cluster_cosines(which: Literal["inter", "intra"], title: str, about: str) -
         reading="Subtracting means makes cosines small by construction. So clusters show only in the differences: "
         "between the two centered curves, and between the two others.",
         zero=True,
-        overlays=overlays if which == "inter" else (),
     )
 
 
 _LID = "Number of directions in which a vector has neighbors"
-_HUBS = "Skewness of how often a vector is among the {hub_k} nearest neighbors of others, by cosine (n = {hub_n})"
-_SILHOUETTE = "From 0 (no clusters) to 1 (clusters far apart)"
 _ISOSCORE = (
     "IsoScore inside clusters, weighted by their size, from 0 (one direction) to 1 (all directions used equally)"
 )
-_NORM_R = "Correlation of a word's log-frequency with the mean norm of its vectors"
-_RATIO = "Local dimension divided by that of Gaussian vectors with the same mean and covariance"
-_ANGLE = "Correlation of the position of a vector with the angle along the curve of the mean vectors by position"
 
 DEEP = (
     CurveChart(
@@ -300,23 +219,14 @@ DEEP = (
         detail="Maximum likelihood on the distances of {queries} vectors to the {nearest} nearest of n = {base}. It "
         "grows with n. Thin lines: TwoNN, from the two nearest neighbors only.{halves}",
         wide=True,
-        overlays=[
-            Overlay(
-                "lid_euclidean",
-                "Local dimension, Euclidean",
-                reading="It grows with n, so compare it at equal n only. Here n is {bases}.",
-            ),
-            Overlay("lid_cosine", "Local dimension, cosine", about=f"{_LID}, by angle", reading="Here n is {bases}."),
-        ],
     ),
     CurveChart(
         "hubness",
         "Hubs",
         "skewness of N{hub_k_low}",
-        _HUBS,
+        "Skewness of how often a vector is among the {hub_k} nearest neighbors of others, by cosine (n = {hub_n})",
         [Trace("hubness_skew", "skewness")],
         reading="Near 0, all vectors are neighbors about equally often. Above 1.4, a few are neighbors of many.",
-        overlays=[Overlay("hubness_skew", reading="The higher it is, the more queries get the same few vectors.")],
     ),
     CurveChart(
         "antihubs",
@@ -325,8 +235,6 @@ DEEP = (
         "Vectors that are among the {hub_k} nearest neighbors of no other vector (n = {hub_n})",
         [Trace("antihub_share", "anti-hubs")],
         reading="A search hardly ever finds them.",
-        percent=True,
-        overlays=[Overlay("antihub_share")],
     ),
     CurveChart(
         "cluster_count",
@@ -334,15 +242,13 @@ DEEP = (
         "clusters, k",
         "Number of k-means clusters (n = {cluster_n})",
         [Trace("cluster_count", "k")],
-        whole=True,
         reading="{cluster_choice}",
-        overlays=[Overlay("cluster_count")],
     ),
     CurveChart(
         "silhouette",
         "How clear the clusters are",
         "silhouette",
-        _SILHOUETTE,
+        "From 0 (no clusters) to 1 (clusters far apart)",
         [
             Trace("cluster_silhouette", "Euclidean"),
             Trace("silhouette_cosine", "cosine", "muted", "thin", value=lambda layer: layer.clusters.silhouette_cosine),
@@ -359,7 +265,6 @@ DEEP = (
         reading="A layer below 0.1 counts as one cluster.",
         detail="By chance: equally many clusters of Gaussian vectors with the same covariance.",
         zero=True,
-        overlays=[Overlay("cluster_silhouette")],
     ),
     _cluster_cosines("inter", "Different {unit}s in clusters: S_inter", "Mean cosine of different {unit}s"),
     _cluster_cosines("intra", "One {unit} in clusters: S_intra", "Mean cosine of the occurrences of one {unit}"),
@@ -372,13 +277,12 @@ DEEP = (
             Trace("isoscore_within", "inside clusters"),
             Trace("isoscore_all", "all vectors", "muted", value=lambda layer: layer.clusters.isoscore_all, aside=True),
         ],
-        overlays=[Overlay("isoscore_within")],
     ),
     CurveChart(
         "frequency_r",
         "Word frequency",
         "correlation, r",
-        _NORM_R,
+        "Correlation of a word's log-frequency with the mean norm of its vectors",
         [
             Trace("frequency_norm_r", "mean norm of the vectors"),
             Trace("frequency_vector_norm_r", "norm of the mean vector", "accent", "thin", "dash"),
@@ -392,33 +296,21 @@ DEEP = (
         "log-frequency that the norm and ten components explain. n = {frequency_n}.",
         zero=True,
         wide=True,
-        overlays=[
-            Overlay("frequency_norm_r", "Frequency and mean norm", "r"),
-            Overlay(
-                "frequency_explained",
-                "What explains frequency",
-                "R²",
-                "Share of the variance of log-frequency that the norm and the first ten principal components explain",
-            ),
-        ],
     ),
     CurveChart(
         "manifold_ratio",
         "Curved or flat",
         "LID / LID if flat",
-        _RATIO,
+        "Local dimension divided by that of Gaussian vectors with the same mean and covariance",
         [Trace("manifold_ratio", "ratio")],
         reading="About 1 is flat. A curved sheet lies well below 1, but so do many small clusters: see the table of "
         "manifolds.",
-        overlays=[
-            Overlay("manifold_ratio", reading="A curved sheet lies well below 1, but so do many small clusters.")
-        ],
     ),
     CurveChart(
         "position_angle",
         "Position along the curve",
         "correlation, share",
-        _ANGLE,
+        "Correlation of the position of a vector with the angle along the curve of the mean vectors by position",
         [
             Trace("position_angle_r", "position and angle, |r|", unsigned=True),
             Trace(
@@ -432,7 +324,6 @@ DEEP = (
         ],
         detail="The direction of the curve is arbitrary, so only the size is drawn.",
         zero=True,
-        overlays=[Overlay("position_angle_r", y_title="|r|")],
     ),
 )
 """The curves that `--deep` adds, in the order of the page."""

@@ -6,25 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from uncone.diagnosis.baseline import COLLAPSED, CROWDED
-from uncone.diagnosis.catalogue import CONTEXT
-from uncone.diagnosis.catalogue import DEEP as DEEP_ENTRIES
 from uncone.diagnosis.finding import Finding, Level
-from uncone.diagnosis.study_sizes import SIZED
+from uncone.diagnosis.measures.registry import measure, placed
+from uncone.diagnosis.measures.registry import measures as declared_measures
 from uncone.diagnosis.words import clipped, cosine, count, percent, plain
 from uncone.report.document import Card, Cell, Column, Facts, Fold, Row, Section, Sentences, Table, Verdict
 from uncone.report.documents.layers.values import (
-    MAIN,
     chosen,
     entry,
-    interval_text,
     layer_sinks,
+    main_measures,
     measures,
     noun,
     number_at,
     short_names,
-    signed,
-    value_text,
 )
+from uncone.report.lines import interval, number
 from uncone.report.results.layers import LayerStudy
 from uncone.report.text import last_name, provenance_facts
 
@@ -41,15 +38,6 @@ __all__ = [
 ]
 
 _NOUNS = {"words": "word", "tokens": "token", "cls": "CLS vector", "sentences": "text vector"}
-_COLUMNS = {
-    "baseline": Column("baseline"),
-    "selfsim_adjusted": Column("selfsim", "adjusted"),
-    "intrasim_adjusted_matched": Column("intrasim", "matched"),
-    "mev_adjusted": Column("mev", "adjusted"),
-    "isoscore_corrected": Column("isoscore", "corrected"),
-    "rogue_share_3": Column("rogue", "top 3"),
-    "norm_mean": Column("norm", "mean"),
-}
 _DIMENSIONS = 3
 """Dimensions that a cell of the table has room for."""
 _SINK_LAYERS = 10
@@ -64,7 +52,6 @@ _TYPES = ("mev", "mev_matched", "mev_adjusted", "s_intra", "s_inter")
 _NORMS = (
     *("mean_over_rms", "rogue_share_1", "rogue_share_3", "rogue_share_5", "rogue_dimensions", "norm_mean", "sinks"),
 )
-_NEIGHBORS = ("lid_euclidean", "lid_cosine", "hubness_skew", "antihub_share")
 
 
 def verdict(study: LayerStudy, *, swatch: str = "") -> Verdict:
@@ -152,9 +139,9 @@ def _baseline_card(study: LayerStudy, where: str) -> Card | None:
     label = f"mean cosine of random {noun(study)}{where}"
     if len(study.layers) > 1:
         known = [(one, layer.number) for layer, one in zip(study.layers, study.curve("baseline"), strict=True) if one]
-        most, number = max(known, default=(value, study.layers[-1].number))
-        is_last = number == study.layers[-1].number
-        label += ", the most crowded" if is_last else f"; layer {number} is the most crowded: {cosine(most)}"
+        most, layer = max(known, default=(value, study.layers[-1].number))
+        is_last = layer == study.layers[-1].number
+        label += ", the most crowded" if is_last else f"; layer {layer} is the most crowded: {cosine(most)}"
     return Card(cosine(value), label)
 
 
@@ -197,7 +184,7 @@ def brief_places(study: LayerStudy, studies: int = 1) -> list[int]:
 
 
 def _brief_table(study: LayerStudy, studies: int) -> Table | None:
-    names = [name for name in MAIN if any(layer.findings.get(name) is not None for layer in study.layers)]
+    names = [name for name in main_measures() if any(layer.findings.get(name) is not None for layer in study.layers)]
     if not names:
         return None
     sinks = dict(layer_sinks(study))
@@ -206,7 +193,7 @@ def _brief_table(study: LayerStudy, studies: int) -> Table | None:
         Row(
             [
                 Cell(str(layer.number), mark="*" if layer.number in sinks else ""),
-                *(Cell(value_text(layer.findings.get(name))) for name in names),
+                *(Cell(number(layer.findings.get(name))) for name in names),
             ]
         )
         for layer in (study.layers[place] for place in places)
@@ -219,7 +206,8 @@ def _brief_table(study: LayerStudy, studies: int) -> Table | None:
     if len(places) < len(study.layers):
         remarks.append(f"{len(places)} of {len(study.layers)} layers shown; the report has all of them")
     title = last_name(study.name) if studies > 1 else ""
-    return Table([Column("layer"), *(_COLUMNS[name] for name in names)], rows, title=title, remarks=remarks)
+    columns = [Column(*measure(name).column) for name in names]
+    return Table([Column("layer"), *columns], rows, title=title, remarks=remarks)
 
 
 def _layer_table(study: LayerStudy, title: str) -> Table:
@@ -245,37 +233,39 @@ def _groups(study: LayerStudy) -> list[tuple[str, list[str]]]:
     context, types, norms, shape, deep = groups
     for name in names:
         if name in _NORMS:
-            groups[norms].append(name)
+            group = norms
         elif name in _TYPES:
-            groups[types].append(name)
-        elif name in CONTEXT and noun(study) != "pairs":
-            groups[context].append(name)
+            group = types
+        elif name in declared_measures("deep"):
+            group = deep
         else:
-            groups[deep if name in DEEP_ENTRIES or name in _NEIGHBORS else shape].append(name)
+            of_space = name in declared_measures("check") and (name != "baseline" or noun(study) == "pairs")
+            group = shape if of_space else context
+        groups[group].append(name)
     return [(group, found) for group, found in groups.items() if found]
 
 
 def _measure_row(study: LayerStudy, name: str) -> Row:
     known = entry(name, study)
-    cells = [_measure_cell(layer.findings.get(name), strong=name in MAIN) for layer in study.layers]
+    cells = [_measure_cell(layer.findings.get(name), strong=name in main_measures()) for layer in study.layers]
     if len(study.layers) == 1:
         one = study.layers[0].findings[name]
-        cells += [Cell(interval_text(one)), Cell(f"{one.n:,}")]
-    return Row([Cell(known.title, strong=name in MAIN, hover=known.definition), *cells])
+        cells += [Cell(interval(one)), Cell(f"{one.n:,}")]
+    return Row([Cell(known.title, strong=name in main_measures(), hover=known.definition), *cells])
 
 
 def _measure_cell(finding: Finding | None, *, strong: bool) -> Cell:
     if finding is None:
         return Cell("")
-    interval = interval_text(finding)
-    hover = [f"95 %: {interval}" if interval else "", f"n = {finding.n:,}", finding.meaning]
+    bounds = interval(finding)
+    hover = [f"95 %: {bounds}" if bounds else "", f"n = {finding.n:,}", finding.meaning]
     if isinstance(finding.value, list):
         text = str(len(finding.value)) if finding.value else "none"
         more = " …" if len(finding.value) > _DIMENSIONS else ""
         hover.insert(0, ", ".join(map(str, finding.value)))
         small = ", ".join(map(str, finding.value[:_DIMENSIONS])) + more
         return Cell(text, small, strong=strong, hover="\n".join(filter(None, hover)))
-    return Cell(value_text(finding), strong=strong, hover="\n".join(filter(None, hover)))
+    return Cell(number(finding), strong=strong, hover="\n".join(filter(None, hover)))
 
 
 def size_section(study: LayerStudy, title: str, *, brief: bool) -> Section | None:
@@ -283,15 +273,15 @@ def size_section(study: LayerStudy, title: str, *, brief: bool) -> Section | Non
     if len(study.sizes) < 2:
         return None
     rows, moving = [], False
-    for name in SIZED:
+    for name in placed("layers", "sizes"):
         found = [size.layers[-1].findings.get(name) for size in study.sizes]
         last, before = found[-1], found[-2]
         if last is None or before is None or last.magnitude is None or before.magnitude is None:
             continue
-        moves = interval_text(last) != "" and not last.low <= before.magnitude <= last.high
+        moves = interval(last) != "" and not last.low <= before.magnitude <= last.high
         moving |= moves
-        change = Cell(signed(last.magnitude - before.magnitude, name), strong=moves, mark="*" * moves)
-        rows.append(Row([Cell(entry(name, study).title), *(Cell(value_text(one)) for one in found), change]))
+        change = Cell(measure(name).unit.difference(last.magnitude - before.magnitude), strong=moves, mark="*" * moves)
+        rows.append(Row([Cell(entry(name, study).title), *(Cell(number(one)) for one in found), change]))
     if not rows:
         return None
     half, every = study.sizes[-2].texts, study.sizes[-1].texts

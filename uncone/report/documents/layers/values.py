@@ -4,64 +4,48 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from uncone.diagnosis.catalogue import CATALOGUE, CONTEXT, DEEP, Entry
 from uncone.diagnosis.contrast import Contrast
 from uncone.diagnosis.finding import Finding
-from uncone.diagnosis.words import cosine, percent, plain
-from uncone.report.lines import interval, number
+from uncone.diagnosis.measures.measure import Measure
+from uncone.diagnosis.measures.registry import measure, placed
+from uncone.diagnosis.measures.registry import measures as declared_measures
+from uncone.diagnosis.words import plain
+from uncone.report.lines import interval
 from uncone.report.results.layers import LayerStudy
 from uncone.report.text import last_name, printable
 
 __all__ = [
-    "MAIN",
     "chosen",
     "contrast_names",
     "difference_text",
     "entry",
-    "interval_text",
     "layer_sinks",
+    "main_measures",
     "measures",
     "noun",
     "number_at",
     "number_text",
     "short_names",
-    "signed",
     "unit_noun",
-    "value_text",
     "with_interval",
 ]
 
-MAIN = (
-    "baseline",
-    "selfsim_adjusted",
-    "intrasim_adjusted_matched",
-    "mev_adjusted",
-    "isoscore_corrected",
-    "rogue_share_3",
-    "norm_mean",
-)
-"""The measures that a short rendering shows."""
 
-_COSINES = {name for name in CONTEXT if name != "sinks"} | {
-    *("isoscore", "isoscore_corrected", "mean_over_rms", "isoscore_within", "cluster_silhouette"),
-    *("s_inter_global", "s_intra_global", "s_inter_within", "s_intra_within"),
-    *("s_inter_within_raw", "s_intra_within_raw", "frequency_norm_r", "frequency_pc1_r", "frequency_explained"),
-    "frequency_vector_norm_r",
-    *("position_angle_r", "manifold_ratio"),
-}
-"""Measures between -1 and 1: decimals, never an exponent."""
-_COUNTS = ("sinks", "cluster_count")
+def main_measures() -> list[str]:
+    """The measures that a short rendering shows."""
+    return [*placed("layers", "layers"), *placed("deep", "layers")]
 
 
-def entry(name: str, study: LayerStudy) -> Entry:
-    """The title, definition and paper of a measure of this study."""
+def entry(name: str, study: LayerStudy) -> Measure:
+    """The declaration of a measure, as it is computed in this study."""
     if name == "baseline":
-        source = CONTEXT if study.source["row"] in ("words", "tokens") else CATALOGUE
-        return Entry(f"Random {noun(study)}", source[name].definition, source[name].paper)
-    return {**CATALOGUE, **CONTEXT, **DEEP}.get(name, Entry(name.replace("_", " "), ""))
+        of_words = study.source["row"] in ("words", "tokens")
+        return replace(declared_measures("layers" if of_words else "check")[name], title=f"Random {noun(study)}")
+    return measure(name)
 
 
 def noun(study: LayerStudy) -> str:
@@ -89,50 +73,11 @@ def with_interval(
     return f"{style(value)} ({style(low)} to {style(high)})"
 
 
-def value_text(finding: Finding | None) -> str:
-    """The value of a finding, short; a dash if it is unknown."""
-    value = None if finding is None else finding.value
-    if finding is None or value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return "–"
-    if finding.name == "manifold_visible":
-        return "yes" if value else "no"
-    if finding.name in _COUNTS:
-        return f"{value:,}"
-    if finding.name == "antihub_share" and isinstance(value, int | float):
-        return percent(float(value))
-    if finding.name in _COSINES and isinstance(value, int | float):
-        return cosine(float(value), 3)
-    return number(finding)
-
-
-def interval_text(finding: Finding) -> str:
-    """The 95 % interval, short; empty if there is none."""
-    low, high = finding.low, finding.high
-    if not all(isinstance(one, int | float) and math.isfinite(one) for one in (low, high)):
-        return ""
-    if finding.name in _COSINES:
-        return f"{cosine(low, 3)} – {cosine(high, 3)}"
-    return interval(finding)
-
-
 def difference_text(finding: Finding) -> tuple[str, str]:
     """A difference with its sign, and its interval, empty if there is none."""
-    value = finding.magnitude
-    if value is None or not math.isfinite(value):
-        return "–", ""
-    name = finding.name
-    bounds = f"{signed(finding.low, name)} to {signed(finding.high, name)}" if interval_text(finding) else ""
-    return signed(value, name), bounds
-
-
-def signed(value: float, name: str) -> str:
-    """A difference of a measure: cosines with decimals, shares in percentage points, large numbers without decimals."""
-    if name.endswith("_share") or name.startswith("rogue_share"):
-        text, unit = f"{100 * value:+.1f}", "\u00a0pp"
-    else:
-        size = 0 if name in _COSINES else abs(value)
-        text, unit = f"{value:+,.{0 if size >= 1000 else 1 if size >= 10 else 3}f}", ""
-    return (text[1:] if not text.strip("+-0.") else text.replace("-", "−")) + unit
+    unit = measure(finding.name).unit
+    bounds = " to ".join(unit.difference(one) for one in (finding.low, finding.high))
+    return unit.difference(finding.magnitude), bounds if interval(finding) else ""
 
 
 def measures(study: LayerStudy) -> list[str]:
