@@ -135,7 +135,8 @@ def layers(
     Example: uncone layers model/ --corpus texts.txt
     """
     outputs = Outputs(None if no_html else html, json, markdown, figures=figures)
-    tables = [(option, path) for option, path in _tables(word_table, sentence_table) if path is not None]
+    named = (("--word-table", word_table), ("--sentence-table", sentence_table))
+    tables = [(option, path) for option, path in named if path is not None]
     outputs.check([*corpus, *models], tables)
     _check_tables(tables, len(models) * len(corpus))
     if corpus.count("-") > 1:
@@ -186,22 +187,18 @@ def layers(
             found = api.layers(models[0], corpus[0], **options)
         else:
             found = api.compare_layers(models, corpus, **options)
-    from uncone.report.tables import sentence_table as sentence_file
-    from uncone.report.tables import word_table as word_file
-
-    files: dict[Path, str | bytes] = {}
-    if word_table is not None:
-        files[word_table] = word_file(found.parts[0], word_table)
-    if sentence_table is not None:
-        files[sentence_table] = sentence_file(found.parts[0], sentence_table)
-    code = deliver(found, outputs, files)
+    code = deliver(found, outputs, _table_files(found.parts[0], word_table, sentence_table))
     for study in found.parts:
         study.settle()
     return code
 
 
-def _tables(words: Path | None, sentences: Path | None) -> list[tuple[str, Path | None]]:
-    return [("--word-table", words), ("--sentence-table", sentences)]
+def _table_files(study: LayerStudy, words: Path | None, sentences: Path | None) -> dict[Path, str | bytes]:
+    """The tables of words and sentences, by the file they go to."""
+    from uncone.report.tables import sentence_table, word_table
+
+    written = ((words, word_table), (sentences, sentence_table))
+    return {path: table(study, path) for path, table in written if path is not None}
 
 
 def _check_tables(tables: Sequence[tuple[str, Path]], studies: int) -> None:

@@ -193,7 +193,7 @@ def _difference_cell(finding: Finding | None) -> Cell:
 def _last_layers(study: LayerStudy, contrast: Contrast, of: str, to: str) -> Table:
     below, above = contrast.layers[-1]
     layers = f"layer {above}" if above == below else f"layers {above} and {below}"
-    findings = [(name, one) for name, one in contrast.findings[-1].items() if name in (*main_measures(), "selfsim")]
+    findings = [(name, one) for name, one in contrast.findings[-1].items() if name in main_measures()]
     return Table(
         [Column("", align="left"), Column("difference"), Column("95 % interval", align="left")],
         [

@@ -203,7 +203,7 @@ def _brief_table(study: LayerStudy, studies: int) -> Table | None:
         most = int(max(one.magnitude or 0.0 for one in sinks.values()))
         which = f"{'up to ' * (len(sinks) > 1)}{count(most, 'vector')} over 10 times the median norm"
         remarks.append(f"* sinks in {count(len(sinks), 'layer')}: {which}")
-    if len(places) < len(study.layers):
+    if studies == 1 and len(places) < len(study.layers):
         remarks.append(f"{len(places)} of {len(study.layers)} layers shown; the report has all of them")
     title = last_name(study.name) if studies > 1 else ""
     columns = [Column(*measure(name).column) for name in names]
