@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Real texts and models beside the checkout, where they are: see tests/conftest.py.
 export UNCONE_DATA ?= $(abspath $(wildcard ../shared/data))
 
-.PHONY: demo test test-all check fix bench tables measures reproduce clean
+.PHONY: demo test test-all snapshots check fix bench tables measures reproduce clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/uncone demo

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from uncone.report.results.calibrate import Calibrated
     from uncone.report.results.check import Comparison, Diagnosis
     from uncone.report.results.fix import Repaired
+    from uncone.report.results.layers import LayerComparison, LayerStudy
     from uncone.report.results.map import Map
     from uncone.report.similar import Similarity
-    from uncone.report.study import LayerComparison, LayerStudy
 
 __all__ = [
     "Calibrated",
@@ -88,8 +88,8 @@ _HOMES = {
     "Comparison": "uncone.report.results.check",
     "Diagnosis": "uncone.report.results.check",
     "Finding": "uncone.diagnosis.finding",
-    "LayerComparison": "uncone.report.study",
-    "LayerStudy": "uncone.report.study",
+    "LayerComparison": "uncone.report.results.layers",
+    "LayerStudy": "uncone.report.results.layers",
     "Level": "uncone.diagnosis.finding",
     "Map": "uncone.report.results.map",
     "Repaired": "uncone.report.results.fix",

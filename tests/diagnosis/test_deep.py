@@ -26,7 +26,7 @@ from uncone.diagnosis.deep_results import (
 )
 from uncone.encoders.open import open_encoder
 from uncone.errors import MissingPackageError, ModelError, OptionError
-from uncone.report.study_deep import _LARGE
+from uncone.report.results.layers import LARGE_FIELDS
 
 WORDS = ["the", "text", "go", "school", "zebra", "tree", "stone", "river", "12", "7", ".", ",", "!"]
 
@@ -71,8 +71,8 @@ def test_the_json_holds_all_numbers_and_no_rows(studies):
     assert layer["dimensions"]["euclidean"]["value"] == one.dimensions["euclidean"].value
     assert layer["dimensions"]["euclidean"]["paper"] == one.dimensions["euclidean"].value / 2
     assert layer["clusters"]["global"]["inter"] == one.clusters.global_.inter
-    assert {field.name.rstrip("_") for field in fields(one.clusters)} - _LARGE == set(layer["clusters"])
-    assert not _LARGE & set(layer["manifold"])
+    assert {field.name.rstrip("_") for field in fields(one.clusters)} - LARGE_FIELDS == set(layer["clusters"])
+    assert not LARGE_FIELDS & set(layer["manifold"])
     assert found["story"] == list(deep.deep.story)
 
 
@@ -82,7 +82,7 @@ def test_every_name_of_the_json_is_documented():
     known = {name for quoted in re.findall(r"`([a-z0-9_.\[\]]+)`", text) for name in re.split(r"[.\[\]]+", quoted)}
     ours = (Deep, DeepLayer, TableDeep, Dimension, Hubness, Hub, Clusters, Cluster)
     ours += (Frequency, Bin, Manifold, HeadFrequency)
-    names = {field.name.rstrip("_") for one in ours for field in fields(one)} - _LARGE
+    names = {field.name.rstrip("_") for one in ours for field in fields(one)} - LARGE_FIELDS
     assert names <= known and "paper" in known
 
 

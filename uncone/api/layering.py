@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from uncone.data.texts import TextSource
     from uncone.diagnosis.layer import Layer
     from uncone.encoders.open import Loading
-    from uncone.report.study import LayerComparison, LayerStudy
+    from uncone.report.results.layers import LayerComparison, LayerStudy
 
 __all__ = ["compare_layers", "demo", "layers"]
 
@@ -72,11 +72,11 @@ def layers(
     from uncone.diagnosis.published import published_curves
     from uncone.diagnosis.story import tell
     from uncone.diagnosis.study import study
+    from uncone.diagnosis.study_notes import notes_of, provenance_of
     from uncone.diagnosis.study_settings import settings_from
     from uncone.diagnosis.study_sizes import StudySize, smaller_sizes
     from uncone.encoders.open import open_encoder
-    from uncone.report.study import LayerStudy
-    from uncone.report.study_notes import notes_of, provenance_of
+    from uncone.report.results.layers import LayerStudy
 
     chosen = settings_from(settings, limit=limit, sample=sample)
     source = open_texts_of(texts, text, None, data)
@@ -138,7 +138,7 @@ def compare_layers(models: Sequence[Any], corpora: Sequence[Any], **options: Any
     others a seeded sample is measured.
     """
     from uncone.diagnosis.contrast import contrast
-    from uncone.report.study import LayerComparison
+    from uncone.report.results.layers import LayerComparison
 
     sources = [open_texts_of(texts, options.get("text", ()), None, options.get("data")) for texts in corpora]
     texts_in = [_count(source, options) for source in sources] if len(sources) > 1 else [0]

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from uncone.cli.output import Outputs
-from uncone.cli.study_output import StudyOutputs, deliver_study
+from uncone.cli.output import Outputs, deliver
 
 __all__ = ["demo"]
 
@@ -24,11 +23,11 @@ def demo(
 
     Example: uncone demo
     """
-    outputs = StudyOutputs(Outputs(html, json))
-    outputs.check([], [])
+    outputs = Outputs(html, json)
+    outputs.check()
     from uncone import api
     from uncone.cli.progress import progress_bar
 
     with progress_bar("texts") as progress:
         found = api.demo(progress=progress)
-    return deliver_study(found, outputs)
+    return deliver(found, outputs)

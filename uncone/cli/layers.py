@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,12 +18,11 @@ from uncone.cli.model_options import (
     TrustRemoteCode,
     loading_of,
 )
-from uncone.cli.output import Outputs
-from uncone.cli.study_output import StudyOutputs, deliver_study
+from uncone.cli.output import Outputs, deliver
 from uncone.errors import OptionError
 
 if TYPE_CHECKING:
-    from uncone.report.study import LayerComparison, LayerStudy
+    from uncone.report.results.layers import LayerComparison, LayerStudy
 
 __all__ = ["layers"]
 
@@ -134,8 +134,11 @@ def layers(
 
     Example: uncone layers model/ --corpus texts.txt
     """
-    outputs = StudyOutputs(Outputs(None if no_html else html, json, markdown), figures, word_table, sentence_table)
-    outputs.check(models, corpus)
+    outputs = Outputs(None if no_html else html, json, markdown, figures=figures)
+    named = (("--word-table", word_table), ("--sentence-table", sentence_table))
+    tables = [(option, path) for option, path in named if path is not None]
+    outputs.check([*corpus, *models], tables)
+    _check_tables(tables, len(models) * len(corpus))
     if corpus.count("-") > 1:
         raise OptionError("Standard input (-) can be read only once.")
     loading = loading_of(revision, device, dtype, allow_pickle, trust_remote_code)
@@ -184,4 +187,25 @@ def layers(
             found = api.layers(models[0], corpus[0], **options)
         else:
             found = api.compare_layers(models, corpus, **options)
-    return deliver_study(found, outputs)
+    code = deliver(found, outputs, _table_files(found.parts[0], word_table, sentence_table))
+    for study in found.parts:
+        study.settle()
+    return code
+
+
+def _table_files(study: LayerStudy, words: Path | None, sentences: Path | None) -> dict[Path, str | bytes]:
+    """The tables of words and sentences, by the file they go to."""
+    from uncone.report.tables import sentence_table, word_table
+
+    written = ((words, word_table), (sentences, sentence_table))
+    return {path: table(study, path) for path, table in written if path is not None}
+
+
+def _check_tables(tables: Sequence[tuple[str, Path]], studies: int) -> None:
+    """Refuse tables of several studies, and names that do not say their format."""
+    from uncone.report.tables import table_format
+
+    for option, path in tables:
+        if studies > 1:
+            raise OptionError(f"{option} writes one study, and this command makes {studies}. Run them one by one.")
+        table_format(path)

@@ -63,7 +63,8 @@ class Verdict:
     """What it comes down to: one headline, sentences under it, why it is so and what to do.
 
     `name` says what it is about when a document has several; `half` puts two verdicts side by side. Terminals print the
-    headline and `details` first, `why`, `advice` and `command` below everything else.
+    headline and `details` first, `why`, `advice` and `command` below everything else; they leave out `more`, which
+    follows the details elsewhere. `swatch` is the color that charts draw it in.
     """
 
     headline: str
@@ -79,6 +80,8 @@ class Verdict:
     """Whether the page lists the details as bullet points."""
     marked: bool = True
     """Whether the mark of the level stands before the headline."""
+    more: Sequence[str] = ()
+    swatch: str = ""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from uncone.data.batch import Matrix
 from uncone.errors import OptionError
-from uncone.report.study import LayerStudy
+from uncone.report.results.layers import LayerStudy
 
 __all__ = ["sentence_table", "table_format", "word_table"]
 

@@ -42,7 +42,7 @@ CLUSTERS = (
         "k of 2 to 15 with the largest mean Euclidean silhouette of k-means, on a seeded sample; 1 when under 0.1.",
         CAI,
         shown_in=(),
-        curve=Curve("Clusters", "clusters, k", "k by the Euclidean silhouette; 1 where none reaches 0.1."),
+        curve=Curve("Clusters", "clusters, k", "k with the best Euclidean silhouette; 1 if none reaches 0.1."),
     ),
     Measure(
         "cluster_silhouette",
@@ -51,7 +51,7 @@ CLUSTERS = (
         "Mean of (b − a)/max(a, b): a the mean distance to the own cluster, b to the nearest other.",
         CAI,
         shown_in=(),
-        curve=Curve("How clear clusters are", "silhouette", "1 is far apart, 0 is no clusters at all."),
+        curve=Curve("How clear the clusters are", "silhouette", "From 0 (no clusters) to 1 (far apart)."),
     ),
 )
 TYPES = (
@@ -59,13 +59,13 @@ TYPES = (
         "s_inter_global",
         "Between types, mean taken off",
         COSINE,
-        "S_inter after subtracting the mean of all rows.",
+        "S_inter after subtracting the mean of all vectors.",
         CAI,
         shown_in=(),
         curve=Curve(
-            "Different {row}s, centred",
+            "Different {row}s, centered",
             "S_inter",
-            "Mean cosine of different {row}s after subtracting the mean of all rows.",
+            "Mean cosine of different {row}s after subtracting the mean of all vectors.",
             zero=True,
         ),
     ),
@@ -73,7 +73,7 @@ TYPES = (
         "s_intra_global",
         "Within types, mean taken off",
         COSINE,
-        "S_intra after subtracting the mean of all rows.",
+        "S_intra after subtracting the mean of all vectors.",
         CAI,
         shown_in=(),
     ),
@@ -99,10 +99,10 @@ TYPES = (
         CAI,
         shown_in=(),
         curve=Curve(
-            "Different {row}s, centred by cluster",
+            "Different {row}s, centered by cluster",
             "S_inter",
-            "The same inside clusters after subtracting their means. Only the difference to the centring of all "
-            "speaks of clusters.",
+            "Mean cosine of different {row}s inside clusters after subtracting the mean of each. Only its difference "
+            "from centering all vectors is due to the clusters.",
             zero=True,
         ),
     ),
@@ -121,7 +121,9 @@ TYPES = (
         "IsoScore, corrected, of the rows of each cluster; mean weighted by size.",
         CAI,
         shown_in=(),
-        curve=Curve("Isotropy inside clusters", "IsoScore", "1 uses all directions alike; weighted by size."),
+        curve=Curve(
+            "Isotropy inside clusters", "IsoScore", "From 0 (one direction) to 1 (all equally); weighted by size."
+        ),
     ),
 )
 FREQUENCY = (
@@ -133,9 +135,9 @@ FREQUENCY = (
         LI,
         shown_in=(),
         curve=Curve(
-            "Frequency and length",
+            "Frequency and mean norm",
             "r",
-            "Correlation of a word's log-frequency with the mean norm of its rows.",
+            "Correlation of a word's log-frequency with the mean norm of its vectors.",
             zero=True,
         ),
     ),
@@ -164,9 +166,9 @@ FREQUENCY = (
         LI,
         shown_in=(),
         curve=Curve(
-            "What tells frequency",
+            "What explains frequency",
             "R²",
-            "Share of the variance of log-frequency that the norm and the ten first principal components explain.",
+            "Share of the variance of log-frequency that the norm and the first ten principal components explain.",
         ),
     ),
 )
@@ -182,7 +184,7 @@ MANIFOLD = (
         curve=Curve(
             "Curved or flat",
             "LID / LID if flat",
-            "Local dimension over that of Gaussian rows with the same covariance. A curved sheet lies well below 1, "
+            "Local dimension over that of Gaussian vectors with the same covariance. A curved sheet lies well below 1, "
             "but so do many small clusters.",
         ),
     ),

@@ -26,11 +26,11 @@ BASELINE = Measure(
     shown_in=("layers", "dots", "sizes", "contrast"),
     heading=("baseline", ""),
     curve=Curve(
-        "How alike random rows are",
+        "How similar random {row}s are",
         "mean cosine, baseline",
-        "Mean cosine of two random rows from different texts. The higher, the less a score means.",
+        "Mean cosine of two unrelated {row}s. The higher it is, the less a score means.",
     ),
-    difference="Random rows",
+    difference="Random {row}s",
 )
 SELFSIM = (
     Measure(
@@ -126,7 +126,7 @@ MEV = (
         curve=Curve(
             "Explained by one vector, adjusted",
             "MEV − random words",
-            "Share of a word's occurrences that one vector can stand for, minus that of as many random words.",
+            "Share of a word's occurrences that one vector explains, minus that of as many random words.",
             zero=True,
         ),
         difference="Explained by one vector",

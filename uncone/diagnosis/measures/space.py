@@ -72,7 +72,7 @@ ROGUE = (
         curve=Curve(
             "Rogue dimensions",
             "share of the baseline",
-            "What the three strongest dimensions carry of the mean cosine; none where the baseline is below 0.05.",
+            "Share of the mean cosine from the three strongest dimensions, unless the baseline is below 0.05.",
         ),
     ),
     Measure(
@@ -121,7 +121,9 @@ SPECTRUM = (
         RUDMAN,
         shown_in=("check", "fix", "layers", "dots", "contrast"),
         heading=("isoscore", "corrected"),
-        curve=Curve("Isotropy: IsoScore", "IsoScore, corrected", "1 uses all directions alike, 0 only one."),
+        curve=Curve(
+            "Isotropy: IsoScore", "IsoScore, corrected", "From 0 (one direction) to 1 (all directions used equally)."
+        ),
     ),
 )
 CONDITION = (
@@ -178,8 +180,8 @@ NEIGHBOURS = (
         curve=Curve(
             "Local dimension, Euclidean",
             "LID",
-            "In how many directions a row has neighbours, on true distances. It grows with the rows it is measured "
-            "against: compare only at equal n.",
+            "Number of directions in which a vector has neighbors, on true distances. It grows with n, so compare it "
+            "at equal n only.",
         ),
     ),
     Measure(
@@ -189,7 +191,9 @@ NEIGHBOURS = (
         "The same with the chord |u − v|, u = x/|x|, as distance.",
         LEVINA,
         shown_in=("check",),
-        curve=Curve("Local dimension, cosine", "LID", "The same by the angle between rows."),
+        curve=Curve(
+            "Local dimension, cosine", "LID", "Number of directions in which a vector has neighbors, by angle."
+        ),
     ),
     Measure(
         "hubness_skew",
@@ -201,7 +205,7 @@ NEIGHBOURS = (
         curve=Curve(
             "Hubs: skewness",
             "skewness of N₁₀",
-            "0: every row is a neighbour of others about as often. The higher, the more a few rows answer everything.",
+            "Near 0, all vectors are neighbors about equally often. The higher, the more queries get the same few.",
         ),
     ),
     Measure(
@@ -211,7 +215,7 @@ NEIGHBOURS = (
         "Share of the rows that are among the k = 10 nearest of no other.",
         HUBS,
         shown_in=(),
-        curve=Curve("Anti-hubs", "share of the rows", "Rows that are among the nearest of no other."),
+        curve=Curve("Anti-hubs", "share of the vectors", "Vectors that are among the nearest of no other."),
     ),
 )
 NORM_MEAN = Measure(
@@ -221,7 +225,7 @@ NORM_MEAN = Measure(
     "Mean of |x|.",
     shown_in=("check", "layers", "contrast"),
     heading=("norm", "mean"),
-    curve=Curve("Lengths of the rows", "mean norm, |x|", "Mean length of a row."),
+    curve=Curve("Norms of the vectors", "mean norm, |x|", "Mean length of a vector."),
 )
 OUTLIERS = Measure(
     "norm_outliers",

@@ -53,10 +53,9 @@ def _records(chart: Chart) -> Iterator[Record]:
 def _mark(chart: Chart, mark: Mark, x: str, y: str) -> Iterator[Record]:
     match mark:
         case Line():
-            start: Record = {"group": mark.group, "series": mark.label}
-            return _rows(
-                start, {x: _names(chart, "x", mark.x), y: mark.y, "low": mark.low, "high": mark.high, "n": mark.n}
-            )
+            start: Record = {"group": mark.group, "series": mark.name or mark.label}
+            held = {x: _names(chart, "x", mark.x), y: mark.y, "low": mark.low, "high": mark.high}
+            return _rows(start, {**held, "n": mark.n, "note": mark.notes})
         case Histogram():
             ends = {f"{x}_from": mark.edges[:-1], f"{x}_to": mark.edges[1:]}
             return _rows({"series": mark.label}, {**ends, y: mark.heights})
@@ -85,7 +84,8 @@ def _cells(chart: Chart, heatmap: Heatmap, x: str, y: str) -> Iterator[Record]:
     for i, line in enumerate(heatmap.values):
         for j, value in enumerate(line):
             text = heatmap.texts[i][j] if heatmap.texts else ""
-            yield {y: _named(chart, "y", i), x: _named(chart, "x", j), name: value, "text": text}
+            n = heatmap.n[i] if heatmap.n else None
+            yield {y: _named(chart, "y", i), x: _named(chart, "x", j), name: value, "text": text, "n": n}
 
 
 def _names(chart: Chart, along: str, at: Sequence[Number]) -> list[Value]:
@@ -95,6 +95,8 @@ def _names(chart: Chart, along: str, at: Sequence[Number]) -> list[Value]:
 def _named(chart: Chart, along: str, at: Number) -> Value:
     """The name of a place on an axis, or the number itself."""
     names = categories(chart, along)
+    if at is not None and at == int(at) and (chart.x if along == "x" else chart.y).whole:
+        at = int(at)
     is_place = at is not None and at == int(at) and 0 <= at < len(names)
     return names[int(at)] if names and is_place and at is not None else at
 

@@ -222,8 +222,11 @@ def hover_text(label: str, value: Number, low: Number, high: Number, n: int, axi
 
 
 def bands(line: Line) -> Iterator[tuple[list[float], list[float], list[float]]]:
-    """Runs of (place, low, high) where the interval is known; places are those on y of a sideways band."""
-    if not line.low or not line.high or line.error_bars:
+    """Runs of (place, low, high) where the interval is known; places are those on y of a sideways band.
+
+    Thin and light curves stand beside a main one, whose band theirs would cover.
+    """
+    if not line.low or not line.high or line.error_bars or line.weight != "main":
         return
     along = line.y if line.sideways else line.x
     points = list(zip(along, line.low, line.high, strict=True))

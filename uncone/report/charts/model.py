@@ -100,6 +100,10 @@ class Line:
     sideways: bool = False
     hover: Sequence[str] = ()
     n: Sequence[int] = ()
+    name: str = ""
+    """What CSV files call the series; its label by default."""
+    notes: Sequence[str] = ()
+    """What else hover texts and CSV files say of each point, such as the layer behind a relative depth."""
     group: str = ""
     """What CSV files say the curve belongs to, such as a study or a dataset."""
     guide: bool = False
@@ -192,6 +196,8 @@ class Heatmap:
     hover: Sequence[Sequence[str]] = ()
     bar: str = ""
     """The title of the color bar."""
+    n: Sequence[int] = ()
+    """The number of observations behind each row, for CSV."""
 
 
 Mark = Line | Histogram | Bars | Points | Forest | Heatmap

@@ -98,6 +98,8 @@ def _line_texts(chart: Chart, line: Line) -> Sequence[str]:
     n = len(line.x)
     low, high, amounts = line.low or [None] * n, line.high or [None] * n, line.n or [0] * n
     said = [hover_text(line.label, *point, chart.y) for point in zip(line.y, low, high, amounts, strict=True)]
+    if line.notes:
+        said = [f"{text}, {note}" if text else "" for text, note in zip(said, line.notes, strict=True)]
     return said if is_unified(chart) else [
         f"{_x_said(chart, x)}, {text}" if text else "" for x, text in zip(line.x, said, strict=True)
     ]  # fmt: skip

@@ -53,7 +53,8 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     name = f"{escaped(verdict.name)}: " if verdict.name else ""
     mark = f"{MARKS[verdict.level]} " if verdict.marked else ""
     yield f"**{mark}{name}{escaped(verdict.headline)}**"
-    yield _bullets(verdict.details) if verdict.bulleted else escaped(" ".join(verdict.details))
+    details = [*verdict.details, *verdict.more]
+    yield _bullets(details) if verdict.bulleted else escaped(" ".join(details))
     for label, sentences in (("Why", verdict.why), ("What to do", verdict.advice)):
         if sentences:
             yield f"**{label}.** {escaped(' '.join(sentences))}"

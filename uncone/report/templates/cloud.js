@@ -481,7 +481,8 @@
     if (coloring.isNumber) {
       const bar = part("b"); bar.style.background = "linear-gradient(90deg, " + anchors.map((one) => "rgb(" + one.join(",") + ")").join(", ") + ")";
       const low = (coloring.low > coloring.least ? "≤ " : "") + coloring.shown(coloring.low), high = (coloring.high < coloring.most ? "≥ " : "") + coloring.shown(coloring.high);
-      legend.append(part("div", part("span", low), bar, part("span", high)));
+      const title = colorings.length > 1 ? [] : [part("span", coloring.title)]; // else the field above has it
+      legend.append(part("div", ...title, part("span", low), bar, part("span", high)));
       legend.lastChild.className = "bar";
       if (coloring.unknown) legend.append(swatch({ ...coloring, names: ["unknown"] }, -1, "unknown", coloring.unknown, unknown));
       return;

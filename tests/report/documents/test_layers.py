@@ -1,4 +1,4 @@
-"""A study of layers in all its renderings: each draws what is there, and none is broken by what is not."""
+"""A study of layers as a document: it shows what is there, and is not broken by what is not."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import math
 import re
 import subprocess
 import sys
-from itertools import pairwise
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from rich.console import Console
+from report.snapshots import assert_snapshot
 
 from uncone.diagnosis.contrast import Contrast
-from uncone.diagnosis.finding import Finding
+from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.layer import Layer, SentenceTable, WordTable
 from uncone.diagnosis.measures.registry import families, measures
 from uncone.diagnosis.published import published_curves
+from uncone.diagnosis.study_sizes import StudySize
 from uncone.errors import OptionError, OutputError
 from uncone.report import write
-from uncone.report.figures import write_figures
-from uncone.report.study import LayerComparison, LayerStudy
-from uncone.report.study_charts import charts
-from uncone.report.study_lines import difference, extremes, short_names
-from uncone.report.study_terminal import print_study
+from uncone.report.charts.model import Forest, Heatmap, Points
+from uncone.report.documents.layers.values import difference_text, short_names
+from uncone.report.documents.layers.words import extremes
+from uncone.report.results.layers import LayerComparison, LayerStudy
 from uncone.report.tables import sentence_table, table_format, word_table
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` $\\frac \x1b[31m"
@@ -209,226 +209,243 @@ def made(request):
     return ALL[request.param]()
 
 
-def printed(made, width=80):
-    console = Console(width=width, no_color=True)
-    with console.capture() as capture:
-        print_study(made.parts, made.contrasts, console)
-    return capture.get()
+def charts(made):
+    return {chart.name: chart for chart in made.document().charts()}
 
 
-def drawn(made):
-    return {chart["id"]: chart for chart in charts(made.parts, made.contrasts)}
+def lines(chart):
+    return {line.label: line for line in chart.marks}
 
 
-def test_every_study_has_every_rendering(made):
+def section(made, title):
+    return next(one for one in made.document().sections if one.title == title)
+
+
+def texts(table):
+    return [[cell.text for cell in row.cells] for row in table.rows]
+
+
+def test_every_study_has_every_rendering(made, assert_renderings):
+    assert_renderings(made, screen=44 if len(made.parts) == 1 else 50)
     page = made.to_html()
-    assert page.count("plotly.js v") == 1
-    assert all(f'id="chart-{name}"' in page for name in drawn(made))
-    assert made.to_markdown().startswith("## ")
-    assert made._repr_html_().count("<table>") == len(made.parts)
-    json.loads(made.to_json(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert all(f'id="chart-{name}"' in page for name in charts(made))
+    assert len(charts(made)) == len(made.document().charts()), "names are unique"
 
 
-def test_the_page_fetches_nothing_and_shows_no_markup_of_others():
-    page = evil().to_html()
-    without_plotly = re.sub(r"<script>/\*\*.*?</script>", "", page, flags=re.S)
-    assert not re.search(r"(src|href)=[\"']?(http|//)", without_plotly)
-    for text in (page, evil()._repr_html_()):
-        assert "<img src=x" not in text and "<script>alert" not in text and "<b>bold" not in text
-    for chart in charts([evil()], []):
-        shown = json.dumps([chart["data"], chart["layout"]])
-        assert "<b>bold" not in shown and "<script" not in shown, "plotly reads a little HTML"
+@pytest.mark.parametrize("name", ["one", "unequal"])
+def test_wording(name):
+    made = ALL[name]()
+    assert_snapshot(f"layers_{name}", f"{made.to_text()}\n{'=' * 78}\n\n{made.to_markdown()}")
 
 
-def test_terminal_and_markdown_cannot_be_commanded():
-    assert "\x1b" not in printed(evil()) and "\x1b" not in evil().to_markdown()
-    assert "<script>" not in evil().to_markdown().replace("\\<", "")
+def test_the_level_is_that_of_the_most_crowded_layer():
+    assert [ALL[name]().document().verdicts[0].level for name in ("one", "empty")] == [Level.CROWDED, Level.NOTE]
+    calm = [Layer(i, {"baseline": found("baseline", 0.05)}) for i in range(3)]
+    assert replace(study(3), layers=calm).document().verdicts[0].level is Level.HEALTHY
 
 
-def test_terminal_fits(made):
-    lines = printed(made).splitlines()
-    assert max(map(len, lines)) <= 78
-    assert len(lines) <= (44 if len(made.parts) == 1 else 50)
+def test_several_studies_have_their_headlines_and_the_colors_of_their_curves():
+    made = ALL["unequal"]()
+    verdicts = made.document().verdicts
+    assert [one.name for one in verdicts] == [one.name for one in made.parts]
+    assert not any(one.details for one in verdicts), "terminals have room for headlines only"
+    assert [one.swatch for one in verdicts] == [line.color for line in charts(made)["baseline"].marks]
+    assert verdicts[0].more == made.parts[0].story[1:]
 
 
-def test_terminal_says_the_story_first_and_a_line_per_layer():
-    text = printed(study(sunk=(4, 5)))
-    assert text.index("Random words grow alike") < text.index("layer  baseline") < text.index("most contextual")
-    assert [int(line.split()[0].rstrip("*")) for line in text.splitlines() if re.match(r" +\d+[ *] +\d", line)] == [
-        *range(13)
-    ]
-    assert "4*" in text and "sinks in 2 layers: up to 3 rows" in text and "6*" not in text
-    assert "20 of 49 layers" in printed(ALL["deep"]())
-    assert "selfsim" not in printed(study(row="cls")) and "rogue" in printed(study(row="cls"))
+def test_terminal_has_a_line_per_layer_and_marks_sinks():
+    (brief,) = section(study(sunk=(4, 5)), "").brief
+    assert [row[0] for row in texts(brief)] == [str(number) for number in range(13)]
+    assert [row.cells[0].text for row in brief.rows if row.cells[0].mark == "*"] == ["4", "5"]
+    assert len(section(ALL["deep"](), "").brief[0].rows) == 20
+    names = [column.title for column in section(study(row="cls"), "").brief[0].columns]
+    assert "selfsim" not in names and "rogue" in names
 
 
 def test_terminal_of_several_ends_with_the_last_layers():
-    text = printed(ALL["unequal"]())
-    assert "distilbert minus bert-base-cased, layers 6 and 12" in text
-    assert text.count("layer  baseline") == 3
+    made = ALL["unequal"]()
+    assert len(section(made, "").brief) == 3
+    titles = [table.title for table in section(made, "Differences").brief]
+    assert titles == [
+        "distilbert minus bert-base-cased, layers 6 and 12",
+        "glove.txt minus bert-base-cased, layers 0 and 12",
+    ]
 
 
 def test_curves_are_drawn_through_the_numbers():
     one = study()
-    chart = drawn(one)["selfsim"]
-    lines = {line["name"]: line for line in chart["data"] if "name" in line}
-    assert set(lines) == {"adjusted", "raw", "random words", "raw, published"}
-    assert lines["adjusted"]["y"] == [pytest.approx(layer["selfsim_adjusted"].value, rel=1e-5) for layer in one.layers]
-    assert lines["adjusted"]["x"] == list(range(13))
-    band = next(line for line in chart["data"] if line.get("fill") == "toself")
-    assert len(band["y"]) == 26 and band["y"][0] > lines["adjusted"]["y"][0] > band["y"][-1]
+    drawn = lines(charts(one)["selfsim"])
+    assert set(drawn) == {"adjusted", "raw", "random words", "raw, published"}
+    assert drawn["adjusted"].y == [layer["selfsim_adjusted"].value for layer in one.layers]
+    assert drawn["adjusted"].low == [layer["selfsim_adjusted"].low for layer in one.layers]
+    assert list(drawn["adjusted"].x) == list(range(13))
 
 
 def test_only_what_is_there_is_drawn():
-    assert list(drawn(study())) == [
+    assert list(charts(study())) == [
         *("baseline", "selfsim", "intrasim", "mev", "word_mev", "words", "types"),
         *("isoscore", "partition", "rogue", "norms", "mean"),
     ]
-    assert list(drawn(study(row="cls"))) == ["baseline", "isoscore", "partition", "rogue", "norms", "mean"]
-    assert list(drawn(static())) == ["measures"]
-    assert list(drawn(empty())) == []
+    assert list(charts(study(row="cls"))) == ["baseline", "isoscore", "partition", "rogue", "norms", "mean"]
+    assert list(charts(static())) == ["measures"]
+    assert list(charts(empty())) == []
 
 
-def test_labels_stand_apart_and_inside(made):
-    for chart in drawn(made).values():
-        labels = [one for one in chart["layout"].get("annotations", []) if "ay" in one]
-        if not labels:
-            continue
-        low, high = chart["layout"]["yaxis"]["range"]
-        height = 276 if chart["wide"] else 236
-        places = sorted(height * (one["y"] - low) / (high - low) - one["ay"] for one in labels)
-        assert all(after - before > 15.5 for before, after in pairwise(places))
-        assert places[0] > -1 and places[-1] < height + 1
+def test_one_layer_is_drawn_on_one_scale():
+    chart = charts(static())["measures"]
+    (forest,) = chart.marks
+    assert isinstance(forest, Forest)
+    at = chart.y.categories.index("Self-similarity")
+    assert forest.values[at] == 1.0
+    table = section(static(), "All measures").blocks[0]
+    assert [column.title for column in table.columns] == ["measure", "value", "95 % interval", "n"]
 
 
-def test_pairs_of_charts_leave_no_hole(made):
-    row = 0
-    for chart in charts(made.parts, made.contrasts):
-        assert not (chart["wide"] and row), "a wide chart after half a row"
-        row = 0 if chart["wide"] else 1 - row
-    assert row == 0
+def test_sinks_are_circled_and_listed():
+    one = study(sunk=(4, 5))
+    ring = next(mark for mark in charts(one)["norms"].marks if isinstance(mark, Points))
+    assert list(ring.x) == [4, 5] and list(ring.texts) == ["3", "3"]
+    assert [fold.title for fold in section(one, "Sinks").blocks] == ["Layer 4", "Layer 5"]
+    assert "the first word of a text" in section(one, "Sinks").blocks[0].blocks[-1].lines[0]
 
 
 def test_studies_of_equal_depth_share_the_layer_and_others_the_depth():
-    equal, unequal = drawn(ALL["equal"]()), drawn(ALL["unequal"]())
-    assert equal["baseline"]["layout"]["xaxis"]["title"]["text"] == "layer (0 = embeddings)"
-    assert "relative depth" in unequal["baseline"]["layout"]["xaxis"]["title"]["text"]
+    equal, unequal = charts(ALL["equal"]()), charts(ALL["unequal"]())
+    assert equal["baseline"].x.name == "layer"
+    assert unequal["baseline"].x.name == "relative depth"
     for chart in unequal.values():
-        assert all(-0.05 <= x <= 1.05 for line in chart["data"] for x in line["x"])
-    level = next(line for line in unequal["baseline"]["data"] if line.get("name") == "glove.txt")
-    assert level["x"] == [0, 1] and level["y"][0] == level["y"][1], "one layer is a level line"
-    ends = next(line for line in unequal["difference_baseline"]["data"] if line.get("name") == "distilbert")
-    assert (
-        ends["mode"] == "markers"
-        and ends["x"] == pytest.approx([0, 1], abs=0.03)
-        and len(ends["error_y"]["array"]) == 2
-    )
-    assert equal["difference_baseline"]["data"][-1]["mode"] == "lines+markers"
-    assert "difference_selfsim" in equal and equal["difference_baseline"]["layout"]["yaxis"]["zeroline"]
+        assert all(-0.05 <= x <= 1.05 for line in chart.marks for x in line.x)
+    level = lines(unequal["baseline"])["glove.txt"]
+    assert level.x == [0, 1] and level.y[0] == level.y[1], "one layer is a level line"
+    assert lines(unequal["baseline"])["distilbert"].notes[-1] == "layer 6"
+    ends = lines(unequal["difference_baseline"])["distilbert"]
+    assert ends.error_bars and ends.x == pytest.approx([0, 1], abs=0.03) and ends.notes[-1] == "layer 6 against 12"
+    assert not equal["difference_baseline"].marks[-1].error_bars
+    assert "difference_selfsim" in equal and equal["difference_baseline"].y.zero_line
 
 
 def test_words_in_few_texts_are_not_named_unless_asked_for():
     one = study(asked=("set",))
     few = np.where(np.arange(len(WORDS)) % 3 == 0, 50, 2)
-    table = WordTable(**{**one.words.__dict__, "contexts": few})
-    rare = LayerStudy(**{**one.__dict__, "words": table})
-    named = {line.word for side in extremes(rare, 99) for line in side}
+    rare = replace(one, words=replace(one.words, contexts=few))
+    named = {one.words.words[i] for side in extremes(rare, 99) for i in side}
     assert named <= set(WORDS[::3]) and len(named) >= 8
-    heat = set(drawn(rare)["words"]["layout"]["yaxis"]["ticktext"])
-    assert heat == set(WORDS[::3]) | {"set"}
+    assert set(charts(rare)["words"].y.categories) == set(WORDS[::3]) | {"set"}
 
 
-def test_differences_are_said_in_their_units():
-    assert difference(found("selfsim", -0.12345, width=0.01)) == "−0.123 (−0.133 to −0.113)"
-    assert difference(found("rogue_share_3", 0.5, width=0.1)) == "+50.0\u00a0pp (+40.0\u00a0pp to +60.0\u00a0pp)"
-    assert difference(found("norm_mean", -1234.5, width=1)).startswith("−1,23")
-    assert difference(found("baseline", -0.0001, width=0.01)).startswith("0.000 (")
-    assert difference(found("baseline", None)) == "–"
+def test_differences_are_in_their_units():
+    assert difference_text(found("selfsim", -0.12345, width=0.01)) == ("−0.123", "−0.133 to −0.113")
+    assert difference_text(found("rogue_share_3", 0.5, width=0.1)) == (
+        "+50.0\u00a0pp",
+        "+40.0\u00a0pp to +60.0\u00a0pp",
+    )
+    assert difference_text(found("norm_mean", -1234.5, width=1))[0].startswith("−1,23")
+    assert difference_text(found("baseline", -0.0001, width=0.01))[0] == "0.000"
+    assert difference_text(found("baseline", None)) == ("–", "")
+
+
+def test_differences_that_exclude_zero_are_bold():
+    made = ALL["equal"]()
+    table = section(made, "Differences").blocks[0]
+    for row, name in zip(table.rows, made.differences[0].findings[0], strict=True):
+        for cell, findings in zip(row.cells[1:], made.differences[0].findings, strict=True):
+            assert cell.strong == (findings[name].low > 0 or findings[name].high < 0)
+
+
+def test_the_table_of_layers_has_every_measure():
+    one = study()
+    table = section(one, "All layers").blocks[0]
+    rows = [row for row in table.rows if len(row.cells) > 1]
+    assert len(rows) == len(one.layers[0].findings) and all(len(row.cells) == 14 for row in rows)
+    rogue = next(row for row in rows if row.cells[0].text == "Rogue dimensions")
+    assert (rogue.cells[-1].text, rogue.cells[-1].small) == ("6", "308, 381, 92 …")
+    assert rogue.cells[-1].hover.startswith("308, 381, 92, 588, 7, 11\n")
+
+
+def test_measures_by_the_number_of_texts_say_whether_they_move():
+    one = study()
+    half = [Layer(12, {**one[-1].findings, "mev": found("mev", one[-1].value("mev") + 0.5)})]
+    made = replace(one, sizes=[StudySize(500, half), StudySize(1_000, one.layers)])
+    (table,) = section(made, "By the number of texts").blocks
+    moved = [row.cells[0].text for row in table.rows if row.cells[-1].strong]
+    assert moved == [measures("layers")["mev"].title]
+    assert section(made, "By the number of texts").brief == [table]
 
 
 def test_words_are_ordered_by_the_last_layer():
     one = study()
-    most, least = extremes(one, 5)
     last = dict(zip(one.words.words, one.words.selfsim[:, -1], strict=True))
     ranked = sorted(last, key=last.get)
-    assert [line.word for line in most] == ranked[:5] and [line.word for line in least] == ranked[::-1][:5]
-    assert float(most[0].adjusted) == pytest.approx(last[ranked[0]] - one[-1]["baseline"].value, abs=6e-4)
-    heat = drawn(one)["words"]["layout"]["yaxis"]["ticktext"]
-    assert heat == ranked
+    most, least = section(one, "Most and least contextual words").blocks[0].blocks
+    assert [row[0] for row in texts(most)] == ranked[:10] and [row[0] for row in texts(least)] == ranked[::-1][:10]
+    assert float(texts(most)[0][-1]) == pytest.approx(last[ranked[0]] - one[-1]["baseline"].value, abs=6e-4)
+    assert list(charts(one)["words"].y.categories) == ranked[::-1]
     assert extremes(static()) == ([], [])
 
 
-def test_asked_words_come_first():
+def test_words_that_the_user_named_come_first():
     named = [f"w{i}" for i in range(500)]
     one = study(named=named, asked=("w400", "w402", "w401"))
-    shown = drawn(one)["words"]["layout"]["yaxis"]["ticktext"]
+    chart = charts(one)["words"]
+    assert isinstance(chart.marks[0], Heatmap)
+    shown = chart.y.categories
     assert len(shown) == 40 and {"w400", "w402", "w401", "w0", "w1"} <= set(shown)
-    lines = [line["name"] for line in drawn(one)["word_mev"]["data"]]
-    assert lines == ["w400", "w402"], "w401 has no MEV"
-    assert len(drawn(study(named=named))["word_mev"]["data"]) == 8
+    assert list(lines(charts(one)["word_mev"])) == ["w400", "w402"], "w401 has no MEV"
+    assert len(charts(study(named=named))["word_mev"].marks) == 8
 
 
-def test_names_tell_studies_apart():
+def test_names_distinguish_studies():
     a, b = study(), study(model="other/bert-base-cased")
     assert short_names([a, study(model="m/gpt2")]) == ["bert-base-cased", "gpt2"]
     assert short_names([a, study(corpus="d/snli.txt")]) == ["sts.txt", "snli.txt"]
     assert short_names([a, b]) == ["A bert-base-cased", "B bert-base-cased"]
 
 
-def test_every_measure_of_the_page_is_defined():
-    page = study().to_html()
-    for name in study().layers[0].findings:
-        known = measures("layers")[name]
-        assert f"<code>{name}</code>" in page
-        assert known.title in page
+def test_every_measure_is_defined():
+    (facts,) = section(study(), "Definitions").blocks
+    entries = {name: measures("layers")[name] for name in study().layers[0].findings}
+    assert [name for name, _ in facts.pairs] == [f"{one.title} ({name})" for name, one in entries.items()]
+    assert all(text.startswith(one.definition) for (_, text), one in zip(facts.pairs, entries.values(), strict=True))
 
 
 @pytest.mark.parametrize("name", ["static", "empty", "evil", "shallow", "unequal"])
 def test_figures_draw_what_the_page_draws(name, tmp_path):
     made = ALL[name]()
-    files = write_figures(made.parts, made.contrasts, tmp_path / "figures")
+    files = made.save_figures(tmp_path / "figures")
     assert sorted(files) == sorted((tmp_path / "figures").iterdir())
-    assert {path.stem for path in files} == set(drawn(made)) and len(files) == 3 * len(drawn(made))
+    assert {path.stem for path in files} == set(charts(made)) and len(files) == 3 * len(charts(made))
 
 
-def test_figures_are_the_same_every_time_and_have_their_numbers(tmp_path):
+def test_figures_have_their_numbers(tmp_path):
     one = study(sunk=(3,))
-    files = write_figures([one], [], tmp_path / "a")
-    assert {path.suffix for path in files} == {".svg", ".png", ".csv"}
-    again = write_figures([one], [], tmp_path / "b")
-    for first, second in zip(files, again, strict=True):
-        assert first.read_bytes() == second.read_bytes(), first.name
-    assert b"<dc:date>" not in (tmp_path / "a" / "baseline.svg").read_bytes()
+    one.save_figures(tmp_path / "a")
     rows = list(csv.DictReader(io.StringIO((tmp_path / "a" / "baseline.csv").read_text())))
-    mine = [row for row in rows if row["study"] == one.name]
+    mine = [row for row in rows if row["group"] == one.name]
     assert [float(row["value"]) for row in mine] == one.curve("baseline")
-    assert list(rows[0]) == ["study", "layer", "measure", "value", "low", "high", "n"]
-    assert any("Ethayarajh" in row["study"] for row in rows)
+    assert list(rows[0]) == ["group", "series", "layer", "value", "low", "high", "n"]
+    assert {row["series"] for row in rows} == {"baseline"} and [row["layer"] for row in mine[:2]] == ["0", "1"]
+    assert any("Ethayarajh" in row["group"] for row in rows)
     words = list(csv.DictReader(io.StringIO((tmp_path / "a" / "words.csv").read_text())))
-    assert len(words) == len(WORDS) * 13 and {"word", "layer", "value"} <= set(words[0])
+    assert len(words) == len(WORDS) * 13 and {"word", "layer", "SelfSim", "n"} <= set(words[0])
 
 
-def test_a_wide_range_of_norms_gets_a_logarithmic_axis_with_plain_numbers(tmp_path):
-    one = study(3)
+def test_a_wide_range_of_norms_gets_a_logarithmic_axis():
     grown = [Layer(i, {"norm_mean": found("norm_mean", 0.4 * 30.0**i, width=0.01)}) for i in range(3)]
-    wide = LayerStudy(**{**one.__dict__, "layers": grown, "words": None})
-    assert drawn(wide)["norms"]["layout"]["yaxis"]["type"] == "log"
-    write_figures([wide], [], tmp_path / "figures")
-    text = (tmp_path / "figures" / "norms.svg").read_text()
-    assert "<!-- 100 -->" in text and "math" not in text
+    assert charts(replace(study(3), layers=grown, words=None))["norms"].y.log
+    assert not charts(study())["norms"].y.log
 
 
 def test_figures_appear_all_or_none(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="folder"):
-        write_figures([study(2)], [], tmp_path / "file")
+        study(2).save_figures(tmp_path / "file")
 
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(write.os, "fsync", full)
     with pytest.raises(OutputError, match="No space left"):
-        write_figures([study(2)], [], tmp_path / "new")
+        study(2).save_figures(tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
@@ -465,7 +482,7 @@ def test_half_a_surrogate_pair_breaks_no_table(tmp_path):
 
 
 def test_a_study_is_light_to_import():
-    code = "import sys, uncone.report.study; print(*sys.modules)"
+    code = "import sys, uncone.report.results.layers; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not set(done.stdout.split()) & {"matplotlib", "plotly", "jinja2", "rich", "pyarrow"}
 
@@ -473,37 +490,19 @@ def test_a_study_is_light_to_import():
 def test_numbers_that_are_not_known_are_no_numbers():
     one = study(3)
     findings = dict(one.layers[1].findings) | {"baseline": found("baseline", math.nan)}
-    gap = LayerStudy(**{**one.__dict__, "layers": [one.layers[0], Layer(1, findings), one.layers[2]]})
-    assert "nan" not in printed(gap).lower()
-    assert "NaN" not in json.dumps(charts([gap], []))
+    gap = replace(one, layers=[one.layers[0], Layer(1, findings), one.layers[2]])
+    assert charts(gap)["baseline"].marks[0].y[1] is None
+    assert "nan" not in gap.to_text().lower()
     assert ">nan<" not in gap.to_html()
+
+
+def test_json_is_the_result():
+    body = json.loads(study(sunk=(2,)).to_json())
+    assert body["schema"] == 1 and len(body["layers"]) == 13 and "deep" not in body
+    assert set(json.loads(ALL["equal"]().to_json())) == {"schema", "studies", "differences"}
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("name", ["one", "static", "evil", "unequal"])
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
-def test_the_page_in_a_browser(browser, tmp_path, name, scheme, width):
-    made = ALL[name]()
-    (tmp_path / "page.html").write_text(made.to_html())
-    page = browser.new_page(viewport={"width": width, "height": 850}, color_scheme=scheme)
-    errors = []
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("request", lambda request: errors.append(request.url) if request.url.startswith("http") else None)
-    page.goto((tmp_path / "page.html").as_uri())
-    assert page.locator("h1").first.is_visible()
-    assert page.locator("h1").first.inner_text() == made.parts[0].story[0]
-    plots = page.locator(".chart")
-    assert plots.count() == len(drawn(made))
-    for place in range(plots.count()):
-        plots.nth(place).scroll_into_view_if_needed()
-        plots.nth(place).locator(".main-svg").first.wait_for(timeout=15_000)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
-    cut = "[...document.querySelectorAll('.annotation-text')].filter((label) => label.getBoundingClientRect().right > "
-    cut += "label.closest('.chart').getBoundingClientRect().right + 1).map((label) => label.textContent)"
-    assert page.evaluate(cut) == [], "a label is cut off"
-    with page.expect_download() as download:
-        page.locator("#download").click()
-    assert json.loads(download.value.path().read_text())["schema"] == 1
-    assert errors == []
-    page.close()
+def test_the_page_in_a_browser(assert_page_works, name):
+    assert_page_works(ALL[name](), [("light", 1200), ("dark", 390)])

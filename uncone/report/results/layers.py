@@ -1,78 +1,39 @@
-"""What `layers` returns: the findings of every layer of a model on a corpus, with their renderings."""
+"""The results of `layers`: the findings of every layer of a model on a corpus, and comparisons of several."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from uncone.backends.checkpoint import Checkpoint
 from uncone.diagnosis.contrast import Contrast
-from uncone.diagnosis.deep_results import Deep
+from uncone.diagnosis.deep_results import Deep, Dimension
 from uncone.diagnosis.finding import finite
 from uncone.diagnosis.layer import Layer, SentenceTable, WordTable
 from uncone.diagnosis.published import Curve
 from uncone.diagnosis.study_sizes import StudySize
-from uncone.report.plain import json_text
-from uncone.report.study_deep import deep_values
+from uncone.report.document import Document
+from uncone.report.result import Result
 
-__all__ = ["STUDY_SCHEMA", "LayerComparison", "LayerStudy"]
+__all__ = ["LARGE_FIELDS", "STUDY_SCHEMA", "LayerComparison", "LayerStudy"]
 
 STUDY_SCHEMA = 1
-_LISTED = 25
+_WORDS = 25
 """Words of the JSON at either end; the whole table is a file of its own."""
-
-
-class _RenderedStudy(ABC):
-    """The renderings that one study and a comparison share."""
-
-    @property
-    @abstractmethod
-    def parts(self) -> Sequence[LayerStudy]:
-        """The studies it is made of."""
-
-    @property
-    def contrasts(self) -> Sequence[Contrast]:
-        """Differences to the first study; none when there is only one."""
-        return ()
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """The summary: plain JSON values, versioned by `schema`."""
-
-    def to_json(self) -> str:
-        """The summary as JSON text."""
-        return json_text(self.to_dict())
-
-    def to_html(self) -> str:
-        """The report: one self-contained page."""
-        from uncone.report.study_page import render
-
-        return render(self.parts, self.contrasts, self.to_json())
-
-    def to_markdown(self) -> str:
-        """The curves as markdown tables."""
-        from uncone.report.study_markdown import render
-
-        return render(self.parts, self.contrasts)
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the sentences and the table of layers."""
-        from uncone.report.study_page import notebook
-
-        return notebook(self.parts)
+LARGE_FIELDS = {"labels", "points", "points_rows", "points_positions", "path", "shown", "logs", "facts", "rows"}
+"""Fields of deep results that hold a number per vector: charts are drawn from them, JSON leaves them out."""
 
 
 @dataclass(frozen=True)
-class LayerStudy(_RenderedStudy):
+class LayerStudy(Result):
     """One model on one corpus, layer by layer.
 
     `source` says which: model, corpus, layers (with layer 0), dimensions, texts, rows and what a row is.
-    `story` are sentences written from the numbers, `notes` what was left out, cut or sampled on the way; `deep` is what
-    lies behind the cone, where that was asked for.
+    `story` holds sentences written from the numbers, `notes` what was left out, cut or sampled; `deep` holds what
+    `--deep` found behind the cone.
     """
 
     source: Mapping[str, Any]
@@ -85,16 +46,17 @@ class LayerStudy(_RenderedStudy):
     published: Sequence[Curve] = field(default_factory=tuple)
     deep: Deep | None = None
     sizes: Sequence[StudySize] = field(default_factory=tuple)
-    """The measures on parts of the texts and on all, when that was asked for; each part holds the one before."""
+    """With `--curve`, the measures on parts of the texts and on all of them; each part holds the one before."""
     run: Checkpoint | None = field(default=None, repr=False, compare=False)
 
     def settle(self) -> None:
-        """Remove what was saved of the run, for instance when its report is written."""
+        """Remove the saved state of the run, for instance when its report is written."""
         if self.run is not None:
             self.run.clear()
 
     @property
     def parts(self) -> Sequence[LayerStudy]:
+        """The studies it is made of: itself."""
         return [self]
 
     @property
@@ -111,7 +73,14 @@ class LayerStudy(_RenderedStudy):
         """A measure at every layer."""
         return [finite(layer.value(name)) for layer in self.layers]
 
+    def document(self) -> Document:
+        """What the study shows, for all renderers."""
+        from uncone.report.documents.layers import document
+
+        return document(self.parts, ())
+
     def to_dict(self) -> dict[str, Any]:
+        """The numbers: plain JSON values, versioned by `schema`."""
         return {"schema": STUDY_SCHEMA, **self._body()}
 
     def _body(self) -> dict[str, Any]:
@@ -123,10 +92,10 @@ class LayerStudy(_RenderedStudy):
                 {"layer": layer.number, "findings": {name: one.to_dict() for name, one in layer.findings.items()}}
                 for layer in self.layers
             ],
-            "words": [] if self.words is None else _listed(self.words),
+            "words": [] if self.words is None else _word_values(self.words),
             "published": [curve.to_dict() for curve in self.published],
             "provenance": dict(self.provenance),
-            **({} if self.deep is None else {"deep": deep_values(self.deep)}),
+            **({} if self.deep is None else {"deep": _plain(self.deep)}),
             **({"curve": [one.to_dict() for one in self.sizes]} if self.sizes else {}),
         }
 
@@ -136,7 +105,7 @@ class LayerStudy(_RenderedStudy):
 
 
 @dataclass(frozen=True)
-class LayerComparison(_RenderedStudy):
+class LayerComparison(Result):
     """Several studies side by side, with the differences of each to the first."""
 
     studies: Sequence[LayerStudy]
@@ -144,13 +113,17 @@ class LayerComparison(_RenderedStudy):
 
     @property
     def parts(self) -> Sequence[LayerStudy]:
+        """The studies."""
         return self.studies
 
-    @property
-    def contrasts(self) -> Sequence[Contrast]:
-        return self.differences
+    def document(self) -> Document:
+        """What the studies show side by side, for all renderers."""
+        from uncone.report.documents.layers import document
+
+        return document(self.studies, self.differences)
 
     def to_dict(self) -> dict[str, Any]:
+        """The numbers: plain JSON values, versioned by `schema`."""
         return {
             "schema": STUDY_SCHEMA,
             "studies": [one._body() for one in self.studies],
@@ -158,11 +131,11 @@ class LayerComparison(_RenderedStudy):
         }
 
 
-def _listed(table: WordTable) -> list[dict[str, Any]]:
-    """The words asked for, those with MEV, and those at both ends of self-similarity in the last layer."""
+def _word_values(table: WordTable) -> list[dict[str, Any]]:
+    """The words that the user named, those with MEV, and those at both ends of self-similarity in the last layer."""
     last = table.selfsim[:, -1]
     order = np.argsort(np.where(np.isnan(last), np.inf, last), kind="stable")[: int((~np.isnan(last)).sum())]
-    chosen = {*order[:_LISTED].tolist(), *order[-_LISTED:].tolist(), *np.flatnonzero(table.mev_n).tolist()}
+    chosen = {*order[:_WORDS].tolist(), *order[-_WORDS:].tolist(), *np.flatnonzero(table.mev_n).tolist()}
     chosen |= {place for word in table.asked if (place := table.place(word)) >= 0}
     return [
         {
@@ -176,3 +149,20 @@ def _listed(table: WordTable) -> list[dict[str, Any]]:
         }
         for i in sorted(chosen)
     ]
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever the deep results are made of
+    """Deep results as plain JSON values under the names of their fields, without what holds a number per vector."""
+    if is_dataclass(value) and not isinstance(value, type):
+        named = ((one.name, getattr(value, one.name)) for one in fields(value) if one.name not in LARGE_FIELDS)
+        values = {name.rstrip("_"): _plain(inner) for name, inner in named}
+        return {**values, "paper": value.paper} if isinstance(value, Dimension) else values
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(one) for one in value]
+    return finite(value)

@@ -1,0 +1,206 @@
+"""Several studies over one another: a curve per study, and the differences of each study from the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from uncone.diagnosis.contrast import Contrast
+from uncone.diagnosis.finding import Finding
+from uncone.diagnosis.measures.measure import Verb
+from uncone.diagnosis.measures.registry import measure, measures
+from uncone.report.charts.model import Axis, Chart, Line, series_color
+from uncone.report.document import Cell, Column, Row, Section, Table
+from uncone.report.documents.layers.curves import (
+    LAYER_AXIS,
+    curve_measures,
+    finding_line,
+    unsigned,
+    value_axis,
+)
+from uncone.report.documents.layers.values import (
+    contrast_names,
+    difference_text,
+    entry,
+    main_measures,
+    short_names,
+    unit_noun,
+)
+from uncone.report.results.layers import LayerStudy
+from uncone.report.text import fitted
+
+__all__ = ["compared_charts", "difference_sections"]
+
+_DEPTH_AXIS = Axis("relative depth (0 = embeddings)", "relative depth")
+_UNSIGNED = ("position_angle_r",)
+"""Correlations with an arbitrary sign."""
+_ENDS = 2
+"""Studies of different depths are compared at both ends; a line between them would claim more than was measured."""
+
+
+def compared_charts(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], verb: Verb) -> list[Chart]:
+    """Every measure with a curve, each followed by its differences."""
+    pairs = [(_overlay(studies, name), _difference(studies, contrasts, name)) for name in curve_measures(verb)]
+    return [chart for pair in pairs for chart in pair if chart is not None]
+
+
+def _overlay(studies: Sequence[LayerStudy], name: str) -> Chart | None:
+    """A measure of several studies over the layers, or over relative depth if their depths differ."""
+    relative = len({_depth(study) for study in studies}) > 1
+    lines = []
+    for place, (study, label) in enumerate(zip(studies, short_names(studies), strict=True)):
+        line = finding_line([layer.findings.get(name) for layer in study.layers])
+        if line is None:
+            continue
+        line = unsigned(line) if name in _UNSIGNED else line
+        line = replace(
+            line,
+            x=[float(layer.number) for layer in study.layers],
+            label=fitted(label),
+            color=series_color(place),
+            name=f"{name}_size" if name in _UNSIGNED else name,
+            group=label,
+        )
+        lines.append(_at_depth(line, _depth(study)) if relative else line)
+    if not lines:
+        return None
+    curve = measures("layers")[name].chart if name in measures("layers") else measure(name).chart
+    if curve is None:
+        return None
+    title, y_title, caption = (
+        text.replace("{row}", unit_noun(studies[0])) for text in (curve.title, curve.axis, curve.caption)
+    )
+    x = _DEPTH_AXIS if relative else LAYER_AXIS
+    y = value_axis(name, y_title, lines, zero=curve.zero)
+    return Chart(name, title, caption + _bases(studies, name), lines, x, y, direct=True)
+
+
+def _bases(studies: Sequence[LayerStudy], name: str) -> str:
+    """How many vectors local dimensions are measured against."""
+    if name not in ("lid_euclidean", "lid_cosine"):
+        return ""
+    metric = name.removeprefix("lid_")
+    bases = [max(layer.dimensions[metric].base for layer in study.deep.layers) for study in studies if study.deep]
+    joined = " and ".join(f"{base:,}" for base in dict.fromkeys(bases))
+    return f" Here n is {joined}{' for all' if len(set(bases)) == 1 and len(bases) > 1 else ''}."
+
+
+def _depth(study: LayerStudy) -> int:
+    """The number of the model's last layer, measured or not."""
+    return max(int(study.source["layers"]) - 1, *(layer.number for layer in study.layers))
+
+
+def _at_depth(line: Line, depth: int) -> Line:
+    """The curve over relative depth; a model with one layer has no depth, so its value is a level line."""
+    notes = [f"layer {x:.0f}" for x in line.x]
+    if depth:
+        return replace(line, x=[x / depth for x in line.x], notes=notes)
+    return replace(
+        line,
+        x=[0.0, 1.0],
+        y=[*line.y] * 2,
+        low=[*line.low] * 2,
+        high=[*line.high] * 2,
+        n=[*line.n] * 2,
+        notes=notes * 2,
+        dash="dot",
+    )
+
+
+def _difference(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], measure_name: str) -> Chart | None:
+    title = measures("layers")[measure_name].difference if measure_name in measures("layers") else ""
+    if not title:
+        return None
+    names = contrast_names(studies, contrasts)
+    relative = any(a != b for one in contrasts for a, b in one.layers)
+    lines = []
+    for place, (contrast, (of, _)) in enumerate(zip(contrasts, names, strict=True)):
+        line = finding_line([findings.get(measure_name) for findings in contrast.findings])
+        if line is not None:
+            line = replace(
+                line, label=fitted(of), color=series_color(place + 1), name=f"difference_{measure_name}", group=of
+            )
+            lines.append(_paired(line, contrast, relative=relative))
+    if not lines:
+        return None
+    at_ends = any(line.error_bars for line in lines)
+    if at_ends:
+        # A little apart, so that intervals do not cover one another.
+        shifts = [0.025 * (place - (len(lines) - 1) / 2) for place in range(len(lines))]
+        lines = [replace(line, x=[x + shift for x in line.x]) for line, shift in zip(lines, shifts, strict=True)]
+    caption = f"Each study minus {fitted(names[0][1])}, with its 95 % interval."
+    caption += " Models of different depths are compared at their first and last layers." if at_ends else ""
+    return Chart(
+        f"difference_{measure_name}",
+        f"{title.replace('{row}', unit_noun(studies[0]))}: difference",
+        caption,
+        lines,
+        _DEPTH_AXIS if relative else LAYER_AXIS,
+        Axis("difference", "value", zero=True, zero_line=True),
+        direct=True,
+    )
+
+
+def _paired(line: Line, contrast: Contrast, *, relative: bool) -> Line:
+    """At the layer that both share, or at the mean of their relative depths."""
+    if not relative:
+        return replace(line, x=[float(b) for _, b in contrast.layers])
+    last = [max((pair[side] for pair in contrast.layers), default=0) for side in (0, 1)]
+    depths = [[layer / most for layer, most in zip(pair, last, strict=True) if most] for pair in contrast.layers]
+    notes = [f"layer {b} against {a}" for a, b in contrast.layers]
+    x = [sum(both) / max(len(both), 1) for both in depths]
+    return replace(line, x=x, notes=notes, error_bars=len(x) <= _ENDS)
+
+
+def difference_sections(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], about: str) -> list[Section]:
+    """The tables of differences; terminals show those of the last layers."""
+    if not contrasts:
+        return []
+    named = list(zip(contrasts, contrast_names(studies, contrasts), strict=True))
+    return [
+        Section(
+            "Differences",
+            [_difference_table(studies[0], one, f"{of} minus {to}") for one, (of, to) in named],
+            intro=f"Bold: the 95 % interval does not contain zero. {about}",
+            brief=[_last_layers(studies[0], one, of, to) for one, (of, to) in named if one.layers],
+            name="differences",
+        )
+    ]
+
+
+def _difference_table(study: LayerStudy, contrast: Contrast, title: str) -> Table:
+    """Measures by pairs of layers."""
+    names = list(dict.fromkeys(name for findings in contrast.findings for name in findings))
+    heads = [str(b) if a == b else f"{b} vs {a}" for a, b in contrast.layers]
+    return Table(
+        [Column("layer" if all(a == b for a, b in contrast.layers) else "layers", align="left"), *map(Column, heads)],
+        [
+            Row([Cell(entry(name, study).title), *(_difference_cell(one.get(name)) for one in contrast.findings)])
+            for name in names
+        ],
+        title=title,
+        compact=True,
+    )
+
+
+def _difference_cell(finding: Finding | None) -> Cell:
+    """A difference with its interval; bold if the interval excludes zero."""
+    if finding is None:
+        return Cell("")
+    text, bounds = difference_text(finding)
+    proven = bool(bounds) and (finding.low > 0 or finding.high < 0)
+    return Cell(text, bounds, strong=proven, hover=f"n = {finding.n:,}\n{finding.meaning}")
+
+
+def _last_layers(study: LayerStudy, contrast: Contrast, of: str, to: str) -> Table:
+    below, above = contrast.layers[-1]
+    layers = f"layer {above}" if above == below else f"layers {above} and {below}"
+    findings = [(name, one) for name, one in contrast.findings[-1].items() if name in main_measures()]
+    return Table(
+        [Column("", align="left"), Column("difference"), Column("95 % interval", align="left")],
+        [
+            Row([Cell(entry(name, study).title), Cell((text := difference_text(one))[0]), Cell(text[1])])
+            for name, one in findings
+        ],
+        title=f"{fitted(of, 28)} minus {fitted(to, 28)}, {layers}",
+    )
