@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from uncone.report.diagnosis import Comparison, Diagnosis
     from uncone.report.mapped import Map
     from uncone.report.repaired import Repaired
-    from uncone.report.similar import Similarity
+    from uncone.report.results.similarity import Similarity
     from uncone.report.study import LayerComparison, LayerStudy
 
 __all__ = [
@@ -93,7 +93,7 @@ _HOMES = {
     "Level": "uncone.diagnosis.finding",
     "Map": "uncone.report.mapped",
     "Repaired": "uncone.report.repaired",
-    "Similarity": "uncone.report.similar",
+    "Similarity": "uncone.report.results.similarity",
     "UnconeError": "uncone.errors",
 }
 

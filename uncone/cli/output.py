@@ -126,10 +126,12 @@ def deliver(
     outputs: Outputs,
     files: Mapping[Path, str | bytes] | None = None,
     diagnoses: Sequence[Diagnosis] = (),
+    written: Sequence[Path] = (),
 ) -> int:
     """Write the files, print the document, and return the exit code.
 
-    `files` are tables and the like that only this verb writes; `diagnoses` are what the gates are about.
+    `files` are tables and the like that only this verb writes; `diagnoses` are what the gates are about. `written` are
+    files that the verb has written already, such as a matrix.
     """
     rendered_files: dict[Path, str | bytes] = dict(files or {})
     for path, render in (
@@ -143,8 +145,8 @@ def deliver(
     if outputs.figures is not None:
         result.save_figures(outputs.figures)
     write_all(rendered_files)
-    written = [*rendered_files, *([outputs.figures] if outputs.figures is not None else [])]
-    say(result.to_json() if outputs.json == "-" else printed(result, written))
+    paths = [*rendered_files, *([outputs.figures] if outputs.figures is not None else []), *written]
+    say(result.to_json() if outputs.json == "-" else printed(result, paths))
     return _gated(diagnoses, outputs.gates)
 
 

@@ -14,7 +14,6 @@ from uncone.maps.results import Colouring, Panel
 from uncone.maps.word_list import WordList
 from uncone.report.diagnosis_charts import OKABE_ITO
 from uncone.report.mapped import Map
-from uncone.report.similar_palette import OTHER
 from uncone.report.text import printable
 
 __all__ = [
@@ -30,7 +29,7 @@ __all__ = [
     "values_on",
 ]
 
-UNKNOWN = OTHER
+UNKNOWN = "#8a949e"
 _LONGEST = 40
 _SHADES = (1.0, 0.62, 1.45)
 """How light the same hues are when there are more categories than hues."""

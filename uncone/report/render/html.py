@@ -37,7 +37,7 @@ def page(document: Document, summary: str, version: str) -> str:
     """The whole page; `summary` is the JSON that it offers for download."""
     from uncone.report.charts import bundle, cloud, plotly
 
-    charts = document.charts()
+    charts = list(_drawn([block for section in document.sections for block in section.blocks]))
     figures = [plotly.figure(one) for one in charts if isinstance(one, Chart)]
     clouds = [one for one in charts if isinstance(one, Cloud)]
     widgets = list(_widgets([block for section in document.sections for block in section.blocks]))
@@ -77,16 +77,29 @@ def _grouped(blocks: Sequence[Block]) -> Iterator[tuple[bool, list[Block]]]:
         yield is_chart, list(run)
 
 
+def _drawn(blocks: Sequence[Block]) -> Iterator[Chart | Cloud]:
+    """The charts of the page: without those that other renderers draw in place of a widget."""
+    for block in blocks:
+        if isinstance(block, Chart | Cloud):
+            yield block
+        else:
+            yield from _drawn(_inner(block))
+
+
 def _widgets(blocks: Sequence[Block]) -> Iterator[Widget]:
     for block in blocks:
-        match block:
-            case Widget():
-                yield block
-            case Fold(blocks=inner) | SideBySide(blocks=inner):
-                yield from _widgets(inner)
-            case Tabs(tabs=tabs):
-                for _, inner in tabs:
-                    yield from _widgets(inner)
-            case Items(items=items):
-                for item in items:
-                    yield from _widgets(item.more)
+        if isinstance(block, Widget):
+            yield block
+        yield from _widgets(_inner(block))
+
+
+def _inner(block: Block) -> list[Block]:
+    """The blocks inside a block."""
+    match block:
+        case Fold(blocks=inner) | SideBySide(blocks=inner):
+            return list(inner)
+        case Tabs(tabs=tabs):
+            return [one for _, inner in tabs for one in inner]
+        case Items(items=items):
+            return [one for item in items for one in item.more]
+    return []

@@ -1,0 +1,1 @@
+"""Results: what each verb returns."""
