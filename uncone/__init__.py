@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from uncone.calibration.calibration import Calibration
     from uncone.diagnosis.finding import Finding, Level
     from uncone.errors import UnconeError
-    from uncone.report.calibrated import Calibrated
-    from uncone.report.diagnosis import Comparison, Diagnosis
     from uncone.report.mapped import Map
-    from uncone.report.repaired import Repaired
+    from uncone.report.results.calibrate import Calibrated
+    from uncone.report.results.check import Comparison, Diagnosis
+    from uncone.report.results.fix import Repaired
     from uncone.report.results.similarity import Similarity
     from uncone.report.study import LayerComparison, LayerStudy
 
@@ -83,16 +83,16 @@ _HOMES = {
     "layers": "uncone.api",
     "map": "uncone.api",
     "similarity": "uncone.api",
-    "Calibrated": "uncone.report.calibrated",
+    "Calibrated": "uncone.report.results.calibrate",
     "Calibration": "uncone.calibration.calibration",
-    "Comparison": "uncone.report.diagnosis",
-    "Diagnosis": "uncone.report.diagnosis",
+    "Comparison": "uncone.report.results.check",
+    "Diagnosis": "uncone.report.results.check",
     "Finding": "uncone.diagnosis.finding",
     "LayerComparison": "uncone.report.study",
     "LayerStudy": "uncone.report.study",
     "Level": "uncone.diagnosis.finding",
     "Map": "uncone.report.mapped",
-    "Repaired": "uncone.report.repaired",
+    "Repaired": "uncone.report.results.fix",
     "Similarity": "uncone.report.results.similarity",
     "UnconeError": "uncone.errors",
 }

@@ -19,7 +19,7 @@ from uncone.calibration.calibration import OtherEncoderWarning
 from uncone.cli.main import _run
 from uncone.diagnosis.finding import Level
 from uncone.errors import FormatError
-from uncone.report.calibrated_charts import density
+from uncone.report.documents.calibrate.charts import density
 
 
 def run(*arguments):

@@ -18,11 +18,11 @@ from uncone.calibration.results import Threshold, Translation
 from uncone.data.pair_file import PairFile
 from uncone.diagnosis.evidence import Evidence
 from uncone.diagnosis.finding import Level
-from uncone.report.calibrated_charts import background, marks, shown_range
+from uncone.report.documents.calibrate.charts import background, marks, shown_range
 from uncone.report.calibrated_figures import write_figures
-from uncone.report.calibrated_lines import hits, subtitle
+from uncone.report.documents.calibrate.sentences import hits, subtitle
 from uncone.report.calibrated_page import charts
-from uncone.report.calibrated_tables import backgrounds, mappings, operating, scores, thresholds
+from uncone.report.documents.calibrate.tables import backgrounds, mappings, operating, scores, thresholds
 from uncone.report.calibrated_terminal import print_calibrated
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` \x1b[31m"

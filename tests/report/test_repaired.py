@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rich.console import Console
+from uncone.report.repaired_lines import changes, learning, taken
+from uncone.report.repaired_page import charts
+from uncone.report.repaired_terminal import print_repaired
 
 from uncone import check
 from uncone.diagnosis.finding import Finding
 from uncone.diagnosis.verdict import judge
 from uncone.repairs.making import make
-from uncone.report.repaired import Repaired
-from uncone.report.repaired_lines import changes, learning, taken
-from uncone.report.repaired_page import charts
-from uncone.report.repaired_terminal import print_repaired
+from uncone.report.results.fix import Repaired
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` \x1b[31m"
 CURVE = [(0, 1.9, 1.95), (1, 0.2, 0.4), (2, -0.5, -0.25), (3, -0.9, -0.1)]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from uncone.calibration.results import Background, Labelled, Threshold
     from uncone.data.pair_file import PairFile
     from uncone.encoders.open import Loading
-    from uncone.report.calibrated import Calibrated
+    from uncone.report.results.calibrate import Calibrated
 
 __all__ = ["calibrate"]
 
@@ -122,7 +122,7 @@ def calibrate(
     """
     from uncone.api.sides import Opening
     from uncone.calibration.saving import check_folder
-    from uncone.report.calibrated import Calibrated
+    from uncone.report.results.calibrate import Calibrated
 
     check_options([*scores, *([] if translate is None else [translate])], workers, 2, seed)
     check_numbers(rates, precisions, recalls, corpus_size, replicates)

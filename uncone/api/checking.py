@@ -23,7 +23,7 @@ from uncone.diagnosis.space import SAMPLE_ROWS, Space, measure_space
 from uncone.diagnosis.verdict import judge
 from uncone.errors import OptionError
 from uncone.extras import versions
-from uncone.report.diagnosis import Comparison, Diagnosis
+from uncone.report.results.check import Comparison, Diagnosis
 
 if TYPE_CHECKING:
     from uncone.encoders.open import Loading

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from uncone.exports.export import Exported
     from uncone.prescription.verdict import Prescription
     from uncone.repairs.repair import Repair
-    from uncone.report.diagnosis import Diagnosis
-    from uncone.report.repaired import Repaired
+    from uncone.report.results.check import Diagnosis
+    from uncone.report.results.fix import Repaired
 
 __all__ = ["apply", "export", "fix"]
 
@@ -103,7 +103,7 @@ def fix(
     from uncone.repairs.making import make
     from uncone.repairs.saving import check_folder
     from uncone.repairs.saving import save as save_repair
-    from uncone.report.repaired import Repaired
+    from uncone.report.results.fix import Repaired
 
     check_options((), workers, sample, seed)
     repair = seeded(make(method, **options), seed)

@@ -30,7 +30,7 @@ from uncone.repairs.mapped import Mapped
 from uncone.repairs.repair import Repair
 from uncone.repairs.saving import Encoder as KnownEncoder
 from uncone.repairs.saving import load
-from uncone.report.diagnosis import Diagnosis
+from uncone.report.results.check import Diagnosis
 
 __all__ = ["LEVELS", "RepairSpace", "check_fitted", "space_like", "space_of"]
 

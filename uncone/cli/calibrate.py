@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -23,13 +23,9 @@ from uncone.cli.model_options import (
     check_encoding,
     loading_of,
 )
-from uncone.cli.output import Outputs, rendered, say
+from uncone.cli.output import Outputs, deliver
 from uncone.data.replace import check_outside
 from uncone.errors import OptionError
-from uncone.report.write import write_all
-
-if TYPE_CHECKING:
-    from uncone.report.calibrated import Calibrated
 
 __all__ = ["calibrate"]
 
@@ -123,6 +119,7 @@ def calibrate(
     no_html: Annotated[bool, typer.Option("--no-html", help="Write no report.")] = False,
     json: Annotated[str | None, typer.Option(help="Write all numbers as JSON; - for standard output.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the tables as markdown.")] = None,
+    latex: Annotated[Path | None, typer.Option(help="Write the tables as LaTeX.")] = None,
     figures: Annotated[
         Path | None, typer.Option(help="Folder for the charts as SVG and PNG, with their numbers as CSV.")
     ] = None,
@@ -140,7 +137,7 @@ def calibrate(
 
     Example: uncone calibrate vectors.npy --score 0.75 --corpus-size 100000
     """
-    outputs = Outputs(None if no_html else html, json, markdown)
+    outputs = Outputs(None if no_html else html, json, markdown, latex, figures)
     if model is not None and (column or tensor):
         raise OptionError("--column and --tensor are for vectors; with --model the source holds texts: use --text.")
     check_encoding(
@@ -200,7 +197,7 @@ def calibrate(
             seed=seed,
             progress=progress,
         )
-    return _deliver(found, outputs, figures)
+    return deliver(found, outputs)
 
 
 def _check_folders(outputs: Outputs, save: Path | None, figures: Path | None, read: dict[str, Path | None]) -> None:
@@ -213,26 +210,3 @@ def _check_folders(outputs: Outputs, save: Path | None, figures: Path | None, re
     for what, folder in read.items():
         if save is not None and folder is not None:
             check_outside("--save", save, folder, what)
-    if figures is not None:
-        from uncone.report.figures import check_folder
-
-        check_folder(figures)
-
-
-def _deliver(found: Calibrated, outputs: Outputs, figures: Path | None) -> int:
-    from uncone.report.calibrated_terminal import print_calibrated
-
-    wanted = {
-        outputs.html: found.to_html,
-        outputs.markdown: found.to_markdown,
-        outputs.json_file: found.to_json,
-    }
-    files = {path: made() for path, made in wanted.items() if path is not None}
-    if figures is not None:
-        from uncone.report.calibrated_figures import write_figures
-
-        write_figures(found, figures)
-    write_all(files)
-    written = [*files, *([figures] if figures is not None else [])]
-    say(found.to_json() if outputs.json == "-" else rendered(lambda console: print_calibrated(found, console), written))
-    return 0

@@ -65,6 +65,10 @@ def check(
     no_html: Annotated[bool, typer.Option("--no-html", help="Write no report.")] = False,
     json: Annotated[str | None, typer.Option(help="Write all numbers as JSON; - for standard output.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the findings as markdown.")] = None,
+    latex: Annotated[Path | None, typer.Option(help="Write the tables as LaTeX.")] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Folder for the charts as SVG and PNG, with their numbers as CSV.")
+    ] = None,
     fail_above: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Exit with 1 when a finding is over. Repeatable.")
     ] = None,
@@ -100,7 +104,7 @@ def check(
 
     Example: uncone check vectors.npy --score 0.75
     """
-    outputs = Outputs(None if no_html else html, json, markdown, fail_above or [], fail_below or [])
+    outputs = Outputs(None if no_html else html, json, markdown, latex, figures, fail_above or [], fail_below or [])
     if model is not None and (column or tensor):
         raise OptionError("--column and --tensor are for vectors; with --model the source holds texts: use --text.")
     check_encoding(model, layer=layer, pooling=pooling, prompt=prompt or None, limit=limit, batch_size=batch_size)
@@ -140,4 +144,6 @@ def check(
             )
             for source in sources
         ]
-    return deliver(found, outputs)
+    from uncone.report.results.check import Comparison
+
+    return deliver(found[0] if len(found) == 1 else Comparison(found), outputs, diagnoses=found)

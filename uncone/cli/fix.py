@@ -25,14 +25,13 @@ from uncone.cli.model_options import (
     check_encoding,
     loading_of,
 )
-from uncone.cli.output import Outputs, rendered, say
+from uncone.cli.output import Outputs, deliver, rendered, say
 from uncone.data.replace import check_outside
 from uncone.errors import OptionError
 from uncone.report.write import write_all
 
 if TYPE_CHECKING:
     from uncone.prescription.verdict import Prescription
-    from uncone.report.repaired import Repaired
 
 __all__ = ["fix"]
 
@@ -119,6 +118,10 @@ def fix(
     no_html: Annotated[bool, typer.Option("--no-html", help="Write no report.")] = False,
     json: Annotated[str | None, typer.Option(help="Write all numbers as JSON; - for standard output.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the findings as markdown.")] = None,
+    latex: Annotated[Path | None, typer.Option(help="Write the tables as LaTeX.")] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Folder for the charts as SVG and PNG, with their numbers as CSV.")
+    ] = None,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Leave rows with NaN out of the fit, and write them as NaN.")
     ] = False,
@@ -134,7 +137,7 @@ def fix(
 
     Example: uncone fix vectors.npy --method droptop -o fixed.npy --save repair
     """
-    outputs = Outputs(None if no_html else html, json, markdown)
+    outputs = Outputs(None if no_html else html, json, markdown, latex, figures)
     if model is not None and (column or tensor):
         raise OptionError("--column and --tensor are for vectors; with --model the source holds texts: use --text.")
     check_encoding(model, layer=layer, pooling=pooling, prompt=prompt or None, limit=limit, batch_size=batch_size)
@@ -190,7 +193,7 @@ def fix(
             **more,
             **options,
         )
-    return _deliver(found, outputs)
+    return deliver(found, outputs)
 
 
 def _check_outside(outputs: Outputs, save: Path | None) -> None:
@@ -223,25 +226,6 @@ def _advised(chosen: Prescription, outputs: Outputs) -> bool:
         written = f"  wrote {outputs.json}\n" if outputs.json is not None else "  Nothing was written.\n"
         say("\n" if chosen.recommended else written)
     return chosen.recommended is not None
-
-
-def _deliver(found: Repaired, outputs: Outputs) -> int:
-    from uncone.report.repaired_terminal import print_repaired
-
-    files: dict[Path, str] = {}
-    if outputs.html is not None:
-        files[outputs.html] = found.to_html()
-    if outputs.markdown is not None:
-        files[outputs.markdown] = found.to_markdown()
-    if outputs.json_file is not None:
-        files[outputs.json_file] = found.to_json()
-    write_all(files)
-    say(
-        found.to_json()
-        if outputs.json == "-"
-        else rendered(lambda console: print_repaired(found, console), list(files))
-    )
-    return 0
 
 
 def _whole(text: str | None) -> int | str | None:

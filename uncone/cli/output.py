@@ -18,8 +18,8 @@ from uncone.report.write import check_writable, write_all
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from uncone.report.diagnosis import Diagnosis
     from uncone.report.result import Result
+    from uncone.report.results.check import Diagnosis
 
 __all__ = ["Gate", "Outputs", "deliver", "printed", "rendered", "say"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from uncone.report.diagnosis import Diagnosis
 from uncone.report.lines import title
+from uncone.report.results.check import Diagnosis
 
 __all__ = ["Figure", "figures", "listed"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.words import cosine, percent
-from uncone.report.diagnosis import Diagnosis
+from uncone.report.results.check import Diagnosis
 
 __all__ = ["MARKS", "interval", "number", "title"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from uncone.diagnosis.catalogue import CATALOGUE
-from uncone.report.diagnosis import Diagnosis
 from uncone.report.lines import interval, number
+from uncone.report.results.check import Diagnosis
 
 __all__ = ["render", "safe"]
 

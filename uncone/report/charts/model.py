@@ -32,6 +32,7 @@ __all__ = [
     "Number",
     "Points",
     "Reference",
+    "Symbol",
     "series_color",
 ]
 
@@ -40,6 +41,7 @@ CATEGORICAL = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 
 Number = float | None
 Dash = Literal["solid", "dot", "dash", "dashdot"]
+Symbol = Literal["circle", "diamond", "square"]
 
 
 def series_color(place: int) -> str:
@@ -55,8 +57,10 @@ def series_color(place: int) -> str:
 class Axis:
     """An axis: its title with the symbol, and how it is scaled.
 
-    `categories` name the places 0, 1, 2, ...; `zero` keeps zero in view and `zero_line` draws it; `whole` allows ticks
-    at integers only; `percent` shows shares as percentages. `name` is the heading of its column in CSV files.
+    `categories` name the places 0, 1, 2, ..., and those at the places `strong` stand out; `zero` keeps zero in view and
+    `zero_line` draws it; `whole` allows ticks at integers only; `percent` shows shares as percentages. `name` is the
+    heading of its column in CSV files and what hover texts call it. Rows of forests, heatmaps and sideways bars run
+    from top to bottom as one reads; `reverse` turns that round, and any other axis.
     """
 
     title: str = ""
@@ -64,6 +68,7 @@ class Axis:
     log: bool = False
     range: tuple[float, float] | None = None
     categories: Sequence[str] = ()
+    strong: Sequence[int] = ()
     zero: bool = False
     zero_line: bool = False
     whole: bool = False
@@ -97,6 +102,8 @@ class Line:
     n: Sequence[int] = ()
     group: str = ""
     """What CSV files say the curve belongs to, such as a study or a dataset."""
+    guide: bool = False
+    """A line to read the others against, such as a diagonal: no legend, no hover, not in CSV files."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +147,7 @@ class Points:
     color: str = "accent"
     size: float = 6
     ring: bool = False
+    symbol: Symbol = "circle"
     texts: Sequence[str] = ()
     hover: Sequence[str] = ()
 
@@ -157,8 +165,11 @@ class Forest:
     high: Sequence[Number]
     label: str = ""
     color: str = "accent"
+    symbol: Symbol = "circle"
+    large: bool = False
+    """Whether its marks stand out, such as means among their parts."""
     open: Sequence[bool] = ()
-    """Rows drawn as an open circle: what is not proven, not known."""
+    """Rows drawn as an open mark: what is not proven, not known."""
     hover: Sequence[str] = ()
     n: Sequence[int] = ()
 
@@ -167,12 +178,13 @@ class Forest:
 class Heatmap:
     """Values (rows, columns) in colors; the categories of the axes name rows and columns.
 
-    `scale` is sequential or diverging around `center`. `texts` are written into the cells, `hover` shows on pointing.
+    `scale` is sequential, pale (shares, with their counts in the cells) or diverging around `center`. `texts` are
+    written into the cells, `hover` shows on pointing.
     """
 
     values: Sequence[Sequence[Number]]
     label: str = ""
-    scale: Literal["sequential", "diverging"] = "sequential"
+    scale: Literal["sequential", "pale", "diverging"] = "sequential"
     low: float | None = None
     high: float | None = None
     center: float | None = None
@@ -225,6 +237,7 @@ class Chart:
     wide: bool = False
     direct: bool = False
     height: int | None = None
+    aspect: float | None = None
     lazy: bool = False
 
     @property

@@ -1,1 +1,1 @@
-"""Results: what each verb returns."""
+"""Results: what each verb returns, with its numbers as JSON."""

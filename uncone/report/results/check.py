@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,50 +10,16 @@ from uncone.diagnosis.baseline import ScoreMeaning
 from uncone.diagnosis.finding import Finding
 from uncone.diagnosis.pictures import Pictures
 from uncone.diagnosis.verdict import Verdict
-from uncone.report.plain import json_text
+from uncone.report.document import Document
+from uncone.report.result import Result
 
 __all__ = ["SCHEMA", "Comparison", "Diagnosis"]
 
 SCHEMA = 1
 
 
-class _Rendered(ABC):
-    """The renderings that one diagnosis and a comparison share."""
-
-    @property
-    @abstractmethod
-    def spaces(self) -> Sequence[Diagnosis]:
-        """The diagnoses it is made of."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """The summary: plain JSON values, versioned by `schema`."""
-
-    def to_json(self) -> str:
-        """The summary as JSON text."""
-        return json_text(self.to_dict())
-
-    def to_html(self) -> str:
-        """The report: one self-contained page."""
-        from uncone.report.html import render
-
-        return render(self.spaces, self.to_json())
-
-    def to_markdown(self) -> str:
-        """The findings as markdown."""
-        from uncone.report.markdown import render
-
-        return render(self.spaces)
-
-    def _repr_html_(self) -> str:
-        """The verdict and the findings, for notebooks."""
-        from uncone.report.html import notebook
-
-        return notebook(self.spaces)
-
-
 @dataclass(frozen=True)
-class Diagnosis(_Rendered):
+class Diagnosis(Result):
     """One space: what it is, what was found, what it means."""
 
     source: Mapping[str, Any]
@@ -70,11 +35,14 @@ class Diagnosis(_Rendered):
         """A finding by name."""
         return self.findings[name]
 
-    @property
-    def spaces(self) -> Sequence[Diagnosis]:
-        return [self]
+    def document(self) -> Document:
+        """What there is to say, for all renderers."""
+        from uncone.report.documents.check import document
+
+        return document([self])
 
     def to_dict(self) -> dict[str, Any]:
+        """The numbers: plain JSON values, versioned by `schema`."""
         return {"schema": SCHEMA, **self._body()}
 
     def _body(self) -> dict[str, Any]:
@@ -101,14 +69,17 @@ class Diagnosis(_Rendered):
 
 
 @dataclass(frozen=True)
-class Comparison(_Rendered):
+class Comparison(Result):
     """Several spaces side by side."""
 
     diagnoses: Sequence[Diagnosis]
 
-    @property
-    def spaces(self) -> Sequence[Diagnosis]:
-        return self.diagnoses
+    def document(self) -> Document:
+        """What there is to say, for all renderers."""
+        from uncone.report.documents.check import document
+
+        return document(self.diagnoses)
 
     def to_dict(self) -> dict[str, Any]:
+        """The numbers: plain JSON values, versioned by `schema`."""
         return {"schema": SCHEMA, "sources": [one._body() for one in self.diagnoses]}

@@ -1,45 +1,33 @@
-"""The tables of a calibration as short pieces of text: what its terminal, markdown and page share."""
+"""The tables of a calibration."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from uncone.calibration.asked import NO_RATIO, STRONG_RATIO
 from uncone.calibration.results import Background, Operating, ScoreMapping, Threshold
 from uncone.calibration.thresholds import threshold
 from uncone.diagnosis.words import cosine, percent, plain
 from uncone.evaluation.resampling import Score
-from uncone.report.calibrated import Calibrated
-from uncone.report.calibrated_lines import above, between, cut, hits, rare, refusal, score, share, spread
+from uncone.report.document import Cell, Column, Row, Table
+from uncone.report.documents.calibrate.sentences import above, between, cut, hits, rare, refusal, score, share, spread
+from uncone.report.results.calibrate import Calibrated
 from uncone.report.text import fitted, printable
 
-__all__ = ["Cell", "Grid", "backgrounds", "mappings", "operating", "scores", "thresholds"]
+__all__ = ["backgrounds", "mappings", "operating", "scores", "thresholds"]
 
 _SIZES = (10_000, 1_000_000)
 """Corpora that hits are counted in when none was named."""
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A number as text, and under it its interval or a remark."""
-
-    text: str
-    small: str = ""
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table: what stands above it, the names of its columns, its rows, and remarks under it."""
-
-    title: str
-    intro: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    remarks: Sequence[str] = ()
+def _table(
+    title: str, intro: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]], remarks: Sequence[str]
+) -> Table:
+    columns = [Column(head, align="right" if place else "left") for place, head in enumerate(heads)]
+    return Table(columns, [Row(cells) for cells in rows], title, intro, remarks)
 
 
-def scores(result: Calibrated) -> Grid:
+def scores(result: Calibrated) -> Table:
     """What each asked score means; columns that nothing is known for are left out."""
     made, size = result.calibration, result.calibration.corpus_size
     columns = {
@@ -66,10 +54,10 @@ def scores(result: Calibrated) -> Grid:
             f"{NO_RATIO:g} the score is not evidence, from {STRONG_RATIO:g} on it is."
         )
     rows = list(zip(*kept.values(), strict=True))
-    return Grid("What does a score mean?", intro, list(kept), rows, remarks)
+    return _table("What does a score mean?", intro, list(kept), rows, remarks)
 
 
-def thresholds(result: Calibrated) -> Grid:
+def thresholds(result: Calibrated) -> Table:
     """Where to cut for each rate, here and against the other backgrounds, and the hits that this leaves."""
     made = result.calibration
     sizes = (made.corpus_size,) if made.corpus_size else _SIZES
@@ -90,7 +78,7 @@ def thresholds(result: Calibrated) -> Grid:
         "A score at or above the cut is taken. Each cut has a 95 % interval, whose units are distinct rows (or "
         "documents), not pairs."
     )
-    return Grid(
+    return _table(
         "Where to cut",
         intro,
         [*head, *(f"cut by {_named(other)}" for other in others)],
@@ -99,7 +87,7 @@ def thresholds(result: Calibrated) -> Grid:
     )
 
 
-def operating(result: Calibrated) -> Grid | None:
+def operating(result: Calibrated) -> Table | None:
     """The thresholds that labelled pairs choose; nothing without any."""
     labelled = result.calibration.labelled
     if labelled is None or not labelled.operating:
@@ -109,10 +97,10 @@ def operating(result: Calibrated) -> Grid | None:
     graded = f"; alike means a grade of {labelled.cut:g} or more" if labelled.cut is not None else ""
     intro = f"{labelled.n:,} labelled pairs, {labelled.positives:,} of them alike{graded}."
     head = ["goal", "cut at", "precision", "recall", "F1", "unrelated pairs let through"]
-    return Grid("Where labelled pairs would cut", intro, head, rows, remarks)
+    return _table("Where labelled pairs would cut", intro, head, rows, remarks)
 
 
-def mappings(result: Calibrated) -> Grid | None:
+def mappings(result: Calibrated) -> Table | None:
     """How well scores become probabilities, judged by cross-validation; nothing without labelled pairs."""
     labelled = result.calibration.labelled
     if labelled is None or not labelled.mappings:
@@ -122,10 +110,12 @@ def mappings(result: Calibrated) -> Grid | None:
         "Judged on pairs that each was not fitted on. Brier score: the mean squared error of the probability; "
         "calibration error: how far it is off on average. 0 is best for both. The first is what probability() uses."
     )
-    return Grid("How good are the probabilities?", intro, ["mapping", "Brier score", "calibration error", "form"], rows)
+    return _table(
+        "How good are the probabilities?", intro, ["mapping", "Brier score", "calibration error", "form"], rows, []
+    )
 
 
-def backgrounds(result: Calibrated) -> Grid:
+def backgrounds(result: Calibrated) -> Table:
     """What the unrelated pairs are, and how many there were."""
     rows = [_background_row(result, one) for one in result.calibration.backgrounds]
     head = ["background", "rows", "all pairs", "sampled", "mean", "standard deviation"]
@@ -136,7 +126,7 @@ def backgrounds(result: Calibrated) -> Grid:
         if amount
     ]
     intro = "Mean and standard deviation are exact over all pairs; shares and thresholds are those of the sampled ones."
-    return Grid("Unrelated pairs", intro, head, rows, left)
+    return _table("Unrelated pairs", intro, head, rows, left)
 
 
 def _percentile(value: float) -> str:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from uncone.diagnosis.finding import Level
-from uncone.report.diagnosis import Diagnosis
-from uncone.report.plain import json_text, json_values
+from uncone.report.document import Document
+from uncone.report.plain import json_values
+from uncone.report.result import Result
+from uncone.report.results.check import Diagnosis
 
 if TYPE_CHECKING:
     from uncone.repairs.repair import Repair
@@ -28,7 +30,7 @@ _WARNING = (
 
 
 @dataclass(frozen=True)
-class Repaired:
+class Repaired(Result):
     """One space before and after a repair.
 
     `method` is the repair as it was asked for, `repair` the fitted one. `provenance` says what it was fitted on: n,
@@ -65,7 +67,7 @@ class Repaired:
     @property
     def headline(self) -> str:
         """Before and after in a sentence."""
-        from uncone.report.repaired_lines import headline
+        from uncone.report.documents.fix import headline
 
         return headline(self)
 
@@ -86,7 +88,7 @@ class Repaired:
 
     def lines(self) -> list[str]:
         """What changed, in sentences written from the numbers."""
-        from uncone.report.repaired_lines import sentences
+        from uncone.report.documents.fix import sentences
 
         return sentences(self)
 
@@ -113,27 +115,11 @@ class Repaired:
         plain: dict[str, Any] = json_values(summary)
         return plain
 
-    def to_json(self) -> str:
-        """The summary as JSON text."""
-        return json_text(self.to_dict())
+    def document(self) -> Document:
+        """What there is to say, for all renderers."""
+        from uncone.report.documents.fix import document
 
-    def to_html(self) -> str:
-        """The report: one self-contained page."""
-        from uncone.report.repaired_page import render
-
-        return render(self)
-
-    def to_markdown(self) -> str:
-        """Before and after as markdown."""
-        from uncone.report.repaired_markdown import render
-
-        return render(self)
-
-    def _repr_html_(self) -> str:
-        """Both verdicts and the findings side by side, for notebooks."""
-        from uncone.report.html import notebook
-
-        return notebook(self.spaces)
+        return document(self)
 
     def __repr__(self) -> str:
         """Before and after in a line."""

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from uncone.diagnosis.finding import Level
-from uncone.report.plain import json_text, json_values
+from uncone.report.document import Document
+from uncone.report.plain import json_values
+from uncone.report.result import Result
 
 if TYPE_CHECKING:
     from uncone.calibration.asked import Asked
@@ -19,7 +21,7 @@ CALIBRATED_SCHEMA = 1
 
 
 @dataclass(frozen=True)
-class Calibrated:
+class Calibrated(Result):
     """A calibration, the scores that were asked about, and how it was made.
 
     `asked` are the scores of the user, or the thresholds that people guess. `provenance` says how the calibration came
@@ -34,14 +36,14 @@ class Calibrated:
     @property
     def level(self) -> Level:
         """How bad it is to take the first of the asked scores for a threshold."""
-        from uncone.report.calibrated_lines import level
+        from uncone.report.documents.calibrate.sentences import level
 
         return level(self)
 
     @property
     def headline(self) -> str:
         """What the first of the asked scores means, and where to cut, in two sentences."""
-        from uncone.report.calibrated_lines import headline
+        from uncone.report.documents.calibrate.sentences import headline
 
         return headline(self)
 
@@ -52,7 +54,7 @@ class Calibrated:
 
     def lines(self) -> list[str]:
         """What a score means here, why, and what to do, in sentences written from the numbers."""
-        from uncone.report.calibrated_lines import told
+        from uncone.report.documents.calibrate.sentences import told
 
         return [line for one in told(self).values() for line in one]
 
@@ -71,27 +73,11 @@ class Calibrated:
         plain: dict[str, Any] = json_values(summary)
         return plain
 
-    def to_json(self) -> str:
-        """The summary as JSON text."""
-        return json_text(self.to_dict())
+    def document(self) -> Document:
+        """What there is to say, for all renderers."""
+        from uncone.report.documents.calibrate.document import document
 
-    def to_html(self) -> str:
-        """The report: one self-contained page."""
-        from uncone.report.calibrated_page import render
-
-        return render(self)
-
-    def to_markdown(self) -> str:
-        """The sentences and tables as markdown."""
-        from uncone.report.calibrated_markdown import render
-
-        return render(self)
-
-    def _repr_html_(self) -> str:
-        """The sentences and the two main tables, for notebooks."""
-        from uncone.report.calibrated_page import notebook
-
-        return notebook(self)
+        return document(self)
 
     def __repr__(self) -> str:
         """What it says, in a line."""

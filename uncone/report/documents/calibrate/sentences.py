@@ -1,4 +1,4 @@
-"""A calibration as sentences: what its terminal, markdown and page share."""
+"""What a calibration says, in sentences written from its numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from uncone.diagnosis.finding import Level
 from uncone.diagnosis.intervals import LEAST_UNITS
 from uncone.diagnosis.words import cosine, count, percent, plain
 from uncone.evaluation.resampling import Score
-from uncone.report.calibrated import Calibrated
+from uncone.report.results.calibrate import Calibrated
 
 __all__ = [
     "above",

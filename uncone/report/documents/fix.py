@@ -1,4 +1,4 @@
-"""Before and after a repair as short pieces of text: what its terminal, markdown and page share."""
+"""The document of `fix`: a space before and after a repair, and what to do with the repair."""
 
 from __future__ import annotations
 
@@ -8,13 +8,29 @@ from dataclasses import dataclass
 from uncone.diagnosis.catalogue import CATALOGUE
 from uncone.diagnosis.finding import Finding, Level, finite
 from uncone.diagnosis.words import cosine, percent, plain
-from uncone.report.diagnosis import Diagnosis
-from uncone.report.repaired import Repaired
+from uncone.report.charts.model import Axis, Chart, Histogram, Line, Points
+from uncone.report.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Facts,
+    Fold,
+    Notes,
+    Row,
+    Section,
+    Table,
+    Verdict,
+)
+from uncone.report.documents.check import cosine_chart, eigenvalue_chart, findings_table, shape, verdict
+from uncone.report.results.check import Diagnosis
+from uncone.report.results.fix import Repaired
 from uncone.report.study_lines import between, shown
+from uncone.report.text import last_name, provenance_facts
 
-__all__ = ["MAIN", "NEGATIVE", "Change", "changes", "headline", "learning", "sentences", "shape", "taken"]
+__all__ = ["Change", "changes", "chosen_epoch", "document", "headline", "learning", "sentences"]
 
-MAIN = (
+_MAIN = (
     "baseline",
     "pair_cosine_quantiles",
     "mean_over_rms",
@@ -42,7 +58,7 @@ _TITLES = {
 }
 """Where the title of the catalogue needs its row to be understood."""
 
-NEGATIVE = (
+_NEGATIVE = (
     "Negative bits per dimension are normal: it is a density that is measured, and a density may be above 1. "
     "Lower is better."
 )
@@ -72,10 +88,137 @@ class Change:
         return "" if self.overlap is None else "intervals overlap" if self.overlap else "intervals apart"
 
 
+_NAMES = ("before", "after")
+
+
+def document(result: Repaired) -> Document:
+    """Both verdicts, the change of every main finding, charts, and how the repair was made."""
+    spaces, old, new = result.spaces, shape(result.before), shape(result.after)
+    changed = _change_table(result, quantiles=True)
+    details = [("saved to", result.saved), ("repaired vectors", result.written)]
+    written = [(name, where) for name, where in details if where]
+    return Document(
+        title=result.headline,
+        name=last_name(result.before.source["name"]),
+        subtitle=f"repaired by {result.method} · {old if old == new else f'{old} → {new}'}",
+        warning=result.warning,
+        verdicts=[
+            Verdict(
+                result.headline,
+                result.after.verdict.level,
+                sentences(result),
+                advice=[result.reminder],
+                command=result.suggestion or "",
+                bulleted=True,
+            ),
+            *(
+                verdict(space, named=True, advised=name == "after", half=True)
+                for name, space in zip(_NAMES, spaces, strict=True)
+            ),
+        ],
+        sections=[
+            Section("", _charts(result), brief=[_histograms(result), _change_table(result)]),
+            Section(
+                "Before and after",
+                [changed, Fold("All findings side by side", [findings_table(spaces, _NAMES)])],
+                "Each number with its 95 % interval if it has one. If two intervals overlap, the change is not clear.",
+            ),
+            *_training(result),
+            *_notes(result),
+            Section("Provenance", _provenance(result), brief=[Facts(written)] if written else []),
+        ],
+    )
+
+
+def _charts(result: Repaired) -> list[Block]:
+    charts: list[Block] = [cosine_chart(result.spaces, _NAMES), eigenvalue_chart(result.spaces, _NAMES)]
+    return [*charts, _learning_chart(result)] if result.history else charts
+
+
+def _histograms(result: Repaired) -> Chart:
+    """The two histograms alone, for a terminal."""
+    chart = cosine_chart(result.spaces, _NAMES)
+    return Chart("cosines", chart.title, "", [mark for mark in chart.marks if isinstance(mark, Histogram)])
+
+
+def _change_table(result: Repaired, *, quantiles: bool = False) -> Table:
+    columns = [
+        Column("finding", align="left", wrap=not quantiles),
+        *(Column(name) for name in _NAMES),
+        Column("change", align="left"),
+    ]
+    rows = [
+        Row(
+            [
+                Cell(one.title, hover=CATALOGUE[one.before.name].definition),
+                *(
+                    Cell(value, ends, finding.level, hover=finding.meaning)
+                    for value, ends, finding in zip(one.values, one.intervals, (one.before, one.after), strict=True)
+                ),
+                Cell(f"{one.mark} {one.way}".strip(), one.sureness),
+            ]
+        )
+        for one in changes(result, quantiles=quantiles)
+    ]
+    return Table(columns, rows)
+
+
+def _learning_chart(result: Repaired) -> Chart:
+    """Bits per dimension by epoch; a ring around the epoch that was used."""
+    epochs = [float(epoch) for epoch, _, _ in result.history]
+    train, held = ([finite(one[at]) for one in result.history] for at in (1, 2))
+    lines = [
+        Line(epochs, train, "trained on", "muted", dash="dash", points=True),
+        Line(epochs, held, "held out", "second", points=True),
+    ]
+    marks = [line for line in lines if any(value is not None for value in line.y)]
+    best, curve = chosen_epoch(result), held if any(one is not None for one in held) else train
+    ring = Points([epochs[best]], [curve[best]], color="ink", size=14, ring=True, texts=["used"])
+    return Chart(
+        "learning",
+        "Learning curve",
+        f"{learning(result)} {_NEGATIVE}",
+        [*marks, ring],
+        Axis("epoch", "epoch", whole=True),
+        Axis("bits per dimension", "bits_per_dimension"),
+    )
+
+
+def _training(result: Repaired) -> list[Section]:
+    if not result.history:
+        return []
+    said = f"{learning(result)} {_NEGATIVE}"
+    rows = [Row([Cell(f"{epoch:,}"), Cell(_bits(train)), Cell(_bits(held))]) for epoch, train, held in result.history]
+    columns = [Column("epoch", align="left"), Column("trained on", "bits per dimension"), Column("held out")]
+    return [Section("Training", [Fold("Every epoch", [Table(columns, rows)])], said, [Notes([said], "flow")])]
+
+
+def _bits(value: float | None) -> str:
+    return "–" if finite(value) is None else f"{value:.3f}"
+
+
+def _notes(result: Repaired) -> list[Section]:
+    notes = [note for note in result.notes if note]
+    return [Section("Notes", [Notes(notes)], brief=[Notes(notes, most=2)])] if notes else []
+
+
+def _provenance(result: Repaired) -> list[Block]:
+    """The repair, and how both spaces were measured."""
+    made = [("method", result.method), ("repair", str(result.repair).replace("\n", " "))]
+    places = [("saved to", result.saved), ("repaired vectors", result.written)]
+    known = [(key, value) for key, value in provenance_facts(result.provenance) if key != "method"]
+    source = result.before.source
+    named = ("source", f"{source['name']} ({source['kind']}, {source['dtype']})")
+    return [
+        Facts([*made, *known, *((key, where) for key, where in places if where)], "The repair"),
+        Facts([named, *provenance_facts(result.before.provenance)], "The measurement"),
+    ]
+
+
 def changes(result: Repaired, *, quantiles: bool = False) -> list[Change]:
     """The main findings before and after; the cosines of random pairs by quantile, or in one line."""
     made: list[Change] = []
-    for name in MAIN:
+    for name in _MAIN:
         old, new = result.before[name], result.after[name]
         if quantiles and isinstance(old.value, dict) and isinstance(new.value, dict):
             made += [_change(result, text, _quantile(old, at), _quantile(new, at)) for at, text in _QUANTILES.items()]
@@ -122,7 +265,7 @@ def learning(result: Repaired) -> str:
     curve = [(epoch, finite(train), finite(held)) for epoch, train, held in result.history]
     if not curve:
         return ""
-    place = taken(result)
+    place = chosen_epoch(result)
     column = 2 if curve[0][2] is not None else 1
     rows = "held-out" if column == 2 else "training"
     first, best = curve[0], curve[place]
@@ -135,16 +278,11 @@ def learning(result: Repaired) -> str:
     )
 
 
-def taken(result: Repaired) -> int:
+def chosen_epoch(result: Repaired) -> int:
     """The place in the history of the epoch that was taken: the best on held-out rows, or the last without any."""
     held = [finite(one) for _, _, one in result.history]
     known = [place for place, value in enumerate(held) if value is not None]
     return min(known, key=lambda place: held[place]) if known else len(held) - 1
-
-
-def shape(space: Diagnosis) -> str:
-    """Rows and dimensions."""
-    return f"{space.source['rows']:,} x {space.source['dimensions']:,}"
 
 
 def _change(result: Repaired, title: str, old: Finding, new: Finding) -> Change:

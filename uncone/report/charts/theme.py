@@ -1,0 +1,75 @@
+"""Colors, sizes and the style of figures: one place for both drawers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["DASHES", "DOT", "GRAY", "PALETTES", "PRINT", "STYLE", "WIDTHS", "print_color", "split_color"]
+
+PRINT = {"accent": "#0072B2", "second": "#D55E00", "muted": "#7a8591", "ink": "#17202a", "rule": "#e3e6ea"}
+"""The roles on paper; a page knows them in light and in dark by the variables of its style sheet."""
+GRAY = "#8a949e"
+"""What is unknown, in light and in dark."""
+WIDTHS = {"main": 2.6, "thin": 1.4, "light": 1.8}
+"""Pixels of curves; six tenths as many points on paper."""
+DASHES: Mapping[str, Any] = {"solid": "solid", "dot": (0, (1, 1.2)), "dash": (0, (4, 2.5)), "dashdot": "dashdot"}
+DOT = {"circle": "o", "diamond": "D", "square": "s"}
+_BLUE, _MIDDLE, _ORANGE = "30,112,190", "128,136,144", "214,96,6"
+PALETTES: Mapping[str, list[tuple[float, str, float]]] = {
+    "diverging": [(0, _BLUE, 1.0), (0.5, _MIDDLE, 0.07), (1, _ORANGE, 1.0)],
+    "diverging, texts": [(0, _BLUE, 0.62), (0.5, _MIDDLE, 0.05), (1, _ORANGE, 0.66)],
+    "pale": [(0, _BLUE, 0.03), (1, _BLUE, 0.62)],
+}
+"""Color scales as (place, red-green-blue, opacity): the middle lets the paper through, in light and in dark."""
+
+STYLE: Mapping[str, Any] = {
+    "font.family": ["DejaVu Sans"],
+    "font.size": 7.5,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": PRINT["muted"],
+    "axes.labelcolor": PRINT["ink"],
+    "axes.axisbelow": True,
+    "grid.color": PRINT["rule"],
+    "grid.linewidth": 0.5,
+    "xtick.color": PRINT["muted"],
+    "ytick.color": PRINT["muted"],
+    "xtick.labelcolor": PRINT["ink"],
+    "ytick.labelcolor": PRINT["ink"],
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "text.color": PRINT["ink"],
+    "text.parse_math": False,  # a word such as $x is no formula
+    "svg.hashsalt": "uncone",  # the same chart gives the same file
+    "savefig.dpi": 300,
+    "figure.constrained_layout.use": True,
+}
+
+
+def split_color(color: str) -> tuple[str, float]:
+    """A color without its opacity, and the opacity.
+
+    >>> split_color("muted 55%"), split_color("#0072B2")
+    (('muted', 0.55), ('#0072B2', 1.0))
+    """
+    role, _, share = color.partition(" ")
+    return role, float(share.rstrip("%")) / 100 if share else 1.0
+
+
+def print_color(color: str) -> tuple[str, float]:
+    """A color on paper, and its opacity.
+
+    >>> print_color("accent 20%")
+    ('#0072B2', 0.2)
+    """
+    role, opacity = split_color(color)
+    return PRINT.get(role, role), opacity

@@ -1,0 +1,1 @@
+"""The document of `calibrate`: sentences, tables and charts."""

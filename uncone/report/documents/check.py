@@ -1,0 +1,339 @@
+"""The document of `check`: how crowded a space is, what a score means in it, and every finding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from uncone.diagnosis.catalogue import CATALOGUE, HEALTH
+from uncone.diagnosis.finding import Finding, Level
+from uncone.diagnosis.words import clipped, cosine, count, percent, plain
+from uncone.report.charts.model import (
+    Axis,
+    Bars,
+    Chart,
+    Cloud,
+    CloudView,
+    Coloring,
+    Histogram,
+    Line,
+    Note,
+    Reference,
+    series_color,
+)
+from uncone.report.document import (
+    Block,
+    Card,
+    Cell,
+    Column,
+    Document,
+    Facts,
+    Item,
+    Items,
+    Row,
+    Section,
+    Sentences,
+    Table,
+    Verdict,
+)
+from uncone.report.lines import interval, number
+from uncone.report.results.check import Diagnosis
+from uncone.report.text import fitted, last_name, printable, provenance_facts
+
+__all__ = ["cosine_chart", "document", "eigenvalue_chart", "findings_table", "shape", "verdict"]
+
+_BRIEF = (
+    *("baseline", "pair_cosine_quantiles", "mean_over_rms", "rogue_dimensions", "effective_rank", "top1_share"),
+    *("isoscore_corrected", "partition_isotropy_unit_log10", "lid_euclidean", "lid_cosine", "hubness_skew"),
+    "norm_mean",
+)
+"""The findings that a terminal shows."""
+_WIDTH = 66
+_LOG_SPAN = 20
+"""Norms that differ by more than this factor are drawn on a logarithmic axis."""
+
+
+def document(spaces: Sequence[Diagnosis]) -> Document:
+    """One space in full, or several side by side."""
+    first, several = spaces[0], len(spaces) > 1
+    name = f"{len(spaces)} spaces side by side" if several else _name(first)
+    subtitle = "" if several else f"{shape(first)} · {first.source['dtype']}"
+    return Document(
+        title=first.verdict.headline,
+        name=name,
+        subtitle=subtitle,
+        verdicts=[verdict(space, named=several) for space in spaces],
+        sections=[
+            Section("", _charts(spaces)),
+            *([_side_by_side(spaces)] if several else _findings(first)),
+            Section("Provenance", [Facts(_provenance(space), _name(space) if several else "") for space in spaces]),
+        ],
+    )
+
+
+def shape(space: Diagnosis) -> str:
+    """Rows and dimensions."""
+    return f"{space.source['rows']:,} x {space.source['dimensions']:,}"
+
+
+def verdict(space: Diagnosis, *, named: bool = False, advised: bool = True, half: bool = False) -> Verdict:
+    """The verdict on a space; `named` where there are several, without advice that something has overtaken."""
+    judged = space.verdict
+    return Verdict(
+        judged.headline,
+        judged.level,
+        details=[judged.details] if judged.details else [],
+        why=[judged.why] if judged.why else [],
+        advice=[judged.todo] if judged.todo and advised else [],
+        cards=[] if half else _cards(space),
+        command="" if named or space.suggestion is None else space.suggestion,
+        name=f"{_name(space)} · {shape(space)}" if named else "",
+        half=half,
+    )
+
+
+def cosine_chart(spaces: Sequence[Diagnosis], names: Sequence[str] | None = None) -> Chart:
+    """Histograms of the cosines of unrelated pairs; means dotted, requested scores as lines."""
+    first, several = spaces[0], len(spaces) > 1
+    names = [_name(space) for space in spaces] if names is None else names
+    marks = [
+        Histogram(
+            space.pictures.cosine_edges,
+            list(np.array(space.pictures.cosine_density) / np.diff(space.pictures.cosine_edges)),
+            label=name,
+            color=f"{series_color(place)} 60%" if several else series_color(place),
+            unit="% of pairs per 0.01",
+        )
+        for place, (space, name) in enumerate(zip(spaces, names, strict=True))
+    ]
+    means = [
+        Reference(space["baseline"].magnitude or 0.0, "" if several else "mean", "muted", "dot") for space in spaces
+    ]
+    asked = [Reference(score.score, f"{score.score:g}") for score in first.scores]
+    caption = (
+        "Dotted lines are the means. The further to the right, the more crowded; read a score against the histogram "
+        "of its own space."
+        if several
+        else first.verdict.details
+    )
+    return Chart(
+        "cosines",
+        "Cosines of random pairs",
+        caption,
+        marks,
+        Axis("cosine of two random vectors, cos(x, y)", "cosine"),
+        Axis("% of pairs per 0.01", "percent_per_0.01", zero=True),
+        [*means, *asked],
+        wide=True,
+    )
+
+
+def eigenvalue_chart(spaces: Sequence[Diagnosis], names: Sequence[str] | None = None) -> Chart:
+    """Variance along each principal direction, on a logarithmic axis."""
+    names = [_name(space) for space in spaces] if names is None else names
+    marks = []
+    for place, (space, name) in enumerate(zip(spaces, names, strict=True)):
+        values = np.array(space.pictures.eigenvalues)
+        shares = 100 * values / (values.sum() or 1.0)
+        known = values > 1e-9 * values.max(initial=0.0)
+        y = [float(share) if has else None for share, has in zip(shares, known, strict=True)]
+        marks.append(Line(list(range(1, len(values) + 1)), y, name, series_color(place)))
+    several = len(spaces) > 1
+    caption = "A flat line uses all directions equally." if several else spaces[0]["effective_rank"].meaning
+    return Chart(
+        "eigenvalues",
+        "Variance per direction",
+        caption,
+        marks,
+        Axis("principal direction", "direction", whole=True),
+        Axis("share of variance, λ/Σλ (%)", "percent_of_variance", log=True),
+        wide=several,
+    )
+
+
+def findings_table(spaces: Sequence[Diagnosis], names: Sequence[str] | None = None) -> Table:
+    """Every finding that all spaces have, a column for each space."""
+    names = [_name(space) for space in spaces] if names is None else names
+    shared = [name for name in spaces[0].findings if all(name in space.findings for space in spaces)]
+    rows = [
+        Row(
+            [
+                Cell(CATALOGUE[name].title, hover=CATALOGUE[name].definition),
+                *(
+                    Cell(number(one[name]), interval(one[name]), one[name].level, hover=one[name].meaning)
+                    for one in spaces
+                ),
+            ]
+        )
+        for name in shared
+    ]
+    return Table([Column("finding", align="left"), *(Column(fitted(name, 22)) for name in names)], rows)
+
+
+def _finding_cell(finding: Finding) -> Cell:
+    return Cell(number(finding), interval(finding), finding.level, hover=finding.meaning)
+
+
+def _name(space: Diagnosis) -> str:
+    return last_name(space.source["name"])
+
+
+def _cards(space: Diagnosis) -> list[Card]:
+    rogue = space["rogue_dimensions"].value
+    named = rogue if isinstance(rogue, list) else []
+    rank = space["effective_rank"].magnitude
+    return [
+        Card(cosine(space["baseline"].magnitude or 0.0), "mean cosine of random pairs"),
+        Card(f"{'–' if rank is None else plain(rank)} of {space.source['dimensions']:,}", "directions in use"),
+        Card(number(space["top1_share"]), "of the variance in one direction"),
+        Card(", ".join(map(str, named)) or "none", "rogue dimension" if len(named) == 1 else "rogue dimensions"),
+    ]
+
+
+def _charts(spaces: Sequence[Diagnosis]) -> list[Block]:
+    charts: list[Block] = [cosine_chart(spaces), eigenvalue_chart(spaces)]
+    if len(spaces) == 1:
+        charts += [_contributions(spaces[0]), _points(spaces[0]), _norms(spaces[0])]
+    return charts
+
+
+def _contributions(space: Diagnosis) -> Chart:
+    """What each dimension adds to the baseline; rogue dimensions are named."""
+    values = space.pictures.contributions
+    rogue = space["rogue_dimensions"].value
+    return Chart(
+        "contributions",
+        "Contribution per dimension",
+        space["rogue_dimensions"].meaning,
+        [Bars(list(range(len(values))), values)],
+        Axis("dimension j", "dimension", whole=True),
+        Axis("part of the mean cosine", "contribution", zero_line=True),
+        notes=[Note(j, values[j], str(j)) for j in rogue] if isinstance(rogue, list) else [],
+    )
+
+
+def _points(space: Diagnosis) -> Cloud:
+    """Sampled vectors on the two strongest directions."""
+    dots = space.pictures.points
+    texts = [f"row {row:,}" for row in dots.rows] if dots.texts is None else dots.texts
+    colorings = []
+    if dots.labels is not None:
+        names = sorted(set(dots.labels) - {"other"})
+        codes = {name: code for code, name in enumerate(names)}
+        colorings = [Coloring("label", np.array([codes.get(label, -1) for label in dots.labels]), names)]
+    return Cloud(
+        "points",
+        "Map of a sample",
+        f"{len(dots.rows):,} sampled vectors on the two strongest directions.",
+        [CloudView("", np.column_stack([dots.x, dots.y]))],
+        colorings,
+        texts,
+        ("first principal direction", "second principal direction"),
+    )
+
+
+def _norms(space: Diagnosis) -> Chart:
+    edges = space.pictures.norm_edges
+    return Chart(
+        "norms",
+        "Lengths of the vectors",
+        space["norm_mean"].meaning,
+        [Histogram(edges, space.pictures.norm_counts, color="accent", unit="vectors")],
+        Axis("length of a vector, |x|", "norm", log=edges[-1] > _LOG_SPAN * edges[0]),
+        Axis("vectors", "vectors", zero=True),
+    )
+
+
+def _findings(space: Diagnosis) -> list[Section]:
+    intro = (
+        "Each with its 95 % interval where it has one and the number of vectors it was measured on. Open a row for "
+        "what it means, what to do, the definition and the paper."
+    )
+    brief: list[Block] = [Items([_brief_item(space, space[name]) for name in _BRIEF]), _health_line(space)]
+    measured = [_item(one) for name, one in space.findings.items() if name not in HEALTH]
+    return [
+        Section("Findings", [Items(measured)], intro, [*brief, *_hubs(space)]),
+        Section("Data health", [Items([_item(space[name]) for name in HEALTH])]),
+    ]
+
+
+def _brief_item(space: Diagnosis, finding: Finding) -> Item:
+    value, shown = finding.value, number(finding)
+    if finding.name == "effective_rank":
+        shown = f"{shown} of {space.source['dimensions']:,}"
+    elif isinstance(value, list) and len(shown) > 18:
+        fitting = [k for k in range(len(value)) if len(", ".join(map(str, value[:k]))) <= 16]
+        shown = ", ".join(map(str, value[: max(fitting)])) + " …"
+    return Item(finding.name, CATALOGUE[finding.name].title, shown, interval(finding), finding.level, finding.n)
+
+
+def _item(finding: Finding) -> Item:
+    entry = CATALOGUE[finding.name]
+    threshold = "" if finding.threshold is None else f" Threshold {finding.threshold:.4g}."
+    more: list[Block] = [Sentences([finding.advice], "What to do")] if finding.advice else []
+    if finding.rows:
+        more.append(Sentences([_named_row(row) for row in finding.rows], bulleted=True))
+    if isinstance(finding.value, dict):
+        more.append(_quantiles(finding))
+    return Item(
+        finding.name,
+        entry.title,
+        number(finding),
+        interval(finding),
+        finding.level,
+        finding.n,
+        finding.meaning,
+        more,
+        f"{entry.definition}{f' {entry.paper}.' if entry.paper else ''}{threshold}",
+    )
+
+
+def _named_row(row: dict[str, object]) -> str:
+    text = f"{row['text']} · " if row["text"] is not None else ""
+    return f"{text}row {row['row']:,}, {row['value']:.4g}"
+
+
+def _quantiles(finding: Finding) -> Table:
+    assert isinstance(finding.value, dict)
+    rows = [Row([Cell("cosine"), *(Cell(cosine(one, 3)) for one in finding.value.values())])]
+    for label, ends in (("from", finding.low), ("to", finding.high)):
+        if ends:
+            rows.append(Row([Cell(label), *(Cell(cosine(one, 3)) for one in ends.values())]))
+    heads = [Column(f"{100 * float(share):g} %") for share in finding.value]
+    return Table([Column("share of pairs below", align="left"), *heads], rows)
+
+
+def _health_line(space: Diagnosis) -> Sentences:
+    parts = [
+        count(int(space["bad_rows"].magnitude or 0), "bad row"),
+        count(int(space["zero_vectors"].magnitude or 0), "zero vector"),
+        f"{percent(space['duplicate_share'].magnitude or 0.0)} duplicates",
+        count(int(space["constant_dimensions"].magnitude or 0), "constant dimension"),
+    ]
+    return Sentences([", ".join(parts)], "data")
+
+
+def _hubs(space: Diagnosis) -> list[Block]:
+    """The vectors that would answer every query, if there are any."""
+    finding = space["hubness_skew"]
+    if finding.level is not Level.CROWDED or not finding.rows:
+        return []
+    worst = finding.rows[0]
+    if worst["text"] is None:
+        named = ", ".join(f"row {row['row']:,} ({row['value']:,})" for row in finding.rows)
+        return [Sentences([f"nearest of many of {finding.n:,} vectors: {named}"], "hubs")]
+    end = f"” (row {worst['row']:,}) is near {worst['value']:,} of {finding.n:,} vectors"
+    return [Sentences([f"“{clipped(printable(worst['text']), _WIDTH - len(end))}{end}"], "hubs")]
+
+
+def _side_by_side(spaces: Sequence[Diagnosis]) -> Section:
+    table = findings_table(spaces)
+    brief = [row for row in table.rows if row.cells[0].text in {CATALOGUE[name].title for name in _BRIEF}]
+    return Section("Findings", [table], brief=[Table(table.columns, brief)])
+
+
+def _provenance(space: Diagnosis) -> list[tuple[str, str]]:
+    source = space.source
+    named = f"{source['name']} ({source['kind']}, {source['dtype']})"
+    return [("source", named), *provenance_facts(space.provenance)]
