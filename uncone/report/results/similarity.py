@@ -90,10 +90,9 @@ class Similarity(Result):
     def listed(self, pairs: Pairs, most: int | None = None) -> list[Pair]:
         """Pairs with both texts and labels, in their order."""
         columns = (pairs.one, pairs.other, pairs.cosines, pairs.percentiles)
-        rows = zip(*(column[:most].tolist() for column in columns), strict=True)
         return [
-            Pair(*row, self.text(row[0]), self.text(row[1], other=row[0] == row[1]), *map(self._label, row[:2]))
-            for row in rows
+            Pair(a, b, cosine, share, self.text(a), self.text(b, other=a == b), self._label(a), self._label(b))
+            for a, b, cosine, share in zip(*(column[:most].tolist() for column in columns), strict=True)
         ]
 
     def document(self) -> Document:

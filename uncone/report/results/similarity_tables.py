@@ -32,7 +32,15 @@ Columns = dict[str, list[Any]]
 
 _ESTIMATE = ("mean", "low", "high", "sd")
 _INTEGERS = ("row", "other_row", "one", "other", "pairs", "group", "size", "central")
-_NUMBERS = ("cosine", "percentile", "silhouette", "mean_cosine", "above", *_ESTIMATE, *(f"above_{k}" for k in _ESTIMATE))
+_NUMBERS = (
+    "cosine",
+    "percentile",
+    "silhouette",
+    "mean_cosine",
+    "above",
+    *_ESTIMATE,
+    *(f"above_{k}" for k in _ESTIMATE),
+)
 
 
 def pairs_table(result: Similarity, path: Path) -> bytes:
@@ -92,7 +100,9 @@ def near_frame(result: Similarity) -> pandas.DataFrame:
     """The vectors nearest to the text of `near`; empty without such a text."""
     names = {"row": "other", "cosine": "cosine", "percentile": "percentile", "text": "other_text"}
     listed = [] if result.near is None else result.listed(result.near)
-    return _frame({head: [getattr(pair, name) for pair in listed] for head, name in (names | {"label": "other_label"}).items()})
+    return _frame(
+        {head: [getattr(pair, name) for pair in listed] for head, name in (names | {"label": "other_label"}).items()}
+    )
 
 
 def labels_frame(result: Similarity) -> pandas.DataFrame:

@@ -116,7 +116,9 @@ def _cards(result: Similarity) -> Iterator[Card]:
     if labels is not None and labels.auc is not None:
         low, high = labels.auc_low, labels.auc_high
         interval = "" if low is None or high is None else f" ({cosine(low)} to {cosine(high)})"
-        yield Card(cosine(labels.auc), f"AUC of pairs within a label over pairs between labels{interval}; 0.5 is chance")
+        yield Card(
+            cosine(labels.auc), f"AUC of pairs within a label over pairs between labels{interval}; 0.5 is chance"
+        )
     what = "near-duplicate pairs"
     if result.crowd is not None:
         what = f"pairs of {reason(result.duplicates.why)}; cosine can't detect near-duplicates here"
@@ -136,10 +138,7 @@ def _near(result: Similarity) -> Section | None:
     title = f"Nearest to “{clipped(asked, _BRIEF)}”"
     brief: Block = Table(
         head,
-        [
-            Row([*_score(pair), Cell(_short(pair.other_text, pair.other_label))])
-            for pair in listed[:_BRIEF_PAIRS]
-        ],
+        [Row([*_score(pair), Cell(_short(pair.other_text, pair.other_label))]) for pair in listed[:_BRIEF_PAIRS]],
         title,
     )
     brief = brief if listed else Sentences([nearest(result)])
@@ -190,9 +189,7 @@ _LABEL_COLUMNS = (
 )
 
 
-def _label_table(
-    table: Sequence[PerLabel], totals: Sequence[Row] = (), remarks: Sequence[str] = ()
-) -> list[Block]:
+def _label_table(table: Sequence[PerLabel], totals: Sequence[Row] = (), remarks: Sequence[str] = ()) -> list[Block]:
     if not table:
         return []
     rows = [_estimate(_two(line), line.cosine, line.above, strong=line.one == line.other) for line in table]
@@ -262,7 +259,9 @@ def _duplicates(result: Similarity) -> list[Block]:
     lines = [crowd] if crowd else []
     if crowd and not listed:
         return [Sentences([*lines, f"No two {noun(result)}s are equal."], "Near-duplicates")]
-    lines += [f"These {'pairs' if len(listed) != 1 else 'two'} are equal except for case and white space."] if crowd else []
+    lines += (
+        [f"These {'pairs' if len(listed) != 1 else 'two'} are equal except for case and white space."] if crowd else []
+    )
     shown = f"; the first {len(listed):,} here" if found.found > len(listed) else ""
     lines += [_sentence(f"{title}{f': {printable(reason(found.why))}' if found.why else ''}{shown}")]
     table = _pair_table(result, listed, "duplicates")
@@ -303,7 +302,10 @@ def _folded(table: Table, most: int, more: str) -> list[Block]:
         return []
     first = Table(table.columns, table.rows[:most], table.title, table.intro, (), table.name, stacked=table.stacked)
     rest = table.rows[most:]
-    return [first, *([Fold(f"{len(rest):,} {more}", [Table(table.columns, rest, stacked=table.stacked)])] if rest else [])]
+    return [
+        first,
+        *([Fold(f"{len(rest):,} {more}", [Table(table.columns, rest, stacked=table.stacked)])] if rest else []),
+    ]
 
 
 def _sentence(text: str) -> str:
@@ -353,8 +355,12 @@ def _brief_groups(result: Similarity, groups: Groups) -> Table:
 
 
 def _maps(result: Similarity) -> Section | None:
-    intro = "A map keeps neighbors together but not distances: read from it what is near, not how far. Point at a dot to read it."
-    return Section("Maps", charts.maps(result), intro, name="maps") if result.projections else None
+    if not result.projections:
+        return None
+    intro = (
+        "Maps keep neighbors together but distort distances: read what is near, not how far. Point at a dot to read it."
+    )
+    return Section("Maps", charts.maps(result), intro, name="maps")
 
 
 def _walk(result: Similarity) -> Section | None:

@@ -24,6 +24,7 @@ from uncone.report.charts.model import (
     Histogram,
     Line,
     Reference,
+    Symbol,
 )
 from uncone.report.documents.similarity.sentences import (
     bounds,
@@ -38,8 +39,18 @@ from uncone.report.documents.similarity.sentences import (
 from uncone.report.results.similarity import Similarity
 from uncone.report.text import printable
 
-__all__ = ["Palette", "columns", "curves", "group_chart", "histogram", "label_charts", "labels_palette", "maps",
-           "palettes", "per_hundredth"]  # fmt: skip
+__all__ = [
+    "Palette",
+    "columns",
+    "curves",
+    "group_chart",
+    "histogram",
+    "label_charts",
+    "labels_palette",
+    "maps",
+    "palettes",
+    "per_hundredth",
+]
 
 PROJECTIONS = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
 _MOST_LABELS = 30
@@ -123,16 +134,16 @@ def label_charts(result: Similarity) -> list[Chart]:
 
 def _forest(lines: Sequence[PerLabel], mean: float, wide: bool) -> Chart:
     marks = []
-    for same, name, color, symbol in (
-        (True, "within a label", "accent", "circle"),
-        (False, "between labels", "second", "diamond"),
-    ):
+    for same, name, color in ((True, "within a label", "accent"), (False, "between labels", "second")):
         rows = [at for at, line in enumerate(lines[:_MOST_LABELS]) if (line.one == line.other) is same]
         if rows:
-            parts = [[getattr(lines[at].cosine, part) for at in rows] for part in ("mean", "low", "high")]
-            pairs = [lines[at].cosine.pairs for at in rows]
-            marks.append(Forest(rows, *parts, label=name, color=color, symbol=symbol, n=pairs))
-    first = "" if len(lines) <= _MOST_LABELS else f" The first {_MOST_LABELS} of {len(lines):,}; the table has them all."
+            shown = [lines[at].cosine for at in rows]
+            values, low, high = ([getattr(one, part) for one in shown] for part in ("mean", "low", "high"))
+            symbol: Symbol = "circle" if same else "diamond"
+            marks.append(Forest(rows, values, low, high, name, color, symbol, n=[one.pairs for one in shown]))
+    first = (
+        "" if len(lines) <= _MOST_LABELS else f" The first {_MOST_LABELS} of {len(lines):,}; the table has them all."
+    )
     return Chart(
         "labels",
         "Within and between labels",

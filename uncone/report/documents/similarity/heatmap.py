@@ -96,7 +96,9 @@ def _picture(result: Similarity, at: int, kind: str, rows: Sequence[int]) -> Fig
     name, picture = result.pictures[at]
     strip = labels_palette(result) if picture.order == "clustering" else None
     tree = None if picture.linkage is None or picture.leaves is None else branches(picture.linkage, picture.leaves)
-    names = [] if picture.blocks or len(picture.rows) > _MOST_NAMES or result.texts is None else _row_names(result, picture)
+    names = (
+        [] if picture.blocks or len(picture.rows) > _MOST_NAMES or result.texts is None else _row_names(result, picture)
+    )
     low, high = _range(picture.cosines, 0.01) if kind == "cosine" else (0.0, 1.0)
     return {
         "id": f"heat-{at}-{kind}",
@@ -115,7 +117,7 @@ def _picture(result: Similarity, at: int, kind: str, rows: Sequence[int]) -> Fig
 
 
 def _placed(rows: Sequence[int], shown: IntVector) -> list[int]:
-    return np.searchsorted(np.asarray(rows), np.asarray(shown)).tolist()
+    return [int(place) for place in np.searchsorted(np.asarray(rows), np.asarray(shown))]
 
 
 def _color(code: int) -> str:
@@ -170,7 +172,7 @@ def _edges(picture: Picture) -> list[float]:
     """The boundaries between blocks."""
     if not 1 < len(picture.blocks) <= _MOST_BLOCKS:
         return []
-    return (np.cumsum([rows for _, rows in picture.blocks])[:-1] - 0.5).tolist()
+    return [float(end) - 0.5 for end in np.cumsum([rows for _, rows in picture.blocks])[:-1]]
 
 
 def branches(linkage: Matrix, leaves: IntVector) -> list[tuple[float, float, float, float, float]]:
@@ -182,7 +184,9 @@ def branches(linkage: Matrix, leaves: IntVector) -> list[tuple[float, float, flo
     for step, (one, other, distance, _) in enumerate(np.asarray(linkage, float)):
         a, b = int(one), int(other)
         place[n + step], height[n + step] = (place[a] + place[b]) / 2, distance
-        first, second, low, high, top = (float(f"{x:.5g}") for x in (height[a], height[b], place[a], place[b], distance))
+        first, second, low, high, top = (
+            float(f"{x:.5g}") for x in (height[a], height[b], place[a], place[b], distance)
+        )
         made.append((first, second, low, high, top))
     return made
 
@@ -194,7 +198,7 @@ def _chart(result: Similarity, name: str, picture: Picture, kind: str, several: 
     low, high = _range(picture.cosines, 0.01) if kind == "cosine" else (0.0, 100.0)
     marks: list[Heatmap | Line | Points] = [
         Heatmap(
-            np.where(np.isfinite(cells), cells, None).tolist(),
+            cells.tolist(),
             scale="sequential" if kind == "cosine" else "diverging",
             low=low,
             high=high,
@@ -279,7 +283,7 @@ def _step_chart(place: int, step: Step, low: float, high: float) -> Chart:
     n = len(step.heatmap)
     around = _is_difference(step)
     cells = Heatmap(
-        np.where(np.isfinite(step.heatmap), step.heatmap, None).tolist(),
+        step.heatmap.tolist(),
         scale="diverging" if around else "sequential",
         low=low,
         high=high,
@@ -297,7 +301,9 @@ def _is_difference(step: Step) -> bool:
 
 def _common_range(result: Similarity) -> tuple[float, float]:
     """One range for the cosines of all steps."""
-    ranges = [_range(step.heatmap, 0.005) for step in result.steps if step.heatmap is not None and not _is_difference(step)]
+    ranges = [
+        _range(step.heatmap, 0.005) for step in result.steps if step.heatmap is not None and not _is_difference(step)
+    ]
     return (min(low for low, _ in ranges), max(high for _, high in ranges)) if ranges else (0.0, 1.0)
 
 
