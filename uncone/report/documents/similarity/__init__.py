@@ -54,7 +54,7 @@ __all__ = ["build"]
 _MOST_PAIRS, _OPEN_PAIRS = 200, 20
 _OPEN_ROWS = 24
 """Lines of a table that stand open; the others are folded."""
-_LONGEST, _BRIEF = 400, 57
+_LONGEST, _BRIEF = 400, 52
 """Letters of a text in the report and on a terminal; the files have all of it."""
 _BRIEF_LABELS, _BRIEF_PAIRS, _BRIEF_GROUPS, _BRIEF_NOTES = 6, 3, 4, 2
 """Lines of each kind on a terminal."""
@@ -142,7 +142,7 @@ def _near(result: Similarity) -> Section | None:
         title,
     )
     brief = brief if listed else Sentences([nearest(result)])
-    return Section(f"Nearest to “{clipped(asked, _LONGEST)}”", blocks, nearest(result), [brief], "near")
+    return Section("Nearest to your text", blocks, nearest(result), [brief], "near")
 
 
 def _heatmaps(result: Similarity) -> Section | None:
@@ -235,7 +235,7 @@ def _pairs(result: Similarity) -> Section:
     what = f"of {reason(result.duplicates.why)}" if result.crowd is not None else "near-duplicates"
     found = [f"{result.duplicates.found:,} {what}"] if result.duplicates.found else []
     title = "; ".join([f"{reason(printable(pairs.why)) or 'most similar'}, of {pairs.found:,}", *found])
-    head = [_COSINE, _PERCENTILE, Column("texts" if result.texts is not None else "vectors", align="left")]
+    head = [_COSINE, _PERCENTILE, Column(f"{noun(result)}s", align="left", wrap=True)]
     rows = [row for pair in listed[:_BRIEF_PAIRS] for row in _brief_pair(pair)]
     brief = Table(head, rows, f"Pairs: {title}") if listed else Sentences([most_similar(result)])
     return Section("Pairs", [*blocks, *_duplicates(result)], " ".join(intro), [brief], "pairs")
@@ -288,8 +288,8 @@ def _score(pair: Pair) -> list[Cell]:
 
 
 def _side(result: Similarity, text: str, label: str, row: int) -> Cell:
-    known = [printable(label)] if label else []
-    return Cell(clipped(text, _LONGEST), " · ".join([*known, *([f"row {row:,}"] if result.texts is not None else [])]))
+    known = [f"label {printable(label)}"] if label else []
+    return Cell(clipped(text, _LONGEST), ", ".join([*known, *([f"row {row:,}"] if result.texts is not None else [])]))
 
 
 def _short(text: str, label: str) -> str:
@@ -330,12 +330,12 @@ def _groups(result: Similarity) -> Section | None:
             for group in groups.groups
         ]
         head = [Column("group", align="left"), Column(f"{noun(result)}s"), Column("silhouette"), Column("mean cosine")]
-        head.append(Column(f"most central {noun(result)}", align="left", wrap=True))
+        head.append(Column("most central", align="left", wrap=True))
         said = " ".join(part for part in (grouping(groups), groups.note) if part)
         table = Table(head, rows, _sentence(group_title(groups)).rstrip("."), said, (), f"groups-{place}", stacked=True)
         chart = charts.group_chart(groups, place)
         blocks += [*_folded(table, _OPEN_ROWS, "more groups"), *([] if chart is None else [chart])]
-    others = [Sentences([grouping(groups) for groups in result.groups[1:]])] if len(result.groups) > 1 else []
+    others = [Sentences([_scores(groups) for groups in result.groups[1:]])] if len(result.groups) > 1 else []
     return Section("Groups", blocks, brief=[_brief_groups(result, result.groups[0]), *others], name="groups")
 
 
@@ -349,9 +349,16 @@ def _brief_groups(result: Similarity, groups: Groups) -> Table:
     rest = by_size[_BRIEF_GROUPS:]
     texts = count(sum(group.size for group in rest), noun(result))
     head = [Column("group", align="left"), Column(f"{noun(result)}s")]
-    head.append(Column(f"most central {noun(result)}", align="left"))
+    head.append(Column("most central", align="left", wrap=True))
     remarks = [f"and {count(len(rest), 'more group')} with {texts}"] if rest else []
-    return Table(head, rows, grouping(groups).rstrip("."), remarks=remarks)
+    return Table(head, rows, _scores(groups), remarks=remarks)
+
+
+def _scores(groups: Groups) -> str:
+    """The grouping with its scores, on a line."""
+    scores = {"silhouette": groups.silhouette, "ARI with labels": groups.ari}
+    said = [f"{name} {number(value, 2)}" for name, value in scores.items() if value is not None and not groups.outliers]
+    return ": ".join(filter(None, (_sentence(group_title(groups)).rstrip("."), ", ".join(said))))
 
 
 def _maps(result: Similarity) -> Section | None:
