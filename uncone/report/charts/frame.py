@@ -30,6 +30,7 @@ __all__ = [
     "hover_text",
     "labeled_ends",
     "labeled_references",
+    "limits",
     "log_ticks",
     "places",
     "row_height",
@@ -68,7 +69,8 @@ def categories(chart: Chart, along: str) -> Sequence[str]:
 
 def places(bars: Bars) -> list[float]:
     """Where the bars stand on their axis."""
-    return [float(place if isinstance(x, str) else x) for place, x in enumerate(bars.x)]
+    given: Sequence[float | str] = bars.x
+    return [float(place if isinstance(x, str) else x) for place, x in enumerate(given)]
 
 
 def row_height(chart: Chart) -> int:
@@ -160,6 +162,18 @@ def _extent(mark: Mark, along: str) -> Sequence[Number]:
         case Heatmap():
             n = len(mark.values[0]) if along == "x" else len(mark.values)
             return [-0.5, n - 0.5]
+
+
+def limits(heatmap: Heatmap) -> Span:
+    """The values at both ends of the colors; around a center they lie equally far."""
+    known = [value for row in heatmap.values for value in row if value is not None and math.isfinite(value)]
+    low = heatmap.low if heatmap.low is not None else min(known, default=0.0)
+    high = heatmap.high if heatmap.high is not None else max(known, default=1.0)
+    if heatmap.scale == "diverging":
+        center = heatmap.center or 0.0
+        reach = max(abs(low - center), abs(high - center)) or 1.0
+        return center - reach, center + reach
+    return low, high if high > low else low + 1.0
 
 
 def log_ticks(span: Span, axis: Axis) -> tuple[list[float], list[str]]:

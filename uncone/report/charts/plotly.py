@@ -19,6 +19,7 @@ from uncone.report.charts.frame import (
     hover_text,
     labeled_ends,
     labeled_references,
+    limits,
     log_ticks,
     places,
     row_height,
@@ -98,6 +99,7 @@ def _once_in_legend(data: list[Figure]) -> list[Figure]:
         trace["showlegend"] = trace.get("showlegend", True) and bool(name) and name not in seen
         if name:
             trace["legendgroup"] = name
+        if trace["showlegend"]:
             seen.add(name)
     return data
 
@@ -304,8 +306,7 @@ def _forest(chart: Chart, forest: Forest, shift: float) -> Figure:
 
 
 def _heatmap(chart: Chart, heatmap: Heatmap) -> Figure:
-    known = [value for row in heatmap.values for value in row if value is not None]
-    low, high = heatmap_limits(heatmap, known)
+    low, high = limits(heatmap)
     rows, columns = len(heatmap.values), len(heatmap.values[0]) if heatmap.values else 0
     down, across = categories(chart, "y"), categories(chart, "x")
     hover = heatmap.hover or [
@@ -338,7 +339,7 @@ def _heatmap(chart: Chart, heatmap: Heatmap) -> Figure:
             "thickness": 12,
             "outlinewidth": 0,
             "tickfont": {"size": 12},
-            "title": {"text": _text(heatmap.bar), "side": "right", "font": {"size": 12}},
+            "title": {"text": _text(heatmap.bar), "side": "top", "font": {"size": 12}},
         },
     }
     if heatmap.texts:
@@ -346,17 +347,6 @@ def _heatmap(chart: Chart, heatmap: Heatmap) -> Figure:
         # On viridis plotly chooses what can be read.
         trace |= {"textfont": {"color": "ink"} if scale in PALETTES else {}}
     return trace
-
-
-def heatmap_limits(heatmap: Heatmap, known: Sequence[float]) -> tuple[float, float]:
-    """The values at both ends of the colors; around a center they lie equally far."""
-    low = heatmap.low if heatmap.low is not None else min(known, default=0.0)
-    high = heatmap.high if heatmap.high is not None else max(known, default=1.0)
-    if heatmap.scale == "diverging":
-        center = heatmap.center or 0.0
-        reach = max(abs(low - center), abs(high - center)) or 1.0
-        return center - reach, center + reach
-    return low, high if high > low else low + 1.0
 
 
 def _layout(chart: Chart) -> Figure:
@@ -539,7 +529,9 @@ def _height(chart: Chart) -> int:
     names = categories(chart, "y")
     if names and has_rows(chart):
         lines = sum(len(textwrap.wrap(clipped(name, 54), 28)) > 1 for name in names)
-        return 84 + row_height(chart) * max(len(names), 3) + 6 * lines + above
+        height = 84 + row_height(chart) * max(len(names), 3) + 6 * lines + above
+        # Beside another chart it has at least its height.
+        return height if chart.wide else max(height, 300)
     return (340 if chart.wide else 300) + above
 
 

@@ -23,7 +23,7 @@ PALETTES: Mapping[str, list[tuple[float, str, float]]] = {
 }
 """Color scales as (place, red-green-blue, opacity): the middle lets the paper through, in light and in dark."""
 
-STYLE: Mapping[str, Any] = {
+STYLE: Mapping[Any, Any] = {
     "font.family": ["DejaVu Sans"],
     "font.size": 7.5,
     "axes.labelsize": 8,

@@ -1,6 +1,7 @@
 """One chart for every mark, as documents declare them."""
 
 import numpy as np
+import pytest
 
 from uncone.report.charts.model import (
     Axis,
@@ -19,7 +20,7 @@ from uncone.report.charts.model import (
 )
 
 
-def charts() -> list[Chart]:
+def every_chart() -> list[Chart]:
     """Every mark, references, notes, bands, direct labels and both kinds of axes."""
     layers = [float(layer) for layer in range(13)]
     curve = [0.1 + 0.05 * layer for layer in layers]
@@ -112,7 +113,7 @@ def charts() -> list[Chart]:
         "Isotropy against score",
         "Names where there is room.",
         [
-            Points([0.1, 0.3, 0.31], [60, 64, 64.2], "inductive", "accent", 10, texts=["raw mean", "abtt-2", "whitened"]),
+            Points([0.1, 0.3, 0.31], [60, 64, 64.2], "inductive", "accent", 10, texts=["raw mean", "abtt", "whitened"]),
             Points([0.5, 0.8], [66, 61.5], "transductive", "second", 10, symbol="diamond", texts=["flow", "zca"]),
         ],
         x=Axis("IsoScore (1: all directions alike)", name="isoscore"),
@@ -156,7 +157,7 @@ def charts() -> list[Chart]:
         "diverging",
         "Above the background",
         "Around zero.",
-        [Heatmap([[0.2, -0.05], [-0.05, 0.1]], scale="diverging", center=0.0, texts=[["+0.20", "-0.05"], ["-0.05", "+0.10"]])],
+        [Heatmap([[0.2, -0.05], [-0.05, 0.1]], scale="diverging", texts=[["+0.20", "-0.05"], ["-0.05", "+0.10"]])],
         x=Axis(categories=["sport", "business"], name="label"),
         y=Axis(categories=["sport", "business"], name="other label"),
     )  # fmt: skip
@@ -166,7 +167,7 @@ def charts() -> list[Chart]:
         "Nothing is known between them.",
         [
             Line([0, 1], [0, 1], color="muted", dash="dash", weight="thin", guide=True),
-            Line([0.1, 0.5, 0.9], [0.15, 0.4, 0.95], "said", "accent", [0.1, 0.3, 0.9], [0.2, 0.5, 1.0], error_bars=True),
+            Line([0.1, 0.5, 0.9], [0.1, 0.4, 0.95], "said", low=[0.1, 0.3, 0.9], high=[0.2, 0.5, 1.0], error_bars=True),
         ],
         x=Axis("probability that was said", name="said", range=(-0.02, 1.02)),
         y=Axis("share that was alike", name="share", range=(-0.02, 1.02)),
@@ -176,7 +177,7 @@ def charts() -> list[Chart]:
     ]  # fmt: skip
 
 
-def cloud(dims: int = 3, n: int = 600) -> Cloud:
+def a_cloud(dims: int = 3, n: int = 600) -> Cloud:
     """Two views of a cloud, colored by category or by a number, with a path."""
     rng = np.random.default_rng(0)
     points = rng.normal(size=(n, dims)).astype(np.float32)
@@ -196,3 +197,15 @@ def cloud(dims: int = 3, n: int = 600) -> Cloud:
         [f"<i>row</i> {i} & more" for i in range(n)],
         ["first direction", "second direction", "third direction"][:dims],
     )
+
+
+@pytest.fixture(scope="module")
+def charts() -> dict[str, Chart]:
+    """Every sample by its name."""
+    return {chart.name: chart for chart in every_chart()}
+
+
+@pytest.fixture(scope="module")
+def clouds() -> dict[int, Cloud]:
+    """A cloud in the plane and one in space, by dimensions."""
+    return {dims: a_cloud(dims) for dims in (2, 3)}

@@ -1,0 +1,98 @@
+"""The part of plotly.js that a page needs.
+
+plotly's Python package ships one script with every kind of chart, maps and 3-D among them: 4.8 MB. It is a row of
+modules, each a function that runs when another calls it by name. A page gets the modules that can be reached from the
+charts it draws, word for word, in their order, with plotly's license.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from markupsafe import Markup
+
+__all__ = ["script", "smaller"]
+
+_TRACES = {"Histogram": "bar", "Bars": "bar", "Heatmap": "heatmap", "Line": "scatter", "Points": "scatter"}
+_TRACES |= {"Forest": "scatter"}
+_LAST = re.compile(r"var (?P<name>[\w$]+)=(?P<wrap>[\w$]+)\(\([\w$]+,[\w$]+\)=>\{var [\w$]+=(?P<core>[\w$]+)\(\);"
+                   r"[\w$]+\.register\(\[(?P<listed>(?:[\w$]+\(\),?)+)\]\)")  # fmt: skip
+_WORD = re.compile(r"[\w$]+")
+_EXPORTED = re.compile(r"exports=([\w$]+)\(\)")
+_KIND = re.compile(r'moduleType:"\w+",name:"(\w+)"')
+_SETUP = re.compile(r"([\w$]+)=[\w$]+$")
+"""What runs a module of the newer kind, whose functions stand beside it."""
+
+
+def script(kinds: Iterable[str]) -> Markup:
+    """plotly.js for charts of these kinds, without tags; nothing when there is none that needs it.
+
+    `kinds` are names of marks (`Chart.kinds`) or of plotly's own traces; a cloud of points needs no plotly.
+    """
+    traces = frozenset(_TRACES.get(kind, kind) for kind in kinds if kind != "Cloud")
+    return _script(traces) if traces else Markup("")
+
+
+@cache
+def _script(traces: frozenset[str]) -> Markup:
+    spec = find_spec("plotly")  # without importing the package
+    assert spec is not None and spec.origin is not None
+    whole = (Path(spec.origin).parent / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
+    return Markup(smaller(whole, traces).replace("</script", "<\\/script"))
+
+
+def smaller(whole: str, traces: Iterable[str]) -> str:
+    """The script with the modules for these traces alone; the whole script where it is not built as we know it."""
+    last = _LAST.search(whole)
+    if last is None:
+        return whole
+    begin = re.compile(rf"(?<=;)var ([\w$]+)={re.escape(last['wrap'])}\((?:\([\w$,]*\)|[\w$]+)=>\{{")
+    starts = [(found.start(), found[1]) for found in begin.finditer(whole)]
+    ends = [*(start for start, _ in starts[1:]), len(whole)]
+    modules = {name: whole[start:end] for (start, name), end in zip(starts, ends, strict=True)}
+    listed = [name.removesuffix("()") for name in last["listed"].split(",") if name]
+    kept = _listed(modules, listed, set(traces) - {"scatter"})
+    closed = all(text.endswith("});") for name, text in modules.items() if name != last["name"])
+    if kept is None or not closed or len(modules) != len(starts) or starts[-1][1] != last["name"]:
+        return whole
+    head = whole[: starts[0][0]]
+    root = modules.pop(last["name"]).replace(last["listed"], ",".join(f"{name}()" for name in kept))
+    reached = _reached(modules, head + root)
+    return head + "".join(text for name, text in modules.items() if name in reached) + root
+
+
+def _listed(modules: dict[str, str], listed: Iterable[str], traces: set[str]) -> list[str] | None:
+    """The entries of plotly's list that draw these traces; None where one is missing."""
+    named: dict[str, str] = {}
+    for name in listed:
+        exported = _EXPORTED.search(modules.get(name, ""))
+        kind = _KIND.search(modules.get(exported[1], "")) if exported else None
+        if kind:
+            named.setdefault(kind[1], name)
+    return [named[trace] for trace in sorted(traces)] if traces <= named.keys() else None
+
+
+def _reached(modules: dict[str, str], start: str) -> set[str]:
+    """Modules that are named in the text, or in one that is; a word that only looks like a name keeps one too many."""
+    owners = {name: name for name in modules}
+    owners |= {found: name for name, text in modules.items() for found in _setups(text)}
+    reached: set[str] = set()
+    todo = [start]
+    while todo:
+        new = {owners[word] for word in set(_WORD.findall(todo.pop())) if word in owners} - reached
+        reached |= new
+        todo += [modules[name] for name in new]
+    return reached
+
+
+def _setups(text: str) -> Iterator[str]:
+    at = text.find("(()=>{")
+    while at >= 0:
+        found = _SETUP.search(text, max(at - 80, 0), at)
+        if found:
+            yield found[1]
+        at = text.find("(()=>{", at + 1)

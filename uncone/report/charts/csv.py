@@ -1,0 +1,126 @@
+"""The numbers behind a chart as CSV, one observation per line: category names, no guides, no references."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from uncone.report.charts.frame import categories, places
+from uncone.report.charts.model import (
+    Bars,
+    Chart,
+    Cloud,
+    Coloring,
+    Forest,
+    Heatmap,
+    Histogram,
+    Line,
+    Mark,
+    Number,
+    Points,
+)
+
+__all__ = ["table"]
+
+Value = str | float | int | None
+Record = dict[str, Value]
+
+
+def table(chart: Chart | Cloud) -> str:
+    """All marks of a chart in one table; columns that a mark does not have stay empty."""
+    records = list(_cloud(chart) if isinstance(chart, Cloud) else _records(chart))
+    head = list(dict.fromkeys(key for record in records for key in record))
+    # A column in which nothing is known says nothing.
+    head = [key for key in head if any(record.get(key) not in (None, "") for record in records)]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows([record.get(key) for key in head] for record in records)
+    return text.getvalue()
+
+
+def _records(chart: Chart) -> Iterator[Record]:
+    x, y = chart.x.name or "x", chart.y.name or "y"
+    for mark in chart.marks:
+        if isinstance(mark, Line) and mark.guide:
+            continue
+        for record in _mark(chart, mark, x, y):
+            yield {key: _known(value) for key, value in record.items()}
+
+
+def _mark(chart: Chart, mark: Mark, x: str, y: str) -> Iterator[Record]:
+    match mark:
+        case Line():
+            start: Record = {"group": mark.group, "series": mark.label}
+            return _rows(
+                start, {x: _names(chart, "x", mark.x), y: mark.y, "low": mark.low, "high": mark.high, "n": mark.n}
+            )
+        case Histogram():
+            ends = {f"{x}_from": mark.edges[:-1], f"{x}_to": mark.edges[1:]}
+            return _rows({"series": mark.label}, {**ends, y: mark.heights})
+        case Bars():
+            along, value, axis = (y, x, "y") if mark.sideways else (x, y, "x")
+            held = {along: _names(chart, axis, places(mark)), value: mark.y}
+            return _rows({"series": mark.label}, {**held, "low": mark.low, "high": mark.high, "text": mark.texts})
+        case Points():
+            held = {x: _names(chart, "x", mark.x), y: _names(chart, "y", mark.y)}
+            return _rows({"series": mark.label}, {**held, "text": mark.texts})
+        case Forest():
+            held = {y: _names(chart, "y", mark.rows), x: mark.values}
+            return _rows({"series": mark.label}, {**held, "low": mark.low, "high": mark.high, "n": mark.n})
+        case Heatmap():
+            return _cells(chart, mark, x, y)
+
+
+def _rows(start: Record, columns: Mapping[str, Sequence[Value]]) -> Iterator[Record]:
+    held = {name: column for name, column in columns.items() if len(column)}
+    for row in zip(*held.values(), strict=True):
+        yield {**start, **dict(zip(held, row, strict=True))}
+
+
+def _cells(chart: Chart, heatmap: Heatmap, x: str, y: str) -> Iterator[Record]:
+    name = heatmap.bar or heatmap.label or "value"
+    for i, line in enumerate(heatmap.values):
+        for j, value in enumerate(line):
+            text = heatmap.texts[i][j] if heatmap.texts else ""
+            yield {y: _named(chart, "y", i), x: _named(chart, "x", j), name: value, "text": text}
+
+
+def _names(chart: Chart, along: str, at: Sequence[Number]) -> list[Value]:
+    return [_named(chart, along, one) for one in at]
+
+
+def _named(chart: Chart, along: str, at: Number) -> Value:
+    """The name of a place on an axis, or the number itself."""
+    names = categories(chart, along)
+    is_place = at is not None and at == int(at) and 0 <= at < len(names)
+    return names[int(at)] if names and is_place and at is not None else at
+
+
+def _cloud(cloud: Cloud) -> Iterator[Record]:
+    """The points with their texts and colors, then the path through them."""
+    for view in cloud.views:
+        rows = range(len(view.points)) if view.rows is None else [int(row) for row in view.rows]
+        for row, point in zip(rows, view.points.tolist(), strict=True):
+            start: Record = {"group": cloud.group, "view": view.label, "part": "point", "row": row}
+            text = {"text": cloud.texts[row] if cloud.texts else ""}
+            yield {**start, **text, **_xyz(point), **{one.title: _color(one, row) for one in cloud.colorings}}
+        for point in [] if view.path is None else view.path.tolist():
+            yield {"group": cloud.group, "view": view.label, "part": "path", **_xyz(point)}
+
+
+def _xyz(point: Sequence[float]) -> Record:
+    return {axis: float(f"{value:.7g}") for axis, value in zip("xyz", point, strict=False)}
+
+
+def _color(coloring: Coloring, row: int) -> Value:
+    if coloring.codes is not None:
+        code = int(coloring.codes[row])
+        return coloring.names[code] if 0 <= code < len(coloring.names) else None
+    return None if coloring.values is None else _known(float(coloring.values[row]))
+
+
+def _known(value: Value) -> Value:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
