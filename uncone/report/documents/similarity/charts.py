@@ -12,6 +12,7 @@ import numpy as np
 from uncone.data.batch import Vector
 from uncone.diagnosis.words import clipped, count
 from uncone.likeness.results import Groups, PerLabel
+from uncone.report.charts.cloud import MOST_LEGEND
 from uncone.report.charts.model import (
     CATEGORICAL,
     Axis,
@@ -297,7 +298,7 @@ def palettes(result: Similarity) -> list[Palette]:
 def _palette(title: str, members: Sequence[str]) -> Palette:
     """The most frequent categories have a color of their own; the others are gray."""
     counted = [name for name, _ in Counter(members).most_common() if name not in (_NO_GROUP, _NO_LABEL)]
-    own = sorted(counted[: len(CATEGORICAL)], key=_natural)
+    own = sorted(counted[:MOST_LEGEND], key=_natural)
     places = {name: place for place, name in enumerate(own)}
     rest = [f"{len(counted) - len(own):,} others"] if len(counted) > len(own) else []
     rest += [name for name in (_NO_GROUP, _NO_LABEL) if name in set(members)]

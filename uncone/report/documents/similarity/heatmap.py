@@ -15,7 +15,9 @@ import numpy as np
 from uncone.data.batch import IntVector, Matrix
 from uncone.diagnosis.words import clipped, cosine, count, plain
 from uncone.likeness.results import Picture, Step
-from uncone.report.charts.model import CATEGORICAL, Axis, Chart, Heatmap, Line, Points, Reference
+from uncone.report.charts.cloud import MOST_LEGEND, category_colors
+from uncone.report.charts.model import Axis, Chart, Heatmap, Line, Points, Reference
+from uncone.report.charts.theme import GRAY
 from uncone.report.document import Block, Fold, Sentences, Widget
 from uncone.report.documents.similarity.charts import labels_palette
 from uncone.report.documents.similarity.sentences import middle_cut, noun, size
@@ -34,7 +36,6 @@ _ORDERS = {"label": "by label", "clustering": "by clustering", "groups": "by gro
 _MOST_BLOCKS = 24
 _MOST_NAMES = 36
 _LONGEST = 400
-_GRAY = "#8a949e"
 _SCRIPTS = {"scripts": ["widgets/heatmap.js"], "styles": ["widgets/heatmap.css"]}
 _STEP_NAMES = {
     "sd": "deviation",
@@ -121,7 +122,7 @@ def _placed(rows: Sequence[int], shown: IntVector) -> list[int]:
 
 
 def _color(code: int) -> str:
-    return _GRAY if code < 0 else CATEGORICAL[code]
+    return GRAY if code < 0 else category_colors(MOST_LEGEND)[code]
 
 
 def _grid(values: Matrix, low: float, high: float) -> Figure:
@@ -222,19 +223,16 @@ def _chart(result: Similarity, name: str, picture: Picture, kind: str, several: 
         y = [place for _, _, one, other, _ in tree for place in (one, one, other, other, None)]
         marks.append(Line(x, y, color="muted", weight="thin", guide=True))
         left -= width
-    names = dict(_ticks(picture))
-    categories = [""] * n
-    for place, text in names.items():
-        categories[round(place)] = text
-    edge = [Reference(at, color="#ffffff", horizontal=flat) for at in _edges(picture) for flat in (False, True)]
+    ticks, rows = _ticks(picture), [str(int(row)) for row in picture.rows]
+    edges = [Reference(at, color="#ffffff", horizontal=flat) for at in _edges(picture) for flat in (False, True)]
     return Chart(
         "-".join(["heatmap", *([_file_name(name)] if several else []), *(["percentile"] if kind != "cosine" else [])]),
         f"{_KINDS[kind]}, {name}" if several else _KINDS[kind],
         _caption(result, picture, kind),
         marks,
-        Axis(name="text", hidden=True, range=(left, n - 0.5)),
-        Axis(name="text", categories=categories) if names else Axis(name="text", hidden=True, range=(-0.5, n - 0.5)),
-        edge,
+        Axis(name="other_row", categories=rows, hidden=True, range=(left, n - 0.5)),
+        Axis(name="row", categories=rows, ticks=ticks, hidden=not ticks),
+        edges,
         aspect=1,
     )
 
@@ -270,7 +268,7 @@ def walk(result: Similarity) -> list[Block]:
                     "strip": None,
                 }
             )
-            blocks.append(_step_chart(place, step, *limits))
+            blocks.append(_step_chart(place, step, step.heatmap, *limits))
         steps.append({"place": place, "step": step, "numbers": numbers, "has_figure": step.heatmap is not None})
         otherwise.append(Fold(f"{place}. {step.title}", blocks))
     data = {"steps": steps, "store": {**_texts(result, rows), "figures": figures}, "folklore": folklore}
@@ -278,20 +276,21 @@ def walk(result: Similarity) -> list[Block]:
     return [Widget("widgets/walk.html", data, [*otherwise, *often], **_SCRIPTS)]
 
 
-def _step_chart(place: int, step: Step, low: float, high: float) -> Chart:
-    assert step.heatmap is not None
-    n = len(step.heatmap)
-    around = _is_difference(step)
+def _step_chart(place: int, step: Step, values: Matrix, low: float, high: float) -> Chart:
+    n, around = len(values), _is_difference(step)
     cells = Heatmap(
-        step.heatmap.tolist(),
+        values.tolist(),
         scale="diverging" if around else "sequential",
         low=low,
         high=high,
         center=0 if around else None,
         bar="above unrelated pairs" if around else "cosine",
     )
-    bare = Axis(name="text", hidden=True, range=(-0.5, n - 0.5))
-    return Chart(f"why-{place}", step.title, f"{n} by {n} texts.", [cells], bare, bare, aspect=1)
+    rows = [] if step.rows is None else [str(int(row)) for row in step.rows]
+    across, down = (
+        Axis(name=name, categories=rows, hidden=True, range=(-0.5, n - 0.5)) for name in ("other_row", "row")
+    )
+    return Chart(f"why-{place}", step.title, f"{n} by {n} texts.", [cells], across, down, aspect=1)
 
 
 def _is_difference(step: Step) -> bool:
