@@ -18,7 +18,7 @@ from uncone.errors import OutputError
 from uncone.report.charts.csv import table
 from uncone.report.charts.figures import write_figures
 from uncone.report.charts.matplotlib import draw
-from uncone.report.charts.model import Axis, Chart, Line, Reference
+from uncone.report.charts.model import Axis, Bars, Chart, Forest, Heatmap, Histogram, Line, Points, Reference
 from uncone.report.charts.plotly import figure
 
 
@@ -111,6 +111,20 @@ def test_a_constant_and_an_unknown_curve_are_drawn():
         json.dumps(figure(chart), allow_nan=False)
         assert draw(chart)["png"]
         assert draw(replace(chart, y=Axis(log=True), direct=True))["png"]
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [Line([], []), Histogram([1, 1.5, 40], [3, 2]), Bars([], []), Points([], []), Forest([], [], [], []), Heatmap([])],
+)
+def test_marks_without_data_and_logarithmic_histograms(mark):
+    axis = Axis("|x|", log=isinstance(mark, Histogram))
+    chart = Chart(
+        "few", "Few", "", [mark], x=axis, y=Axis(categories=["a"] if isinstance(mark, Forest | Heatmap) else [])
+    )
+    json.dumps(figure(chart), allow_nan=False)
+    assert draw(chart)["svg"]
+    assert len(rows_of(chart)) == 2 * isinstance(mark, Histogram)
 
 
 def test_csv_is_long_and_names_categories(charts):

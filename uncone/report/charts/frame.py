@@ -154,14 +154,14 @@ def _extent(mark: Mark, along: str) -> Sequence[Number]:
                 return [*mark.y, *mark.low, *mark.high, 0.0]
             held = places(mark)
             half = 0.5 * min((b - a for a, b in pairwise(held)), default=1.0)
-            return [min(held) - half, max(held) + half]
+            return [min(held) - half, max(held) + half] if held else []
         case Points():
             return mark.x if along == "x" else mark.y
         case Forest():
             return [*mark.values, *mark.low, *mark.high] if along == "x" else mark.rows
         case Heatmap():
-            n = len(mark.values[0]) if along == "x" else len(mark.values)
-            return [-0.5, n - 0.5]
+            n = len(mark.values) if along == "y" or not mark.values else len(mark.values[0])
+            return [-0.5, max(n, 1) - 0.5]
 
 
 def limits(heatmap: Heatmap) -> Span:

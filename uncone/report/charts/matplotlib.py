@@ -283,7 +283,9 @@ def _heatmap(figure: Figure, axes: Axes, heatmap: Heatmap) -> None:
     if scale in PALETTES:
         stops = [(at, [*(int(one) / 255 for one in rgb.split(",")), a]) for at, rgb, a in PALETTES[scale]]
         colors = LinearSegmentedColormap.from_list(scale, stops)
-    values = np.array([_floats(row) for row in heatmap.values])
+    values = np.array([_floats(row) for row in heatmap.values]).reshape(
+        len(heatmap.values), -1 if heatmap.values else 0
+    )
     mesh = axes.imshow(values, cmap=colors, vmin=low, vmax=high, aspect="auto", interpolation="none")
     for (i, j), value in np.ndenumerate(values):
         if heatmap.texts and heatmap.texts[i][j]:

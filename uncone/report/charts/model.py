@@ -260,6 +260,8 @@ class Coloring:
     names: Sequence[str] = ()
     values: np.ndarray | None = None
     log: bool = False
+    rest: str = "unknown"
+    """What the legend calls points of no category."""
 
 
 @dataclass(frozen=True)
@@ -271,11 +273,17 @@ class CloudView:
     rows: np.ndarray | None = None
     """Which of the cloud's texts and colors each point has; all of them in order by default."""
     path: Matrix | None = None
+    stamp: str = ""
+    """Small print in the picture itself: sample, seed, method."""
 
 
 @dataclass(frozen=True)
 class Cloud:
-    """A point cloud in the plane or in space; the page draws it in WebGL, figures as a scatter plot."""
+    """A point cloud in the plane or in space; the page draws it in WebGL, figures as a scatter plot.
+
+    `spans` (n, 2) are the first letter and the one behind the last of the word that a point stands for within its text.
+    `marks` are codes into `marked`, words or groups that are ringed and named. `source_rows` are what hover calls rows.
+    """
 
     name: str
     title: str
@@ -286,6 +294,15 @@ class Cloud:
     axes: Sequence[str] = ()
     wide: bool = False
     group: str = ""
+    spans: np.ndarray | None = None
+    marks: np.ndarray | None = None
+    marked: Sequence[str] = ()
+    source_rows: np.ndarray | None = None
+
+    @property
+    def kinds(self) -> set[str]:
+        """A kind of its own: it needs the painter of clouds and nothing of plotly."""
+        return {"Cloud"}
 
     @property
     def dims(self) -> int:
