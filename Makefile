@@ -2,18 +2,25 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Parallel test processes must not fight over the cores.
-export OPENBLAS_NUM_THREADS ?= 2
 # Real texts and models beside the checkout, where they are: see tests/conftest.py.
 export UNCONE_DATA ?= $(abspath $(wildcard ../shared/data))
 
-.PHONY: demo test check fix bench tables reproduce clean
+.PHONY: demo test test-all check fix bench tables reproduce clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/uncone demo
 
+# Test processes run side by side: one thread each, or they fight over the cores.
+test test-all: export OPENBLAS_NUM_THREADS ?= 1
+test test-all: export OMP_NUM_THREADS ?= 1
+
+# Every day: minutes.
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not exhaustive"
+
+# What `test` leaves out: real models in full, simulations over hundreds of seeds, the package as others install it.
+test-all: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -m exhaustive
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-# Test processes run side by side: one BLAS thread each, set before numpy is imported.
+# Test processes run side by side: one thread each, set before numpy and torch are imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
@@ -19,14 +20,28 @@ settings.register_profile("uncone", deadline=None, max_examples=40, derandomize=
 settings.load_profile("uncone")
 
 # Where the tests run in the background, Ctrl-C is ignored, and so it would be by the commands that they start.
+# A handler, unlike the ignoring, is not inherited by a command: it starts with the default.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(scope="session")
+def _vectors_of_real_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The one cache of vectors of a session, for all of its processes."""
+    folder = tmp_path_factory.getbasetemp()
+    return (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "vectors-of-real-models"
+
+
 @pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands write their report to the current folder: let that be a fresh one, and the cache of vectors too."""
+def _in_an_empty_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, _vectors_of_real_models: Path
+) -> None:
+    """Commands write their report to the current folder: let that be a fresh one, and the cache of vectors too.
+
+    What real models encode takes long, and is the same in every test: they have one cache.
+    """
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("UNCONE_CACHE", str(tmp_path / ".vectors"))
+    real = {"real_data", "minilm"} & set(request.fixturenames)
+    monkeypatch.setenv("UNCONE_CACHE", str(_vectors_of_real_models if real else tmp_path / ".vectors"))
 
 
 @pytest.fixture(scope="session")

@@ -337,7 +337,7 @@ def test_bad_texts(texts, tiny_model):
         uncone.map(texts, model=tiny_model, pooling="sum")
 
 
-@pytest.mark.parametrize(("method", "package"), [("tsne", "openTSNE"), ("umap", "umap"), ("pacmap", "pacmap")])
+@pytest.mark.parametrize(("method", "package"), [("tsne", "openTSNE"), ("umap", "umap")])
 def test_a_missing_package_is_told_before_anything_is_read(method, package, monkeypatch):
     monkeypatch.setattr("uncone.extras.find_spec", lambda name: None)
     with pytest.raises(MissingPackageError, match=rf"This needs {package}, .*: pip install 'uncone\[maps\]'"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 
@@ -10,34 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from commands import refused, run
 
 import uncone
-from uncone.cli.main import _run
-
-
-def run(*arguments):
-    return _run([str(argument) for argument in arguments])
-
-
-def kept(folder):
-    """Every file with its content: what bad input must not change."""
-    return {
-        path: hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
-        for path in sorted(folder.rglob("*"))
-        if ".vectors" not in path.parts
-    }
-
-
-def refused(tmp_path, capfd, *arguments):
-    """The one line that a command ends with; nothing is written or changed."""
-    before = kept(tmp_path)
-    capfd.readouterr()
-    assert run(*arguments) == 2
-    out, err = capfd.readouterr()
-    assert err.count("\n") == 1 and err.startswith("uncone: ") and err.endswith((".\n", "?\n")), err
-    assert out == "" and "unexpected" not in err and "Traceback" not in err
-    assert kept(tmp_path) == before
-    return err
 
 
 @pytest.fixture

@@ -13,25 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from commands import refused, run
 
 import uncone
 from uncone.calibration.calibration import OtherEncoderWarning
-from uncone.cli.main import _run
 from uncone.diagnosis.finding import Level
 from uncone.errors import FormatError
 from uncone.report.documents.calibrate.charts import density
-
-
-def run(*arguments):
-    return _run([str(argument) for argument in arguments])
-
-
-def refused(capfd, *arguments):
-    capfd.readouterr()
-    assert run(*arguments, "--no-html") == 2
-    out, err = capfd.readouterr()
-    assert out == "" and err.count("\n") == 1 and err.startswith("uncone: "), err
-    return err
 
 
 @pytest.fixture
@@ -92,21 +80,21 @@ def test_blank_lines_in_a_file_of_documents(rows):
 
 
 @pytest.mark.parametrize(("option", "more"), [("--document", []), ("--id", ["--pairs", "pairs.csv"])])
-def test_a_missing_column_is_told_by_its_own_option(option, more, rows, capfd):
+def test_a_missing_column_is_told_by_its_own_option(option, more, rows, tmp_path, capfd):
     pairs_file()
     pq.write_table(pa.table({"v": list(rows.astype(np.float32))}), "v.parquet")
     for source in ("v.npy", "v.parquet"):
-        said = refused(capfd, "calibrate", source, option, "nope", *more)
+        said = refused(tmp_path, capfd, "calibrate", source, option, "nope", *more)
         assert f"for {option}" in said and "--label" not in said
 
 
-def test_texts_without_a_model_are_not_ignored(rows, capfd):
-    assert "--text is for texts: name a model" in refused(capfd, "calibrate", "v.npy", "--text", "text")
+def test_texts_without_a_model_are_not_ignored(rows, tmp_path, capfd):
+    assert "--text is for texts: name a model" in refused(tmp_path, capfd, "calibrate", "v.npy", "--text", "text")
 
 
-def test_pairs_need_a_second_look_at_standard_input(rows, capfd, monkeypatch):
+def test_pairs_need_a_second_look_at_standard_input(rows, tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path("v.npy").read_bytes())))
-    said = refused(capfd, "calibrate", "-", "--pairs", pairs_file())
+    said = refused(tmp_path, capfd, "calibrate", "-", "--pairs", pairs_file())
     assert "--pairs needs a second look" in said
 
 

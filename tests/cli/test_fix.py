@@ -11,7 +11,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -19,20 +18,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from commands import UNCONE, refused, run
 from safetensors.numpy import load, save
-
-from uncone.cli.main import _run
-
-UNCONE = [sys.executable, "-m", "uncone"]
 
 
 class Bomb:
     def __reduce__(self):
         return (open, ("exploded", "w"))
-
-
-def run(*arguments):
-    return _run([str(argument) for argument in arguments])
 
 
 def fitted(source, method, *more, save="repair"):
@@ -43,27 +35,6 @@ def fitted(source, method, *more, save="repair"):
 
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
-
-
-def kept(folder):
-    """Every file and folder, with its content: what bad input must not change."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        if ".vectors" not in path.parts:
-            found[path] = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
-    return found
-
-
-def refused(tmp_path, capfd, *arguments):
-    """The one line that a command ends with; nothing is written, changed or run."""
-    before = kept(tmp_path)
-    capfd.readouterr()
-    assert run(*arguments) == 2
-    out, err = capfd.readouterr()
-    assert err.count("\n") == 1 and err.startswith("uncone: ") and err.endswith((".\n", "?\n")), err
-    assert out == "" and "unexpected" not in err and "Traceback" not in err
-    assert kept(tmp_path) == before
-    return err
 
 
 def whitened(rows, dim):

@@ -89,7 +89,7 @@ def test_a_static_picture_of_many_rows(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["v.npy", "--method", "mds"], "no projection 'mds'; choose one of pca, svd, tsne, umap, pacmap"),
+        (["v.npy", "--method", "mds"], "no projection 'mds'; choose one of pca, svd, tsne, umap"),
         (["v.npy", "--dims", 4], "--dims is 2 or 3, not 4"),
         (["v.npy", "--colour", "mood"], "not 'mood'"),
         (["v.npy", "--colour", "label"], "--colour label needs labels: name their column with --label"),

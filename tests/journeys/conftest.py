@@ -1,20 +1,29 @@
-"""The real executable, as a user runs it."""
+"""The command as a user runs it, but for the process: `tests/cli` has those."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from typing import NamedTuple
 
 import pytest
+from commands import run
+
+
+class Printed(NamedTuple):
+    """What a command wrote to the terminal."""
+
+    stdout: str
+    stderr: str
 
 
 @pytest.fixture
-def uncone():
+def uncone(capfd):
     """Run `uncone` with these arguments and check its exit code."""
 
-    def run(*arguments, code=0):
-        done = subprocess.run([sys.executable, "-m", "uncone", *arguments], capture_output=True, text=True)
-        assert done.returncode == code, done.stderr
-        return done
+    def command(*arguments, code=0):
+        capfd.readouterr()
+        found = run(*arguments)
+        printed = Printed(*capfd.readouterr())
+        assert found == code, printed.stderr
+        return printed
 
-    return run
+    return command

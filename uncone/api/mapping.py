@@ -70,7 +70,7 @@ def map(
 
     Args:
         source: vectors, as for `check`; with `model`, texts: a path, a corpus or strings.
-        method: pca, svd (PCA without centring), tsne, umap or pacmap.
+        method: pca, svd (PCA without centring), tsne or umap.
         dims: 2 or 3.
         points: rows shown at most; of more, a sample by the hash of their numbers, the same for every layer and for
             both sides of a repair. 50,000 by default for PCA and SVD of one layer, else 5,000; a page holds 200,000.
@@ -256,7 +256,7 @@ def _map(gathered: Gathered, wanted: _Wanted) -> Map:
 
 
 def _provenance(gathered: Gathered, wanted: _Wanted) -> dict[str, Any]:
-    packages = {"tsne": ["openTSNE"], "umap": ["umap-learn"], "pacmap": ["pacmap"]}.get(wanted.method, [])
+    packages = {"tsne": ["openTSNE"], "umap": ["umap-learn"]}.get(wanted.method, [])
     drawn = "all" if gathered.n >= gathered.total else "by the hash of their numbers"
     return {
         **versions(*packages),

@@ -39,7 +39,7 @@ def map(
             show_default=False,
         ),
     ],
-    method: Annotated[str, typer.Option(help="pca, svd (not centred), tsne, umap or pacmap.")] = "pca",
+    method: Annotated[str, typer.Option(help="pca, svd (not centred), tsne or umap.")] = "pca",
     dims: Annotated[int, typer.Option(help="2 or 3.")] = 2,
     points: Annotated[
         int | None,
@@ -103,7 +103,7 @@ def map(
     seed: Annotated[int, typer.Option(help="Chooses rows, starts and clusters.")] = 0,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> int:
-    """Show the rows of a space as points: PCA, SVD, t-SNE, UMAP or PaCMAP, in the plane or in space.
+    """Show the rows of a space as points: PCA, SVD, t-SNE or UMAP, in the plane or in space.
 
     Coloured by what is known of the rows, with the word in its sentence under the pointer, and with a sentence on how
     far the picture can be trusted. Millions of vectors make a static picture.

@@ -1,20 +1,17 @@
-"""Pictures that keep neighbours: t-SNE, UMAP and PaCMAP, each on one thread, so that a seed gives one picture."""
+"""Pictures that keep neighbours: t-SNE and UMAP, each on one thread, so that a seed gives one picture."""
 
 from __future__ import annotations
 
-import logging
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from uncone.data.batch import IntVector, Matrix
 from uncone.diagnosis.neighbours import nearest
-from uncone.maps.axes import fit_axes
 
-__all__ = ["Progress", "pacmap_points", "tsne_points", "umap_points"]
+__all__ = ["Progress", "tsne_points", "umap_points"]
 
 _PERPLEXITY = 30.0
 _NEIGHBOURS = 15
@@ -23,12 +20,7 @@ _FFT = 4_000
 _EXACT = 5_000
 """Rows up to which neighbours are found by looking at every pair."""
 _OWN, _EXACT_OWN = 4_096, 20_000
-"""Rows between which we find the neighbours for UMAP: below, it does so itself; above, only about. PaCMAP: up to it."""
-_WIDE = 100
-"""Principal directions that PaCMAP looks at, as its authors do."""
-_SPARE = 50
-"""Neighbours of which PaCMAP chooses its own, beyond those it takes."""
-_MOST_SEED = 1 << 30
+"""Rows between which we find the neighbours for UMAP: below, it does so itself; above, only about."""
 
 Progress = Callable[[str], None]
 """Told what is being done, in a sentence."""
@@ -76,58 +68,6 @@ def umap_points(rows: Matrix, start: Matrix, seed: int, progress: Progress | Non
             n_jobs=1,
         )
         return np.asarray(made.fit_transform(rows.astype(np.float32)), np.float64)
-
-
-def pacmap_points(rows: Matrix, start: Matrix, seed: int, progress: Progress | None) -> Matrix:
-    """PaCMAP (Wang et al. 2021) from the points `start` (n, dims) on; of up to 20,000 rows with exact neighbours."""
-    n, dims = start.shape
-    _tell(
-        progress,
-        f"PaCMAP of {n:,} rows in {dims} dimensions: the first time it compiles itself, which takes 15 to 20 seconds.",
-    )
-    with _quiet_pacmap(), threadpool_limits(1):
-        from pacmap import PaCMAP
-
-        made = PaCMAP(dims, random_state=seed % _MOST_SEED)
-        made.decide_num_pairs(n)
-        narrow = fit_axes(rows, _WIDE).points(rows) if rows.shape[1] > _WIDE else rows
-        if narrow.shape[1] < dims:
-            narrow = np.pad(narrow, ((0, 0), (0, dims - narrow.shape[1])))
-        if n <= _EXACT_OWN:
-            made.pair_neighbors = _pairs(narrow, made.n_neighbors)
-        return np.asarray(made.fit_transform(narrow.astype(np.float32), init=_start(start, 1.0)), np.float64)
-
-
-def _pairs(rows: Matrix, k: int) -> IntVector:
-    """Each row with the k of its neighbours that are nearest by d^2 / (s_i s_j), (n k, 2).
-
-    s is the mean distance of the fourth to the sixth neighbour: as PaCMAP does it, but with every pair looked at.
-    """
-    n = len(rows)
-    near, apart = _nearest(rows, min(k + _SPARE, n - 1) + 1)
-    near, apart = near[:, 1:], apart[:, 1:]
-    scale = np.maximum(apart[:, 3:6].mean(axis=1) if apart.shape[1] > 3 else apart[:, -1], 1e-10)
-    scaled = apart**2 / scale[:, None] / scale[near]
-    chosen = np.take_along_axis(near, np.argsort(scaled, axis=1, kind="stable")[:, :k], axis=1)
-    return np.stack([np.repeat(np.arange(n), k), chosen.ravel()], axis=1).astype(np.int32)
-
-
-@contextmanager
-def _quiet_pacmap() -> Iterator[None]:
-    """One thread of numba and of faiss inside, as before outside; no warnings that a seed was set, or of few rows."""
-    import faiss
-    import numba
-
-    logger = logging.getLogger("pacmap.pacmap")
-    level, threads, searching = logger.level, numba.get_num_threads(), faiss.omp_get_max_threads()
-    logger.setLevel(logging.ERROR)
-    numba.set_num_threads(1)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-        numba.set_num_threads(threads)
-        faiss.omp_set_num_threads(searching)
 
 
 def _start(points: Matrix, deviation: float) -> Matrix:

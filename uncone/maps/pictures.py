@@ -50,7 +50,7 @@ def pictures_of(
     """A picture of every space; `rows` are the numbers of the map's rows.
 
     Every space has its own axes: a layer is not measured along those of another. But each axis of PCA runs in the
-    direction in which that of the picture before does on the rows of both, and t-SNE, UMAP and PaCMAP begin there.
+    direction in which that of the picture before does on the rows of both, and t-SNE and UMAP begin there.
 
     Raises:
         ShapeError: too few rows, or rows that are not finite.

@@ -10,19 +10,19 @@ from uncone.data.batch import Matrix
 from uncone.errors import OptionError, ShapeError
 from uncone.extras import require
 from uncone.maps.axes import Axes, fit_axes
-from uncone.maps.layouts import Progress, pacmap_points, tsne_points, umap_points
+from uncone.maps.layouts import Progress, tsne_points, umap_points
 
 __all__ = ["FLAT", "LEAST", "METHODS", "NAMES", "Method", "check_method", "check_rows", "project"]
 
-Method = Literal["pca", "svd", "tsne", "umap", "pacmap"]
-METHODS: tuple[Method, ...] = ("pca", "svd", "tsne", "umap", "pacmap")
+Method = Literal["pca", "svd", "tsne", "umap"]
+METHODS: tuple[Method, ...] = ("pca", "svd", "tsne", "umap")
 FLAT = ("pca", "svd")
 """Methods whose picture is a shadow of the rows: it has axes, and any number of rows can be put on it."""
-LEAST = {"pca": 1, "svd": 1, "tsne": 5, "umap": 5, "pacmap": 5}
+LEAST = {"pca": 1, "svd": 1, "tsne": 5, "umap": 5}
 """The rows that each method takes at least: of fewer, every arrangement says the same."""
-NAMES = {"pca": "PCA", "svd": "SVD", "tsne": "t-SNE", "umap": "UMAP", "pacmap": "PaCMAP"}
+NAMES = {"pca": "PCA", "svd": "SVD", "tsne": "t-SNE", "umap": "UMAP"}
 
-_PACKAGES = {"tsne": "openTSNE", "umap": "umap", "pacmap": "pacmap"}
+_PACKAGES = {"tsne": "openTSNE", "umap": "umap"}
 
 
 def project(
@@ -36,10 +36,10 @@ def project(
     """The points (n, dims) of the rows (n, d), by Euclidean distance; of unit rows it has the order of the cosines.
 
     PCA is exact, and each axis points to where its largest part is positive; SVD is the same without subtracting the
-    mean, so that the first axis of a cone is the cone's own. t-SNE (van der Maaten and Hinton 2008), UMAP (McInnes et
-    al. 2018) and PaCMAP (Wang et al. 2021) begin at the points of PCA and run on one thread, so that a seed gives one
-    picture. In these, only neighbours mean something: neither the distance between far groups nor their size does.
-    Rows that are all equal become one point. `axes`, where they are known already, are those of PCA or SVD.
+    mean, so that the first axis of a cone is the cone's own. t-SNE (van der Maaten and Hinton 2008) and
+    UMAP (McInnes et al. 2018) begin at the points of PCA and run on one thread, so that a seed gives one picture. In
+    these, only neighbours mean something: neither the distance between far groups nor their size does. Rows that are
+    all equal become one point. `axes`, where they are known already, are those of PCA or SVD.
 
     >>> project(np.array([[0.0, 0.0], [0.0, 3.0], [0.0, -3.0]]), dims=1).ravel().tolist()
     [0.0, 3.0, -3.0]
@@ -59,7 +59,7 @@ def project(
         return points
     mean = rows.mean(axis=0, dtype=np.float64)
     standing = np.asarray(rows - mean, np.float64) / axes.spread
-    make = {"tsne": tsne_points, "umap": umap_points, "pacmap": pacmap_points}[method]
+    make = {"tsne": tsne_points, "umap": umap_points}[method]
     return make(standing, points, seed, progress)
 
 

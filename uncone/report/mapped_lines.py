@@ -37,13 +37,13 @@ __all__ = [
     "where",
 ]
 
-METHODS = {"pca": "PCA", "svd": "SVD", "tsne": "t-SNE", "umap": "UMAP", "pacmap": "PaCMAP"}
+METHODS = {"pca": "PCA", "svd": "SVD", "tsne": "t-SNE", "umap": "UMAP"}
 _STRAIGHT = (
     "The axes are directions of the space: what is far apart on the picture is far apart in the space, "
     "but what is near may not be."
 )
 _BENT = "It shows who is near whom: read neighbours from it, neither the distance of far groups nor their size."
-READING = {"pca": _STRAIGHT, "svd": _STRAIGHT, "tsne": _BENT, "umap": _BENT, "pacmap": _BENT}
+READING = {"pca": _STRAIGHT, "svd": _STRAIGHT, "tsne": _BENT, "umap": _BENT}
 """How a picture of each method is to be read."""
 
 AXES = {"pca": "PC", "svd": "direction"}

@@ -119,7 +119,7 @@ def _verdict(verdict: Verdict, console: Console, *, first: bool, several: bool) 
 def _closing(verdicts: Sequence[Verdict], last: Sequence[Block], console: Console) -> Iterator[Text]:
     """Why it is so, what to do, the next command, and notes."""
     parts: list[Text] = []
-    for verdict in verdicts[:1]:
+    for verdict in (one for one in verdicts[:1] if not one.name):
         for label, sentences in (("why", verdict.why), ("do", verdict.advice)):
             parts += _sentences(Sentences(sentences, label), console)
         if verdict.command:
