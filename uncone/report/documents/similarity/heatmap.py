@@ -233,7 +233,7 @@ def _chart(result: Similarity, name: str, picture: Picture, kind: str, several: 
         Axis(name="other_row", categories=rows, hidden=True, range=(left, n - 0.5)),
         Axis(name="row", categories=rows, ticks=ticks, hidden=not ticks),
         edges,
-        aspect=1,
+        aspect=0.8,
     )
 
 
@@ -290,7 +290,7 @@ def _step_chart(place: int, step: Step, values: Matrix, low: float, high: float)
     across, down = (
         Axis(name=name, categories=rows, hidden=True, range=(-0.5, n - 0.5)) for name in ("other_row", "row")
     )
-    return Chart(f"why-{place}", step.title, f"{n} by {n} texts.", [cells], across, down, aspect=1)
+    return Chart(f"why-{place}", step.title, f"{n} by {n} texts.", [cells], across, down, aspect=0.8)
 
 
 def _is_difference(step: Step) -> bool:
