@@ -29,7 +29,7 @@ D, WORDS, RUNS = 12, 60, 200
 
 
 def measured(*given, **settings):
-    return examine_layers([geometry_of(*given, **settings)])[0].layer
+    return examine_layers([geometry_of(*given, **settings)])[0]
 
 
 def geometry_of(rows, groups, words, count, sample=10_000, drawn=30):

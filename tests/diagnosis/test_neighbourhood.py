@@ -10,11 +10,11 @@ import pytest
 from uncone import check
 from uncone.cli.main import _run
 from uncone.diagnosis import neighbourhood
-from uncone.diagnosis.catalogue import CATALOGUE, DEEP, NUMERIC
 from uncone.diagnosis.deep_results import Dimension, Hub, Hubness
 from uncone.diagnosis.dimension import dimensions_of
 from uncone.diagnosis.finding import Level
 from uncone.diagnosis.hubness import hubness_of
+from uncone.diagnosis.measures.registry import gates, measure, measures
 from uncone.diagnosis.neighbourhood import neighbourhood_findings
 
 NAMES = ("lid_euclidean", "lid_cosine", "hubness_skew", "antihub_share")
@@ -42,11 +42,11 @@ def test_check_finds_what_the_functions_find(rows):
 
 
 def test_they_are_in_every_rendering_and_gates_know_them(rows):
-    assert set(NAMES) <= set(NUMERIC) <= set(CATALOGUE) and not set(DEEP) & set(CATALOGUE)
+    assert set(NAMES) <= set(gates()) <= set(measures("check")) and set(NAMES) <= set(measures("deep"))
     found = check(rows, texts=[f"text {i}" for i in range(1_200)])
     page, table = found.to_html(), found.to_markdown()
     for name in NAMES:
-        assert f'id="{name}"' in page and CATALOGUE[name].title in table
+        assert f'id="{name}"' in page and measure(name).title in table
     assert f"text {found['hubness_skew'].rows[0]['row']}" in page
     np.save("x.npy", rows)
     assert _run(["check", "x.npy", "--no-html", "--fail-above", "hubness_skew=0.001"]) == 1

@@ -73,7 +73,7 @@ def measured(rows, groups, words, copies=1):
         tuple(range(DRAWN)),
         distinct_share=1 / copies,
     )
-    return examine_layers([geometry])[0].layer
+    return examine_layers([geometry])[0]
 
 
 @pytest.fixture(scope="module", params=[(60, 10), (150, 3)], ids=["60 x 10", "150 x 3"])

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from uncone.diagnosis.catalogue import CATALOGUE, CONTEXT
 from uncone.diagnosis.contrast import Contrast
 from uncone.diagnosis.finding import Finding
 from uncone.diagnosis.layer import Layer, SentenceTable, WordTable
+from uncone.diagnosis.measures.registry import families, measures
 from uncone.diagnosis.published import published_curves
 from uncone.errors import OptionError, OutputError
 from uncone.report import write
@@ -30,7 +30,7 @@ from uncone.report.study_terminal import print_study
 from uncone.report.tables import sentence_table, table_format, word_table
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` $\\frac \x1b[31m"
-CONTEXTUAL = [name for name in CONTEXT if name not in ("baseline", "sinks")]
+CONTEXTUAL = [name for family in families("layers") if "words" in family.needs for name in family.names]
 WORDS = re.findall(
     r"\w+", "the of and to a in is was he for it with as his on be at by i this bank river light play run set"
 )
@@ -378,7 +378,7 @@ def test_names_tell_studies_apart():
 def test_every_measure_of_the_page_is_defined():
     page = study().to_html()
     for name in study().layers[0].findings:
-        known = {**CATALOGUE, **CONTEXT}[name]
+        known = measures("layers")[name]
         assert f"<code>{name}</code>" in page
         assert known.title in page
 

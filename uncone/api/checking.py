@@ -144,8 +144,9 @@ def diagnosed(
         asked = "--ann" if ann else "--deep"
         raise OptionError(f"{asked} reads the rows again, and {source.name} can be read only once: save it to a file.")
     space = measure_space(source, plan, seed=seed, sample=sample, exact=exact, progress=progress)
-    near = _among_all(space, ann, progress) if deep or ann else None
-    findings = examine(space, near)
+    if deep or ann:
+        space.neighbourhood = _among_all(space, ann, progress)
+    findings = examine(space)
     meanings = [score_meaning(space, score) for score in scores]
     return Diagnosis(
         source={

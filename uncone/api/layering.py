@@ -88,7 +88,7 @@ def layers(
     asked["keep_duplicates"] = keep_duplicates
     saved = checkpoints_in(state, encoder, asked, save_every) if state is not None or resume else None
     found = study(encoder, selection, chosen, checkpoints=saved, resume=resume, progress=progress)
-    levels = [one.layer for one in found.layers]
+    levels = list(found.layers)
     notes = [*notes_of(found, selection, encoder, chosen), *([] if found.deep is None else found.deep.notes)]
     sizes: list[StudySize] = []
     if curve:
@@ -96,7 +96,7 @@ def layers(
 
         def measure(size: int) -> list[Layer]:
             part = Selection(source, **{**taking, "sample": size})
-            return [one.layer for one in study(encoder, part, plain, progress=progress).layers]
+            return list(study(encoder, part, plain, progress=progress).layers)
 
         sizes, missing = smaller_sizes(found.survey.tally.taken, measure)
         sizes.append(StudySize(found.survey.tally.taken, levels))

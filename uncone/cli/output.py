@@ -39,12 +39,12 @@ class Gate:
         Raises:
             OptionError: not of that form, or no such finding.
         """
-        from uncone.diagnosis.catalogue import NUMERIC
+        from uncone.diagnosis.measures.registry import gates
 
         option = "--fail-above" if above else "--fail-below"
         name, _, value = text.partition("=")
-        if name not in NUMERIC:
-            raise OptionError(f"{option} {text}: no finding {name!r} to compare; there are {', '.join(NUMERIC)}.")
+        if name not in gates():
+            raise OptionError(f"{option} {text}: no finding {name!r} to compare; there are {', '.join(gates())}.")
         try:
             bound = float(value)
         except ValueError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,11 @@ from uncone.diagnosis.baseline import COLLAPSED, CROWDED
 from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.intervals import around, jackknife_variance
 from uncone.diagnosis.layer_geometry import LayerGeometry
-from uncone.diagnosis.matched import Matched
+from uncone.diagnosis.matched import matched_intrasim
 from uncone.diagnosis.word_variance import selfsim_influence, two_way
 from uncone.diagnosis.words import cosine, count
 
-__all__ = ["Estimate", "baseline_of", "intra_sentence", "self_similarity", "word_mean"]
+__all__ = ["Estimate", "baseline_estimate", "baseline_of", "intra_sentence", "self_similarity", "word_mean"]
 
 
 @dataclass(frozen=True)
@@ -48,35 +48,45 @@ class Estimate:
         units = min(self.units, other.units)
         return Estimate(self.value - other.value, self.variance + other.variance, units)
 
-    def finding(self, name: str, n: int, meaning: str, *, least: float = -2.0, most: float = 2.0) -> Finding:
-        """As a finding; the interval stays within what is possible."""
+    def finding(
+        self, name: str, n: int, meaning: str, *, least: float = -2.0, most: float = 2.0, paired: bool = False
+    ) -> Finding:
+        """As a finding; the interval stays within what is possible. `paired` findings carry their replicates."""
         if not math.isfinite(self.value):
-            return Finding(name, None, n, meaning)
+            return Finding(name, None, n, meaning, replicates=self.replicates if paired else None)
         low, high = around(self.value, self.variance, self.units)
         low = None if low is None else min(max(low, least), self.value)
         high = None if high is None else max(min(high, most), self.value)
-        return Finding(name, self.value, n, meaning, low=low, high=high)
+        replicates = self.replicates if paired else None
+        return Finding(name, self.value, n, meaning, low=low, high=high, replicates=replicates)
 
 
-def baseline_of(layer: LayerGeometry) -> tuple[Estimate, Finding]:
-    """Mean cosine of two rows from different sentences, exact; the interval leaves out sentences, never pairs."""
+def baseline_estimate(layer: LayerGeometry) -> Estimate:
+    """Mean cosine of two rows from different sentences, exact."""
     units = layer.grouped
-    estimate = Estimate.of_jackknife(min(units.baseline, 1.0), units.jackknife())
+    return Estimate.of_jackknife(min(units.baseline, 1.0), units.jackknife())
+
+
+def baseline_of(layer: LayerGeometry) -> Finding:
+    """The baseline; its interval leaves out sentences, never pairs."""
+    estimate = layer.derived(baseline_estimate)
     value = estimate.value
     level = Level.COLLAPSED if value >= COLLAPSED else Level.CROWDED if value >= CROWDED else Level.HEALTHY
-    plain = estimate.finding(
+    finding = estimate.finding(
         "baseline",
         layer.n,
         f"Two random rows of different sentences have a cosine of {cosine(value)} on average.",
         least=-1.0,
         most=1.0,
+        paired=True,
     )
-    return estimate, Finding(plain.name, plain.value, plain.n, plain.meaning, "", plain.low, plain.high, CROWDED, level)
+    return replace(finding, threshold=CROWDED, level=level)
 
 
-def self_similarity(layer: LayerGeometry, baseline: Estimate) -> list[Finding]:
+def self_similarity(layer: LayerGeometry) -> list[Finding]:
     """SelfSim: a plain mean over the words that stand in enough sentences; words and sentences are sampling units."""
     assert layer.words is not None
+    baseline = layer.derived(baseline_estimate)
     raw, by_words, each, n = word_mean(layer, layer.least)
     # What a row adds to the baseline: what a text adds to both does not count in the difference.
     to_baseline = 2 * (layer.sample.dot(layer.grouped.total) / layer.sample.norms / layer.n - baseline.value)
@@ -107,42 +117,42 @@ def word_mean(layer: LayerGeometry, least: int) -> tuple[Estimate, float, Vector
     return Estimate(value, two_way(layer, spread.variance, each), units), spread.variance, each, len(chosen)
 
 
-def intra_sentence(
-    layer: LayerGeometry, baseline: Estimate, matched: Matched | None
-) -> tuple[list[Finding], dict[str, NDArray[np.float64]]]:
+def intra_sentence(layer: LayerGeometry) -> list[Finding]:
     """IntraSim: mean over sentences; minus the baseline as published, and minus unrelated words of the same number."""
     assert layer.sentences is not None
     similarity, n = layer.sentences, layer.sentences.n
+    matched = layer.derived(matched_intrasim)
     raw = Estimate.of_jackknife(similarity.mean, similarity.jackknife())
-    published = raw.minus(baseline)
+    published = raw.minus(layer.derived(baseline_estimate))
+    meaning = f"A word has a cosine of {_said(raw)} with the mean of its sentence."
     found = [
-        raw.finding("intrasim", n, f"A word has a cosine of {_said(raw)} with the mean of its sentence.", most=1.0),
+        raw.finding("intrasim", n, meaning, most=1.0, paired=True),
         published.finding(
             "intrasim_adjusted", n, f"That is {_said(published)} above the baseline, as published; not zero for chance."
         ),
     ]
-    replicates = {"intrasim": raw.replicates} if raw.replicates is not None else {}
     if matched is None:
         why = "There are too few sentences to put unrelated words together."
         missing = [Finding(name, None, n, why) for name in ("intrasim_matched", "intrasim_adjusted_matched")]
-        return [*found, *missing], replicates
+        return [*found, *missing]
     expected = Estimate.of_jackknife(matched.value, matched.replicates)
     difference = raw.minus(expected)
-    found += [
+    return [
+        *found,
         expected.finding(
             "intrasim_matched",
             matched.n,
             f"As many unrelated words have {_said(expected)} with their mean.",
             most=1.0,
+            paired=True,
         ),
         difference.finding(
             "intrasim_adjusted_matched",
             n,
             f"The words of a sentence are {_said(difference)} more alike than as many unrelated ones.",
+            paired=True,
         ),
     ]
-    more = {"intrasim_matched": expected.replicates, "intrasim_adjusted_matched": difference.replicates}
-    return found, replicates | {name: one for name, one in more.items() if one is not None}
 
 
 def _said(estimate: Estimate) -> str:

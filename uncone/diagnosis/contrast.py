@@ -13,29 +13,10 @@ from uncone.data.batch import Matrix
 from uncone.diagnosis.context import Estimate
 from uncone.diagnosis.finding import Finding
 from uncone.diagnosis.layer import Layer, WordTable
+from uncone.diagnosis.measures.registry import placed
 
-__all__ = ["MEASURES", "Contrast", "Study", "contrast"]
+__all__ = ["Contrast", "Study", "contrast"]
 
-MEASURES = (
-    "baseline",
-    "selfsim",
-    "selfsim_adjusted",
-    "intrasim",
-    "intrasim_adjusted",
-    "intrasim_adjusted_matched",
-    "mev",
-    "mev_adjusted",
-    "s_intra",
-    "s_inter",
-    "mean_over_rms",
-    "rogue_share_1",
-    "rogue_share_3",
-    "rogue_share_5",
-    "effective_rank",
-    "isoscore_corrected",
-    "partition_isotropy_unit_log10",
-    "norm_mean",
-)
 _NORMAL = 1.96
 
 
@@ -126,7 +107,7 @@ def _differences(
 ) -> dict[str, Finding]:
     found: dict[str, Finding] = {}
     baseline = _estimate(of, to, "baseline", paired)
-    for name in MEASURES:
+    for name in placed("layers", "contrast"):
         if of.findings.get(name) is None or to.findings.get(name) is None:
             continue
         estimate = _estimate(of, to, name, paired)
@@ -146,7 +127,7 @@ def _differences(
 
 def _estimate(of: Layer, to: Layer, name: str, paired: bool) -> Estimate:
     value = of.value(name) - to.value(name)
-    both = [layer.replicates.get(name) for layer in (of, to)]
+    both = [layer[name].replicates for layer in (of, to)]
     if paired and both[0] is not None and both[1] is not None and len(both[0]) == len(both[1]):
         return Estimate.of_jackknife(value, both[0] - both[1])
     return Estimate(value, sum(_variance(layer[name]) for layer in (of, to)), 100)

@@ -11,7 +11,7 @@ from uncone.backends.cores import on_all_cores
 from uncone.backends.layers import LayerPass
 from uncone.data.batch import IntVector
 from uncone.data.once import once
-from uncone.diagnosis.clusters import cluster_findings, clusters_of
+from uncone.diagnosis.clusters import clusters_of
 from uncone.diagnosis.deep_results import Deep, DeepLayer, Frequency, Manifold, TableDeep
 from uncone.diagnosis.deep_story import tell_deep
 from uncone.diagnosis.dimension import dimensions_of
@@ -23,12 +23,12 @@ from uncone.diagnosis.frequencies import (
     tokenizer_frequencies,
     wordfreq_frequencies,
 )
-from uncone.diagnosis.frequency import frequency_findings, frequency_of, word_means
+from uncone.diagnosis.frequency import frequency_of, word_means
 from uncone.diagnosis.head import head_frequency
 from uncone.diagnosis.hubness import hubness_of
 from uncone.diagnosis.layer_geometry import LayerGeometry
-from uncone.diagnosis.manifold import manifold_findings, manifold_of
-from uncone.diagnosis.neighbourhood import neighbourhood_findings
+from uncone.diagnosis.manifold import manifold_of
+from uncone.diagnosis.measures.registry import families
 from uncone.diagnosis.study_settings import StudySettings
 from uncone.diagnosis.table_deep import table_deep
 from uncone.diagnosis.words import count
@@ -143,13 +143,8 @@ class _Look:
                 name: replace(one, duplicates=1 - (1 - share) * (1 - one.duplicates))
                 for name, one in dimensions.items()
             }
-        findings = [
-            *neighbourhood_findings(dimensions, hubness),
-            *cluster_findings(clusters),
-            *(frequency_findings(frequency) if frequency is not None else []),
-            *manifold_findings(manifold),
-        ]
-        return DeepLayer(number, sample.n, dimensions, hubness, clusters, frequency, manifold), findings
+        layer = DeepLayer(number, sample.n, dimensions, hubness, clusters, frequency, manifold)
+        return layer, [one for family in families("deep") for one in family.findings(layer)]
 
     def _frequency(self, sample: SampledRows, facts: RowFacts) -> Frequency | None:
         if self.frequencies is None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["Finding", "Level", "Value", "worst"]
 
@@ -49,6 +53,8 @@ class Finding:
     threshold: float | None = None
     level: Level = Level.NOTE
     rows: list[dict[str, Any]] = field(default_factory=list)
+    replicates: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    """The value without each bucket of sentences in turn: two studies of the same sentences are compared by them."""
 
     @property
     def magnitude(self) -> float | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
@@ -19,9 +21,12 @@ from uncone.stats.moments import Moments
 from uncone.stats.norms import Norms
 from uncone.stats.partition import PartitionSums
 from uncone.stats.row_sample import SampledRows
+from uncone.stats.statistic import Statistic
 from uncone.stats.unit_sum import UnitSum
 
 __all__ = ["Geometry"]
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -31,6 +36,20 @@ class Geometry(ABC):
     moments: Moments
     units: UnitSum | GroupedUnitSum
     norms: Norms
+    statistics: Mapping[str, Statistic] = field(default_factory=dict, kw_only=True)
+    """What the measures of third parties have collected, by name."""
+    _derived: dict[Callable[[Any], Any], Any] = field(default_factory=dict, init=False, repr=False)
+
+    def derived(self, make: Callable[[Self], T]) -> T:
+        """What `make` derives from the space: computed once, for all families that stand on it."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        return cast(T, self._derived[make])
+
+    @property
+    def collected(self) -> set[str]:
+        """The names of the statistics that it stands on."""
+        return {*self.statistics, *(name for name, value in vars(self).items() if isinstance(value, Statistic))}
 
     @property
     @abstractmethod

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
 
 from uncone.data.batch import IntVector, Matrix
 from uncone.diagnosis.finding import Finding
@@ -16,19 +13,18 @@ __all__ = ["Layer", "SentenceTable", "WordTable"]
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer: 0 is the output of the embeddings, 1 to L the blocks.
-
-    `replicates` holds, for measures whose sampling unit is the sentence, the value without each bucket of sentences
-    in turn (NaN for an empty bucket): two studies of the same sentences are compared bucket by bucket.
-    """
+    """One layer: 0 is the output of the embeddings, 1 to L the blocks."""
 
     number: int
     findings: Mapping[str, Finding]
-    replicates: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Finding:
         """A finding by name."""
         return self.findings[name]
+
+    def with_findings(self, more: Sequence[Finding]) -> Layer:
+        """The same with further findings after those that it has."""
+        return Layer(self.number, {**self.findings, **{one.name: one for one in more}})
 
     def value(self, name: str) -> float:
         """The number a curve is drawn through; NaN where it is not known."""

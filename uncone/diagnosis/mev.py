@@ -100,8 +100,9 @@ def mev_of_words(layer: LayerGeometry) -> WordMev:
     return WordMev(np.array(words, np.int64), values, sizes, [each for _, each in found], units)
 
 
-def mev_findings(layer: LayerGeometry, measured: WordMev) -> list[Finding]:
+def mev_findings(layer: LayerGeometry) -> list[Finding]:
     """MEV over the words drawn at random, the same for as many rows of different words, and the difference."""
+    measured = layer.derived(mev_of_words)
     chosen = np.flatnonzero(np.isin(measured.words, layer.drawn))
     values, sizes = measured.values[chosen], measured.sizes[chosen]
     n = len(values)

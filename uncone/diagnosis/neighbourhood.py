@@ -19,7 +19,14 @@ from uncone.diagnosis.space import Space
 from uncone.diagnosis.words import clipped, count, percent, plain
 from uncone.stats.hashing import Hashes, fingerprints
 
-__all__ = ["ANN_ROWS", "Neighbourhood", "all_rows", "neighbourhood_findings", "neighbourhood_of"]
+__all__ = [
+    "ANN_ROWS",
+    "Neighbourhood",
+    "all_rows",
+    "neighbourhood_findings",
+    "neighbourhood_of",
+    "neighbourhood_of_space",
+]
 
 ANN_ROWS = 2_000_000
 """Up to so many rows an exact search is used, whatever was asked for."""
@@ -55,6 +62,12 @@ def neighbourhood_of(
     texts = some.texts
     name = None if texts is None else lambda place: clipped(texts[place], _LONGEST)
     return Neighbourhood(dimensions, hubness_of(some.vectors, seed=space.seed, name=name, numbers=some.rows))
+
+
+def neighbourhood_of_space(space: Space) -> list[Finding]:
+    """The findings on neighbourhoods: among all rows when they were looked for there, else of the sample."""
+    near = neighbourhood_of(space) if space.neighbourhood is None else space.neighbourhood
+    return neighbourhood_findings(near.dimensions, near.hubness, pairs=False)
 
 
 def all_rows(space: Space, ann: bool = False, progress: Callable[[int], None] | None = None) -> AllRows:

@@ -8,10 +8,11 @@ from typing import Any
 from uncone.diagnosis.finding import Finding, Level
 from uncone.diagnosis.geometry import Geometry
 from uncone.diagnosis.intervals import Spread, around
+from uncone.diagnosis.layer_geometry import LayerGeometry
 from uncone.diagnosis.words import clipped, count, plain
 from uncone.stats.norms import SINK, NamedNorm
 
-__all__ = ["norms", "outlier_row"]
+__all__ = ["norms", "sinks"]
 
 
 def norms(space: Geometry) -> list[Finding]:
@@ -37,6 +38,29 @@ def _mean_norm_spread(space: Geometry) -> Spread:
     return Spread(max(alone, sampled.variance), sampled.units)
 
 
+def sinks(geometry: LayerGeometry) -> Finding:
+    """Rows over ten times the median norm, which can carry a whole layer."""
+    measured = geometry.norms
+    median = measured.quantile(0.5)
+    named = [one for one in measured.longest if one.norm > SINK * median]
+    # The histogram is a little coarse; the rows kept by name are not.
+    found = max(measured.count_over(SINK * median), len(named)) if named else 0
+    out = f" {count(geometry.left_out, 'sink')} left out." if geometry.left_out else ""
+    if not found:
+        meaning = f"No row is over {SINK:g} times the median norm ({plain(median)}).{out}"
+        return Finding("sinks", 0, measured.n, meaning, threshold=0, level=Level.HEALTHY)
+    examples = "; ".join(f"{clipped(one.text or f'row {one.row:,}', 60)}: {plain(one.norm)}" for one in named[:2])
+    return Finding(
+        "sinks",
+        found,
+        measured.n,
+        f"{count(found, 'row')} over {SINK:g} times the median norm ({plain(median)}): {examples}.{out}",
+        "They can carry a whole layer's geometry: measure again with --no-sinks.",
+        threshold=0,
+        rows=[_outlier_row(one) for one in named],
+    )
+
+
 def _outliers(space: Geometry) -> Finding:
     measured = space.norms
     median = measured.quantile(0.5)
@@ -58,7 +82,7 @@ def _outliers(space: Geometry) -> Finding:
         "A few long rows can carry the whole variance: look at them, and check again without them.",
         threshold=0,
         level=Level.NOTE,
-        rows=[outlier_row(one) for one in named],
+        rows=[_outlier_row(one) for one in named],
     )
 
 
@@ -67,6 +91,6 @@ def _named(one: NamedNorm) -> str:
     return f"{name} with {plain(one.norm)}"
 
 
-def outlier_row(one: NamedNorm) -> dict[str, Any]:
+def _outlier_row(one: NamedNorm) -> dict[str, Any]:
     """A row with its norm, as a finding lists it."""
     return {"row": one.row, "text": one.text, "value": one.norm if math.isfinite(one.norm) else None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from uncone.data.batch import Batch, Vector
 from uncone.data.once import once
 from uncone.data.source import BLOCK, Rows, Source, batches, regrid
 from uncone.diagnosis.geometry import Geometry
+from uncone.diagnosis.measures.measure import Collecting
+from uncone.diagnosis.measures.registry import own_statistics
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
 from uncone.stats.bundle import Bundle
 from uncone.stats.copies import copy_groups, row_prints
@@ -24,6 +27,9 @@ from uncone.stats.partition import PartitionSums
 from uncone.stats.row_sample import SampledRows, cutoff_for
 from uncone.stats.unit_sum import UnitSum
 from uncone.stats.unusable import Unusable
+
+if TYPE_CHECKING:
+    from uncone.diagnosis.neighbourhood import Neighbourhood
 
 __all__ = ["SAMPLE_ROWS", "Space", "measure_space", "with_reference"]
 
@@ -47,6 +53,8 @@ class Space(Geometry):
     unusable: Unusable
     pairs: PairCosines
     exact: PartitionSums | None = None
+    neighbourhood: Neighbourhood | None = None
+    """The neighbourhoods among all rows, when they were looked for."""
 
     @once
     def sample(self) -> SampledRows:
@@ -123,6 +131,7 @@ def measure_space(
     if exact and not source.rereadable:
         raise OptionError(f"--exact reads the rows twice, and {source.name} can be read only once: save it to a file.")
     stream, reference = with_reference(source, plan)
+    own = own_statistics("check", Collecting(source.dim, seed))
     k = max(min(sample, _SAMPLE_NUMBERS // source.dim), 2)
     # Unusable rows leave a gap in a sample that was cut off beforehand, which only a second look can fill.
     known = source.rows is not None and source.rereadable
@@ -136,6 +145,7 @@ def measure_space(
             prints=Fingerprints(),
             unusable=Unusable(),
             pairs=PairCosines(source.dim, k, seed=seed, cutoff=cutoff),
+            **own,
         ),
         plan,
         _step(progress, "measuring", source.rows),
@@ -149,6 +159,7 @@ def measure_space(
         measured["prints"],
         measured["unusable"],
         measured["pairs"],
+        statistics={name: measured[name] for name in own},
     )
     _check_usable(space)
     _fill_sample(space, plan)

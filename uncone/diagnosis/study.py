@@ -16,9 +16,13 @@ from uncone.backends.memory import Room, share_out
 from uncone.data.batch import Matrix
 from uncone.data.selection import Selection
 from uncone.diagnosis.deep_results import Deep
-from uncone.diagnosis.examine_layer import ExaminedLayer, examine_layers
-from uncone.diagnosis.layer import SentenceTable, WordTable
+from uncone.diagnosis.examine_layer import examine_layers
+from uncone.diagnosis.layer import Layer, SentenceTable, WordTable
 from uncone.diagnosis.layer_geometry import LayerGeometry
+from uncone.diagnosis.matched import matched_intrasim
+from uncone.diagnosis.measures.measure import Collecting
+from uncone.diagnosis.measures.registry import families, own_statistics
+from uncone.diagnosis.mev import mev_of_words
 from uncone.diagnosis.study_settings import StudySettings
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.survey import Survey, Vocabulary, survey
@@ -44,7 +48,7 @@ Checkpoints = Callable[[dict[str, Any], dict[str, Any]], Checkpoint]
 class Studied:
     """The findings of every layer, the tables, and what was met on the way."""
 
-    layers: Sequence[ExaminedLayer]
+    layers: Sequence[Layer]
     words: WordTable | None
     sentences: SentenceTable | None
     survey: Survey
@@ -128,8 +132,8 @@ def _study(
         step = _step(progress, "looking behind the cone", encoder.layers)
         behind, more = deep_study(layers, run, surveyed.counts, settings, step)
         examined = [one.with_findings(new) for one, new in zip(examined, more, strict=True)]
-    sentences = _sentence_table(selection, result, examined) if settings.keep_sentences else None
-    table = _word_table(result, examined, words) if rule.has_words else None
+    sentences = _sentence_table(selection, result, layers) if settings.keep_sentences else None
+    table = _word_table(result, layers, words) if rule.has_words else None
     return Studied(examined, table, sentences, surveyed, result, room, len(everything), len(wanted), checkpoint, behind)
 
 
@@ -151,13 +155,14 @@ def _statistics(
         members["words"] = WordSums(dim, words, copied=surveyed.repeated is not None)
         members["sentences"] = SentenceSimilarity(seed=seed, keep=settings.keep_sentences)
         members["occurrences"] = Occurrences(dim, chosen=followed, most=room.occurrences, seed=seed)
-    return Bundle(**members)
+    return Bundle(**members, **own_statistics("layers", Collecting(dim, seed)))
 
 
 def _layers(
     result: LayerResult, settings: StudySettings, drawn: Sequence[int], room: Room, surveyed: Survey
 ) -> list[LayerGeometry]:
     shared: dict[Any, Any] = {}
+    own = [name for family in families("layers") for name in family.statistics]
     return [
         LayerGeometry(
             bundle["moments"],
@@ -175,22 +180,23 @@ def _layers(
             shared,
             room.sample if room.deep else None,
             surveyed.distinct / surveyed.tally.taken,
+            statistics={name: bundle[name] for name in own},
         )
         for number, bundle in enumerate(result.layers)
     ]
 
 
-def _word_table(result: LayerResult, examined: Sequence[ExaminedLayer], words: Vocabulary) -> WordTable:
+def _word_table(result: LayerResult, layers: Sequence[LayerGeometry], words: Vocabulary) -> WordTable:
     first = result.layers[0]["words"]
     met = np.flatnonzero(first.counts)
-    shape = (len(words), len(examined))
+    shape = (len(words), len(layers))
     mev = np.full(shape, np.nan)
     sizes = np.zeros(len(words), np.int64)
-    for place, one in enumerate(examined):
-        assert one.mev is not None
-        mev[one.mev.words, place] = one.mev.values
+    for place, one in enumerate(layers):
+        known = one.derived(mev_of_words)
+        mev[known.words, place] = known.values
         if place == 0:
-            sizes[one.mev.words] = one.mev.sizes
+            sizes[known.words] = known.sizes
     selfsim: Matrix = np.stack([bundle["words"].selfsim() for bundle in result.layers], axis=1)
     return WordTable(
         [words.words[i] for i in met.tolist()],
@@ -204,9 +210,7 @@ def _word_table(result: LayerResult, examined: Sequence[ExaminedLayer], words: V
     )
 
 
-def _sentence_table(
-    selection: Selection, result: LayerResult, examined: Sequence[ExaminedLayer]
-) -> SentenceTable | None:
+def _sentence_table(selection: Selection, result: LayerResult, layers: Sequence[LayerGeometry]) -> SentenceTable | None:
     if "sentences" not in result.layers[0].members:
         return None
     kept = [bundle["sentences"].values for bundle in result.layers]
@@ -215,11 +219,11 @@ def _sentence_table(
     texts = {unit.number: unit.text for unit in selection.read()}
     intrasim = np.full((len(groups), len(kept)), np.nan)
     expected = np.full(intrasim.shape, np.nan)
-    for place, (values, one) in enumerate(zip(kept, examined, strict=True)):
+    for place, (values, one) in enumerate(zip(kept, layers, strict=True)):
         known, rows, found = np.intersect1d(groups, values[:, 0].astype(np.int64), return_indices=True)
         intrasim[rows, place] = values[found, 2]
-        if one.matched is not None and len(known):
-            expected[:, place] = one.matched.at(lengths)
+        if len(known) and (matched := one.derived(matched_intrasim)) is not None:
+            expected[:, place] = matched.at(lengths)
     return SentenceTable(wanted, [texts[i] for i in wanted.tolist()], lengths, intrasim, expected)
 
 

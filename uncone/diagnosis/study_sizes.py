@@ -8,24 +8,11 @@ from typing import Any
 
 from uncone.diagnosis.intervals import LEAST_UNITS
 from uncone.diagnosis.layer import Layer
+from uncone.diagnosis.measures.registry import placed
 from uncone.errors import ShapeError
 
-__all__ = ["SIZED", "StudySize", "smaller_sizes"]
+__all__ = ["StudySize", "smaller_sizes"]
 
-SIZED = (
-    "baseline",
-    "selfsim",
-    "selfsim_adjusted",
-    "intrasim",
-    "intrasim_matched",
-    "intrasim_adjusted_matched",
-    "mev",
-    "mev_matched",
-    "mev_adjusted",
-    "s_intra",
-    "s_inter",
-)
-"""The measures that are looked at."""
 _PARTS = (8, 4, 2)
 
 
@@ -39,7 +26,10 @@ class StudySize:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         layers = [
-            {"layer": one.number, "findings": {name: one[name].to_dict() for name in SIZED if name in one.findings}}
+            {
+                "layer": one.number,
+                "findings": {name: one[name].to_dict() for name in placed("layers", "sizes") if name in one.findings},
+            }
             for one in self.layers
         ]
         return {"texts": self.texts, "layers": layers}

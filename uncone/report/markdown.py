@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from uncone.diagnosis.catalogue import CATALOGUE
+from uncone.diagnosis.measures.registry import measure
 from uncone.report.lines import interval, number
 from uncone.report.results.check import Diagnosis
 
@@ -29,7 +29,7 @@ def _section(space: Diagnosis) -> str:
 
 def _table(space: Diagnosis) -> str:
     rows = [
-        f"| {CATALOGUE[name].title} | {number(finding)} | {interval(finding)} | {finding.n:,} | "
+        f"| {measure(name).title} | {number(finding)} | {interval(finding)} | {finding.n:,} | "
         f"{finding.level} | {safe(finding.meaning)} |"
         for name, finding in space.findings.items()
     ]
@@ -39,7 +39,7 @@ def _table(space: Diagnosis) -> str:
 def _side_by_side(spaces: Sequence[Diagnosis]) -> str:
     head = "| finding | " + " | ".join(safe(space.source["name"]) for space in spaces) + " |"
     rows = [
-        f"| {CATALOGUE[name].title} | " + " | ".join(number(space[name]) for space in spaces) + " |"
+        f"| {measure(name).title} | " + " | ".join(number(space[name]) for space in spaces) + " |"
         for name in spaces[0].findings
         if all(name in space.findings for space in spaces)
     ]

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from uncone.diagnosis.catalogue import CATALOGUE, CONTEXT, DEEP, Entry
 from uncone.diagnosis.finding import Finding
+from uncone.diagnosis.measures.measure import Measure
+from uncone.diagnosis.measures.registry import measure, placed
+from uncone.diagnosis.measures.registry import measures as measures_of
 from uncone.diagnosis.story import contextual_words
-from uncone.diagnosis.study_sizes import SIZED
-from uncone.diagnosis.words import cosine, count, percent
+from uncone.diagnosis.words import cosine, count
 from uncone.report.lines import interval, number
 from uncone.report.study import LayerStudy
 from uncone.report.text import last_name, printable
 
 __all__ = [
-    "MAIN",
     "SizeTable",
     "WordLine",
     "about_intervals",
-    "between",
     "chosen",
     "difference",
     "entry",
@@ -30,37 +29,17 @@ __all__ = [
     "headline",
     "landmarks",
     "least_contexts",
+    "main_measures",
     "measures",
     "noted",
     "noun",
     "number_at",
     "short_names",
-    "shown",
     "sinks",
     "size_table",
     "subtitle",
 ]
 
-MAIN = (
-    "baseline",
-    "selfsim_adjusted",
-    "intrasim_adjusted_matched",
-    "mev_adjusted",
-    "isoscore_corrected",
-    "rogue_share_3",
-    "norm_mean",
-)
-"""The measures that a short rendering shows."""
-
-_COSINES = {name for name in CONTEXT if name != "sinks"} | {
-    *("isoscore", "isoscore_corrected", "mean_over_rms", "isoscore_within", "cluster_silhouette"),
-    *("s_inter_global", "s_intra_global", "s_inter_within", "s_intra_within"),
-    *("s_inter_within_raw", "s_intra_within_raw", "frequency_norm_r", "frequency_pc1_r", "frequency_explained"),
-    "frequency_vector_norm_r",
-    *("position_angle_r", "manifold_ratio"),
-}
-"""Measures between -1 and 1: decimals, never an exponent."""
-_COUNTS = ("sinks", "cluster_count")
 _NOUNS = {"words": "word", "tokens": "token", "cls": "CLS vector", "sentences": "text vector"}
 
 
@@ -75,12 +54,12 @@ class WordLine:
     adjusted: str
 
 
-def entry(name: str, study: LayerStudy) -> Entry:
+def entry(name: str, study: LayerStudy) -> Measure:
     """The title, definition and paper of a measure of this study."""
     if name == "baseline":
-        source = CONTEXT if study.source["row"] in ("words", "tokens") else CATALOGUE
-        return Entry(f"Random {noun(study)}", source[name].definition, source[name].paper)
-    return {**CATALOGUE, **CONTEXT, **DEEP}.get(name, Entry(name.replace("_", " "), ""))
+        of_words = study.source["row"] in ("words", "tokens")
+        return replace(measures_of("layers" if of_words else "check")[name], title=f"Random {noun(study)}")
+    return measure(name)
 
 
 def noun(study: LayerStudy) -> str:
@@ -89,50 +68,12 @@ def noun(study: LayerStudy) -> str:
     return row if row in ("words", "tokens") else "pairs"
 
 
-def shown(finding: Finding | None) -> str:
-    """The value, short; a dash where it is not known."""
-    value = None if finding is None else finding.value
-    if finding is None or value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return "–"
-    if finding.name == "manifold_visible":
-        return "yes" if value else "no"
-    if finding.name in _COUNTS:
-        return f"{value:,}"
-    if finding.name == "antihub_share" and isinstance(value, int | float):
-        return percent(float(value))
-    if finding.name in _COSINES and isinstance(value, int | float):
-        return cosine(float(value), 3)
-    return number(finding)
-
-
-def between(finding: Finding) -> str:
-    """The 95 % interval, short; empty when there is none."""
-    low, high = finding.low, finding.high
-    if not all(isinstance(one, int | float) and math.isfinite(one) for one in (low, high)):
-        return ""
-    if finding.name in _COSINES:
-        return f"{cosine(low, 3)} – {cosine(high, 3)}"
-    return interval(finding)
-
-
 def difference(finding: Finding) -> str:
     """A difference with its sign and interval: what a table of differences shows."""
-    value = finding.magnitude
-    if value is None or not math.isfinite(value):
-        return "–"
-    name = finding.name
-    bounds = f" ({_signed(finding.low, name)} to {_signed(finding.high, name)})" if between(finding) else ""
-    return f"{_signed(value, name)}{bounds}"
-
-
-def _signed(value: float, name: str) -> str:
-    """Cosines in decimals, shares in points of a per cent, what is large without them."""
-    if name.endswith("_share") or name.startswith("rogue_share"):
-        shown, unit = f"{100 * value:+.1f}", "\u00a0pp"
-    else:
-        size = 0 if name in _COSINES else abs(value)
-        shown, unit = f"{value:+,.{0 if size >= 1000 else 1 if size >= 10 else 3}f}", ""
-    return (shown[1:] if not shown.strip("+-0.") else shown.replace("-", "−")) + unit
+    unit = measure(finding.name).unit
+    low, high = (unit.difference(one) for one in (finding.low, finding.high))
+    bounds = f" ({low} to {high})" if unit.interval(finding.low, finding.high) else ""
+    return f"{unit.difference(finding.magnitude)}{bounds}"
 
 
 def headline(study: LayerStudy) -> str:
@@ -185,15 +126,16 @@ def size_table(study: LayerStudy) -> SizeTable | None:
         return None
     layers = [one.layers[-1] for one in study.sizes]
     rows, moving = [], []
-    for name in SIZED:
+    for name in placed("layers", "sizes"):
         found = [layer.findings.get(name) for layer in layers]
         last, before = found[-1], found[-2]
         if last is None or before is None or last.magnitude is None or before.magnitude is None:
             continue
         change = last.magnitude - before.magnitude
-        beyond = between(last) != "" and not last.low <= before.magnitude <= last.high
+        unit = measure(name).unit
+        beyond = interval(last) != "" and not last.low <= before.magnitude <= last.high
         moving += [entry(name, study).title.lower()] if beyond else []
-        rows.append((entry(name, study).title, [shown(one) for one in found], _signed(change, name) + "*" * beyond))
+        rows.append((entry(name, study).title, [number(one) for one in found], unit.difference(change) + "*" * beyond))
     if not rows:
         return None
     where = f"Layer {study.layers[-1].number} by" if len(study.layers) > 1 else "By"
@@ -207,6 +149,11 @@ def size_table(study: LayerStudy) -> SizeTable | None:
 def measures(study: LayerStudy) -> list[str]:
     """Every measure that some layer has, in the order of the layers."""
     return list(dict.fromkeys(name for layer in study.layers for name in layer.findings))
+
+
+def main_measures() -> list[str]:
+    """The measures that a short rendering shows."""
+    return [*placed("layers", "layers"), *placed("deep", "layers")]
 
 
 def number_at(study: LayerStudy, name: str, place: int = -1) -> float | None:

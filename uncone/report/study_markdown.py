@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from uncone.diagnosis.catalogue import CONTEXT
 from uncone.diagnosis.contrast import Contrast
+from uncone.diagnosis.measures.registry import measures as measures_of
 from uncone.report.deep_lines import MEASURES
 from uncone.report.deep_markdown import behind, dimensions
+from uncone.report.lines import number
 from uncone.report.markdown import safe
 from uncone.report.overlay_panels import contrast_names
 from uncone.report.study import LayerStudy
@@ -22,7 +23,6 @@ from uncone.report.study_lines import (
     measures,
     noted,
     short_names,
-    shown,
     size_table,
     subtitle,
 )
@@ -70,11 +70,12 @@ def _section(study: LayerStudy) -> str:
 def _groups(study: LayerStudy) -> list[list[str]]:
     """Tables that are not too wide: context, types, what stands out, the shape of the space, and behind it."""
     there = measures(study)
+    shape = measures_of("check").keys() - {"baseline"}
     groups = (
-        [name for name in there if name in CONTEXT and name not in (*_TYPES, *_LENGTHS)],
+        [name for name in there if name not in (*shape, *_TYPES, *_LENGTHS, *MEASURES)],
         [name for name in there if name in _TYPES],
         [name for name in there if name in _LENGTHS],
-        [name for name in there if name not in CONTEXT and name not in (*_LENGTHS, *MEASURES)],
+        [name for name in there if name in shape and name not in (*_LENGTHS, *MEASURES)],
         [name for name in there if name in MEASURES[:_HALF]],
         [name for name in there if name in MEASURES[_HALF:]],
     )
@@ -84,7 +85,7 @@ def _groups(study: LayerStudy) -> list[list[str]]:
 def _table(study: LayerStudy, names: Sequence[str]) -> str:
     head = "| layer | " + " | ".join(entry(name, study).title for name in names) + " |"
     rows = [
-        f"| {layer.number} | " + " | ".join(shown(layer.findings.get(name)) for name in names) + " |"
+        f"| {layer.number} | " + " | ".join(number(layer.findings.get(name)) for name in names) + " |"
         for layer in study.layers
     ]
     return "\n".join([head, "|---:" * (len(names) + 1) + "|", *rows])

@@ -9,27 +9,26 @@ from uncone.diagnosis.contrast import Contrast
 from uncone.diagnosis.finding import Finding
 from uncone.diagnosis.words import clipped, cosine, percent, plain
 from uncone.report.deep_page import behind
+from uncone.report.lines import interval, number
 from uncone.report.overlay_panels import contrast_names
 from uncone.report.page import environment, plotly_script, today
 from uncone.report.panel import STUDY_COLOURS
 from uncone.report.study import LayerStudy
 from uncone.report.study_charts import charts
 from uncone.report.study_lines import (
-    MAIN,
     about_intervals,
-    between,
     chosen,
     difference,
     entry,
     extremes,
     headline,
     landmarks,
+    main_measures,
     measures,
     noted,
     noun,
     number_at,
     short_names,
-    shown,
     sinks,
     size_table,
     subtitle,
@@ -66,7 +65,7 @@ def render(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast], summary: 
 
 def notebook(parts: Sequence[LayerStudy]) -> str:
     """The story and the main curves without charts: what a notebook shows."""
-    views = [_view(study, study.name, names=MAIN) for study in parts]
+    views = [_view(study, study.name, names=main_measures()) for study in parts]
     return environment().get_template("study_notebook.html").render(views=views)
 
 
@@ -123,17 +122,23 @@ def _row(study: LayerStudy, name: str) -> dict[str, Any]:
     if len(study.layers) == 1:
         # With one layer there is room for what is elsewhere in the titles of the cells.
         one = study.layers[0].findings[name]
-        cells += [{"text": text, "title": "", "listed": False} for text in (between(one), f"{one.n:,}")]
-    return {"name": name, "title": known.title, "definition": known.definition, "main": name in MAIN, "cells": cells}
+        cells += [{"text": text, "title": "", "listed": False} for text in (interval(one), f"{one.n:,}")]
+    return {
+        "name": name,
+        "title": known.title,
+        "definition": known.definition,
+        "main": name in main_measures(),
+        "cells": cells,
+    }
 
 
 def _cell(finding: Finding | None) -> dict[str, Any]:
     if finding is None:
         return {"text": "", "title": "", "listed": False}
-    text = shown(finding)
+    text = number(finding)
     if isinstance(finding.value, list) and len(finding.value) > _LISTED:
         text = ", ".join(map(str, finding.value[:_LISTED])) + " …"
-    said = [f"95 %: {between(finding)}" if between(finding) else "", f"n = {finding.n:,}", finding.meaning]
+    said = [f"95 %: {interval(finding)}" if interval(finding) else "", f"n = {finding.n:,}", finding.meaning]
     if isinstance(finding.value, list):
         said.insert(0, ", ".join(map(str, finding.value)))
     listed = isinstance(finding.value, list)

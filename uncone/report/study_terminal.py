@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
 from uncone.diagnosis.contrast import Contrast
+from uncone.diagnosis.measures.registry import measure
 from uncone.diagnosis.words import count
 from uncone.report.deep_terminal import layer_lines, model_lines, sentences
+from uncone.report.lines import number
 from uncone.report.overlay_panels import contrast_names
 from uncone.report.study import LayerStudy
 from uncone.report.study_lines import (
-    MAIN,
     about_intervals,
     chosen,
     difference,
     entry,
     extremes,
     headline,
+    main_measures,
     noted,
-    shown,
     sinks,
     size_table,
     subtitle,
@@ -40,15 +41,8 @@ _TOLD = 4
 _COMPACT = 14
 """Layers of several studies together."""
 _NOTES = 3
-_COLUMNS = {
-    "baseline": ("baseline", ""),
-    "selfsim_adjusted": ("selfsim", "adjusted"),
-    "intrasim_adjusted_matched": ("intrasim", "matched"),
-    "mev_adjusted": ("mev", "adjusted"),
-    "isoscore_corrected": ("isoscore", "corrected"),
-    "rogue_share_3": ("rogue", "top 3"),
-    "norm_mean": ("norm", "mean"),
-}
+_ABREAST = 7
+"""Measures that a table has room for."""
 
 
 def print_study(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast], console: Console) -> None:
@@ -98,22 +92,28 @@ def _wrapped(text: str, console: Console, *, indent: int = 2, style: str = "") -
 
 def _table(study: LayerStudy, places: Sequence[int]) -> list[Text]:
     """A line per layer; columns that no layer has are left out, and so is the table when there are none."""
-    names = [name for name in MAIN if any(layer.findings.get(name) is not None for layer in study.layers)]
-    if not names:
+    names = [name for name in main_measures() if any(name in layer.findings for layer in study.layers)]
+    lines, sunk = [], dict(sinks(study))
+    for start in range(0, len(names), _ABREAST):
+        lines += _part(study, places, names[start : start + _ABREAST], sunk)
+    if not lines:
         return []
-    heads = ("".join(f"{_COLUMNS[name][row]:>10}" for name in names) for row in (0, 1))
-    lines = [Text(f"{start:>7}{head}".rstrip(), style="bold") for start, head in zip(("layer", ""), heads, strict=True)]
-    sunk = dict(sinks(study))
-    for place in places:
-        layer = study.layers[place]
-        cells = "".join(f"{shown(layer.findings.get(name)):>10}" for name in names)
-        lines.append(Text(f"{layer.number:>7}{'*' if layer.number in sunk else ' '}{cells[1:]}"))
     if sunk:
         most = int(max(one.magnitude or 0.0 for one in sunk.values()))
         which = f"{'up to ' * (len(sunk) > 1)}{count(most, 'row')} over 10 times the median norm"
         lines.append(Text(f"      * sinks in {count(len(sunk), 'layer')}: {which}", style="dim"))
     if len(places) < len(study.layers):
         lines.append(Text(f"  {len(places)} of {len(study.layers)} layers; the report has them all", style="dim"))
+    return lines
+
+
+def _part(study: LayerStudy, places: Sequence[int], names: Sequence[str], marked: Collection[int]) -> list[Text]:
+    """As many columns as fit; a star at the layers that are marked."""
+    heads = ("".join(f"{measure(name).column[row]:>10}" for name in names) for row in (0, 1))
+    lines = [Text(f"{start:>7}{head}".rstrip(), style="bold") for start, head in zip(("layer", ""), heads, strict=True)]
+    for layer in (study.layers[place] for place in places):
+        cells = "".join(f"{number(layer.findings.get(name)):>10}" for name in names)
+        lines.append(Text(f"{layer.number:>7}{'*' if layer.number in marked else ' '}{cells[1:]}"))
     return lines
 
 
@@ -176,7 +176,7 @@ def _last(study: LayerStudy, contrast: Contrast, of: str, to: str) -> list[Text]
     below, above = contrast.layers[-1]
     layers = f"layer {above}" if above == below else f"layers {above} and {below}"
     lines = [Text(f"{fitted(of, 28)} minus {fitted(to, 28)}, {layers}", style="bold")]
-    shown_here = [(name, one) for name, one in contrast.findings[-1].items() if name in (*MAIN, "selfsim")]
+    shown_here = [(name, one) for name, one in contrast.findings[-1].items() if name in (*main_measures(), "selfsim")]
     for name, finding in shown_here:
         value, _, bounds = difference(finding).partition(" ")
         line = Text(f"  {entry(name, study).title.lower():<44}{value:>8}  ")

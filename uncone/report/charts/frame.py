@@ -184,7 +184,8 @@ def log_ticks(span: Span, axis: Axis) -> tuple[list[float], list[str]]:
     """
     first, last = math.ceil(span[0] - 1e-9), math.floor(span[1] + 1e-9)
     if span[1] - span[0] < 2:
-        steps = [m * 10.0**k for k in range(first - 1, last + 1) for m in (1, 2, 5)]
+        parts = (1, 2, 5) if span[1] - span[0] >= 1 else (1, 1.5, 2, 3, 5, 7)
+        steps = [m * 10.0**k for k in range(first - 1, last + 1) for m in parts]
         ticks = [tick for tick in steps if span[0] - 1e-9 <= math.log10(tick) <= span[1] + 1e-9]
     else:
         ticks = [10.0**k for k in range(first, last + 1, 1 + (last - first) // 8)]

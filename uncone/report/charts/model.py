@@ -45,12 +45,12 @@ Symbol = Literal["circle", "diamond", "square"]
 
 
 def series_color(place: int) -> str:
-    """The color of the n-th series: accent, second, then the categorical palette.
+    """The color of the n-th series: accent, second, then what the palette has that looks like neither.
 
     >>> [series_color(i) for i in range(3)]
     ['accent', 'second', '#009E73']
     """
-    return ("accent", "second")[place] if place < 2 else CATEGORICAL[place % len(CATEGORICAL)]
+    return ("accent", "second", *CATEGORICAL[2:5], CATEGORICAL[1])[place % 6]
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from uncone.diagnosis.catalogue import CATALOGUE, HEALTH
 from uncone.diagnosis.finding import Finding, Level
+from uncone.diagnosis.measures.registry import measure, placed
 from uncone.diagnosis.words import clipped, cosine, count, percent, plain
 from uncone.report.charts.model import (
     Axis,
@@ -43,12 +43,6 @@ from uncone.report.text import fitted, last_name, printable, provenance_facts
 
 __all__ = ["cosine_chart", "document", "eigenvalue_chart", "findings_table", "shape", "verdict"]
 
-_BRIEF = (
-    *("baseline", "pair_cosine_quantiles", "mean_over_rms", "rogue_dimensions", "effective_rank", "top1_share"),
-    *("isoscore_corrected", "partition_isotropy_unit_log10", "lid_euclidean", "lid_cosine", "hubness_skew"),
-    "norm_mean",
-)
-"""The findings that a terminal shows."""
 _WIDTH = 66
 _LOG_SPAN = 20
 """Norms that differ by more than this factor are drawn on a logarithmic axis."""
@@ -159,7 +153,7 @@ def findings_table(spaces: Sequence[Diagnosis], names: Sequence[str] | None = No
     rows = [
         Row(
             [
-                Cell(CATALOGUE[name].title, hover=CATALOGUE[name].definition),
+                Cell(measure(name).title, hover=measure(name).definition),
                 *(
                     Cell(number(one[name]), interval(one[name]), one[name].level, hover=one[name].meaning)
                     for one in spaces
@@ -250,11 +244,14 @@ def _findings(space: Diagnosis) -> list[Section]:
         "Each with its 95 % interval where it has one and the number of vectors it was measured on. Open a row for "
         "what it means, what to do, the definition and the paper."
     )
-    brief: list[Block] = [Items([_brief_item(space, space[name]) for name in _BRIEF]), _health_line(space)]
-    measured = [_item(one) for name, one in space.findings.items() if name not in HEALTH]
+    brief: list[Block] = [
+        Items([_brief_item(space, space[name]) for name in placed("check", "check")]),
+        _health_line(space),
+    ]
+    measured = [_item(one) for name, one in space.findings.items() if name not in placed("check", "health")]
     return [
         Section("Findings", [Items(measured)], intro, [*brief, *_hubs(space)]),
-        Section("Data health", [Items([_item(space[name]) for name in HEALTH])]),
+        Section("Data health", [Items([_item(space[name]) for name in placed("check", "health")])]),
     ]
 
 
@@ -265,11 +262,11 @@ def _brief_item(space: Diagnosis, finding: Finding) -> Item:
     elif isinstance(value, list) and len(shown) > 18:
         fitting = [k for k in range(len(value)) if len(", ".join(map(str, value[:k]))) <= 16]
         shown = ", ".join(map(str, value[: max(fitting)])) + " …"
-    return Item(finding.name, CATALOGUE[finding.name].title, shown, interval(finding), finding.level, finding.n)
+    return Item(finding.name, measure(finding.name).title, shown, interval(finding), finding.level, finding.n)
 
 
 def _item(finding: Finding) -> Item:
-    entry = CATALOGUE[finding.name]
+    entry = measure(finding.name)
     threshold = "" if finding.threshold is None else f" Threshold {finding.threshold:.4g}."
     more: list[Block] = [Sentences([finding.advice], "What to do")] if finding.advice else []
     if finding.rows:
@@ -329,7 +326,12 @@ def _hubs(space: Diagnosis) -> list[Block]:
 
 def _side_by_side(spaces: Sequence[Diagnosis]) -> Section:
     table = findings_table(spaces)
-    brief = [row for row in table.rows if row.cells[0].text in {CATALOGUE[name].title for name in _BRIEF}]
+    brief = [
+        row
+        for row in table.rows
+        if row.cells[0].text
+        in {measure(name).title for place in ("check", "compare") for name in placed("check", place)}
+    ]
     return Section("Findings", [table], brief=[Table(table.columns, brief)])
 
 

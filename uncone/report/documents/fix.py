@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from uncone.diagnosis.catalogue import CATALOGUE
 from uncone.diagnosis.finding import Finding, Level, finite
+from uncone.diagnosis.measures.registry import measure, placed
 from uncone.diagnosis.words import cosine, percent, plain
 from uncone.report.charts.model import Axis, Chart, Histogram, Line, Points
 from uncone.report.document import (
@@ -23,40 +23,26 @@ from uncone.report.document import (
     Verdict,
 )
 from uncone.report.documents.check import cosine_chart, eigenvalue_chart, findings_table, shape, verdict
+from uncone.report.lines import interval, number
 from uncone.report.results.check import Diagnosis
 from uncone.report.results.fix import Repaired
-from uncone.report.study_lines import between, shown
 from uncone.report.text import last_name, provenance_facts
 
 __all__ = ["Change", "changes", "chosen_epoch", "document", "headline", "learning", "sentences"]
 
-_MAIN = (
-    "baseline",
-    "pair_cosine_quantiles",
-    "mean_over_rms",
-    "rogue_share_3",
-    "effective_rank",
-    "top1_share",
-    "isoscore",
-    "isoscore_corrected",
-    "partition_isotropy_unit_log10",
-)
-"""The findings that are shown before and after."""
 
 _QUANTILES = {
     "0.025": "2.5 % of pairs are below",
     "0.5": "Median pair",
     "0.975": "97.5 % of pairs are below",
 }
-_DECIMALS = {"pair_cosine_quantiles", "partition_isotropy_unit_log10"}
-"""Never an exponent, nor a minus before a zero."""
 _TITLES = {
     "baseline": "Random pairs, mean cosine",
     "rogue_share_3": "Share of top 3 dimensions",
     "top1_share": "Variance in top direction",
     "partition_isotropy_unit_log10": "Partition isotropy, log₁₀",
 }
-"""Where the title of the catalogue needs its row to be understood."""
+"""Where the title of the measure needs its row to be understood."""
 
 _NEGATIVE = (
     "Negative bits per dimension are normal: it is a density that is measured, and a density may be above 1. "
@@ -150,7 +136,7 @@ def _change_table(result: Repaired, *, quantiles: bool = False) -> Table:
     rows = [
         Row(
             [
-                Cell(one.title, hover=CATALOGUE[one.before.name].definition),
+                Cell(one.title, hover=measure(one.before.name).definition),
                 *(
                     Cell(value, ends, finding.level, hover=finding.meaning)
                     for value, ends, finding in zip(one.values, one.intervals, (one.before, one.after), strict=True)
@@ -218,12 +204,12 @@ def _provenance(result: Repaired) -> list[Block]:
 def changes(result: Repaired, *, quantiles: bool = False) -> list[Change]:
     """The main findings before and after; the cosines of random pairs by quantile, or in one line."""
     made: list[Change] = []
-    for name in _MAIN:
+    for name in placed("check", "fix"):
         old, new = result.before[name], result.after[name]
         if quantiles and isinstance(old.value, dict) and isinstance(new.value, dict):
             made += [_change(result, text, _quantile(old, at), _quantile(new, at)) for at, text in _QUANTILES.items()]
         else:
-            made.append(_change(result, _TITLES.get(name, CATALOGUE[name].title), old, new))
+            made.append(_change(result, _TITLES.get(name, measure(name).title), old, new))
     return made
 
 
@@ -289,7 +275,7 @@ def _change(result: Repaired, title: str, old: Finding, new: Finding) -> Change:
     values = (_value(result.before, old), _value(result.after, new))
     way = _way(old, new, values)
     overlap = None if way == "same" else _overlap(old, new)
-    return Change(title, old, new, values, (_bounds(old), _bounds(new)), way, overlap)
+    return Change(title, old, new, values, (interval(old), interval(new)), way, overlap)
 
 
 def _quantile(finding: Finding, at: str) -> Finding:
@@ -301,21 +287,8 @@ def _quantile(finding: Finding, at: str) -> Finding:
 
 
 def _value(space: Diagnosis, finding: Finding) -> str:
-    value = finite(finding.value)
-    if finding.name in _DECIMALS and isinstance(value, int | float):
-        return _decimals(value)
-    of = finding.name == "effective_rank" and value is not None
-    return f"{shown(finding)} of {space.source['dimensions']:,}" if of else shown(finding)
-
-
-def _bounds(finding: Finding) -> str:
-    if finding.name in _DECIMALS and between(finding):
-        return f"{_decimals(finding.low)} – {_decimals(finding.high)}"
-    return between(finding)
-
-
-def _decimals(value: float) -> str:
-    return cosine(value, 3 if abs(value) < 10 else 1)
+    of = finding.name == "effective_rank" and finite(finding.value) is not None
+    return f"{number(finding)} of {space.source['dimensions']:,}" if of else number(finding)
 
 
 def _way(old: Finding, new: Finding, values: tuple[str, str]) -> str:
@@ -329,7 +302,7 @@ def _way(old: Finding, new: Finding, values: tuple[str, str]) -> str:
 
 
 def _overlap(old: Finding, new: Finding) -> bool | None:
-    if not between(old) or not between(new):
+    if not interval(old) or not interval(new):
         return None
     return bool(old.low <= new.high and new.low <= old.high)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -39,7 +40,6 @@ def page(document: Document, summary: str, version: str) -> str:
 
     charts = list(_drawn([block for section in document.sections for block in section.blocks]))
     figures = [plotly.figure(one) for one in charts if isinstance(one, Chart)]
-    clouds = [one for one in charts if isinstance(one, Cloud)]
     widgets = list(_widgets([block for section in document.sections for block in section.blocks]))
     kinds = {kind for one in charts if isinstance(one, Chart) for kind in one.kinds}
     return _template(
@@ -47,7 +47,7 @@ def page(document: Document, summary: str, version: str) -> str:
         document,
         figures={one["id"]: one for one in figures},
         charts=figures,
-        clouds=[cloud.store(one) for one in clouds],
+        clouds={one.name: cloud.fragment(one) for one in charts if isinstance(one, Cloud)},
         plotly=bundle.script(kinds) if figures else "",
         scripts=_included([name for one in widgets for name in one.scripts]),
         styles=_included([name for one in widgets for name in one.styles]),
@@ -59,7 +59,7 @@ def page(document: Document, summary: str, version: str) -> str:
 
 def notebook(document: Document) -> str:
     """Verdicts and brief blocks without charts: what a notebook shows."""
-    return _template("fragment.html", document, figures={})
+    return _template("fragment.html", document, figures={}, clouds={})
 
 
 def _template(name: str, document: Document, **more: Any) -> str:  # noqa: ANN401 - what a template takes
@@ -72,9 +72,18 @@ def _included(names: Sequence[str]) -> list[Markup]:
 
 
 def _grouped(blocks: Sequence[Block]) -> Iterator[tuple[bool, list[Block]]]:
-    """Blocks in runs: neighboring charts share a grid."""
+    """Blocks in runs: neighboring charts share a grid, in pairs; a chart without a partner takes the whole width."""
     for is_chart, run in groupby(blocks, key=lambda block: isinstance(block, Chart | Cloud)):
-        yield is_chart, list(run)
+        if not is_chart:
+            yield False, list(run)
+            continue
+        paired: list[Block] = []
+        for wide, group in groupby(run, key=lambda block: isinstance(block, Chart | Cloud) and block.wide):
+            charts = list(group)
+            paired += charts
+            if not wide and len(charts) % 2 and isinstance(charts[-1], Chart):
+                paired[-1] = replace(charts[-1], wide=True)
+        yield True, paired
 
 
 def _drawn(blocks: Sequence[Block]) -> Iterator[Chart | Cloud]:

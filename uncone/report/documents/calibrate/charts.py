@@ -209,7 +209,7 @@ def _banded(curve: Curve) -> Line:
 
 
 def _chance(x: Sequence[float], y: Sequence[float]) -> Line:
-    return Line(x, y, color="muted", dash="dash", weight="thin")
+    return Line(x, y, color="muted", dash="dash", weight="thin", guide=True)
 
 
 def _numbers(values: Sequence[float] | np.ndarray | None) -> list[float | None]:

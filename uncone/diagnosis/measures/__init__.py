@@ -1,0 +1,1 @@
+"""Measures: each declared once, with its title, unit, definition, paper, and where it is shown."""
