@@ -22,6 +22,10 @@ test: $(VENV)/dev.stamp
 test-all: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -m exhaustive
 
+# The wording of documents, after a change of sentences; read the diff.
+snapshots: $(VENV)/dev.stamp
+	UNCONE_UPDATE_SNAPSHOTS=1 $(BIN)/python -m pytest -q tests/report/documents -k wording
+
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

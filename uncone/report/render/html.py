@@ -47,7 +47,10 @@ def page(document: Document, summary: str, version: str) -> str:
         document,
         figures={one["id"]: one for one in figures},
         charts=figures,
-        clouds={one.name: cloud.fragment(one) for one in charts if isinstance(one, Cloud)},
+        clouds={
+            first.name: cloud.fragment(first, *others)
+            for first, *others in _panels([one for one in charts if isinstance(one, Cloud)])
+        },
         plotly=bundle.script(kinds) if figures else "",
         scripts=_included([name for one in widgets for name in one.scripts]),
         styles=_included([name for one in widgets for name in one.styles]),
@@ -69,6 +72,15 @@ def _template(name: str, document: Document, **more: Any) -> str:  # noqa: ANN40
 def _included(names: Sequence[str]) -> list[Markup]:
     """Scripts and styles that widgets bring along, each once."""
     return [Markup((_TEMPLATES / name).read_text(encoding="utf-8")) for name in dict.fromkeys(names)]
+
+
+def _panels(clouds: Sequence[Cloud]) -> list[list[Cloud]]:
+    """Clouds of a group that show the same texts in the same colors have their controls in common."""
+    panels: dict[tuple[object, ...], list[Cloud]] = {}
+    for one in clouds:
+        shared = (one.group, one.dims, id(one.texts), id(one.colorings)) if one.group and one.texts else (one.name,)
+        panels.setdefault(shared, []).append(one)
+    return list(panels.values())
 
 
 def _grouped(blocks: Sequence[Block]) -> Iterator[tuple[bool, list[Block]]]:

@@ -111,7 +111,8 @@ def labels_frame(result: Similarity) -> pandas.DataFrame:
     columns: Columns = {"one": [line.one for line in table], "other": [line.other for line in table]}
     columns |= {name: [getattr(line.cosine, name) for line in table] for name in (*_ESTIMATE, "pairs")}
     parts = {"above": "mean", "above_low": "low", "above_high": "high"}
-    return _frame(columns | {head: [getattr(line.above, name) for line in table] for head, name in parts.items()})
+    columns |= {head: [getattr(line.above, name) for line in table] for head, name in parts.items()}
+    return _frame(columns, texts=("one", "other"))
 
 
 def groups_frame(result: Similarity) -> pandas.DataFrame:
@@ -137,13 +138,14 @@ def _kind(name: str) -> type:
     return float if name in _NUMBERS else str
 
 
-def _frame(columns: Mapping[str, Sequence[Any]]) -> pandas.DataFrame:
+def _frame(columns: Mapping[str, Sequence[Any]], texts: Sequence[str] = ()) -> pandas.DataFrame:
     """Numbers stay numbers, also in an empty table."""
     require("pandas", extra="models")
     import pandas
 
     kinds = {int: "int64", float: "float64", str: "object"}
-    return pandas.DataFrame(dict(columns)).astype({name: kinds[_kind(name)] for name in columns})
+    forms = {name: kinds[str if name in texts else _kind(name)] for name in columns}
+    return pandas.DataFrame(dict(columns)).astype(forms)
 
 
 def _file(columns: Columns, path: Path) -> bytes:

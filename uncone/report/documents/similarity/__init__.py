@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from uncone.diagnosis.words import clipped, cosine, count
-from uncone.likeness.results import Estimate, Groups, Pair, Pairs, PerLabel
+from uncone.likeness.results import Estimate, Groups, Pair, PerLabel
 from uncone.report.document import (
     Block,
     Card,
@@ -31,8 +31,8 @@ from uncone.report.documents.similarity.sentences import (
     crowding,
     duplicates,
     exact,
+    group_quality,
     group_title,
-    grouping,
     level,
     most_similar,
     nearest,
@@ -60,8 +60,8 @@ _BRIEF_LABELS, _BRIEF_PAIRS, _BRIEF_GROUPS, _BRIEF_NOTES = 6, 3, 4, 2
 """Lines of each kind on a terminal."""
 _WALK = (
     "From the heatmap as it comes out of the model to a readable one, on these {noun}s. All heatmaps of cosines share "
-    "one color scale, so that a change of color is a change of the cosine. Those that show the difference to unrelated "
-    "pairs are blue below it and orange above."
+    "one color scale, so that a change of color is a change of the cosine. The heatmap of differences to unrelated pairs "
+    "is blue below their mean and orange above it."
 )
 
 
@@ -134,7 +134,7 @@ def _near(result: Similarity) -> Section | None:
     head = [_COSINE, _PERCENTILE, Column(noun(result), align="left", wrap=True)]
     rows = [Row([*_score(pair), _side(result, pair.other_text, pair.other_label, pair.other)]) for pair in listed]
     blocks: list[Block] = _folded(Table(head, rows, name="near", stacked=True), 10, "more")
-    blocks += [Sentences([f"{len(rows):,} of {near.found:,}."])] if near.found > len(rows) else []
+    found = f" The table has the first {len(rows):,} of {near.found:,}." if near.found > len(rows) else ""
     title = f"Nearest to “{clipped(asked, _BRIEF)}”"
     brief: Block = Table(
         head,
@@ -142,7 +142,7 @@ def _near(result: Similarity) -> Section | None:
         title,
     )
     brief = brief if listed else Sentences([nearest(result)])
-    return Section("Nearest to your text", blocks, nearest(result), [brief], "near")
+    return Section("Nearest to your text", blocks, nearest(result) + found, [brief], "near")
 
 
 def _heatmaps(result: Similarity) -> Section | None:
@@ -207,7 +207,7 @@ def _brief_labels(table: Sequence[PerLabel], totals: Sequence[Row]) -> list[Bloc
     rows = [_estimate(_two(line, 14), line.cosine, line.above) for line in table[:_BRIEF_LABELS]]
     left = len(table) - _BRIEF_LABELS
     remarks = [f"and {count(left, 'more line')} in the report"] if left > 0 else []
-    rows = [Row([*row.cells[:4], row.cells[5]], row.muted) for row in (*rows, *totals)]
+    rows = [Row([*row.cells[:4], Cell(row.cells[5].text)], row.muted) for row in (*rows, *totals)]
     return [Table([*_LABEL_COLUMNS[:4], Column("above unrelated")], rows, remarks=remarks)]
 
 
@@ -229,15 +229,15 @@ def _pairs(result: Similarity) -> Section:
     pairs = result.pairs
     listed = result.listed(pairs, _MOST_PAIRS)
     blocks: list[Block] = _folded(_pair_table(result, listed, "pairs"), _OPEN_PAIRS, "more pairs")
-    intro = [_sentence(printable(reason(pairs.why)))] if pairs.why and listed else []
-    intro += [f"{len(listed):,} of {count(pairs.found, 'pair')}."] if pairs.found > len(listed) else []
+    every = f" of {count(pairs.found, 'pair')}" if pairs.found > len(listed) else ""
+    intro = [_sentence(f"{printable(reason(pairs.why)) or count(len(listed), 'pair')}{every}")] if listed else []
     intro += [most_similar(result), "The percentile is the share of unrelated pairs that score lower."]
-    what = f"of {reason(result.duplicates.why)}" if result.crowd is not None else "near-duplicates"
-    found = [f"{result.duplicates.found:,} {what}"] if result.duplicates.found else []
-    title = "; ".join([f"{reason(printable(pairs.why)) or 'most similar'}, of {pairs.found:,}", *found])
+    title = f"Pairs: {printable(reason(pairs.why)) or 'most similar'}, of {pairs.found:,}"
+    if result.duplicates.found:
+        title += f"; {_duplicate_title(result)}"
     head = [_COSINE, _PERCENTILE, Column(f"{noun(result)}s", align="left", wrap=True)]
     rows = [row for pair in listed[:_BRIEF_PAIRS] for row in _brief_pair(pair)]
-    brief = Table(head, rows, f"Pairs: {title}") if listed else Sentences([most_similar(result)])
+    brief = Table(head, rows, title) if listed else Sentences([most_similar(result)])
     return Section("Pairs", [*blocks, *_duplicates(result)], " ".join(intro), [brief], "pairs")
 
 
@@ -248,24 +248,28 @@ def _brief_pair(pair: Pair) -> Iterator[Row]:
     yield Row([Cell(""), Cell(""), Cell(_short(pair.other_text, labels[1]))])
 
 
+def _duplicate_title(result: Similarity) -> str:
+    found = result.duplicates
+    if result.crowd is None:
+        return count(found.found, "near-duplicate")
+    return f"{count(found.found, 'pair')} of {printable(reason(found.why))}"
+
+
 def _duplicates(result: Similarity) -> list[Block]:
     """Near-duplicates; if cosine can't detect them, pairs that are equal but for case and white space."""
-    crowd = crowding(result)
-    found: Pairs = result.duplicates
-    listed = result.listed(found, _MOST_PAIRS)
-    if not crowd and not listed:
-        return []
-    title = count(found.found, "near-duplicate pair" if not crowd else "pair")
-    lines = [crowd] if crowd else []
-    if crowd and not listed:
-        return [Sentences([*lines, f"No two {noun(result)}s are equal."], "Near-duplicates")]
-    lines += (
-        [f"These {'pairs' if len(listed) != 1 else 'two'} are equal except for case and white space."] if crowd else []
+    listed = result.listed(result.duplicates, _MOST_PAIRS)
+    lines = [crowding(result)] if result.crowd is not None else []
+    if not listed:
+        return [Sentences([" ".join([*lines, f"No two {noun(result)}s are equal."])])] if lines else []
+    summary = (
+        printable(reason(result.duplicates.why)) if result.crowd is None else "equal except for case and white space"
     )
-    shown = f"; the first {len(listed):,} here" if found.found > len(listed) else ""
-    lines += [_sentence(f"{title}{f': {printable(reason(found.why))}' if found.why else ''}{shown}")]
-    table = _pair_table(result, listed, "duplicates")
-    return [Sentences([" ".join(lines)], "Near-duplicates"), Fold(title, [table], open=len(listed) <= 5)]
+    if result.duplicates.found > len(listed):
+        summary += f"; the first {len(listed):,} here"
+    fold = Fold(
+        _duplicate_title(result), [_pair_table(result, listed, "duplicates")], open=len(listed) <= 5, summary=summary
+    )
+    return [*([Sentences(lines)] if lines else []), fold]
 
 
 def _pair_table(result: Similarity, listed: Sequence[Pair], name: str) -> Table:
@@ -331,7 +335,7 @@ def _groups(result: Similarity) -> Section | None:
         ]
         head = [Column("group", align="left"), Column(f"{noun(result)}s"), Column("silhouette"), Column("mean cosine")]
         head.append(Column("most central", align="left", wrap=True))
-        said = " ".join(part for part in (grouping(groups), groups.note) if part)
+        said = " ".join(part for part in (_sentence(group_quality(groups)), groups.note) if part)
         table = Table(head, rows, _sentence(group_title(groups)).rstrip("."), said, (), f"groups-{place}", stacked=True)
         chart = charts.group_chart(groups, place)
         blocks += [*_folded(table, _OPEN_ROWS, "more groups"), *([] if chart is None else [chart])]

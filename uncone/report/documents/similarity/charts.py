@@ -72,6 +72,7 @@ def histogram(result: Similarity) -> Chart:
     one = tail_score(result, 0.01)
     if one is not None:
         references.append(Reference(one, f"1 % of unrelated pairs: {fine(one)}"))
+    sample = "" if background.pairs == background.all_pairs else "a sample of "
     total = int(sum(result.histogram.get("counts", ())))
     marks = [
         *_bins(background.histogram, "unrelated pairs", "muted 55%", filled=True),
@@ -80,7 +81,7 @@ def histogram(result: Similarity) -> Chart:
     return Chart(
         "histogram",
         f"{name[:1].upper()}{name[1:]} compared with unrelated pairs",
-        f"{count(total, 'pair')} of the table. In gray, a sample of {count(background.pairs, 'unrelated pair')}.",
+        f"{count(total, 'pair')} of the table. In gray, {sample}{count(background.pairs, 'unrelated pair')}.",
         marks,
         Axis("cosine", "cosine"),
         _DENSITY,
@@ -314,7 +315,7 @@ def _natural(name: str) -> list[tuple[int, str]]:
 def maps(result: Similarity) -> list[Cloud]:
     """A cloud for every projection, planes first, colored by labels and groups."""
     rows = result.projected
-    colorings = [Coloring(one.title, one.codes[rows], one.names) for one in palettes(result)]
+    colorings = [Coloring(one.title, one.codes[rows], one.names, rest=one.rest) for one in palettes(result)]
     texts = [clipped(printable(result.text(int(row))), _LONGEST) for row in rows]
     made = []
     for key, points in sorted(result.projections.items(), key=lambda item: item[1].shape[1]):
@@ -332,6 +333,7 @@ def maps(result: Similarity) -> list[Cloud]:
                 [f"{method} {axis}" for axis in range(1, dims + 1)],
                 wide=len(result.projections) == 1,
                 group="maps",
+                source_rows=rows,
             )
         )
     return made

@@ -77,7 +77,15 @@ def heatmap(result: Similarity) -> Widget:
         _chart(result, name, picture, kind, several) for name, picture in result.pictures for kind in _KINDS
     ]
     notes = [f"{name}: {one.note}" if several else one.note for name, one in result.pictures if one.note]
-    data = {"store": {**_texts(result, rows), "figures": figures}, "noun": noun(result), "notes": notes}
+    strip = labels_palette(result) if any(figure["strip"] for figure in figures) else None
+    legend = [] if strip is None else [(name, _color(code)) for code, name in enumerate(strip.names)]
+    legend += [(strip.rest, GRAY)] if strip is not None and strip.rest else []
+    data = {
+        "store": {**_texts(result, rows), "figures": figures},
+        "noun": noun(result),
+        "notes": notes,
+        "legend": legend,
+    }
     return Widget("widgets/heatmap.html", data, [Sentences(notes), *charts] if notes else charts, **_SCRIPTS)
 
 

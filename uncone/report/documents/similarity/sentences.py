@@ -27,6 +27,7 @@ __all__ = [
     "duplicates",
     "exact",
     "fine",
+    "group_quality",
     "group_title",
     "grouping",
     "headline",
@@ -250,11 +251,15 @@ def group_title(groups: Groups) -> str:
 
 
 def grouping(groups: Groups) -> str:
+    """The method, how clear its groups are, and whether they agree with the labels."""
+    start, quality = group_title(groups), group_quality(groups)
+    return f"{start[:1].upper()}{start[1:]}{f': {quality}' if quality else ''}."
+
+
+def group_quality(groups: Groups) -> str:
     """How clear the groups are, and whether they agree with the labels."""
-    start = group_title(groups)
-    start = f"{start[:1].upper()}{start[1:]}"
     if groups.outliers:
-        return f"{start}."
+        return ""
     if groups.silhouette is None:
         tight = ""
     else:
@@ -266,8 +271,7 @@ def grouping(groups: Groups) -> str:
     if groups.ari is not None:
         word = "not the labels" if groups.ari < 0.1 else "partly the labels" if groups.ari < 0.65 else "the labels"
         agrees = f"agreement with the labels (ARI) {cosine(groups.ari)}: the groups are {word}"
-    said = "; ".join(part for part in (tight, agrees) if part)
-    return f"{start}{f': {said}' if said else ''}."
+    return "; ".join(part for part in (tight, agrees) if part)
 
 
 def _cleaned(result: Similarity) -> str:

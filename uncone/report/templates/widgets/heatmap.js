@@ -27,10 +27,10 @@
   const percent = (share) => (share >= 1 ? "100 %" : (100 * share).toFixed(share > 0.99 ? 2 : 1) + " %");
   const ticksOf = (low, high) => {
     const rough = Math.max(high - low, 1e-6) / 5, power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].find((one) => one * power >= rough * (1 - 1e-9)) * power;
+    const times = [1, 2, 2.5, 5, 10].find((one) => one * power >= rough * (1 - 1e-9)), step = times * power;
     const places = [];
     for (let k = Math.ceil(low / step - 1e-9); k <= high / step + 1e-9; k++) places.push(k * step);
-    const digits = Math.max(1, -Math.floor(Math.log10(step) + 1e-9));
+    const digits = Math.max(1, (times === 2.5 ? 1 : 0) - Math.floor(Math.log10(step) + 1e-9));
     return places.map((place) => [place, (Math.abs(place) < 1e-9 ? 0 : place).toFixed(digits)]);
   };
   const shorten = (ctx, text, room) => {
@@ -75,7 +75,7 @@
       const labels = names.length ? Math.min(Math.max(...names.map(([, text]) => ctx.measureText(text).width)), width * 0.26) : 0;
       const tree = spec.tree ? Math.max(width * 0.13, 30) : 0, strip = spec.strip ? 12 : 0;
       const box = figure.box = { x: (labels ? labels + 8 : 0) + (tree ? tree + 4 : 0) + (strip ? strip + 4 : 0), y: 6 };
-      box.w = width - box.x - 56;
+      box.w = width - box.x - 64;
       box.h = height - box.y - (names.length ? 24 : 8);
       const px = (x) => box.x + (x + 0.5 - x0) / (x1 - x0) * box.w, py = (y) => box.y + (y + 0.5 - y0) / (y1 - y0) * box.h;
       ctx.imageSmoothingEnabled = (x1 - x0) > box.w * dense;
@@ -130,12 +130,10 @@
 
     const bar = (ctx, figure, box, ink) => {
       const { spec, low, high } = figure, x = box.x + box.w + 10, colors = COLORS[spec.scale];
-      for (let k = 0; k < 256; k++) {
-        const [r, g, b, a] = colors[k];
-        ctx.fillStyle = `rgba(${r},${g},${b},${a / 255})`;
-        const top = box.y + box.h * (1 - (k + 1) / 256);
-        ctx.fillRect(x, top, 10, Math.ceil(box.h / 256));
-      }
+      const blend = ctx.createLinearGradient(0, box.y + box.h, 0, box.y);
+      for (let k = 0; k < 256; k += 15) blend.addColorStop(k / 255, `rgba(${colors[k].slice(0, 3).join()},${colors[k][3] / 255})`);
+      ctx.fillStyle = blend;
+      ctx.fillRect(x, box.y, 10, box.h);
       ctx.fillStyle = ink;
       ctx.textAlign = "left";
       const ticks = spec.kind === "percentile" ? [0, 0.25, 0.5, 0.75, 1].map((one) => [one, 100 * one + " %"]) : ticksOf(low, high);
