@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Real texts and models beside the checkout, where they are: see tests/conftest.py.
 export UNCONE_DATA ?= $(abspath $(wildcard ../shared/data))
 
-.PHONY: demo test test-all check fix bench tables reproduce clean
+.PHONY: demo test test-all check fix bench tables measures reproduce clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/uncone demo
@@ -54,6 +54,10 @@ tables: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.baselines
 	$(BIN)/python -m benchmarks.evaluations
 	$(BIN)/python -m benchmarks.gallery
+
+# The tables of measures in README.md and docs/, and the JSON Schema of findings.
+measures: $(VENV)/dev.stamp
+	$(BIN)/python -m uncone.diagnosis.measures.table README.md docs/layers.md docs/deep.md docs/measures.md docs/findings.schema.json
 
 # The tables of the papers for bert-base-uncased, beside the published rows; needs a model hub, or MODEL=folder.
 MODEL ?= bert-base-uncased

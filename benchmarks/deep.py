@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import time
@@ -11,25 +12,27 @@ from uncone.api import layers
 from uncone.data.demo import demo_model
 from uncone.encoders.open import open_encoder
 
-SENTENCES, ROUNDS = 4_000, 3
-
 
 def main() -> None:
     if not os.environ.get("UNCONE_DATA"):
         print("benchmarks.deep needs SNLI: set UNCONE_DATA.")
         return
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sentences", type=int, default=4_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    chosen = parser.parse_args()
     encoder = open_encoder(demo_model())
     best = {False: float("inf"), True: float("inf")}
     rows = 0
-    for _ in range(ROUNDS):
+    for _ in range(chosen.rounds):
         for deep in (False, True):
             start = time.perf_counter()
-            study = layers(encoder, "snli", limit=SENTENCES, deep=deep)
+            study = layers(encoder, "snli", limit=chosen.sentences, deep=deep)
             best[deep] = min(best[deep], time.perf_counter() - start)
             rows = study.deep.layers[0].n if study.deep is not None else rows
     lines = [
-        f"all-MiniLM-L6-v2 on {SENTENCES:,} SNLI sentences, {rows:,} rows of each of 7 layers in the sample. The "
-        f"yardstick, plain `layers`, takes {best[False]:.1f} s on {len(os.sched_getaffinity(0))} cores, Python "
+        f"all-MiniLM-L6-v2 on {chosen.sentences:,} SNLI sentences, {rows:,} rows of each of 7 layers in the sample. "
+        f"The yardstick, plain `layers`, takes {best[False]:.1f} s on {len(os.sched_getaffinity(0))} cores, Python "
         f"{platform.python_version()}.",
         "",
         "| what | ratio | bound |",

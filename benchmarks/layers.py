@@ -5,6 +5,7 @@ Everything is a ratio to what is measured in the same run. Needs real texts: $UN
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -27,7 +28,7 @@ from uncone.encoders.open import open_encoder
 from uncone.encoders.rows import RowRule
 from uncone.stats.word_sums import WordSums
 
-SENTENCES, ROUNDS, PAIRS = 4_000, 9, 1_000
+PAIRS = 1_000
 PEAKS = 3  # runs: how much freed memory lies about at the peak is chance
 
 
@@ -37,8 +38,8 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def batches(encoder: Encoder) -> list:
-    rule, selection = RowRule(), Selection(open_texts("snli"), limit=SENTENCES)
+def batches(encoder: Encoder, sentences: int) -> list:
+    rule, selection = RowRule(), Selection(open_texts("snli"), limit=sentences)
     found = []
     for pool in pools(selection.read(), first=FIRST):
         texts = encoder.passages([unit.text for unit in pool], Window())
@@ -46,7 +47,7 @@ def batches(encoder: Encoder) -> list:
     return found
 
 
-def self_similarity(encoder: Encoder, cut: list) -> float:
+def self_similarity(encoder: Encoder, cut: list, rounds: int) -> float:
     """How many times faster the sums give SelfSim of every word than sampled pairs do, in one layer."""
     from scipy.spatial.distance import cosine
 
@@ -74,7 +75,7 @@ def self_similarity(encoder: Encoder, cut: list) -> float:
             for a, b in random.choice(mine, (PAIRS, 2)):
                 cosine(rows[a], rows[b])
 
-    return seconds(sampled) * len(repeated) / len(some) / min(seconds(ours) for _ in range(ROUNDS))
+    return seconds(sampled) * len(repeated) / len(some) / min(seconds(ours) for _ in range(rounds))
 
 
 def peak(sentences: int) -> tuple[int, int, int]:
@@ -104,22 +105,27 @@ def main() -> None:
     if not os.environ.get("UNCONE_DATA"):
         print("benchmarks.layers needs SNLI: set UNCONE_DATA.")
         return
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sentences", type=int, default=4_000)
+    parser.add_argument("--rounds", type=int, default=9)
+    chosen = parser.parse_args()
+    sentences, rounds = chosen.sentences, chosen.rounds
     encoder = open_encoder(demo_model())
-    cut = batches(encoder)
+    cut = batches(encoder, sentences)
     bare, whole = [], []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         bare.append(seconds(lambda: [encoder.encode([laid.passage for laid in batch]) for batch in cut]))
-        whole.append(seconds(lambda: layers(encoder, "snli", limit=SENTENCES)))
+        whole.append(seconds(lambda: layers(encoder, "snli", limit=sentences)))
     # Of two that take turns, the ratio of neighbours: a noisy minute slows both, and the best of each may lie apart.
     ratios = np.divide(whole, bare)
     one_by_one = seconds(lambda: [encoder.encode([laid.passage]) for batch in cut for laid in batch])
-    small, large = peak(SENTENCES), peak(4 * SENTENCES)
-    sampled = self_similarity(encoder, cut)
+    small, large = peak(sentences), peak(4 * sentences)
+    sampled = self_similarity(encoder, cut, rounds)
     cores = len(os.sched_getaffinity(0))
     grown = [after - before for before, after in zip(small, large, strict=True)]
     rows = [
         (
-            f"`uncone.layers`, everything, to the bare forward pass (median of {ROUNDS} turns; half of them "
+            f"`uncone.layers`, everything, to the bare forward pass (median of {rounds} turns; half of them "
             f"{np.quantile(ratios, 0.25):.2f} to {np.quantile(ratios, 0.75):.2f})",
             f"{np.median(ratios):.2f}",
             "at most 1.25",
@@ -136,14 +142,14 @@ def main() -> None:
         ),
     ]
     lines = [
-        f"all-MiniLM-L6-v2 on {SENTENCES:,} SNLI sentences. The yardstick, the bare forward pass over the same batches,"
+        f"all-MiniLM-L6-v2 on {sentences:,} SNLI sentences. The yardstick, the bare forward pass over the same batches,"
         f" takes {min(bare):.1f} s on {cores} cores, Python {platform.python_version()}.",
         "",
         "| what | ratio | bound |",
         "|---|---|---|",
         *(f"| {what} | {ratio} | {bound} |" for what, ratio, bound in rows),
         "",
-        f"Peak memory at {SENTENCES:,} and {4 * SENTENCES:,} sentences (median of {PEAKS} runs): {small[0]} and "
+        f"Peak memory at {sentences:,} and {4 * sentences:,} sentences (median of {PEAKS} runs): {small[0]} and "
         f"{large[0]} MiB, {grown[0]} more. What is kept of words grows by {grown[1] + grown[2]} MiB: their sums from "
         f"{small[1]} to {large[1]}, the occurrences for MEV from {small[2]} to {large[2]}.",
     ]

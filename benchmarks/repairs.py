@@ -26,7 +26,6 @@ from benchmarks.page import put
 ROUNDS = 5
 MANY_ROUNDS = 15  # where the two are close
 CLUSTERED = 200_000
-FLOW = 20_000
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -118,7 +117,7 @@ def clustered(path: Path, rows: int) -> float:
     return theirs / ours
 
 
-def flow() -> float | None:
+def flow(n: int) -> float | None:
     """How many times faster an epoch is on cached vectors than with the encoder in the loop."""
     from uncone.data.demo import demo_model
     from uncone.data.texts import ManyTexts, open_texts
@@ -128,7 +127,7 @@ def flow() -> float | None:
     if not os.environ.get("UNCONE_DATA"):
         return None
     texts = ManyTexts([open_texts("snli"), open_texts("snli:test")], "snli")
-    source = sentence_source(texts, demo_model(), limit=FLOW)
+    source = sentence_source(texts, demo_model(), limit=n)
     start = time.perf_counter()
     vectors = np.concatenate([np.array(rows.vectors) for rows in source.read()])
     encoding = time.perf_counter() - start
@@ -139,7 +138,9 @@ def flow() -> float | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=400_000)
-    rows = parser.parse_args().rows
+    parser.add_argument("--texts", type=int, default=20_000)
+    chosen = parser.parse_args()
+    rows = chosen.rows
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npy"
         make(path, rows)
@@ -148,9 +149,9 @@ def main() -> None:
         memory = peak("whiten", path)
         few = min(rows, CLUSTERED)
         found.append((f"`clustered` on {few:,} x {D}: kmeans2 and PCAs, to ours", clustered(path, few), "at least 2"))
-    faster = flow()
+    faster = flow(chosen.texts)
     if faster is not None:
-        what = f"`flow`: an epoch over {FLOW:,} texts with the encoder in the loop, to one on cached vectors"
+        what = f"`flow`: an epoch over {chosen.texts:,} texts with the encoder in the loop, to one on cached vectors"
         found.append((what, faster, "at least 10"))
     lines = [
         f"On {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}, numpy {np.__version__}.",

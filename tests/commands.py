@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
+import signal
+import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from uncone.cli.main import _run
@@ -36,3 +42,38 @@ def refused(folder: Path, capfd, *arguments: object) -> str:
     assert out == "" and "unexpected" not in err and "Traceback" not in err
     assert contents(folder) == before
     return err
+
+
+@contextlib.contextmanager
+def started(*arguments: object, **options: object) -> Iterator[subprocess.Popen]:
+    """A process of the command in a group of its own, all of which ends however the test does."""
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True, **options}
+    with subprocess.Popen([*UNCONE, *map(str, arguments)], **given) as process:
+        try:
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def wait_until(seen: Callable[[], object], process: subprocess.Popen | None = None, times: int = 1) -> None:
+    """Wait for a sign, seen so many times in a row, for a minute at most, and not for a process that is over."""
+    until, row = time.monotonic() + 60, 0
+    while row < times:
+        row = row + 1 if seen() else 0
+        assert process is None or process.poll() is None, f"it was over before: {process.communicate()}"
+        assert time.monotonic() < until, "nothing was to be seen in a minute"
+        time.sleep(0.01)
+
+
+def grows(work: Callable[[str], object], text: str) -> float:
+    """How many times as long four such texts take, in the time of the processor; the best of three."""
+
+    def seconds(text: str) -> float:
+        begun = time.process_time()
+        work(text)
+        return time.process_time() - begun
+
+    work("a")
+    short, long = (min(seconds(one) for _ in range(3)) for one in (text, 4 * text))
+    return long / max(short, 1e-3)

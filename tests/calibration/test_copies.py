@@ -58,7 +58,7 @@ def two_sides(kind, n, k, rng):
     return background_between(*sides, name="x", rates=TAILS)
 
 
-@pytest.mark.parametrize("kind", ["heavy tails", "clusters"])
+@pytest.mark.parametrize("kind", ["heavy tails", "clusters", "hubs"])
 @pytest.mark.parametrize(("n", "k"), [(60, 10), (150, 3)])
 @pytest.mark.parametrize("make", [one_side, two_sides])
 def test_intervals_cover_where_vectors_repeat(make, n, k, kind):

@@ -1,4 +1,4 @@
-"""Thresholds hold their rate on fresh data: in spaces whose background is known, over 200 seeds, and on Cranfield."""
+"""Thresholds hold their rate on fresh data: where the background is known, over 200 seeds or 60, and on Cranfield."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from uncone.encoders.open import sentence_source
 from uncone.repairs.center import Center
 from uncone.repairs.whiten import Whiten
 
-SEEDS = 200
+SEEDS = [60, pytest.param(200, marks=pytest.mark.exhaustive)]
 TAILS = (0.5, 0.1, 0.01)
 NAMES = ("a cone", "some rows close to everything")
 
@@ -34,8 +34,13 @@ def two_sides(space, seed):
     return background_between(*sides, name="x", rates=TAILS)
 
 
+@pytest.fixture(scope="module", params=SEEDS)
+def seeds(request):
+    return request.param
+
+
 @pytest.fixture(scope="module", params=[one_side, sampled, two_sides], ids=lambda make: make.__name__)
-def simulated(request, spaces):
+def simulated(request, spaces, seeds):
     """Of every seed: the true shares beyond the lower bound, the threshold and the upper bound, at each tail."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param is sampled:  # a part of the pairs, each row in equally many
@@ -43,7 +48,7 @@ def simulated(request, spaces):
         found = {}
         for name in NAMES:
             shares = []
-            for seed in range(SEEDS):
+            for seed in range(seeds):
                 background = request.param(spaces[name], seed)
                 places = [int(np.flatnonzero(background.tails == tail)[0]) for tail in TAILS]
                 curves = [getattr(background, one)[places] for one in ("lows", "scores", "highs")]
@@ -53,23 +58,24 @@ def simulated(request, spaces):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_intervals_cover_the_true_quantile(simulated, name):
-    """200 draws of a true 95 % lie above 90 % but once in a thousand; where rows are alike intervals are wider."""
+def test_intervals_cover_the_true_quantile(simulated, seeds, name):
+    """200 draws of a true 95 % lie above 90 % but once in a thousand, 60 above 85 %; alike rows have more."""
     low, _, high = np.moveaxis(simulated[name], 1, 0)
     covered = ((high <= TAILS) & (low >= TAILS)).mean(axis=0)
-    assert (covered >= 0.90).all(), covered
+    assert (covered >= (0.90 if seeds == 200 else 0.85)).all(), covered
 
 
-def test_intervals_cover_about_as_often_as_they_say(simulated):
+def test_intervals_cover_about_as_often_as_they_say(simulated, seeds):
     every = [((one[:, 2] <= TAILS) & (one[:, 0] >= TAILS)).mean() for one in simulated.values()]
-    assert 0.93 <= np.mean(every) <= 0.985, every
+    room = 0.0 if seeds == 200 else 0.015
+    assert 0.93 - room <= np.mean(every) <= 0.985 + room, every
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_mean_false_positive_rate_is_the_one_asked_for(simulated, name):
+def test_the_mean_false_positive_rate_is_the_one_asked_for(simulated, seeds, name):
     """Within its own error over the seeds, and 3 % for the curvature of a quantile."""
     shares = simulated[name][:, 1] / TAILS
-    error = 3 * shares.std(axis=0) / np.sqrt(SEEDS)
+    error = 3 * shares.std(axis=0) / np.sqrt(seeds)
     assert (np.abs(shares.mean(axis=0) - 1) < error + 0.03).all(), shares.mean(axis=0)
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import UNCONE, started, wait_until
 
 from uncone.cli.main import _run
-
-UNCONE = [sys.executable, "-m", "uncone"]
 
 
 @pytest.fixture
@@ -62,7 +60,7 @@ def test_side_by_side(saved, cone, capfd):
     np.save("y.npy", cone(400, 8, mean=0.0))
     assert _run(["check", saved, "y.npy", "--json", "both.json", "--fail-above", "baseline=0.2"]) == 1
     out, err = capfd.readouterr()
-    assert "A  x.npy" in out and "B  y.npy" in out
+    assert "▲ x.npy" in out and "✓ y.npy" in out
     assert "x.npy" in err and "y.npy" not in err
     assert len(json.loads(Path("both.json").read_text())["sources"]) == 2
 
@@ -87,35 +85,46 @@ def test_ctrl_c(workers):
     """In the middle of a pass: exit code 130, one line, no file, no process left."""
     os.mkfifo("slow.fifo")
     Path("old.html").write_text("old")
-    command = [*UNCONE, "check", "-", "--html", "old.html", "--workers", workers]
-    with subprocess.Popen(["cat", "slow.fifo"], stdout=subprocess.PIPE) as feeder:
-        run = subprocess.Popen(command, stdin=feeder.stdout, stderr=subprocess.PIPE, start_new_session=True)
+    command = ["check", "-", "--html", "old.html", "--workers", workers]
+    with (
+        subprocess.Popen(["cat", "slow.fifo"], stdout=subprocess.PIPE) as feeder,
+        started(*command, stdin=feeder.stdout) as run,
+    ):
         with Path("slow.fifo").open("wb") as fifo:
             np.lib.format.write_array_header_1_0(
                 fifo, {"descr": "<f4", "fortran_order": False, "shape": (10_000_000, 8)}
             )
             fifo.write(np.ones((40_000, 8), np.float32).tobytes())
             fifo.flush()
-            time.sleep(2.5)
+            # A pipe holds far less: by now the pass has begun. When all wait for more rows, it is in its middle.
+            wait_until(lambda: waiting(run.pid, at_least=1 + int(workers)), run, times=20)
             os.killpg(run.pid, signal.SIGINT)
-            _, err = run.communicate(timeout=30)
+            _, err = run.communicate(timeout=60)
         feeder.kill()
+        wait_until(lambda: nobody_left_in(run.pid))
     assert run.returncode == 130
-    assert err.decode().count("\n") == 1 and "interrupted" in err.decode()
+    assert err.count("\n") == 1 and "interrupted" in err
     assert Path("old.html").read_text() == "old"
     assert sorted(path.name for path in Path().iterdir()) == ["old.html", "slow.fifo"]
-    assert nobody_left_in(run.pid)
 
 
-def nobody_left_in(group, seconds=10):
-    """Whether the processes of a group end; multiprocessing's own tracker takes a moment."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.1)
+def waiting(group, at_least):
+    """Whether so many processes of a group are there, and all of them sleep."""
+    states = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            state, _, own = stat.read_text().rpartition(")")[2].split()[:3]
+            if int(own) == group:
+                states.append(state)
+    return len(states) >= at_least and set(states) == {"S"}
+
+
+def nobody_left_in(group):
+    """Whether the processes of a group have ended; multiprocessing's own tracker takes a moment."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
     return False
 
 

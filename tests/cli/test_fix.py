@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from commands import UNCONE, refused, run
+from commands import UNCONE, refused, run, started, wait_until
 from safetensors.numpy import load, save
 
 
@@ -475,9 +475,9 @@ def test_a_flow_of_another_size_is_not_built(name, value, rows, tmp_path, capfd)
     said = json.loads((folder / "repair.json").read_text())
     said["parameters"][name] = value
     (folder / "repair.json").write_text(json.dumps(said))
-    start = time.monotonic()
+    start = time.process_time()
     assert "fit anew" in refused(tmp_path, capfd, "apply", folder, "v.npy", "-o", "f.npy")
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_a_repair_that_does_not_say_how_it_was_encoded(texts, tiny_model, tmp_path, capfd):
@@ -507,14 +507,10 @@ def large(cone, tmp_path):
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
 def test_a_run_that_is_ended_leaves_the_old_file(how, code, large):
-    command = [*UNCONE, "apply", "repair", "large.npy", "-o", str(large)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 30
-        while not any(part.stat().st_size for part in large.parent.glob(".*.part")) and time.monotonic() < deadline:
-            assert process.poll() is None, "it was over before it could be hit"
-            time.sleep(0.005)
+    with started("apply", "repair", "large.npy", "-o", large) as process:
+        wait_until(lambda: any(part.stat().st_size for part in large.parent.glob(".*.part")), process)
         process.send_signal(how)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=60)
     assert process.returncode == code and "Traceback" not in err
     assert large.read_text() == "old"
     if how != signal.SIGKILL:

@@ -42,7 +42,7 @@ def test_a_failure_is_not_kept():
 
 def test_two_objects_are_looked_at_side_by_side():
     """Both have to be inside at the same time: with one lock for the class neither would get on."""
-    both = Barrier(2, timeout=10)
+    both = Barrier(2, timeout=60)
     with ThreadPoolExecutor(2) as threads:
         found = list(threads.map(lambda one: one.value, [Looked(both.wait), Looked(both.wait)]))
     assert found == [[1], [1]]

@@ -122,7 +122,6 @@ def test_silhouettes_equal_scikit_learn():
     found = found_in(rows)
     each = silhouette_samples(rows.astype(np.float64), found.labels)
     assert found.judged == 1500 and found.silhouette == pytest.approx(each.mean(), abs=1e-5)
-    assert found.silhouette_low < found.silhouette < found.silhouette_high
     by_cosine = silhouette_score(rows.astype(np.float64), found.labels, metric="cosine")
     assert found.silhouette_cosine == pytest.approx(by_cosine, abs=1e-5)
     for place, one in enumerate(found.clusters):

@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression
 from uncone.data.selection import Selection
 from uncone.data.texts import ListTexts
 from uncone.diagnosis import frequency as module
-from uncone.diagnosis.correlations import adjusted_r2, fisher, midranks, pearson, spearman
+from uncone.diagnosis.correlations import adjusted_r2, midranks, pearson, pearson_interval, spearman
 from uncone.diagnosis.dimension import dimensions_of
 from uncone.diagnosis.frequencies import (
     BINS,
@@ -407,7 +407,22 @@ def test_correlations_by_scipy():
     np.testing.assert_array_equal(midranks(x), stats.rankdata(x))
     assert pearson(x[:2], y[:2]) is None and pearson(np.full(40, 0.1), y) is None
     assert pearson(1e-200 * x, 1e200 * y) == pytest.approx(pearson(x, y))
-    assert fisher(None, 40) == fisher(0.4, 3) == (None, None) and fisher(1.0, 9) == (1.0, 1.0)
+    assert pearson_interval(np.ones(40), y) == pearson_interval(x[:3], y[:3]) == (None, None)
+    assert pearson_interval(y, 2 * y) == (1.0, 1.0)
+    low, high = pearson_interval(x, y)
+    copied = pearson_interval(np.tile(x, 9), np.tile(y, 9), np.tile(np.arange(40), 9))
+    assert copied == pytest.approx((low, high), rel=1e-9), "copies add no evidence"
+
+
+def test_the_interval_of_a_correlation_with_heavy_tails_is_that_of_the_jackknife():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=3_000)
+    x = y + rng.standard_t(5, 3_000) * np.abs(y)
+    without = np.array([stats.pearsonr(np.delete(x, i), np.delete(y, i)).statistic for i in range(len(x))])
+    error = np.arctanh(without).std() * np.sqrt(len(x) - 1)
+    low, high = np.arctanh(pearson_interval(x, y))
+    assert 1.96 * error > 1.3 * 1.96 / np.sqrt(len(x) - 3), "wider than for normal columns"
+    assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.04)
 
 
 def test_r2_of_columns_that_say_the_same():

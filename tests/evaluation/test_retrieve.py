@@ -51,7 +51,7 @@ def case():
 
 
 @pytest.mark.parametrize("engine", ["faiss", "numpy"])
-def test_measures(case, engine, stretched):
+def test_measures(case, engine, stretched, exact_bounds):
     task, queries, docs = case
     found = retrieve(task, queries, docs, engine=engine, replicates=50, seed=2)
     assert found.query_ids == tuple(name for name in task.query_ids[:18] if name != "q5")
@@ -67,7 +67,10 @@ def test_measures(case, engine, stretched):
         means = [counts @ expected / 17 for counts in np.concatenate(list(drawn_counts(17, 50, 2)))]
         means = stretched(means, score.value, 17)
         assert found.replicates[measure] == pytest.approx(means, abs=1e-4)
-        assert (score.low, score.high) == pytest.approx(tuple(np.quantile(means, [0.025, 0.975])), abs=1e-4)
+        more = np.append(expected, [0.0, 1.0])
+        size = 17 * more.mean() * (1 - more.mean()) / more.var()
+        assert found.sizes[measure] == pytest.approx(size)
+        assert (score.low, score.high) == pytest.approx(exact_bounds(score.value, means, size), abs=1e-4)
     at = found.query_ids.index("q0")
     similar = [[cosine(queries[0], doc) for doc in docs]]
     gains = [[task.qrels["q0"].get(doc, 0) for doc in task.doc_ids]]

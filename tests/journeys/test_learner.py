@@ -43,8 +43,10 @@ def test_the_learner(uncone):
     assert json.loads(done.stdout)["baseline"] == same
 
 
-def test_the_learner_with_texts(uncone, minilm):
+@pytest.mark.exhaustive
+def test_the_learner_with_texts(uncone, minilm, monkeypatch):
     """The texts themselves, and a model: no vectors at hand."""
+    monkeypatch.setenv("UNCONE_CACHE", "cache")  # what it holds is counted
     subjects = {"cats": ["The cat sleeps", "A kitten plays", "My cat purrs"], "cars": ["The car is fast", "A truck"]}
     with Path("texts.csv").open("w", newline="") as file:
         writer = csv.writer(file)
@@ -104,6 +106,7 @@ def test_the_learner_with_a_map(uncone):
     assert "at least 5 rows" in uncone("map", "few.csv", "--method", "tsne", code=2).stderr
 
 
+@pytest.mark.exhaustive
 def test_the_learner_compares(uncone, minilm):
     """A CSV with a text and a label column: a heatmap, the labels, pairs to read, groups, and a page to send."""
     subjects = {

@@ -45,6 +45,7 @@ def test_the_embedding_matrix(uncone, minilm):
     assert "| Directions used |" in Path("table.md").read_text()
 
 
+@pytest.mark.exhaustive
 def test_the_demo(uncone, minilm):
     told = uncone("demo").stdout
     assert "all-MiniLM-L6-v2" in told and "7 layers x 384 dimensions" in told
@@ -52,6 +53,7 @@ def test_the_demo(uncone, minilm):
     assert Path("uncone-layers.html").is_file()
 
 
+@pytest.mark.exhaustive
 def test_the_layers_of_a_model(uncone, real_data, minilm, monkeypatch):
     """Then every layer on real texts: the curves, the words, the figures."""
     monkeypatch.setenv("XDG_CACHE_HOME", "cache")
@@ -90,6 +92,7 @@ def test_the_layers_of_a_model(uncone, real_data, minilm, monkeypatch):
     assert "x 384" in uncone("check", "snli", "--data", str(real_data), "--model", str(minilm), "--limit", "200").stdout
 
 
+@pytest.mark.exhaustive
 def test_behind_the_cone(uncone, real_data, minilm):
     """What lies inside the cone: dimension, clusters, hubs, frequency, manifold; as numbers, page, figures and map."""
     tiny = str(real_data.parent / "models" / "bert-tiny")

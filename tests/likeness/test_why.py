@@ -161,6 +161,7 @@ def test_auc_and_cosines_by_hand():
     assert np.isnan(cosines_of(np.array([[1.0, 0.0], [0.0, 0.0]]))[1]).all()
 
 
+@pytest.mark.exhaustive
 def test_on_real_texts_the_walk_tells_a_crowded_model_from_another(real_data, minilm):
     """The numbers of docs/why-cosines-look-random.md, on the texts that it names."""
     from uncone.data.texts import ListTexts

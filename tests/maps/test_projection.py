@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
@@ -9,7 +12,7 @@ from sklearn.decomposition import PCA
 from uncone.errors import MissingPackageError, OptionError, ShapeError
 from uncone.maps import axes, layouts
 from uncone.maps.axes import fit_axes, signs_like
-from uncone.maps.projection import METHODS, project
+from uncone.maps.projection import project
 
 MODULES = {"tsne": "openTSNE", "umap": "umap"}
 FLAT = ("pca", "svd")
@@ -98,7 +101,7 @@ def test_pca_far_from_zero_keeps_its_digits():
     np.testing.assert_allclose(far, project((rows + 1000).astype(np.float32).astype(float) - 1000), atol=1e-6)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["pca", "svd", "tsne", pytest.param("umap", marks=pytest.mark.exhaustive)])
 def test_neighbours_seeds_few_rows_and_copies(method):
     """One test a method, because UMAP compiles itself in every process that calls it."""
     if method not in FLAT:
@@ -122,6 +125,31 @@ def test_neighbours_seeds_few_rows_and_copies(method):
             points = project(some, method, dims)
             assert points.shape == (len(some), dims) and np.isfinite(points).all()
     assert not project(np.repeat(rows[:1], 9, axis=0), method).any(), "equal rows are one point"
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+@pytest.mark.parametrize(("n", "own"), [(5, False), (90, False), (90, True)])
+def test_what_umap_is_given(n, own, dims, monkeypatch):
+    """It compiles itself for 15 seconds; here stands another, which says what it was given and where it would begin."""
+    given = {}
+
+    class Umap:
+        def __init__(self, **settings):
+            given.update(settings)
+
+        def fit_transform(self, rows):
+            given["rows"] = rows
+            return given["init"]
+
+    monkeypatch.setitem(sys.modules, "umap", SimpleNamespace(UMAP=Umap, __spec__=True))
+    monkeypatch.setattr(layouts, "_OWN", 80 if own else 4_096)
+    rows, told = blobs(n)[0], []
+    points = project(rows, "umap", dims, 7, told.append)
+    assert given["n_components"] == dims and given["random_state"] == 7 and given["n_jobs"] == 1
+    assert given["n_neighbors"] == min(15, len(rows) - 1) and given["rows"].dtype == np.float32
+    assert (given["precomputed_knn"][0] is not None) == own and len(told) == 1 and "compiles itself" in told[0]
+    begin = project(rows, "pca", dims)
+    np.testing.assert_allclose(points, begin / begin[:, 0].std(), atol=0.01)
 
 
 def test_the_neighbours_that_umap_is_given_are_the_nearest():

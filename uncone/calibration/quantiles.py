@@ -72,13 +72,13 @@ def quantiles_of(sample: Callable[[int, float], Sampled], rates: Sequence[float]
     scores = np.maximum.accumulate(both.score(every))
     odds = _log_odds(every.clip(max=1 - 1e-12))
     reach = both.reach(every, scores, apart)
-    lows, highs = (1 / (1 + np.exp(-(odds + sign * reach).clip(-700, 700))) for sign in (1, -1))
+    lows, highs = _shares_at_ends(odds, reach)
     # Beyond the smallest and the largest cosine that were seen only the bounds of a cosine are known.
     low = np.where((1 - lows) * bulk.sampled.distinct < 1, -1.0, np.minimum(both.score(lows), scores))
-    unseen = highs * pairs < 1
-    high = np.where(unseen, 1.0, np.maximum(both.score(highs), scores))
+    high = np.where(highs * pairs < 1, 1.0, np.maximum(both.score(highs), scores))
     edges, counts = bulk.histogram()
     low, high = np.maximum.accumulate(low[shown]), np.minimum.accumulate(high[shown][::-1])[::-1]
+    unseen = _share(odds - reach) * pairs < 1
     rare = every[::-1][np.logical_and.accumulate(unseen[::-1])]
     beyond = float(rare.max(initial=1 / pairs))
     return Quantiles(total, tails, scores[shown], low, high, edges, counts, beyond)
@@ -97,6 +97,28 @@ def _grid(pairs: int, rates: Sequence[float]) -> Vector:
     for rate in asked:
         near |= (np.abs(found / rate - 1) < 1e-9) & (found != rate)
     return np.asarray(found[~near])
+
+
+def _shares_at_ends(odds: Vector, reach: Vector) -> tuple[Vector, Vector]:
+    """The shares whose scores bound each quantile from below and from above, given half the width of their log odds.
+
+    The share at an end may be known less well than at the quantile, for instance where few rows make all of the tail.
+    Then the end lies as far away as its own share is uncertain.
+    """
+    known = np.isfinite(reach)
+    if not known.any():
+        return np.ones_like(odds), np.zeros_like(odds)
+    # np.interp wants ascending places; log odds descend.
+    places, widths = odds[known][::-1], reach[known][::-1]
+    ends = []
+    for sign in (1, -1):
+        wider = np.maximum(reach, np.interp(odds + sign * np.where(known, reach, 0.0), places, widths))
+        ends.append(_share(odds + sign * wider))
+    return ends[0], ends[1]
+
+
+def _share(odds: Vector) -> Vector:
+    return np.asarray(1 / (1 + np.exp(-odds.clip(-700, 700))))
 
 
 def _log_odds(share: Vector) -> Vector:

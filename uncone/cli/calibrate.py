@@ -151,9 +151,9 @@ def calibrate(
         batch_size=batch_size,
     )
     read = [source, background, queries, documents, model, pairs, document if model is None else None]
-    outputs.check([*read, *(str(one) for one in (repair, old) if one is not None)])
     folders = {"the repair": repair, "the old calibration": old, "the model": Path(model) if model else None}
-    _check_folders(outputs, save, figures, folders)
+    _check_folders(outputs, save, folders)
+    outputs.check([*read, *(str(one) for one in (repair, old) if one is not None)])
     loading = loading_of(revision, device, dtype, allow_pickle, trust_remote_code) if model is not None else None
     from uncone import api
     from uncone.cli.progress import progress_bar
@@ -200,11 +200,12 @@ def calibrate(
     return deliver(found, outputs)
 
 
-def _check_folders(outputs: Outputs, save: Path | None, figures: Path | None, read: dict[str, Path | None]) -> None:
+def _check_folders(outputs: Outputs, save: Path | None, read: dict[str, Path | None]) -> None:
     """Say early that a folder cannot be written; a report inside a saved folder would make it something else."""
-    named = (("--html", outputs.html), ("--markdown", outputs.markdown), ("--json", outputs.json_file))
+    files = (("--html", outputs.html), ("--markdown", outputs.markdown), ("--json", outputs.json_file))
+    named = (*files, ("--latex", outputs.latex), ("--figures", outputs.figures))
     for what, folder in {"the calibration": save, **read}.items():
-        for option, path in (*named, ("--figures", figures)):
+        for option, path in named:
             if path is not None and folder is not None:
                 check_outside(option, path, folder, what)
     for what, folder in read.items():

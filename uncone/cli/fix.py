@@ -198,7 +198,8 @@ def fix(
 
 def _check_outside(outputs: Outputs, save: Path | None) -> None:
     """A report inside the folder of the repair would make it something else."""
-    for option, path in (("--html", outputs.html), ("--markdown", outputs.markdown), ("--json", outputs.json_file)):
+    files = (("--html", outputs.html), ("--markdown", outputs.markdown), ("--json", outputs.json_file))
+    for option, path in (*files, ("--latex", outputs.latex), ("--figures", outputs.figures)):
         if path is not None and save is not None:
             check_outside(option, path, save, "the repair")
 

@@ -21,7 +21,6 @@ from uncone.diagnosis.cluster_story import no_clusters, sliced, tell_clusters
 from uncone.diagnosis.cluster_types import Types, mean_over_clusters
 from uncone.diagnosis.deep_results import Cluster, Clusters, TypeCosines
 from uncone.diagnosis.finding import Finding
-from uncone.diagnosis.intervals import around, mean_variance
 from uncone.diagnosis.silhouettes import cosine_silhouettes
 from uncone.diagnosis.words import cosine, percent, plain
 from uncone.encoders.row_facts import RowFacts
@@ -79,7 +78,7 @@ def clusters_of(
         )
         for place, (size, one) in enumerate(zip(sizes.tolist(), held, strict=True))
     ]
-    mean, low, high = _mean_silhouette(choice, groups)
+    mean = None if choice.values is None else float(choice.values.mean())
     found = Clusters(
         len(sizes),
         mean,
@@ -100,8 +99,6 @@ def clusters_of(
         "",
         chance,
         len(choice.judged),
-        low,
-        high,
         measured.within_raw.across,
     )
     return replace(found, sentence=tell_clusters(found, k))
@@ -175,29 +172,13 @@ def _silhouette_of(choice: Choice, labels: IntVector, cluster: int) -> float | N
     return float(own.mean()) if len(own) else None
 
 
-def _mean_silhouette(choice: Choice, groups: IntVector) -> tuple[float | None, float | None, float | None]:
-    """The mean silhouette with its interval: rows of one sentence vary together."""
-    if choice.values is None:
-        return None, None, None
-    mean, m = float(choice.values.mean()), len(choice.values)
-    low, high = around(mean, mean_variance(choice.values, m, groups[choice.judged]), m)
-    return mean, low if low is None else max(low, -1.0), high if high is None else min(high, 1.0)
-
-
 def cluster_findings(found: Clusters) -> list[Finding]:
     """How many clusters, how clear, and the cosines of types: centred all together, and inside clusters."""
     n = found.n
     return [
         Finding("cluster_count", found.k, n, _counted(found), "Ask for another number with --k."),
-        Finding(
-            "cluster_silhouette",
-            found.silhouette,
-            found.judged,
-            _clear(found),
-            low=found.silhouette_low,
-            high=found.silhouette_high,
-            threshold=LEAST,
-        ),
+        # No interval: other texts would have other clusters, of another number, and most of its spread is theirs.
+        Finding("cluster_silhouette", found.silhouette, found.judged, _clear(found), threshold=LEAST),
         *_cosines("global", found.global_, found, "after subtracting the mean of all rows", None),
         *_cosines("within_raw", found.within_raw, found, "inside clusters, as they are", found.within_raw_plain),
         *_cosines("within", found.within, found, "inside clusters, after subtracting their means", found.within_plain),

@@ -114,7 +114,8 @@ class _Look:
         # Copies of a text are encoded in other batches, so that their rows may differ by rounding.
         own = facts.originals if self.repeated else np.arange(sample.n, dtype=np.int64)
         first, known = (vectors[own], facts.take(own)) if len(own) < sample.n else (vectors, facts)
-        dimensions = dimensions_of(first, seed=seed)
+        units = None if sample.groups is None else sample.groups[own]
+        dimensions = dimensions_of(first, seed=seed, units=units)
         hubness = hubness_of(first, seed=seed, name=known.shown, numbers=sample.rows[own])
         clusters = clusters_of(
             vectors,

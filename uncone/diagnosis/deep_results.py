@@ -146,9 +146,7 @@ class Clusters:
     chance: float | None = None
     """Silhouette of as many clusters of Gaussian rows with the same covariance: what slices of one cloud have."""
     judged: int = 0
-    """Rows that the silhouettes are taken over; the interval of their mean is from `silhouette_low` on."""
-    silhouette_low: float | None = None
-    silhouette_high: float | None = None
+    """Rows that the silhouettes are taken over."""
     across: float | None = None
     """Mean cosine of two types in different clusters, as they are: what all clusters share."""
 

@@ -13,7 +13,7 @@ from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.diagnosis.deep_results import Dimension
 from uncone.diagnosis.intervals import Spread, around
 from uncone.diagnosis.neighbours import Block, Near, nearest
-from uncone.stats.hashing import fingerprints
+from uncone.stats.hashing import Hashes, fingerprints
 
 __all__ = ["NEAREST", "AllRows", "Convention", "dimensions_of", "distinct_rows", "lid", "two_nn"]
 
@@ -28,6 +28,9 @@ _DISCARDED = 0.1
 
 _MOST = 1e5
 """A larger dimension is that of distances that are equal but for rounding."""
+
+_WIDE, _MOST_GAPS = 3.0, 0.05
+"""A gap is so many times as wide as the widest in an even space; with more queries at one, there is no interval."""
 
 Convention = Literal["distances", "paper"]
 
@@ -93,15 +96,22 @@ def distinct_rows(vectors: Matrix) -> IntVector:
 
 
 def dimensions_of(
-    vectors: Matrix, *, k: int = NEAREST, queries: int = _QUERIES, seed: int = 0, base: AllRows | None = None
+    vectors: Matrix,
+    *,
+    k: int = NEAREST,
+    queries: int = _QUERIES,
+    seed: int = 0,
+    base: AllRows | None = None,
+    units: IntVector | None = None,
 ) -> dict[str, Dimension]:
     """The local intrinsic dimension of rows (n, d), by Euclidean distance and by cosine (the chord).
 
     A seeded sample of the distinct rows asks for its k nearest among all distinct rows, or among those of `base`.
     With fewer than k others, all of them are taken. What equals the query but for rounding does not count as a
     neighbour: nor, by cosine, what has its direction. The interval is by the jackknife over groups of rows, which go as
-    neighbours and as queries; among the rows of `base`, of which a query sees few, over the queries. There is none
-    where k is over half of the rows.
+    neighbours and as queries; among the rows of `base`, of which a query sees few, over the queries. Rows of one of the
+    `units` (n,), such as the words of a text, go together. There is none where k is over half of the rows, or where the
+    neighbours of over a twentieth of the queries end with a cluster.
     """
     first = distinct_rows(vectors)
     n = len(first) if base is None else base.n
@@ -122,10 +132,45 @@ def dimensions_of(
         near = nearest(base.blocks(), vectors[drawn], k, metrics=names, distinct=True)
     groups = None
     if base is None:
-        # By what the rows hold, so that their order does not matter.
-        ranks = np.argsort(np.argsort(fingerprints(vectors[first])))
-        groups = ranks % min(_GROUPS, max(len(first) // 2, 1)), np.searchsorted(first, drawn)
+        own = None if units is None else units[first]
+        groups = _jackknife_groups(fingerprints(vectors[first]), own), np.searchsorted(first, drawn)
     return {name: _dimension(name, near[name], k, n, share, recall.get(name), groups) for name in names}
+
+
+def _jackknife_groups(prints: Hashes, units: IntVector | None) -> IntVector:
+    """The group of each row, whole units together; by what the rows hold, so that their order does not matter."""
+    if units is None:
+        return np.asarray(np.argsort(np.argsort(prints)) % min(_GROUPS, max(len(prints) // 2, 1)))
+    of = np.unique(units, return_inverse=True)[1]
+    least = np.full(int(of.max()) + 1, np.iinfo(np.uint64).max, np.uint64)
+    np.minimum.at(least, of, prints)
+    return np.asarray((np.argsort(np.argsort(least)) % _GROUPS)[of])
+
+
+def _gap_share(distances: Matrix, found: Vector) -> float:
+    """The share of the queries whose neighbours end with a cluster: beyond it the next one is far away.
+
+    In a space without gaps j times the dimension times log(r_(j+1)/r_j) is exponential with mean 1, and the largest of
+    k of them is near log k. Whether the k-th neighbour lies inside the cluster or beyond changes the dimension by a
+    multiple, so where clusters are about as large as k, chance decides. Near-duplicates are gaps too, but small ones:
+    the nearest quarter is not looked at.
+    """
+    k = distances.shape[1]
+    if k < 4:
+        return 0.0
+    places = np.arange(k // 4, k)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.log(distances[:, places] / distances[:, places - 1]) * places * found[:, None]
+    return float((np.nan_to_num(steps, nan=0.0, posinf=0.0).max(axis=1) > _WIDE * np.log(k)).mean())
+
+
+def _slope(distances: Matrix) -> float:
+    """How much the mean dimension grows when the number of neighbours grows by a factor of e."""
+    half = distances.shape[1] // 2
+    if half < 3:
+        return 0.0
+    grown = lid(distances) - lid(distances[:, :half])
+    return float(np.nanmean(grown) / np.log(distances.shape[1] / half)) if np.isfinite(grown).any() else 0.0
 
 
 def _jackknife(near: Near, groups: IntVector, queries: IntVector) -> Spread:
@@ -153,7 +198,9 @@ def _jackknife(near: Near, groups: IntVector, queries: IntVector) -> Spread:
     without[~((without > 0) & (without < _MOST))] = np.nan
     without[np.arange(m), groups[queries]] = np.nan
     some = np.isfinite(without).any(axis=0)
-    moved = np.nanmean(without[:, some], axis=0)
+    # Without a group, others would take the places of its rows and k stay the same: the dimension changes with k.
+    missing = np.log(known.sum(axis=1)[:, None] / np.maximum(counts, 1)).mean(axis=0)
+    moved = np.nanmean(without[:, some], axis=0) + _slope(distances) * missing[some]
     moved -= moved.mean()
     squares, count = moved**2, len(moved)
     kurtosis = count * float(squares @ squares) / max(float(squares.sum()) ** 2, 1e-300)
@@ -177,7 +224,7 @@ def _dimension(
     value = float(each.mean())
     low, high = None, None
     # The nearest that are most of the rows are no neighbourhood: one outlier decides how far they reach.
-    if len(each) > 2 and 2 * k <= n:
+    if len(each) > 2 and 2 * k <= n and _gap_share(near.distances, found) <= _MOST_GAPS:
         spread = Spread(float(each.var(ddof=1)) / len(each), len(each))
         low, high = around(value, *(spread if groups is None else max(spread, _jackknife(near, *groups))))
     pair = two_nn(near.distances[:, :2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Finding", "Level", "Value", "worst"]
+__all__ = ["Finding", "Level", "Value", "failures", "finite", "worst"]
 
 Value = float | int | list[int] | dict[str, float] | None
 
@@ -56,6 +57,9 @@ class Finding:
     replicates: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
     """The value without each bucket of sentences in turn: two studies of the same sentences are compared by them."""
 
+    failed: bool = False
+    """Whether its function raised; the meaning says why."""
+
     @property
     def magnitude(self) -> float | None:
         """The number a gate compares: the value, or the length of a list."""
@@ -76,6 +80,11 @@ class Finding:
             "advice": self.advice,
         }
         return {**plain, "rows": self.rows} if self.rows else plain
+
+
+def failures(findings: Iterable[Finding]) -> list[str]:
+    """What could not be measured, and why; a sentence for each reason."""
+    return list(dict.fromkeys(one.meaning for one in findings if one.failed))
 
 
 def finite(value: Any) -> Any:  # noqa: ANN401 - numbers, lists and dicts of them

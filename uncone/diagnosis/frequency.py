@@ -8,13 +8,14 @@ import numpy as np
 
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.runs import Bags
-from uncone.diagnosis.correlations import adjusted_r2, fisher, pearson, spearman
+from uncone.diagnosis.correlations import adjusted_r2, pearson, pearson_interval, spearman
 from uncone.diagnosis.deep_results import Bin, Frequency
 from uncone.diagnosis.finding import Finding
 from uncone.diagnosis.frequencies import BINS, Frequencies, bin_places
 from uncone.diagnosis.neighbours import nearest
 from uncone.diagnosis.words import cosine, count, percent, plain
 from uncone.errors import ShapeError
+from uncone.stats.copies import copy_groups, row_prints
 from uncone.stats.hashing import hash_keys
 
 __all__ = ["NEAREST", "frequency_findings", "frequency_of", "word_means"]
@@ -80,10 +81,12 @@ def frequency_of(
     kept = [words[i] for i in places.tolist()]
     rows, lengths, ranks = vectors[places].astype(np.float32, copy=False), lengths[places], ranks[places]
     logs = frequencies.log_at(ranks)
-    r = pearson(lengths, logs)
-    low, high = fisher(r, len(kept))
-    of_vectors = pearson(np.linalg.norm(rows, axis=1), logs) if norms is not None else r
-    vector_low, vector_high = fisher(of_vectors, len(kept))
+    copies = copy_groups(row_prints([rows]))
+    r, (low, high) = pearson(lengths, logs), pearson_interval(lengths, logs, copies)
+    of_vectors, (vector_low, vector_high) = r, (low, high)
+    if norms is not None:
+        means = np.linalg.norm(rows, axis=1)
+        of_vectors, (vector_low, vector_high) = pearson(means, logs), pearson_interval(means, logs, copies)
     shown = _shown(ranks, seed)
     columns, points = _directions(rows, shown)
     components = [None if (one := pearson(column, logs)) is None else abs(one) for column in columns]

@@ -11,7 +11,7 @@ import numpy as np
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.runs import Bags, run_starts
 from uncone.data.selection import Selection
-from uncone.diagnosis.correlations import pearson, spearman
+from uncone.diagnosis.correlations import pearson, pearson_interval, spearman
 from uncone.diagnosis.deep_results import HeadFrequency
 from uncone.diagnosis.intervals import Interval
 from uncone.diagnosis.words import cosine, count, percent
@@ -31,7 +31,6 @@ LEAST = 5
 _LETTERS = 10  # of a token, at most, on average
 _MASKED = 7
 """Of so many tokens one is masked, as masked models are trained."""
-_DRAWS = 400
 _FEW = 20
 """Tokens or pairs under which a correlation is not worth telling."""
 _NOTHING = np.empty(0, np.int64)
@@ -62,7 +61,7 @@ def head_frequency(
     mean, logs, rest, pmi = _measured(encoder, head, passages, seed, least)
     r = pearson(mean, logs) if len(mean) >= _FEW else None
     r2 = None if r is None else r * r
-    low, high = (None, None) if r is None else _interval(mean, logs, seed)
+    low, high = (None, None) if r is None else _squares(*pearson_interval(mean, logs))
     pmi_r, pmi_rho = (pearson(rest, pmi), spearman(rest, pmi)) if len(rest) >= _FEW else (None, None)
     slope = None if r is None else _slope(logs, mean)
     found = HeadFrequency(r2, low, high, slope, len(mean), pmi_r, pmi_rho, len(rest), least, read, "")
@@ -223,15 +222,16 @@ def _slope(x: Vector, y: Vector) -> float:
     return float(centred @ y / (centred @ centred))
 
 
-def _interval(x: Vector, y: Vector, seed: int) -> Interval:
-    """95 % of the squared correlations of as many tokens, drawn from them with replacement."""
-    random = np.random.default_rng(seed)
-    found = [pearson(x[drawn], y[drawn]) for drawn in (random.integers(len(x), size=len(x)) for _ in range(_DRAWS))]
-    squares = [r * r for r in found if r is not None]
-    if not squares:
+def _squares(low: float | None, high: float | None) -> Interval:
+    """The interval of a squared correlation from that of the correlation.
+
+    >>> _squares(-0.5, 0.1), _squares(-0.5, -0.1)
+    ((0.0, 0.25), (0.010000000000000002, 0.25))
+    """
+    if low is None or high is None:
         return None, None
-    low, high = np.quantile(squares, [0.025, 0.975])
-    return float(low), float(high)
+    small, large = sorted((low * low, high * high))
+    return (0.0 if low < 0 < high else small), large
 
 
 def _sentence(found: HeadFrequency, causal: bool) -> str:

@@ -49,14 +49,18 @@ def draw(space: Space) -> Pictures:
     """The series of every chart."""
     edges, density = _cosines(space)
     norm_edges, norm_counts = _norms(space)
+    try:
+        eigenvalues, points = _rounded(space.directions[0]), _points(space)
+    except np.linalg.LinAlgError:  # the findings say that there are none; the other charts do without
+        eigenvalues, points = [], Points([], [], [], None, None)
     return Pictures(
         edges,
         density,
-        _rounded(space.directions[0]),
+        eigenvalues,
         _rounded(space.units.contributions),
         norm_edges,
         norm_counts,
-        _points(space),
+        points,
     )
 
 

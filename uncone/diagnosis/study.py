@@ -132,8 +132,8 @@ def _study(
         step = _step(progress, "looking behind the cone", encoder.layers)
         behind, more = deep_study(layers, run, surveyed.counts, settings, step)
         examined = [one.with_findings(new) for one, new in zip(examined, more, strict=True)]
-    sentences = _sentence_table(selection, result, layers) if settings.keep_sentences else None
-    table = _word_table(result, layers, words) if rule.has_words else None
+    sentences = _sentence_table(selection, result, layers, examined) if settings.keep_sentences else None
+    table = _word_table(result, layers, examined, words) if rule.has_words else None
     return Studied(examined, table, sentences, surveyed, result, room, len(everything), len(wanted), checkpoint, behind)
 
 
@@ -186,13 +186,17 @@ def _layers(
     ]
 
 
-def _word_table(result: LayerResult, layers: Sequence[LayerGeometry], words: Vocabulary) -> WordTable:
+def _word_table(
+    result: LayerResult, layers: Sequence[LayerGeometry], examined: Sequence[Layer], words: Vocabulary
+) -> WordTable:
     first = result.layers[0]["words"]
     met = np.flatnonzero(first.counts)
     shape = (len(words), len(layers))
     mev = np.full(shape, np.nan)
     sizes = np.zeros(len(words), np.int64)
-    for place, one in enumerate(layers):
+    for place, (one, layer) in enumerate(zip(layers, examined, strict=True)):
+        if layer["mev"].failed:
+            continue
         known = one.derived(mev_of_words)
         mev[known.words, place] = known.values
         if place == 0:
@@ -210,7 +214,9 @@ def _word_table(result: LayerResult, layers: Sequence[LayerGeometry], words: Voc
     )
 
 
-def _sentence_table(selection: Selection, result: LayerResult, layers: Sequence[LayerGeometry]) -> SentenceTable | None:
+def _sentence_table(
+    selection: Selection, result: LayerResult, layers: Sequence[LayerGeometry], examined: Sequence[Layer]
+) -> SentenceTable | None:
     if "sentences" not in result.layers[0].members:
         return None
     kept = [bundle["sentences"].values for bundle in result.layers]
@@ -219,10 +225,11 @@ def _sentence_table(selection: Selection, result: LayerResult, layers: Sequence[
     texts = {unit.number: unit.text for unit in selection.read()}
     intrasim = np.full((len(groups), len(kept)), np.nan)
     expected = np.full(intrasim.shape, np.nan)
-    for place, (values, one) in enumerate(zip(kept, layers, strict=True)):
+    for place, (values, one, layer) in enumerate(zip(kept, layers, examined, strict=True)):
         known, rows, found = np.intersect1d(groups, values[:, 0].astype(np.int64), return_indices=True)
         intrasim[rows, place] = values[found, 2]
-        if len(known) and (matched := one.derived(matched_intrasim)) is not None:
+        matched = None if layer["intrasim"].failed else one.derived(matched_intrasim)
+        if matched is not None and len(known):
             expected[:, place] = matched.at(lengths)
     return SentenceTable(wanted, [texts[i] for i in wanted.tolist()], lengths, intrasim, expected)
 

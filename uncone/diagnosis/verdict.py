@@ -35,6 +35,8 @@ def judge(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning] = (), 
     A repaired space is at best rounder: whether it is better, only labelled pairs can say.
     """
     baseline, distinct = findings["baseline"], _distinct(findings)
+    if baseline.value is None:
+        return Verdict(Level.NOTE, f"No verdict: {baseline.meaning}", _details(findings, scores), "", "")
     if 1 < distinct < LEAST_UNITS or baseline.n < LEAST_UNITS:
         return Verdict(Level.NOTE, _too_few(baseline, distinct), _details(findings, scores), "", _more(findings))
     spread = worst([findings[name].level for name in ("effective_rank", "top1_share")])
@@ -80,7 +82,8 @@ def _headline(level: Level, baseline: Finding, findings: Mapping[str, Finding], 
 
 def _details(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning]) -> str:
     quantiles = findings["pair_cosine_quantiles"].value
-    assert isinstance(quantiles, dict)
+    if not isinstance(quantiles, dict):
+        return " ".join(score.meaning for score in scores)
     low, high = quantiles["0.025"], quantiles["0.975"]
     parts = [f"95 % of random pairs lie between {cosine(low)} and {cosine(high)}."]
     if scores:

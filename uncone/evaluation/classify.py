@@ -6,6 +6,7 @@ move its figures only through the regularisation, which prefers some weights to 
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,26 +20,30 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from uncone.diagnosis.intervals import student
 from uncone.errors import FormatError, OptionError, ShapeError
 from uncone.evaluation.pair_units import PairUnits, pair_units
-from uncone.evaluation.resampling import LEVEL, REPLICATES, Score, Weights, score
+from uncone.evaluation.resampling import REPLICATES, Score, Weights, mean_size, share_score
 
 __all__ = ["Classified", "classify", "cross_classify"]
 
 _STEPS = 1000  # of the optimiser
+_NORMAL = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)
 class Classified:
     """How many texts got their label, and the mean over the classes of F1; with what was predicted for each text.
 
-    The replicates of two results on the same texts with the same seed are paired.
+    The replicates of two results on the same texts with the same seed are paired. `sizes` are the texts that each
+    figure rests on (`share_score`).
     """
 
     accuracy: Score
     macro_f1: Score
     predicted: NDArray[Any]
     replicates: Mapping[str, NDArray[np.float64]]
+    sizes: Mapping[str, float]
     folds: int | None = None
     converged: bool = True
 
@@ -52,7 +57,6 @@ def classify(
     regularization: float = 1.0,
     replicates: int = REPLICATES,
     seed: int = 0,
-    level: float = LEVEL,
     units: PairUnits | None = None,
 ) -> Classified:
     """Learn from the vectors of `train` (n, d), and be judged on those of `test`; `regularization` is C of sklearn.
@@ -69,7 +73,7 @@ def classify(
     other, truth = _checked(test, test_labels, "test")
     _classes(y)
     model, converged = _fitted(x, y, regularization)
-    return _judged(truth, model.predict(other), units, replicates, seed, level, None, converged)
+    return _judged(truth, model.predict(other), units, replicates, seed, None, converged)
 
 
 def cross_classify(
@@ -80,13 +84,13 @@ def cross_classify(
     regularization: float = 1.0,
     replicates: int = REPLICATES,
     seed: int = 0,
-    level: float = LEVEL,
     units: PairUnits | None = None,
 ) -> Classified:
     """Predict each text from the other folds; the folds hold the classes in equal shares.
 
     There are no more folds than texts of the smallest class. Everything is learnt inside the folds, the means and
-    spreads too. Copies of a text, by its `units`, stand in one fold.
+    spreads too. Copies of a text, by its `units`, stand in one fold. The interval is that of such data with other texts
+    to learn from too: with k folds the variance over texts is multiplied by 1 + k/(k - 1) (Nadeau and Bengio 2003).
 
     Raises:
         ShapeError: not one label per vector.
@@ -109,7 +113,7 @@ def cross_classify(
         model, converged = _fitted(x[learnt], y[learnt], regularization)
         predicted[judged] = model.predict(x[judged])
         whole = whole and converged
-    return _judged(y, predicted, units, replicates, seed, level, folds, whole)
+    return _judged(y, predicted, units, replicates, seed, folds, whole)
 
 
 def _checked(vectors: ArrayLike, labels: Sequence[str], what: str) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -143,7 +147,6 @@ def _judged(
     units: PairUnits | None,
     replicates: int,
     seed: int,
-    level: float,
     folds: int | None,
     converged: bool,
 ) -> Classified:
@@ -160,13 +163,34 @@ def _judged(
         # A class that is neither drawn nor predicted is not there, as in scikit-learn.
         return np.stack([hits.sum(axis=1) / counts.sum(axis=1), each.sum(axis=1) / (size > 0).sum(axis=1)])
 
-    accuracy, f1 = figures(np.ones((1, n), np.int64))[:, 0]
-    drawn = (units or pair_units(n)).replicate(figures, replicates, seed)
-    return Classified(
-        score(accuracy, drawn[0], n, level),
-        score(f1, drawn[1], n, level),
-        predicted,
-        {"accuracy": drawn[0], "macro_f1": drawn[1]},
-        folds,
-        converged,
-    )
+    point = figures(np.ones((1, n), np.int64))
+    units = units or pair_units(n)
+    drawn = units.replicate(figures, replicates, seed)
+    hits = np.any(is_true & is_predicted, axis=1).astype(np.float64)
+    size, stretch = _f1_size(table.sum(axis=0).reshape(3, -1), units.effective_items / n)
+    sizes = {"accuracy": mean_size(hits, units.effective_items), "macro_f1": size}
+    trained = 1.0 if folds is None else math.sqrt(1 + folds / (folds - 1))
+    drawn = np.clip(point + trained * np.array([[1.0], [stretch]]) * (drawn - point), 0.0, 1.0)
+    values = dict(zip(sizes, point[:, 0].tolist(), strict=True))
+    replicated = dict(zip(sizes, drawn, strict=True))
+    scores = {name: share_score(values[name], replicated[name], n, size) for name, size in sizes.items()}
+    return Classified(scores["accuracy"], scores["macro_f1"], predicted, replicated, sizes, folds, converged)
+
+
+def _f1_size(table: NDArray[np.float64], weight: float) -> tuple[float, float]:
+    """How many texts that are right or wrong would know the macro-F1 as well, and what widens its interval.
+
+    `table` (3, classes) are hits, texts and predictions of each class, `weight` is how many independent texts stand for
+    one. Each class has as many as its texts, and two more, one right and one wrong, for what was not seen of it. Where
+    most of the variance comes from a small class, it is that of few texts: Student's t with the degrees of freedom of
+    Welch and Satterthwaite.
+    """
+    hits, has, given = table
+    own = np.maximum(weight * has, 1.0)
+    each = np.divide(2 * hits, has + given, out=np.zeros_like(hits), where=has + given > 0)
+    mean = (own * each + 1) / (own + 2)
+    parts = mean * (1 - mean) / own / len(mean) ** 2
+    variance = float(parts.sum())
+    freedom = variance**2 / float((parts**2 / np.maximum(own - 1, 1.0)).sum())
+    stretch = student(freedom) / _NORMAL
+    return float(mean.mean() * (1 - mean.mean())) / variance / stretch**2, stretch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from uncone.evaluation.cosines import pair_cosines
 from uncone.evaluation.methods import Fits, parse_methods, standard_methods
 from uncone.evaluation.pair_units import item_units, pair_units
 from uncone.evaluation.pairs import score_pairs
-from uncone.evaluation.resampling import Score, log_odds_score, score
+from uncone.evaluation.resampling import Score, log_odds_score, score, share_score
 from uncone.evaluation.retrieve import retrieve
 from uncone.evaluation.spaces import Sentences, Tokens
 from uncone.evaluation.sts import isotropy, prepared, with_raw
@@ -64,6 +64,8 @@ class _Result:
     units: int
     isoscore: float | None = None
     note: str = ""
+    sizes: Mapping[str, float] = field(default_factory=dict)
+    """For shares: how many items each rests on (`share_score`)."""
 
 
 def evaluate_labelled(
@@ -105,7 +107,9 @@ def evaluate_labelled(
             found = classify(known, train_labels, own, task.labels, **drawn)
         figures = {"accuracy": found.accuracy.value, "macro_f1": found.macro_f1.value}
         notes = [LINEAR, *([note] if note else []), *([] if found.converged else ["The regression did not converge."])]
-        return _Result(figures, found.replicates, len(texts), units.independent, isotropy(own)[0], " ".join(notes))
+        return _Result(
+            figures, found.replicates, len(texts), units.independent, isotropy(own)[0], " ".join(notes), found.sizes
+        )
 
     return [row for fits in benches for row in _rows(task.name, fits, chosen, judge)]
 
@@ -150,7 +154,9 @@ def evaluate_retrieval(
             (task.unknown, "judgements on documents or queries that are not there."),
         )
         said = " ".join([note, *(f"{count:,} {what}" for count, what in told if count)]).strip()
-        return _Result(figures, found.replicates, len(found.query_ids), found.units, isotropy(found_docs)[0], said)
+        return _Result(
+            figures, found.replicates, len(found.query_ids), found.units, isotropy(found_docs)[0], said, found.sizes
+        )
 
     return [row for fits in benches for row in _rows(task.name, fits, chosen, judge)]
 
@@ -242,6 +248,7 @@ def evaluate_wic(
             units.independent,
             isotropy(words)[0],
             note,
+            {"accuracy": found.size},
         )
 
     return [row for fits in benches for row in _rows(judged_on.name, fits, chosen, judge)]
@@ -319,12 +326,10 @@ def _rows(
     for name in names:
         values, drawn = _paired(found, name, fits.settings.replicates)
         n, units = found[0][0].n, found[0][0].units
-        for at, gain in enumerate(differences(Replicates(values, drawn, n, units))):
+        sizes = [one.sizes[name] for own in found for one in own if name in one.sizes]
+        for at, gain in enumerate(differences(Replicates(values, drawn, n, units, min(sizes, default=None)))):
             value, own = float(values[at]), drawn[at]
-            skewed = name in ("average_precision", "best_f1")
-            scores[at][name] = (
-                log_odds_score(value, own, n, flattered=name == "best_f1") if skewed else score(value, own, n)
-            )
+            scores[at][name] = _score(name, value, own, n, [one.sizes.get(name) for one in found[at]])
             if at:
                 gains[at][name] = gain
     rows = []
@@ -334,6 +339,14 @@ def _rows(
         isoscore = float(np.mean(isoscores)) if isoscores else None
         rows.append(TaskRow(task, fits.shown(method), scores[at], gains[at], isoscore, note))
     return rows
+
+
+def _score(name: str, value: float, replicates: NDArray[np.float64], n: int, sizes: Sequence[float | None]) -> Score:
+    """A figure with the interval that fits its kind; `sizes` are those of its seeds, where it is a share."""
+    if name in ("average_precision", "best_f1"):
+        return log_odds_score(value, replicates, n, flattered=name == "best_f1")
+    known = [size for size in sizes if size is not None]
+    return share_score(value, replicates, n, min(known)) if known else score(value, replicates, n)
 
 
 def _paired(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 from uncone.errors import OptionError
 
@@ -22,7 +23,9 @@ __all__ = [
     "bounds",
     "drawn_counts",
     "log_odds_score",
+    "mean_size",
     "score",
+    "share_score",
 ]
 
 Seed = int | Sequence[int]
@@ -35,6 +38,8 @@ REPLICATES = 1000
 
 LEVEL = 0.95
 """How often an interval should hold the truth."""
+
+_Floats = NDArray[np.float64]
 
 _NORMAL = 1.959963984540054
 
@@ -72,7 +77,7 @@ def drawn_counts(n: int, replicates: int, seed: Seed) -> Iterator[NDArray[np.int
         yield np.bincount(rows.ravel(), minlength=size * n).reshape(size, n)
 
 
-def bounds(replicates: NDArray[np.float64], level: float = LEVEL) -> tuple[float, float] | tuple[None, None]:
+def bounds(replicates: _Floats, level: float = LEVEL) -> tuple[float, float] | tuple[None, None]:
     """The percentile interval of one figure; none where over a tenth of its replicates are undefined.
 
     Raises:
@@ -87,7 +92,7 @@ def bounds(replicates: NDArray[np.float64], level: float = LEVEL) -> tuple[float
     return float(low), float(high)
 
 
-def score(value: float | None, replicates: NDArray[np.float64], n: int, level: float = LEVEL) -> Score:
+def score(value: float | None, replicates: _Floats, n: int, level: float = LEVEL) -> Score:
     """A figure with its interval, from its replicates; undefined where either is."""
     if value is None or not np.isfinite(value):
         return Score(None, None, None, n)
@@ -95,7 +100,41 @@ def score(value: float | None, replicates: NDArray[np.float64], n: int, level: f
     return Score(float(value), low, high, n)
 
 
-def log_odds_score(value: float | None, replicates: NDArray[np.float64], n: int, *, flattered: bool = False) -> Score:
+def mean_size(each: _Floats, items: float) -> float:
+    """How many items that are right or wrong would know a mean of figures from 0 to 1 as well as these `items` do.
+
+    Two more items, one with 0 and one with 1, stand for what was not seen: that no item failed does not mean that none
+    does.
+
+    >>> round(mean_size(np.ones(60), 60)), round(mean_size(np.full(60, 0.5), 60))
+    (60, 1860)
+    """
+    mean = (items * float(each.mean()) + 1) / (items + 2)
+    square = (items * float((each**2).mean()) + 1) / (items + 2)
+    return items * mean * (1 - mean) / (square - mean**2)
+
+
+def share_score(value: float | None, replicates: _Floats, n: int, size: float) -> Score:
+    """A share, or a mean of figures from 0 to 1, with the interval of Clopper and Pearson.
+
+    It is that of as many independent items as would vary as much as the draws do, and of no more than `size`. Draws of
+    items that are all right do not vary, and their quantiles would claim certainty.
+
+    >>> share_score(1.0, np.ones(100), 60, 60.0).low.__round__(3)
+    0.94
+    """
+    found = score(value, replicates, n)
+    if found.value is None or found.low is None:
+        return found
+    variance, spread = float(np.nanvar(replicates)), found.value * (1 - found.value)
+    items = min(spread / variance, size) if variance > 0 and spread > 0 else size
+    right, wrong = found.value * items, (1 - found.value) * items
+    low = float(betaincinv(right, wrong + 1, (1 - LEVEL) / 2)) if right > 0 else 0.0
+    high = float(betaincinv(right + 1, wrong, (1 + LEVEL) / 2)) if wrong > 0 else 1.0
+    return Score(found.value, min(low, found.value), max(high, found.value), n)
+
+
+def log_odds_score(value: float | None, replicates: _Floats, n: int, *, flattered: bool = False) -> Score:
     """A share with an interval that is even in its log odds, for one that is skewed on few rows.
 
     Quantiles of draws cover the average precision of 60 pairs 88 times in 100, these bounds 95 times. The best of many

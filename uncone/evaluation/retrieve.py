@@ -13,7 +13,7 @@ from uncone.data.tasks_retrieval import RetrievalTask
 from uncone.errors import OptionError, ShapeError
 from uncone.evaluation.cosines import unit_rows
 from uncone.evaluation.pair_units import item_units
-from uncone.evaluation.resampling import LEVEL, REPLICATES, Score, score
+from uncone.evaluation.resampling import REPLICATES, Score, mean_size, share_score
 
 __all__ = ["MEASURES", "Retrieved", "retrieve", "search"]
 
@@ -28,7 +28,8 @@ _BLOCK = 1 << 22  # similarities in memory at a time
 class Retrieved:
     """The measures, with intervals over the queries that have a relevant document; and each of them by query.
 
-    Queries of one text are one sampling unit, and `units` counts them.
+    Queries of one text are one sampling unit, and `units` counts them; `sizes` are the queries that each measure rests
+    on (`share_score`).
 
     Rows without a direction, such as zero vectors, are counted in `lost_docs` and `lost_queries`: no search finds the
     ones, and the others find nothing. The replicates of two results on one task with the same seed are paired.
@@ -38,6 +39,7 @@ class Retrieved:
     query_ids: tuple[str, ...]
     each: Mapping[str, NDArray[np.float64]]
     replicates: Mapping[str, NDArray[np.float64]]
+    sizes: Mapping[str, float]
     lost_docs: int = 0
     lost_queries: int = 0
     units: int = 0
@@ -77,7 +79,6 @@ def retrieve(
     engine: Literal["faiss", "numpy"] = "faiss",
     replicates: int = REPLICATES,
     seed: int = 0,
-    level: float = LEVEL,
 ) -> Retrieved:
     """nDCG@10, recall@10, recall@100 and MRR@10 of the vectors of queries (q, d) and documents (n, d).
 
@@ -105,11 +106,13 @@ def retrieve(
     n = len(judged)
     units = item_units([task.queries[row] for row, _ in judged])
     drawn = units.replicate(lambda counts: each @ counts.T / counts.sum(axis=1), replicates, seed)
+    sizes = {name: mean_size(own, units.effective_items) for name, own in zip(MEASURES, each, strict=True)}
     return Retrieved(
-        {name: score(float(each[at].mean()), drawn[at], n, level) for at, name in enumerate(MEASURES)},
+        {name: share_score(float(each[at].mean()), drawn[at], n, sizes[name]) for at, name in enumerate(MEASURES)},
         tuple(name for _, name in judged),
         dict(zip(MEASURES, each, strict=True)),
         dict(zip(MEASURES, drawn, strict=True)),
+        sizes,
         _lost(d),
         _lost(q),
         units.independent,

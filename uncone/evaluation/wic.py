@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from uncone.errors import NoUsableRowsError, ShapeError
 from uncone.evaluation.cosines import pair_cosines
 from uncone.evaluation.pair_units import PairUnits, pair_units
-from uncone.evaluation.resampling import LEVEL, REPLICATES, Score, score
+from uncone.evaluation.resampling import REPLICATES, Score, mean_size, share_score
 
 __all__ = ["SenseScores", "Senses", "best_threshold", "same_sense"]
 
@@ -28,7 +28,8 @@ class Senses(NamedTuple):
 class SenseScores:
     """The accuracy on the test, with the threshold that was best on the train; `lost` words had no direction.
 
-    The replicates of two results on the same words with the same seed are paired.
+    The replicates of two results on the same words with the same seed are paired; `size` is the number of items that
+    the accuracy rests on (`share_score`).
     """
 
     accuracy: Score
@@ -36,6 +37,7 @@ class SenseScores:
     train_accuracy: float
     lost: int
     replicates: NDArray[np.float64]
+    size: float
 
 
 def best_threshold(similarities: ArrayLike, labels: ArrayLike) -> tuple[float, float]:
@@ -73,7 +75,6 @@ def same_sense(
     *,
     replicates: int = REPLICATES,
     seed: int = 0,
-    level: float = LEVEL,
     units: PairUnits | None = None,
 ) -> SenseScores:
     """The accuracy on `test` of the threshold chosen on `train`; a word without a direction is said to differ.
@@ -90,6 +91,8 @@ def same_sense(
         raise ShapeError(f"We need one label per pair of vectors, not {truth.shape} and {cosines.shape}.")
     right = ((cosines >= threshold) == truth).astype(np.float64)
     n = len(right)
-    drawn = (units or pair_units(n)).replicate(lambda counts: counts @ right / counts.sum(axis=1), replicates, seed)
-    accuracy = score(float(right.mean()), drawn, n, level)
-    return SenseScores(accuracy, threshold, on_train, int(np.isnan(cosines).sum()), drawn)
+    units = units or pair_units(n)
+    drawn = units.replicate(lambda counts: counts @ right / counts.sum(axis=1), replicates, seed)
+    size = mean_size(right, units.effective_items)
+    accuracy = share_score(float(right.mean()), drawn, n, size)
+    return SenseScores(accuracy, threshold, on_train, int(np.isnan(cosines).sum()), drawn, size)

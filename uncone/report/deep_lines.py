@@ -189,8 +189,7 @@ def _cluster(place: int, one: Cluster, examples: int) -> ClusterLine:
 
 def cluster_summary(clusters: Clusters) -> str:
     """How many there are, how clear they are, and how that was chosen."""
-    bounds = ranged(clusters.silhouette, clusters.silhouette_low, clusters.silhouette_high, cosine)
-    silhouette = f", silhouette {bounds}" if clusters.silhouette is not None else ""
+    silhouette = f", silhouette {cosine(clusters.silhouette)}" if clusters.silhouette is not None else ""
     silhouette += f", {cosine(clusters.chance)} by chance" if silhouette and clusters.chance is not None else ""
     if clusters.k == 1 and clusters.tried:
         best = max(clusters.tried.values())

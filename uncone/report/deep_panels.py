@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from uncone.diagnosis.deep_results import Clusters, DeepLayer, TypeCosines
+from uncone.diagnosis.measures.registry import measures
 from uncone.diagnosis.words import count, plain
 from uncone.report.deep_lines import base_rows, row_noun
 from uncone.report.overlay_panels import overlay
-from uncone.report.panel import Number, Panel, Series, course, curve, there
+from uncone.report.panel import Number, Panel, Series, course, curve, further_panels, there
 from uncone.report.study import LayerStudy
 
 __all__ = ["deep_panels"]
@@ -20,58 +21,6 @@ _CENTRING = (
     "Subtracting means makes cosines small by construction, so only differences speak of clusters: what lies between "
     "the two centred curves, and between the two that are not."
 )
-_OVERLAID = {
-    "lid_euclidean": (
-        "Local dimension, Euclidean",
-        "LID",
-        "In how many directions a row has neighbours, on true distances. It grows with the rows it is measured "
-        "against: compare only at equal n.",
-    ),
-    "lid_cosine": ("Local dimension, cosine", "LID", "The same by the angle between rows."),
-    "hubness_skew": (
-        "Hubs: skewness",
-        "skewness of N₁₀",
-        "0: every row is a neighbour of others about as often. The higher, the more a few rows answer everything.",
-    ),
-    "antihub_share": ("Anti-hubs", "share of the rows", "Rows that are among the nearest of no other."),
-    "cluster_count": ("Clusters", "clusters, k", "k by the Euclidean silhouette; 1 where none reaches 0.1."),
-    "cluster_silhouette": ("How clear clusters are", "silhouette", "1 is far apart, 0 is no clusters at all."),
-    "s_inter_global": (
-        "Different {row}s, centred",
-        "S_inter",
-        "Mean cosine of different {row}s after subtracting the mean of all rows.",
-    ),
-    "s_inter_within": (
-        "Different {row}s, centred by cluster",
-        "S_inter",
-        "The same inside clusters after subtracting their means. Only the difference to the centring of all speaks "
-        "of clusters.",
-    ),
-    "isoscore_within": ("Isotropy inside clusters", "IsoScore", "1 uses all directions alike; weighted by size."),
-    "frequency_norm_r": (
-        "Frequency and length",
-        "r",
-        "Correlation of a word's log-frequency with the mean norm of its rows.",
-    ),
-    "frequency_explained": (
-        "What tells frequency",
-        "R²",
-        "Share of the variance of log-frequency that the norm and the ten first principal components explain.",
-    ),
-    "manifold_ratio": (
-        "Curved or flat",
-        "LID / LID if flat",
-        "Local dimension over that of Gaussian rows with the same covariance. A curved sheet lies well below 1, but so "
-        "do many small clusters.",
-    ),
-    "position_angle_r": (
-        "Position along the curve",
-        "|r|",
-        "Size of the correlation of position with the angle along the curve.",
-    ),
-}
-_SHARES = ("antihub_share", "frequency_explained")
-_SIGNED = ("s_inter_global", "s_inter_within", "frequency_norm_r", "position_angle_r")
 
 
 def deep_panels(parts: Sequence[LayerStudy]) -> list[Panel]:
@@ -81,19 +30,11 @@ def deep_panels(parts: Sequence[LayerStudy]) -> list[Panel]:
         return []
     if len(parts) > 1:
         what = row_noun(deep[0])
-        panels = [
-            overlay(
-                deep,
-                name,
-                *(text.replace("{row}", what) for text in said),
-                zero=name in _SIGNED,
-                share=name in _SHARES,
-            )
-            for name, said in _OVERLAID.items()
-        ]
+        panels = [overlay(deep, one, what) for one in measures("deep").values()]
         return [_finished(panel, deep) for panel in panels if panel is not None]
     makers = (_lid, _skew, _antihubs, _count, _silhouette, _inter, _intra, _isoscore, _frequency, _ratio, _angle)
-    return [panel for make in makers if (panel := make(parts[0])) is not None]
+    drawn = [panel for make in makers if (panel := make(parts[0])) is not None]
+    return [*drawn, *further_panels(parts[0], measures("deep").values(), drawn)]
 
 
 def _finished(panel: Panel, parts: Sequence[LayerStudy]) -> Panel:

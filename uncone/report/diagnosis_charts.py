@@ -44,7 +44,8 @@ def cosines(spaces: Sequence[Diagnosis]) -> Figure:
             }
         )
     asked = spaces[0].scores
-    mean = [] if len(spaces) > 1 else [_line(float(spaces[0]["baseline"].magnitude or 0), "mean", "muted", "left")]
+    average = None if len(spaces) > 1 else spaces[0]["baseline"].magnitude
+    mean = [] if average is None else [_line(average, "mean", "muted", "left")]
     lines = [*mean, *(_line(score.score, f"{score.score:g}", "ink", "right") for score in asked)]
     layout = {
         "barmode": "overlay",

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from uncone.diagnosis.contrast import Contrast
+from uncone.diagnosis.measures.measure import Measure
+from uncone.diagnosis.measures.registry import measures
+from uncone.diagnosis.measures.unit import NORM
 from uncone.report.panel import STUDY_COLOURS, Panel, Series, curve, traced
 from uncone.report.study import LayerStudy
 from uncone.report.study_lines import short_names
@@ -13,53 +16,17 @@ from uncone.report.text import fitted, last_name
 
 __all__ = ["contrast_names", "overlaid", "overlay"]
 
-_OVERLAID = {
-    "baseline": (
-        "How alike random rows are",
-        "mean cosine, baseline",
-        "Mean cosine of two random rows from different texts. The higher, the less a score means.",
-    ),
-    "selfsim_adjusted": (
-        "Self-similarity, adjusted",
-        "SelfSim − baseline",
-        "Mean cosine of a word with itself in other texts, minus the baseline. The lower, the more contextual.",
-    ),
-    "intrasim_adjusted_matched": (
-        "Intra-sentence similarity, length-matched",
-        "IntraSim − unrelated words",
-        "Mean cosine of a sentence's words with their mean, minus that of as many unrelated words.",
-    ),
-    "mev_adjusted": (
-        "Explained by one vector, adjusted",
-        "MEV − random words",
-        "Share of a word's occurrences that one vector can stand for, minus that of as many random words.",
-    ),
-    "isoscore_corrected": ("Isotropy: IsoScore", "IsoScore, corrected", "1 uses all directions alike, 0 only one."),
-    "norm_mean": ("Lengths of the rows", "mean norm, |x|", "Mean length of a row."),
-    "rogue_share_3": (
-        "Rogue dimensions",
-        "share of the baseline",
-        "What the three strongest dimensions carry of the mean cosine; none where the baseline is below 0.05.",
-    ),
-}
-_ORDER = (
-    *("baseline", "selfsim_adjusted", "intrasim_adjusted_matched", "mev_adjusted", "selfsim"),
-    *("isoscore_corrected", "norm_mean", "rogue_share_3"),
-)
 _ENDS = 2
 """Studies of different depths are compared at both ends: a line between would say more than was measured."""
-_DIFFERENCES = {
-    "baseline": "Random rows",
-    "selfsim": "Self-similarity, raw",
-    "selfsim_adjusted": "Self-similarity, adjusted",
-    "intrasim_adjusted_matched": "Intra-sentence similarity",
-    "mev_adjusted": "Explained by one vector",
-}
 
 
 def overlaid(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> list[Panel]:
     """Every main measure with its difference right after it, where there is one."""
-    panels = [panel for name in _ORDER for panel in (_overlay(parts, name), _difference(parts, contrasts, name))]
+    panels = [
+        panel
+        for one in measures("layers").values()
+        for panel in (overlay(parts, one), _difference(parts, contrasts, one))
+    ]
     return [panel for panel in panels if panel is not None]
 
 
@@ -71,38 +38,33 @@ def contrast_names(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -
     return [(last_name(one.of), last_name(one.to)) for one in contrasts]
 
 
-def _overlay(parts: Sequence[LayerStudy], name: str) -> Panel | None:
-    if name not in _OVERLAID:
-        return None
-    zero = name not in ("baseline", "isoscore_corrected", "norm_mean", "rogue_share_3")
-    panel = overlay(parts, name, *_OVERLAID[name], zero=zero, share=name == "rogue_share_3")
-    if panel is None or name != "norm_mean":
-        return panel
-    known = [value for one in panel.series for value in one.y if value is not None]
-    return replace(panel, log=min(known) > 0 and max(known) > 20 * min(known))
-
-
-def overlay(
-    parts: Sequence[LayerStudy],
-    name: str,
-    title: str,
-    y_title: str,
-    caption: str,
-    *,
-    zero: bool = False,
-    share: bool = False,
-) -> Panel | None:
+def overlay(parts: Sequence[LayerStudy], measure: Measure, row: str = "row") -> Panel | None:
     """A measure of several studies over the layers, or over relative depth where their depths differ."""
+    chart = measure.chart
+    if chart is None:
+        return None
     relative = len({_depth(study) for study in parts}) > 1
     drawn = [
         replace(_at_depth(one, study) if relative else one, study=label)
         for place, (study, label) in enumerate(zip(parts, short_names(parts), strict=True))
-        if (one := curve(study, name, fitted(label), STUDY_COLOURS[place % len(STUDY_COLOURS)])) is not None
+        if (one := curve(study, measure.name, fitted(label), STUDY_COLOURS[place % len(STUDY_COLOURS)])) is not None
     ]
     if not drawn:
         return None
-    x_title = _X_TITLES[relative]
-    return Panel(name, title, caption, y_title, drawn, x_title=x_title, zero=zero, share=share, relative=relative)
+    title, caption = (text.replace("{row}", row) for text in (chart.title, chart.caption))
+    known = [value for one in drawn for value in one.y if value is not None]
+    return Panel(
+        measure.name,
+        title,
+        caption,
+        chart.axis,
+        drawn,
+        x_title=_X_TITLES[relative],
+        zero=chart.zero,
+        log=measure.unit is NORM and min(known) > 0 and max(known) > 20 * min(known),
+        share=measure.unit.is_share,
+        relative=relative,
+    )
 
 
 _X_TITLES = {False: "layer (0 = embeddings)", True: "relative depth (0 = embeddings)"}
@@ -123,9 +85,10 @@ def _at_depth(series: Series, study: LayerStudy) -> Series:
     return replace(series, x=[0.0, 1.0], y=y, low=low, high=high, n=n, layers=layers, weight="level")
 
 
-def _difference(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast], name: str) -> Panel | None:
-    if name not in _DIFFERENCES:
+def _difference(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast], measure: Measure) -> Panel | None:
+    if not measure.difference:
         return None
+    name = measure.name
     names = contrast_names(parts, contrasts)
     relative = any(a != b for one in contrasts for a, b in one.layers)
     drawn = []
@@ -142,7 +105,7 @@ def _difference(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast], name
         caption += " Of models of different depths, the first layers and the last are compared."
     return Panel(
         f"difference_{name}",
-        f"{_DIFFERENCES[name]}: difference",
+        f"{measure.difference}: difference",
         caption,
         "difference",
         drawn,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from uncone.diagnosis.finding import Finding
+from uncone.diagnosis.measures.measure import Measure
 from uncone.diagnosis.words import cosine, plain
 from uncone.report.deep_cloud import Cloud
 from uncone.report.study import LayerStudy
@@ -22,6 +23,7 @@ __all__ = [
     "Series",
     "course",
     "curve",
+    "further_panels",
     "spread",
     "there",
     "traced",
@@ -176,6 +178,28 @@ def traced(
         list(places),
         weight,
     )
+
+
+def further_panels(study: LayerStudy, measures: Iterable[Measure], drawn: Iterable[Picture]) -> list[Panel]:
+    """Curves of the measures that no panel draws yet."""
+    # Of a measure whose sign is arbitrary, the size is drawn.
+    series = [one for picture in drawn if isinstance(picture, Panel) for one in picture.series]
+    known = {one.measure.removesuffix("_size") for one in series}
+    return [
+        Panel(
+            measure.name,
+            chart.title,
+            f"{chart.caption} {course(main)}",
+            chart.axis,
+            [main],
+            zero=chart.zero,
+            share=measure.unit.is_share,
+        )
+        for measure in measures
+        if measure.name not in known
+        and (chart := measure.chart) is not None
+        and (main := curve(study, measure.name, measure.title.lower(), "accent")) is not None
+    ]
 
 
 def there(*series: Series | None) -> list[Series]:

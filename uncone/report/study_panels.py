@@ -5,34 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from uncone.diagnosis.contrast import Contrast
+from uncone.diagnosis.measures.registry import measures, placed
 from uncone.diagnosis.published import Curve
 from uncone.report.deep_clouds import clouds_by_study
 from uncone.report.deep_panels import deep_panels
 from uncone.report.overlay_panels import overlaid
-from uncone.report.panel import Dots, Panel, Picture, Series, course, curve, there
+from uncone.report.panel import Dots, Panel, Picture, Series, course, curve, further_panels, there
 from uncone.report.study import LayerStudy
 from uncone.report.study_lines import entry, noun, short_names, sinks
 from uncone.report.word_panels import word_heat, word_mev
 
 __all__ = ["pictures", "sections"]
-
-_DOTS = (
-    "baseline",
-    "selfsim",
-    "selfsim_adjusted",
-    "intrasim",
-    "intrasim_matched",
-    "intrasim_adjusted_matched",
-    "mev",
-    "mev_matched",
-    "mev_adjusted",
-    "s_intra",
-    "s_inter",
-    "mean_over_rms",
-    "rogue_share_3",
-    "isoscore_corrected",
-)
-"""Measures on one scale, for studies of one layer."""
 
 
 def pictures(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> list[Picture]:
@@ -59,7 +42,8 @@ def _cone(parts: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> list[Pi
         *(_baseline, _selfsim, _intrasim, _mev, word_mev, word_heat, _types),
         *(_isoscore, _partition, _rogue, _norms, _mean),
     )
-    return [picture for make in makers if (picture := make(study)) is not None]
+    drawn = [picture for make in makers if (picture := make(study)) is not None]
+    return [*drawn, *further_panels(study, measures("layers").values(), drawn)]
 
 
 def _baseline(study: LayerStudy) -> Panel | None:
@@ -196,7 +180,7 @@ def _mean(study: LayerStudy) -> Panel | None:
 
 def _dots(parts: Sequence[LayerStudy]) -> Dots:
     """One line per measure: what a study of one layer has instead of curves."""
-    names = [name for name in _DOTS if any(curve(study, name, "", "") for study in parts)]
+    names = [name for name in placed("layers", "dots") if any(curve(study, name, "", "") for study in parts)]
     labels = short_names(parts)
     series = [
         Series(one.study, name, labels[place], one.colour, [float(row)], one.y, one.low, one.high, one.n, one.layers)

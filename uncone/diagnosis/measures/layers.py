@@ -29,8 +29,8 @@ BASELINE = Measure(
         "How alike random rows are",
         "mean cosine, baseline",
         "Mean cosine of two random rows from different texts. The higher, the less a score means.",
-        difference="Random rows",
     ),
+    difference="Random rows",
 )
 SELFSIM = (
     Measure(
@@ -40,6 +40,7 @@ SELFSIM = (
         "Mean cosine of a word's occurrences in different sentences; plain mean over the words with enough sentences.",
         ETHAYARAJH,
         shown_in=("dots", "sizes", "contrast"),
+        difference="Self-similarity, raw",
     ),
     Measure(
         "selfsim_adjusted",
@@ -54,8 +55,8 @@ SELFSIM = (
             "SelfSim − baseline",
             "Mean cosine of a word with itself in other texts, minus the baseline. The lower, the more contextual.",
             zero=True,
-            difference="Self-similarity, adjusted",
         ),
+        difference="Self-similarity, adjusted",
     ),
 )
 INTRASIM = (
@@ -94,8 +95,8 @@ INTRASIM = (
             "IntraSim − unrelated words",
             "Mean cosine of a sentence's words with their mean, minus that of as many unrelated words.",
             zero=True,
-            difference="Intra-sentence similarity",
         ),
+        difference="Intra-sentence similarity",
     ),
 )
 MEV = (
@@ -127,8 +128,8 @@ MEV = (
             "MEV − random words",
             "Share of a word's occurrences that one vector can stand for, minus that of as many random words.",
             zero=True,
-            difference="Explained by one vector",
         ),
+        difference="Explained by one vector",
     ),
 )
 TYPES = (

@@ -44,8 +44,6 @@ class Curve:
     caption: str
     zero: bool = False
     """Whether a zero line is drawn: values of both signs mean something."""
-    difference: str = ""
-    """The title of the difference of two studies, which stands beside the curve."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +64,8 @@ class Measure:
     shown_in: tuple[Place, ...] = ("check", "layers", "contrast")
     heading: tuple[str, str] = ("", "")
     curve: Curve | None = None
+    difference: str = ""
+    """The title of the chart of its difference between two studies; there is none without."""
 
     @property
     def column(self) -> tuple[str, str]:
@@ -76,9 +76,10 @@ class Measure:
         return lines[0], lines[1] if len(lines) > 1 else ""
 
     @property
-    def chart(self) -> Curve:
-        """Its curve over the layers, by default with the definition under it."""
-        return self.curve or Curve(self.title, self.title.lower(), self.definition)
+    def chart(self) -> Curve | None:
+        """Its curve over the layers; what has a column in their table has one, with the definition under it."""
+        made = Curve(self.title, self.title.lower(), self.definition)
+        return self.curve or (made if "layers" in self.shown_in else None)
 
     def show(self, finding: Finding | None) -> str:
         """The value of a finding, short."""
@@ -171,4 +172,4 @@ def _failed(measure: Measure, package: str, error: Exception, n: int) -> Finding
     of = f" by {package}" if package else ""
     why = " ".join(str(error).split()) or "no reason was given"
     meaning = f"{measure.name}{of} could not be measured, because {why} ({type(error).__name__})."
-    return Finding(measure.name, None, n, meaning)
+    return Finding(measure.name, None, n, meaning, failed=True)

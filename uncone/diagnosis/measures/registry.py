@@ -19,7 +19,7 @@ from uncone.stats.statistic import Statistic
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "all_families", "families", "gates", "measure", "measures", "own_statistics", "placed"]
+__all__ = ["GROUP", "all_families", "families", "gates", "measure", "measures", "own_statistics", "placed", "refresh"]
 
 GROUP = "uncone.measures"
 
@@ -33,6 +33,12 @@ def all_families() -> tuple[Family, ...]:
     for point in sorted(_entry_points(), key=lambda one: one.name):
         known += _loaded(point, known)
     return tuple(known)
+
+
+def refresh() -> None:
+    """Look for the measures of installed packages again."""
+    for known in (all_families, measures, placed):
+        known.cache_clear()
 
 
 def families(verb: Verb) -> list[Family]:

@@ -51,9 +51,6 @@ MEAN = Measure(
     "|mean of x| / √(mean of |x|²).",
     MU,
     shown_in=("check", "fix", "dots", "contrast"),
-    curve=Curve(
-        "Distance from zero mean", "|mean of x| / rms", "0 is a space centered at zero; at 1 all rows are the same."
-    ),
 )
 ROGUE = (
     Measure(
@@ -159,11 +156,6 @@ PARTITION = (
         "The same after scaling the space to mean norm 1.",
         MU,
         shown_in=("check", "fix", "contrast"),
-        curve=Curve(
-            "Isotropy: partition function",
-            "log₁₀ I, at mean norm 1",
-            "0 is the same in every direction; -3 means a thousandfold. Measured at mean norm 1.",
-        ),
     ),
 )
 UNIFORMITY = Measure(

@@ -58,19 +58,19 @@ class Unit:
                 return (", ".join(map(str, value[:_LISTED])) + " …" * (len(value) > _LISTED)) or "none"
             case dict():
                 return f"{cosine(value['0.025'])} to {cosine(value['0.975'])}"
-        return self.show(value) if math.isfinite(value) else UNKNOWN
+        return self._number(value) if math.isfinite(value) else UNKNOWN
 
     def interval(self, low: Any, high: Any) -> str:  # noqa: ANN401 - numbers, or one per quantile
         """The bounds of a 95 % interval, short; empty when there is none."""
         if not _is_finite(low):
             return ""
         if high is None:
-            return f"{self.show(low)} or more"
+            return f"{self._number(low)} or more"
         if not _is_finite(high):
             return ""
         if self.is_share:
             low, high = max(low, 0.0), min(high, 1.0)
-        return f"{self.show(low)} – {self.show(high)}"
+        return f"{self._number(low)} – {self._number(high)}"
 
     def difference(self, value: float | None) -> str:
         r"""A difference with its sign; that of shares in percentage points.
@@ -82,8 +82,15 @@ class Unit:
             return UNKNOWN
         assert value is not None
         text = f"{100 * abs(value):.1f}\u00a0pp" if self.is_share else self.show(abs(value))
-        is_zero = not any(digit in text for digit in "123456789")
-        return text if is_zero else f"{'−' if value < 0 else '+'}{text}"
+        return text if _is_zero(text) else f"{'−' if value < 0 else '+'}{text}"
+
+    def _number(self, value: float) -> str:
+        text = self.show(value)
+        return text.removeprefix("-") if _is_zero(text) else text
+
+
+def _is_zero(text: str) -> bool:
+    return not any(digit in text for digit in "123456789")
 
 
 def _is_finite(value: object) -> bool:

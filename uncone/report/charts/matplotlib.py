@@ -13,14 +13,11 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 
-from uncone.data.batch import Matrix
 from uncone.diagnosis.words import clipped
-from uncone.report.charts.cloud import MOST_LEGEND, category_colors, value_range
 from uncone.report.charts.frame import (
     LABEL,
     bands,
@@ -44,8 +41,6 @@ from uncone.report.charts.model import (
     Bars,
     Chart,
     Cloud,
-    CloudView,
-    Coloring,
     Forest,
     Heatmap,
     Histogram,
@@ -53,22 +48,19 @@ from uncone.report.charts.model import (
     Number,
     Points,
 )
-from uncone.report.charts.theme import DASHES, DOT, GRAY, PALETTES, PRINT, STYLE, WIDTHS, print_color
+from uncone.report.charts.paper_cloud import cloud_figure, color_bar, plain_label
+from uncone.report.charts.theme import COLUMN, DASHES, DOT, PAGE, PALETTES, PRINT, STYLE, WIDTHS, print_color
 
-__all__ = ["COLUMN", "PAGE", "draw", "saved", "styled"]
+__all__ = ["draw", "saved", "styled"]
 
-COLUMN, PAGE = 3.4, 7.0
-"""Inches: the width of a column and of a page."""
 _POINTS = 0.6
 """Points on paper for a pixel of the page."""
-_SIDES = ((0, 1), (0, 2))
-"""Pairs of axes from which a cloud in space is seen."""
 
 
 def draw(chart: Chart | Cloud) -> dict[str, bytes]:
     """The figure as SVG and PNG, by ending."""
     with styled():
-        figure = _cloud(chart) if isinstance(chart, Cloud) else _chart(chart)
+        figure = cloud_figure(chart) if isinstance(chart, Cloud) else _chart(chart)
         return {ending: saved(figure, ending) for ending in ("svg", "png")}
 
 
@@ -114,7 +106,7 @@ def _chart(chart: Chart) -> Figure:
     if has_legend(chart):
         named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
         for line, _ in labeled_ends(chart):
-            named.pop(_plain(line.label), None)
+            named.pop(plain_label(line.label), None)
         axes.legend(
             named.values(), named.keys(), loc="lower left", bbox_to_anchor=(0.0, 1.0),
             ncols=4 if chart.wide else 2, borderaxespad=0.2,
@@ -189,7 +181,7 @@ def _line(axes: Axes, line: Line) -> None:
     single = int(np.isfinite(y).sum()) == 1
     if single or line.error_bars:
         reach = _reach(line.y, line.low, line.high) if line.low else None
-        _error_bars(axes, line.x, y, color, label=_plain(line.label), yerr=reach)
+        _error_bars(axes, line.x, y, color, label=plain_label(line.label), yerr=reach)
         return
     marked = line.points or (line.weight == "main" and not line.sideways and len(line.x) <= 26 and not line.guide)
     axes.plot(
@@ -202,7 +194,7 @@ def _line(axes: Axes, line: Line) -> None:
         marker="o" if marked else None,
         markersize=2.2,
         zorder=3,
-        label="" if line.guide else _plain(line.label),
+        label="" if line.guide else plain_label(line.label),
     )
 
 
@@ -213,7 +205,7 @@ def _error_bars(axes: Axes, x: Sequence[float], y: Any, color: str, **rest: Any)
 
 def _histogram(axes: Axes, bins: Histogram) -> None:
     color, opacity = print_color(bins.color)
-    shape = {"label": _plain(bins.label), "linewidth": 1.1, "linestyle": DASHES[bins.dash]}
+    shape = {"label": plain_label(bins.label), "linewidth": 1.1, "linestyle": DASHES[bins.dash]}
     axes.stairs(bins.heights, bins.edges, fill=bins.filled, color=color, alpha=opacity, **shape)
     if bins.shaded and not bins.filled:
         axes.stairs(bins.heights, bins.edges, fill=True, color=color, alpha=0.14)
@@ -226,13 +218,13 @@ def _bars(axes: Axes, chart: Chart, bars: Bars) -> None:
     size = step * (1.0 if len(at) > 30 else 0.75) / len(beside)
     at += size * (next(i for i, one in enumerate(beside) if one is bars) - (len(beside) - 1) / 2)
     color, opacity = print_color(bars.color)
-    style: dict[str, Any] = {"color": color, "alpha": opacity, "linewidth": 0, "label": _plain(bars.label)}
+    style: dict[str, Any] = {"color": color, "alpha": opacity, "linewidth": 0, "label": plain_label(bars.label)}
     reach = _reach(bars.y, bars.low, bars.high) if bars.low else None
     style |= {"error_kw": {"elinewidth": 0.9, "capsize": 2, "ecolor": PRINT["ink"]}}
     y = _floats(bars.y)
     made = axes.barh(at, y, size, xerr=reach, **style) if bars.sideways else axes.bar(at, y, size, yerr=reach, **style)
     if bars.texts:
-        axes.bar_label(made, [_plain(text) for text in bars.texts], padding=2, fontsize=6.5)
+        axes.bar_label(made, [plain_label(text) for text in bars.texts], padding=2, fontsize=6.5)
 
 
 def _points(axes: Axes, points: Points, sides: Sequence[str]) -> None:
@@ -241,13 +233,13 @@ def _points(axes: Axes, points: Points, sides: Sequence[str]) -> None:
     style: dict[str, Any] = {"markersize": size, "alpha": opacity, "color": color, "zorder": 4, "clip_on": False}
     filled: dict[str, Any] = {"markerfacecolor": "none"} if points.ring else {"markeredgewidth": 0}
     y = _floats(points.y)
-    axes.plot(points.x, y, DOT[points.symbol], label=_plain(points.label), **style, **filled)
+    axes.plot(points.x, y, DOT[points.symbol], label=plain_label(points.label), **style, **filled)
     for place, side in enumerate(sides):
         if side:
             up, beside = side.split()
             shift = {"left": -1.0, "center": 0.0, "right": 1.0}[beside], {"top": 1, "middle": 0, "bottom": -1}[up]
             axes.annotate(
-                _plain(points.texts[place]),
+                plain_label(points.texts[place]),
                 (points.x[place], y[place]),
                 xytext=(shift[0] * size / 2, shift[1] * (size / 2 + 1.5)),
                 textcoords="offset points",
@@ -262,7 +254,7 @@ def _forest(axes: Axes, chart: Chart, forest: Forest, shift: float) -> None:
     color, _ = print_color(forest.color)
     small = row_height(chart) < 24
     size, width = (5.0, 1.4) if forest.large else (2.6, 0.7) if small else (3.5, 0.9)
-    label = _plain(forest.label)
+    label = plain_label(forest.label)
     for is_open in (False, True):
         chosen = [i for i in range(len(forest.rows)) if bool(forest.open and forest.open[i]) is is_open]
         if not chosen:
@@ -291,14 +283,8 @@ def _heatmap(figure: Figure, axes: Axes, heatmap: Heatmap) -> None:
         if heatmap.texts and heatmap.texts[i][j]:
             dark = scale not in PALETTES and (value - low) / (high - low) < 0.55
             ink = "white" if dark else PRINT["ink"]
-            axes.text(j, i, _plain(heatmap.texts[i][j]), ha="center", va="center", fontsize=6.5, color=ink)
-    _color_bar(figure, mesh, axes, heatmap.bar)
-
-
-def _color_bar(figure: Figure, mapped: ScalarMappable, axes: Any, title: str) -> None:  # noqa: ANN401 - one or many
-    bar = figure.colorbar(mapped, ax=axes, aspect=30, pad=0.015, fraction=0.03)
-    bar.outline.set_visible(False)
-    bar.set_label(title)
+            axes.text(j, i, plain_label(heatmap.texts[i][j]), ha="center", va="center", fontsize=6.5, color=ink)
+    color_bar(figure, mesh, axes, heatmap.bar)
 
 
 def _notes(figure: Figure, axes: Axes, chart: Chart) -> None:
@@ -318,7 +304,7 @@ def _notes(figure: Figure, axes: Axes, chart: Chart) -> None:
         if one in rows:
             before = (scaled(one.at, chart.x) > left + 0.3 * (right - left)) is not chart.x.reverse
             axes.annotate(
-                _plain(one.label), (one.at, share), xycoords=("data", "axes fraction"),
+                plain_label(one.label), (one.at, share), xycoords=("data", "axes fraction"),
                 xytext=(-2 if before else 2, 0), textcoords="offset points",
                 ha="right" if before else "left", va="top", fontsize=6.5,
             )  # fmt: skip
@@ -326,12 +312,12 @@ def _notes(figure: Figure, axes: Axes, chart: Chart) -> None:
     wanted = [height * (scaled(one.at, chart.y) - bottom) / (top - bottom) for one in flat]
     for one, want, place in zip(flat, wanted, spread(wanted, 8.5, height), strict=True):
         axes.annotate(
-            _plain(one.label), (1.0, one.at), xycoords=("axes fraction", "data"),
+            plain_label(one.label), (1.0, one.at), xycoords=("axes fraction", "data"),
             xytext=(0, place - want + 1.5), textcoords="offset points", ha="right", va="bottom", fontsize=6.5,
         )  # fmt: skip
     for note in chart.notes:
         axes.annotate(
-            _plain(note.text), (note.x, note.y), xytext=(0, 3), textcoords="offset points",
+            plain_label(note.text), (note.x, note.y), xytext=(0, 3), textcoords="offset points",
             ha="center", va="bottom", fontsize=6.5, color=print_color(note.color)[0],
         )  # fmt: skip
     ends = labeled_ends(chart)
@@ -339,7 +325,7 @@ def _notes(figure: Figure, axes: Axes, chart: Chart) -> None:
     for (line, end), want, place in zip(ends, wanted, spread(wanted, 8.5, height), strict=True):
         color, _ = print_color(line.color)
         axes.annotate(
-            _plain(clipped(line.label, 28)),
+            plain_label(clipped(line.label, 28)),
             xy=(1.0, end),
             xycoords=("axes fraction", "data"),
             xytext=(11, place - want),
@@ -356,61 +342,6 @@ def _notes(figure: Figure, axes: Axes, chart: Chart) -> None:
         )  # fmt: skip
 
 
-def _cloud(cloud: Cloud) -> Figure:
-    """A row of pictures per view: one in the plane, two of a cloud in space; the colors mean the same in all."""
-    sides = _SIDES if cloud.dims == 3 else _SIDES[:1]
-    figure = Figure(figsize=(PAGE if cloud.dims == 3 or cloud.wide else COLUMN, 2.9 * len(cloud.views)))
-    grid = figure.subplots(len(cloud.views), len(sides), squeeze=False)
-    coloring = cloud.colorings[0] if cloud.colorings else None
-    for row, view in zip(grid, cloud.views, strict=True):
-        colors = _colors(coloring, view)
-        for axes, (x, y) in zip(row, sides, strict=True):
-            _scatter(axes, view.points[:, [x, y]], colors)
-            if view.path is not None and len(view.path) > 1:
-                axes.plot(view.path[:, x], view.path[:, y], color=PRINT["ink"], linewidth=1.0)
-            if cloud.axes:
-                axes.set(xlabel=cloud.axes[x], ylabel=cloud.axes[y])
-        if len(cloud.views) > 1:
-            row[0].set_title(_plain(view.label), loc="left", fontsize=8)
-    if coloring is not None and coloring.values is not None:
-        low, high = value_range(coloring)
-        _color_bar(figure, ScalarMappable(Normalize(low, high), "viridis"), grid, _color_title(coloring))
-    elif coloring is not None:
-        named = list(zip(coloring.names, category_colors(len(coloring.names)), strict=True))[:MOST_LEGEND]
-        for name, color in named:
-            grid[0][0].plot([], [], "o", markersize=4, color=color, label=clipped(_plain(name), 24))
-        figure.legend(loc="outside upper center", ncols=4, handletextpad=0.2, title=coloring.title)
-    return figure
-
-
-def _color_title(coloring: Coloring) -> str:
-    return f"log10 of {coloring.title}" if coloring.log else coloring.title
-
-
-def _colors(coloring: Coloring | None, view: CloudView) -> np.ndarray:
-    """The color of each point of a view, as (n, 4)."""
-    n = len(view.points)
-    to_rgba = matplotlib.colors.to_rgba
-    if coloring is None:
-        return np.tile(to_rgba(PRINT["accent"]), (n, 1))
-    rows = np.arange(n) if view.rows is None else view.rows
-    if coloring.codes is not None:
-        table = np.array([*map(to_rgba, category_colors(len(coloring.names))), to_rgba(GRAY)])
-        codes = np.asarray(coloring.codes)[rows]
-        return np.asarray(table[np.where((codes >= 0) & (codes < len(coloring.names)), codes, -1)])
-    values = np.asarray(coloring.values, np.float64)[rows]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.log10(values) if coloring.log else values
-    colors = np.asarray(matplotlib.colormaps["viridis"](Normalize(*value_range(coloring), clip=True)(values)))
-    colors[~np.isfinite(values)] = to_rgba(GRAY)
-    return colors
-
-
-def _scatter(axes: Axes, points: Matrix, colors: np.ndarray) -> None:
-    size = min(12.0, max(1.5, 3000 / max(len(points), 1)))
-    axes.scatter(points[:, 0], points[:, 1], c=colors, s=size, linewidths=0, alpha=0.8, rasterized=True)
-
-
 def _floats(values: Sequence[Number]) -> Any:  # noqa: ANN401 - what matplotlib takes
     return np.array([math.nan if value is None else value for value in values], np.float64)
 
@@ -419,8 +350,3 @@ def _reach(y: Sequence[Number], low: Sequence[Number], high: Sequence[Number]) -
     middle = _floats(y)
     ends = np.stack([middle - _floats(low), _floats(high) - middle])
     return np.maximum(np.nan_to_num(ends), 0.0)
-
-
-def _plain(text: str) -> str:
-    """A label that starts with an underscore would be left out of legends."""
-    return f" {text}" if text.startswith("_") else text

@@ -5,12 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["DASHES", "DOT", "GRAY", "PALETTES", "PRINT", "STYLE", "WIDTHS", "print_color", "split_color"]
+__all__ = [
+    "COLUMN",
+    "DASHES",
+    "DOT",
+    "GRAY",
+    "PAGE",
+    "PALETTES",
+    "PRINT",
+    "STYLE",
+    "WIDTHS",
+    "print_color",
+    "split_color",
+]
 
 PRINT = {"accent": "#0072B2", "second": "#D55E00", "muted": "#7a8591", "ink": "#17202a", "rule": "#e3e6ea"}
 """The roles on paper; a page knows them in light and in dark by the variables of its style sheet."""
 GRAY = "#8a949e"
 """What is unknown, in light and in dark."""
+COLUMN = 3.4
+PAGE = 7.0
+"""Inches: the width of a column and of a page."""
 WIDTHS = {"main": 2.6, "thin": 1.4, "light": 1.8}
 """Pixels of curves; six tenths as many points on paper."""
 DASHES: Mapping[str, Any] = {"solid": "solid", "dot": (0, (1, 1.2)), "dash": (0, (4, 2.5)), "dashdot": "dashdot"}

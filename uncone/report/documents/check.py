@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from uncone.diagnosis.finding import Finding, Level
+from uncone.diagnosis.finding import Finding, Level, failures
 from uncone.diagnosis.measures.registry import measure, placed
 from uncone.diagnosis.words import clipped, cosine, count, percent, plain
 from uncone.report.charts.model import (
@@ -31,6 +31,7 @@ from uncone.report.document import (
     Facts,
     Item,
     Items,
+    Notes,
     Row,
     Section,
     Sentences,
@@ -176,9 +177,9 @@ def _name(space: Diagnosis) -> str:
 def _cards(space: Diagnosis) -> list[Card]:
     rogue = space["rogue_dimensions"].value
     named = rogue if isinstance(rogue, list) else []
-    rank = space["effective_rank"].magnitude
+    mean, rank = (space[name].magnitude for name in ("baseline", "effective_rank"))
     return [
-        Card(cosine(space["baseline"].magnitude or 0.0), "mean cosine of random pairs"),
+        Card("–" if mean is None else cosine(mean), "mean cosine of random pairs"),
         Card(f"{'–' if rank is None else plain(rank)} of {space.source['dimensions']:,}", "directions in use"),
         Card(number(space["top1_share"]), "of the variance in one direction"),
         Card(", ".join(map(str, named)) or "none", "rogue dimension" if len(named) == 1 else "rogue dimensions"),
@@ -249,8 +250,9 @@ def _findings(space: Diagnosis) -> list[Section]:
         _health_line(space),
     ]
     measured = [_item(one) for name, one in space.findings.items() if name not in placed("check", "health")]
+    failed = _failures([space])
     return [
-        Section("Findings", [Items(measured)], intro, [*brief, *_hubs(space)]),
+        Section("Findings", [*failed, Items(measured)], intro, [*brief, *_hubs(space), *failed]),
         Section("Data health", [Items([_item(space[name]) for name in placed("check", "health")])]),
     ]
 
@@ -302,6 +304,8 @@ def _quantiles(finding: Finding) -> Table:
 
 
 def _health_line(space: Diagnosis) -> Sentences:
+    if any(space[name].failed for name in placed("check", "health")):
+        return Sentences(["–"], "data")
     parts = [
         count(int(space["bad_rows"].magnitude or 0), "bad row"),
         count(int(space["zero_vectors"].magnitude or 0), "zero vector"),
@@ -332,7 +336,14 @@ def _side_by_side(spaces: Sequence[Diagnosis]) -> Section:
         if row.cells[0].text
         in {measure(name).title for place in ("check", "compare") for name in placed("check", place)}
     ]
-    return Section("Findings", [table], brief=[Table(table.columns, brief)])
+    failed = _failures(spaces)
+    return Section("Findings", [*failed, table], brief=[Table(table.columns, brief), *failed])
+
+
+def _failures(spaces: Sequence[Diagnosis]) -> list[Block]:
+    """What could not be measured, and why."""
+    reasons = [reason for space in spaces for reason in failures(space.findings.values())]
+    return [Notes(reasons, "failed")] if reasons else []
 
 
 def _provenance(space: Diagnosis) -> list[tuple[str, str]]:

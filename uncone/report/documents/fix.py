@@ -224,7 +224,10 @@ def headline(result: Repaired) -> str:
         how = f"Rounder: {was} before the repair" + ("" if now is Level.NOTE else f", {now} after")
     else:
         how = f"Less round: {now} after the repair"
-    old, new = (cosine(space["baseline"].magnitude or 0.0) for space in (result.before, result.after))
+    means = [space["baseline"].magnitude for space in (result.before, result.after)]
+    if None in means:
+        return f"{how}."
+    old, new = (cosine(mean or 0.0) for mean in means)
     end = "as before" if old == new else f"instead of {old}"
     return f"{how}{';' if ':' in how else ':'} two random rows score {new} {end}."
 

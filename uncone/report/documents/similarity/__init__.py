@@ -60,8 +60,8 @@ _BRIEF_LABELS, _BRIEF_PAIRS, _BRIEF_GROUPS, _BRIEF_NOTES = 6, 3, 4, 2
 """Lines of each kind on a terminal."""
 _WALK = (
     "From the heatmap as it comes out of the model to a readable one, on these {noun}s. All heatmaps of cosines share "
-    "one color scale, so that a change of color is a change of the cosine. The heatmap of differences to unrelated pairs "
-    "is blue below their mean and orange above it."
+    "one color scale, so that a change of color is a change of the cosine. The heatmap of differences to unrelated "
+    "pairs is blue below their mean and orange above it."
 )
 
 
