@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from uncone.report.results.fix import Repaired
     from uncone.report.results.layers import LayerComparison, LayerStudy
     from uncone.report.results.map import Map
-    from uncone.report.similar import Similarity
+    from uncone.report.results.similarity import Similarity
 
 __all__ = [
     "Calibrated",
@@ -93,7 +93,7 @@ _HOMES = {
     "Level": "uncone.diagnosis.finding",
     "Map": "uncone.report.results.map",
     "Repaired": "uncone.report.results.fix",
-    "Similarity": "uncone.report.similar",
+    "Similarity": "uncone.report.results.similarity",
     "UnconeError": "uncone.errors",
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import uncone
-from uncone.report.similar_lines import level
+from uncone.report.documents.similarity.sentences import level
 
 TIMES = 3
 

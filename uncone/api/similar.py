@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from uncone.api.similar_table import Table
     from uncone.calibration.calibration import Calibration
     from uncone.encoders.open import Loading
-    from uncone.report.similar import Similarity
+    from uncone.report.results.similarity import Similarity
 
 __all__ = ["SAMPLE", "similarity"]
 
@@ -254,7 +254,7 @@ def _check_numbers(asked: Encoding) -> None:
 
 def _found(comparison: Comparison, columns: Mapping[str, str | None]) -> Similarity:
     """Everything that is made of the rows, put together."""
-    from uncone.report.similar import Similarity
+    from uncone.report.results.similarity import Similarity
 
     table, main = comparison.table, comparison.main
     survey, written = comparison.survey(), comparison.written()

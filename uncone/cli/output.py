@@ -127,11 +127,12 @@ def deliver(
     files: Mapping[Path, str | bytes] | None = None,
     diagnoses: Sequence[Diagnosis] = (),
     folders: Sequence[Path] = (),
+    written: Sequence[Path] = (),
 ) -> int:
     """Write the files, print the document, and return the exit code.
 
     `files` are tables and the like that only this verb writes; those in `folders` are not named one by one.
-    `diagnoses` are what the gates are about.
+    `written` are files that the verb has written already, such as a matrix. `diagnoses` are what the gates are about.
     """
     rendered_files: dict[Path, str | bytes] = dict(files or {})
     for path, render in (
@@ -146,8 +147,8 @@ def deliver(
         result.save_figures(outputs.figures)
     write_all(rendered_files)
     single = [path for path in rendered_files if path.parent not in folders]
-    written = [*single, *folders, *([outputs.figures] if outputs.figures is not None else [])]
-    say(result.to_json() if outputs.json == "-" else printed(result, written))
+    paths = [*single, *folders, *([outputs.figures] if outputs.figures is not None else []), *written]
+    say(result.to_json() if outputs.json == "-" else printed(result, paths))
     return _gated(diagnoses, outputs.gates)
 
 

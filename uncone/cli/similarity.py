@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,8 +23,7 @@ from uncone.cli.model_options import (
     TrustRemoteCode,
     loading_of,
 )
-from uncone.cli.output import Outputs
-from uncone.cli.similarity_output import SimilarityOutputs, deliver_similarity
+from uncone.cli.output import Outputs, deliver
 from uncone.errors import OptionError
 
 __all__ = ["similarity"]
@@ -110,8 +111,8 @@ def similarity(
 
     Example: uncone similarity texts.csv --label label --model model/
     """
-    plain = Outputs(None if no_html else html, json, markdown)
-    outputs = SimilarityOutputs(plain, figures, pairs_out, labels_out, groups_out, matrix)
+    outputs = Outputs(None if no_html else html, json, markdown, figures=figures)
+    tables = {"pairs": pairs_out, "labels": labels_out, "groups": groups_out}
     if model is not None and column is not None:
         raise OptionError(
             "--column names vectors that are there already, and --model makes new ones: give one of them."
@@ -121,7 +122,7 @@ def similarity(
     if groups_out is not None and (groups == "0" or against is not None):
         why = "--groups 0" if against is None else "--against"
         raise OptionError(f"--groups-out writes the groups, and with {why} there are none: leave one of them out.")
-    outputs.check([table, model, repair, calibration, *([label] if model is None else [])])
+    _check_files(outputs, tables, matrix, [table, model, repair, calibration, *([label] if model is None else [])])
     asked: dict[str, Any] = {"min": low, "max": high, "top": top, "near": near, "duplicates": duplicates}
     asked |= {"groups": groups, "group_method": group_method, "order": order, "clean": clean}
     asked |= {"maps": _listed(projection), "map_dims": _listed(map_dims), "matrix": matrix}
@@ -131,7 +132,7 @@ def similarity(
     from uncone.cli.progress import progress_bar
 
     with progress_bar() as progress:
-        found = api.similarity(
+        result = api.similarity(
             table,
             text=text,
             label=label,
@@ -146,7 +147,32 @@ def similarity(
             **asked,
             **encoding,
         )
-    return deliver_similarity(found, outputs)
+    from uncone.report.results import similarity_tables
+
+    files = {"report": outputs.html, "json": outputs.json_file, "markdown": outputs.markdown, "figures": figures}
+    written = {kind: str(path) for kind, path in {**files, **tables}.items() if path is not None}
+    result = replace(result, written={**written, **result.written})
+    contents: dict[Path, str | bytes] = {
+        path: getattr(similarity_tables, f"{kind}_table")(result, path)
+        for kind, path in tables.items()
+        if path is not None
+    }
+    return deliver(result, outputs, contents, written=[] if matrix is None else [matrix])
+
+
+def _check_files(
+    outputs: Outputs, tables: Mapping[str, Path | None], matrix: Path | None, sources: Sequence[str | None]
+) -> None:
+    """Refuse early what would be refused after a long run, and never write over a source."""
+    named = [(f"--{kind}-out", path) for kind, path in tables.items() if path is not None]
+    outputs.check(sources, [*named, *([("--matrix", matrix)] if matrix is not None else [])])
+    if named:
+        from uncone.report.tables import table_format
+
+        for _, path in named:
+            table_format(path)
+    if matrix is not None and matrix.suffix.lower() not in (".npy", ".parquet"):
+        raise OptionError(f"{matrix.name} does not say how to write a matrix. End it with .npy or .parquet.")
 
 
 def _listed(text: str) -> list[str]:

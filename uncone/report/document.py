@@ -147,6 +147,8 @@ class Table:
     remarks: Sequence[str] = ()
     name: str = ""
     compact: bool = False
+    stacked: bool = False
+    """Whether a narrow page sets the cells of a row under one another: for tables of long texts."""
 
 
 @dataclass(frozen=True)

@@ -9,41 +9,27 @@ import numpy as np
 import pytest
 
 from uncone.report.charts.bundle import script, smaller
-from uncone.report.charts.cloud import fragment
 from uncone.report.charts.model import CloudView
-from uncone.report.charts.plotly import figure
-from uncone.report.page import environment
+from uncone.report.document import Clouds, Document, Section
+from uncone.report.render.html import page
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(shutil.which("chromium") is None, reason="Debian's chromium is not installed"),
 ]
 
-_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>charts</title>
-<link rel="icon" href="data:,">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>{% include "style.css" %}{% include "cloud.css" %}</style></head><body><main>{% include "charts.html" %}
-{% for cloud in clouds %}{% include "cloud.html" %}{% endfor %}<button id="download">JSON</button></main>
-<script type="application/json" id="charts">{{ charts|tojson }}</script>
-<script>{{ plotly }}</script><script>{% include "page.js" %}</script><script>{% include "cloud.js" %}</script>
-</body></html>"""
-
 
 @pytest.fixture(scope="module")
 def path(charts, clouds, tmp_path_factory):
     file = tmp_path_factory.mktemp("page") / "charts.html"
-    kinds = {kind for chart in charts.values() for kind in chart.kinds}
     first = clouds[2]
     view = CloudView("other", np.flip(first.views[0].points, axis=0).copy())
     other = replace(first, name="other", views=[view])
     far = first.views[0].points.copy()
     far[0] = 1_000
     lone = replace(first, name="lone", views=[CloudView("", far)], texts=[], colorings=[], axes=[])
-    text = environment().from_string(_PAGE).render(
-        charts=[figure(chart) for chart in charts.values()],
-        plotly=script(kinds),
-        clouds=[fragment(clouds[3]), fragment(first, other, find=True), fragment(lone)],
-    )  # fmt: skip
+    blocks = [*charts.values(), clouds[3], Clouds([first, other]), lone]
+    text = page(Document("charts", "charts", "", [], [Section("", blocks)]), "{}", "0")
     file.write_text(text, encoding="utf-8")
     assert len(text.encode()) < 1_600_000
     return file

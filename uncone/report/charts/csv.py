@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from uncone.report.charts.frame import categories, places
 from uncone.report.charts.model import (
@@ -28,17 +28,42 @@ Value = str | float | int | None
 Record = dict[str, Value]
 
 
+_MOST_CELLS = 2_500
+"""Cells of a heatmap with a line each; a larger one is written as a matrix."""
+
+
 def table(chart: Chart | Cloud) -> str:
     """All marks of a chart in one table; columns that a mark does not have stay empty."""
+    if isinstance(chart, Chart):
+        for mark in chart.marks:
+            if isinstance(mark, Heatmap) and sum(map(len, mark.values)) > _MOST_CELLS:
+                return _matrix(chart, mark)
     records = list(_cloud(chart) if isinstance(chart, Cloud) else _records(chart))
     head = list(dict.fromkeys(key for record in records for key in record))
     # A column in which nothing is known says nothing.
     head = [key for key in head if any(record.get(key) not in (None, "") for record in records)]
+    return _written(head, ([record.get(key) for key in head] for record in records))
+
+
+def _written(head: Sequence[Value], rows: Iterable[Sequence[Value]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)
-    writer.writerows([record.get(key) for key in head] for record in records)
+    writer.writerows(rows)
     return text.getvalue()
+
+
+def _matrix(chart: Chart, heatmap: Heatmap) -> str:
+    """The cells as they are drawn, with the names of rows and columns around them."""
+    columns = [_named(chart, "x", at) for at in range(len(heatmap.values[0]))]
+    lines = (
+        [
+            _named(chart, "y", at),
+            *("" if value is None or not math.isfinite(value) else f"{value:.6g}" for value in line),
+        ]
+        for at, line in enumerate(heatmap.values)
+    )
+    return _written([chart.y.name or "y", *columns], lines)
 
 
 def _records(chart: Chart) -> Iterator[Record]:

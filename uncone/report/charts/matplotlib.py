@@ -148,6 +148,9 @@ def _ticks(axes: Axes, chart: Chart, along: str, span: tuple[float, float]) -> N
     names = categories(chart, along)
     if axis.hidden:
         ticks.set_visible(False)
+    elif axis.ticks:
+        ticks.set_ticks(*map(list, zip(*axis.ticks, strict=True)))
+        ticks.set_tick_params(length=0)
     elif names:
         shown = thinned(names, 95 if chart.wide else 44) if along == "x" and len(names) > 6 else range(len(names))
         texts = ["\n".join(wrap(clipped(names[place], 54), 28, break_on_hyphens=False)) for place in shown]

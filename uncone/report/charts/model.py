@@ -68,6 +68,8 @@ class Axis:
     log: bool = False
     range: tuple[float, float] | None = None
     categories: Sequence[str] = ()
+    ticks: Sequence[tuple[float, str]] = ()
+    """Places with texts, drawn in place of the categories: the names of blocks of rows."""
     strong: Sequence[int] = ()
     zero: bool = False
     zero_line: bool = False

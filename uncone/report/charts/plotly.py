@@ -93,6 +93,15 @@ def _axis(chart: Chart, along: str, span: tuple[float, float]) -> Figure:
     if given.hidden:
         return made | {"visible": False}
     names = categories(chart, along)
+    if given.ticks:
+        places = [place for place, _ in given.ticks]
+        look = {"tickfont": {"size": 12}, "showgrid": False, "zeroline": False}
+        return made | {
+            "tickmode": "array",
+            "tickvals": places,
+            "ticktext": [escaped(text) for _, text in given.ticks],
+            **look,
+        }
     if names:
         return made | _named_ticks(chart, along, names)
     size = abs(span[1] - span[0])

@@ -1,10 +1,9 @@
-"""Texts against each other in all renderings: each says what the numbers say, and what strangers wrote stays text."""
+"""Similarity in all renderings: numbers and structure, wording by snapshots, and texts that never become markup."""
 
 from __future__ import annotations
 
 import base64
 import csv
-import io
 import json
 import re
 import shutil
@@ -13,7 +12,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from rich.console import Console
+from report.snapshots import assert_snapshot
 from scipy.cluster.hierarchy import dendrogram, leaves_list, linkage
 from sklearn.metrics import roc_auc_score
 
@@ -30,16 +29,13 @@ from uncone.likeness.results import (
     Step,
     TwoColumns,
 )
-from uncone.report.similar import Similarity
-from uncone.report.similar_charts import per_hundredth
-from uncone.report.similar_columns import curves
-from uncone.report.similar_figures import write_figures
-from uncone.report.similar_heatmap import branches, packed_grid
-from uncone.report.similar_lines import at_tail
-from uncone.report.similar_numbers import bounds, percentile_text
-from uncone.report.similar_page import charts
-from uncone.report.similar_palette import palettes
-from uncone.report.similar_terminal import print_similarity
+from uncone.report.charts.csv import table
+from uncone.report.charts.model import Chart, Cloud, Heatmap
+from uncone.report.document import Table, Widget
+from uncone.report.documents.similarity.charts import curves, palettes, per_hundredth
+from uncone.report.documents.similarity.heatmap import UNKNOWN, branches, packed
+from uncone.report.documents.similarity.sentences import bounds, percentile_text, quantile
+from uncone.report.results.similarity import Similarity
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` \x1b[31m"
 TAILS = np.array([0.999, 0.975, 0.5, 0.1, 0.025, 0.01, 0.001])
@@ -172,10 +168,13 @@ def evil():
     return replace(made, pairs=replace(made.pairs, why=EVIL), groups=[replace(made.groups[0], method=EVIL, note=EVIL)])
 
 
-def terminal(found, **options):
-    written = io.StringIO()
-    print_similarity(found, Console(width=80, file=written, **options))
-    return written.getvalue()
+def widget(found, name):
+    blocks = [block for section in found.document().sections for block in section.blocks]
+    return next(block for block in blocks if isinstance(block, Widget) and block.template == f"widgets/{name}.html")
+
+
+def drawn(found):
+    return {chart.name: chart for chart in found.document().charts()}
 
 
 def held(page, name):
@@ -203,7 +202,7 @@ def test_how_separable_labels_are(found, auc, low, high, said):
     assert said in replace(found, per_label=labels).headline
 
 
-def test_without_labels_the_headline_has_the_most_alike_pair(found):
+def test_without_labels_the_headline_has_the_most_similar_pair(found):
     bare = replace(found, labels=None, per_label=None, texts=None)
     assert bare.headline == (
         f"Two random rows score {found.background.mean:.2f}, the most alike pair {found.pairs.cosines[0]:.2f}."
@@ -226,10 +225,10 @@ def test_two_columns_have_their_own_headline():
 def test_quantiles_of_the_background_are_interpolated():
     off = np.random.default_rng(0).normal(0.5, 0.1, 50_000)
     background = background_of(off, 300)
-    assert at_tail(background, 0.01) == pytest.approx(np.quantile(off, 0.99))
+    assert quantile(background, 0.01) == pytest.approx(np.quantile(off, 0.99))
     few = replace(background, tails=TAILS[:4], scores=background.scores[:4])
-    assert at_tail(few, 0.01) == pytest.approx(np.quantile(off, 0.99), abs=0.01), "by the bins where the tails end"
-    assert at_tail(few, 1e-5) is None, "half a pair is no quantile"
+    assert quantile(few, 0.01) == pytest.approx(np.quantile(off, 0.99), abs=0.01), "by the bins where the tails end"
+    assert quantile(few, 1e-5) is None, "half a pair is no quantile"
 
 
 def test_a_percentile_has_the_digits_that_it_needs():
@@ -269,43 +268,77 @@ def test_the_frames_hold_the_numbers(found):
     assert len(beside().labels_frame()) == 3
 
 
+def simple():
+    """A result whose numbers are short decimals, the same on every processor."""
+    made = build(n=24, names=("cat", "dog"))
+    mean = replace(made.background, mean=0.41, mean_low=0.39, mean_high=0.43, scores=np.linspace(0.1, 0.9, 7))
+    lines = [(("cat", "cat"), 0.52, 15), (("dog", "dog"), 0.61, 15), (("cat", "dog"), 0.33, 36)]
+    estimates = {names: Estimate(value, value - 0.02, value + 0.02, 0.1, n) for names, value, n in lines}
+    table = [PerLabel(*names, one, replace(one, mean=one.mean - 0.41, low=one.low - 0.41, high=one.high - 0.41))
+             for names, one in estimates.items()]  # fmt: skip
+    within, between = estimates["cat", "cat"], estimates["cat", "dog"]
+    labels = Labels({"cat": 12, "dog": 12}, table, within, between, 0.83, 0.79, 0.87, "Labels differ.", 24)
+    numbers = {"cosines": np.array([0.91, 0.85, 0.75]), "percentiles": np.array([99.5, 97.25, 88.0])}
+    pairs = Pairs(np.array([0, 1, 2]), np.array([4, 3, 5]), found=66, why="the 3 most alike", **numbers)
+    steps = [replace(step, numbers={"mean": 0.41, "auc": None}) for step in made.steps]
+    return replace(made, background=mean, per_label=labels, pairs=pairs, steps=steps)
+
+
+@pytest.mark.parametrize("name", ["labels", "columns", "vectors"])
+def test_wording(name):
+    made = simple()
+    if name == "columns":
+        given = beside(n=24)
+        lines = [PerLabel(line.one, line.other, made.per_label.table[0].cosine, made.per_label.table[0].above)
+                 for line in given.two_columns.table]  # fmt: skip
+        two = replace(given.two_columns, cosines=np.tile([0.6, 0.7, 0.8], 8), table=lines)
+        pairs = replace(made.pairs, one=np.arange(3), other=np.arange(3))
+        made = replace(given, background=made.background, two_columns=two, steps=made.steps, pairs=pairs)
+    if name == "vectors":
+        nothing = replace(made.pairs, one=np.array([], int), other=np.array([], int), cosines=np.array([]),
+                          percentiles=np.array([]), found=0, why="no pair reaches 0.99")  # fmt: skip
+        made = replace(made, texts=None, labels=None, per_label=None, near=None, pairs=nothing, duplicates=nothing)
+    assert_snapshot(f"similarity_{name}", f"{made.to_text()}\n{'=' * 78}\n\n{made.to_markdown()}")
+
+
 def test_the_terminal_fits_a_screen(found):
-    text = terminal(found)
-    lines = text.splitlines()
-    assert len(lines) <= 50 and max(map(len, lines)) <= 80
-    order = ["made.csv", "Two random texts", "within a label", "nearest to", "  pairs  the", "k-means", "note", "next"]
-    places = [next(at for at, line in enumerate(lines) if word in line) for word in order]
-    assert places == sorted(places)
-    assert f"{found.per_label.within.mean:.3f}" in text and f"{found.pairs.cosines[0]:.3f}" in text
-    assert "\x1b" not in text
-
-
-def test_the_terminal_keeps_to_a_screen_however_much_there_is():
     many = build(n=120, names=tuple(f"label {k}" for k in range(12)), notes=[f"note {k}" for k in range(9)])
     many = replace(many, groups=[many.groups[0]] * 3, written={"report": "a.html", "matrix": "m.npy"})
-    lines = terminal(many).splitlines()
-    assert len(lines) <= 50
-    assert "  and 72 more lines, in the report" in lines and any("7 more notes" in line for line in lines)
-    assert lines[-1] == "  report  a.html"
+    for made in (found, many):
+        lines = made.to_text().splitlines()
+        assert len(lines) <= 52 and max(map(len, lines)) <= 80
+    text = found.to_text()
+    assert f"{found.per_label.within.mean:.3f}" in text and f"{found.pairs.cosines[0]:.3f}" in text
+    assert "72 more lines" in many.to_text() and "7 more notes" in many.to_text()
 
 
-def test_a_terminal_is_told_nothing_by_a_text(evil):
-    assert "\x1b" not in terminal(evil) and "�[31m" in terminal(evil)
+def test_a_terminal_obeys_no_text(evil):
+    assert "\x1b" not in evil.to_text() and "�[31m" in evil.to_text()
 
 
 def test_wide_letters_are_counted_by_columns():
     from rich.cells import cell_len
 
     made = build(text="漢字" * 60 + "{}{}", names=("長" * 40, "短" * 40))
-    assert max(cell_len(line) for line in terminal(made).splitlines() if "uncone calibrate" not in line) <= 80
+    assert max(cell_len(line) for line in made.to_text().splitlines() if "uncone calibrate" not in line) <= 80
 
 
 def test_markdown_has_the_tables_and_nothing_breaks_out(found, evil):
-    text = found.to_markdown()
-    assert f"| cat – dog | 400 | {found.per_label.table[3].cosine.mean:.3f} |" in text
-    assert "Why do my cosines look random?" in text and "depends" not in text.split("###")[0]
+    line = found.per_label.table[3]
+    cells = ["cat – dog", "400", f"{line.cosine.mean:.3f}"]
+    assert f"| {' | '.join(cells)} |" in found.to_markdown()
     for line in evil.to_markdown().splitlines():
         assert "<" not in line.replace("\\<", "") or line.startswith("    "), line
+
+
+def test_the_document_holds_every_pair_label_and_group(found):
+    sections = {section.name: section for section in found.document().sections}
+    tables = {name: [block for block in sections[name].blocks if isinstance(block, Table)] for name in sections}
+    assert [row.cells[0].text for row in tables["pairs"][0].rows] == [f"{value:.3f}" for value in found.pairs.cosines]
+    assert [row.cells[2].text for row in tables["pairs"][0].rows] == [found.texts[row] for row in found.pairs.one]
+    assert len(tables["labels"][0].rows) == len(found.per_label.table) + 2
+    assert [row.cells[1].text for row in tables["groups"][0].rows] == ["20", "20", "20"]
+    assert [row.cells[1].text for row in tables["near"][0].rows] == ["99.900 %", "95.0 %", "60 %"]
 
 
 class Tags(HTMLParser):
@@ -328,12 +361,10 @@ def test_what_strangers_wrote_stays_text(found, evil):
         assert scripts[0] == scripts[1], "a script more than there should be"
         assert not any(tag == "img" or "onerror" in attrs for tag, attrs in parsed.tags)
     for chart in held(evil.to_html(), "charts"):
-        for text in _strings(chart):
-            assert "<" not in text.replace("<br>", "").replace("<extra></extra>", "") or text in (
-                chart["title"],
-                chart["alt"],
-            ), text
-    assert EVIL[:9] in held(evil.to_html(), "rows")["texts"][0], "set as text by the page, never as markup"
+        for text in _strings({key: value for key, value in chart.items() if key not in ("title", "alt")}):
+            assert "<" not in re.sub(r"<br>|<extra>[^<]*</extra>", "", text), text
+    texts = widget(evil, "heatmap").data["store"]["texts"]
+    assert EVIL[:9] in texts[0], "set as text by the page, never as markup"
 
 
 def _strings(value):
@@ -343,11 +374,10 @@ def _strings(value):
         yield from _strings(one)
 
 
-def test_the_page_fetches_nothing_and_has_plotly_once(found):
+def test_the_page_is_small_and_fetches_nothing(found):
     page = found.to_html()
-    without = re.sub(r"<script>(?:(?!</script>).)*plotly\.js.*?</script>", "", page, count=1, flags=re.DOTALL)
-    assert len(page) - len(without) > 3_000_000 and len(without) < 1_500_000
-    assert not re.search(r'(?:src|href)="(?!data:,)[^"#]', without)
+    assert len(page) < 1_600_000
+    assert not re.search(r'<(?:script|img|link|iframe)[^>]+(?:src|href)="(?!data:,)', page)
 
 
 def test_every_chart_has_a_place_and_every_place_a_chart(found):
@@ -356,49 +386,50 @@ def test_every_chart_has_a_place_and_every_place_a_chart(found):
         places = re.findall(r'id="chart-([^"]+)"', page)
         assert places == list(dict.fromkeys(places))
         assert set(places) == {chart["id"] for chart in held(page, "charts")}
+        heatmaps = re.findall(r'class="heat" id="([^"]+)"', page)
+        stores = [widget(one, name).data["store"] for name in ("heatmap", "walk") if name == "walk" or one.pictures]
+        assert heatmaps == [figure["id"] for store in stores for figure in store["figures"]]
+        assert set(re.findall(r'id="cloud-([^"]+)"', page)) == {"map-pca-2", "map-tsne-3"}
 
 
 def test_the_cells_of_the_heatmap_are_the_cosines(found):
-    picture = found.pictures[0][1]
-    figures = {one["id"]: one for one in charts(found)["heatmaps"]}
+    picture, store = found.pictures[0][1], widget(found, "heatmap").data["store"]
+    figures = {figure["id"]: figure for figure in store["figures"]}
     for kind, expected in (("cosine", picture.cosines), ("percentile", picture.percentiles / 100)):
-        cells = figures[f"heat-0-{kind}"]["data"][0]["z"]
-        values = np.frombuffer(base64.b64decode(cells["bdata"]), "<i2").reshape(60, 60) / 10_000
-        np.testing.assert_allclose(values, expected, atol=5.1e-5)
-    store = held(found.to_html(), "rows")
-    rows = store["heatmaps"]["heat-0-cosine"]["rows"]
-    assert [store["texts"][place] for place in rows] == [found.texts[row] for row in picture.rows]
-    assert figures["heat-0-cosine"]["layout"]["yaxis"]["ticktext"] == ["cat", "dog", "fish"]
+        cells = np.frombuffer(base64.b64decode(figures[f"heat-0-{kind}"]["cells"]), "<i2").reshape(60, 60)
+        np.testing.assert_allclose(cells / 10_000, expected, atol=5.1e-5)
+    raw = figures["heat-0-cosine"]
+    assert [store["texts"][place] for place in raw["places"]] == [found.texts[row] for row in picture.rows]
+    assert raw["ticks"] == [(9.5, "cat"), (29.5, "dog"), (49.5, "fish")] and raw["edges"] == [19.5, 39.5]
 
 
 def test_cells_that_are_not_known_are_not_zero():
-    cells, scale = packed_grid(np.array([[1.0, np.nan], [np.nan, 1.0]]))
-    values = np.frombuffer(base64.b64decode(cells["bdata"]), "<f4")
-    assert scale == 1.0 and np.isnan(values[1])
+    cells = np.frombuffer(base64.b64decode(packed(np.array([[1.0, np.nan], [np.nan, 0.5]]))), "<i2")
+    assert cells.tolist() == [10_000, UNKNOWN, UNKNOWN, 5_000]
 
 
 def test_the_dendrogram_is_that_of_scipy():
     units = units_of(25, 3, 5)
     tree = linkage(units, "average", metric="cosine")
-    drawn = dendrogram(tree, no_plot=True)
-    x, y = branches(tree, np.array(drawn["leaves"]))
-    ours = sorted((round(max(x[at : at + 4]), 4), *sorted(round(one, 3) for one in {y[at], y[at + 2]}))
-                  for at in range(0, len(x), 5))  # fmt: skip
+    expected = dendrogram(tree, no_plot=True)
+    ours = sorted((round(top, 4), *sorted((round(low, 3), round(high, 3))))
+                  for _, _, low, high, top in branches(tree, np.array(expected["leaves"])))  # fmt: skip
     theirs = sorted((round(max(high), 4), *sorted(round((one - 5) / 10, 3) for one in {at[0], at[3]}))
-                    for high, at in zip(drawn["dcoord"], drawn["icoord"], strict=True))  # fmt: skip
+                    for high, at in zip(expected["dcoord"], expected["icoord"], strict=True))  # fmt: skip
     np.testing.assert_allclose(ours, theirs, atol=2e-3)
 
 
-def test_two_pictures_stand_like_beside_like():
-    made = build(pictures=2, order="clustering")
-    kinds = [one["id"] for one in charts(made)["heatmaps"]]
+def test_the_cosines_of_two_pictures_stand_side_by_side():
+    figures = widget(build(pictures=2, order="clustering"), "heatmap").data["store"]["figures"]
+    kinds = [figure["id"] for figure in figures]
     assert kinds == ["heat-0-cosine", "heat-1-cosine", "heat-0-percentile", "heat-1-percentile"]
-    assert len(charts(made)["heatmaps"][0]["data"]) == 3, "cells, tree, and the labels as a strip"
+    assert len(figures[0]["tree"]) == 59 and len(set(figures[0]["strip"])) == 3
 
 
 def test_shares_of_a_histogram_are_per_hundredth():
-    x, y = per_hundredth({"edges": [0.0, 0.1, 0.2, 0.4], "counts": [0, 30, 10]})
-    np.testing.assert_allclose((x, y), ([0.05, 0.15, 0.3], [0.0, 7.5, 1.25]))
+    edges, heights = per_hundredth({"edges": [0.0, 0.1, 0.2, 0.4], "counts": [0, 30, 10]})
+    np.testing.assert_allclose(edges, [0.1, 0.2, 0.4])
+    np.testing.assert_allclose(heights, [7.5, 1.25])
     assert per_hundredth({"edges": [], "counts": []}) == ([], [])
 
 
@@ -408,31 +439,53 @@ def test_the_curve_of_a_label_is_over_all_its_rows():
         assert sum(y) * step / 0.01 == pytest.approx(100, rel=1e-3), name
 
 
-def test_more_categories_than_colours_share_a_grey():
-    made = build(n=60, names=tuple(f"kind {k}" for k in range(12)))
+def test_more_categories_than_colors_share_a_gray():
+    made = build(n=90, names=tuple(f"kind {k}" for k in range(30)))
     palette = palettes(made)[0]
-    assert len(set(palette.colours)) == len(palette.colours) == 7 and palette.names[-1] == "6 others"
-    assert len(palette.members) == 60 and palette.members.count(6) == 30
-    left_out = replace(made.groups[0], members=np.array([-1, *[1] * 59]))
-    assert palettes(replace(made, groups=[left_out]))[1].names == ["group 1", "in no group"]
-    assert palettes(replace(made, labels=["a", ""] * 30))[0].names == ["a", "without a label"]
+    assert len(palette.names) == 21 and palette.rest == "9 others" and (palette.codes == -1).sum() == 27
+    excluded = replace(made.groups[0], members=np.array([-1, *[1] * 89]))
+    groups = palettes(replace(made, groups=[excluded]))[1]
+    assert groups.names == ["group 1"] and groups.rest == "in no group"
+    assert palettes(replace(made, labels=["a", ""] * 45))[0].rest == "without a label"
+
+
+def test_maps_share_their_texts_and_colors(found):
+    clouds = [chart for chart in found.document().charts() if isinstance(chart, Cloud)]
+    assert [cloud.name for cloud in clouds] == ["map-pca-2", "map-tsne-3"]
+    np.testing.assert_array_equal(clouds[0].views[0].points, found.projections["pca-2"])
+    assert clouds[0].texts is clouds[1].texts and [one.title for one in clouds[0].colorings] == [
+        "kind",
+        "k-means, 3 groups",
+    ]
+    codes = clouds[0].colorings[0].codes
+    assert [clouds[0].colorings[0].names[code] for code in codes] == found.labels
 
 
 def test_figures_are_files_with_their_numbers(found, tmp_path):
     folder = tmp_path / "figures"
-    written = write_figures(build(order="clustering", pictures=2), folder)
-    names = {path.name for path in written}
-    kinds = ("heatmap-mean", "heatmap-cls", "histogram", "labels", "groups-1", "map-pca-2", "map-tsne-3", "why")
-    assert names == {f"{kind}.{ending}" for kind in kinds for ending in ("svg", "png", "csv")}
+    written = build(n=60, order="clustering", pictures=2).save_figures(folder)
+    kinds = ["heatmap-mean", "heatmap-cls", "histogram", "labels", "groups-1", "map-pca-2", "map-tsne-3", "why-1"]
+    kinds += ["heatmap-mean-percentile", "heatmap-cls-percentile", "label-grid", "why-3"]
+    assert {path.name for path in written} == {f"{kind}.{ending}" for kind in kinds for ending in ("svg", "png", "csv")}
     assert all(path.stat().st_size > 40 for path in written)
-    assert (folder / "histogram.png").read_bytes()[:4] == b"\x89PNG"
     rows = list(csv.DictReader((folder / "labels.csv").read_text().splitlines()))
-    assert float(rows[0]["mean"]) == found.per_label.table[0].cosine.mean
-    two = write_figures(replace(beside(), projections={}, steps=[], groups=[]), tmp_path / "two")
-    assert "columns.svg" in {path.name for path in two}
+    assert float(rows[0]["mean_cosine"]) == found.per_label.table[0].cosine.mean
+    head, *lines = csv.reader((folder / "heatmap-mean.csv").read_text().splitlines())
+    assert head[0] == "row" and sorted(map(int, head[1:])) == list(range(60)) and len(lines) == 60
+    assert "columns" in drawn(beside())
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="is a file"):
-        write_figures(found, tmp_path / "file")
+        found.save_figures(tmp_path / "file")
+
+
+def test_the_grids_hold_differences_and_counts(found):
+    charts = drawn(found)
+    above = charts["label-grid"].marks[0]
+    line = found.per_label.table[3]
+    assert isinstance(above, Heatmap) and above.values[0][1] == above.values[1][0] == line.above.mean
+    assert charts["groups-1"].marks[0].texts == [["20", "0", "0"], ["0", "20", "0"], ["0", "0", "20"]]
+    small = Chart("small", "", "", [Heatmap([[1.0, None]])])
+    assert table(small).splitlines()[1:] == ["0,0,1.0", "0,1,"]
 
 
 def test_bare_vectors_with_next_to_nothing(found):
@@ -442,9 +495,9 @@ def test_bare_vectors_with_next_to_nothing(found):
         groups=[], projections={}, projected=np.array([], int), steps=[], cleaned={}, notes=[], pictures=[],
         source={"name": "array", "rows": 60, "dim": 24, "in_memory": True},
     )  # fmt: skip
-    assert bare.suggestion is None and "no pair reaches 0.99" in terminal(bare)
+    assert bare.suggestion is None and "no pair reaches 0.99" in " ".join(bare.to_text().split())
     page = bare.to_html()
-    assert "Why do my cosines" not in page and ">Maps</h2>" not in page
+    assert 'id="why"' not in page and 'id="maps"' not in page
     assert bare.to_markdown() and bare._repr_html_() and json.loads(bare.to_json())["near"] is None
 
 
@@ -474,40 +527,37 @@ def test_the_page_in_a_browser(browser, evil, tmp_path, scheme, width):
     for place in range(places.count()):
         places.nth(place).scroll_into_view_if_needed()
         places.nth(place).locator(".main-svg").first.wait_for(timeout=20_000)
+    assert page.locator(".heat[data-view]").count() == page.locator(".heat").count() == 3
     assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
-    _point_at(page, "heat-0-cosine")
-    assert "cosine" in page.locator("#tip b").inner_text() and EVIL[:9] in page.locator("#tip").inner_text()
+    place = page.locator("#heat-0-cosine")
+    place.scroll_into_view_if_needed()
+    box = place.bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.7 * box["height"])
+    assert "cosine" in page.locator("#heat-tip b").inner_text(timeout=5_000)
+    assert EVIL[:9] in page.locator("#heat-tip").inner_text()
     assert errors == []
     page.close()
 
 
-def _point_at(page, name):
-    page.evaluate("scrollTo(0, 0)")
-    place = page.locator(f"#chart-{name}")
-    place.scroll_into_view_if_needed()
-    for step in range(300):
-        box = place.locator(".nsewdrag").first.bounding_box()
-        page.mouse.move(box["x"] + (0.2 + 0.1 * (step % 2)) * box["width"], box["y"] + 0.7 * box["height"])
-        if page.locator("#tip b").is_visible():
-            break
-        page.wait_for_timeout(100)
-
-
 @pytest.mark.browser
 @browser_only
-def test_to_zoom_into_one_heatmap_is_to_zoom_into_both(browser, found, tmp_path):
+def test_zooming_into_one_heatmap_zooms_into_both(browser, found, tmp_path):
     (tmp_path / "page.html").write_text(found.to_html())
     page = browser.new_page(viewport={"width": 1200, "height": 850})
     page.goto((tmp_path / "page.html").as_uri())
-    page.locator("#chart-heat-0-percentile .main-svg").first.wait_for(timeout=20_000)
-    # The page listens to a chart a moment after it is drawn: zoom until it does.
-    page.wait_for_function(
-        """() => { Plotly.relayout('chart-heat-0-cosine', {'xaxis.range': [3, 9], 'yaxis.range': [9, 3]});
-        return document.getElementById('chart-heat-0-percentile').layout.xaxis.range[0] === 3; }""",
-        polling=100,
-    )
-    page.locator("[name=span][value=whole]").check()
-    page.wait_for_function("document.getElementById('chart-heat-0-cosine').data[0].zmax === 10000")
-    page.locator("[name=palette]").nth(1).check()
-    assert page.locator(".swatches:visible").inner_text().startswith("group 0")
+    cosine, percentile = page.locator("#heat-0-cosine"), page.locator("#heat-0-percentile[data-view]")
+    percentile.wait_for(timeout=20_000)
+    cosine.scroll_into_view_if_needed()
+    box = cosine.bounding_box()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
+    page.mouse.up()
+    view = list(map(int, cosine.get_attribute("data-view").split()))
+    assert 0 < view[0] < view[2] < 60 and 0 < view[1] < view[3] < 60
+    assert percentile.get_attribute("data-view") == cosine.get_attribute("data-view")
+    cosine.locator("canvas").dblclick()
+    assert cosine.get_attribute("data-view") == percentile.get_attribute("data-view") == "0 0 60 60"
+    page.get_by_text("0 to 1", exact=True).click()
+    assert cosine.get_attribute("data-range") == "0 1"
     page.close()

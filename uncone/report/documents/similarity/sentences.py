@@ -1,9 +1,12 @@
-"""What a similarity says, in sentences written from its numbers; and its numbers as all renderings show them."""
+"""The sentences of a similarity and the format of its numbers.
+
+`headline` and `sentences` are part of the JSON, so their wording is part of the schema.
+"""
 
 from __future__ import annotations
 
+import math
 import shlex
-from typing import Any
 
 import numpy as np
 
@@ -12,35 +15,44 @@ from uncone.diagnosis.baseline import COLLAPSED, CROWDED
 from uncone.diagnosis.finding import Level
 from uncone.diagnosis.intervals import LEAST_UNITS
 from uncone.diagnosis.words import clipped, cosine, count, percent
-from uncone.likeness.results import Groups, Picture, TwoColumns
+from uncone.likeness.results import Estimate, Groups, TwoColumns
 from uncone.likeness.separability import left_open
-from uncone.report.similar import Similarity
-from uncone.report.similar_numbers import exact, fine, number, percentile_text
+from uncone.report.results.similarity import Similarity
 from uncone.report.text import printable
 
 __all__ = [
-    "CLEANED",
-    "at_tail",
-    "compared",
-    "crowded",
-    "duplicate_card",
+    "CLEANING",
+    "bounds",
+    "crowding",
+    "duplicates",
+    "exact",
+    "fine",
+    "group_quality",
     "group_title",
+    "grouping",
     "headline",
     "level",
-    "pictured",
-    "ranked",
+    "middle_cut",
+    "most_similar",
+    "nearest",
+    "noun",
+    "number",
+    "percentile_text",
+    "quantile",
     "reason",
     "sentences",
+    "signed",
+    "size",
+    "spread",
     "subtitle",
     "suggestion",
     "tail_score",
-    "unit",
 ]
 
 _HARDLY, _PARTLY = 0.6, 0.8
 """AUC: below the first labels are hardly separable, below the second partly, else well."""
 _QUOTED = 70
-CLEANED = {
+CLEANING = {
     "html": "texts with HTML removed",
     "control": "texts with control characters removed",
     "unicode": "texts with Unicode normalised",
@@ -48,37 +60,42 @@ CLEANED = {
     "empty": "empty texts left out",
     "duplicate": "duplicates left out",
 }
-"""What each kind of cleaning does, in words."""
+"""What each kind of cleaning did."""
 
 
 def level(result: Similarity) -> Level:
-    """How crowded the space is, by what unrelated pairs score, as `check` judges it; few texts have no verdict."""
-    if distinct(result) < LEAST_UNITS:
+    """How crowded the space is, judged as in `check` by the mean of unrelated pairs; a note if there are few texts."""
+    if _distinct(result) < LEAST_UNITS:
         return Level.NOTE
     mean = result.background.mean
     return Level.COLLAPSED if mean >= COLLAPSED else Level.CROWDED if mean >= CROWDED else Level.HEALTHY
 
 
-def unit(result: Similarity) -> str:
-    """What a row is called: a text, or a row where there are only vectors."""
+def noun(result: Similarity) -> str:
+    """What was compared: texts, or bare vectors."""
+    return "vector" if result.texts is None else "text"
+
+
+def _noun(result: Similarity) -> str:
+    """The same in sentences that are part of the JSON."""
     return "row" if result.texts is None else "text"
 
 
-def compared(result: Similarity) -> int:
-    """The rows that were compared: all, or those that were left after cleaning and sampling."""
+def size(result: Similarity) -> int:
+    """The number of texts that were compared, after cleaning and sampling."""
     return int(result.source.get("compared", result.source["rows"]))
 
 
-def distinct(result: Similarity) -> int:
-    """The different texts among them, of the column that has fewer."""
-    return int(result.source.get("distinct", compared(result)))
+def _distinct(result: Similarity) -> int:
+    """The number of distinct texts, of the column that has fewer."""
+    return int(result.source.get("distinct", size(result)))
 
 
 def subtitle(result: Similarity) -> str:
-    """What was compared, short: shape, encoder, layer and pooling, repair."""
+    """What was compared: shape, encoder, layer and pooling, repair."""
     source = result.source
-    rows = compared(result)
-    parts = [f"{rows:,} x {source['dim']:,}" if source.get("dim") else count(rows, unit(result))]
+    rows = size(result)
+    parts = [f"{rows:,} x {source['dim']:,}" if source.get("dim") else count(rows, _noun(result))]
     encoder = source.get("encoder")
     if encoder:
         *around, own = str(encoder).rstrip("/").split("/")
@@ -90,8 +107,8 @@ def subtitle(result: Similarity) -> str:
 
 
 def headline(result: Similarity) -> str:
-    """What two unrelated texts score, and what the labels, the pairs or the columns say."""
-    start = f"Two random {unit(result)}s score {cosine(result.background.mean)}"
+    """The score of two unrelated texts, and the main result of the labels, the pairs or the columns."""
+    start = f"Two random {_noun(result)}s score {cosine(result.background.mean)}"
     labels, two = result.per_label, result.two_columns
     if two is not None:
         mean = float(np.nanmean(two.cosines)) if np.isfinite(two.cosines).any() else None
@@ -122,7 +139,7 @@ def _farthest(two: TwoColumns) -> str:
 
 
 def _apart(auc: float, low: float | None, high: float | None, units: int) -> str:
-    """How well two kinds of pairs are told apart; an AUC under a half tells them apart as well, the other way round."""
+    """How separable two kinds of pairs are. An AUC of 0.1 separates as well as one of 0.9."""
     if low is None or high is None:
         return f"hard to judge on so few rows: AUC {cosine(auc)}"
     if units < LEAST_UNITS or left_open(low, high):
@@ -135,22 +152,23 @@ def _apart(auc: float, low: float | None, high: float | None, units: int) -> str
 
 
 def sentences(result: Similarity) -> list[str]:
-    """What a score means here, what the labels say, the pairs, the asked text, the groups, the cleaning."""
+    """The main results, in the order of the report."""
     two = result.two_columns
     lines = [
-        _spread(result),
+        spread(result),
         "" if result.per_label is None else result.per_label.sentence,
         "" if two is None else two.differs,
-        _alike(result),
-        _duplicates(result),
-        _nearest(result),
-        *(_grouped(one) for one in result.groups),
+        most_similar(result),
+        duplicates(result),
+        nearest(result),
+        *(grouping(one) for one in result.groups),
         _cleaned(result),
     ]
     return [line for line in lines if line]
 
 
-def _spread(result: Similarity) -> str:
+def spread(result: Similarity) -> str:
+    """Where the scores of unrelated pairs lie, and so from where on a score means something."""
     low, high, one = (tail_score(result, share) for share in (0.975, 0.025, 0.01))
     said = "" if low is None or high is None else f"95 % of unrelated pairs lie between {fine(low)} and {fine(high)}"
     if one is None:
@@ -160,32 +178,34 @@ def _spread(result: Similarity) -> str:
     return f"{said}; {reach}: {meaning}." if said else f"{reach}: {meaning}."
 
 
-def _alike(result: Similarity) -> str:
+def most_similar(result: Similarity) -> str:
+    """The score of the most similar pair, and how it compares with unrelated pairs."""
     pairs = result.pairs
     if not len(pairs.cosines):
         return f"No pair was found{f': {pairs.why}' if pairs.why else ''}."
     at = int(np.argmax(pairs.cosines))
     value, share = float(pairs.cosines[at]), float(pairs.percentiles[at])
-    return f"The most similar of the listed pairs scores {exact(value)}, {ranked(share, result.background)}."
+    return f"The most similar of the listed pairs scores {exact(value)}, {_rank(share, result.background)}."
 
 
-def _duplicates(result: Similarity) -> str:
+def duplicates(result: Similarity) -> str:
+    """The number of near-duplicates, or why cosine can't detect them."""
     found = result.duplicates.found
     if result.crowd is not None:
-        return f"{crowded(result)} {_same(result)}"
+        return f"{crowding(result)} {_same(result)}"
     if not found:
         return ""
     said = "pair is a near-duplicate" if found == 1 else "pairs are near-duplicates"
     return f"{found:,} {said}{_because(result.duplicates.why)}."
 
 
-def crowded(result: Similarity) -> str:
-    """That near-duplicates cannot be told by their cosine, and why; nothing where they can."""
+def crowding(result: Similarity) -> str:
+    """Why cosine can't detect near-duplicates in this space; empty if it can."""
     crowd = result.crowd
     if crowd is None:
         return ""
     few = result.two_columns is not None or crowd.per_row < 1.5
-    each = "" if few else f", {crowd.per_row:,.0f} for every {unit(result)}"
+    each = "" if few else f", {crowd.per_row:,.0f} for every {_noun(result)}"
     return (
         "Near-duplicates cannot be told by cosine here: the scores of unrelated pairs run on beyond "
         f"{number(crowd.bound, 4)}, which {percent(crowd.share)} of them reach{each}."
@@ -196,23 +216,13 @@ def _same(result: Similarity) -> str:
     found = result.duplicates.found
     if result.two_columns is not None:
         return f"{count(found, 'row')} {'has' if found == 1 else 'have'} the same text twice."
-    what = "text" if result.texts is not None else "vector"
     if not found:
-        return f"No two {what}s are the same."
-    return f"{count(found, 'pair')} {'has' if found == 1 else 'have'} the same {what}."
-
-
-def duplicate_card(result: Similarity) -> tuple[str, str]:
-    """The number of near-duplicates; where cosines cannot tell them, that of pairs with the same text."""
-    found = f"{result.duplicates.found:,}"
-    if result.crowd is None:
-        return found, "near-duplicate pairs"
-    what = reason(result.duplicates.why)
-    return found, f"pairs of {what}; near-duplicates cannot be told by cosine here"
+        return f"No two {noun(result)}s are the same."
+    return f"{count(found, 'pair')} {'has' if found == 1 else 'have'} the same {noun(result)}."
 
 
 def reason(why: str) -> str:
-    """Why pairs are listed, without what stands before it anyway."""
+    """Why pairs are listed, without the words that the heading repeats."""
     return why.removeprefix("near-duplicates: ").rstrip(".")
 
 
@@ -220,7 +230,8 @@ def _because(why: str) -> str:
     return f" ({reason(why)})" if why else ""
 
 
-def _nearest(result: Similarity) -> str:
+def nearest(result: Similarity) -> str:
+    """The text nearest to that of `near`, with its score."""
     near = result.near
     if near is None:
         return ""
@@ -229,21 +240,26 @@ def _nearest(result: Similarity) -> str:
         return f"Nothing is near “{asked}”{_because(near.why)}."
     value, share = float(near.cosines[0]), float(near.percentiles[0])
     text = clipped(printable(result.text(int(near.other[0]))), _QUOTED)
-    return f"Nearest to “{asked}”: “{text}” with {exact(value)}, {ranked(share, result.background)}."
+    return f"Nearest to “{asked}”: “{text}” with {exact(value)}, {_rank(share, result.background)}."
 
 
 def group_title(groups: Groups) -> str:
-    """A grouping in a few words."""
+    """The method and the number of groups."""
     if groups.outliers:
         return f"{groups.method}, one group and {count(groups.outliers, 'outlier')}"
     return f"{groups.method}, {count(groups.k, 'group')}"
 
 
-def _grouped(groups: Groups) -> str:
-    start = group_title(groups)
-    start = f"{start[:1].upper()}{start[1:]}"
+def grouping(groups: Groups) -> str:
+    """The method, how clear its groups are, and whether they agree with the labels."""
+    start, quality = group_title(groups), group_quality(groups)
+    return f"{start[:1].upper()}{start[1:]}{f': {quality}' if quality else ''}."
+
+
+def group_quality(groups: Groups) -> str:
+    """How clear the groups are, and whether they agree with the labels."""
     if groups.outliers:
-        return f"{start}."
+        return ""
     if groups.silhouette is None:
         tight = ""
     else:
@@ -255,17 +271,16 @@ def _grouped(groups: Groups) -> str:
     if groups.ari is not None:
         word = "not the labels" if groups.ari < 0.1 else "partly the labels" if groups.ari < 0.65 else "the labels"
         agrees = f"agreement with the labels (ARI) {cosine(groups.ari)}: the groups are {word}"
-    said = "; ".join(part for part in (tight, agrees) if part)
-    return f"{start}{f': {said}' if said else ''}."
+    return "; ".join(part for part in (tight, agrees) if part)
 
 
 def _cleaned(result: Similarity) -> str:
-    done = [f"{CLEANED.get(what, what)} {n:,}" for what, n in result.cleaned.items() if n]
+    done = [f"{CLEANING.get(what, what)} {n:,}" for what, n in result.cleaned.items() if n]
     return f"Cleaned: {', '.join(done)}." if done else ""
 
 
-def ranked(percentile: float, background: Background) -> str:
-    """A place among the unrelated pairs, in words; a pair of the table may be one of them itself."""
+def _rank(percentile: float, background: Background) -> str:
+    """How a percentile compares with unrelated pairs, in words."""
     if percentile >= 100:
         sampled = "" if background.pairs == background.all_pairs else " that were sampled"
         return f"and none of the {background.pairs:,} unrelated pairs{sampled} scores higher"
@@ -273,15 +288,15 @@ def ranked(percentile: float, background: Background) -> str:
 
 
 def tail_score(result: Similarity, share: float) -> float | None:
-    """The cosine that this share of unrelated pairs reaches; None where less than one pair of different texts does."""
+    """The cosine that this share of unrelated pairs reaches; None if that is less than one pair of distinct texts."""
     pairs = result.source.get("distinct_pairs")
     if pairs is not None and min(share, 1 - share) * pairs < 1:
         return None
-    return at_tail(result.background, share)
+    return quantile(result.background, share)
 
 
-def at_tail(background: Background, share: float) -> float | None:
-    """The cosine that this share of unrelated pairs reaches; None beyond what was sampled."""
+def quantile(background: Background, share: float) -> float | None:
+    """The cosine that this share of a background reaches; None beyond its sample."""
     tails, scores = np.asarray(background.tails, float), np.asarray(background.scores, float)
     if not len(tails) or share < tails.min() or share > tails.max():
         return _from_histogram(background, share)
@@ -289,7 +304,7 @@ def at_tail(background: Background, share: float) -> float | None:
 
 
 def _from_histogram(background: Background, share: float) -> float | None:
-    """By the bins, where the tails do not go so far; None where fewer than ten pairs lie beyond."""
+    """By the bins of the histogram; None if fewer than ten pairs lie beyond."""
     counts, edges = np.asarray(background.histogram["counts"], float), np.asarray(background.histogram["edges"], float)
     total = counts.sum()
     if total * min(share, 1 - share) < 10:
@@ -298,7 +313,7 @@ def _from_histogram(background: Background, share: float) -> float | None:
 
 
 def suggestion(result: Similarity) -> str | None:
-    """What to run next on the same rows: the threshold that one in a hundred unrelated pairs reaches."""
+    """The next command on the same texts: a threshold at a false-positive rate of 1 %."""
     source = result.source
     path = source.get("path", source.get("name"))
     if source.get("in_memory") or path in (None, "", "-"):
@@ -314,13 +329,62 @@ def suggestion(result: Similarity) -> str | None:
     return shlex.join([*words, "--fpr", "0.01"])
 
 
-def pictured(name: str, picture: Picture) -> dict[str, Any]:
-    """A heatmap without its cells: what it shows and in which order."""
-    return {
-        "name": name,
-        "order": picture.order,
-        "rows": picture.rows,
-        "blocks": [{"name": block, "rows": size} for block, size in picture.blocks],
-        "linkage": picture.linkage,
-        "note": picture.note,
-    }
+def percentile_text(percentile: float) -> str:
+    """A percentile, with more digits near 100.
+
+    >>> [percentile_text(one) for one in (41.3, 96.44, 99.46, 99.9987, 100.0)]
+    ['41 %', '96.4 %', '99.46 %', '99.9987 %', '100 %']
+    """
+    left = 100 - percentile
+    if left >= 10 or percentile >= 100:
+        return percent(min(max(percentile, 0.0), 100.0) / 100)
+    digits = 1 if left >= 1 else min(1 - math.floor(math.log10(left)), 6)
+    return f"{percentile:.{digits}f} %"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A cosine, or a dash if it is unknown."""
+    return "–" if value is None or not np.isfinite(value) else cosine(value, digits)
+
+
+def exact(value: float) -> str:
+    """The cosine of a pair: three digits, or five if three would round it up to 1.
+
+    >>> exact(0.98765), exact(0.99962), exact(1.0)
+    ('0.988', '0.99962', '1.000')
+    """
+    shown = number(value)
+    return shown if shown != "1.000" or value > 1 - 5e-6 else f"{value:.5f}"
+
+
+def fine(value: float) -> str:
+    """A cosine in two digits, or three close to 1."""
+    return cosine(value, 3 if value >= 0.985 else 2)
+
+
+def signed(value: float | None, digits: int = 3) -> str:
+    """A difference, with its sign.
+
+    >>> signed(0.0412), signed(-0.0004), signed(None)
+    ('+0.041', '0.000', '–')
+    """
+    shown = number(value, digits)
+    return f"+{shown}" if value is not None and shown != "–" and float(shown) > 0 else shown
+
+
+def bounds(estimate: Estimate, *, difference: bool = False) -> str:
+    """The 95 % interval; empty if there is none."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    shown = signed if difference else number
+    return f"{shown(estimate.low)} to {shown(estimate.high)}"
+
+
+def middle_cut(name: str, most: int) -> str:
+    """A label shortened in the middle, because labels differ at either end.
+
+    >>> middle_cut("label number 07", 10), middle_cut("short", 10)
+    ('label …r 07', 'short')
+    """
+    tail = 2 * most // 5
+    return name if len(name) <= most else f"{name[: most - tail]}…{name[len(name) - tail :]}"

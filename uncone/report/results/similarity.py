@@ -1,4 +1,4 @@
-"""What `similarity` returns: texts against each other, what their cosines mean, and all renderings."""
+"""The result of `similarity`: texts compared with each other, and what their cosines mean."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import numpy as np
 from uncone.calibration.results import Background
 from uncone.data.batch import IntVector, Matrix
 from uncone.likeness.results import Crowd, Groups, Labels, Pair, Pairs, Picture, Step, TwoColumns
-from uncone.report.plain import json_text, json_values
+from uncone.report.document import Document
+from uncone.report.plain import json_values
+from uncone.report.result import Result
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -23,15 +25,15 @@ SIMILARITY_SCHEMA = 1
 
 
 @dataclass(frozen=True, eq=False)
-class Similarity:
-    """A table of texts, or of vectors, against each other.
+class Similarity(Result):
+    """The texts (or vectors) of a table compared with each other.
 
     `source` says what was compared: name, rows, dim, dtype, encoder, layer, pooling, repair, and the columns text,
-    against and label. `texts`, `against` and `labels` have one entry a row. `pairs` are those asked for, or the most
-    alike; where both rows of a pair are the same, the second text is that of `against`. `near` are the rows nearest to
-    `near_text`, whose number is -1. `pictures` stand side by side by their names, such as "mean" and "cls".
+    against and label. `texts`, `against` and `labels` have one entry per row. `pairs` are the requested pairs, or the
+    most similar ones; if both rows of a pair are the same, the second text is that of `against`. `near` are the rows
+    nearest to `near_text`, whose number is -1. `pictures` are heatmaps by name, such as "mean" and "cls".
     `projections` place the rows `projected`: (m, 2) or (m, 3), by a name such as "pca-2". `written` holds the files
-    that were written, by what they are.
+    that were written, by kind.
     """
 
     source: Mapping[str, Any]
@@ -56,63 +58,54 @@ class Similarity:
     provenance: Mapping[str, Any]
     written: Mapping[str, str] = field(default_factory=dict)
     crowd: Crowd | None = None
-    """Where it is not None, near-duplicates cannot be told by their cosine, and `duplicates` are of the same text."""
+    """If it is not None, cosine can't detect near-duplicates, and `duplicates` are pairs of the same text."""
 
     @property
     def headline(self) -> str:
-        """What two unrelated texts score, and whether the labels can be told apart, in a sentence."""
-        from uncone.report.similar_lines import headline
+        """The score of two unrelated texts, and how separable the labels are, in a sentence."""
+        from uncone.report.documents.similarity.sentences import headline
 
         return headline(self)
 
     @property
     def suggestion(self) -> str | None:
-        """The command that says where to cut, ready to paste; None where the source is no file."""
-        from uncone.report.similar_lines import suggestion
+        """The command that suggests a threshold, ready to paste; None if the source is not a file."""
+        from uncone.report.documents.similarity.sentences import suggestion
 
         return suggestion(self)
 
     def lines(self) -> list[str]:
-        """What was found, in sentences written from the numbers."""
-        from uncone.report.similar_lines import sentences
+        """The main results as sentences."""
+        from uncone.report.documents.similarity.sentences import sentences
 
         return sentences(self)
 
     def text(self, row: int, *, other: bool = False) -> str:
-        """The text of a row, or its number where there are none; `other` asks for the second column."""
+        """The text of a row, or its number if there are no texts; `other` is for the second column."""
         if row < 0:
             return self.near_text or ""
-        held = self.against if other and self.against is not None else self.texts
-        return f"row {row:,}" if held is None else held[row]
+        texts = self.against if other and self.against is not None else self.texts
+        return f"row {row:,}" if texts is None else texts[row]
 
     def listed(self, pairs: Pairs, most: int | None = None) -> list[Pair]:
         """Pairs with both texts and labels, in their order."""
-        made = []
-        for one, other, cosine, percentile in zip(
-            pairs.one[:most], pairs.other[:most], pairs.cosines[:most], pairs.percentiles[:most], strict=True
-        ):
-            a, b = int(one), int(other)
-            made.append(
-                Pair(
-                    a,
-                    b,
-                    float(cosine),
-                    float(percentile),
-                    self.text(a),
-                    self.text(b, other=a == b),
-                    self._label(a),
-                    self._label(b),
-                )
-            )
-        return made
+        columns = (pairs.one, pairs.other, pairs.cosines, pairs.percentiles)
+        return [
+            Pair(a, b, cosine, share, self.text(a), self.text(b, other=a == b), self._label(a), self._label(b))
+            for a, b, cosine, share in zip(*(column[:most].tolist() for column in columns), strict=True)
+        ]
+
+    def document(self) -> Document:
+        """What the report says: the meaning of a score, labels, pairs, groups, maps and the walk-through."""
+        from uncone.report.documents.similarity import build
+
+        return build(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The summary: plain JSON values, versioned by `schema`.
 
         Texts stand with the pairs and groups that name them; the matrix is written to a file of its own.
         """
-        from uncone.report.similar_lines import pictured
-
         summary = {
             "schema": SIMILARITY_SCHEMA,
             "source": self.source,
@@ -121,7 +114,7 @@ class Similarity:
             "next": self.suggestion,
             "background": self.background,
             "histogram": self.histogram,
-            "pictures": [pictured(name, picture) for name, picture in self.pictures],
+            "pictures": [_pictured(name, picture) for name, picture in self.pictures],
             "labels": self.per_label,
             "pairs": self._counted(self.pairs),
             "near": None if self.near is None else {"text": self.near_text, **self._counted(self.near)},
@@ -142,29 +135,13 @@ class Similarity:
         plain: dict[str, Any] = json_values(summary)
         return plain
 
-    def to_json(self) -> str:
-        """The summary as JSON text."""
-        return json_text(self.to_dict())
-
-    def to_html(self) -> str:
-        """The report: one self-contained page."""
-        from uncone.report.similar_page import render
-
-        return render(self)
-
-    def to_markdown(self) -> str:
-        """The sentences and the tables as markdown."""
-        from uncone.report.similar_markdown import render
-
-        return render(self)
-
     def pairs_frame(self) -> pandas.DataFrame:
         """The pairs with their texts, cosines and percentiles as a table of pandas.
 
         Raises:
             MissingPackageError: pandas is not installed.
         """
-        from uncone.report.similar_frames import pairs_frame
+        from uncone.report.results.similarity_tables import pairs_frame
 
         return pairs_frame(self, self.pairs)
 
@@ -174,7 +151,7 @@ class Similarity:
         Raises:
             MissingPackageError: pandas is not installed.
         """
-        from uncone.report.similar_frames import near_frame
+        from uncone.report.results.similarity_tables import near_frame
 
         return near_frame(self)
 
@@ -184,7 +161,7 @@ class Similarity:
         Raises:
             MissingPackageError: pandas is not installed.
         """
-        from uncone.report.similar_frames import pairs_frame
+        from uncone.report.results.similarity_tables import pairs_frame
 
         return pairs_frame(self, self.duplicates)
 
@@ -194,7 +171,7 @@ class Similarity:
         Raises:
             MissingPackageError: pandas is not installed.
         """
-        from uncone.report.similar_frames import labels_frame
+        from uncone.report.results.similarity_tables import labels_frame
 
         return labels_frame(self)
 
@@ -204,15 +181,9 @@ class Similarity:
         Raises:
             MissingPackageError: pandas is not installed.
         """
-        from uncone.report.similar_frames import groups_frame
+        from uncone.report.results.similarity_tables import groups_frame
 
         return groups_frame(self)
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the sentences, the table of labels and the first pairs."""
-        from uncone.report.similar_page import notebook
-
-        return notebook(self)
 
     def __repr__(self) -> str:
         """The result in a line."""
@@ -234,3 +205,15 @@ class Similarity:
 def _columns(two: TwoColumns | None) -> dict[str, Any] | None:
     """Without the cosines: they are a number a row."""
     return None if two is None else {"table": two.table, "auc": two.auc, "differs": two.differs}
+
+
+def _pictured(name: str, picture: Picture) -> dict[str, Any]:
+    """A heatmap without its cells."""
+    return {
+        "name": name,
+        "order": picture.order,
+        "rows": picture.rows,
+        "blocks": [{"name": block, "rows": size} for block, size in picture.blocks],
+        "linkage": picture.linkage,
+        "note": picture.note,
+    }

@@ -1,0 +1,339 @@
+"""The charts and maps of a similarity."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from uncone.data.batch import Vector
+from uncone.diagnosis.words import clipped, count
+from uncone.likeness.results import Groups, PerLabel
+from uncone.report.charts.cloud import MOST_LEGEND
+from uncone.report.charts.model import (
+    CATEGORICAL,
+    Axis,
+    Chart,
+    Cloud,
+    CloudView,
+    Coloring,
+    Forest,
+    Heatmap,
+    Histogram,
+    Line,
+    Reference,
+    Symbol,
+)
+from uncone.report.documents.similarity.sentences import (
+    bounds,
+    fine,
+    group_title,
+    middle_cut,
+    noun,
+    number,
+    signed,
+    tail_score,
+)
+from uncone.report.results.similarity import Similarity
+from uncone.report.text import printable
+
+__all__ = [
+    "Palette",
+    "columns",
+    "curves",
+    "group_chart",
+    "histogram",
+    "label_charts",
+    "labels_palette",
+    "maps",
+    "palettes",
+    "per_hundredth",
+]
+
+PROJECTIONS = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
+_MOST_LABELS = 30
+_BESIDE = 6
+"""Up to this many labels, their two charts stand side by side."""
+_MOST_CURVES = 6
+_BINS = 150
+_LONGEST = 400
+"""Letters of a text on the page; the files have all of it."""
+_NO_GROUP, _NO_LABEL = "in no group", "without a label"
+_DENSITY = Axis("% of pairs per 0.01", "percent_per_hundredth", zero=True)
+
+
+def histogram(result: Similarity) -> Chart:
+    """All pairs over unrelated ones, with the mean of those and the score that 1 % of them reach."""
+    background, name = result.background, _pairs_name(result)
+    references = [Reference(background.mean, f"mean of unrelated pairs: {fine(background.mean)}", "muted", "dot")]
+    one = tail_score(result, 0.01)
+    if one is not None:
+        references.append(Reference(one, f"1 % of unrelated pairs: {fine(one)}"))
+    sample = "" if background.pairs == background.all_pairs else "a sample of "
+    total = int(sum(result.histogram.get("counts", ())))
+    marks = [
+        *_bins(background.histogram, "unrelated pairs", "muted 55%", filled=True),
+        *_bins(result.histogram, name, "accent", filled=False),
+    ]
+    return Chart(
+        "histogram",
+        f"{name[:1].upper()}{name[1:]} compared with unrelated pairs",
+        f"{count(total, 'pair')} of the table. In gray, {sample}{count(background.pairs, 'unrelated pair')}.",
+        marks,
+        Axis("cosine", "cosine"),
+        _DENSITY,
+        references,
+        wide=True,
+    )
+
+
+def _pairs_name(result: Similarity) -> str:
+    return "all pairs" if result.two_columns is None else "the two texts of a row"
+
+
+def _bins(histogram: Mapping[str, Sequence[float]], label: str, color: str, *, filled: bool) -> list[Histogram]:
+    edges, heights = per_hundredth(histogram)
+    return [Histogram(edges, heights, label, color, filled, unit="% of pairs per 0.01")] if heights else []
+
+
+def per_hundredth(histogram: Mapping[str, Sequence[float]]) -> tuple[list[float], list[float]]:
+    """Edges of the bins, and the percentage of pairs per 0.01; empty bins at both ends are left out."""
+    counts = np.asarray(histogram.get("counts", ()), float)
+    edges = np.asarray(histogram.get("edges", ()), float)
+    if not counts.sum():
+        return [], []
+    counts, edges = _merged(counts, edges)
+    filled = np.flatnonzero(counts)
+    first, last = filled[0], filled[-1] + 1
+    # If all pairs score the same, bins have no width.
+    density = 100 * counts / counts.sum() * 0.01 / np.maximum(np.diff(edges), 1e-4)
+    return edges[first : last + 1].tolist(), density[first:last].tolist()
+
+
+def _merged(counts: Vector, edges: Vector) -> tuple[Vector, Vector]:
+    """Wider bins for few pairs, whose histogram would be a comb."""
+    filled = np.flatnonzero(counts)
+    room = max(1.5 * np.sqrt(counts.sum()), 10)
+    times = int(np.ceil((filled[-1] - filled[0] + 1) / room))
+    starts = np.arange(0, len(counts), times)
+    return np.add.reduceat(counts, starts), edges[np.append(starts, len(counts))]
+
+
+def label_charts(result: Similarity) -> list[Chart]:
+    """The mean of every two labels with its interval, and the same as a grid."""
+    labels = result.per_label
+    lines = [] if labels is None else [line for line in labels.table if line.cosine.mean is not None]
+    if labels is None or not lines:
+        return []
+    names = [label for label in labels.counts if any(label in (line.one, line.other) for line in labels.table)]
+    wide = len(names) < 2 or len(names) > _BESIDE
+    grid = [_label_grid(labels.table, names, result.background.sd, wide)] if len(names) > 1 else []
+    return [_forest(lines, result.background.mean, wide), *grid]
+
+
+def _forest(lines: Sequence[PerLabel], mean: float, wide: bool) -> Chart:
+    marks = []
+    for same, name, color in ((True, "within a label", "accent"), (False, "between labels", "second")):
+        rows = [at for at, line in enumerate(lines[:_MOST_LABELS]) if (line.one == line.other) is same]
+        if rows:
+            shown = [lines[at].cosine for at in rows]
+            values, low, high = ([getattr(one, part) for one in shown] for part in ("mean", "low", "high"))
+            symbol: Symbol = "circle" if same else "diamond"
+            marks.append(Forest(rows, values, low, high, name, color, symbol, n=[one.pairs for one in shown]))
+    first = (
+        "" if len(lines) <= _MOST_LABELS else f" The first {_MOST_LABELS} of {len(lines):,}; the table has them all."
+    )
+    return Chart(
+        "labels",
+        "Within and between labels",
+        f"Mean cosine with its 95 % interval. The dotted line is the mean of unrelated pairs.{first}",
+        marks,
+        Axis("mean cosine", "mean_cosine"),
+        Axis(name="labels", categories=[_two(line, 13) for line in lines[:_MOST_LABELS]]),
+        [Reference(mean, "unrelated pairs", "muted", "dot")],
+        wide=wide,
+    )
+
+
+def _two(line: PerLabel, most: int) -> str:
+    first, second = (middle_cut(printable(name) or _NO_LABEL, most) for name in (line.one, line.other))
+    return first if line.one == line.other else f"{first} – {second}"
+
+
+def _label_grid(table: Sequence[PerLabel], names: Sequence[str], sd: float, wide: bool) -> Chart:
+    """Labels by labels: the mean cosine above that of unrelated pairs."""
+    known = {(line.one, line.other): line for line in table} | {(line.other, line.one): line for line in table}
+    cells = [[known.get((a, b)) for b in names] for a in names]
+    values = [[None if line is None else line.above.mean for line in row] for row in cells]
+    # A difference that is small beside the deviation of unrelated pairs is pale.
+    widest = max([abs(value) for row in values for value in row if value is not None] + [0.5 * sd, 0.01])
+    grid = Heatmap(
+        values,
+        scale="diverging",
+        low=-widest,
+        high=widest,
+        center=0,
+        texts=[[signed(value) for value in row] for row in values] if len(names) <= 10 else (),
+        hover=[["" if line is None else _hover(line) for line in row] for row in cells],
+    )
+    axis = Axis(name="label", categories=[middle_cut(printable(name) or _NO_LABEL, 14) for name in names])
+    caption = "Mean cosine minus that of unrelated pairs. If the diagonal does not stand out, the labels do not differ."
+    return Chart("label-grid", "Above unrelated pairs", caption, [grid], axis, axis, wide=wide)
+
+
+def _hover(line: PerLabel) -> str:
+    interval = f" ({bounds(line.cosine)})" if bounds(line.cosine) else ""
+    mean = f"{_two(line, 40)}: {number(line.cosine.mean)}{interval}, {count(line.cosine.pairs, 'pair')}"
+    return f"{mean}; {signed(line.above.mean)} above unrelated pairs"
+
+
+def columns(result: Similarity) -> Chart | None:
+    """The cosine of the two texts of a row by label, over unrelated pairs."""
+    two = result.two_columns
+    if two is None or not np.isfinite(two.cosines).any():
+        return None
+    shown, mean = curves(result), result.background.mean
+    first = "" if two.labels is None or len(shown) == len(two.table) else " The first labels; the table has them all."
+    return Chart(
+        "columns",
+        "The two texts of a row, by label",
+        f"{count(int(np.isfinite(two.cosines).sum()), 'row')}. In gray, unrelated pairs.{first}",
+        [
+            *_bins(result.background.histogram, "unrelated pairs", "muted 55%", filled=True),
+            *(Line(x, y, name, CATEGORICAL[at % len(CATEGORICAL)]) for at, (name, x, y) in enumerate(shown)),
+        ],
+        Axis("cosine of the two texts", "cosine"),
+        _DENSITY,
+        [Reference(mean, f"mean of unrelated pairs: {fine(mean)}", "muted", "dot")],
+        wide=True,
+    )
+
+
+def curves(result: Similarity) -> list[tuple[str, list[float], list[float]]]:
+    """The name, cosines, and percentage of rows per 0.01 of every label; one curve if there are no labels."""
+    two = result.two_columns
+    if two is None:
+        return []
+    known = np.isfinite(two.cosines)
+    labels = np.array([""] * len(known) if two.labels is None else list(two.labels), dtype=object)
+    names = [""] if two.labels is None else [line.one for line in two.table][:_MOST_CURVES]
+    low, high = float(two.cosines[known].min()), float(two.cosines[known].max())
+    # Half the width of Freedman and Diaconis for the smallest label: narrower bins make a saw, not a curve.
+    least = min((int((known & (labels == name)).sum()) for name in names), default=1)
+    middle = float(np.subtract(*np.quantile(two.cosines[known], (0.75, 0.25))))
+    width = max(middle / max(least, 1) ** (1 / 3), 1e-4)
+    edges = np.linspace(low, high if high > low else low + 0.01, int(np.clip((high - low) / width, 8, _BINS)) + 1)
+    made = []
+    for name in names:
+        counts, _ = np.histogram(two.cosines[known & (labels == name)], edges)
+        if counts.sum():
+            density = 100 * counts / counts.sum() * 0.01 / np.diff(edges)
+            middles = (edges[:-1] + edges[1:]) / 2
+            made.append((clipped(printable(name), 24) or "the two texts of a row", middles.tolist(), density.tolist()))
+    return made
+
+
+def group_chart(groups: Groups, place: int) -> Chart | None:
+    """Groups by labels: how many texts of each label a group holds, colored by its share."""
+    names = sorted({label for group in groups.groups for label in group.labels})
+    if not names:
+        return None
+    counts = [[group.labels.get(name, 0) for name in names] for group in groups.groups]
+    labels = [printable(name) or _NO_LABEL for name in names]
+    rows = [f"group {group.number}" for group in groups.groups]
+    grid = Heatmap(
+        [[n / max(sum(row), 1) for n in row] for row in counts],
+        scale="pale",
+        low=0,
+        high=1,
+        texts=[[f"{n:,}" for n in row] for row in counts] if len(names) <= 12 else (),
+        hover=[
+            [f"{group}, {label}: {n:,} of {sum(row):,}" for label, n in zip(labels, row, strict=True)]
+            for group, row in zip(rows, counts, strict=True)
+        ],
+        bar="share of the group",
+    )
+    return Chart(
+        f"groups-{place}",
+        f"Groups by labels: {group_title(groups)}",
+        "Texts of each label in each group, colored by their share. A group that matches a label has one strong cell.",
+        [grid],
+        Axis(name="label", categories=[middle_cut(label, 14) for label in labels]),
+        Axis(name="group", categories=rows),
+        wide=True,
+    )
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Categories: the place of every row in `names`, or -1 for `rest`, which is gray."""
+
+    title: str
+    names: Sequence[str]
+    codes: np.ndarray
+    rest: str = ""
+
+
+def labels_palette(result: Similarity) -> Palette | None:
+    """Rows by label; None without labels."""
+    if result.labels is None:
+        return None
+    name = str(result.source.get("label") or "label")
+    shown = {label: printable(label) or _NO_LABEL for label in set(result.labels)}
+    return _palette(f"column {name}" if name.isdecimal() else name, [shown[label] for label in result.labels])
+
+
+def palettes(result: Similarity) -> list[Palette]:
+    """The labels, then the groups of every method."""
+    labels = labels_palette(result)
+    made = [] if labels is None else [labels]
+    for groups in result.groups:
+        names = [_NO_GROUP if member < 0 else f"group {member}" for member in np.asarray(groups.members).tolist()]
+        made.append(_palette(group_title(groups), names))
+    return made
+
+
+def _palette(title: str, members: Sequence[str]) -> Palette:
+    """The most frequent categories have a color of their own; the others are gray."""
+    counted = [name for name, _ in Counter(members).most_common() if name not in (_NO_GROUP, _NO_LABEL)]
+    own = sorted(counted[:MOST_LEGEND], key=_natural)
+    places = {name: place for place, name in enumerate(own)}
+    rest = [f"{len(counted) - len(own):,} others"] if len(counted) > len(own) else []
+    rest += [name for name in (_NO_GROUP, _NO_LABEL) if name in set(members)]
+    codes = np.array([places.get(member, -1) for member in members], np.int64)
+    return Palette(title, [clipped(name, 40) for name in own], codes, ", ".join(rest))
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Group 2 before group 10."""
+    return [(int(part) if part.isdecimal() and part.isascii() else -1, part) for part in re.split(r"([0-9]+)", name)]
+
+
+def maps(result: Similarity) -> list[Cloud]:
+    """A cloud for every projection, planes first, colored by labels and groups."""
+    rows = result.projected
+    colorings = [Coloring(one.title, one.codes[rows], one.names, rest=one.rest) for one in palettes(result)]
+    texts = [clipped(printable(result.text(int(row))), _LONGEST) for row in rows]
+    made = []
+    for key, points in sorted(result.projections.items(), key=lambda item: item[1].shape[1]):
+        method = PROJECTIONS.get(key.partition("-")[0], key.partition("-")[0])
+        dims = points.shape[1]
+        where = "in space; drag to turn them" if dims == 3 else "in the plane"
+        made.append(
+            Cloud(
+                f"map-{key}",
+                f"{method}, {dims}-D",
+                f"{len(points):,} {noun(result)}s {where}.",
+                [CloudView(method, points)],
+                colorings,
+                texts,
+                [f"{method} {axis}" for axis in range(1, dims + 1)],
+                wide=len(result.projections) == 1,
+                group="maps",
+                source_rows=rows,
+            )
+        )
+    return made
