@@ -99,7 +99,7 @@ def _axis(chart: Chart, along: str, span: tuple[float, float]) -> Figure:
         return made | {
             "tickmode": "array",
             "tickvals": places,
-            "ticktext": [_text(text) for _, text in given.ticks],
+            "ticktext": [escaped(name) for _, name in given.ticks],
             **look,
         }
     if names:
