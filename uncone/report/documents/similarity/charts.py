@@ -330,7 +330,7 @@ def maps(result: Similarity) -> list[Cloud]:
                 [CloudView(method, points)],
                 colorings,
                 texts,
-                [f"{method} {axis}" for axis in range(1, dims + 1)],
+                [f"dimension {axis}" for axis in range(1, dims + 1)],
                 wide=len(result.projections) == 1,
                 group="maps",
                 source_rows=rows,
