@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from uncone.report.study_panels import pictures
 
 import uncone
 from uncone.cli.main import _run
@@ -19,7 +20,6 @@ from uncone.diagnosis.measures import registry
 from uncone.diagnosis.measures.registry import all_families, families, gates, measure, measures, placed, refresh
 from uncone.diagnosis.measures.table import family_table, main, measure_table, schema
 from uncone.diagnosis.measures.unit import NORM, QUANTILES, UNITS
-from uncone.report.study_panels import pictures
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "measures.md").read_text(), re.S).group(1)

@@ -146,7 +146,7 @@ def deliver(
     if outputs.figures is not None:
         result.save_figures(outputs.figures)
     write_all(rendered_files)
-    single = [path for path in rendered_files if path.parent not in folders]
+    single = [path for path in rendered_files if path not in (files or {}) or path.parent not in folders]
     paths = [*single, *folders, *([outputs.figures] if outputs.figures is not None else []), *written]
     say(result.to_json() if outputs.json == "-" else printed(result, paths))
     return _gated(diagnoses, outputs.gates)

@@ -75,15 +75,6 @@ def _included(names: Sequence[str]) -> list[Markup]:
     return [Markup((_TEMPLATES / name).read_text(encoding="utf-8")) for name in dict.fromkeys(names)]
 
 
-def _panels(clouds: Sequence[Cloud]) -> list[list[Cloud]]:
-    """Clouds of a group that show the same texts in the same colors have their controls in common."""
-    panels: dict[tuple[object, ...], list[Cloud]] = {}
-    for one in clouds:
-        shared = (one.group, one.dims, id(one.texts), id(one.colorings)) if one.group and one.texts else (one.name,)
-        panels.setdefault(shared, []).append(one)
-    return list(panels.values())
-
-
 def _grouped(blocks: Sequence[Block]) -> Iterator[tuple[bool, list[Block]]]:
     """Blocks in runs: neighboring charts share a grid, in pairs; a chart without a partner takes the whole width."""
     for is_chart, run in groupby(blocks, key=lambda block: isinstance(block, Chart | Cloud)):
