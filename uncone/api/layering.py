@@ -74,7 +74,7 @@ def layers(
     from uncone.diagnosis.study import study
     from uncone.diagnosis.study_notes import notes_of, provenance_of
     from uncone.diagnosis.study_settings import settings_from
-    from uncone.diagnosis.study_sizes import StudySize, smaller_sizes
+    from uncone.diagnosis.study_sizes import StudySize, sizes_up_to
     from uncone.encoders.open import open_encoder
     from uncone.report.results.layers import LayerStudy
 
@@ -100,9 +100,8 @@ def layers(
             part = Selection(source, **{**taking, "sample": size})
             return list(study(encoder, part, plain, progress=progress).layers)
 
-        sizes, missing = smaller_sizes(found.survey.tally.taken, measure)
-        sizes.append(StudySize(found.survey.tally.taken, levels))
-        notes += [missing] if missing else []
+        sizes, missing = sizes_up_to(found.survey.tally.taken, levels, measure)
+        notes += missing
     result = LayerStudy(
         source={
             "model": model_name or encoder.name,

@@ -11,7 +11,7 @@ from uncone.diagnosis.layer import Layer
 from uncone.diagnosis.measures.registry import placed
 from uncone.errors import ShapeError
 
-__all__ = ["StudySize", "smaller_sizes"]
+__all__ = ["StudySize", "sizes_up_to"]
 
 _PARTS = (8, 4, 2)
 
@@ -35,15 +35,17 @@ class StudySize:
         return {"texts": self.texts, "layers": layers}
 
 
-def smaller_sizes(texts: int, measure: Callable[[int], Sequence[Layer]]) -> tuple[list[StudySize], str]:
-    """An eighth, a quarter and half of the texts, each part of the next; and what could not be measured."""
+def sizes_up_to(
+    texts: int, layers: Sequence[Layer], measure: Callable[[int], Sequence[Layer]]
+) -> tuple[list[StudySize], list[str]]:
+    """An eighth, a quarter and half of the texts, each part of the next, then all; and what could not be measured."""
     found: list[StudySize] = []
-    missing = ""
+    missing: list[str] = []
     for size in (texts // part for part in _PARTS):
         try:
             if size < LEAST_UNITS:
                 raise ShapeError(f"we need at least {LEAST_UNITS}")
             found.append(StudySize(size, measure(size)))
         except ShapeError:
-            missing = f"{size:,} texts are too few for --curve."
-    return found, missing
+            missing = [f"{size:,} texts are too few for --curve."]
+    return [*found, StudySize(texts, layers)], missing
