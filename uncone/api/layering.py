@@ -85,8 +85,7 @@ def layers(
     taking: dict[str, Any] = {"limit": limit, "sample": sample, "keep_duplicates": keep_duplicates, "split": cut}
     taking["seed"] = chosen.seed
     selection = Selection(source, **taking)
-    asked = {"model": encoder.name, "corpus": source.name, "limit": limit, "sample": sample, "split": cut}
-    asked["keep_duplicates"] = keep_duplicates
+    asked = {"model": encoder.name, "corpus": source.name, **{key: taking[key] for key in taking if key != "seed"}}
     saved = checkpoints_in(state, encoder, asked, save_every) if state is not None or resume else None
     found = study(encoder, selection, chosen, checkpoints=saved, resume=resume, progress=progress)
     levels = list(found.layers)
