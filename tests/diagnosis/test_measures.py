@@ -176,7 +176,7 @@ def test_no_family_that_fails_loses_the_report(place, monkeypatch, vectors, tiny
         assert "did not converge" in " ".join(capsys.readouterr().out.split())
         found = json.loads(Path("a.json").read_text())["findings"]
     else:
-        study = uncone.layers(tiny_model, TEXTS, deep=verb == "deep", deep_sample=200)
+        study = uncone.layers(tiny_model, TEXTS, deep=verb == "deep")
         assert study.to_html() and study.to_markdown() and "did not converge" in study.notes[0]
         found = study.to_dict()["layers"][-1]["findings"]
     for name in names:
