@@ -68,7 +68,6 @@ def layers(
     """
     from uncone.backends.checkpoint import checkpoints_in
     from uncone.data.selection import Selection
-    from uncone.diagnosis.finding import failures
     from uncone.diagnosis.published import published_curves
     from uncone.diagnosis.story import tell
     from uncone.diagnosis.study import study
@@ -89,8 +88,7 @@ def layers(
     saved = checkpoints_in(state, encoder, asked, save_every) if state is not None or resume else None
     found = study(encoder, selection, chosen, checkpoints=saved, resume=resume, progress=progress)
     levels = list(found.layers)
-    lost = failures(one for layer in levels for one in layer.findings.values())
-    notes = [*lost, *notes_of(found, selection, encoder, chosen), *([] if found.deep is None else found.deep.notes)]
+    notes = [*notes_of(found, selection, encoder, chosen), *([] if found.deep is None else found.deep.notes)]
     sizes: list[StudySize] = []
     if curve:
         plain = replace(chosen, deep=False, keep_sentences=False)

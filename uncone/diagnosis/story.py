@@ -33,15 +33,17 @@ def tell(layers: Sequence[Layer], words: WordTable | None, row: str = "words", l
 
 def _crowding(layers: Sequence[Layer], row: str) -> str:
     things = {"words": "words", "tokens": "tokens", "cls": "CLS vectors", "sentences": "texts"}[row]
-    values = [layer.value("baseline") for layer in layers]
-    if len(layers) == 1:
-        return f"{_verdict(values[0])}: two random {things} score {cosine(values[0])}."
-    top = int(np.nanargmax(values))
+    known = {layer.number: value for layer in layers if math.isfinite(value := layer.value("baseline"))}
+    if not known:
+        return f"How alike two random {things} are could not be measured."
+    first, last, top = min(known), max(known), max(known, key=known.__getitem__)
+    if len(known) == 1:
+        return f"{_verdict(known[top])}: two random {things} score {cosine(known[top])}."
     ends = (
-        f"two random {things} score {cosine(values[0])} at layer 0 and {cosine(values[-1])} at layer {len(values) - 1}"
+        f"two random {things} score {cosine(known[first])} at layer {first} and {cosine(known[last])} at layer {last}"
     )
-    where = "" if top in (0, len(values) - 1) else f"; the most, {cosine(values[top])}, at layer {top}"
-    return f"{_verdict(max(values))}: {ends}{where}."
+    where = "" if top in (first, last) else f"; the most, {cosine(known[top])}, at layer {top}"
+    return f"{_verdict(known[top])}: {ends}{where}."
 
 
 def _verdict(value: float) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from uncone.backends.memory import GIB
 from uncone.data.selection import Selection
+from uncone.diagnosis.finding import failures
 from uncone.diagnosis.study import Studied
 from uncone.diagnosis.study_settings import StudySettings
 from uncone.diagnosis.words import count
@@ -19,7 +20,7 @@ _KINDS = {kind: "special token" if kind == Kind.SPECIAL else kind.name.lower() f
 
 
 def notes_of(studied: Studied, selection: Selection, encoder: Encoder, settings: StudySettings) -> list[str]:
-    """Everything that was left out, cut or sampled, each in a sentence; nothing where there was nothing."""
+    """Everything that could not be measured, was left out, cut or sampled, each in a sentence."""
     found, tally, met = studied.survey.tally, studied.result.tally, studied.result
     told = [
         (found.blank, "{} left out.", "blank text"),
@@ -34,6 +35,7 @@ def notes_of(studied: Studied, selection: Selection, encoder: Encoder, settings:
     if studied.survey.rows_of:
         of = sorted(studied.survey.rows_of.items())
         notes.insert(0, f"Rows by kind: {', '.join(count(n, _KINDS[kind]) for kind, n in of)}.")
+    notes = failures(one for layer in studied.layers for one in layer.findings.values()) + notes
     if met.sinks.any():
         layers = ", ".join(f"{n:,} at layer {i}" for i, n in enumerate(met.sinks.tolist()) if n)
         notes.append(f"Sinks left out: {layers}.")

@@ -3,252 +3,98 @@
 from __future__ import annotations
 
 from uncone.diagnosis.clusters import cluster_findings
-from uncone.diagnosis.deep_results import DeepLayer
-from uncone.diagnosis.finding import Finding
 from uncone.diagnosis.frequency import frequency_findings
 from uncone.diagnosis.manifold import manifold_findings
+from uncone.diagnosis.measures.check import NEIGHBOURS
 from uncone.diagnosis.measures.measure import Curve, Family, Measure
 from uncone.diagnosis.measures.papers import CAI, FACCO, LI
-from uncone.diagnosis.measures.space import NEIGHBOURS
 from uncone.diagnosis.measures.unit import CORRELATION, COSINE, COUNT, DIMENSION, FLAG, RATIO, SCORE
 from uncone.diagnosis.neighbourhood import neighbourhood_findings
 
 __all__ = ["FAMILIES"]
 
+# A table: one argument per line would make it three times as long.
+# fmt: off
 TWO_NN = (
-    Measure(
-        "twonn_euclidean",
-        "Dimension from two, Euclidean",
-        DIMENSION,
+    Measure("twonn_euclidean", "Dimension from two, Euclidean", DIMENSION,
         "TwoNN: slope through zero of −log(1 − F) over log(r₂/r₁), r₁ and r₂ the distances to the two nearest distinct "
-        "rows; the largest tenth left out.",
-        FACCO,
-        shown_in=(),
-    ),
-    Measure(
-        "twonn_cosine",
-        "Dimension from two, cosine",
-        DIMENSION,
-        "The same with the chord |u − v| as distance.",
-        FACCO,
-        shown_in=(),
-    ),
+        "rows; the largest tenth left out.", FACCO, ""),
+    Measure("twonn_cosine", "Dimension from two, cosine", DIMENSION, "The same with the chord |u − v| as distance.",
+        FACCO, ""),
 )
 CLUSTERS = (
-    Measure(
-        "cluster_count",
-        "Clusters",
-        COUNT,
+    Measure("cluster_count", "Clusters", COUNT,
         "k of 2 to 15 with the largest mean Euclidean silhouette of k-means, on a seeded sample; 1 when under 0.1.",
-        CAI,
-        shown_in=(),
-        curve=Curve("Clusters", "clusters, k", "k with the best Euclidean silhouette; 1 if none reaches 0.1."),
-    ),
-    Measure(
-        "cluster_silhouette",
-        "Silhouette",
-        SCORE,
-        "Mean of (b − a)/max(a, b): a the mean distance to the own cluster, b to the nearest other.",
-        CAI,
-        shown_in=(),
-        curve=Curve("How clear the clusters are", "silhouette", "From 0 (no clusters) to 1 (far apart)."),
-    ),
+        CAI, "", curve=Curve("Clusters", "clusters, k",
+        "k with the best Euclidean silhouette; 1 if none reaches 0.1.")),
+    Measure("cluster_silhouette", "Silhouette", SCORE,
+        "Mean of (b − a)/max(a, b): a the mean distance to the own cluster, b to the nearest other.", CAI, "",
+        curve=Curve("How clear the clusters are", "silhouette", "From 0 (no clusters) to 1 (far apart).")),
 )
 TYPES = (
-    Measure(
-        "s_inter_global",
-        "Between types, mean taken off",
-        COSINE,
-        "S_inter after subtracting the mean of all vectors.",
-        CAI,
-        shown_in=(),
-        curve=Curve(
-            "Different {row}s, centered",
-            "S_inter",
-            "Mean cosine of different {row}s after subtracting the mean of all vectors.",
-            zero=True,
-        ),
-    ),
-    Measure(
-        "s_intra_global",
-        "Within types, mean taken off",
-        COSINE,
-        "S_intra after subtracting the mean of all vectors.",
-        CAI,
-        shown_in=(),
-    ),
-    Measure(
-        "s_inter_within_raw",
-        "Between types, in a cluster",
-        COSINE,
-        "S_inter of rows of one cluster, nothing subtracted; clusters weighted by size.",
-        shown_in=(),
-    ),
-    Measure(
-        "s_intra_within_raw",
-        "Within types, in a cluster",
-        COSINE,
-        "S_intra of rows of one cluster, nothing subtracted; clusters weighted by size.",
-        shown_in=(),
-    ),
-    Measure(
-        "s_inter_within",
-        "Between types, cluster means taken off",
-        COSINE,
-        "S_inter inside clusters after subtracting the mean of each, weighted by size. Small by construction.",
-        CAI,
-        shown_in=(),
-        curve=Curve(
-            "Different {row}s, centered by cluster",
-            "S_inter",
-            "Mean cosine of different {row}s inside clusters after subtracting the mean of each. Only its difference "
-            "from centering all vectors is due to the clusters.",
-            zero=True,
-        ),
-    ),
-    Measure(
-        "s_intra_within",
-        "Within types, cluster means taken off",
-        COSINE,
-        "S_intra inside clusters after subtracting the mean of each, weighted by size. Small by construction.",
-        CAI,
-        shown_in=(),
-    ),
-    Measure(
-        "isoscore_within",
-        "IsoScore in clusters",
-        SCORE,
-        "IsoScore, corrected, of the rows of each cluster; mean weighted by size.",
-        CAI,
-        shown_in=(),
-        curve=Curve(
-            "Isotropy inside clusters", "IsoScore", "From 0 (one direction) to 1 (all equally); weighted by size."
-        ),
-    ),
+    Measure("s_inter_global", "Between types, mean taken off", COSINE,
+        "S_inter after subtracting the mean of all vectors.", CAI, "",
+        curve=Curve("Different {row}s, centered", "S_inter",
+        "Mean cosine of different {row}s after subtracting the mean of all vectors.", zero=True)),
+    Measure("s_intra_global", "Within types, mean taken off", COSINE,
+    "S_intra after subtracting the mean of all vectors.",
+        CAI, ""),
+    Measure("s_inter_within_raw", "Between types, in a cluster", COSINE,
+        "S_inter of rows of one cluster, nothing subtracted; clusters weighted by size.", shown_in=""),
+    Measure("s_intra_within_raw", "Within types, in a cluster", COSINE,
+        "S_intra of rows of one cluster, nothing subtracted; clusters weighted by size.", shown_in=""),
+    Measure("s_inter_within", "Between types, cluster means taken off", COSINE,
+        "S_inter inside clusters after subtracting the mean of each, weighted by size. Small by construction.", CAI, "",
+        curve=Curve("Different {row}s, centered by cluster", "S_inter",
+        "Mean cosine of different {row}s inside clusters after subtracting the mean of each. Only its "
+        "difference from centering all vectors is due to the clusters.", zero=True)),
+    Measure("s_intra_within", "Within types, cluster means taken off", COSINE,
+        "S_intra inside clusters after subtracting the mean of each, weighted by size. Small by construction.", CAI,
+        ""),
+    Measure("isoscore_within", "IsoScore in clusters", SCORE,
+        "IsoScore, corrected, of the rows of each cluster; mean weighted by size.", CAI, "",
+        curve=Curve("Isotropy inside clusters", "IsoScore",
+        "From 0 (one direction) to 1 (all equally); weighted by size.")),
 )
 FREQUENCY = (
-    Measure(
-        "frequency_norm_r",
-        "Frequency and mean norm",
-        CORRELATION,
-        "Correlation of log p(w) with the mean of the norms of the word's rows; interval by Fisher's z.",
-        LI,
-        shown_in=(),
-        curve=Curve(
-            "Frequency and mean norm",
-            "r",
-            "Correlation of a word's log-frequency with the mean norm of its vectors.",
-            zero=True,
-        ),
-    ),
-    Measure(
-        "frequency_vector_norm_r",
-        "Frequency and norm of the mean",
-        CORRELATION,
+    Measure("frequency_norm_r", "Frequency and mean norm", CORRELATION,
+        "Correlation of log p(w) with the mean of the norms of the word's rows; interval by Fisher's z.", LI, "",
+        curve=Curve("Frequency and mean norm", "r",
+        "Correlation of a word's log-frequency with the mean norm of its vectors.", zero=True)),
+    Measure("frequency_vector_norm_r", "Frequency and norm of the mean", CORRELATION,
         "Correlation of log p(w) with the norm of the word's vector, the mean of its rows, which is shorter the more "
-        "rows there are; interval by Fisher's z.",
-        LI,
-        shown_in=(),
-    ),
-    Measure(
-        "frequency_pc1_r",
-        "Frequency and first component",
-        CORRELATION,
-        "|Correlation| of log p(w) with the first principal component of one vector per word.",
-        LI,
-        shown_in=(),
-    ),
-    Measure(
-        "frequency_explained",
-        "What tells frequency",
-        SCORE,
-        "Adjusted R² of log p(w) on the norm and the first ten principal components together.",
-        LI,
-        shown_in=(),
-        curve=Curve(
-            "What explains frequency",
-            "R²",
-            "Share of the variance of log-frequency that the norm and the first ten principal components explain.",
-        ),
-    ),
+        "rows there are; interval by Fisher's z.", LI, ""),
+    Measure("frequency_pc1_r", "Frequency and first component", CORRELATION,
+        "|Correlation| of log p(w) with the first principal component of one vector per word.", LI, ""),
+    Measure("frequency_explained", "What explains frequency", SCORE,
+        "Adjusted R² of log p(w) on the norm and the first ten principal components together.", LI, "",
+        curve=Curve("What explains frequency", "R²",
+        "Share of the variance of log-frequency that the norm and the first ten principal components explain.")),
 )
 MANIFOLD = (
-    Measure(
-        "manifold_ratio",
-        "Curved or flat",
-        RATIO,
+    Measure("manifold_ratio", "Curved or flat", RATIO,
         "Local dimension over that of as many Gaussian rows with the same mean and covariance (of each cluster that "
-        "stands apart). A curved sheet is well below 1; so are small clusters.",
-        CAI,
-        shown_in=(),
-        curve=Curve(
-            "Curved or flat",
-            "LID / LID if flat",
-            "Local dimension over that of Gaussian vectors with the same covariance. A curved sheet lies well below 1, "
-            "but so do many small clusters.",
-        ),
-    ),
-    Measure(
-        "position_angle_r",
-        "Position along the curve",
-        CORRELATION,
+        "stands apart). A curved sheet is well below 1; so are small clusters.", CAI, "", curve=Curve("Curved or flat",
+        "LID / LID if flat",
+        "Local dimension over that of Gaussian vectors with the same covariance. A curved sheet lies well "
+        "below 1, but so do many small clusters.")),
+    Measure("position_angle_r", "Position along the curve", CORRELATION,
         "Rank correlation of position with the angle along the path of the mean rows by position, on the principal "
-        "components 1 to 3; judged against permuted positions.",
-        shown_in=(),
-        curve=Curve(
-            "Position along the curve",
-            "|r|",
-            "Size of the correlation of position with the angle along the curve.",
-            zero=True,
-        ),
-    ),
-    Measure(
-        "manifold_visible",
-        "Curved sheet",
-        FLAG,
-        "1 when a curved sheet of few dimensions, or a curve by position, is visible.",
-        CAI,
-        shown_in=(),
-    ),
+        "components 1 to 3; judged against permuted positions.", shown_in="", curve=Curve("Position along the curve",
+        "|r|", "Size of the correlation of position with the angle along the curve.", zero=True)),
+    Measure("manifold_visible", "Curved sheet", FLAG,
+        "1 when a curved sheet of few dimensions, or a curve by position, is visible.", CAI, ""),
 )
 
-
-def _neighbours(layer: DeepLayer) -> list[Finding]:
-    return neighbourhood_findings(layer.dimensions, layer.hubness)
-
-
-def _clusters(layer: DeepLayer) -> list[Finding]:
-    return cluster_findings(layer.clusters)
-
-
-def _frequency(layer: DeepLayer) -> list[Finding]:
-    return [] if layer.frequency is None else frequency_findings(layer.frequency)
-
-
-def _manifold(layer: DeepLayer) -> list[Finding]:
-    return manifold_findings(layer.manifold)
-
-
 FAMILIES = (
-    Family(
-        (*NEIGHBOURS[:2], *TWO_NN, *NEIGHBOURS[2:]),
-        _neighbours,
-        ("deep",),
+    Family((*NEIGHBOURS[:2], *TWO_NN, *NEIGHBOURS[2:]),
+        lambda layer: neighbourhood_findings(layer.dimensions, layer.hubness), ("deep",),
         summary="local intrinsic dimension on true distances, from 100 and from the two nearest; hubs, and rows that "
-        "are nobody's neighbour",
-    ),
-    Family(
-        (*CLUSTERS, *TYPES),
-        _clusters,
-        ("deep",),
-        summary="k, how clear the clusters are, and cosines and isotropy inside them",
-    ),
-    Family(
-        FREQUENCY,
-        _frequency,
-        ("deep",),
-        partial=True,
-        summary="log-frequency of a word against lengths and principal components",
-    ),
-    Family(MANIFOLD, _manifold, ("deep",), partial=True, summary="the manifold question"),
+        "are nobody's neighbour"),
+    Family((*CLUSTERS, *TYPES), lambda layer: cluster_findings(layer.clusters), ("deep",),
+        summary="k, how clear the clusters are, and cosines and isotropy inside them"),
+    Family(FREQUENCY, lambda layer: [] if layer.frequency is None else frequency_findings(layer.frequency), ("deep",),
+        partial=True, summary="log-frequency of a word against lengths and principal components"),
+    Family(MANIFOLD, lambda layer: manifold_findings(layer.manifold), ("deep",), partial=True,
+        summary="the manifold question"),
 )

@@ -6,15 +6,16 @@ import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from uncone.diagnosis.finding import Finding, Level, Value
 from uncone.diagnosis.measures.unit import Unit
 from uncone.stats.statistic import Statistic
 
-__all__ = ["Collecting", "Curve", "Family", "Measure", "Place", "Turn", "Verb"]
+__all__ = ["VERBS", "Collecting", "Curve", "Family", "Measure", "Place", "Turn", "Verb"]
 
 Verb = Literal["check", "layers", "deep"]
+VERBS: tuple[Verb, ...] = get_args(Verb)
 """Who computes a family: `check` on a space, `layers` on each layer, `layers --deep` on a sample of each layer."""
 Place = Literal["check", "compare", "health", "fix", "layers", "dots", "sizes", "contrast"]
 """Where a measure is shown beyond the full tables, which have every measure:
@@ -59,13 +60,19 @@ class Measure:
     unit: Unit
     definition: str
     paper: str = ""
+    shown_in: str = "check layers contrast"
+    """Places, with a space between them."""
     meaning: str = ""
     level: Callable[[float], Level] | None = None
-    shown_in: tuple[Place, ...] = ("check", "layers", "contrast")
     heading: tuple[str, str] = ("", "")
     curve: Curve | None = None
     difference: str = ""
     """The title of the chart of its difference between two studies; there is none without."""
+
+    @property
+    def places(self) -> list[str]:
+        """Where it is shown beyond the full tables."""
+        return self.shown_in.split()
 
     @property
     def column(self) -> tuple[str, str]:
@@ -79,11 +86,7 @@ class Measure:
     def chart(self) -> Curve | None:
         """Its curve over the layers; what has a column in their table has one, with the definition under it."""
         made = Curve(self.title, self.title.lower(), self.definition)
-        return self.curve or (made if "layers" in self.shown_in else None)
-
-    def show(self, finding: Finding | None) -> str:
-        """The value of a finding, short."""
-        return self.unit.format(None if finding is None else finding.value)
+        return self.curve or (made if "layers" in self.places else None)
 
     def finding(self, value: Value, n: int, low: float | None = None, high: float | None = None) -> Finding:
         """A bare number as a finding."""

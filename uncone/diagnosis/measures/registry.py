@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
-from uncone.diagnosis.measures.measure import Collecting, Family, Measure, Place, Verb
+from uncone.diagnosis.measures.measure import VERBS, Collecting, Family, Measure, Place, Verb
 from uncone.diagnosis.measures.unit import RATIO
 from uncone.stats.statistic import Statistic
 
@@ -24,26 +25,36 @@ __all__ = ["GROUP", "all_families", "families", "gates", "measure", "measures", 
 GROUP = "uncone.measures"
 
 
-@cache
 def all_families() -> tuple[Family, ...]:
-    """Every family, those of uncone first, in the order in which findings are read."""
-    from uncone.diagnosis.measures import deep, layers, space
+    """Every family, once."""
+    return tuple(dict.fromkeys(family for verb in VERBS for family in families(verb)))
 
-    known = [*space.FAMILIES, *layers.FAMILIES, *deep.FAMILIES]
+
+@cache
+def families(verb: Verb) -> tuple[Family, ...]:
+    """What a verb computes, in the order in which findings are read: that of uncone, then that of packages."""
+    return (*_own(verb), *(family for family in _installed() if verb in family.verbs))
+
+
+def _own(verb: Verb) -> tuple[Family, ...]:
+    # What the other verbs compute takes a while to load.
+    module = import_module(f"uncone.diagnosis.measures.{verb}")
+    return cast(tuple[Family, ...], module.FAMILIES)
+
+
+@cache
+def _installed() -> tuple[Family, ...]:
+    """The families of installed packages."""
+    made: list[Family] = []
     for point in sorted(_entry_points(), key=lambda one: one.name):
-        known += _loaded(point, known)
-    return tuple(known)
+        made += _loaded(point, made)
+    return tuple(made)
 
 
 def refresh() -> None:
     """Look for the measures of installed packages again."""
-    for known in (all_families, measures, placed):
+    for known in (_installed, families, measures, placed):
         known.cache_clear()
-
-
-def families(verb: Verb) -> list[Family]:
-    """What a verb computes."""
-    return [family for family in all_families() if verb in family.verbs]
 
 
 @cache
@@ -54,16 +65,16 @@ def measures(verb: Verb) -> Mapping[str, Measure]:
 
 def measure(name: str) -> Measure:
     """A measure by its name, whoever computes it."""
-    for verb in ("check", "layers", "deep"):
+    for verb in VERBS:
         if name in measures(verb):
             return measures(verb)[name]
-    return Measure(name, name.replace("_", " "), RATIO, "", shown_in=())
+    return Measure(name, name.replace("_", " "), RATIO, "", shown_in="")
 
 
 @cache
 def placed(verb: Verb, place: Place) -> tuple[str, ...]:
     """The names of the measures that are shown in a place."""
-    return tuple(name for name, one in measures(verb).items() if place in one.shown_in)
+    return tuple(name for name, one in measures(verb).items() if place in one.places)
 
 
 def gates() -> list[str]:
@@ -83,20 +94,21 @@ def _entry_points() -> Iterable[EntryPoint]:
     return entry_points(group=GROUP)
 
 
-def _loaded(point: EntryPoint, known: Iterable[Family]) -> list[Family]:
+def _loaded(point: EntryPoint, others: Iterable[Family]) -> list[Family]:
     """The families of an entry point; when it cannot be loaded, one that says so in its finding."""
     package = point.dist.name if point.dist is not None else point.value
     try:
         found = point.load()
         made = [replace(one, package=package) for one in ([found] if isinstance(found, Family) else found)]
-        _check_names(made, known)
+        _check_names(made, others)
         return made
     except Exception as error:  # whatever a package does, the measures of the others are reported
         return [_broken(point.name, package, error)]
 
 
-def _check_names(made: Iterable[Family], known: Iterable[Family]) -> None:
-    taken = {*_names(known)}
+def _check_names(made: Iterable[Family], others: Iterable[Family]) -> None:
+    verbs = dict.fromkeys(verb for family in made for verb in family.verbs)
+    taken = {*_names(others), *(pair for verb in verbs for pair in _names(_own(verb)))}
     for verb, name in _names(made):
         if (verb, name) in taken:
             raise ValueError(f"there is a measure {name} already")

@@ -13,10 +13,10 @@ import sys
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from uncone.diagnosis.finding import Level
-from uncone.diagnosis.measures.measure import Family, Verb
+from uncone.diagnosis.measures.measure import VERBS, Family
 from uncone.diagnosis.measures.registry import all_families
 
 __all__ = ["family_table", "main", "measure_table", "renewed", "schema"]
@@ -95,7 +95,7 @@ def renewed(path: Path) -> str:
 
 
 def _everything(families: Sequence[Family]) -> str:
-    return "\n\n".join(f"{_TITLES[verb]}\n{measure_table(_of(verb, families))}" for verb in get_args(Verb))
+    return "\n\n".join(f"{_TITLES[verb]}\n{measure_table(_of(verb, families))}" for verb in VERBS)
 
 
 def _of(verb: str, families: Sequence[Family]) -> list[Family]:
