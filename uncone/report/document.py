@@ -283,8 +283,8 @@ class Section:
 class Document:
     """All that a verb has to say of a result.
 
-    `name` is what it is about (a file, a model), `subtitle` its size and kind, `title` the title of the page. `warning`
-    stands above everything.
+    `name` is what it is about (a file, a model), `subtitle` its size and kind, `title` the title of the browser's
+    window. `warning` stands above everything.
     """
 
     title: str

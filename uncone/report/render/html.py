@@ -19,6 +19,8 @@ from uncone.report.document import MARKS, Block, Clouds, Document, Fold, Items, 
 __all__ = ["environment", "notebook", "page"]
 
 _TEMPLATES = Path(__file__).parent.parent / "templates"
+_LONG = 100
+"""Letters of a fact that runs over several lines, so that rules part it from the next."""
 
 
 @cache
@@ -28,6 +30,7 @@ def environment() -> Environment:
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     made.filters["grouped"] = _grouped
+    made.filters["long"] = lambda pairs: any(len(value) > _LONG for _, value in pairs)
     made.filters["marked_columns"] = _marked_columns
     made.tests["chart"] = lambda block: isinstance(block, Chart | Cloud)
     made.globals["kind"] = lambda block: type(block).__name__.lower()

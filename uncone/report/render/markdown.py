@@ -32,8 +32,8 @@ __all__ = ["escaped", "render"]
 
 
 def render(document: Document) -> str:
-    """All of a document: verdicts, then every section; a chart is its caption."""
-    parts = [f"## {escaped(document.title)}", escaped(" · ".join(filter(None, (document.name, document.subtitle))))]
+    """All of a document: what it is about, verdicts, then every section; a chart is its caption."""
+    parts = [f"## {escaped(document.name)}", escaped(document.subtitle)]
     parts += [f"> **Warning.** {escaped(document.warning)}"] if document.warning else []
     for verdict in document.verdicts:
         parts += _verdict(verdict)
@@ -51,7 +51,7 @@ def escaped(text: str) -> str:
 
 def _verdict(verdict: Verdict) -> Iterator[str]:
     name = f"{escaped(verdict.name)}: " if verdict.name else ""
-    mark = f"{MARKS[verdict.level]} " if verdict.marked else ""
+    mark = f"{MARKS[verdict.level]} " if verdict.marked and verdict.level != Level.NOTE else ""
     yield f"**{mark}{name}{escaped(verdict.headline)}**"
     details = [*verdict.details, *verdict.more]
     yield _bullets(details) if verdict.bulleted else escaped(" ".join(details))

@@ -11,6 +11,7 @@ from uncone.diagnosis.finding import Level
 from uncone.diagnosis.words import cosine, count
 from uncone.evaluation.bootstrap import Aggregation, Difference
 from uncone.evaluation.correlation import Kind
+from uncone.evaluation.other_tasks import LINEAR
 from uncone.evaluation.table import EvaluationTable, TaskRow
 from uncone.evaluation.table import Row as ScoreRow
 from uncone.report.document import Cell, Column, Row, Table
@@ -284,7 +285,8 @@ def task_table(task: str, rows: Sequence[TaskRow], *, brief: bool = False) -> Ta
     best = {name: _best([points(row.scores[name].value) for row in rows if name in row.scores]) for name in measures}
     made = []
     for label, row in zip(labels([row.method for row in rows]), rows, strict=True):
-        cells = [Cell(label, "" if brief else "; ".join(filter(None, (protocol(row.method), row.note))))]
+        note = row.note.replace(LINEAR, "").strip()  # the page says it once, under the table
+        cells = [Cell(label, "" if brief else "; ".join(filter(None, (protocol(row.method), note))))]
         for name in measures:
             score, way = row.scores.get(name), trend(row.differences.get(name)) if brief else 0
             text = "–" if score is None else points(score.value)

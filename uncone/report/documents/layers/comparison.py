@@ -39,9 +39,9 @@ _ENDS = 2
 
 
 def compared_charts(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], verb: Verb) -> list[Chart]:
-    """Every measure with a curve, each followed by its differences."""
+    """Every measure with a curve, each followed by its differences; what has no partner comes last."""
     pairs = [(_overlay(studies, name), _difference(studies, contrasts, name)) for name in curve_measures(verb)]
-    return [chart for pair in pairs for chart in pair if chart is not None]
+    return [chart for pair in sorted(pairs, key=lambda pair: None in pair) for chart in pair if chart is not None]
 
 
 def _overlay(studies: Sequence[LayerStudy], name: str) -> Chart | None:
