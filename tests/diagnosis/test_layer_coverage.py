@@ -204,15 +204,14 @@ def test_mev_is_at_least_what_self_similarity_forces():
 
 
 def test_the_sample_is_in_order_before_two_threads_look_at_a_layer(monkeypatch):
-    ready = []
-    for half in (examine_layer._of_shape, examine_layer._of_context):
+    ready, look = [], examine_layer._findings
 
-        def look(geometry, half=half):
-            kept = vars(geometry).get("sample")
-            ready.append(kept is not None and "order" in vars(kept))
-            return half(geometry)
+    def spy(geometry, some):
+        kept = vars(geometry).get("sample")
+        ready.append(kept is not None and "order" in vars(kept))
+        return look(geometry, some)
 
-        monkeypatch.setattr(examine_layer, half.__name__, look)
+    monkeypatch.setattr(examine_layer, "_findings", spy)
     rng = np.random.default_rng(0)
     rows, groups, words = language(rng, 60, rng.normal(size=(WORDS, D)), 0.3)
     examine_layers([geometry_of(rows, groups, words, WORDS)])

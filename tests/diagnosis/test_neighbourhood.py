@@ -69,7 +69,7 @@ def test_hubs_are_said_by_text_on_the_terminal(capsys):
     assert max(map(len, said.splitlines())) <= 80
     assert _run(["check", "x.npy", "--no-html"]) == 0
     said = capsys.readouterr().out
-    assert "rows: row 17 (" in said and max(map(len, said.splitlines())) <= 80
+    assert "vectors: row 17 (" in said and max(map(len, said.splitlines())) <= 80
     finding = check(rows, texts=lines)["hubness_skew"]
     assert finding.level is Level.CROWDED and "boilerplate" in finding.meaning and finding.advice
 

@@ -119,4 +119,4 @@ def test_the_curve_shows_the_measures_at_parts_of_the_texts(tiny_model, texts):
     assert [one["texts"] for one in found.to_dict()["curve"]] == [37, 75, 150]
     assert "by the number of texts" in found.to_markdown() and "By the number of texts" in found.to_html()
     plain = uncone.layers(tiny_model, texts)
-    assert "curve" not in plain.to_dict() and "at this number" in plain.to_html()
+    assert "curve" not in plain.to_dict() and "for this number of texts" in plain.to_html()

@@ -17,6 +17,8 @@ __all__ = ["KNOWN_WITHIN", "one_hit", "rate_at", "score_at", "threshold", "trans
 KNOWN_WITHIN = 2.0
 """The share of unrelated pairs that reach a threshold has to be known within this factor."""
 
+_ENDS = (("lows", 1), ("highs", -1))
+"""The ends of an interval of scores, and whether more pairs or fewer reach them."""
 _ONE = 1 - 5e-7  # where the cosine is 1, it is found to be 1 within the rounding of single precision
 
 
@@ -90,9 +92,9 @@ def translate(score: float, old: Background, new: Background, old_name: str) -> 
         reason, _ = _refusal(background, rate)
         if reason:
             return _untranslated(score, rate, old_name, f"{name}: {reason}")
-    width = math.hypot(_reach(old, rate), _reach(new, rate))
     odds = math.log(rate / (1 - rate))
-    low, high = (score_at(new, 1 / (1 + math.exp(-(odds + sign * width)))) for sign in (1, -1))
+    moved = (odds + math.hypot(_reach(old, rate, end), _reach(new, rate, end)) * sign for end, sign in _ENDS)
+    low, high = (score_at(new, 1 / (1 + math.exp(-one))) for one in moved)
     value = score_at(new, rate)
     return Translation(score, rate, value, min(low, value), max(high, value), old_name)
 
@@ -101,10 +103,10 @@ def _untranslated(score: float, rate: float, old_name: str, reason: str) -> Tran
     return Translation(score, rate, None, None, None, old_name, reason)
 
 
-def _reach(background: Background, rate: float) -> float:
-    """Half the width of the interval of the log odds of the rate at its threshold, read off the lower bound."""
-    beyond = float(rate_at(background, score_at(background, rate, bound="lows")))
-    return math.log(max(beyond, rate) / rate * (1 - rate) / max(1 - beyond, 1e-12))
+def _reach(background: Background, rate: float, bound: str) -> float:
+    """How far the log odds of the rate may lie from those at its threshold, read off one end of its interval."""
+    at = min(max(float(rate_at(background, score_at(background, rate, bound=bound))), 1e-12), 1 - 1e-12)
+    return abs(math.log(at / rate * (1 - rate) / (1 - at)))
 
 
 def _refusal(background: Background, rate: float) -> tuple[str, int | None]:

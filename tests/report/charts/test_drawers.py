@@ -129,7 +129,7 @@ def test_marks_without_data_and_logarithmic_histograms(mark):
 
 def test_csv_is_long_and_names_categories(charts):
     lines = rows_of(charts["lines"])
-    start = {"group": "bert", "series": "baseline <b>", "layer": "0.0", "value": "0.1"}
+    start = {"group": "bert", "series": "baseline <b>", "layer": "0", "value": "0.1"}
     assert lines[0] == start | {"low": repr(0.1 - 0.04), "high": repr(0.1 + 0.04), "n": "100", "text": ""}
     assert len(lines) == 4 * 13 + 2
     assert [row["method"] for row in rows_of(charts["forest"])][:2] == charts["forest"].y.categories[:2]
