@@ -48,6 +48,8 @@ _PLOT = 236
 """Pixels of the height of a plot, without axis and margins."""
 LABEL = 16
 """Pixels of a line of text."""
+_EDGE = 0.25
+"""The share of the width, on either side, where the text of a point runs inward."""
 _MOST_DIRECT = 12
 
 
@@ -310,7 +312,9 @@ def text_sides(chart: Chart) -> list[list[str]]:
             continue
         width = (7 * len(text) + 6) / room
         order = ("left", "center", "right") if x > 0.6 else ("right", "center", "left")
-        options = ["top center", *(f"{up} {side}" for side in order for up in ("top", "bottom")), f"middle {order[0]}"]
+        options = [*(f"{up} {side}" for side in order for up in ("top", "bottom")), f"middle {order[0]}"]
+        # Near an edge a text runs inward: on a narrow page it takes more of the width than is reckoned here.
+        options = ["top center", *options] if _EDGE < x < 1 - _EDGE else options
         for option in options:
             up, side = option.split()
             middle = x + {"left": -0.5, "center": 0.0, "right": 0.5}[side] * width

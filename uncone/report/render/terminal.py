@@ -273,7 +273,8 @@ def _squeezed(columns: Sequence[Column], widths: Sequence[int]) -> list[int]:
     rest = WIDTH - 2 * len(widths) - sum(width for at, width in enumerate(widths) if at not in wrapping)
     share = rest // max(len(wrapping), 1)
     share = share if share >= _LEAST_WRAPPED else _MOST_WRAPPED
-    first = min(widths[0], share if 0 in wrapping else WIDTH // 2)
+    left = WIDTH - 2 * len(widths) - sum(widths[1:])
+    first = min(widths[0], share if 0 in wrapping else max(WIDTH // 2, left))
     room = [first, *[WIDTH - 4 - first] * (len(widths) - 1)]
     return [min(width, share) if at in wrapping else min(width, room[at]) for at, width in enumerate(widths)]
 

@@ -521,7 +521,8 @@
 
   explain();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolor);
-  addEventListener("beforeprint", () => panels.forEach(draw));
+  // Only what has no picture yet: browsers print a canvas that was just drawn as it was before, or empty.
+  addEventListener("beforeprint", () => panels.filter((panel) => !panel.plot.dataset.drawn).forEach(draw));
   // A reader who jumps past a picture should not find a hole on the way back: the others follow, one by one.
   const rest = () => {
     const next = panels.find((panel) => !panel.plot.dataset.drawn);

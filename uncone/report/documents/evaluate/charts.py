@@ -231,7 +231,7 @@ def isotropy_chart(table: EvaluationTable) -> Chart | None:
         "Isotropy against score",
         _relation([x for _, _, x, _ in dots], [y for *_, y in dots]),
         marks,
-        x=Axis("IsoScore (1: all directions have the same variance)", "IsoScore"),
+        x=Axis("IsoScore (1: isotropic)", "IsoScore"),
         y=Axis("Spearman x 100", "Spearman x 100"),
         wide=True,
     )
