@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from uncone.report.document import Cell, Column, Document, Facts, Row, Section, Sentences, Table, Tabs, Verdict
@@ -28,7 +29,7 @@ def _page() -> str:
 def test_headings_go_down_one_level_at_a_time() -> None:
     levels = [int(level) for level in re.findall(r"<h(\d)", _page())]
     assert levels == [1, 2, 2, 2, 3]
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
 
 
 def test_title_of_a_section_is_not_repeated_inside() -> None:
