@@ -105,6 +105,7 @@ def layers(
     no_html: Annotated[bool, typer.Option("--no-html", help="Write no report.")] = False,
     json: Annotated[str | None, typer.Option(help="Write all numbers as JSON; - for standard output.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the curves as markdown tables.")] = None,
+    latex: Annotated[Path | None, typer.Option(help="Write the tables as LaTeX.")] = None,
     figures: Annotated[Path | None, typer.Option(help="Folder for each figure as SVG and PNG, with its CSV.")] = None,
     word_table: Annotated[
         Path | None, typer.Option(help="Write every word with its curves, as .csv or .parquet.")
@@ -134,7 +135,7 @@ def layers(
 
     Example: uncone layers model/ --corpus texts.txt
     """
-    outputs = Outputs(None if no_html else html, json, markdown, figures=figures)
+    outputs = Outputs(None if no_html else html, json, markdown, latex, figures)
     named = (("--word-table", word_table), ("--sentence-table", sentence_table))
     tables = [(option, path) for option, path in named if path is not None]
     outputs.check([*corpus, *models], tables)

@@ -86,6 +86,7 @@ def similarity(
     labels_out: Annotated[Path | None, typer.Option(help="Write the table of labels: .csv or .parquet.")] = None,
     groups_out: Annotated[Path | None, typer.Option(help="Write every row with its group: .csv or .parquet.")] = None,
     matrix: Annotated[Path | None, typer.Option(help="Write the whole cosine matrix: .npy or .parquet.")] = None,
+    latex: Annotated[Path | None, typer.Option(help="Write the tables as LaTeX.")] = None,
     figures: Annotated[Path | None, typer.Option(help="Folder for the figures as SVG and PNG.")] = None,
     batch_size: BatchSize = None,
     limit: Annotated[int | None, typer.Option(help="Take the first so many rows.")] = None,
@@ -111,7 +112,7 @@ def similarity(
 
     Example: uncone similarity texts.csv --label label --model model/
     """
-    outputs = Outputs(None if no_html else html, json, markdown, figures=figures)
+    outputs = Outputs(None if no_html else html, json, markdown, latex, figures)
     tables = {"pairs": pairs_out, "labels": labels_out, "groups": groups_out}
     if model is not None and column is not None:
         raise OptionError(

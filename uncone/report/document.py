@@ -172,6 +172,17 @@ class Items:
 
     items: Sequence[Item]
 
+    @property
+    def table(self) -> Table:
+        """The same as a table, where nothing can be opened."""
+        heads = ("finding", "value", "95 % interval", "n", "level", "meaning")
+        columns = [Column(head, align="right" if head in ("value", "n") else "left") for head in heads]
+        rows = [
+            (one.title, one.value, one.interval, "" if one.n is None else f"{one.n:,}", str(one.level), one.meaning)
+            for one in self.items
+        ]
+        return Table(columns, [Row([Cell(text) for text in row]) for row in rows])
+
 
 @dataclass(frozen=True)
 class Command:

@@ -53,7 +53,7 @@ class Result(ABC):
         return text(self.document())
 
     def save_figures(self, folder: str | Path) -> list[Path]:
-        """Write every chart as SVG, PNG and CSV into a folder, which must be new or empty."""
+        """Write every chart as SVG, PNG and CSV into a folder, which is made if need be."""
         from uncone.report.charts.figures import write_figures
 
         return write_figures(self.document().charts(), Path(folder))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from uncone.report.document import Block, Cell, Document, Fold, Items, SideBySide, Table, Tabs, Widget
 from uncone.report.text import printable
@@ -75,8 +76,9 @@ def _tables(blocks: Sequence[Block]) -> Iterator[Table]:
                 for _, inner in tabs:
                     yield from _tables(inner)
             case Items(items=items):
+                yield block.table
                 for item in items:
-                    yield from _tables(item.more)
+                    yield from (replace(one, title=one.title or item.title) for one in _tables(item.more))
 
 
 def _table(table: Table, section: str, name: str) -> Iterator[str]:

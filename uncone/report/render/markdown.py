@@ -79,7 +79,7 @@ def _block(block: Block) -> Iterator[str]:  # noqa: C901 - one case per kind of 
         case Table():
             yield from _table(block)
         case Items():
-            yield _items(block)
+            yield from _table(block.table)
         case Chart() | Cloud():
             yield f"*{escaped(block.title)}.* {escaped(block.caption)}"
         case Clouds():
@@ -123,15 +123,6 @@ def _cell(cell: Cell) -> str:
     text = escaped(f"{mark}{cell.text}{cell.mark}")
     bold = f"**{text}**" if cell.strong and text else text
     return f"{bold} ({escaped(cell.small)})" if cell.small else bold
-
-
-def _items(block: Items) -> str:
-    lines = ["| finding | value | 95 % interval | n | level | meaning |", "|---|---:|---|---:|---|---|"]
-    for item in block.items:
-        n = "" if item.n is None else f"{item.n:,}"
-        cells = (item.title, item.value, item.interval, n, str(item.level), item.meaning)
-        lines.append(f"| {' | '.join(map(escaped, cells))} |")
-    return "\n".join(lines)
 
 
 def _bullets(lines: Sequence[str]) -> str:
