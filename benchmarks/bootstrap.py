@@ -20,7 +20,7 @@ import numpy as np
 import scipy
 from scipy.stats import spearmanr
 
-from uncone.evaluation.bootstrap import bootstrap
+from uncone.analysis.intervals.bootstrap import bootstrap
 
 BOUND = 5.0
 

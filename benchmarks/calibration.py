@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.check import make, timed, warm, yardstick
 from benchmarks.page import put
-from uncone.calibration.background import background_of
+from uncone.analysis.calibration.background import background_of
 from uncone.data.open import open_source
 
 D = 384

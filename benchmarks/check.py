@@ -55,9 +55,9 @@ def yardstick(path: Path) -> None:
 
 def measuring_pass(path: Path) -> None:
     """The pass over the rows alone, without findings and report."""
-    from uncone.backends.measure import Plan
+    from uncone.analysis.space.space import measure_space
     from uncone.data.open import open_source
-    from uncone.diagnosis.space import measure_space
+    from uncone.run.measure import Plan
 
     measure_space(open_source(path), Plan())
 

@@ -60,7 +60,7 @@ def timed(function: Callable[[], T], rounds: int = 1) -> tuple[float, T]:
 
 
 def main() -> None:
-    from uncone.diagnosis.clusters import cluster_labels, clusters_of
+    from uncone.analysis.clusters.clusters import cluster_labels, clusters_of
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=100_000)

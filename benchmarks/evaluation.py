@@ -22,10 +22,10 @@ from benchmarks.page import put
 
 def timed(datasets: list[str], fit_on: str) -> tuple[float, float, int, int]:
     """Seconds of encoding, seconds of all, distinct sentences (with those fitted on) and methods beside raw."""
-    from uncone.data.cache import VectorCache
+    from uncone.data.cache.cache import VectorCache
     from uncone.data.demo import demo_model
     from uncone.encoders.open import open_encoder
-    from uncone.evaluation.sts import evaluate_sts
+    from uncone.evaluation.tasks.sts import evaluate_sts
 
     encoder = open_encoder(demo_model())
     marks = {"encoding": 0.0}
@@ -55,7 +55,7 @@ def timed(datasets: list[str], fit_on: str) -> tuple[float, float, int, int]:
 
 
 def main() -> None:
-    from uncone.data.tasks import STS
+    from uncone.data.tasks.scored_pairs import STS
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--datasets", default=",".join(STS))

@@ -11,13 +11,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.page import put
-from uncone.api import fix, layers, map
+from uncone.analysis.layers.deep_results import Dimension
 from uncone.data.demo import demo_model
-from uncone.diagnosis.deep_results import Dimension
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.open import open_encoder
 from uncone.report.results.layers import LayerStudy
 from uncone.report.results.map import Map
+from uncone.verbs import fix, layers, map
 
 CORPUS = "wikitext2"
 

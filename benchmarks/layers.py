@@ -17,16 +17,16 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.page import put
-from uncone.api import layers
 from uncone.data.batch import Batch
 from uncone.data.demo import demo_model
-from uncone.data.selection import Selection
-from uncone.data.texts import open_texts
+from uncone.data.texts.selection import Selection
+from uncone.data.texts.texts import open_texts
 from uncone.encoders.batching import FIRST, TOKENS, budgeted, pools
 from uncone.encoders.encoder import Encoder, Window
 from uncone.encoders.open import open_encoder
-from uncone.encoders.rows import RowRule
-from uncone.stats.word_sums import WordSums
+from uncone.encoders.rows.rows import RowRule
+from uncone.stats.words.word_sums import WordSums
+from uncone.verbs import layers
 
 PAIRS = 1_000
 PEAKS = 3  # runs: how much freed memory lies about at the peak is chance
@@ -86,7 +86,7 @@ def peak(sentences: int) -> tuple[int, int, int]:
     code = (
         "import json, re, uncone\n"
         "from uncone.data.demo import demo_model\n"
-        "from uncone.data.texts import ManyTexts, open_texts\n"
+        "from uncone.data.texts.texts import ManyTexts, open_texts\n"
         "texts = ManyTexts([open_texts('snli'), open_texts('snli:test')], 'snli')\n"
         f"study = uncone.layers(demo_model(), texts, limit={sentences})\n"
         "numbers = len(study.layers) * study.source['dimensions']\n"

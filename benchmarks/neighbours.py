@@ -89,8 +89,8 @@ def faiss_with(kernel: str, n: int, queries: int) -> float:
 def main() -> None:
     import faiss
 
-    from uncone.diagnosis.dimension import dimensions_of
-    from uncone.diagnosis.hubness import hubness_of
+    from uncone.analysis.neighbors.dimension import dimensions_of
+    from uncone.analysis.neighbors.hubness import hubness_of
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=200_000)

@@ -120,7 +120,7 @@ def clustered(path: Path, rows: int) -> float:
 def flow(n: int) -> float | None:
     """How many times faster an epoch is on cached vectors than with the encoder in the loop."""
     from uncone.data.demo import demo_model
-    from uncone.data.texts import ManyTexts, open_texts
+    from uncone.data.texts.texts import ManyTexts, open_texts
     from uncone.encoders.open import sentence_source
     from uncone.repairs import Flow
 

@@ -30,7 +30,7 @@ BOUND, MEMORY = 2.0, 1024
 
 def make(n: int, mean: float = 0.05) -> np.ndarray:
     """Unit rows with a falling spectrum, around a common mean."""
-    from uncone.likeness.units import units_of
+    from uncone.analysis.similarity.pairwise.unit_rows import units_of
 
     rng = np.random.default_rng(0)
     spread = (np.arange(1, D + 1) ** -0.5).astype(np.float32)
@@ -62,7 +62,7 @@ def peak(rows: int) -> int:
     code = (
         "import re\n"
         "from benchmarks.similarity import make\n"
-        "from uncone.likeness.blocks import survey\n"
+        "from uncone.analysis.similarity.pairwise.blocks import survey\n"
         f"survey(make({rows}))\n"
         "print(int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]) // 1024)"
     )
@@ -70,7 +70,7 @@ def peak(rows: int) -> int:
 
 
 def main() -> None:
-    from uncone.likeness.blocks import survey
+    from uncone.analysis.similarity.pairwise.blocks import survey
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=20_000)

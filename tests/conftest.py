@@ -57,7 +57,7 @@ def real_data() -> Path:
 
 @pytest.fixture(scope="session")
 def stretched() -> Callable[..., np.ndarray]:
-    """The naive stretch of drawn figures by Student's t, for so many units: see `uncone.evaluation.pair_units`."""
+    """The naive stretch of drawn figures by Student's t, for `units` units: see `analysis.intervals.pair_units`."""
     from scipy.stats import norm, t
 
     def stretch(values: np.ndarray, point: np.ndarray | float, units: float, centers: int = 1) -> np.ndarray:

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from uncone import calibrate
-from uncone.calibration.calibration import OtherEncoderWarning
+from uncone.analysis.calibration.calibration import OtherEncoderWarning
+from uncone.analysis.measures.registry import measures
+from uncone.analysis.measures.table import renewed
 from uncone.cli.main import _run
-from uncone.diagnosis.measures.registry import measures
-from uncone.diagnosis.measures.table import renewed
 from uncone.encoders.open import open_encoder
 from uncone.errors import UnconeError
 from uncone.repairs import Center

@@ -16,22 +16,22 @@ import uncone.stats
 from uncone.data.batch import Batch
 from uncone.errors import MergeError
 from uncone.stats.bundle import Bundle
-from uncone.stats.cluster_moments import ClusterMoments
-from uncone.stats.fingerprints import Fingerprints
-from uncone.stats.grouped_unit_sum import GroupedUnitSum
-from uncone.stats.moments import Moments
-from uncone.stats.norms import Norms
-from uncone.stats.occurrences import Occurrences
-from uncone.stats.pair_cosines import PairCosines
-from uncone.stats.partition import PartitionSums
-from uncone.stats.row_sample import RowSample
-from uncone.stats.sentence_similarity import SentenceSimilarity
-from uncone.stats.sketches import Sketches
+from uncone.stats.samples.fingerprints import Fingerprints
+from uncone.stats.samples.row_sample import RowSample
+from uncone.stats.samples.sketches import Sketches
 from uncone.stats.statistic import Statistic
-from uncone.stats.unit_scatter import UnitScatter
-from uncone.stats.unit_sum import UnitSum
+from uncone.stats.sums.cluster_moments import ClusterMoments
+from uncone.stats.sums.grouped_unit_sum import GroupedUnitSum
+from uncone.stats.sums.moments import Moments
+from uncone.stats.sums.norms import Norms
+from uncone.stats.sums.pair_cosines import PairCosines
+from uncone.stats.sums.partition import PartitionSums
+from uncone.stats.sums.unit_scatter import UnitScatter
+from uncone.stats.sums.unit_sum import UnitSum
 from uncone.stats.unusable import Unusable
-from uncone.stats.word_sums import WordSums
+from uncone.stats.words.occurrences import Occurrences
+from uncone.stats.words.sentence_similarity import SentenceSimilarity
+from uncone.stats.words.word_sums import WordSums
 from uncone.testing import LawBroken, check_statistic
 
 D = 5
@@ -123,7 +123,8 @@ def test_laws_with_many_rows_in_single_precision(make):
 
 
 def test_every_statistic_is_tested():
-    modules = [importlib.import_module(f"uncone.stats.{m.name}") for m in pkgutil.iter_modules(uncone.stats.__path__)]
+    found = pkgutil.walk_packages(uncone.stats.__path__, "uncone.stats.")
+    modules = [importlib.import_module(module.name) for module in found]
     classes = {
         cls
         for module in modules

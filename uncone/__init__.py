@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 from uncone._version import __version__
 
 if TYPE_CHECKING:
-    from uncone.api import (
+    from uncone.analysis.calibration.calibration import Calibration
+    from uncone.analysis.measures.finding import Finding, Level
+    from uncone.errors import UnconeError
+    from uncone.report.results.calibrate import Calibrated
+    from uncone.report.results.check import Comparison, Diagnosis
+    from uncone.report.results.fix import Repaired
+    from uncone.report.results.layers import LayerComparison, LayerStudy
+    from uncone.report.results.map import Map
+    from uncone.report.results.similarity import Similarity
+    from uncone.verbs import (
         apply,
         calibrate,
         check,
@@ -28,15 +37,6 @@ if TYPE_CHECKING:
         reproduce,
         similarity,
     )
-    from uncone.calibration.calibration import Calibration
-    from uncone.diagnosis.finding import Finding, Level
-    from uncone.errors import UnconeError
-    from uncone.report.results.calibrate import Calibrated
-    from uncone.report.results.check import Comparison, Diagnosis
-    from uncone.report.results.fix import Repaired
-    from uncone.report.results.layers import LayerComparison, LayerStudy
-    from uncone.report.results.map import Map
-    from uncone.report.results.similarity import Similarity
 
 __all__ = [
     "Calibrated",
@@ -69,28 +69,28 @@ __all__ = [
 ]
 
 _HOMES = {
-    "apply": "uncone.api",
-    "calibrate": "uncone.api",
-    "check": "uncone.api",
-    "compare": "uncone.api",
-    "compare_layers": "uncone.api",
-    "demo": "uncone.api",
-    "evaluate": "uncone.api",
-    "export": "uncone.api",
-    "prescribe": "uncone.api",
-    "reproduce": "uncone.api",
-    "fix": "uncone.api",
-    "layers": "uncone.api",
-    "map": "uncone.api",
-    "similarity": "uncone.api",
+    "apply": "uncone.verbs",
+    "calibrate": "uncone.verbs",
+    "check": "uncone.verbs",
+    "compare": "uncone.verbs",
+    "compare_layers": "uncone.verbs",
+    "demo": "uncone.verbs",
+    "evaluate": "uncone.verbs",
+    "export": "uncone.verbs",
+    "prescribe": "uncone.verbs",
+    "reproduce": "uncone.verbs",
+    "fix": "uncone.verbs",
+    "layers": "uncone.verbs",
+    "map": "uncone.verbs",
+    "similarity": "uncone.verbs",
     "Calibrated": "uncone.report.results.calibrate",
-    "Calibration": "uncone.calibration.calibration",
+    "Calibration": "uncone.analysis.calibration.calibration",
     "Comparison": "uncone.report.results.check",
     "Diagnosis": "uncone.report.results.check",
-    "Finding": "uncone.diagnosis.finding",
+    "Finding": "uncone.analysis.measures.finding",
     "LayerComparison": "uncone.report.results.layers",
     "LayerStudy": "uncone.report.results.layers",
-    "Level": "uncone.diagnosis.finding",
+    "Level": "uncone.analysis.measures.finding",
     "Map": "uncone.report.results.map",
     "Repaired": "uncone.report.results.fix",
     "Similarity": "uncone.report.results.similarity",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uncone.data.batch import Batch, Matrix
-from uncone.data.memory import ArrayVectors
+from uncone.data.vectors.memory import ArrayVectors
 from uncone.errors import MergeError
 from uncone.stats.statistic import State, Statistic
 
@@ -28,7 +28,7 @@ class LawBroken(AssertionError):
 def check_statistic(statistic: Statistic, batches: Sequence[Batch], *, rtol: float = 1e-9) -> None:
     """Check every law of `Statistic` on some batches, of which there should be at least three.
 
-    >>> from uncone.stats.unit_sum import UnitSum
+    >>> from uncone.stats.sums.unit_sum import UnitSum
     >>> rng = np.random.default_rng(0)
     >>> check_statistic(UnitSum(4), [Batch.of(rng.normal(size=(5, 4)), first_row=5 * i) for i in range(3)])
 
@@ -59,7 +59,7 @@ def check_statistic(statistic: Statistic, batches: Sequence[Batch], *, rtol: flo
 def check_repair(repair: Repair, rows: Matrix | None = None, *, rtol: float = 1e-6) -> None:
     """Check the laws of `Repair` on some rows, or on a cone of 240 x 8; scikit-learn's are in its `check_estimator`.
 
-    >>> from uncone.repairs.whiten import Whiten
+    >>> from uncone.repairs.affine.whiten import Whiten
     >>> check_repair(Whiten(dim=3))
 
     Raises:
@@ -92,7 +92,7 @@ def check_repair(repair: Repair, rows: Matrix | None = None, *, rtol: float = 1e
 
 def _saved_kinds() -> set[str]:
     """The kinds that can be loaded: a third party's own is known only to itself."""
-    from uncone.repairs.making import KINDS
+    from uncone.repairs.registry import KINDS
 
     return {*KINDS, "affine", "chain"}
 

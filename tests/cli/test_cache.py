@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from uncone.cli.cache import cache
-from uncone.data.cache import VectorCache
+from uncone.data.cache.cache import VectorCache
 from uncone.errors import OptionError, UnconeError
 
 app = typer.Typer()

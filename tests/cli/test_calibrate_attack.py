@@ -16,8 +16,8 @@ import pytest
 from commands import refused, run
 
 import uncone
-from uncone.calibration.calibration import OtherEncoderWarning
-from uncone.diagnosis.finding import Level
+from uncone.analysis.calibration.calibration import OtherEncoderWarning
+from uncone.analysis.measures.finding import Level
 from uncone.errors import FormatError
 from uncone.report.documents.calibrate.charts import density
 

@@ -25,8 +25,8 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
-from uncone.backends.checkpoint import Checkpoint
 from uncone.cli.main import _run
+from uncone.run.checkpoint import Checkpoint
 
 LONGEST = 32
 SUBJECTS = ["the cat", "a dog", "my sister", "the old man", "our teacher", "a small bird", "the river", "this city"]
@@ -426,7 +426,7 @@ def test_a_word_of_a_megabyte(layers, capfd):
 
 def test_time_grows_with_the_length_of_a_text():
     from uncone.encoders.encoder import Passage
-    from uncone.encoders.rows import RowRule
+    from uncone.encoders.rows.rows import RowRule
 
     def seconds(n):
         text = "ab " * n
@@ -663,7 +663,7 @@ def test_killed_and_interrupted_processes(world, layers):
 DIES = """
 import os, signal, sys, numpy as np
 from uncone.cli.main import _run
-from uncone.backends.checkpoint import Checkpoint
+from uncone.run.checkpoint import Checkpoint
 Checkpoint.due = True
 savez, calls = np.savez, []
 def dies(file, **arrays):

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import uncone
+from uncone.analysis.similarity.labels.two_columns import two_columns
 from uncone.cli.main import _run
 from uncone.errors import OptionError
-from uncone.likeness.two_columns import two_columns
 from uncone.report.document import Fold
 
 WORDS = ["the", "text", "go", "school"]

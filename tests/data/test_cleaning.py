@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uncone.data.cleaning import STEPS, clean, plain_text
+from uncone.data.texts.cleaning import STEPS, clean, plain_text
 from uncone.errors import OptionError, ShapeError
 
 

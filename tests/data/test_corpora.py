@@ -12,9 +12,9 @@ import pytest
 from huggingface_hub import constants
 from huggingface_hub import utils as hub
 
-from uncone.data import hub_texts
-from uncone.data.corpora import CORPORA, open_corpus
-from uncone.data.texts import open_texts
+from uncone.data.texts import hub as hub_texts
+from uncone.data.texts.corpora import CORPORA, open_corpus
+from uncone.data.texts.texts import open_texts
 from uncone.errors import ColumnError, MissingSourceError, OptionError
 
 REAL = os.environ.get("UNCONE_DATA") and str(Path(os.environ["UNCONE_DATA"]).resolve())

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from uncone.data.pair_file import PairFile, open_pair_file
+from uncone.data.tasks.pair_file import PairFile, open_pair_file
 from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError, ShapeError, UnconeError
 
 ROWS = [("a cat", "the cat", 1), ('he said "no",\nand left', "he went", 0), ("ünï", "日本", 1)]

@@ -18,13 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from uncone.data import rewrite as module
-from uncone.data.memory import ArrayVectors
-from uncone.data.named import NamedRows
 from uncone.data.open import open_source
-from uncone.data.rewrite import OUTPUTS, output_suffix, rewrite
+from uncone.data.side_columns.names import NamedRows
 from uncone.data.source import Options, Rows, Source
-from uncone.data.texts import open_texts
+from uncone.data.texts.texts import open_texts
+from uncone.data.vectors.memory import ArrayVectors
+from uncone.data.writing import rewrite as module
+from uncone.data.writing.rewrite import OUTPUTS, output_suffix, rewrite
 from uncone.errors import FormatError, OptionError, OutputError, ShapeError
 
 N, D, K = 50, 6, 3
@@ -508,8 +508,8 @@ def test_a_full_disk_is_one_line_and_nothing_is_left(tmp_path, suffix, counted):
     (tmp_path / f"out{suffix}").write_text("old")
     code = f"""
 import resource, signal, numpy as np
-from uncone.data.rewrite import rewrite
-from uncone.data.memory import ArrayVectors
+from uncone.data.writing.rewrite import rewrite
+from uncone.data.vectors.memory import ArrayVectors
 from uncone.errors import OutputError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))

@@ -12,12 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from uncone.data import hub_texts, tasks_labelled, tasks_sts, tasks_wic
-from uncone.data.tasks import STS, PairTask, open_pairs, read_pairs
-from uncone.data.tasks_labelled import open_labelled
-from uncone.data.tasks_retrieval import open_retrieval
-from uncone.data.tasks_wic import open_wic
-from uncone.data.tasks_words import open_word_pairs
+from uncone.data.tasks import labeled as tasks_labelled
+from uncone.data.tasks import sts as tasks_sts
+from uncone.data.tasks import wic as tasks_wic
+from uncone.data.tasks.labeled import open_labelled
+from uncone.data.tasks.retrieval import open_retrieval
+from uncone.data.tasks.scored_pairs import STS, PairTask, open_pairs, read_pairs
+from uncone.data.tasks.wic import open_wic
+from uncone.data.tasks.wordsim import open_word_pairs
+from uncone.data.texts import hub as hub_texts
 from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError, ShapeError, UnconeError
 
 ROWS = {"sts12": 3108, "sts13": 1500, "sts14": 3750, "sts15": 3000, "sts16": 1186, "stsb": 1379, "sickr": 4927}

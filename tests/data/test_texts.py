@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uncone.data.text_columns import asked_columns
-from uncone.data.texts import TextRow, TextSource, open_texts
+from uncone.data.texts.columns import asked_columns
+from uncone.data.texts.texts import TextRow, TextSource, open_texts
 from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError, ShapeError
 
 PLAIN = [

@@ -10,9 +10,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from uncone.data.cache import VectorCache
+from uncone.data.cache.cache import VectorCache
 from uncone.data.digest import file_digest
-from uncone.data.texts import ListTexts, TextRow, TextSource
+from uncone.data.texts.texts import ListTexts, TextRow, TextSource
 from uncone.encoders.cached import CachedTexts, _content
 from uncone.encoders.open import Loading, open_encoder, sentence_source
 from uncone.errors import ShapeError

@@ -10,9 +10,9 @@ import pytest
 from transformers import AutoTokenizer
 
 import uncone
-from uncone.data.texts import open_texts
+from uncone.data.texts.texts import open_texts
 from uncone.encoders.open import sentence_source
-from uncone.encoders.words import Kind, find_words
+from uncone.encoders.segmentation import Kind, find_words
 from uncone.errors import ModelError
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -372,7 +372,7 @@ def test_batches_of_other_rows(folder_of, sentences, options):
 
 
 def test_small_batches_of_tokens(folder_of, sentences, monkeypatch):
-    from uncone.backends import memory
+    from uncone.run import memory
 
     whole = uncone.layers(folder_of("roberta"), sentences)
     monkeypatch.setattr(memory, "TOKENS", 70)
@@ -382,8 +382,8 @@ def test_small_batches_of_tokens(folder_of, sentences, monkeypatch):
 
 
 def test_small_pools_of_texts(folder_of, sentences, monkeypatch):
-    from uncone.backends import layers
     from uncone.encoders.batching import pools
+    from uncone.run import layers
 
     whole = uncone.layers(folder_of("bert"), sentences)
     monkeypatch.setattr(layers, "pools", lambda units, first: pools(units, 7, 3))

@@ -17,7 +17,7 @@ from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, PreTra
 from transformers.utils import logging
 
 from uncone.cli.main import _run
-from uncone.data.texts import ListTexts, open_texts
+from uncone.data.texts.texts import ListTexts, open_texts
 from uncone.encoders.open import Loading, open_encoder, sentence_source
 from uncone.errors import MissingModelError, ModelError, OptionError, ShapeError
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import uncone
-from uncone.encoders.words import Kind, find_words, token_kinds
+from uncone.encoders.segmentation import Kind, find_words, token_kinds
 from uncone.report.tables import word_table
 
 FAMILIES = ("bert", "gpt2", "t5")

@@ -7,11 +7,11 @@ import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from uncone.data.texts import ListTexts
-from uncone.encoders import tokens as module
+from uncone.data.texts.texts import ListTexts
 from uncone.encoders.open import open_encoder, pooled_encoder
+from uncone.encoders.rows import tokens as module
+from uncone.encoders.rows.tokens import RepairedTexts, TokenRows
 from uncone.encoders.source import Pooling
-from uncone.encoders.tokens import RepairedTexts, TokenRows
 from uncone.errors import OptionError, ShapeError
 
 LONGEST = 64

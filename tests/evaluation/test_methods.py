@@ -9,7 +9,7 @@ from uncone.errors import DamagedRepairError, OptionError, OtherSpaceError
 from uncone.evaluation.methods import Fits, drawn, fit_texts, parse_methods, standard_methods
 from uncone.evaluation.table import Method
 from uncone.evaluation.vectors import Settings, open_spaces
-from uncone.repairs.making import make
+from uncone.repairs.registry import make
 
 TEXTS = [f"the text {i} go to school {chr(97 + i % 26)} {'x' * (i % 7)}" for i in range(60)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from uncone.data.tasks import STS
+from uncone.data.tasks.scored_pairs import STS
 from uncone.evaluation.published import PUBLISHED, published_rows
 
 

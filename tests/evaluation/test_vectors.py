@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from uncone.data.cache import VectorCache
-from uncone.data.texts import ListTexts
+from uncone.data.cache.cache import VectorCache
+from uncone.data.texts.texts import ListTexts
 from uncone.encoders.encoder import Window
 from uncone.encoders.open import open_encoder, sentence_source
-from uncone.encoders.tokens import RepairedTexts
+from uncone.encoders.rows.tokens import RepairedTexts
 from uncone.errors import OptionError
 from uncone.evaluation import vectors as module
 from uncone.evaluation.vectors import Settings, open_spaces, static_means
-from uncone.repairs.making import make
+from uncone.repairs.registry import make
 
 TEXTS = ["the text", "go to school", "a word", "the text ", "some other words, too", "z"]
 

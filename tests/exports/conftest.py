@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from uncone.repairs.center import Center
+from uncone.repairs.affine.center import Center
+from uncone.repairs.affine.droptop import DropTop
+from uncone.repairs.affine.mute import Mute
+from uncone.repairs.affine.normalize import Normalize
+from uncone.repairs.affine.standardize import Standardize
+from uncone.repairs.affine.whiten import Whiten
 from uncone.repairs.chain import Chain
 from uncone.repairs.clustered import Clustered
-from uncone.repairs.droptop import DropTop
-from uncone.repairs.flow import Flow
-from uncone.repairs.mute import Mute
-from uncone.repairs.normalize import Normalize
-from uncone.repairs.standardize import Standardize
-from uncone.repairs.whiten import Whiten
+from uncone.repairs.flow.flow import Flow
 
 D = 24
 AFFINE = {

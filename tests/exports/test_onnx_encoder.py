@@ -9,16 +9,16 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from uncone.data.texts import ListTexts
+from uncone.data.texts.texts import ListTexts
 from uncone.encoders.encoder import Window
 from uncone.encoders.open import open_encoder, sentence_source
 from uncone.errors import ExportError
 from uncone.exports.export import export
+from uncone.repairs.affine.droptop import DropTop
+from uncone.repairs.affine.normalize import Normalize
+from uncone.repairs.affine.whiten import Whiten
 from uncone.repairs.chain import Chain
 from uncone.repairs.clustered import Clustered
-from uncone.repairs.droptop import DropTop
-from uncone.repairs.normalize import Normalize
-from uncone.repairs.whiten import Whiten
 
 WORDS = [
     "the",

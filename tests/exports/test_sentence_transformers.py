@@ -14,17 +14,17 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from uncone.data.texts import ListTexts
+from uncone.data.texts.texts import ListTexts
 from uncone.encoders.open import open_encoder, sentence_source
 from uncone.errors import ExportError
 from uncone.exports.export import export
-from uncone.repairs.center import Center
+from uncone.repairs.affine.center import Center
+from uncone.repairs.affine.droptop import DropTop
+from uncone.repairs.affine.normalize import Normalize
+from uncone.repairs.affine.whiten import Whiten
 from uncone.repairs.chain import Chain
 from uncone.repairs.clustered import Clustered
-from uncone.repairs.droptop import DropTop
-from uncone.repairs.flow import Flow
-from uncone.repairs.normalize import Normalize
-from uncone.repairs.whiten import Whiten
+from uncone.repairs.flow.flow import Flow
 
 WORDS = [
     "the",

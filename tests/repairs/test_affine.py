@@ -7,20 +7,20 @@ import pytest
 from sklearn.covariance import LedoitWolf
 from sklearn.decomposition import PCA
 
-from uncone.backends.measure import Plan, measure
-from uncone.data.memory import ArrayVectors, BlockStream
 from uncone.data.open import open_source
+from uncone.data.vectors.memory import ArrayVectors, BlockStream
 from uncone.errors import FitError, NoInverseError, UnconeError
-from uncone.repairs.affine import Collapsed
-from uncone.repairs.center import Center
+from uncone.repairs.affine.affine import Collapsed
+from uncone.repairs.affine.center import Center
+from uncone.repairs.affine.droptop import DropTop
+from uncone.repairs.affine.mute import Mute
+from uncone.repairs.affine.normalize import Normalize
+from uncone.repairs.affine.standardize import Standardize
+from uncone.repairs.affine.whiten import Whiten, ledoit_wolf
 from uncone.repairs.chain import Chain
-from uncone.repairs.droptop import DropTop
-from uncone.repairs.mute import Mute
-from uncone.repairs.normalize import Normalize
-from uncone.repairs.standardize import Standardize
-from uncone.repairs.whiten import Whiten, ledoit_wolf
+from uncone.run.measure import Plan, measure
 from uncone.stats.bundle import Bundle
-from uncone.stats.moments import Moments
+from uncone.stats.sums.moments import Moments
 
 
 def narrow(n: int = 3000, d: int = 24, ratio: float = 1e5, times: float = 100.0, seed: int = 0) -> np.ndarray:

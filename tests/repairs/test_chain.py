@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from uncone.backends.measure import Plan
 from uncone.data.batch import Batch
-from uncone.data.memory import ArrayVectors, BlockStream
 from uncone.data.source import Rows
+from uncone.data.vectors.memory import ArrayVectors, BlockStream
 from uncone.errors import FitError, OptionError
-from uncone.repairs.affine import Affine, Collapsed
-from uncone.repairs.center import Center
+from uncone.repairs.affine.affine import Affine, Collapsed
+from uncone.repairs.affine.center import Center
+from uncone.repairs.affine.droptop import DropTop
+from uncone.repairs.affine.mute import Mute
+from uncone.repairs.affine.normalize import Normalize
+from uncone.repairs.affine.standardize import Standardize
+from uncone.repairs.affine.whiten import Whiten
 from uncone.repairs.chain import Chain, pushed
-from uncone.repairs.droptop import DropTop
-from uncone.repairs.making import KINDS, make
-from uncone.repairs.mapped import Mapped
-from uncone.repairs.mute import Mute
-from uncone.repairs.normalize import Normalize
-from uncone.repairs.standardize import Standardize
-from uncone.repairs.whiten import Whiten
-from uncone.stats.moments import Moments
+from uncone.repairs.registry import KINDS, make
+from uncone.repairs.repaired_source import Mapped
+from uncone.run.measure import Plan
+from uncone.stats.sums.moments import Moments
 
 
 class Counted(ArrayVectors):

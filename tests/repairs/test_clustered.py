@@ -6,13 +6,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from uncone.backends.measure import Plan
-from uncone.data.memory import BlockStream, in_memory
 from uncone.data.open import open_source
+from uncone.data.vectors.memory import BlockStream, in_memory
 from uncone.errors import FitError, NoUsableRowsError, OptionError
 from uncone.repairs import clustered
 from uncone.repairs.clustered import Clustered
 from uncone.repairs.saving import load
+from uncone.run.measure import Plan
 from uncone.testing import check_repair
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")

@@ -6,13 +6,13 @@ import pytest
 import torch
 from sklearn.utils.estimator_checks import check_estimator
 
-from uncone.backends.measure import Plan
-from uncone.data.memory import BlockStream, in_memory
 from uncone.data.open import open_source
+from uncone.data.vectors.memory import BlockStream, in_memory
 from uncone.errors import FitError, OptionError
-from uncone.repairs.flow import NEGATIVE, Flow
-from uncone.repairs.glow import Glow
+from uncone.repairs.flow.flow import NEGATIVE, Flow
+from uncone.repairs.flow.glow import Glow
 from uncone.repairs.saving import load
+from uncone.run.measure import Plan
 from uncone.testing import check_repair
 
 

@@ -15,15 +15,16 @@ from safetensors.numpy import load_file, save_file
 from sklearn.base import clone
 
 import uncone
+from uncone.encoders.encoder import EncoderIdentity
 from uncone.errors import DamagedRepairError, OptionError, OtherSpaceError, OutputError
-from uncone.repairs.center import Center
+from uncone.repairs.affine.center import Center
+from uncone.repairs.affine.droptop import DropTop
+from uncone.repairs.affine.mute import Mute
+from uncone.repairs.affine.normalize import Normalize
+from uncone.repairs.affine.standardize import Standardize
+from uncone.repairs.affine.whiten import Whiten
 from uncone.repairs.chain import Chain
-from uncone.repairs.droptop import DropTop
-from uncone.repairs.mute import Mute
-from uncone.repairs.normalize import Normalize
-from uncone.repairs.saving import Encoder, load, save
-from uncone.repairs.standardize import Standardize
-from uncone.repairs.whiten import Whiten
+from uncone.repairs.saving import load, save
 
 REPAIRS = [
     Center(),
@@ -37,6 +38,7 @@ REPAIRS = [
 THERE = """
 import numpy as np
 from pathlib import Path
+from uncone.encoders.encoder import EncoderIdentity
 from uncone.repairs.saving import load
 rows = np.load("rows.npy")
 for folder in sorted(Path("saved").iterdir()):
@@ -65,7 +67,7 @@ def test_everything_known_comes_back(cone):
     rows = cone(n=40)
     fitted = Chain([DropTop(2), Whiten(shrinkage="ledoit-wolf")]).fit(rows)
     fitted.save("repair", encoder="bert-tiny", layer=2, n=np.int64(40), path=Path("a"))
-    saved = load("repair", dim=12, encoder=Encoder("bert-tiny", "any"))
+    saved = load("repair", dim=12, encoder=EncoderIdentity("bert-tiny", "any"))
     assert saved.provenance == {"encoder": "bert-tiny", "layer": 2, "n": 40, "path": "a"}
     assert saved.repair.note_ == fitted.note_ != ""
     assert saved.repair.steps_[1].shrinkage_ == fitted.steps_[1].shrinkage_
@@ -88,8 +90,8 @@ def test_another_space_is_refused(folder):
     with pytest.raises(OtherSpaceError, match=r"dimension 12; these have 768.*bert-tiny"):
         load(folder, dim=768)
     with pytest.raises(OtherSpaceError, match=r"bert-tiny \(1f\); these vectors are from bert-tiny \(2e\)"):
-        load(folder, encoder=Encoder("bert-tiny", "2e"))
-    load(folder, dim=12, encoder=Encoder("a-copy-in-another-folder", "1f"))
+        load(folder, encoder=EncoderIdentity("bert-tiny", "2e"))
+    load(folder, dim=12, encoder=EncoderIdentity("a-copy-in-another-folder", "1f"))
 
 
 def change_json(folder, **changes):

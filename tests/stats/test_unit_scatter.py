@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from uncone.backends.measure import Plan, measure
 from uncone.data.batch import Batch
-from uncone.data.memory import ArrayVectors
-from uncone.stats.unit_scatter import CosineSums, UnitScatter
+from uncone.data.vectors.memory import ArrayVectors
+from uncone.run.measure import Plan, measure
+from uncone.stats.sums.unit_scatter import CosineSums, UnitScatter
 
 
 def units_of(rows):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from uncone.data.batch import Batch
-from uncone.stats.grouped_unit_sum import GroupedUnitSum
-from uncone.stats.unit_sum import UnitSum
+from uncone.stats.sums.grouped_unit_sum import GroupedUnitSum
+from uncone.stats.sums.unit_sum import UnitSum
 
 
 def naive(rows, groups):

@@ -15,7 +15,7 @@ from uncone.errors import OptionError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from uncone.data.cache import Entry, VectorCache
+    from uncone.data.cache.cache import Entry, VectorCache
 
 __all__ = ["cache"]
 
@@ -34,7 +34,7 @@ def cache(
     """
     if model is not None and not clear:
         raise OptionError("--model says what to clear: uncone cache --clear --model MODEL.")
-    from uncone.data.cache import VectorCache
+    from uncone.data.cache.cache import VectorCache
 
     kept = VectorCache()
     if clear:

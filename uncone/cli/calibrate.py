@@ -24,7 +24,7 @@ from uncone.cli.model_options import (
     loading_of,
 )
 from uncone.cli.output import Outputs, deliver
-from uncone.data.replace import check_outside
+from uncone.data.writing.atomic import check_outside
 from uncone.errors import OptionError
 
 __all__ = ["calibrate"]
@@ -155,11 +155,11 @@ def calibrate(
     _check_folders(outputs, save, folders)
     outputs.check([*read, *(str(one) for one in (repair, old) if one is not None)])
     loading = loading_of(revision, device, dtype, allow_pickle, trust_remote_code) if model is not None else None
-    from uncone import api
+    from uncone import verbs
     from uncone.cli.progress import progress_bar
 
     with progress_bar() as progress:
-        found = api.calibrate(
+        found = verbs.calibrate(
             source,
             scores=score or [],
             rates=fpr or [0.01],

@@ -25,9 +25,9 @@ def demo(
     """
     outputs = Outputs(html, json)
     outputs.check()
-    from uncone import api
+    from uncone import verbs
     from uncone.cli.progress import progress_bar
 
     with progress_bar("texts") as progress:
-        found = api.demo(progress=progress)
+        found = verbs.demo(progress=progress)
     return deliver(found, outputs)

@@ -38,10 +38,10 @@ def export(
 
     Example: uncone export repair --to numpy -o plain
     """
-    from uncone import api
+    from uncone import verbs
     from uncone.encoders.open import Loading
 
-    done = api.export(
+    done = verbs.export(
         repair, to, out, model=model, loading=Loading(revision), layer=layer, pooling=pooling, level=level
     )
     for note in done.notes:

@@ -25,11 +25,11 @@ from uncone.cli.model_options import (
     loading_of,
 )
 from uncone.cli.output import Outputs, deliver, printed, say
-from uncone.data.replace import check_outside
+from uncone.data.writing.atomic import check_outside
 from uncone.errors import OptionError
 
 if TYPE_CHECKING:
-    from uncone.prescription.verdict import Prescription
+    from uncone.evaluation.prescribe.verdict import Prescription
 
 __all__ = ["fix"]
 
@@ -177,11 +177,11 @@ def fix(
         raise OptionError("--pairs is what --method auto chooses by; with a method named there is nothing to choose.")
     more: dict[str, Any] = {"label": label, "level": level, "skip_bad": skip_bad}
     more |= {"float64": float64, "workers": workers}
-    from uncone import api
+    from uncone import verbs
     from uncone.cli.progress import progress_bar
 
     with progress_bar() as progress:
-        found = api.fix(
+        found = verbs.fix(
             source,
             method,
             out=out,
@@ -204,11 +204,11 @@ def _check_outside(outputs: Outputs, save: Path | None) -> None:
 
 
 def _chosen(source: str, told: dict[str, Any]) -> Prescription:
-    from uncone import api
+    from uncone import verbs
     from uncone.cli.progress import progress_bar
 
     with progress_bar("fits") as progress:
-        return api.prescribe(source, progress=progress, **told)
+        return verbs.prescribe(source, progress=progress, **told)
 
 
 def _report_choice(chosen: Prescription, outputs: Outputs) -> None:

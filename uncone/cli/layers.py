@@ -143,9 +143,9 @@ def layers(
     if corpus.count("-") > 1:
         raise OptionError("Standard input (-) can be read only once.")
     loading = loading_of(revision, device, dtype, allow_pickle, trust_remote_code)
-    from uncone import api
-    from uncone.backends.checkpoint import runs_folder
+    from uncone import verbs
     from uncone.cli.progress import progress_bar
+    from uncone.run.checkpoint import runs_folder
 
     with progress_bar("texts") as progress:
         options: dict[str, Any] = {
@@ -185,9 +185,9 @@ def layers(
         }
         found: LayerStudy | LayerComparison
         if len(models) == 1 and len(corpus) == 1:
-            found = api.layers(models[0], corpus[0], **options)
+            found = verbs.layers(models[0], corpus[0], **options)
         else:
-            found = api.compare_layers(models, corpus, **options)
+            found = verbs.compare_layers(models, corpus, **options)
     code = deliver(found, outputs, _table_files(found.parts[0], word_table, sentence_table))
     for study in found.parts:
         study.settle()

@@ -134,11 +134,11 @@ def map(
     sides = _sides(angles, png, dims)
     if png is not None:
         _check_pictures(png, is_file)
-    from uncone import api
+    from uncone import verbs
     from uncone.cli.progress import progress_bar
 
     with progress_bar() as progress:
-        found = api.map(
+        found = verbs.map(
             source,
             method=method,
             dims=dims,

@@ -39,7 +39,7 @@ class Gate:
         Raises:
             OptionError: not of that form, or no such finding.
         """
-        from uncone.diagnosis.measures.registry import gates
+        from uncone.analysis.measures.registry import gates
 
         option = "--fail-above" if above else "--fail-below"
         name, _, value = text.partition("=")

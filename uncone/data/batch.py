@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.data.once import once
-from uncone.data.runs import Bags, run_starts
+from uncone.data.arrays.bags import Bags, run_starts
+from uncone.data.lazy_property import once
 
 __all__ = ["CUT", "Batch", "Groups", "IntVector", "Keys", "Matrix", "Vector"]
 

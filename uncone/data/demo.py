@@ -44,7 +44,7 @@ def demo_texts() -> list[str]:
     """
     from pydoc_data.topics import topics
 
-    from uncone.data.sentences import split_sentences
+    from uncone.data.texts.sentences import split_sentences
 
     found = []
     for topic in topics.values():

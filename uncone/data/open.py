@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from uncone.data.memory import in_memory
-from uncone.data.named import NamedRows, read_names
-from uncone.data.npy import NpyStream
-from uncone.data.shards import Shards, in_natural_order
+from uncone.data.side_columns.names import NamedRows, read_names
 from uncone.data.source import Options, Source
+from uncone.data.vectors.memory import in_memory
+from uncone.data.vectors.npy import NpyStream
+from uncone.data.vectors.shards import Shards, in_natural_order
 from uncone.errors import ColumnError, FormatError, MissingSourceError
 
 __all__ = ["SUFFIXES", "open_source"]
@@ -27,8 +27,8 @@ SUFFIXES = {
     ".safetensors": ("safetensors", "open_safetensors"),
     ".jsonl": ("jsonl", "open_jsonl"),
     ".ndjson": ("jsonl", "open_jsonl"),
-    ".csv": ("table", "open_table"),
-    ".tsv": ("table", "open_table"),
+    ".csv": ("delimited", "open_table"),
+    ".tsv": ("delimited", "open_table"),
     ".vec": ("word_vectors", "open_words"),
     ".txt": ("word_vectors", "open_words"),
     ".bin": ("word_vectors", "open_binary_words"),
@@ -92,7 +92,7 @@ def _open_file(path: Path, options: Options) -> Source:
         if given is not None and suffix not in takers:
             raise ColumnError(f"{path}: --{name} is for {', '.join(sorted(takers))}; a {suffix} file has none.")
     module, opener = SUFFIXES[suffix]
-    opened: Source = getattr(importlib.import_module(f"uncone.data.{module}"), opener)(path, options)
+    opened: Source = getattr(importlib.import_module(f"uncone.data.vectors.{module}"), opener)(path, options)
     return opened if suffix in _COLUMNS else _with_names(opened, options)
 
 

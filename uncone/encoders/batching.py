@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from uncone.data.selection import Unit
-from uncone.encoders.rows import Laid
+from uncone.data.texts.selection import Unit
+from uncone.encoders.rows.rows import Laid
 
 __all__ = ["FIRST", "POOL", "TOKENS", "budgeted", "pools", "text_parts"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import Matrix
-from uncone.data.cache import VectorCache
+from uncone.data.cache.cache import VectorCache
 from uncone.data.source import Rows, Source
 from uncone.encoders.source import ModelTexts
 

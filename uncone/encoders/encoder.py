@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,16 @@ from numpy.typing import NDArray
 from uncone.data.batch import IntVector, Matrix
 
 if TYPE_CHECKING:
-    from uncone.encoders.head import Head
+    from uncone.encoders.transformer.head import Head
 
-__all__ = ["Encoder", "Passage", "States", "Window"]
+__all__ = ["Encoder", "EncoderIdentity", "Passage", "States", "Window"]
+
+
+class EncoderIdentity(NamedTuple):
+    """The name of a model and a digest of its files: a copy in another folder is the same encoder."""
+
+    name: str
+    content: str
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import Matrix
-from uncone.data.selection import Unit
 from uncone.data.source import Rows, Source
-from uncone.data.texts import TextSource
+from uncone.data.texts.selection import Unit
+from uncone.data.texts.texts import TextSource
 from uncone.encoders.batching import TOKENS, budgeted, pools
 from uncone.encoders.encoder import Encoder, Window
-from uncone.encoders.rows import POOLINGS, Laid, RowRule
+from uncone.encoders.rows.rows import POOLINGS, Laid, RowRule
 from uncone.errors import OptionError, ShapeError
 
 __all__ = ["EncodedTexts", "ModelTexts", "Pooling", "check_count", "parse_layers", "taken_texts"]

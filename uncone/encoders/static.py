@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from uncone.data.arrays.bags import bag_means
 from uncone.data.batch import IntVector, Matrix
 from uncone.data.open import open_source, suffix_of
-from uncone.data.runs import bag_means
 from uncone.encoders.encoder import Encoder, Passage, States, Window
-from uncone.encoders.words import find_words
+from uncone.encoders.segmentation import find_words
 from uncone.errors import ModelError
 
 __all__ = ["StaticEncoder", "WordPassages", "is_static"]

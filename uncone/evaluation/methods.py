@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from uncone.data.batch import Matrix
-from uncone.data.tasks import open_pairs
-from uncone.data.texts import open_texts
-from uncone.encoders.encoder import Encoder
+from uncone.data.tasks.scored_pairs import open_pairs
+from uncone.data.texts.texts import open_texts
+from uncone.encoders.encoder import Encoder, EncoderIdentity
 from uncone.errors import ColumnError, NoUsableRowsError, OptionError, OtherSpaceError
 from uncone.evaluation.spaces import Space
 from uncone.evaluation.table import Method
 from uncone.evaluation.vectors import Settings, static_means
-from uncone.repairs.making import KINDS, make
+from uncone.repairs.registry import KINDS, make
 from uncone.repairs.repair import Repair
-from uncone.repairs.saving import Encoder as KnownEncoder
 from uncone.repairs.saving import load
 
 __all__ = ["PROTOCOLS", "RAW", "STATIC", "Fits", "drawn", "fit_texts", "parse_methods", "standard_methods"]
@@ -255,7 +254,7 @@ class Fits:
 
     def _loaded(self, folder: Path) -> Repair:
         known = self.space.known
-        saved = load(folder, dim=self.space.dim, encoder=KnownEncoder(str(self.model), str(known["fingerprint"])))
+        saved = load(folder, dim=self.space.dim, encoder=EncoderIdentity(str(self.model), str(known["fingerprint"])))
         for name, here in (("level", self.space.level), ("layer", self.space.layer), ("pooling", self.space.pooling)):
             there = saved.provenance.get(name)
             if saved.provenance.get("encoder") and there is not None and str(there) != here:

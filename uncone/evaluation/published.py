@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from uncone.data.tasks import STS
-from uncone.evaluation.correlation import Aggregated
+from uncone.analysis.intervals.correlation import Aggregated
+from uncone.data.tasks.scored_pairs import STS
 from uncone.evaluation.table import Cell, Method, Row
 
 __all__ = ["PUBLISHED", "Published", "published_rows"]

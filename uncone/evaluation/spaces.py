@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from uncone.data.arrays.bags import bag_means
 from uncone.data.batch import IntVector, Matrix
-from uncone.data.runs import bag_means
 from uncone.data.source import BLOCK, Rows, Source
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.source import Pooling

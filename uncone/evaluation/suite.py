@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from uncone.data.tasks import STS
+from uncone.data.tasks.scored_pairs import STS
 
 __all__ = ["PAPERS", "PaperTable"]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from uncone.evaluation.bootstrap import Difference
-from uncone.evaluation.correlation import Aggregated
-from uncone.evaluation.resampling import Score
+from uncone.analysis.intervals.bootstrap import Difference
+from uncone.analysis.intervals.correlation import Aggregated
+from uncone.analysis.intervals.resampling import Score
 
 __all__ = ["Cell", "EvaluationTable", "Method", "Row", "TaskRow"]
 

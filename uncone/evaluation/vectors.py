@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import Matrix
-from uncone.data.cache import VectorCache
-from uncone.data.selection import Unit
-from uncone.data.texts import ListTexts, TextSource
+from uncone.data.cache.cache import VectorCache
+from uncone.data.texts.selection import Unit
+from uncone.data.texts.texts import ListTexts, TextSource
 from uncone.encoders.cached import CachedTexts
 from uncone.encoders.encoder import Encoder, Passage, Window
 from uncone.encoders.open import Loading, open_encoder, pooled_encoder, sentence_source
-from uncone.encoders.rows import Laid
+from uncone.encoders.rows.rows import Laid
+from uncone.encoders.rows.tokens import RepairedTexts
 from uncone.encoders.source import EncodedTexts, ModelTexts, Pooling
 from uncone.encoders.static import StaticEncoder
-from uncone.encoders.tokens import RepairedTexts
 from uncone.errors import ModelError, OptionError
 from uncone.evaluation.spaces import Sentences, Space, Tokens, pooled_runs
 from uncone.repairs.repair import Progress

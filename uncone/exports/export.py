@@ -81,7 +81,7 @@ def _check_model(model: Path, out: Path, to: str) -> None:
 
 
 def _sentence_transformers(wish: _Wish) -> list[str]:
-    from uncone.exports.sentence_transformers import export_sentence_transformers
+    from uncone.exports.sentence_transformers.export import export_sentence_transformers
 
     if wish.model is None:
         raise ExportError("An export to sentence-transformers is a model with the repair in it: name it with --model.")
@@ -89,7 +89,7 @@ def _sentence_transformers(wish: _Wish) -> list[str]:
 
 
 def _onnx(wish: _Wish) -> list[str]:
-    from uncone.exports.onnx import export_onnx
+    from uncone.exports.onnx.export import export_onnx
 
     return export_onnx(wish.repair, wish.out, model=wish.model, fitted=wish.fitted)
 

@@ -10,16 +10,16 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from uncone.backends.measure import Plan
 from uncone.data.batch import Matrix, Vector
 from uncone.data.source import Source
 from uncone.errors import DamagedRepairError, FitError, NoInverseError
-from uncone.repairs.affine import Affine
-from uncone.repairs.mapped import Mapped
+from uncone.repairs.affine.affine import Affine
+from uncone.repairs.affine.rounding import grain, precision, rounding
 from uncone.repairs.repair import Arrays, Progress, Repair
-from uncone.repairs.rounding import grain, precision, rounding
+from uncone.repairs.repaired_source import Mapped
+from uncone.run.measure import Plan
 from uncone.stats.bundle import Bundle
-from uncone.stats.moments import Moments
+from uncone.stats.sums.moments import Moments
 
 __all__ = ["Chain", "merged", "pushed"]
 
@@ -30,8 +30,8 @@ class Chain(Repair):
     Neighbours that learn from moments are fitted from one measurement, whose mean and scatter are carried through
     each step by algebra. Any other step costs a pass over the rows of its own.
 
-    >>> from uncone.repairs.center import Center
-    >>> from uncone.repairs.normalize import Normalize
+    >>> from uncone.repairs.affine.center import Center
+    >>> from uncone.repairs.affine.normalize import Normalize
     >>> chain = Chain([Center(), Normalize()])
     >>> chain.fit_transform(np.array([[1.0, 2.0], [5.0, 2.0]])).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]

@@ -7,16 +7,16 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from uncone.backends.cores import on_all_cores
-from uncone.backends.measure import Plan, measure
+from uncone.analysis.clusters.centroids import AUTO, best_k, gaussian_cells, kmeans_cells, without_small
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.source import Source
-from uncone.diagnosis.centroids import AUTO, best_k, gaussian_cells, kmeans_cells, without_small
 from uncone.errors import FitError, OptionError
-from uncone.repairs.directions import leading
-from uncone.repairs.drawn import drawn_rows
+from uncone.repairs.affine.directions import leading
 from uncone.repairs.repair import Arrays, Progress, Repair
-from uncone.stats.cluster_moments import Cells, ClusterMoments, runs_by_label
+from uncone.repairs.sampled_rows import drawn_rows
+from uncone.run.blas_threads import on_all_cores
+from uncone.run.measure import Plan, measure
+from uncone.stats.sums.cluster_moments import Cells, ClusterMoments, runs_by_label
 
 __all__ = ["Clustered"]
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from uncone.backends.measure import Plan
 from uncone.data.batch import Matrix
-from uncone.data.memory import ArrayVectors
 from uncone.data.source import Source
+from uncone.data.vectors.memory import ArrayVectors
+from uncone.run.measure import Plan
 
 __all__ = ["Arrays", "Progress", "Repair", "as_floats"]
 

@@ -10,32 +10,26 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from uncone._version import __version__
-from uncone.data.described import Described, read_described
+from uncone.data.manifest import Described, read_described
+from uncone.encoders.encoder import EncoderIdentity
 from uncone.errors import DamagedRepairError, OptionError, OtherSpaceError, OutputError, RepairError
 from uncone.extras import require
-from uncone.repairs.affine import Collapsed
+from uncone.repairs.affine.affine import Collapsed
 from uncone.repairs.chain import Chain
-from uncone.repairs.making import KINDS, repair_class
+from uncone.repairs.registry import KINDS, repair_class
 from uncone.repairs.repair import Arrays, Repair
 
-__all__ = ["SCHEMA", "Encoder", "Saved", "check_folder", "load", "save"]
+__all__ = ["SCHEMA", "Saved", "check_folder", "load", "save"]
 
 SCHEMA = 1
 _JSON, _TENSORS = "repair.json", "repair.safetensors"
 _DTYPES = {np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64)}
 _AGAIN = "Copy the folder again, or fit anew with uncone fix."
-
-
-class Encoder(NamedTuple):
-    """What a model is called, and the digest of its content: a copy in another folder is the same encoder."""
-
-    name: str
-    content: str
 
 
 @dataclass(frozen=True)
@@ -79,7 +73,7 @@ def save(repair: Repair, folder: Path, provenance: Mapping[str, Any]) -> None:
         raise OutputError(f"Cannot write {folder}: {reason}. What was there before is untouched.") from error
 
 
-def load(folder: str | os.PathLike[str], *, dim: int | None = None, encoder: Encoder | None = None) -> Saved:
+def load(folder: str | os.PathLike[str], *, dim: int | None = None, encoder: EncoderIdentity | None = None) -> Saved:
     """Read a repair; `dim` and `encoder` are those of the vectors it is wanted for.
 
     Raises:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from uncone.diagnosis.finding import Level
+from uncone.analysis.measures.finding import Level
 from uncone.report.charts.model import Chart, Cloud
 
 __all__ = [

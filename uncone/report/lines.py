@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from uncone.diagnosis.finding import Finding, Level
-from uncone.diagnosis.measures.registry import measure
+from uncone.analysis.measures.finding import Finding, Level
+from uncone.analysis.measures.registry import measure
 from uncone.report.results.check import Diagnosis
 
 __all__ = ["MARKS", "interval", "number", "title"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from uncone.diagnosis.finding import finite
+from uncone.analysis.measures.finding import finite
 
 __all__ = ["json_text", "json_values"]
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import uncone
-from uncone.calibration.results import Threshold, Translation
-from uncone.data.pair_file import PairFile
-from uncone.diagnosis.evidence import Evidence
-from uncone.diagnosis.finding import Level
+from uncone.analysis.calibration.results import Threshold, Translation
+from uncone.analysis.cosine.evidence import Evidence
+from uncone.analysis.measures.finding import Level
+from uncone.data.tasks.pair_file import PairFile
 from uncone.report.documents.calibrate.charts import background, references, shown_range
 from uncone.report.documents.calibrate.sentences import hits, subtitle
 from uncone.report.documents.calibrate.tables import backgrounds, mappings, operating, scores, thresholds

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from report.snapshots import assert_snapshot
 
-from uncone.diagnosis.finding import Level
+from uncone.analysis.intervals.bootstrap import Difference
+from uncone.analysis.intervals.correlation import Aggregated, Correlation
+from uncone.analysis.intervals.resampling import Score
+from uncone.analysis.measures.finding import Level
 from uncone.errors import MissingPackageError, OptionError
-from uncone.evaluation.bootstrap import Difference
-from uncone.evaluation.correlation import Aggregated, Correlation
-from uncone.evaluation.resampling import Score
 from uncone.evaluation.table import Cell, EvaluationTable, Method, Row, TaskRow
 from uncone.report.charts.model import Forest, Heatmap, Points
 from uncone.report.document import Facts, Fold, Notes, Table, Tabs

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from uncone import check
-from uncone.diagnosis.finding import Finding
-from uncone.diagnosis.verdict import judge
-from uncone.repairs.making import make
+from uncone.analysis.measures.finding import Finding
+from uncone.analysis.measures.verdict import judge
+from uncone.repairs.registry import make
 from uncone.report.documents.fix import changes, chosen_epoch, learning
 from uncone.report.results.fix import Repaired
 

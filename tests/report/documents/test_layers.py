@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from report.snapshots import assert_snapshot
 
-from uncone.diagnosis.contrast import Contrast
-from uncone.diagnosis.finding import Finding, Level
-from uncone.diagnosis.layer import Layer, SentenceTable, WordTable
-from uncone.diagnosis.measures.registry import families, measures
-from uncone.diagnosis.published import published_curves
-from uncone.diagnosis.study_sizes import StudySize
+from uncone.analysis.layers.contrast import Contrast
+from uncone.analysis.layers.layer import Layer, SentenceTable, WordTable
+from uncone.analysis.layers.published import published_curves
+from uncone.analysis.layers.sizes import StudySize
+from uncone.analysis.measures.finding import Finding, Level
+from uncone.analysis.measures.registry import families, measures
 from uncone.errors import OptionError, OutputError
 from uncone.report import write
 from uncone.report.charts.model import Forest, Heatmap, Points

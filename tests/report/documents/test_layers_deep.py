@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from report.snapshots import assert_snapshot
 
-from uncone.diagnosis.deep_results import (
+from uncone.analysis.layers.deep_results import (
     Bin,
     Cluster,
     Clusters,
@@ -26,9 +26,9 @@ from uncone.diagnosis.deep_results import (
     TableDeep,
     TypeCosines,
 )
-from uncone.diagnosis.finding import Finding
-from uncone.diagnosis.layer import Layer
-from uncone.encoders.row_facts import RowFacts
+from uncone.analysis.layers.layer import Layer
+from uncone.analysis.measures.finding import Finding
+from uncone.encoders.rows.facts import RowFacts
 from uncone.report.charts.model import Cloud
 from uncone.report.document import Fold
 from uncone.report.documents.layers import shortened

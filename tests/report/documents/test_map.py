@@ -13,7 +13,7 @@ import pytest
 from report.snapshots import assert_snapshot
 from rich.cells import cell_len
 
-from uncone.maps.results import Colouring, Panel, Texts, Trust
+from uncone.analysis.projections.results import Colouring, Panel, Texts, Trust
 from uncone.report.charts.cloud import category_colors, value_range, view_of
 from uncone.report.charts.model import Coloring
 from uncone.report.document import Fold, Table

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-from uncone.maps.results import Colouring, Panel, Texts, Trust
+from uncone.analysis.projections.results import Colouring, Panel, Texts, Trust
 from uncone.report.results.map import Map
 
 pytestmark = [

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from uncone.analysis.projections.results import Colouring, Density, Panel, Texts, Trust
 from uncone.errors import MissingPackageError, OptionError
-from uncone.maps.results import Colouring, Density, Panel, Texts, Trust
 from uncone.report.charts.cloud import category_colors
 from uncone.report.charts.sheet import density_sheets, majority
 from uncone.report.results.map import Map

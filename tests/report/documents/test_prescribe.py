@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from report.snapshots import assert_snapshot
 
-from uncone.diagnosis.finding import Level
-from uncone.evaluation.bootstrap import Difference
+from uncone.analysis.intervals.bootstrap import Difference
+from uncone.analysis.measures.finding import Level
+from uncone.evaluation.prescribe.verdict import Prescription, Tried
 from uncone.evaluation.table import Method
-from uncone.prescription.verdict import Prescription, Tried
 from uncone.report.documents.prescribe import candidate_blocks
 from uncone.report.results.prescribe import Prescribed
 

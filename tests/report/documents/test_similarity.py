@@ -16,9 +16,8 @@ from report.snapshots import assert_snapshot
 from scipy.cluster.hierarchy import dendrogram, leaves_list, linkage
 from sklearn.metrics import roc_auc_score
 
-from uncone.calibration.results import Background
-from uncone.errors import OutputError
-from uncone.likeness.results import (
+from uncone.analysis.calibration.results import Background
+from uncone.analysis.similarity.results import (
     Estimate,
     Group,
     Groups,
@@ -29,6 +28,7 @@ from uncone.likeness.results import (
     Step,
     TwoColumns,
 )
+from uncone.errors import OutputError
 from uncone.report.charts.csv import table
 from uncone.report.charts.model import Chart, Cloud, Heatmap
 from uncone.report.document import Table, Widget

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from uncone.diagnosis.finding import Level
+from uncone.analysis.measures.finding import Level
 from uncone.report.document import Cell, Column, Document, Row, Section, Table, Tabs, Verdict
 from uncone.report.render import latex, markdown, terminal
 from uncone.report.render.html import environment, notebook

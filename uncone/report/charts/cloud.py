@@ -12,8 +12,8 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from uncone.analysis.number_format import clipped, count
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.diagnosis.words import clipped, count
 from uncone.report.charts.model import CATEGORICAL, Cloud, CloudView, Coloring
 from uncone.report.charts.theme import GRAY
 from uncone.report.text import printable

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
-from uncone.diagnosis.words import cosine, percent, plain
+from uncone.analysis.number_format import cosine, percent, plain
 from uncone.report.charts.model import (
     Axis,
     Bars,

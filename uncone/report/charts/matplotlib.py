@@ -17,7 +17,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 
-from uncone.diagnosis.words import clipped
+from uncone.analysis.number_format import clipped
 from uncone.report.charts.frame import (
     LABEL,
     bands,

@@ -12,8 +12,8 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
+from uncone.analysis.number_format import clipped
 from uncone.data.batch import Matrix
-from uncone.diagnosis.words import clipped
 from uncone.report.charts.cloud import MOST_LEGEND, category_colors, value_range
 from uncone.report.charts.model import Cloud, CloudView, Coloring
 from uncone.report.charts.theme import COLUMN, GRAY, PAGE, PRINT

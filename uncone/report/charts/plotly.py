@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from uncone.diagnosis.words import clipped
+from uncone.analysis.number_format import clipped
 from uncone.report.charts.frame import (
     LABEL,
     categories,

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from uncone.analysis.number_format import clipped
+from uncone.analysis.projections.results import Density
 from uncone.data.batch import Matrix
-from uncone.diagnosis.words import clipped
-from uncone.maps.results import Density
 from uncone.report.charts.cloud import MOST_LEGEND, category_colors, value_range, view_of
 from uncone.report.charts.model import Cloud, Coloring
 from uncone.report.charts.paper_cloud import color_bar, known_points, plain_label, point_colors

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from uncone.diagnosis.finding import Finding, Level, failures
-from uncone.diagnosis.measures.registry import measure, placed
-from uncone.diagnosis.words import clipped, cosine, count, percent, plain
+from uncone.analysis.measures.finding import Finding, Level, failures
+from uncone.analysis.measures.registry import measure, placed
+from uncone.analysis.number_format import clipped, cosine, count, percent, plain
 from uncone.report.charts.model import (
     Axis,
     Bars,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from uncone.diagnosis.finding import Finding, Level, finite
-from uncone.diagnosis.measures.registry import measure, placed
-from uncone.diagnosis.words import cosine, percent, plain
+from uncone.analysis.measures.finding import Finding, Level, finite
+from uncone.analysis.measures.registry import measure, placed
+from uncone.analysis.number_format import cosine, percent, plain
 from uncone.report.charts.model import Axis, Chart, Histogram, Line, Points
 from uncone.report.document import (
     Block,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from uncone.diagnosis.finding import Level
-from uncone.diagnosis.intervals import LEAST_UNITS
-from uncone.diagnosis.words import count
+from uncone.analysis.intervals.intervals import LEAST_UNITS
+from uncone.analysis.measures.finding import Level
+from uncone.analysis.number_format import count
 from uncone.report.document import Block, Cell, Column, Document, Notes, Row, Section, Table, Verdict
 from uncone.report.documents.evaluate.scores import interval, points, signed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from uncone.diagnosis.finding import Level
+from uncone.analysis.measures.finding import Level
 from uncone.report.charts.model import Chart, Cloud
 from uncone.report.document import (
     MARKS,

@@ -11,8 +11,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from uncone.diagnosis.finding import Level
-from uncone.diagnosis.words import cosine, count
+from uncone.analysis.measures.finding import Level
+from uncone.analysis.number_format import cosine, count
 from uncone.report.charts.model import Chart, Histogram
 from uncone.report.document import (
     MARKS,

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from uncone.diagnosis.finding import Level
+from uncone.analysis.measures.finding import Level
 from uncone.report.document import Document
 from uncone.report.plain import json_values
 from uncone.report.result import Result
 
 if TYPE_CHECKING:
-    from uncone.calibration.asked import Asked
-    from uncone.calibration.calibration import Calibration
+    from uncone.analysis.calibration.calibration import Calibration
+    from uncone.analysis.calibration.score_meaning import Asked
 
 __all__ = ["CALIBRATED_SCHEMA", "Calibrated"]
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from uncone.diagnosis.baseline import ScoreMeaning
-from uncone.diagnosis.finding import Finding
-from uncone.diagnosis.pictures import Pictures
-from uncone.diagnosis.verdict import Verdict
+from uncone.analysis.cosine.baseline import ScoreMeaning
+from uncone.analysis.measures.finding import Finding
+from uncone.analysis.measures.verdict import Verdict
+from uncone.analysis.space.chart_data import Pictures
 from uncone.report.document import Document
 from uncone.report.result import Result
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from uncone.analysis.intervals.bootstrap import Aggregation, Difference
 from uncone.errors import OptionError
-from uncone.evaluation.bootstrap import Aggregation, Difference
 from uncone.evaluation.table import Cell, EvaluationTable, Method, Row, TaskRow
 from uncone.extras import require
 from uncone.report.document import Document, Section

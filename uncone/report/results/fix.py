@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from uncone.diagnosis.finding import Level
+from uncone.analysis.measures.finding import Level
 from uncone.report.document import Document
 from uncone.report.plain import json_values
 from uncone.report.result import Result

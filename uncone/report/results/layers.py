@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from uncone.backends.checkpoint import Checkpoint
-from uncone.diagnosis.contrast import Contrast
-from uncone.diagnosis.deep_results import Deep, Dimension
-from uncone.diagnosis.finding import finite
-from uncone.diagnosis.layer import Layer, SentenceTable, WordTable
-from uncone.diagnosis.published import Curve
-from uncone.diagnosis.study_sizes import StudySize
+from uncone.analysis.layers.contrast import Contrast
+from uncone.analysis.layers.deep_results import Deep, Dimension
+from uncone.analysis.layers.layer import Layer, SentenceTable, WordTable
+from uncone.analysis.layers.published import Curve
+from uncone.analysis.layers.sizes import StudySize
+from uncone.analysis.measures.finding import finite
 from uncone.report.document import Document
 from uncone.report.result import Result
+from uncone.run.checkpoint import Checkpoint
 
 __all__ = ["LARGE_FIELDS", "STUDY_SCHEMA", "LayerComparison", "LayerStudy"]
 

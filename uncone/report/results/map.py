@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uncone.analysis.projections.results import Colouring, Density, Panel, Texts
 from uncone.data.batch import IntVector
 from uncone.extras import require
-from uncone.maps.results import Colouring, Density, Panel, Texts
 from uncone.report.document import Document
 from uncone.report.plain import json_text, json_values
 from uncone.report.result import Result

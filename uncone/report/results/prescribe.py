@@ -10,7 +10,7 @@ from uncone.report.plain import json_values
 from uncone.report.result import Result
 
 if TYPE_CHECKING:
-    from uncone.prescription.verdict import Prescription
+    from uncone.evaluation.prescribe.verdict import Prescription
 
 __all__ = ["PRESCRIBED_SCHEMA", "Prescribed"]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uncone.calibration.results import Background
+from uncone.analysis.calibration.results import Background
+from uncone.analysis.similarity.results import Crowd, Groups, Labels, Pair, Pairs, Picture, Step, TwoColumns
 from uncone.data.batch import IntVector, Matrix
-from uncone.likeness.results import Crowd, Groups, Labels, Pair, Pairs, Picture, Step, TwoColumns
 from uncone.report.document import Document
 from uncone.report.plain import json_values
 from uncone.report.result import Result

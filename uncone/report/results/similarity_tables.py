@@ -9,9 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uncone.analysis.similarity.results import Pairs, PerLabel
 from uncone.errors import OptionError
 from uncone.extras import require
-from uncone.likeness.results import Pairs, PerLabel
 from uncone.report.results.similarity import Similarity
 from uncone.report.tables import table_format
 

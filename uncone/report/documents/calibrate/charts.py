@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from uncone.calibration.calibration import mapped
-from uncone.calibration.results import Background, Curve, Labelled
-from uncone.calibration.thresholds import score_at
+from uncone.analysis.calibration.calibration import mapped
+from uncone.analysis.calibration.results import Background, Curve, Labelled
+from uncone.analysis.calibration.thresholds import score_at
 from uncone.report.charts.model import Axis, Chart, Dash, Histogram, Line, Reference
 from uncone.report.documents.calibrate.sentences import cut, rare
 from uncone.report.results.calibrate import Calibrated

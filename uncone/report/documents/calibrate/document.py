@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from uncone.diagnosis.words import percent
+from uncone.analysis.number_format import percent
 from uncone.report.charts.model import Chart, Reference
 from uncone.report.document import Block, Card, Command, Document, Facts, Notes, Section, Table, Verdict
 from uncone.report.documents.calibrate.charts import background, charts_of_labeled_pairs, histograms, reach

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from uncone.calibration.asked import Asked
-from uncone.calibration.results import Operating, Threshold, Translation
-from uncone.calibration.thresholds import score_at, threshold
-from uncone.diagnosis.evidence import Evidence
-from uncone.diagnosis.finding import Level
-from uncone.diagnosis.intervals import LEAST_UNITS
-from uncone.diagnosis.words import cosine, count, percent, plain
-from uncone.evaluation.resampling import Score
+from uncone.analysis.calibration.results import Operating, Threshold, Translation
+from uncone.analysis.calibration.score_meaning import Asked
+from uncone.analysis.calibration.thresholds import score_at, threshold
+from uncone.analysis.cosine.evidence import Evidence
+from uncone.analysis.intervals.intervals import LEAST_UNITS
+from uncone.analysis.intervals.resampling import Score
+from uncone.analysis.measures.finding import Level
+from uncone.analysis.number_format import cosine, count, percent, plain
 from uncone.report.results.calibrate import Calibrated
 
 __all__ = [

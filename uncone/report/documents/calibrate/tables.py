@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from uncone.calibration.asked import NO_RATIO, STRONG_RATIO
-from uncone.calibration.results import Background, Operating, ScoreMapping, Threshold
-from uncone.calibration.thresholds import threshold
-from uncone.diagnosis.words import cosine, percent, plain
-from uncone.evaluation.resampling import Score
+from uncone.analysis.calibration.results import Background, Operating, ScoreMapping, Threshold
+from uncone.analysis.calibration.score_meaning import NO_RATIO, STRONG_RATIO
+from uncone.analysis.calibration.thresholds import threshold
+from uncone.analysis.intervals.resampling import Score
+from uncone.analysis.number_format import cosine, percent, plain
 from uncone.report.document import Cell, Column, Row, Table
 from uncone.report.documents.calibrate.sentences import above, between, cut, hits, rare, refusal, score, share, spread
 from uncone.report.results.calibrate import Calibrated

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import correlation
 
-from uncone.diagnosis.words import cosine
+from uncone.analysis.number_format import cosine
 from uncone.evaluation.table import EvaluationTable, Method, Row
 from uncone.report.charts.model import Axis, Chart, Forest, Heatmap, Points, Reference, Symbol
 from uncone.report.documents.evaluate.scores import (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from uncone.diagnosis.finding import Level
-from uncone.diagnosis.words import count
+from uncone.analysis.measures.finding import Level
+from uncone.analysis.number_format import count
 from uncone.evaluation.table import EvaluationTable
 from uncone.report.document import Block, Document, Facts, Fold, Notes, Section, Sentences, Tabs, Verdict
 from uncone.report.documents.evaluate.charts import difference_charts, isotropy_chart, layer_chart

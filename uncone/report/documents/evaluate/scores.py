@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from uncone.diagnosis.intervals import LEAST_UNITS
-from uncone.diagnosis.words import cosine, count
-from uncone.evaluation.bootstrap import Aggregation, Difference
-from uncone.evaluation.correlation import Kind
+from uncone.analysis.intervals.bootstrap import Aggregation, Difference
+from uncone.analysis.intervals.correlation import Kind
+from uncone.analysis.intervals.intervals import LEAST_UNITS
+from uncone.analysis.number_format import cosine, count
 from uncone.evaluation.table import Cell, EvaluationTable, Method, Row
 
 __all__ = [

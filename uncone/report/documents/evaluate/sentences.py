@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from uncone.diagnosis.words import count
+from uncone.analysis.number_format import count
 from uncone.evaluation.table import EvaluationTable, Row, TaskRow
 from uncone.report.documents.evaluate.scores import (
     MEASURES,

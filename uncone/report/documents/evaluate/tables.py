@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from uncone.diagnosis.finding import Level
-from uncone.diagnosis.words import cosine, count
-from uncone.evaluation.bootstrap import Aggregation, Difference
-from uncone.evaluation.correlation import Kind
-from uncone.evaluation.other_tasks import LINEAR
+from uncone.analysis.intervals.bootstrap import Aggregation, Difference
+from uncone.analysis.intervals.correlation import Kind
+from uncone.analysis.measures.finding import Level
+from uncone.analysis.number_format import cosine, count
 from uncone.evaluation.table import EvaluationTable, TaskRow
 from uncone.evaluation.table import Row as ScoreRow
+from uncone.evaluation.tasks.tasks import LINEAR
 from uncone.report.document import Cell, Column, Row, Table
 from uncone.report.documents.evaluate.scores import (
     AGGREGATIONS,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from uncone.diagnosis.contrast import Contrast
-from uncone.diagnosis.deep_results import DeepLayer
-from uncone.diagnosis.words import cosine, count
+from uncone.analysis.layers.contrast import Contrast
+from uncone.analysis.layers.deep_results import DeepLayer
+from uncone.analysis.number_format import cosine, count
 from uncone.report.charts.model import Chart, series_color
 from uncone.report.document import Block, Cell, Column, Document, Notes, Row, Section, Sentences, Table
 from uncone.report.documents.layers.clusters import cluster_section

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from uncone.diagnosis.deep_results import Cluster, Clusters, Deep, DeepLayer, TypeCosines
-from uncone.diagnosis.words import clipped, cosine, count, percent
+from uncone.analysis.layers.deep_results import Cluster, Clusters, Deep, DeepLayer, TypeCosines
+from uncone.analysis.number_format import clipped, cosine, count, percent
 from uncone.report.document import Block, Cell, Column, Fold, Notes, Row, Section, Sentences, Table
 from uncone.report.documents.layers.values import number_text
 from uncone.report.text import printable

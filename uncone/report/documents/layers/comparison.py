@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from uncone.diagnosis.contrast import Contrast
-from uncone.diagnosis.finding import Finding
-from uncone.diagnosis.measures.measure import Verb
-from uncone.diagnosis.measures.registry import measure, measures
+from uncone.analysis.layers.contrast import Contrast
+from uncone.analysis.measures.finding import Finding
+from uncone.analysis.measures.measure import Verb
+from uncone.analysis.measures.registry import measure, measures
 from uncone.report.charts.model import Axis, Chart, Line, series_color
 from uncone.report.document import Cell, Column, Row, Section, Table
 from uncone.report.documents.layers.curves import (

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from uncone.diagnosis.deep_results import DeepLayer
-from uncone.diagnosis.finding import Finding
-from uncone.diagnosis.measures.measure import Curve, Verb
-from uncone.diagnosis.measures.registry import measure, measures, placed
-from uncone.diagnosis.measures.unit import COUNT, NORM
-from uncone.diagnosis.words import cosine, count, percent, plain
+from uncone.analysis.layers.deep_results import DeepLayer
+from uncone.analysis.measures.finding import Finding
+from uncone.analysis.measures.measure import Curve, Verb
+from uncone.analysis.measures.registry import measure, measures, placed
+from uncone.analysis.measures.unit import COUNT, NORM
+from uncone.analysis.number_format import cosine, count, percent, plain
 from uncone.report.charts.model import Axis, Chart, Forest, Line, Points, series_color
 from uncone.report.documents.layers.declared import CONE, DEEP, CurveChart, Trace
 from uncone.report.documents.layers.values import entry, layer_sinks, noun, short_names, unit_noun

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from uncone.diagnosis.deep_results import Clusters, DeepLayer, TypeCosines
+from uncone.analysis.layers.deep_results import Clusters, DeepLayer, TypeCosines
 from uncone.report.charts.model import Dash, Number
 
 __all__ = ["CONE", "DEEP", "CurveChart", "Trace"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from uncone.diagnosis.deep_results import Deep, Frequency, HeadFrequency
-from uncone.diagnosis.words import cosine, count
+from uncone.analysis.layers.deep_results import Deep, Frequency, HeadFrequency
+from uncone.analysis.number_format import cosine, count
 from uncone.report.charts.model import Cloud, CloudView, Coloring
 from uncone.report.document import Block, Cell, Column, Fold, Row, Section, Sentences, Table
 from uncone.report.documents.layers.neighbors import table_title

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from uncone.analysis.layers.deep_results import Deep, DeepLayer, Manifold
+from uncone.analysis.layers.deep_story import most_curved
+from uncone.analysis.number_format import cosine, count, percent, plain
 from uncone.data.batch import IntVector
-from uncone.diagnosis.deep_results import Deep, DeepLayer, Manifold
-from uncone.diagnosis.deep_story import most_curved
-from uncone.diagnosis.words import cosine, count, percent, plain
 from uncone.report.charts.model import Cloud, CloudView, Coloring
 from uncone.report.document import Cell, Column, Row, Section, Sentences, Table
 from uncone.report.documents.layers.values import number_text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from uncone.diagnosis.deep_results import Deep, DeepLayer, Dimension, Hubness
-from uncone.diagnosis.words import clipped, count, percent, plain
+from uncone.analysis.layers.deep_results import Deep, DeepLayer, Dimension, Hubness
+from uncone.analysis.number_format import clipped, count, percent, plain
 from uncone.report.document import Cell, Column, Fold, Row, Section, Sentences, Table
 from uncone.report.documents.layers.curves import base_range
 from uncone.report.documents.layers.values import number_text, short_names, with_interval

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from uncone.diagnosis.baseline import COLLAPSED, CROWDED
-from uncone.diagnosis.finding import Finding, Level
-from uncone.diagnosis.measures.registry import measure, placed
-from uncone.diagnosis.measures.registry import measures as declared_measures
-from uncone.diagnosis.words import clipped, cosine, count, percent, plain
+from uncone.analysis.cosine.baseline import COLLAPSED, CROWDED
+from uncone.analysis.measures.finding import Finding, Level
+from uncone.analysis.measures.registry import measure, placed
+from uncone.analysis.measures.registry import measures as declared_measures
+from uncone.analysis.number_format import clipped, cosine, count, percent, plain
 from uncone.report.document import Card, Cell, Column, Facts, Fold, Row, Section, Sentences, Table, Verdict
 from uncone.report.documents.layers.values import (
     chosen,

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from uncone.diagnosis.contrast import Contrast
-from uncone.diagnosis.finding import Finding
-from uncone.diagnosis.measures.measure import Measure
-from uncone.diagnosis.measures.registry import measure, placed
-from uncone.diagnosis.measures.registry import measures as declared_measures
-from uncone.diagnosis.words import plain
+from uncone.analysis.layers.contrast import Contrast
+from uncone.analysis.measures.finding import Finding
+from uncone.analysis.measures.measure import Measure
+from uncone.analysis.measures.registry import measure, placed
+from uncone.analysis.measures.registry import measures as declared_measures
+from uncone.analysis.number_format import plain
 from uncone.report.lines import interval
 from uncone.report.results.layers import LayerStudy
 from uncone.report.text import last_name, printable

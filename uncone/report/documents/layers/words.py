@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from uncone.diagnosis.finding import finite
-from uncone.diagnosis.layer import WordTable
-from uncone.diagnosis.story import contextual_words
-from uncone.diagnosis.words import clipped, cosine, count
+from uncone.analysis.layers.layer import WordTable
+from uncone.analysis.layers.story import contextual_words
+from uncone.analysis.measures.finding import finite
+from uncone.analysis.number_format import clipped, cosine, count
 from uncone.report.charts.model import CATEGORICAL, Axis, Chart, Heatmap, Line
 from uncone.report.document import Block, Cell, Column, Facts, Row, Section, SideBySide, Table
 from uncone.report.documents.layers.curves import LAYER_AXIS

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from uncone.analysis.projections.results import Colouring, Panel
+from uncone.analysis.projections.word_list import WordList
 from uncone.data.batch import IntVector, Vector
-from uncone.maps.results import Colouring, Panel
-from uncone.maps.word_list import WordList
 from uncone.report.charts.model import Coloring
 from uncone.report.results.map import Map
 

@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from uncone.diagnosis.words import clipped, cosine, count
-from uncone.maps.results import Panel
+from uncone.analysis.number_format import clipped, cosine, count
+from uncone.analysis.projections.results import Panel
 from uncone.report.charts.model import Cloud, CloudView, Coloring
 from uncone.report.document import (
     Block,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from textwrap import wrap
 
-from uncone.diagnosis.words import clipped, count
+from uncone.analysis.number_format import clipped, count
+from uncone.analysis.projections.results import Panel
 from uncone.errors import OptionError
 from uncone.extras import require
-from uncone.maps.results import Panel
 from uncone.report.charts.cloud import view_of
 from uncone.report.documents.map.document import clouds
 from uncone.report.documents.map.sentences import (

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from uncone.diagnosis.words import clipped, cosine, count, percent
-from uncone.maps.results import Panel, Trust
+from uncone.analysis.number_format import clipped, cosine, count, percent
+from uncone.analysis.projections.results import Panel, Trust
 from uncone.report.documents.map.colors import counts_of, extent, marks
 from uncone.report.results.map import Map
 from uncone.report.text import printable

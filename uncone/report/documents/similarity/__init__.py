@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from uncone.diagnosis.words import clipped, cosine, count
-from uncone.likeness.results import Estimate, Groups, Pair, PerLabel
+from uncone.analysis.number_format import clipped, cosine, count
+from uncone.analysis.similarity.results import Estimate, Groups, Pair, PerLabel
 from uncone.report.document import (
     Block,
     Card,

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from uncone.analysis.number_format import clipped, count
+from uncone.analysis.similarity.results import Groups, PerLabel
 from uncone.data.batch import Vector
-from uncone.diagnosis.words import clipped, count
-from uncone.likeness.results import Groups, PerLabel
 from uncone.report.charts.cloud import MOST_LEGEND
 from uncone.report.charts.model import (
     CATEGORICAL,

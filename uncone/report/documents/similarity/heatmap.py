@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from uncone.analysis.number_format import clipped, cosine, count, plain
+from uncone.analysis.similarity.results import Picture, Step
 from uncone.data.batch import IntVector, Matrix
-from uncone.diagnosis.words import clipped, cosine, count, plain
-from uncone.likeness.results import Picture, Step
 from uncone.report.charts.cloud import MOST_LEGEND, category_colors
 from uncone.report.charts.model import Axis, Chart, Heatmap, Line, Points, Reference
 from uncone.report.charts.theme import GRAY

@@ -10,13 +10,13 @@ import shlex
 
 import numpy as np
 
-from uncone.calibration.results import Background
-from uncone.diagnosis.baseline import COLLAPSED, CROWDED
-from uncone.diagnosis.finding import Level
-from uncone.diagnosis.intervals import LEAST_UNITS
-from uncone.diagnosis.words import clipped, cosine, count, percent
-from uncone.likeness.results import Estimate, Groups, TwoColumns
-from uncone.likeness.separability import left_open
+from uncone.analysis.calibration.results import Background
+from uncone.analysis.cosine.baseline import COLLAPSED, CROWDED
+from uncone.analysis.intervals.intervals import LEAST_UNITS
+from uncone.analysis.measures.finding import Level
+from uncone.analysis.number_format import clipped, cosine, count, percent
+from uncone.analysis.similarity.labels.separability import left_open
+from uncone.analysis.similarity.results import Estimate, Groups, TwoColumns
 from uncone.report.results.similarity import Similarity
 from uncone.report.text import printable
 

@@ -1,0 +1,283 @@
+import json
+import math
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from uncone.analysis.calibration import saving
+from uncone.analysis.calibration.background import background_of
+from uncone.analysis.calibration.calibration import Calibration, OtherEncoderWarning
+from uncone.analysis.calibration.results import Curve, Labelled, Operating, ScoreMapping
+from uncone.analysis.calibration.thresholds import one_hit, threshold, translate
+from uncone.analysis.intervals.resampling import Score
+from uncone.data.vectors.memory import ArrayVectors
+from uncone.encoders.encoder import EncoderIdentity
+from uncone.errors import FormatError, MissingSourceError, OptionError, OutputError
+
+SCORE = Score(0.5, 0.4, 0.6, 20)
+
+
+def labelled_pairs():
+    knots = np.array([[0.1, 0.0], [0.5, 0.25], [0.9, 1.0]])
+    curve = Curve(np.array([0.0, 1.0]), np.array([0.0, np.nan]), np.array([0.0, 0.5]))
+    isotonic = ScoreMapping("isotonic", knots, None, None, SCORE, SCORE, curve, [10, 10])
+    logistic = replace(isotonic, kind="logistic", slope=8.0, intercept=-4.0)
+    operating = Operating("best F1", 0.6, 0.5, 0.7, SCORE, SCORE, Score(None, None, None, 0), None)
+    return Labelled(
+        "pairs", 20, 8, True, 4.0, SCORE, SCORE, curve, curve, [operating], [isotonic, logistic], extra={"k": [1, None]}
+    )
+
+
+@pytest.fixture(scope="module")
+def background(spaces):
+    return background_of(ArrayVectors(spaces["some rows close to everything"].rows(600, 0)), name="corpus")
+
+
+@pytest.fixture(scope="module")
+def whole(background):
+    source = {
+        "name": "corpus",
+        "rows": 600,
+        "dim": 12,
+        "encoder": "models/mini",
+        "encoder_content": "abc",
+        "layer": None,
+    }
+    return Calibration(
+        source,
+        [background, replace(background, name="diverse", documents=7)],
+        [threshold(background, 0.01, 1_000), threshold(background, 1e-5)],
+        1_000,
+        one_hit(background, 1_000),
+        labelled_pairs(),
+        translate(0.5, background, background, "old"),
+        ["a hint"],
+        ["a note: é"],
+        3,
+        {"numpy": np.__version__},
+    )
+
+
+def as_json(calibration):
+    return json.dumps(calibration.to_dict(), sort_keys=True, allow_nan=False)
+
+
+def test_percentile_and_rate(whole, spaces):
+    scores = np.linspace(-0.5, 0.95, 30).reshape(5, 6)
+    percentiles = whole.percentile(scores)
+    rows = spaces["some rows close to everything"].rows(600, 0).astype(np.float64)
+    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    cosines = (units @ units.T)[np.triu_indices(600, 1)]
+    expected = np.array([[100 * (cosines < score).mean() for score in line] for line in scores])
+    np.testing.assert_allclose(percentiles, expected, atol=0.1)
+    np.testing.assert_allclose(whole.rate(scores), 1 - percentiles / 100, atol=1e-12)
+    assert type(whole.percentile(0.3)) is float and type(whole.rate(np.float32(0.3))) is float
+    assert whole.percentile([0.3, 0.3]).tolist() == [whole.percentile(0.3)] * 2
+    assert (whole.percentile(1.0), whole.percentile(-1.0)) == (100.0, 0.0) and math.isnan(whole.percentile(math.nan))
+
+
+def test_rescale(whole, background):
+    assert whole.rescale(background.mean) == 0.0 and whole.rescale(1.0) == 1.0
+    scores = np.array([-1.0, 0.2, 0.7])
+    expected = (scores - background.mean) / (1 - background.mean)
+    np.testing.assert_allclose(whole.rescale(scores), expected, rtol=1e-12)
+    assert type(whole.rescale(0.5)) is float
+
+
+def test_probability(whole):
+    assert whole.probability([0.0, 0.3, 0.5, 0.7, 1.0]).tolist() == pytest.approx([0.0, 0.125, 0.25, 0.625, 1.0])
+    labelled = replace(whole.labelled, mappings=whole.labelled.mappings[::-1])
+    logistic = replace(whole, labelled=labelled)
+    assert logistic.probability(0.7) == pytest.approx(1 / (1 + math.exp(4.0 - 8.0 * 0.7)))
+    for nothing in (None, replace(whole.labelled, mappings=[])):
+        with pytest.raises(OptionError, match="no labelled pairs"):
+            replace(whole, labelled=nothing).probability(0.5)
+
+
+def test_threshold(whole, background):
+    assert whole.threshold(fpr=0.01) == threshold(background, 0.01, 1_000)
+    assert whole.threshold(fpr=0.01).hits == pytest.approx(10.0)
+    assert whole.threshold(fpr=1e-6).value is None
+    with pytest.raises(OptionError, match="between 0 and 1"):
+        whole.threshold(fpr=0)
+
+
+def test_no_background():
+    with pytest.raises(OptionError, match="needs a background"):
+        Calibration({}, [])
+
+
+def test_saving_and_loading_changes_nothing(whole, tmp_path):
+    folder = tmp_path / "made"
+    whole.save(folder)
+    assert [path.name for path in folder.iterdir()] == ["calibration.json"]
+    loaded = Calibration.load(folder)
+    assert as_json(loaded) == as_json(whole) and loaded.known
+    for score in (0.1, 0.55, 0.9):
+        assert loaded.percentile(score) == whole.percentile(score)
+        assert loaded.probability(score) == whole.probability(score)
+    assert loaded.threshold(fpr=0.01) == whole.threshold(fpr=0.01)
+    assert loaded.thresholds == whole.thresholds and loaded.translation == whole.translation
+    assert loaded.backgrounds[1].documents == 7 and loaded.labelled.operating == whole.labelled.operating
+    np.testing.assert_array_equal(loaded.labelled.roc.y, [0.0, np.nan])
+    assert loaded.labelled.roc.highs is None and loaded.labelled.mappings[0].knots.shape == (3, 2)
+
+
+def test_there_is_no_nan_in_the_file(whole, tmp_path):
+    odd = replace(whole, versions={"x": "1"}, source={"name": "x", "value": math.nan, "more": [np.float32(np.inf), 1]})
+    odd.save(tmp_path / "made")
+    text = (tmp_path / "made" / "calibration.json").read_text()
+    assert "NaN" not in text and "Infinity" not in text
+    assert Calibration.load(tmp_path / "made").source == {"name": "x", "value": None, "more": [None, 1]}
+
+
+def test_only_plain_values(whole, tmp_path):
+    with pytest.raises(OptionError, match="not a complex"):
+        replace(whole, source={"name": 1j}).save(tmp_path / "made")
+    assert not (tmp_path / "made").exists()
+
+
+def test_an_older_calibration_is_replaced(whole, tmp_path):
+    folder = tmp_path / "made"
+    whole.save(folder)
+    (folder / ".calibration.json.x1.part").write_text("left over by a run that was killed")
+    replace(whole, seed=9).save(folder)
+    assert Calibration.load(folder).seed == 9
+
+
+def test_an_interrupted_save_changes_nothing(whole, tmp_path, monkeypatch):
+    folder = tmp_path / "made"
+    whole.save(folder)
+    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(OutputError, match="No space left"):
+        replace(whole, seed=9).save(folder)
+    assert Calibration.load(folder).seed == 3 and len(list(folder.iterdir())) == 1
+    with pytest.raises(OutputError, match="No space left"):
+        whole.save(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_other_folders_are_left_alone(whole, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+    with pytest.raises(OutputError, match=r"holds thesis\.txt, which is not a calibration"):
+        whole.save(tmp_path / "mine")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="is a file"):
+        whole.save(tmp_path / "file")
+    with pytest.raises(OutputError, match="There is no folder"):
+        whole.save(tmp_path / "nowhere" / "made")
+
+
+def test_nothing_to_load(tmp_path):
+    for place in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(MissingSourceError, match=r"is not a calibration: it has no calibration\.json"):
+            Calibration.load(place)
+
+
+def changed(whole, change):
+    said = {"schema": 1, "uncone": "0", **whole.to_dict()}
+    change(said)
+    return json.dumps(said)
+
+
+def delete(*keys):
+    def change(said):
+        for key in keys[:-1]:
+            said = said[key]
+        del said[keys[-1]]
+
+    return change
+
+
+def put(value, *keys):
+    def change(said):
+        for key in keys[:-1]:
+            said = said[key]
+        said[keys[-1]] = value
+
+    return change
+
+
+DAMAGE = {
+    "schema missing": (delete("schema"), "schema cannot be read"),
+    "schema a text": (put("1", "schema"), "schema cannot be read"),
+    "a truth for a schema": (put(True, "schema"), "schema cannot be read"),
+    "newer": (put(2, "schema"), "was written by a newer uncone"),
+    "source missing": (delete("source"), "source is missing"),
+    "no backgrounds": (put([], "backgrounds"), "needs a background"),
+    "backgrounds an object": (put({}, "backgrounds"), "backgrounds is not a list"),
+    "tails missing": (delete("backgrounds", 0, "tails"), r"backgrounds\[0\]\.tails is missing"),
+    "tails of texts": (put(["a"], "backgrounds", 0, "tails"), r"backgrounds\[0\]\.tails is not a list of numbers"),
+    "tails ragged": (put([[1.0], [1.0, 2.0]], "backgrounds", 0, "tails"), "is not a list of numbers"),
+    "tails too short": (put([1.0], "backgrounds", 0, "tails"), "are not in order"),
+    "tails with a hole": (put(None, "backgrounds", 0, "tails", 5), "are not in order"),
+    "scores that fall": (put(0.99, "backgrounds", 0, "scores", 0), "are not in order"),
+    "no mean": (put(None, "backgrounds", 0, "mean"), "are not in order"),
+    "rows a number with a point": (put(1.5, "backgrounds", 0, "rows"), "rows is 1.5, not a whole number"),
+    "mean a truth": (put(True, "backgrounds", 0, "mean"), "mean is true, not a number"),
+    "name a number": (put(3, "backgrounds", 0, "name"), "name is 3, not a text"),
+    "a threshold that is none": (put(["x"], "thresholds"), r"thresholds\[0\] is not an object"),
+    "hints a text": (put("hint", "hints"), "hints is not a list"),
+    "seed a text": (put("3", "seed"), 'seed is "3", not a whole number'),
+    "labelled a list": (put([], "labelled"), "labelled is not an object"),
+    "a mapping without its kind": (delete("labelled", "mappings", 0, "kind"), r"mappings\[0\]\.kind is missing"),
+}
+
+
+@pytest.mark.parametrize(("change", "said"), DAMAGE.values(), ids=DAMAGE)
+def test_damage_is_told(whole, tmp_path, change, said):
+    (tmp_path / "calibration.json").write_text(changed(whole, change))
+    with pytest.raises(FormatError, match=said) as caught:
+        Calibration.load(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "null", '{"schema": NaN}', "\x00", "[" * 100_000])
+def test_not_json(tmp_path, text):
+    (tmp_path / "calibration.json").write_text(text)
+    with pytest.raises(FormatError, match="is damaged"):
+        Calibration.load(tmp_path)
+    (tmp_path / "calibration.json").write_bytes(b"\xff\xfe{}")
+    with pytest.raises(FormatError, match="it is not JSON"):
+        Calibration.load(tmp_path)
+
+
+def test_unknown_keys_are_passed_over(whole, tmp_path):
+    (tmp_path / "calibration.json").write_text(changed(whole, put(1, "later")))
+    assert Calibration.load(tmp_path).seed == 3
+
+
+@pytest.mark.parametrize("encoder", ["models/mini", "models/mini/", EncoderIdentity("elsewhere/copy", "abc"), None])
+def test_the_encoder_it_was_made_for(whole, tmp_path, encoder):
+    whole.save(tmp_path / "made")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Calibration.load(tmp_path / "made", encoder=encoder).percentile(0.5) == whole.percentile(0.5)
+
+
+@pytest.mark.parametrize("encoder", ["models/other", EncoderIdentity("models/mini", "def")])
+def test_another_encoder_is_a_warning_and_identity(whole, tmp_path, encoder):
+    whole.save(tmp_path / "made")
+    with pytest.warns(OtherEncoderWarning, match="was made for models/mini, not for models/.*given back as they are"):
+        loaded = Calibration.load(tmp_path / "made", encoder=encoder)
+    scores = np.array([0.1, 0.9])
+    for ask in (loaded.percentile, loaded.rescale, loaded.probability):
+        assert ask(scores).tolist() == [0.1, 0.9] and ask(0.25) == 0.25
+    for ask in (loaded.rate, lambda fpr: loaded.threshold(fpr=fpr)):
+        with pytest.raises(OptionError, match="was made for models/mini"):
+            ask(0.01)
+
+
+def test_vectors_of_an_unknown_encoder(whole, tmp_path):
+    replace(whole, source={"name": "x", "encoder": None}).save(tmp_path / "made")
+    assert Calibration.load(tmp_path / "made").known
+    with pytest.warns(OtherEncoderWarning, match="vectors of an unknown encoder"):
+        assert not Calibration.load(tmp_path / "made", encoder="models/mini").known
+
+
+def test_to_dict_and_back(whole):
+    assert as_json(Calibration.from_dict(json.loads(as_json(whole)))) == as_json(whole)
+    assert saving.plain({"a": np.arange(2), "b": (1, np.float64("nan"))}) == {"a": [0, 1], "b": [1, None]}

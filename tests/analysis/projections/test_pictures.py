@@ -1,0 +1,151 @@
+"""Pictures side by side, their colours, clusters and word lists."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from uncone.analysis.projections import grouping
+from uncone.analysis.projections.coloring import by_category, by_picture, kinds_of
+from uncone.analysis.projections.grouping import group
+from uncone.analysis.projections.pictures import Space, pictures_of
+from uncone.analysis.projections.selected_layers import ChosenLayers
+from uncone.analysis.projections.word_list import OF_EACH, ListedRows, WordList
+from uncone.data.side_columns.names import NamedRows
+from uncone.data.vectors.memory import ArrayVectors
+from uncone.encoders.encoder import Encoder, States
+from uncone.errors import OptionError, ShapeError
+from uncone.run.measure import measure
+
+
+def rows_of(n=200, d=6, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d)) * np.arange(d, 0, -1) + 4
+
+
+def test_axes_of_pictures_run_alike():
+    rows = rows_of()
+    mirrored = rows * [-1, 1, -1, 1, 1, 1]
+    numbers = np.arange(200) * 3
+    spaces = [Space("raw", rows, np.arange(200)), Space("mirrored", mirrored[50:], np.arange(50, 200), layer=4)]
+    first, second = pictures_of(spaces, numbers, "pca", 3)
+    np.testing.assert_allclose(pictures_of(spaces[:1], numbers, "pca", 3)[0].panel.points, first.panel.points)
+    shared = first.panel.points[50:]
+    assert all(np.corrcoef(a, b)[0, 1] > 0.99 for a, b in zip(shared.T, second.panel.points.T, strict=True))
+    np.testing.assert_allclose(second.axes.points(mirrored[50:]), second.panel.points)
+    assert (second.panel.name, second.panel.layer, second.panel.places[0]) == ("mirrored", 4, 50)
+    assert 0 < second.panel.trust.explained < 1 and first.panel.trust.n == 200
+
+
+def test_a_picture_of_neighbours_begins_at_axes_that_run_alike():
+    pytest.importorskip("openTSNE")
+    rows = rows_of(120)
+    spaces = [Space("a", rows, np.arange(120)), Space("b", -rows, np.arange(120))]
+    first, second = pictures_of(spaces, np.arange(120), "tsne", 2)
+    np.testing.assert_allclose(first.panel.points, second.panel.points, atol=1e-6)
+    assert first.panel.trust.explained is None
+
+
+def test_too_few_rows_are_an_error():
+    with pytest.raises(ShapeError, match="t-SNE needs at least 5 rows; we got 3"):
+        pictures_of([Space("a", rows_of(3), np.arange(3))], np.arange(3), "tsne", 2)
+
+
+def test_the_largest_categories_are_named():
+    found = by_category("label", "label", ["a", "b", "b", "", None, "c", "c", "c", " "], most=2)
+    assert found.names == ("c", "b") and found.other == 1
+    assert found.members.tolist() == [-1, 1, 1, -1, -1, 0, 0, 0, -1]
+    assert kinds_of(np.array([0, 2, 0, 1])).names == ("word", "number", "symbol")
+    one = by_picture("cluster", "cluster", {"a": np.zeros(3, np.int64)}, ["cluster 1"])
+    assert not one.by_panel and one.members.tolist() == [0, 0, 0]
+
+
+def test_clusters_of_blobs_are_found_and_carried_to_other_rows(monkeypatch):
+    rng = np.random.default_rng(0)
+    own = np.repeat([0, 1, 2], [300, 200, 100])
+    rows = (rng.normal(size=(600, 8)) + 12 * rng.normal(size=(3, 8))[own] + 30).astype(np.float32)
+    found = group(rows)
+    assert found.k == 3 and (found.labels == own).all(), "largest first"
+    assert (found.nearest(rows) == own).all()
+    monkeypatch.setattr(grouping, "_LOOKED_AT", 150)
+    assert (group(rows).labels == own).all(), "rows that were not looked at go to the nearest mean"
+    assert group(rows, k=5).k == 5
+    assert group(rows[:2]).labels.tolist() == [0, 0] and group(np.ones((9, 3))).k == 1
+
+
+def test_words_stand_in_texts_whatever_their_case():
+    words = WordList([" bank", "River", "bank", ""])
+    assert words.words == ("bank", "River") and len(words) == 2
+    texts = ["A RIVER runs", "the bank's river bank", "embankment", "BANK", ""]
+    assert [words.first(text) for text in texts] == [1, 0, -1, 0, -1]
+    assert words.held("the river bank") == {0, 1}
+    assert words.firsts(None, 2).tolist() == [-1, -1]
+    known, notes = words.known({"river"}, "a.txt")
+    assert known.words == ("River",) and notes == ["Not in the texts: bank."]
+    assert words.known({"river", "bank"}, "a.txt")[1] == []
+    many = WordList([f"w{i}" for i in range(11)])
+    with pytest.raises(OptionError, match=r"a\.txt holds none of the words of --words: w0, .*w7 and 3 more\."):
+        many.known(set(), "a.txt")
+    nothing, said = WordList().known(set(), "a.txt")
+    assert not len(nothing) and said == []
+
+
+def test_rows_that_hold_a_word_are_kept_beside_a_sample():
+    rows = rows_of(3_000, 3).astype(np.float32)
+    texts = ["plain"] * 3_000
+    for i in range(0, 3_000, 2):
+        texts[i] = "the river"
+    texts[7] = texts[2_900] = "a bank"
+    words = WordList(["bank", "river", "sea"])
+    found = measure(NamedRows(ArrayVectors(rows), texts, None), ListedRows.of(words, 3))
+    assert found.there == {"bank", "river"} and found["word1"].sampled.n == OF_EACH
+    some = found["word0"].sampled
+    assert some.rows.tolist() == [7, 2_900]
+    both = found.beside(some)
+    assert {7, 2_900} <= set(both.rows.tolist()) and both.n == 2 + OF_EACH and (np.diff(both.rows) > 0).all()
+    np.testing.assert_array_equal(both.vectors, rows[both.rows])
+    assert all(both.texts[i] == texts[row] for i, row in enumerate(both.rows.tolist()))
+
+
+class _Counting(States):
+    """The state of token t at layer l is (l, t)."""
+
+    def pooled(self, layer, tokens, starts):
+        bags = np.split(tokens, starts[1:])
+        return np.array([[layer, bag.mean()] for bag in bags], np.float32)
+
+    def longest(self, layer, tokens, starts):
+        bags = np.split(tokens, starts[1:])
+        return np.array([[layer, bag.max()] for bag in bags], np.float32)
+
+
+class _Encoder(Encoder):
+    name, kind, layers, dim, window = "counting", "test", 5, 2, None
+    seen: tuple[str, ...] = ()
+
+    def passages(self, texts, window):
+        return [[text] for text in texts]
+
+    def encode(self, batch):
+        return _Counting()
+
+    def fingerprint(self):
+        return "print"
+
+    def prepare(self, texts):
+        self.seen = tuple(texts)
+
+    def token_name(self, token):
+        return f"<{token}>"
+
+
+def test_chosen_layers_are_means_of_an_encoders_layers():
+    inner = _Encoder()
+    view = ChosenLayers(inner, [(4,), (1, 2)])
+    assert (view.layers, view.dim, view.name, view.fingerprint()) == (2, 2, "counting", "print")
+    states = view.encode([])
+    tokens, starts = np.array([0, 2, 5, 7]), np.array([0, 2])
+    assert states.pooled(0, tokens, starts).tolist() == [[4, 1], [4, 6]]
+    assert states.pooled(1, tokens, starts).tolist() == [[1.5, 1], [1.5, 6]]
+    assert states.longest(1, tokens, starts).tolist() == [[1.5, 2], [1.5, 7]]
+    view.prepare(["a"])
+    assert inner.seen == ("a",) and view.token_name(3) == "<3>" and view.passages(["b"], None) == [["b"]]

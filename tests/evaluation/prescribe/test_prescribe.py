@@ -1,0 +1,261 @@
+"""The verdict on spaces whose truth is known, and no look at what is held out."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from sklearn.metrics import roc_auc_score
+
+from uncone.errors import FormatError, OptionError, ShapeError
+from uncone.evaluation.prescribe import prescribe as module
+from uncone.evaluation.prescribe.candidates import candidates_for
+from uncone.evaluation.prescribe.folds import split
+from uncone.evaluation.prescribe.prescribe import prescribe
+from uncone.evaluation.prescribe.problem import PairProblem
+from uncone.evaluation.table import Method
+from uncone.repairs.registry import make
+
+CENTER, DROP = Method("center", "center"), Method("droptop 2", "droptop", {"k": 2})
+
+
+def signal(seed, n=200, d=24, *, rogue=False, labels=False):
+    """Pairs whose cosine follows the score; with `rogue`, in a cone whose loud dimensions hide it."""
+    rng = np.random.default_rng(seed)
+    scores = rng.uniform(0, 1, n)
+    one, two = rng.normal(size=(2, n, d))
+    other = scores[:, None] * one + np.sqrt(1 - scores[:, None] ** 2) * two
+    rows = np.concatenate([one, other])
+    if rogue:
+        rows += 3.0
+        rows[:, :2] += rng.normal(size=(2 * n, 2)) * [8.0, 5.0]
+    gold = (scores > 0.5).astype(float) if labels else scores
+    return rows.astype(np.float32), PairProblem(np.arange(n), np.arange(n) + n, gold)
+
+
+def noise(seed, n=120, d=16):
+    """Vectors in a cone that know nothing of the scores."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(2 * n, d)) * np.linspace(3, 0.5, d) + 2.0
+    return rows.astype(np.float32), PairProblem(np.arange(n), np.arange(n) + n, rng.normal(size=n))
+
+
+@pytest.mark.parametrize("labels", [False, True], ids=["scores", "labels"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_repair_that_helps_is_found(seed, labels):
+    found = prescribe(*signal(seed, rogue=True, labels=labels), seed=seed, replicates=300)
+    assert found.recommended is not None and found.proven and found.verdict == found.recommended.name
+    assert found.gain.low > 0.1 and found.gain.low < found.gain.value < found.gain.high
+    assert found.measure == ("ROC-AUC" if labels else "Spearman") and found.measure in found.reason
+    best = max(found.table, key=lambda one: one.score)
+    assert found.recommended == best.method and best.significant and sum(one.chosen for one in found.table) == 5
+    expected = make(best.method.repair, **best.method.options).fit(signal(seed, rogue=True)[0])
+    rows = np.random.default_rng(9).normal(size=(5, 24)).astype(np.float32)
+    assert found.repair.transform(rows) == pytest.approx(expected.transform(rows), abs=1e-5)
+
+
+@pytest.mark.parametrize("labels", [False, True], ids=["scores", "labels"])
+@pytest.mark.parametrize("seed", range(4))
+def test_where_none_helps_it_is_left_alone(seed, labels):
+    found = prescribe(*signal(seed, labels=labels), seed=seed, replicates=300)
+    assert found.recommended is None and found.repair is None and not found.proven
+    assert found.verdict == "leave it alone" and found.reason.endswith("leave it alone.")
+
+
+def test_a_choice_on_noise_is_not_taken_for_a_gain():
+    taken = [prescribe(*noise(seed), seed=seed, replicates=300).recommended for seed in range(40)]
+    assert sum(one is not None for one in taken) <= 2
+
+
+def test_pairs_of_one_text_are_drawn_together():
+    """Thirty texts with four partners each, and scores that belong to the text: few things were seen, not many."""
+    taken = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        left, right = np.repeat(np.arange(30), 4), np.arange(120) + 30
+        rows = rng.normal(size=(150, 16)) * np.linspace(3, 0.5, 16) + 2.0
+        pairs = PairProblem(left, right, rng.normal(size=30)[left] + 0.3 * rng.normal(size=120))
+        taken += prescribe(rows, pairs, seed=seed, replicates=300).recommended is not None
+    assert taken <= 2
+
+
+def test_no_fit_sees_what_is_held_out(monkeypatch):
+    """A spy on the fits: neither the rows of the held-out pairs nor copies of them are in; all others are."""
+    vectors, pairs = signal(0, n=60, rogue=True)
+    extra = np.random.default_rng(1).normal(size=(30, 24)).astype(np.float32)
+    vectors = np.concatenate([vectors, extra, vectors[:5]])  # texts in no pair, and copies of some that are
+    seen = []
+    fit_all = module.fit_all
+
+    def spy(methods, rows, seed):
+        seen.append({row.tobytes() for row in rows})
+        return fit_all(methods, rows, seed)
+
+    monkeypatch.setattr(module, "fit_all", spy)
+    prescribe(vectors, pairs, candidates=[CENTER], replicates=50)
+    texts = np.concatenate([np.arange(len(vectors) - 5), np.arange(5)])
+    folds = split(pairs, texts, 5, 0)
+    held = [(a,) for a in range(folds.k)] + [(a, b) for a in range(folds.k) for b in range(a + 1, folds.k)]
+    everything = {row.tobytes() for row in vectors}
+    assert len(seen) == len(held)
+    for out, rows in zip(held, seen, strict=True):
+        places = folds.pairs(*out)
+        hidden = {vectors[row].tobytes() for row in [*pairs.left[places], *pairs.right[places]]}
+        assert not rows & hidden and rows == everything - hidden
+
+
+def naive_cosines(rows, pairs, places):
+    return [
+        float(a @ b / np.sqrt((a @ a) * (b @ b)))
+        for a, b in ((rows[pairs.left[i]], rows[pairs.right[i]]) for i in places)
+    ]
+
+
+@pytest.mark.parametrize("labels", [False, True], ids=["scores", "labels"])
+def test_against_a_naive_nested_loop(labels):
+    vectors, pairs = signal(3, n=75, rogue=True, labels=labels)
+    vectors = vectors.astype(np.float64)
+    methods = [CENTER, DROP, Method("whiten", "whiten")]
+    found = prescribe(vectors, pairs, candidates=methods, replicates=20, seed=1)
+    folds = split(pairs, np.arange(len(vectors)), 5, 1)
+    judge = roc_auc_score if labels else lambda gold, values: spearmanr(gold, values).statistic
+
+    def scored(method, fold, *held):
+        out = {row for i in range(len(pairs)) if folds.fold[i] in held for row in (pairs.left[i], pairs.right[i])}
+        repair = make(method.repair, **method.options).fit([x for i, x in enumerate(vectors) if i not in out])
+        places = np.flatnonzero(folds.fold == fold)
+        return judge(pairs.scores[places], naive_cosines(repair.transform(vectors), pairs, places))
+
+    sizes = np.bincount(folds.fold)
+    raws, picks = [], []
+    chosen = dict.fromkeys((method.name for method in methods), 0)
+    for test in range(folds.k):
+        others = [fold for fold in range(folds.k) if fold != test]
+        inner = [sum(sizes[c] * scored(method, c, test, c) for c in others) for method in methods]
+        best = methods[int(np.argmax(inner))]
+        chosen[best.name] += 1
+        picks.append(scored(best, test, test))
+        places = np.flatnonzero(folds.fold == test)
+        raws.append(judge(pairs.scores[places], naive_cosines(vectors, pairs, places)))
+    assert found.raw == pytest.approx(np.average(raws, weights=sizes), abs=1e-9)
+    assert found.gain.value == pytest.approx(np.average(np.subtract(picks, raws), weights=sizes), abs=1e-9)
+    assert {one.method.name: one.chosen for one in found.table} == chosen
+    for one in found.table:
+        expected = np.average([scored(one.method, fold, fold) for fold in range(folds.k)], weights=sizes)
+        assert one.score == pytest.approx(expected, abs=1e-9)
+        assert one.difference.value == pytest.approx(expected - found.raw, abs=1e-9)
+
+
+def test_a_small_gain_is_not_worth_a_change():
+    vectors, pairs = signal(0, rogue=True)
+    found = prescribe(vectors, pairs, replicates=200, least_gain=0.95)
+    assert found.recommended is None and not found.proven and found.gain.low > 0
+    assert "real but less than the 95 points" in found.reason
+
+
+def test_what_cannot_be_fitted_or_scored_is_out_and_says_why():
+    vectors, pairs = signal(0, n=60, d=8, rogue=True)
+    vectors[:, 5:] = 1.0  # they vary in 5 directions
+    found = prescribe(vectors, pairs, candidates=[Method("droptop 7", "droptop", {"k": 7}), CENTER], replicates=50)
+    out, fine = found.table
+    assert out.score is None and out.difference.value is None and out.chosen == 0 and "leaves nothing" in out.note
+    assert fine.score is not None and fine.chosen == found.folds
+    found = prescribe(vectors, pairs, candidates=[Method("droptop 7", "droptop", {"k": 7})], replicates=50)
+    assert found.recommended is None and "None of the repairs" in found.reason
+
+
+def test_plain_values_and_progress():
+    told = []
+    found = prescribe(*noise(0), replicates=50, progress=lambda *step: told.append(step))
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["verdict"] == "leave it alone" and plain["recommended"] is None and plain["proven"] is False
+    assert [one["name"] for one in plain["table"]] == [one.name for one in candidates_for(16, 144)]
+    assert plain["gain"]["low"] < plain["gain"]["value"] < plain["gain"]["high"] and plain["folds"] == 5
+    assert told == [("trying repairs", 1, 15)] * 15
+
+
+def test_the_same_again():
+    vectors, pairs = noise(1)
+    one, other = (prescribe(vectors, pairs, replicates=50, seed=3).to_dict() for _ in range(2))
+    assert one == other != prescribe(vectors, pairs, replicates=50, seed=4).to_dict()
+
+
+def test_bad_input():
+    vectors, pairs = noise(0, n=40)
+    with pytest.raises(OptionError, match="2 folds are too few"):
+        prescribe(vectors, pairs, folds=2)
+    with pytest.raises(OptionError, match="no candidates"):
+        prescribe(vectors, pairs, candidates=[])
+    with pytest.raises(ShapeError, match="names row 79, but there are 50"):
+        prescribe(vectors[:50], pairs)
+    with pytest.raises(ShapeError, match="table"):
+        prescribe(vectors[0], pairs)
+    broken = vectors.copy()
+    broken[3], broken[7] = np.nan, 0.0
+    with pytest.raises(FormatError, match="2 of the 80 texts in pairs have no vector"):
+        prescribe(broken, pairs)
+    rng = np.random.default_rng(0)
+    with pytest.raises(ShapeError, match="rows are left to fit on"):
+        prescribe(vectors[:9], PairProblem(rng.integers(0, 9, 60), rng.integers(0, 9, 60), rng.normal(size=60)))
+    with pytest.raises(FormatError, match="2 of 40 distinct pairs are labeled 1"):
+        prescribe(vectors, PairProblem(np.arange(40), np.arange(40) + 40, np.arange(40) < 2))
+
+
+def test_copies_of_pairs_are_no_evidence():
+    """Twenty-nine pairs with a great gain, thirty times each: the same folds and intervals, and no proof."""
+    vectors, pairs = signal(1, n=29, rogue=True)
+    many = PairProblem(np.tile(pairs.left, 30), np.tile(pairs.right, 30), np.tile(pairs.scores, 30))
+    once, copied = (prescribe(vectors, one, replicates=200, candidates=[CENTER, DROP]) for one in (pairs, many))
+    assert copied.units == once.units == 29 and copied.recommended is once.recommended is None
+    assert copied.gain.low > 0 and copied.gain.low == pytest.approx(once.gain.low)
+    assert copied.gain.high == pytest.approx(once.gain.high)
+    assert "That is no proof, which needs 30 independent pairs" in copied.reason
+    assert [one.difference.low for one in copied.table] == pytest.approx([one.difference.low for one in once.table])
+    assert not any(one.significant for one in copied.table) and copied.folds == once.folds == 3
+    shown = prescribe(*signal(1, n=60, rogue=True), replicates=200, candidates=[CENTER, DROP])
+    assert shown.proven and "proven on 60 independent pairs" in shown.reason
+
+
+def heavy(seed, n, d=12):
+    """Pairs that share a part, in clusters and with heavy tails, and one dimension that drowns it."""
+    rng = np.random.default_rng(seed)
+    places = np.random.default_rng(5).normal(size=(6, d))[rng.integers(0, 6, n)]
+    share, left, own = rng.uniform(0, 1, n), places + rng.standard_t(3, size=(n, d)), rng.standard_t(3, size=(n, d))
+    vectors = np.concatenate([left, share[:, None] * left + (1 - share[:, None]) * own])
+    vectors[:, 0] += 8 + 3 * rng.normal(size=2 * n)
+    return vectors.astype(np.float32), share + 0.2 * rng.standard_t(3, n)
+
+
+def gain_of_drop(seed, n, copies):
+    """The gain of one repair, fixed beforehand, on held-out pairs."""
+    vectors, scores = heavy(seed, n)
+    rows = np.tile(np.arange(n), copies)
+    pairs = PairProblem(rows, rows + n, scores[rows])
+    return prescribe(vectors, pairs, candidates=[DROP], replicates=150, seed=seed).gain
+
+
+@pytest.mark.parametrize(("n", "copies"), [(60, 10), (150, 3)])
+def test_the_interval_of_the_gain_covers_where_pairs_repeat(n, copies):
+    right = np.mean([gain_of_drop(1000 + seed, n, 1).value for seed in range(40)])
+    gains = [gain_of_drop(seed, n, copies) for seed in range(40)]
+    assert sum(one.low <= right <= one.high for one in gains) >= 36
+
+
+def test_linked_pairs_are_chosen_by_pairs_without_their_texts():
+    rng = np.random.default_rng(0)
+    vectors, _ = signal(0, n=100, rogue=True)
+    left, right = rng.integers(0, 200, (2, 400))
+    scores = rng.normal(size=200)[left] + rng.normal(size=400)
+    found = prescribe(vectors, PairProblem(left, right, scores), candidates=[CENTER, DROP], replicates=100)
+    assert found.recommended is None and found.units < 100
+    assert any(
+        "Each fold is judged by repairs that were fitted and chosen without its texts" in one for one in found.notes
+    )
+
+
+def test_few_pairs_are_judged_with_care():
+    vectors, pairs = noise(2, n=12)
+    found = prescribe(vectors, pairs, replicates=100, candidates=[CENTER])
+    assert found.folds == 3 and found.recommended is None and "3 folds, not 5" in found.notes[0]

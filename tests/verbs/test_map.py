@@ -1,0 +1,351 @@
+"""`uncone.map`: which rows it shows, what it knows of them, layers, repairs, static pictures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+
+import uncone
+from uncone.encoders.open import open_encoder
+from uncone.encoders.segmentation import find_words
+from uncone.errors import MissingPackageError, NoUsableRowsError, OptionError, OtherSpaceError, ShapeError
+from uncone.repairs import Center, Whiten
+from uncone.stats.samples.hashing import hash_keys
+from uncone.verbs.map import map as mapping
+
+WORDS = ["the", "text", "go", "school", "abc", "12", "."]
+
+
+@pytest.fixture
+def texts():
+    rng = np.random.default_rng(0)
+    return [f"{' '.join(rng.choice(WORDS, 5))} {'abcdefgh'[i % 8]} {i}" for i in range(40)]
+
+
+def drawn(n, k, seed=0):
+    """The rows of a sample: those with the smallest hashes."""
+    return np.sort(np.argsort(hash_keys(np.arange(n), seed), kind="stable")[:k])
+
+
+def test_a_sample_of_vectors_by_the_hash_of_their_rows(cone):
+    rows = cone(500, 8)
+    texts, labels = [f"row {i}" for i in range(500)], [str(i % 3) for i in range(500)]
+    found = uncone.map(rows, points=200, texts=texts, labels=labels)
+    assert np.array_equal(found.places, drawn(500, 200)) and found.total == 500
+    expected = PCA(2).fit_transform(rows[found.places])
+    points = found.panels[0].points
+    np.testing.assert_allclose(np.abs(points), np.abs(expected), atol=1e-3)
+    assert [found.text(i) for i in range(3)] == [f"row {row}" for row in found.places[:3]]
+    first = found.colourings[0]
+    assert first.name == "label" and [first.names[i] for i in first.members[:9]] == [
+        labels[r] for r in found.places[:9]
+    ]
+    assert [one.name for one in found.colourings] == ["label", "cluster", "norm"]
+    norms = found.colourings[-1].values
+    np.testing.assert_allclose(norms, np.linalg.norm(rows[found.places], axis=1), rtol=1e-5)
+    assert not found.static and found.density is None and found.source["dimensions"] == 8
+    other = uncone.map(rows, points=200, seed=1)
+    assert not np.array_equal(other.places, found.places) and other.colourings[0].name == "cluster"
+
+
+def test_clusters_of_many_rows_are_looked_for_only_when_asked(cone, monkeypatch):
+    monkeypatch.setattr("uncone.verbs.map.colors._UNASKED", 50)
+    rows, labels = cone(60, 5), ["a", "b"] * 30
+    assert [one.name for one in uncone.map(rows, labels=labels).colourings] == ["label", "norm"]
+    asked = uncone.map(rows, labels=labels, k=4).colourings
+    assert [one.name for one in asked] == ["label", "cluster", "norm"] and len(asked[1].names) == 4
+
+
+def test_bad_rows_are_left_out_and_told(cone):
+    rows = cone(60, 5)
+    rows[3], rows[7, 1] = 0, np.nan
+    found = uncone.map(rows)
+    assert found.total == 58 and not {3, 7} & set(found.places.tolist())
+    assert found.notes == [
+        "2 of 60 rows are not on the map: NaN, infinity or numbers over 1e16 (1), zero or shorter than 1e-19 (1)."
+    ]
+    with pytest.raises(
+        NoUsableRowsError, match=r"none of 4 rows can be used: NaN, infinity or numbers over 1e16 .4.. Look"
+    ):
+        uncone.map(np.full((4, 3), np.nan))
+    with pytest.raises(NoUsableRowsError, match=r"shorter than 1e-19 .4.. Look"):
+        uncone.map(np.full((4, 3), 1e-30))
+    equal = uncone.map(np.ones((20, 3)))
+    assert not equal.panels[0].points.any() and equal.panels[0].trust.trustworthiness is None
+    assert "all rows are equal" in equal.panels[0].trust.sentence
+
+
+def test_before_and_after_a_repair_are_the_same_rows(cone, tmp_path):
+    rows = cone(300, 6)
+    Whiten().fit(rows).save(tmp_path / "repair")
+    found = uncone.map(rows, repair=tmp_path / "repair", points=100, labels=["a", "b"] * 150)
+    raw, repaired = found.panels
+    assert (raw.name, repaired.name) == ("raw", "repaired") and np.array_equal(raw.places, repaired.places)
+    expected = np.abs(PCA(2).fit_transform(Whiten().fit(rows).transform(rows[found.places])))
+    np.testing.assert_allclose(np.abs(repaired.points), expected, atol=1e-3)
+    for axis in (0, 1):
+        assert np.corrcoef(raw.points[:, axis], repaired.points[:, axis])[0, 1] > -1e-9
+    assert not found.colourings[0].by_panel, "labels are the same colours on both sides"
+    norms = next(one for one in found.colourings if one.name == "norm")
+    assert set(norms.values_by_panel) == {"raw", "repaired"}
+    clusters = next(one for one in found.colourings if one.name == "cluster")
+    assert not clusters.by_panel, "so are clusters: those of the raw rows"
+    with pytest.raises(OtherSpaceError, match="dimension 6; these have 4"):
+        uncone.map(cone(30, 4), repair=tmp_path / "repair")
+
+
+def test_texts_of_a_sample_alone_go_through_the_model(texts, tiny_model, monkeypatch):
+    seen = []
+    from uncone.encoders.transformer.transformer import Transformer
+
+    passages = Transformer.passages
+    monkeypatch.setattr(
+        Transformer, "passages", lambda self, some, window: (seen.extend(some), passages(self, some, window))[1]
+    )
+    found = uncone.map(texts, model=str(tiny_model), points=15, cache=False)
+    assert len(set(seen) & set(texts)) == 15 and np.array_equal(found.places, drawn(40, 15)) and found.total == 40
+    assert [found.text(i) for i in range(15)] == [texts[row] for row in found.places]
+    whole = uncone.map(texts, model=str(tiny_model), cache=False)
+    assert len(whole.places) == 40 and whole.source["row"] == "sentences"
+
+
+def test_every_layer_shows_the_same_texts(texts, tiny_model):
+    found = uncone.map(texts, model=tiny_model, layer="all", points=20)
+    assert [panel.layer for panel in found.panels] == [0, 1, 2]
+    assert all(np.array_equal(panel.places, np.arange(20)) for panel in found.panels)
+    assert np.array_equal(found.places, drawn(40, 20)) and found.text(0) == texts[found.places[0]]
+    one = uncone.map(texts, model=tiny_model, layer=1, points=20)
+    np.testing.assert_allclose(np.abs(found.panels[1].points), np.abs(one.panels[0].points), atol=1e-4)
+
+
+def test_words_of_every_layer_with_what_they_are(texts, tiny_model):
+    found = uncone.map(texts, model=tiny_model, rows="words", layer="all", points=100)
+    names = [one.name for one in found.colourings]
+    assert names == ["kind", "frequency", "position", "cluster", "norm"] and len(found.places) == 100
+    every = [(text, word) for text in texts for word in find_words(text)]
+    assert found.total == len(every) and np.array_equal(found.places, drawn(len(every), 100))
+    counts = {}
+    for text, word in every:
+        counts[text[word.start : word.end]] = counts.get(text[word.start : word.end], 0) + 1
+    kind, frequency = found.colourings[:2]
+    for place, row in enumerate(found.places.tolist()):
+        text, word = every[row]
+        assert found.texts.sentences[found.texts.sentence[place]] == text
+        assert found.text(place) == text[word.start : word.end]
+        assert kind.names[kind.members[place]] == word.kind.name.lower()
+        assert frequency.values[place] == pytest.approx(np.log10(counts[found.text(place)] / len(every)))
+    position = found.colourings[2].values
+    assert position.min() == 1 and len(found.panels) == 3
+    last = uncone.map(texts, model=tiny_model, rows="words", points=100)
+    assert [panel.layer for panel in last.panels] == [2]
+    np.testing.assert_allclose(last.panels[0].points, found.panels[2].points * np.sign(
+        (last.panels[0].points * found.panels[2].points).sum(axis=0)), atol=1e-4)  # fmt: skip
+
+
+def test_a_word_list_adds_rows_and_marks_them(texts, tiny_model):
+    found = uncone.map(texts, model=tiny_model, rows="words", points=10, words=["SCHOOL", "go", "zebra"])
+    school = sum(text.split().count("school") for text in texts)
+    first = found.colourings[0]
+    assert first.name == "words" and first.names == ("SCHOOL", "go") == found.highlight
+    assert (first.members == 0).sum() == school and "Not in the texts: zebra." in found.notes
+    assert any(note.startswith("Beside a sample of 10 rows") for note in found.notes)
+    tokens = uncone.map(texts, model=tiny_model, rows="tokens", points=10, words=["school"])
+    assert (tokens.colourings[0].members == 0).sum() == school
+    whole = uncone.map(texts, model=tiny_model, points=3, words=["school"])
+    assert (whole.colourings[0].members == 0).sum() == sum("school" in text for text in texts)
+    vectors = uncone.map(np.eye(40) + 1, texts=texts, points=3, words=["school"])
+    assert (vectors.colourings[0].members == 0).sum() == sum("school" in text for text in texts)
+    with pytest.raises(OptionError, match="none of the words of --words: zebra"):
+        uncone.map(texts, model=tiny_model, rows="words", words=["zebra"])
+    with pytest.raises(OptionError, match="none of the words of --words: zebra"):
+        uncone.map(texts, model=tiny_model, words=["zebra"])
+
+
+def test_labels_of_words_are_those_of_their_texts(texts, tiny_model, tmp_path):
+    lines = [f'"{text}",{"xy"[i % 2]}' for i, text in enumerate(texts)]
+    (tmp_path / "t.csv").write_text("text,label\n" + "\n".join(lines) + "\n")
+    found = uncone.map(tmp_path / "t.csv", text="text", label="label", model=tiny_model, rows="words", points=30)
+    first = found.colourings[0]
+    for place in range(30):
+        row = texts.index(found.texts.sentences[found.texts.sentence[place]])
+        assert first.names[first.members[place]] == "xy"[row % 2]
+
+
+def test_cls_and_means_of_layers(texts, tiny_model):
+    cls = uncone.map(texts, model=tiny_model, rows="cls", layer="1")
+    pooled = uncone.map(texts, model=tiny_model, layer="1", pooling="cls", cache=False)
+    np.testing.assert_allclose(np.abs(cls.panels[0].points), np.abs(pooled.panels[0].points), atol=1e-4)
+    mean = uncone.map(texts, model=tiny_model, rows="tokens", layer="1,-1", points=30)
+    assert mean.panels[0].name == "mean of layers 1, 2" and mean.panels[0].layer is None
+    prompted = uncone.map(texts, model=tiny_model, layer="all", prompt="go ", points=9)
+    assert prompted.text(0) == texts[prompted.places[0]], "the prompt is not shown"
+
+
+def test_repairs_of_texts_and_tokens(texts, tiny_model, tmp_path):
+    uncone.fix(texts, "center", model=str(tiny_model), save=tmp_path / "sentence", cache=False)
+    uncone.fix(texts, "center", model=str(tiny_model), level="token", save=tmp_path / "token")
+    found = uncone.map(texts, model=str(tiny_model), repair=tmp_path / "sentence", cache=False)
+    assert [panel.name for panel in found.panels] == ["raw", "repaired"]
+    np.testing.assert_allclose(found.panels[0].points, found.panels[1].points, atol=1e-4)  # only shifted
+    norms = found.colourings[-1]
+    assert norms.values_by_panel["repaired"].mean() < norms.values_by_panel["raw"].mean()
+    pooled = uncone.map(texts, model=str(tiny_model), repair=tmp_path / "token")
+    again = uncone.apply(tmp_path / "token", texts, model=str(tiny_model))
+    norms = pooled.colourings[-1].values_by_panel["repaired"]
+    np.testing.assert_allclose(norms, np.linalg.norm(again, axis=1), rtol=1e-3, atol=1e-4)
+    tokens = uncone.map(texts, model=str(tiny_model), rows="tokens", repair=tmp_path / "token", points=50)
+    assert [len(panel.points) for panel in tokens.panels] == [50, 50]
+    with pytest.raises(OtherSpaceError, match="fitted at sentence level, and --rows words"):
+        uncone.map(texts, model=str(tiny_model), rows="words", repair=tmp_path / "sentence")
+    with pytest.raises(OptionError, match="--layer all shows others"):
+        uncone.map(texts, model=str(tiny_model), layer="all", repair=tmp_path / "sentence")
+    with pytest.raises(OtherSpaceError, match="--layer 1 asks for another space"):
+        uncone.map(texts, model=str(tiny_model), layer=1, repair=tmp_path / "sentence")
+    encoder = open_encoder(str(tiny_model))
+    Center().fit(np.eye(32)).save(
+        tmp_path / "other", encoder="another", encoder_content="0" * 16, level="token", layer="2", pooling="mean",
+        prompt="", normalize=False,
+    )  # fmt: skip
+    with pytest.raises(OtherSpaceError, match="was fitted for the encoder another"):
+        uncone.map(texts, model=encoder, rows="tokens", repair=tmp_path / "other")
+
+
+def test_word_vectors_have_kinds_and_ranks(tmp_path):
+    rng = np.random.default_rng(0)
+    words = ["the", "of", "1984", ",", *(f"w{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10]}" for i in range(56))]
+    lines = [f"{word} {' '.join(f'{x:.4f}' for x in rng.normal(size=8))}" for word in words]
+    (tmp_path / "glove.txt").write_text("\n".join(lines) + "\n")
+    found = uncone.map(tmp_path / "glove.txt", colour="frequency")
+    by_name = {one.name: one for one in found.colourings}
+    np.testing.assert_allclose(by_name["frequency"].values, np.log10(np.arange(60) + 1))
+    assert [by_name["kind"].names[i] for i in by_name["kind"].members[:4]] == ["word", "word", "number", "symbol"]
+
+
+def test_millions_are_streamed_into_a_picture(monkeypatch, cone, tmp_path):
+    monkeypatch.setattr(mapping, "MOST_POINTS", 1_000)
+    monkeypatch.setattr(mapping, "_FITTED", 600)
+    rows = cone(20_000, 6)
+    np.save(tmp_path / "v.npy", rows)
+    names = ["even", "odd"] * 10_000
+    (tmp_path / "labels.txt").write_text("\n".join(names) + "\n")
+    found = uncone.map(tmp_path / "v.npy", points=50_000, static=True, label=str(tmp_path / "labels.txt"))
+    assert found.static and len(found.panels[0].points) == 600
+    (density,) = found.density
+    assert density.counts.sum() + density.outside == 20_000 and density.name == found.panels[0].name
+    assert set(np.unique(density.members)) == {-1, 0, 1} and set(density.names) == {"even", "odd"}
+    some = uncone.map(tmp_path / "v.npy", points=5_000, static=True, colour="norm")
+    assert some.density[0].counts.sum() + some.density[0].outside == 5_000
+    assert np.nanmin(some.density[0].values) >= np.linalg.norm(rows, axis=1).min() - 1e-3
+    clustered = uncone.map(tmp_path / "v.npy", points=5_000, static=True, colour="cluster", k=3)
+    assert clustered.density[0].members.max() == 2
+    Whiten().fit(rows).save(tmp_path / "repair")
+    both = uncone.map(tmp_path / "v.npy", points=50_000, static=True, colour="none", repair=tmp_path / "repair")
+    assert [one.name for one in both.density] == ["raw", "repaired"] and not both.colourings
+    assert all(one.counts.sum() + one.outside == 20_000 and one.members is None for one in both.density)
+    _same_clusters_on_both_sides(tmp_path, monkeypatch)
+    few = uncone.map(rows[:900], points=5_000, static=True)
+    assert not few.static and few.density is None
+    with pytest.raises(OptionError, match="can be read only once"):
+        uncone.map(iter([rows[:10_000], rows[10_000:]]), points=5_000, static=True)
+    with pytest.raises(OptionError, match="A page holds up to 1,000 points"):
+        uncone.map(rows, points=1_001)
+    with pytest.raises(OptionError, match="is flat: take --dims 2"):
+        uncone.map(rows, points=1_001, static=True, dims=3)
+
+
+def _same_clusters_on_both_sides(folder, monkeypatch):
+    """Rows in a cell of the repaired picture have the colour that most of them have as raw rows."""
+    monkeypatch.setattr("uncone.analysis.projections.density._CELLS", 8)
+    rng = np.random.default_rng(0)
+    means = np.array([[9.0, 0.0, 0.0], [0.0, 9.0, 0.0], [0.0, 0.0, 9.0]])
+    of = np.arange(6_000) % 3
+    rows = means[of] + rng.normal(size=(6_000, 3))
+    np.save(folder / "groups.npy", rows)
+    (folder / "groups.txt").write_text("\n".join("abc"[one] for one in of) + "\n")
+    Whiten().fit(rows).save(folder / "whitened")
+    given = {"points": 50_000, "static": True, "repair": folder / "whitened"}
+    clustered = uncone.map(folder / "groups.npy", colour="cluster", k=3, **given)
+    labelled = uncone.map(folder / "groups.npy", label=str(folder / "groups.txt"), **given)
+    for mine, theirs in zip(clustered.density, labelled.density, strict=True):
+        np.testing.assert_array_equal(mine.counts, theirs.counts)
+        held = mine.members >= 0
+        pairs = set(zip(mine.members[held].tolist(), theirs.members[held].tolist(), strict=True))
+        assert len(pairs) == 3, "the groups that were made are the clusters, before and after"
+    sides = [dict(zip(one.members.ravel().tolist(), other.members.ravel().tolist(), strict=True))
+             for one, other in zip(clustered.density, labelled.density, strict=True)]  # fmt: skip
+    assert sides[0] == sides[1], "a cluster has one colour on both sides"
+
+
+def test_many_words_and_a_picture_of_neighbours_can_be_static_too(monkeypatch, texts, tiny_model, cone):
+    monkeypatch.setattr(mapping, "MOST_POINTS", 50)
+    found = uncone.map(texts, model=tiny_model, rows="words", points=120, static=True)
+    assert (
+        found.static and found.density[0].counts.sum() == 120 and found.density[0].names == ("word", "number", "symbol")
+    )
+    both = uncone.map(texts, model=tiny_model, rows="words", points=120, static=True, layer="all", colour="norm")
+    assert [one.name for one in both.density] == ["layer 0", "layer 1", "layer 2"]
+    means = [np.nansum(one.values * one.counts) / 120 for one in both.density]
+    expected = [both.colourings[0].values_by_panel[one.name].mean() for one in both.density]
+    np.testing.assert_allclose(means, expected, rtol=1e-9)
+    pytest.importorskip("openTSNE")
+    near = uncone.map(cone(80, 5), method="tsne", points=80, static=True, colour="none")
+    assert near.static and near.density[0].counts.sum() == 80
+
+
+def test_too_many_points_of_too_many_layers(monkeypatch, texts, tiny_model):
+    monkeypatch.setattr("uncone.verbs.map.layers._MOST_BYTES", 1000)
+    with pytest.raises(OptionError, match="5,000 points of 3 layers with 32 dimensions take"):
+        uncone.map(texts, model=tiny_model, rows="words", layer="all")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"method": "mds"}, OptionError, "no projection 'mds'"),
+        ({"dims": 4}, OptionError, "--dims is 2 or 3, not 4"),
+        ({"colour": "mood"}, OptionError, "--colour is frequency, .*none, not 'mood'"),
+        ({"colour": "label"}, OptionError, "--colour label needs labels"),
+        ({"colour": "words"}, OptionError, "--colour words needs a list of words"),
+        ({"colour": "position"}, OptionError, "--colour position is for words and tokens"),
+        ({"words": ["a"]}, OptionError, "--words looks for words in the rows' texts, and array has none"),
+        ({"layer": "all"}, OptionError, "--layer is for texts: name a model"),
+        ({"rows": "words"}, OptionError, "--rows is for texts"),
+        ({"points": 1}, OptionError, "at least 2, not 1"),
+        ({"points": 200_001}, OptionError, "up to 200,000 points, and --points 200,001"),
+        ({"k": 1}, OptionError, "at least 2, not 1"),
+        ({"k": 99}, OptionError, "99"),
+        ({"seed": -1}, OptionError, "seed"),
+        ({"text": ["a", "b"]}, OptionError, "one column of texts, not 2"),
+    ],
+)
+def test_bad_options(cone, options, error, message):
+    with pytest.raises(error, match=message):
+        uncone.map(cone(30, 4), **options)
+
+
+def test_bad_texts(texts, tiny_model):
+    with pytest.raises(OptionError, match="--rows is sentences, words, tokens, cls, not 'letters'"):
+        uncone.map(texts, model=tiny_model, rows="letters")
+    with pytest.raises(OptionError, match="--prompt is for --rows sentences"):
+        uncone.map(texts, model=tiny_model, rows="words", prompt="q: ")
+    with pytest.raises(OptionError, match="There is no layer 9"):
+        uncone.map(texts, model=tiny_model, rows="words", layer=9)
+    with pytest.raises(OptionError, match="texts= and labels="):
+        uncone.map(texts, model=tiny_model, labels=["a"] * 40)
+    with pytest.raises(OptionError, match="no pooling 'sum'"):
+        uncone.map(texts, model=tiny_model, pooling="sum")
+
+
+@pytest.mark.parametrize(("method", "package"), [("tsne", "openTSNE"), ("umap", "umap")])
+def test_a_missing_package_is_told_before_anything_is_read(method, package, monkeypatch):
+    monkeypatch.setattr("uncone.extras.find_spec", lambda name: None)
+    with pytest.raises(MissingPackageError, match=rf"This needs {package}, .*: pip install 'uncone\[maps\]'"):
+        uncone.map("no-such-file.npy", method=method)
+
+
+def test_too_few_rows_for_a_method(cone):
+    pytest.importorskip("openTSNE")
+    with pytest.raises(ShapeError, match=r"t-SNE needs at least 5 rows; we got 3\. Take PCA"):
+        uncone.map(cone(3, 4), method="tsne")
+    assert uncone.map(cone(3, 4)).panels[0].trust.k == 1 and len(uncone.map(cone(2, 4)).places) == 2

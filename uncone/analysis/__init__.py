@@ -1,0 +1,1 @@
+"""Pure functions of statistics: measures, intervals, neighbors, clusters, calibration, similarity, projections."""

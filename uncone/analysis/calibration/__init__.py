@@ -1,0 +1,1 @@
+"""What a score means: scores of unrelated pairs, thresholds, and probabilities from labeled pairs."""

@@ -1,0 +1,347 @@
+"""The cosines of unrelated pairs: exact mean and deviation, and quantiles of sampled pairs with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncone.analysis.calibration.excluded_pairs import (
+    MANY_PRINTS,
+    copies_among,
+    distinct_among,
+    group_numbers,
+    overlap,
+    same_document,
+)
+from uncone.analysis.calibration.quantiles import Quantiles, quantiles_of
+from uncone.analysis.calibration.results import Background
+from uncone.analysis.calibration.sampled_pairs import Side, sample_pairs
+from uncone.analysis.intervals.intervals import Interval, around, mean_variance
+from uncone.data.batch import CUT, IntVector, Vector
+from uncone.data.source import Source, batches
+from uncone.errors import NoUsableRowsError, OptionError, ShapeError
+from uncone.run.measure import Plan, measure
+from uncone.stats.bundle import Bundle
+from uncone.stats.samples.fingerprints import Fingerprints
+from uncone.stats.samples.row_sample import RowSample, SampledRows, cutoff_for
+from uncone.stats.samples.sketches import Sketches
+from uncone.stats.sums.unit_scatter import CosineSums, PairMoments, UnitScatter
+from uncone.stats.unusable import Unusable
+
+__all__ = ["RATES", "Progress", "Surveyed", "background_between", "background_of", "survey", "survey_between"]
+
+RATES = (0.01,)
+"""The false-positive rate that is meant when nobody names one."""
+
+Progress = Callable[[str, int, int | None], None]
+"""Told the step, how many more rows are done, and how many there are."""
+
+_SAMPLE_ROWS, _MORE_ROWS = 25_000, 100_000
+_RARE = 1e-3  # for such a rate more rows are sampled
+_SAMPLE_NUMBERS = 1 << 27
+_MOST_DIMENSIONS = 16_384
+
+
+@dataclass(frozen=True, eq=False)
+class Surveyed:
+    """A background with the statistics that it and the hints are taken from.
+
+    `units` are those of the rows, or of the queries; `documents` those of the other side, where there is one. Of each
+    side `unusable` counts the rows that had to be left out. `sides` are the sampled rows, and `base` is what the
+    cosines of their products deviate from.
+    """
+
+    background: Background
+    units: UnitScatter
+    documents: UnitScatter | None
+    unusable: tuple[Unusable, ...]
+    sides: tuple[Side, Side | None]
+    base: float
+
+
+def background_of(
+    source: Source,
+    *,
+    name: str,
+    rates: Sequence[float] = RATES,
+    plan: Plan | None = None,
+    seed: int = 0,
+    groups: ArrayLike | None = None,
+    progress: Progress | None = None,
+) -> Background:
+    """The cosines of two random rows of a source; see `survey`."""
+    found = survey(source, name=name, rates=rates, plan=plan, seed=seed, groups=groups, progress=progress)
+    return found.background
+
+
+def background_between(
+    queries: Source,
+    documents: Source,
+    *,
+    name: str,
+    rates: Sequence[float] = RATES,
+    plan: Plan | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Background:
+    """The cosines of a random query with a random document; see `survey_between`."""
+    found = survey_between(queries, documents, name=name, rates=rates, plan=plan, seed=seed, progress=progress)
+    return found.background
+
+
+def survey(
+    source: Source,
+    *,
+    name: str,
+    rates: Sequence[float] = RATES,
+    plan: Plan | None = None,
+    seed: int = 0,
+    groups: ArrayLike | None = None,
+    progress: Progress | None = None,
+) -> Surveyed:
+    """Measure a source: in one pass, in two when `groups` names the document of every row.
+
+    Pairs of the same document and exact copies are left out, of the exact sums and of the sample.
+
+    Raises:
+        ShapeError: fewer than two rows, or not one document for each.
+        NoUsableRowsError: no two rows are unrelated.
+        OptionError: a rate that is none.
+    """
+    _check_asked(source, rates)
+    plan = plan or Plan()
+    numbers = None if groups is None else group_numbers(groups, source.rows, source.name)
+    side = _measured(source, plan, min(rates), seed, _step(progress, "measuring", source.rows))
+    units, copies = side.units, copies_among(side.prints)
+    if units.n < 2:
+        raise _too_few(source, side, 2)
+    left_out, counts = CosineSums(copies, copies, copies), {"exact copies": copies}
+    if numbers is not None:
+        if len(numbers) != side.unusable.seen:
+            raise ShapeError(
+                f"{source.name} has {side.unusable.seen:,} rows, and documents are named for {len(numbers):,}: name "
+                "one for each row."
+            )
+        together, twice = same_document(source, numbers, plan.dtype)
+        left_out += together + CosineSums(-twice, -twice, -twice)
+        counts = {"same document": together.pairs, "exact copies": copies - twice}
+    moments = units.among(left_out)
+    if not moments.pairs:
+        raise NoUsableRowsError(
+            f"{source.name}: of {units.n:,} rows no two are unrelated: they are exact copies, or of one document. We "
+            "need rows that differ."
+        )
+    rows = Side.of(side.sample, units.mean, units.mean, numbers)
+    base = float(units.mean @ units.mean)
+    found = quantiles_of(partial(sample_pairs, rows, None, base), rates, max(int(rows.effective / 2), 1))
+    interval = around(moments.mean, moments.variance, units.n)
+    if rows.is_grouped:
+        each = 2 * _dots(side.sample, units.mean)
+        k = rows.effective
+        # Each row was multiplied with its own unit too, which is not among the pairs: as in the jackknife over rows.
+        variance = mean_variance(each, units.n, rows.unit) * (k / (k - 2)) ** 2 if k > 2 else np.nan
+        interval = around(moments.mean, variance, int(k))
+    distinct = distinct_among(side.prints) if copies else units.n
+    if numbers is None:
+        independent, pairs = distinct, distinct * (distinct - 1) // 2
+    else:
+        independent = int(rows.unit.max()) + 1
+        pairs = min(moments.pairs, round(moments.pairs * (distinct / units.n) ** 2))
+    known = (distinct, None, pairs, independent)
+    background = _background(name, (units.n, None), moments, interval, found, counts, known)
+    return Surveyed(background, units, None, (side.unusable,), (rows, None), base)
+
+
+def survey_between(
+    queries: Source,
+    documents: Source,
+    *,
+    name: str,
+    rates: Sequence[float] = RATES,
+    plan: Plan | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Surveyed:
+    """Measure two sides; pairs of a query and a document that is its exact copy are left out.
+
+    Raises:
+        ShapeError: the sides have different dimensions.
+        NoUsableRowsError: a side has no usable row, or every pair is one of copies.
+        OptionError: a rate that is none.
+    """
+    for source in (queries, documents):
+        _check_asked(source, rates, least=1)
+    if queries.dim != documents.dim:
+        raise ShapeError(
+            f"{queries.name} has {queries.dim} dimensions and {documents.name} {documents.dim}: they have no cosine. "
+            "Encode queries and documents with the same model."
+        )
+    plan = plan or Plan()
+    ours = _measured(queries, plan, min(rates), seed, _step(progress, "queries", queries.rows), alone=False)
+    theirs = _measured(documents, plan, min(rates), seed + 1, _step(progress, "documents", documents.rows), alone=False)
+    for source, side in ((queries, ours), (documents, theirs)):
+        if not side.units.n:
+            raise _too_few(source, side, 1)
+    common = overlap(ours.prints, theirs.prints)
+    copies = common.pairs
+    moments = ours.units.between(theirs.units, CosineSums(copies, copies, copies))
+    if not moments.pairs:
+        raise NoUsableRowsError(f"All rows of {queries.name} and {documents.name} are exact copies of one another.")
+    means = ours.units.mean, theirs.units.mean
+    left, right = Side.of(ours.sample, *means), Side.of(theirs.sample, *means[::-1])
+    shared = bool(copies) and left.shares_rows(right)
+    if shared:
+        left, right = left.joined(right)
+    base = float(means[0] @ means[1])
+    fewer = min(left.effective, right.effective)
+    found = quantiles_of(partial(sample_pairs, left, right, base), rates, max(int(fewer), 1))
+    interval = around(moments.mean, moments.variance, min(ours.units.n, theirs.units.n))
+    if shared or left.is_grouped or right.is_grouped:
+        each = _dots(ours.sample, means[1]), _dots(theirs.sample, means[0])
+        variance = sum(
+            mean_variance(one, side.units.n, rows.unit)
+            for one, side, rows in zip(each, (ours, theirs), (left, right), strict=True)
+        )
+        variance += _shared_variance(*each, left.unit, right.unit) if shared else 0.0
+        interval = around(moments.mean, variance, int(fewer))
+    sizes, counts = (ours.units.n, theirs.units.n), {"exact copies": copies}
+    here, there = common.distinct, common.distinct_others
+    known = (here, there, here * there - common.shared * (common.shared + 1) // 2, min(here, there))
+    background = _background(name, sizes, moments, interval, found, counts, known)
+    return Surveyed(background, ours.units, theirs.units, (ours.unusable, theirs.unusable), (left, right), base)
+
+
+def _dots(sample: SampledRows, mean: Vector) -> Vector:
+    """The cosine of each sampled row with a mean, times its length; in the order of `Side`."""
+    return np.asarray((sample.dot(mean) / sample.norms)[sample.order])
+
+
+def _shared_variance(each: Vector, others: Vector, units: IntVector, other_units: IntVector) -> float:
+    """What rows that stand on both sides add to the variance of the mean: twice the covariance of their two parts."""
+    last = 1 + max(int(units.max()), int(other_units.max()))
+    sums = (
+        np.bincount(place, weights=one - one.mean(), minlength=last) / len(one)
+        for one, place in ((each, units), (others, other_units))
+    )
+    return 2 * max(float(np.vecdot(*sums)), 0.0)
+
+
+@dataclass
+class _Measured:
+    """The statistics of one side."""
+
+    units: UnitScatter
+    prints: Fingerprints
+    unusable: Unusable
+    sample: SampledRows
+
+
+def _measured(
+    source: Source,
+    plan: Plan,
+    rate: float,
+    seed: int,
+    progress: Callable[[int], None] | None,
+    *,
+    alone: bool = True,
+) -> _Measured:
+    """Measure one side; copies are looked for within it when it is `alone`, else its prints are those of all bits."""
+    wanted = _SAMPLE_ROWS if rate > _RARE else _MORE_ROWS
+    k = max(min(wanted, _SAMPLE_NUMBERS // source.dim), 2)
+    known = source.rows is not None and source.rereadable
+    cutoff = cutoff_for(k, source.rows or 0, seed) if known else None
+    prints = Sketches(MANY_PRINTS) if alone and source.random_access else Fingerprints(MANY_PRINTS)
+    found = measure(
+        source,
+        Bundle(
+            units=UnitScatter(source.dim, dtype=plan.dtype, reference=_reference(source, plan)),
+            prints=prints,
+            unusable=Unusable(),
+            sample=RowSample(source.dim, k, seed=seed, cutoff=cutoff, named=False),
+        ),
+        plan,
+        progress,
+    )
+    sample: RowSample = found["sample"]
+    n = found["units"].n
+    if cutoff is not None and 2 * sample.sampled.n < min(k, n):
+        # Most rows are unusable, and so were most of those that were to be the sample.
+        room = int(1.2 * cutoff * k / max(sample.sampled.n, 1))
+        again = RowSample(source.dim, k, seed=seed, cutoff=room if room < 2**64 else None, named=False)
+        sample = measure(source, again, plan)
+    prints = found["prints"]
+    if isinstance(prints, Sketches):  # a file may be read again; where texts would be encoded twice, one pass has to do
+        prints = measure(source, Fingerprints(MANY_PRINTS), plan) if prints.may_hold_copies else prints
+    return _Measured(found["units"], prints, found["unusable"], sample.sampled)
+
+
+def _reference(source: Source, plan: Plan) -> Vector | None:
+    """The mean direction of the first rows, where reading them twice is free."""
+    if not source.random_access:
+        return None
+    opening = next(batches(source.read(0, min(CUT, source.rows or 0)), plan.dtype))
+    units = opening.vectors / opening.norms[:, None]
+    return units.mean(axis=0, dtype=np.float64).astype(plan.dtype).astype(np.float64) if opening.n else None
+
+
+def _background(
+    name: str,
+    sizes: tuple[int, int | None],
+    moments: PairMoments,
+    interval: Interval,
+    found: Quantiles,
+    left_out: Mapping[str, int],
+    known: tuple[int, int | None, int, int],
+) -> Background:
+    """`known` are the distinct rows of both sides, the unrelated pairs of them, and the independent units."""
+    low, high = interval
+    mean = min(max(moments.mean, -1.0), 1.0)
+    return Background(
+        name,
+        *sizes,
+        moments.pairs,
+        found.pairs,
+        mean,
+        -1.0 if low is None else min(max(low, -1.0), mean),
+        1.0 if high is None else max(min(high, 1.0), mean),
+        moments.sd,
+        found.tails,
+        found.scores,
+        found.lows,
+        found.highs,
+        {"edges": found.edges.tolist(), "counts": found.counts.tolist()},
+        {reason: count for reason, count in left_out.items() if count},
+        *known,
+        min(found.beyond, 1.0),
+    )
+
+
+def _check_asked(source: Source, rates: Sequence[float], least: int = 2) -> None:
+    wrong = [rate for rate in rates if not 0 < rate < 1]
+    if wrong or not rates:
+        raise OptionError(f"A false-positive rate lies between 0 and 1, such as 0.01; this is {wrong or 'none'}.")
+    if source.rows is not None and source.rows < least:
+        raise ShapeError(f"{source.name} has {source.rows} row; cosines need at least {least}. Add some.")
+    if source.dim > _MOST_DIMENSIONS:
+        raise ShapeError(
+            f"{source.name} has {source.dim:,} dimensions: more than {_MOST_DIMENSIONS:,} is not an embedding space. "
+            "Is it transposed?"
+        )
+
+
+def _too_few(source: Source, side: _Measured, least: int) -> Exception:
+    counts = side.unusable
+    if counts.seen < least:
+        return ShapeError(f"{source.name} has {counts.seen} row; cosines need at least {least}. Add some.")
+    return NoUsableRowsError(
+        f"{source.name}: {side.units.n} of {counts.seen:,} rows can be used: {counts.bad:,} hold NaN, infinity or huge "
+        f"numbers, {counts.zero:,} are zero. We need at least {least}; look at how they were made."
+    )
+
+
+def _step(progress: Progress | None, name: str, rows: int | None) -> Callable[[int], None] | None:
+    return None if progress is None else lambda done: progress(name, done, rows)

@@ -1,0 +1,171 @@
+"""The pairs that are not unrelated: rows of one document, and exact copies, with the sums of their cosines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from uncone.data.arrays.bags import run_starts
+from uncone.data.batch import IntVector, Matrix
+from uncone.data.source import Source, batches
+from uncone.errors import OptionError, ShapeError
+from uncone.stats.samples.fingerprints import Fingerprints
+from uncone.stats.samples.hashing import Hashes, fingerprints
+from uncone.stats.sums.unit_scatter import CosineSums
+
+__all__ = [
+    "MANY_PRINTS",
+    "copies_among",
+    "distinct_among",
+    "group_numbers",
+    "overlap",
+    "same_document",
+]
+
+MANY_PRINTS = 1 << 26
+"""Up to so many rows every fingerprint is kept, and copies are counted exactly."""
+
+_TOGETHER = 8192
+_SMALL = 32  # groups up to this size are multiplied pair by pair, all at once
+_MOST_HELD = 1 << 27
+
+
+def group_numbers(groups: ArrayLike, rows: int | None, name: str) -> IntVector:
+    """A number per row for whatever names its document.
+
+    Raises:
+        ShapeError: there are not as many as rows.
+    """
+    given = np.asarray(groups)
+    if given.ndim != 1 or (rows is not None and len(given) != rows):
+        raise ShapeError(
+            f"{name} has {'an unknown number of' if rows is None else f'{rows:,}'} rows, and documents are named for "
+            f"{given.shape[0] if given.ndim else 1:,} of shape {given.shape}. Name one document for each row."
+        )
+    return np.asarray(np.unique(given, return_inverse=True)[1], np.int64)
+
+
+def copies_among(prints: Fingerprints) -> int:
+    """How many pairs of rows are exact copies; beyond the limit of the fingerprints an estimate."""
+    kept = prints.state()["kept"]
+    counts = np.diff(run_starts(kept), append=len(kept))
+    return int((counts * (counts - 1)).sum()) // 2 << prints.level
+
+
+def distinct_among(prints: Fingerprints) -> int:
+    """How many rows differ; beyond the limit of the fingerprints an estimate."""
+    return len(run_starts(prints.state()["kept"])) << prints.level
+
+
+class Overlap(NamedTuple):
+    """What two sides have in common: `pairs` of a row and its exact copy; the distinct rows of each side and of both.
+
+    Beyond the limit of the fingerprints these are estimates.
+    """
+
+    pairs: int
+    distinct: int
+    distinct_others: int
+    shared: int
+
+
+def overlap(prints: Fingerprints, others: Fingerprints) -> Overlap:
+    """Compare the fingerprints of two sides."""
+    level = max(prints.level, others.level)
+    sides = []
+    for side in (prints, others):
+        kept = side.state()["kept"]
+        sides.append(np.unique(kept[kept >> np.uint64(64 - level) == 0] if level else kept, return_counts=True))
+    (ours, times), (theirs, other_times) = sides
+    _, at, there = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
+    found = (int((times[at] * other_times[there]).sum()), len(ours), len(theirs), len(at))
+    return Overlap(*(number << level for number in found))
+
+
+def same_document(source: Source, groups: IntVector, dtype: DTypeLike) -> tuple[CosineSums, int]:
+    """The pairs of rows of the same document, and how many of them are exact copies.
+
+    The rows are read once more. A document is worked off when its last row has come, so rows that lie together cost no
+    memory; they may lie anywhere as long as what waits fits into half a gigabyte.
+
+    Raises:
+        OptionError: the rows can be read only once, or too many wait.
+    """
+    if not source.rereadable:
+        raise OptionError(f"{source.name} can be read only once, and its documents need a second look: save it first.")
+    sums, copies = CosineSums(), 0
+    for units, prints, documents in _whole_documents(source, groups, dtype):
+        for one, other in _pairs(documents):
+            cosines = _cosines(units, one, other)
+            sums += CosineSums(cosines.size, float(cosines.sum()), float(np.vecdot(cosines, cosines)))
+            copies += _equal(prints, one, other)
+    return sums, copies
+
+
+def _cosines(units: Matrix, one: IntVector | slice, other: IntVector | slice) -> Matrix:
+    if not isinstance(one, slice):
+        return np.asarray(np.vecdot(units[one], units[other]))
+    table = units[one] @ units[other].T
+    return np.asarray(table[np.triu_indices(len(table), 1)])
+
+
+def _equal(prints: Hashes, one: IntVector | slice, other: IntVector | slice) -> int:
+    if isinstance(one, slice):
+        _, counts = np.unique(prints[one], return_counts=True)
+        return int((counts * (counts - 1)).sum()) // 2
+    return int((prints[one] == prints[other]).sum())
+
+
+def _pairs(documents: IntVector) -> Iterator[tuple[IntVector, IntVector] | tuple[slice, slice]]:
+    """The pairs within the runs of equal numbers: those of small runs by distance, a large run whole."""
+    starts = run_starts(documents)
+    sizes = np.diff(np.append(starts, len(documents)))
+    for start, size in zip(starts[sizes > _SMALL].tolist(), sizes[sizes > _SMALL].tolist(), strict=True):
+        yield slice(start, start + size), slice(start, start + size)
+    small = np.repeat(sizes <= _SMALL, sizes)
+    for distance in range(1, min(int(sizes.max(initial=0)), _SMALL)):
+        one = np.flatnonzero((documents[:-distance] == documents[distance:]) & small[:-distance])
+        if one.size:
+            yield one, one + distance
+
+
+def _whole_documents(source: Source, groups: IntVector, dtype: DTypeLike) -> Iterator[tuple[Matrix, Hashes, IntVector]]:
+    """Unit rows in float64, their fingerprints and documents, sorted by document, every document whole."""
+    to_come = np.bincount(groups)
+    several = to_come > 1
+    waiting: list[tuple[Matrix, IntVector]] = []
+    have = held = 0
+    for batch in batches(source.read(), dtype):
+        seen = groups[np.concatenate([batch.rows, batch.bad, batch.zero])]
+        to_come -= np.bincount(seen, minlength=len(to_come))
+        chosen = several[groups[batch.rows]]
+        waiting.append((batch.vectors[chosen], groups[batch.rows[chosen]]))
+        have += int(chosen.sum())
+        if have >= max(_TOGETHER, 2 * held):  # what waits is looked through only as often as it doubles
+            vectors, documents = _sorted(waiting)
+            done = to_come[documents] == 0
+            yield _finished(vectors[done], documents[done])
+            waiting = [(vectors[~done], documents[~done])]
+            have = held = int((~done).sum())
+            if held * source.dim > _MOST_HELD:
+                raise OptionError(
+                    f"{source.name}: {held:,} rows wait for the rest of their documents, too many to hold. Sort the "
+                    "rows by document."
+                )
+    if waiting:
+        yield _finished(*_sorted(waiting))
+
+
+def _sorted(waiting: list[tuple[Matrix, IntVector]]) -> tuple[Matrix, IntVector]:
+    vectors, documents = (np.concatenate(part) for part in zip(*waiting, strict=True))
+    order = np.argsort(documents, kind="stable")
+    return vectors[order], documents[order]
+
+
+def _finished(vectors: Matrix, documents: IntVector) -> tuple[Matrix, Hashes, IntVector]:
+    units = vectors.astype(np.float64)
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    return units, fingerprints(vectors), documents

@@ -1,0 +1,1 @@
+"""Labeled pairs: curves, operating points, probabilities."""

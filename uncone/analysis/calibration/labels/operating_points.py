@@ -1,0 +1,184 @@
+"""Where to cut, by labelled pairs: the best F1, a wanted precision, a wanted recall."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncone.analysis.calibration.labels.curves import Cuts, wilson
+from uncone.analysis.calibration.results import Background, Operating
+from uncone.analysis.intervals.pair_units import PairUnits
+from uncone.analysis.intervals.resampling import Score, Weights, bounds
+from uncone.data.batch import IntVector
+from uncone.errors import OptionError
+
+__all__ = ["Goal", "background_rate", "goals", "operate"]
+
+_Floats = NDArray[np.float64]
+
+_SMALL = 1e-9  # what rounding may take from a whole number of pairs
+
+_CHOSEN_BY = {"precision": 0, "recall": 1, "F1": 2}
+"""The figure that a threshold is chosen by, among precision, recall and F1."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a threshold is chosen for."""
+
+    kind: Literal["F1", "precision", "recall"]
+    wanted: float = 0.0
+
+    def __str__(self) -> str:
+        return "best F1" if self.kind == "F1" else f"{self.kind} {self.wanted:g}"
+
+    def places(self, taken: _Floats, hits: _Floats) -> IntVector:
+        """The last group that is taken, by draws: (r, groups) -> (r,); -1 where the goal cannot be had.
+
+        Of the thresholds of a wanted precision the lowest, which has the highest recall; of those of a wanted recall
+        the highest.
+        """
+        positives = hits[:, -1:]
+        if self.kind == "F1":
+            place = (2 * hits / np.maximum(taken + positives, _SMALL)).argmax(axis=1)
+        elif self.kind == "recall":
+            place = (hits >= self.wanted * positives - _SMALL).argmax(axis=1)
+        else:
+            drawn = np.diff(taken, axis=1, prepend=0.0) > 0
+            good = drawn & (hits >= self.wanted * taken - _SMALL)
+            place = np.where(good.any(axis=1), good.shape[1] - 1 - good[:, ::-1].argmax(axis=1), -1)
+        return np.where(positives[:, 0] > 0, place, -1).astype(np.int64)
+
+
+def goals(precisions: Sequence[float], recalls: Sequence[float]) -> list[Goal]:
+    """The best F1 and what is wanted beside it.
+
+    Raises:
+        OptionError: a wanted precision or recall is not a share.
+    """
+    wanted = [Goal("F1")]
+    wanted += [Goal("precision", float(share)) for share in dict.fromkeys(precisions)]
+    wanted += [Goal("recall", float(share)) for share in dict.fromkeys(recalls)]
+    for goal in wanted[1:]:
+        if not 0 < goal.wanted <= 1:
+            raise OptionError(
+                f"A {goal.kind} lies above 0 and is at most 1, for instance 0.9; this is {goal.wanted:g}."
+            )
+    return wanted
+
+
+def operate(
+    cuts: Cuts, wanted: Sequence[Goal], units: PairUnits, background: Background | None, replicates: int, seed: int
+) -> list[Operating]:
+    """A threshold for each goal, with its interval and what it does.
+
+    In each draw the threshold is chosen anew, which gives its interval; precision, recall and F1 are those of the one
+    threshold that was chosen. It was chosen on the pairs that it is judged on, so they flatter it a little: by as much
+    as a draw flatters the threshold chosen on it, compared with all pairs. The lower bound of what was chosen by makes
+    up for that.
+    """
+    if len(cuts.distinct) == 1:
+        return [_refused(cuts, goal, f"all scores are {cuts.distinct[0]:g}") for goal in wanted]
+    taken, hits = cuts.whole
+    chosen = [int(goal.places(taken[None], hits[None])[0]) for goal in wanted]
+
+    def drawn(counts: Weights) -> _Floats:
+        some, good = cuts.taken_and_hits(counts)
+        found = []
+        for goal, fixed in zip(wanted, chosen, strict=True):
+            place = goal.places(some, good)
+            found.append(np.where(place < 0, np.nan, cuts.thresholds[place]))
+            found += _figures(some[:, fixed], good[:, fixed], good[:, -1])
+            rows = np.arange(len(place))
+            here = _figures(some[rows, place], good[rows, place], good[:, -1])
+            all_pairs = _figures(taken[place], hits[place], hits[-1])
+            flattered = here[_CHOSEN_BY[goal.kind]] - all_pairs[_CHOSEN_BY[goal.kind]]
+            found.append(np.where(place < 0, np.nan, flattered))
+        return np.stack(found)
+
+    every = units.replicate(drawn, replicates, seed).reshape(len(wanted), 5, replicates)
+    return [
+        _operating(cuts, goal, place, own, units, background)
+        for goal, place, own in zip(wanted, chosen, every, strict=True)
+    ]
+
+
+def _figures(taken: _Floats, hits: _Floats, similar: _Floats | np.float64) -> list[_Floats]:
+    """Precision, recall and F1 of so many pairs, of which some are hits."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return [hits / taken, hits / similar, 2 * hits / (taken + similar)]
+
+
+def background_rate(background: Background, threshold: float) -> float:
+    """The share of unrelated pairs at or above a threshold, between those that are known; none beyond the highest."""
+    return float(np.interp(threshold, background.scores, background.tails, left=1.0, right=0.0))
+
+
+def _operating(
+    cuts: Cuts, goal: Goal, place: int, drawn: _Floats, units: PairUnits, background: Background | None
+) -> Operating:
+    taken, hits = cuts.whole
+    some, good, alike, value = taken[place], hits[place], hits[-1], float(cuts.thresholds[place])
+    low, high = bounds(drawn[0])
+    if place < 0:
+        return _refused(cuts, goal, _unreached(cuts, goal))
+    if low is None:
+        lost, found = (
+            float(np.isnan(drawn[0]).mean()),
+            f"{good:,.0f} of {some:,.0f} pairs from {value:.3g} on are alike",
+        )
+        return _refused(cuts, goal, f"{found}, but {lost:.0%} of the draws have no such threshold; label more pairs")
+    # F1 is 2 J / (1 + J) of the share J of alike ones among all that are taken or should be.
+    either = some + alike - good
+    over, similar = np.arange(len(cuts.order)) < some, cuts.truth == 1
+
+    def independent(rows: NDArray[np.bool_]) -> int:
+        return units.select(cuts.order[rows]).independent
+
+    shares = [
+        _share(good, some, independent(over), drawn[1]),
+        _share(good, alike, independent(similar), drawn[2]),
+        replace(_share(good, either, independent(over | similar), drawn[3], dice=True), n=len(cuts.values)),
+    ]
+    at = _CHOSEN_BY[goal.kind]
+    shares[at] = replace(shares[at], low=max((shares[at].low or 0.0) - max(float(np.nanmean(drawn[4])), 0.0), 0.0))
+    return Operating(
+        str(goal),
+        value,
+        low,
+        high,
+        shares[0],
+        shares[1],
+        shares[2],
+        None if background is None else background_rate(background, value),
+        "it takes every pair: no higher threshold does as well" if place == len(taken) - 1 else "",
+    )
+
+
+def _share(k: float, n: float, units: int, drawn: _Floats, *, dice: bool = False) -> Score:
+    """A share of n pairs with the wider of two intervals: draws know of shared texts, Wilson's of all and none.
+
+    Wilson's is that of the same share of as many pairs as are independent.
+    """
+    shares = np.array([k / n, *wilson(k / n * units, units)])
+    value, low, high = (2 * shares / (1 + shares) if dice else shares).tolist()
+    own = bounds(drawn)
+    if own[0] is not None and own[1] is not None:
+        low, high = min(low, own[0]), max(high, own[1])
+    return Score(value, low, high, int(n))
+
+
+def _unreached(cuts: Cuts, goal: Goal) -> str:
+    taken, hits = cuts.whole
+    best = int((hits / taken).argmax())
+    highest, at = hits[best] / taken[best], cuts.thresholds[best]
+    return f"no threshold has a precision of {goal.wanted:g}; the highest is {highest:.3g}, at {at:.3g}"
+
+
+def _refused(cuts: Cuts, goal: Goal, reason: str) -> Operating:
+    none = Score(None, None, None, len(cuts.values))
+    return Operating(str(goal), None, None, None, none, none, none, None, reason)

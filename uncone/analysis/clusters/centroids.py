@@ -1,0 +1,247 @@
+"""Clusters of rows: k-means, or a Gaussian mixture by scikit-learn, and how many there should be."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import repeat
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from uncone.data.batch import IntVector, Matrix, Vector
+from uncone.run.blas_threads import on_all_cores, one_blas_thread
+from uncone.stats.sums.cluster_moments import Cells, padded, runs_by_label
+
+__all__ = [
+    "AUTO",
+    "best_k",
+    "gaussian_cells",
+    "kmeans_cells",
+    "labels_of",
+    "scaled",
+    "spread_out",
+    "without_small",
+]
+
+T = TypeVar("T")
+
+AUTO = range(2, 31)
+"""The numbers of clusters that `best_k` tries."""
+_TRIED_ON = 8192
+_JUDGED_ON = 2048
+"""Rows that k-means is tried on, and rows whose silhouette is taken: every pair of them is looked at."""
+_BEGUN_FROM = 4096
+"""Rows that the first centroids are chosen of."""
+_LEAST_VARIANCE = 1e-4
+"""Added to the variances of a mixture, where the mean variance of all dimensions is 1."""
+_AT_ONCE = 16_384
+_IN_A_STEP = 4096
+"""Rows that a thread looks at together in a step of k-means: enough pieces for all cores."""
+
+
+def kmeans_cells(rows: Matrix, k: int, seed: int, iterations: int) -> Cells:
+    """The cells of the k centroids that k-means finds among the rows (n, d)."""
+    frame = _frame(rows)
+    with one_blas_thread():
+        return _nearest(frame, _kmeans(scaled(rows, frame), k, seed, iterations))
+
+
+def gaussian_cells(rows: Matrix, k: int, seed: int, iterations: int) -> tuple[Cells, bool]:
+    """The cells of a mixture of k Gaussians, begun at k-means, and whether it came to rest.
+
+    Their covariances are diagonal: full ones would need more rows in every cluster than there are dimensions.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
+
+    start = without_small(kmeans_cells(rows, k, seed, iterations), rows, 1)
+    z = scaled(rows, start)
+    labels = labels_of(start, rows)
+    order, runs = runs_by_label(labels)
+    variances = np.stack([z[order[run]].var(axis=0, dtype=np.float64) for _, run in runs])
+    mixture = GaussianMixture(
+        start.k,
+        covariance_type="diag",
+        reg_covar=_LEAST_VARIANCE,
+        max_iter=iterations,
+        init_params="random_from_data",
+        weights_init=np.bincount(labels, minlength=start.k) / len(rows),
+        means_init=start.linear,
+        precisions_init=1.0 / (variances + _LEAST_VARIANCE),
+        random_state=seed,
+    )
+    with one_blas_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # it is told to the caller
+        mixture.fit(z.astype(np.float64))
+    centroids = start.centre + start.scale * mixture.means_
+    weights = np.maximum(mixture.weights_, np.finfo(np.float64).tiny)
+    return Cells(start.centre, centroids, start.scale, mixture.precisions_, weights), bool(mixture.converged_)
+
+
+def best_k(rows: Matrix, seed: int, iterations: int) -> tuple[int, float]:
+    """The number of clusters, of `AUTO`, whose k-means has the largest mean silhouette, and that silhouette."""
+    from sklearn.metrics import pairwise_distances, silhouette_score
+
+    order = np.random.default_rng(seed).permutation(len(rows))
+    tried = rows[np.sort(order[:_TRIED_ON])]
+    judged = rows[np.sort(order[:_JUDGED_ON])]
+    frame = _frame(tried)
+    z = scaled(tried, frame)
+    best = 1, -1.0
+    with one_blas_thread():
+        distances = pairwise_distances(scaled(judged, frame).astype(np.float64))
+        np.fill_diagonal(distances, 0.0)
+        for k in AUTO:
+            if k >= len(judged):
+                break
+            labels = _nearest(frame, _kmeans(z, k, seed, iterations)).labels(judged)
+            if 1 < len(np.unique(labels)) < len(judged):
+                score = float(silhouette_score(distances, labels, metric="precomputed"))
+                best = (k, score) if score > best[1] else best
+    return best
+
+
+def without_small(cells: Cells, rows: Matrix, least: int) -> Cells:
+    """The cells without those that hold fewer than `least` of the rows, the smallest first; at least one stays.
+
+    The rows of a cell that goes are shared out among those that are nearest to them.
+    """
+    labels = labels_of(cells, rows)
+    while cells.k > 1:
+        counts = np.bincount(labels, minlength=cells.k)
+        smallest = int(counts.argmin())
+        if counts[smallest] >= least:
+            break
+        kept = np.delete(np.arange(cells.k), smallest)
+        orphans = np.flatnonzero(labels == smallest)
+        cells = cells.only(kept)
+        labels = labels - (labels > smallest)
+        if orphans.size:
+            labels[orphans] = labels_of(cells, rows[orphans])
+    return cells
+
+
+def labels_of(cells: Cells, rows: Matrix) -> IntVector:
+    """The cell of every row, in blocks."""
+    return np.concatenate(_each(cells.labels, rows))
+
+
+def _each(work: Callable[[Matrix], T], rows: Matrix) -> list[T]:
+    """What is made of each block of rows, in their order, on all cores."""
+    blocks = [rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE)]
+    if len(blocks) == 1:
+        return [work(blocks[0])]
+    with on_all_cores() as threads:
+        return list(threads.map(work, blocks))
+
+
+def _frame(rows: Matrix) -> Cells:
+    """One cell for all rows: its centre is their mean, its scale their standard deviation over all dimensions."""
+    centre = np.sum(_each(lambda block: block.sum(axis=0, dtype=np.float64), rows), axis=0) / len(rows)
+    shift = centre.astype(rows.dtype)
+
+    def squares(block: Matrix) -> float:
+        y = block - shift
+        return float(np.vecdot(y, y).sum(dtype=np.float64))
+
+    return Cells(centre, centre[None], float(np.sqrt(sum(_each(squares, rows)) / rows.size)))
+
+
+def _nearest(frame: Cells, z: Matrix) -> Cells:
+    return Cells(frame.centre, frame.centre + frame.scale * z.astype(np.float64), frame.scale)
+
+
+def scaled(rows: Matrix, frame: Cells) -> Matrix:
+    """The rows about their mean, and of length about 1 per dimension: float32 has its digits there."""
+    shift, factor = frame.centre.astype(rows.dtype), rows.dtype.type(1 / frame.scale)
+    z = np.empty(rows.shape, np.float32)
+
+    def scale(start: int) -> None:
+        np.multiply(rows[start : start + _AT_ONCE] - shift, factor, out=z[start : start + _AT_ONCE])
+
+    with on_all_cores() as threads:
+        deque(threads.map(scale, range(0, len(rows), _AT_ONCE)), maxlen=0)
+    return z
+
+
+def _kmeans(z: Matrix, k: int, seed: int, iterations: int) -> Matrix:
+    """The centroids (k, d) by Lloyd's steps, until no row changes its cluster; to be called with one BLAS thread.
+
+    Not by faiss: the BLAS that its package brings may not know the processor, and takes several times as long as
+    these two products. The blocks are fixed and their sums are added in order: the cores do not change a digit.
+    """
+    centroids = spread_out(z, k, seed)
+    blocks = [z[start : start + _IN_A_STEP] for start in range(0, len(z), _IN_A_STEP)]
+    labels: list[IntVector | None] = [None] * len(blocks)
+    sums, counts = np.zeros((k, z.shape[1])), np.zeros(k, np.int64)
+    with on_all_cores() as threads:
+        for _ in range(iterations):
+            columns, bias = padded(centroids, -0.5 * np.vecdot(centroids, centroids), z.dtype)
+            steps = list(threads.map(_step, blocks, labels, repeat(columns), repeat(bias)))
+            labels = [step.labels for step in steps]
+            if not any(step.moved for step in steps):
+                break
+            for step in steps:
+                sums += step.sums
+                counts += step.counts
+            centroids = centroids.copy()
+            centroids[counts > 0] = (sums / np.maximum(counts, 1)[:, None])[counts > 0].astype(z.dtype)
+            if not counts.all():
+                centroids[counts == 0] = _farthest(blocks, columns, bias, int((counts == 0).sum()))
+    return centroids
+
+
+class _Step(NamedTuple):
+    """The nearest centroid of each row, how many rows moved, and what that adds to the sums and counts of each."""
+
+    labels: IntVector
+    moved: int
+    sums: Matrix
+    counts: IntVector
+
+
+def _step(z: Matrix, before: IntVector | None, columns: Matrix, bias: Vector) -> _Step:
+    """Only rows that moved are added where they are now, and taken off where they were: later they are few."""
+    k = int(np.count_nonzero(np.isfinite(bias)))
+    labels = np.asarray((z @ columns + bias).argmax(axis=1))
+    names = np.arange(k)[:, None]
+    if before is None:
+        change, rows, moved = (names == labels).astype(z.dtype), z, len(z)
+    else:
+        places = np.flatnonzero(labels != before)
+        change = (names == labels[places]).astype(z.dtype) - (names == before[places])
+        rows, moved = np.take(z, places, axis=0, mode="clip"), len(places)
+    return _Step(labels, moved, (change @ rows).astype(np.float64), change.sum(axis=1, dtype=np.int64))
+
+
+def _farthest(blocks: Sequence[Matrix], columns: Matrix, bias: Vector, n: int) -> Matrix:
+    """The n rows that are farthest from their own centroids: there a cluster without rows begins anew."""
+    apart = np.concatenate([np.vecdot(z, z) - 2 * (z @ columns + bias).max(axis=1) for z in blocks])
+    places = np.argsort(-apart, kind="stable")[:n]
+    return np.stack([blocks[place // _IN_A_STEP][place % _IN_A_STEP] for place in places.tolist()])
+
+
+def spread_out(z: Matrix, k: int, seed: int) -> Matrix:
+    """Rows to begin with, far from each other: greedy k-means++ (Arthur and Vassilvitskii 2007) on some of the rows."""
+    rng = np.random.default_rng(seed)
+    z = z[rng.permutation(len(z))[: max(_BEGUN_FROM, 16 * k)]]
+    squares = np.vecdot(z, z)
+    chosen = [0]  # they are in random order
+    apart = _apart(z, squares, chosen)[0]
+    for _ in range(1, k):
+        summed = np.cumsum(apart, dtype=np.float64)
+        drawn = np.searchsorted(summed, rng.random(2 + int(np.log(k))) * summed[-1], side="right")
+        drawn = np.minimum(drawn, len(z) - 1)
+        closer = np.minimum(apart, _apart(z, squares, drawn))
+        best = int(closer.sum(axis=1, dtype=np.float64).argmin())
+        chosen.append(int(drawn[best]))
+        apart = closer[best]
+    return z[chosen]
+
+
+def _apart(z: Matrix, squares: Vector, places: Sequence[int] | IntVector) -> Matrix:
+    """The squared distances of every row to those at some places, (places, n)."""
+    distances = squares[places][:, None] + squares - 2 * (z[places] @ z.T)
+    return np.maximum(distances, 0.0)

@@ -1,0 +1,1 @@
+"""Contextuality of words: self-similarity, intra-sentence similarity, explainable variance."""

@@ -1,0 +1,201 @@
+"""Maximum explainable variance: how much of a word's occurrences one vector can stand for (Ethayarajh 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from uncone.analysis.context.context import Estimate
+from uncone.analysis.context.word_variance import clustered, word_pairs
+from uncone.analysis.layers.geometry import LayerGeometry
+from uncone.analysis.measures.finding import Finding
+from uncone.analysis.number_format import percent
+from uncone.data.batch import IntVector, Matrix, Vector
+from uncone.stats.samples.hashing import hash_keys
+from uncone.stats.samples.row_sample import SampledRows
+
+__all__ = ["WordMev", "explained_share", "mev_findings", "mev_of_words"]
+
+_GRID = 8
+_ORDERS, _ROWS = 16, 400
+"""Random orders of the words, of which the first rows are taken for each size; rows of these together, about."""
+_SMALL, _STEPS = 24, 60
+
+
+def explained_share(rows: Matrix, *, centered: bool = False) -> float:
+    """sigma_1^2 / sum sigma_i^2 of the rows (n, d) as they are; `centered`: the share of the first principal component.
+
+    >>> explained_share(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).__round__(4)
+    0.6667
+    """
+    return _explained(rows - rows.mean(axis=0, dtype=np.float64) if centered else rows)[0]
+
+
+def _explained(rows: Matrix) -> tuple[float, Vector]:
+    """The share, and what each row adds to it beyond its own share of the whole (n,)."""
+    rows = rows.astype(np.float64)
+    powers = np.vecdot(rows, rows)
+    total = float(powers.sum())
+    if total <= 0:
+        return float("nan"), np.zeros(len(rows))
+    along = _by_power(rows) if min(rows.shape) > _SMALL else None
+    if along is None and len(rows) < rows.shape[1]:
+        values, vectors = np.linalg.eigh(rows @ rows.T)
+        along = vectors[:, -1] * np.sqrt(max(values[-1], 0.0))
+    elif along is None:
+        along = rows @ np.linalg.eigh(rows.T @ rows)[1][:, -1]
+    share = float(along @ along) / total
+    return share, (along**2 - share * powers) / total
+
+
+def _by_power(rows: Matrix) -> Vector | None:
+    """Rows on the strongest direction of rows' rows, by power iteration; None when it does not settle soon.
+
+    A word's occurrences point one way, so that a dozen steps do where all eigenvalues would cost n^3.
+    """
+    vector, before = rows.sum(axis=0), 0.0
+    for _ in range(_STEPS):
+        vector = rows.T @ (rows @ vector)
+        length = float(np.linalg.norm(vector))
+        if length <= 0:
+            return None
+        vector /= length
+        product = rows @ vector
+        value = float(product @ product)
+        # The error of the value is the square of that of the direction: the next step changes it less still.
+        if abs(value - before) <= 1e-12 * value:
+            return np.asarray(product)
+        before = value
+    return None
+
+
+@dataclass(frozen=True)
+class WordMev:
+    """The words that occurrences were kept of, the MEV of each, and on how many different occurrences it stands.
+
+    `influence` is what each kept occurrence adds to the MEV of its word, `units` its sampling unit.
+    """
+
+    words: IntVector
+    values: Vector
+    sizes: IntVector
+    influence: Sequence[Vector]
+    units: Sequence[IntVector]
+
+
+def mev_of_words(layer: LayerGeometry) -> WordMev:
+    """MEV of every word that occurrences were kept of, and that occurs twice or more."""
+    assert layer.occurrences is not None
+    met = layer.occurrences.by_word()
+    # Without copies every occurrence is one of its own.
+    distinct = {word: one.distinct if layer.distinct_share < 1 else len(one.units) for word, one in met.items()}
+    kept = {word: one for word, one in met.items() if distinct[word] > 1}
+    words = sorted(kept)
+    found = [_explained(kept[word].vectors) for word in words]
+    sizes = np.array([distinct[word] for word in words], np.int64)
+    values = np.array([share for share, _ in found])
+    units = [kept[word].units for word in words]
+    return WordMev(np.array(words, np.int64), values, sizes, [each for _, each in found], units)
+
+
+def mev_findings(layer: LayerGeometry) -> list[Finding]:
+    """MEV over the words drawn at random, the same for as many rows of different words, and the difference."""
+    measured = layer.derived(mev_of_words)
+    chosen = np.flatnonzero(np.isin(measured.words, layer.drawn))
+    values, sizes = measured.values[chosen], measured.sizes[chosen]
+    n = len(values)
+    if n == 0:
+        return [Finding(name, None, 0, "No word was drawn.") for name in ("mev", "mev_matched", "mev_adjusted")]
+    raw = Estimate(float(values.mean()), _variance(measured, chosen), min(n, layer.texts))
+    found = [raw.finding("mev", n, f"One vector explains {percent(raw.value)} of a word's occurrences.", most=1.0)]
+    grid = np.unique(np.quantile(sizes, np.linspace(0, 1, _GRID), method="nearest")).astype(np.int64)
+    chance = _chance(layer, grid)
+    if chance is None:
+        why = "There are too few different words to compare with."
+        return [*found, *(Finding(name, None, n, why) for name in ("mev_matched", "mev_adjusted"))]
+    weights = np.stack([np.interp(np.log(sizes), np.log(grid), one).mean() for one in np.eye(len(grid))])
+    shares, each = chance
+    matched = Estimate(float(weights @ shares), _chance_variance(layer, weights @ each), raw.units)
+    difference = raw.minus(matched)
+    return [
+        *found,
+        matched.finding(
+            "mev_matched", n, f"As many occurrences of different words: {percent(matched.value)}.", least=0.0, most=1.0
+        ),
+        difference.finding(
+            "mev_adjusted",
+            n,
+            f"{percent(abs(difference.value))} {'more' if difference.value >= 0 else 'less'} than chance.",
+        ),
+    ]
+
+
+def _variance(measured: WordMev, chosen: IntVector) -> float:
+    """Words and texts are units: what the occurrences of a word do by chance is put back text by text."""
+    n = len(chosen)
+    each = np.concatenate([measured.influence[i] / n for i in chosen.tolist()])
+    units = np.concatenate([measured.units[i] for i in chosen.tolist()])
+    words = np.repeat(chosen, [len(measured.units[i]) for i in chosen.tolist()])
+    by_words = Estimate.of_mean(measured.values[chosen]).variance
+    return max(by_words - clustered(each, word_pairs(units, words, units)), 0.0) + clustered(each, units)
+
+
+def _chance_variance(layer: LayerGeometry, each: Vector) -> float:
+    """The rows of a text vary together, and so do those of a word."""
+    sample, groups = layer.sample, layer.sample_groups
+    if sample.words is None:
+        return clustered(each, groups)
+    words = np.where(sample.words == -1, -2 - sample.rows, sample.words)
+    pairs = word_pairs(groups, sample.words, sample.rows)
+    return max(clustered(each, groups) + clustered(each, words) - clustered(each, pairs), clustered(each, groups))
+
+
+def _chance(layer: LayerGeometry, sizes: IntVector) -> tuple[Vector, Matrix] | None:
+    """MEV of rows of all different words, for these numbers of rows: the mean of some draws.
+
+    And what each sampled row adds to each (sizes, sample).
+    """
+    sample = layer.sample
+    known = np.flatnonzero(sample.words >= -1) if sample.words is not None else np.arange(sample.n)
+    words = sample.rows if sample.words is None else sample.words
+    origins = sample.rows if sample.origins is None else sample.origins
+
+    def draw(random: np.random.Generator) -> list[IntVector]:
+        # By what the rows are, not by where they stand: copies leave the order as it is.
+        orders = (np.argsort(hash_keys(origins[known], int(random.integers(1 << 30)))) for _ in range(_ORDERS))
+        return [_one_of_each(words, known[order]) for order in orders]
+
+    draws = layer.drawn_once(2, draw)
+    if min(map(len, draws)) < 5:
+        return None
+    means, each = np.zeros(len(sizes)), np.zeros((len(sizes), sample.n))
+    for place, size in enumerate(sizes.tolist()):
+        # The first of an order: further on there are only rare words, for the frequent ones have come already.
+        some = [order[:size] for order in draws[: max(_ROWS // size, 4)]]
+        found = _of_small_sets(sample, some) if size <= _SMALL else [_explained(sample.vectors_at(one)) for one in some]
+        for rows, (share, added) in zip(some, found, strict=True):
+            means[place] += share / len(some)
+            each[place, rows] += added / len(some)
+    return means, each
+
+
+def _of_small_sets(sample: SampledRows, sets: Sequence[IntVector]) -> list[tuple[float, Vector]]:
+    """As `_explained`, for many small sets of as many rows at once."""
+    rows = sample.vectors_at(np.concatenate(sets)).astype(np.float64).reshape(len(sets), len(sets[0]), -1)
+    grams = rows @ rows.transpose(0, 2, 1)
+    values, vectors = np.linalg.eigh(grams)
+    powers = np.diagonal(grams, axis1=1, axis2=2)
+    totals = np.maximum(powers.sum(axis=1), np.finfo(np.float64).tiny)
+    along = vectors[:, :, -1] ** 2 * values[:, -1:]
+    shares = along.sum(axis=1) / totals
+    return list(zip(shares.tolist(), (along - shares[:, None] * powers) / totals[:, None], strict=True))
+
+
+def _one_of_each(words: IntVector, mixed: IntVector) -> IntVector:
+    """The first row of each word in a random order of rows; words that occur once are all different."""
+    kept = words[mixed] == -1
+    _, first = np.unique(words[mixed], return_index=True)
+    kept[first] = True
+    return np.asarray(mixed[kept], np.int64)

@@ -1,0 +1,1 @@
+"""Word frequency and its bias: counts, correlations, logits."""

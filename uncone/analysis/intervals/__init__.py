@@ -1,0 +1,1 @@
+"""Intervals: sampling units, bootstrap draws, correlations of labeled pairs."""

@@ -1,0 +1,1 @@
+"""Layer studies: the findings of every layer of a model, and the story they tell."""

@@ -1,0 +1,269 @@
+"""From an encoder and texts to the findings of every layer."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from uncone.analysis.context.matched import matched_intrasim
+from uncone.analysis.context.mev import mev_of_words
+from uncone.analysis.layers.deep_results import Deep
+from uncone.analysis.layers.examine import examine_layers
+from uncone.analysis.layers.geometry import LayerGeometry
+from uncone.analysis.layers.layer import Layer, SentenceTable, WordTable
+from uncone.analysis.layers.settings import StudySettings
+from uncone.analysis.measures.measure import Collecting
+from uncone.analysis.measures.registry import families, own_statistics
+from uncone.data.batch import Matrix
+from uncone.data.texts.selection import Selection
+from uncone.encoders.encoder import Encoder
+from uncone.encoders.segmentation import identity
+from uncone.encoders.survey import Survey, Vocabulary, survey
+from uncone.errors import ShapeError
+from uncone.run.checkpoint import Checkpoint
+from uncone.run.layers import LayerPass, LayerResult
+from uncone.run.memory import Room, share_out
+from uncone.stats.bundle import Bundle
+from uncone.stats.samples.row_sample import RowSample, cutoff_for
+from uncone.stats.sums.grouped_unit_sum import GroupedUnitSum
+from uncone.stats.sums.moments import Moments
+from uncone.stats.sums.norms import Norms
+from uncone.stats.unusable import Unusable
+from uncone.stats.words.occurrences import Occurrences
+from uncone.stats.words.sentence_similarity import SentenceSimilarity
+from uncone.stats.words.word_sums import WordSums
+
+__all__ = ["Studied", "study"]
+
+Progress = Callable[[str, int, int | None], None]
+Checkpoints = Callable[[dict[str, Any], dict[str, Any]], Checkpoint]
+
+
+@dataclass(frozen=True)
+class Studied:
+    """The findings of every layer, the tables, and what was met on the way."""
+
+    layers: Sequence[Layer]
+    words: WordTable | None
+    sentences: SentenceTable | None
+    survey: Survey
+    result: LayerResult
+    room: Room
+    wanted: int
+    mev_wanted: int
+    checkpoint: Checkpoint | None = None
+    deep: Deep | None = None
+
+
+def study(
+    encoder: Encoder,
+    selection: Selection,
+    settings: StudySettings,
+    *,
+    checkpoints: Checkpoints | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> Studied:
+    """Survey the texts, encode them once, measure every layer, and examine it.
+
+    Raises:
+        ShapeError: too few texts, or no word in enough of them.
+    """
+    with _no_collection():
+        return _study(encoder, selection, settings, checkpoints, resume, progress)
+
+
+def _study(
+    encoder: Encoder,
+    selection: Selection,
+    settings: StudySettings,
+    checkpoints: Checkpoints | None,
+    resume: bool,
+    progress: Progress | None,
+) -> Studied:
+    rule = settings.rule
+    encoder.prepare(unit.text for unit in selection.read())
+    if settings.deep:
+        from uncone.analysis.layers.deep import check_frequency, deep_study
+
+        check_frequency(settings, encoder)
+    surveyed = survey(selection, rule, encoder, settings.window, _step(progress, "reading", None))
+    _check_texts(selection, surveyed, settings)
+    asked = [identity(word, rule.cased) for word in settings.words]
+    everything = Vocabulary(surveyed, len(surveyed.counts), asked, settings.seed)
+    wanted = [*everything.asked_numbers(), *everything.drawn(settings.mev_words, settings.least, settings.seed)]
+    occurrences = [everything.occurrences(number) for number in wanted]
+    deep = settings.deep_sample if settings.deep else 0
+    room = share_out(encoder, settings.memory, len(everything), occurrences, deep)
+    words = Vocabulary(surveyed, room.words, asked, settings.seed) if room.words < len(everything) else everything
+    followed = words.asked_numbers()
+    drawn = words.drawn(max(room.mev_words - len(followed), 0), settings.least, settings.seed)
+    checkpoint = None
+    if checkpoints is not None:
+        content = {**room.to_dict(), "corpus_content": surveyed.tally.digest}
+        checkpoint = checkpoints(settings.to_dict(), content)
+    run = LayerPass(
+        encoder,
+        selection,
+        rule,
+        settings.window,
+        room,
+        words.number,
+        settings.batch_size,
+        settings.no_sinks,
+        surveyed.repeated,
+    )
+    result = run.run(
+        _statistics(encoder.dim, len(words), sorted({*followed, *drawn}), surveyed, settings, room),
+        checkpoint,
+        checkpoint.load() if checkpoint is not None and resume else None,
+        _step(progress, "encoding", surveyed.tally.taken),
+    )
+    _check_rows(selection, result)
+    layers = _layers(result, settings, drawn, room, surveyed)
+    examined = examine_layers(layers)
+    behind = None
+    if settings.deep:
+        step = _step(progress, "looking behind the cone", encoder.layers)
+        behind, more = deep_study(layers, run, surveyed.counts, settings, step)
+        examined = [one.with_findings(new) for one, new in zip(examined, more, strict=True)]
+    sentences = _sentence_table(selection, result, layers, examined) if settings.keep_sentences else None
+    table = _word_table(result, layers, examined, words) if rule.has_words else None
+    return Studied(examined, table, sentences, surveyed, result, room, len(everything), len(wanted), checkpoint, behind)
+
+
+def _statistics(
+    dim: int, words: int, followed: Sequence[int], surveyed: Survey, settings: StudySettings, room: Room
+) -> Bundle:
+    seed = settings.seed
+    # Rows are numbered before words that no token covers are dropped, so there may be a few less than counted.
+    rows = surveyed.rows if settings.rule.has_words else surveyed.tally.taken
+    kept = room.deep or room.sample
+    members: dict[str, Any] = {
+        "moments": Moments(dim),
+        "units": GroupedUnitSum(dim, seed=seed),
+        "norms": Norms(),
+        "unusable": Unusable(),
+        "rows": RowSample(dim, kept, seed=seed, cutoff=cutoff_for(kept, rows, seed), named=False),
+    }
+    if settings.rule.has_words:
+        members["words"] = WordSums(dim, words, copied=surveyed.repeated is not None)
+        members["sentences"] = SentenceSimilarity(seed=seed, keep=settings.keep_sentences)
+        members["occurrences"] = Occurrences(dim, chosen=followed, most=room.occurrences, seed=seed)
+    return Bundle(**members, **own_statistics("layers", Collecting(dim, seed)))
+
+
+def _layers(
+    result: LayerResult, settings: StudySettings, drawn: Sequence[int], room: Room, surveyed: Survey
+) -> list[LayerGeometry]:
+    shared: dict[Any, Any] = {}
+    own = [name for family in families("layers") for name in family.statistics]
+    return [
+        LayerGeometry(
+            bundle["moments"],
+            bundle["units"],
+            bundle["norms"],
+            number,
+            bundle["rows"],
+            bundle.get("words"),
+            bundle.get("sentences"),
+            bundle.get("occurrences"),
+            tuple(drawn),
+            settings.least,
+            settings.seed,
+            int(result.sinks[number]),
+            shared,
+            room.sample if room.deep else None,
+            surveyed.distinct / surveyed.tally.taken,
+            statistics={name: bundle[name] for name in own},
+        )
+        for number, bundle in enumerate(result.layers)
+    ]
+
+
+def _word_table(
+    result: LayerResult, layers: Sequence[LayerGeometry], examined: Sequence[Layer], words: Vocabulary
+) -> WordTable:
+    first = result.layers[0]["words"]
+    met = np.flatnonzero(first.counts)
+    shape = (len(words), len(layers))
+    mev = np.full(shape, np.nan)
+    sizes = np.zeros(len(words), np.int64)
+    for place, (one, layer) in enumerate(zip(layers, examined, strict=True)):
+        if layer["mev"].failed:
+            continue
+        known = one.derived(mev_of_words)
+        mev[known.words, place] = known.values
+        if place == 0:
+            sizes[known.words] = known.sizes
+    selfsim: Matrix = np.stack([bundle["words"].selfsim() for bundle in result.layers], axis=1)
+    return WordTable(
+        [words.words[i] for i in met.tolist()],
+        first.counts[met],
+        first.contexts[met],
+        selfsim.reshape(shape)[met],
+        mev[met],
+        sizes[met],
+        tuple(word for word in words.asked if first.counts[words.number(word)]),
+        [words.kind(words.words[i]) for i in met.tolist()],
+    )
+
+
+def _sentence_table(
+    selection: Selection, result: LayerResult, layers: Sequence[LayerGeometry], examined: Sequence[Layer]
+) -> SentenceTable | None:
+    if "sentences" not in result.layers[0].members:
+        return None
+    kept = [bundle["sentences"].values for bundle in result.layers]
+    groups, lengths = kept[0][:, 0].astype(np.int64), kept[0][:, 1].astype(np.int64)
+    wanted = result.units[groups]
+    texts = {unit.number: unit.text for unit in selection.read()}
+    intrasim = np.full((len(groups), len(kept)), np.nan)
+    expected = np.full(intrasim.shape, np.nan)
+    for place, (values, one, layer) in enumerate(zip(kept, layers, examined, strict=True)):
+        known, rows, found = np.intersect1d(groups, values[:, 0].astype(np.int64), return_indices=True)
+        intrasim[rows, place] = values[found, 2]
+        matched = None if layer["intrasim"].failed else one.derived(matched_intrasim)
+        if matched is not None and len(known):
+            expected[:, place] = matched.at(lengths)
+    return SentenceTable(wanted, [texts[i] for i in wanted.tolist()], lengths, intrasim, expected)
+
+
+def _check_texts(selection: Selection, surveyed: Survey, settings: StudySettings) -> None:
+    name, tally = selection.source.name, surveyed.tally
+    if surveyed.distinct < 2:
+        copies = f" ({tally.duplicates:,} duplicates were left out)" if tally.duplicates else ""
+        raise ShapeError(f"{name} holds {surveyed.distinct} text{copies}; we need at least 2 different ones. Add some.")
+    if not settings.rule.has_words:
+        return
+    most = max(surveyed.contexts.values(), default=0)
+    if most < settings.least:
+        raise ShapeError(
+            f"No word of {name} stands in {settings.least} different texts (the most is {most}), so self-similarity "
+            "cannot be measured. Add texts, or lower --min-contexts."
+        )
+
+
+def _check_rows(selection: Selection, result: LayerResult) -> None:
+    fewest = min(bundle["units"].n for bundle in result.layers)
+    if fewest < 3:
+        raise ShapeError(f"{selection.source.name} gave {fewest} rows; we need at least 3. Add texts.")
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from walking through torch and the model again and again: nothing there goes away."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def _step(progress: Progress | None, name: str, total: int | None) -> Callable[[int], None] | None:
+    return None if progress is None else lambda done: progress(name, done, total)

@@ -1,0 +1,132 @@
+"""What `check` measures of a space; `layers` measures a part of it of every layer."""
+
+from __future__ import annotations
+
+from uncone.analysis.cosine.baseline import baseline, central_rows, quantiles, uniformity
+from uncone.analysis.cosine.rogue import rogue
+from uncone.analysis.measures.measure import Curve, Family, Measure
+from uncone.analysis.measures.papers import ETHAYARAJH, HUBS, LEVINA, MU, ROY, RUDMAN, TIMKEY, WANG
+from uncone.analysis.measures.unit import (
+    COSINE,
+    COUNT,
+    DIMENSION,
+    DIMENSION_LIST,
+    FLAG,
+    LOG,
+    LOG10,
+    NORM,
+    QUANTILES,
+    RATIO,
+    SCORE,
+    SHARE,
+)
+from uncone.analysis.neighbors.neighborhood import neighbourhood_of_space
+from uncone.analysis.space.health import health
+from uncone.analysis.space.norms import norms
+from uncone.analysis.spectrum.isotropy import mean_over_rms, partition
+from uncone.analysis.spectrum.spectrum import spectrum
+
+__all__ = ["FAMILIES", "MEAN", "NEIGHBOURS", "NORM_MEAN", "PARTITION", "ROGUE", "SPECTRUM"]
+
+# A table: one argument per line would make it three times as long.
+# fmt: off
+BASELINE = Measure("baseline", "Random pairs", COSINE,
+    "(|Σu|² − n)/(n² − n) with u = x/|x|: the exact mean cosine over all pairs.", ETHAYARAJH, "check fix",
+    heading=("baseline", ""))
+PAIRS = Measure("pair_cosine_quantiles", "95 % of random pairs", QUANTILES,
+    "Quantiles of the cosine over random pairs of rows; every pair up to 2,048 rows.", shown_in="check fix")
+MEAN = Measure("mean_over_rms", "Distance from zero mean", SCORE, "|mean of x| / √(mean of |x|²).", MU,
+    "check fix dots contrast")
+ROGUE = (
+    Measure("rogue_share_1", "Strongest dimension", SHARE,
+        "Largest (s_j² − Σu_ij²)/(n² − n) over the baseline, s = Σu.", TIMKEY, "contrast"),
+    Measure("rogue_share_3", "Three strongest dimensions", SHARE, "The same, for the three largest together.", TIMKEY,
+        "layers fix dots contrast", heading=("rogue", "top 3"), curve=Curve("Rogue dimensions", "share of the baseline",
+        "Share of the mean cosine from the three strongest dimensions, unless the baseline is below 0.05.")),
+    Measure("rogue_share_5", "Five strongest dimensions", SHARE, "The same, for the five largest together.", TIMKEY,
+        "contrast"),
+    Measure("rogue_dimensions", "Rogue dimensions", DIMENSION_LIST,
+        "Dimensions with at least 5 % of the baseline and three times the mean share.", TIMKEY, "check"),
+)
+SPECTRUM = (
+    Measure("effective_rank", "Directions used", DIMENSION, "exp of the entropy of the shares λ/Σλ of the variance.",
+        ROY, "check fix contrast"),
+    Measure("participation_ratio", "Participation ratio", DIMENSION,
+        "(Σλ)²/Σλ² over the eigenvalues λ of the covariance.", shown_in=""),
+    Measure("top1_share", "Top direction", SHARE, "λ₁/Σλ.", MU, "check fix"),
+    Measure("top10_share", "Top ten directions", SHARE, "(λ₁ + … + λ₁₀)/Σλ.", MU, ""),
+    Measure("isoscore", "IsoScore", SCORE, "(PR − 1)/(d − 1) with PR the participation ratio.", RUDMAN, "fix"),
+    Measure("isoscore_corrected", "IsoScore, corrected", SCORE,
+        "The same from unbiased estimates of tr Σ² and (tr Σ)², so that n does not matter.", RUDMAN,
+        "check fix layers dots contrast", heading=("isoscore", "corrected"), curve=Curve("Isotropy: IsoScore",
+        "IsoScore, corrected", "From 0 (one direction) to 1 (all directions used equally).")),
+)
+CONDITION = (
+    Measure("condition_number", "Condition number", RATIO, "λ₁/λ_d, the largest over the smallest eigenvalue.",
+        shown_in=""),
+    Measure("condition_number_99", "Condition number, 99 %", RATIO,
+        "λ₁/λ_k, with k directions holding 99 % of the variance.", shown_in=""),
+)
+PARTITION = (
+    Measure("partition_isotropy_log10", "Partition isotropy", LOG10,
+        "log₁₀ of min Z(c)/max Z(c), Z(c) = Σ exp(c·x), c = ± the eigenvectors of XᵀX.", MU, ""),
+    Measure("partition_isotropy_unit_log10", "Partition isotropy at norm 1", LOG10,
+        "The same after scaling the space to mean norm 1.", MU, "check fix contrast"),
+)
+UNIFORMITY = Measure("uniformity", "Uniformity", LOG, "log E exp(−2|u − v|²) over random pairs of unit vectors.", WANG,
+    "compare")
+NEIGHBOURS = (
+    Measure("lid_euclidean", "Local dimension, Euclidean", DIMENSION,
+        "Mean over seeded rows of (k − 1)/Σ log(r_k/r_i), r_1 … r_k the distances to the k = 100 nearest distinct "
+        "rows.", LEVINA, "check", curve=Curve("Local dimension, Euclidean", "LID",
+        "Number of directions in which a vector has neighbors, on true distances. It grows with n, so compare "
+        "it at equal n only.")),
+    Measure("lid_cosine", "Local dimension, cosine", DIMENSION,
+        "The same with the chord |u − v|, u = x/|x|, as distance.", LEVINA, "check",
+        curve=Curve("Local dimension, cosine", "LID",
+        "Number of directions in which a vector has neighbors, by angle.")),
+    Measure("hubness_skew", "Hubness", RATIO,
+        "Skewness, over the rows, of how often a row is among the k = 10 nearest of another, by cosine.", HUBS, "check",
+        curve=Curve("Hubs: skewness", "skewness of N₁₀",
+        "Near 0, all vectors are neighbors about equally often. The higher, the more queries get the same few.")),
+    Measure("antihub_share", "Never found", SHARE, "Share of the rows that are among the k = 10 nearest of no other.",
+        HUBS, "", curve=Curve("Anti-hubs", "share of the vectors",
+        "Vectors that are among the nearest of no other.")),
+)
+NORM_MEAN = Measure("norm_mean", "Mean norm", NORM, "Mean of |x|.", shown_in="check layers contrast",
+    heading=("norm", "mean"), curve=Curve("Norms of the vectors", "mean norm, |x|", "Mean length of a vector."))
+OUTLIERS = Measure("norm_outliers", "Outlier rows", COUNT,
+    "Rows over 10 times the median norm, or under a tenth of it.", shown_in="")
+CENTRAL = Measure("central_rows", "Closest to everything", COSINE,
+    "The highest mean cosine of a row with all others; rows by name.", HUBS, "")
+HEALTH = (
+    Measure("bad_rows", "Bad rows", COUNT, "Rows that hold NaN, infinity or numbers beyond the working precision.",
+        shown_in="health compare"),
+    Measure("zero_vectors", "Zero vectors", COUNT, "Rows of norm 0.", shown_in="health"),
+    Measure("duplicate_share", "Duplicates", SHARE,
+        "Share of rows that repeat an earlier row bit for bit, in the working precision.", shown_in="health compare"),
+    Measure("constant_dimensions", "Constant dimensions", DIMENSION_LIST,
+        "Dimensions with the same number in every row.", shown_in="health"),
+    Measure("rows_per_dimension", "Rows per dimension", RATIO, "n/d.", shown_in="health"),
+    Measure("looks_transposed", "Looks transposed", FLAG,
+        "1 when the number of rows is a usual dimension and d is not.", shown_in="health"),
+)
+
+FAMILIES = (
+    Family((BASELINE,), baseline, ("check",), ("units", "pairs"), "mean cosine over all pairs, exact"),
+    Family((PAIRS,), quantiles, ("check",), ("pairs",), "quantiles of the cosine of random pairs"),
+    Family((MEAN,), mean_over_rms, ("check",), ("moments", "pairs"), "how far the space is from zero mean"),
+    Family(ROGUE, rogue, ("check",), ("units", "pairs"),
+        "share of the mean cosine that the strongest dimensions carry, and which stand out; not given below a baseline "
+        "of 0.05"),
+    Family((*SPECTRUM[:4], *CONDITION, *SPECTRUM[4:]), spectrum, ("check",), ("moments", "pairs"),
+        "how many directions carry the variance, how unevenly, and the share of the dimensions in even use"),
+    Family(PARTITION, partition, ("check",), ("moments", "norms", "pairs"),
+        "isotropy by the partition function, as the space is and at mean norm 1", turn="last"),
+    Family((UNIFORMITY,), uniformity, ("check",), ("pairs",), "how evenly rows spread over the sphere", turn="last"),
+    Family(NEIGHBOURS, neighbourhood_of_space, ("check",), ("pairs",),
+        "local intrinsic dimension and hubs by name, on a sample; among all rows with `--deep`", turn="aside"),
+    Family((NORM_MEAN, OUTLIERS), norms, ("check",), ("norms", "pairs"), "lengths, and rows out of line by name"),
+    Family((CENTRAL,), central_rows, ("check",), ("units", "pairs"), "rows that are close to everything, by name"),
+    Family(HEALTH, health, ("check",), ("unusable", "prints", "moments"), "health of the data"),
+)

@@ -1,0 +1,100 @@
+"""What `layers --deep` measures on a sample of every layer."""
+
+from __future__ import annotations
+
+from uncone.analysis.clusters.clusters import cluster_findings
+from uncone.analysis.frequency.frequency import frequency_findings
+from uncone.analysis.measures.check import NEIGHBOURS
+from uncone.analysis.measures.measure import Curve, Family, Measure
+from uncone.analysis.measures.papers import CAI, FACCO, LI
+from uncone.analysis.measures.unit import CORRELATION, COSINE, COUNT, DIMENSION, FLAG, RATIO, SCORE
+from uncone.analysis.neighbors.manifold.manifold import manifold_findings
+from uncone.analysis.neighbors.neighborhood import neighbourhood_findings
+
+__all__ = ["FAMILIES"]
+
+# A table: one argument per line would make it three times as long.
+# fmt: off
+TWO_NN = (
+    Measure("twonn_euclidean", "Dimension from two, Euclidean", DIMENSION,
+        "TwoNN: slope through zero of −log(1 − F) over log(r₂/r₁), r₁ and r₂ the distances to the two nearest distinct "
+        "rows; the largest tenth left out.", FACCO, ""),
+    Measure("twonn_cosine", "Dimension from two, cosine", DIMENSION, "The same with the chord |u − v| as distance.",
+        FACCO, ""),
+)
+CLUSTERS = (
+    Measure("cluster_count", "Clusters", COUNT,
+        "k of 2 to 15 with the largest mean Euclidean silhouette of k-means, on a seeded sample; 1 when under 0.1.",
+        CAI, "", curve=Curve("Clusters", "clusters, k",
+        "k with the best Euclidean silhouette; 1 if none reaches 0.1.")),
+    Measure("cluster_silhouette", "Silhouette", SCORE,
+        "Mean of (b − a)/max(a, b): a the mean distance to the own cluster, b to the nearest other.", CAI, "",
+        curve=Curve("How clear the clusters are", "silhouette", "From 0 (no clusters) to 1 (far apart).")),
+)
+TYPES = (
+    Measure("s_inter_global", "Between types, mean taken off", COSINE,
+        "S_inter after subtracting the mean of all vectors.", CAI, "",
+        curve=Curve("Different {row}s, centered", "S_inter",
+        "Mean cosine of different {row}s after subtracting the mean of all vectors.", zero=True)),
+    Measure("s_intra_global", "Within types, mean taken off", COSINE,
+    "S_intra after subtracting the mean of all vectors.",
+        CAI, ""),
+    Measure("s_inter_within_raw", "Between types, in a cluster", COSINE,
+        "S_inter of rows of one cluster, nothing subtracted; clusters weighted by size.", shown_in=""),
+    Measure("s_intra_within_raw", "Within types, in a cluster", COSINE,
+        "S_intra of rows of one cluster, nothing subtracted; clusters weighted by size.", shown_in=""),
+    Measure("s_inter_within", "Between types, cluster means taken off", COSINE,
+        "S_inter inside clusters after subtracting the mean of each, weighted by size. Small by construction.", CAI, "",
+        curve=Curve("Different {row}s, centered by cluster", "S_inter",
+        "Mean cosine of different {row}s inside clusters after subtracting the mean of each. Only its "
+        "difference from centering all vectors is due to the clusters.", zero=True)),
+    Measure("s_intra_within", "Within types, cluster means taken off", COSINE,
+        "S_intra inside clusters after subtracting the mean of each, weighted by size. Small by construction.", CAI,
+        ""),
+    Measure("isoscore_within", "IsoScore in clusters", SCORE,
+        "IsoScore, corrected, of the rows of each cluster; mean weighted by size.", CAI, "",
+        curve=Curve("Isotropy inside clusters", "IsoScore",
+        "From 0 (one direction) to 1 (all equally); weighted by size.")),
+)
+FREQUENCY = (
+    Measure("frequency_norm_r", "Frequency and mean norm", CORRELATION,
+        "Correlation of log p(w) with the mean of the norms of the word's rows; interval by Fisher's z.", LI, "",
+        curve=Curve("Frequency and mean norm", "r",
+        "Correlation of a word's log-frequency with the mean norm of its vectors.", zero=True)),
+    Measure("frequency_vector_norm_r", "Frequency and norm of the mean", CORRELATION,
+        "Correlation of log p(w) with the norm of the word's vector, the mean of its rows, which is shorter the more "
+        "rows there are; interval by Fisher's z.", LI, ""),
+    Measure("frequency_pc1_r", "Frequency and first component", CORRELATION,
+        "|Correlation| of log p(w) with the first principal component of one vector per word.", LI, ""),
+    Measure("frequency_explained", "What explains frequency", SCORE,
+        "Adjusted R² of log p(w) on the norm and the first ten principal components together.", LI, "",
+        curve=Curve("What explains frequency", "R²",
+        "Share of the variance of log-frequency that the norm and the first ten principal components explain.")),
+)
+MANIFOLD = (
+    Measure("manifold_ratio", "Curved or flat", RATIO,
+        "Local dimension over that of as many Gaussian rows with the same mean and covariance (of each cluster that "
+        "stands apart). A curved sheet is well below 1; so are small clusters.", CAI, "", curve=Curve("Curved or flat",
+        "LID / LID if flat",
+        "Local dimension over that of Gaussian vectors with the same covariance. A curved sheet lies well "
+        "below 1, but so do many small clusters.")),
+    Measure("position_angle_r", "Position along the curve", CORRELATION,
+        "Rank correlation of position with the angle along the path of the mean rows by position, on the principal "
+        "components 1 to 3; judged against permuted positions.", shown_in="", curve=Curve("Position along the curve",
+        "|r|", "Size of the correlation of position with the angle along the curve.", zero=True)),
+    Measure("manifold_visible", "Curved sheet", FLAG,
+        "1 when a curved sheet of few dimensions, or a curve by position, is visible.", CAI, ""),
+)
+
+FAMILIES = (
+    Family((*NEIGHBOURS[:2], *TWO_NN, *NEIGHBOURS[2:]),
+        lambda layer: neighbourhood_findings(layer.dimensions, layer.hubness), ("deep",),
+        summary="local intrinsic dimension on true distances, from 100 and from the two nearest; hubs, and rows that "
+        "are nobody's neighbour"),
+    Family((*CLUSTERS, *TYPES), lambda layer: cluster_findings(layer.clusters), ("deep",),
+        summary="k, how clear the clusters are, and cosines and isotropy inside them"),
+    Family(FREQUENCY, lambda layer: [] if layer.frequency is None else frequency_findings(layer.frequency), ("deep",),
+        partial=True, summary="log-frequency of a word against lengths and principal components"),
+    Family(MANIFOLD, lambda layer: manifold_findings(layer.manifold), ("deep",), partial=True,
+        summary="the manifold question"),
+)

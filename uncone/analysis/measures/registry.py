@@ -1,0 +1,130 @@
+"""The registry of measures: what uncone measures itself, and what installed packages add to it.
+
+A package adds a `Family`, or several, by an entry point of the group `uncone.measures`. One that cannot be loaded is
+named in every report, like a measure that cannot be computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NoReturn, cast
+
+from uncone.analysis.measures.measure import VERBS, Collecting, Family, Measure, Place, Verb
+from uncone.analysis.measures.unit import RATIO
+from uncone.stats.statistic import Statistic
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = ["GROUP", "all_families", "families", "gates", "measure", "measures", "own_statistics", "placed", "refresh"]
+
+GROUP = "uncone.measures"
+
+
+def all_families() -> tuple[Family, ...]:
+    """Every family, once."""
+    return tuple(dict.fromkeys(family for verb in VERBS for family in families(verb)))
+
+
+@cache
+def families(verb: Verb) -> tuple[Family, ...]:
+    """What a verb computes, in the order in which findings are read: that of uncone, then that of packages."""
+    return (*_own(verb), *(family for family in _installed() if verb in family.verbs))
+
+
+def _own(verb: Verb) -> tuple[Family, ...]:
+    # What the other verbs compute takes a while to load.
+    module = import_module(f"uncone.analysis.measures.{verb}")
+    return cast(tuple[Family, ...], module.FAMILIES)
+
+
+@cache
+def _installed() -> tuple[Family, ...]:
+    """The families of installed packages."""
+    made: list[Family] = []
+    for point in sorted(_entry_points(), key=lambda one: one.name):
+        made += _loaded(point, made)
+    return tuple(made)
+
+
+def refresh() -> None:
+    """Look for the measures of installed packages again."""
+    for known in (_installed, families, measures, placed):
+        known.cache_clear()
+
+
+@cache
+def measures(verb: Verb) -> Mapping[str, Measure]:
+    """The measures of a verb by name."""
+    return MappingProxyType({one.name: one for family in families(verb) for one in family.measures})
+
+
+def measure(name: str) -> Measure:
+    """A measure by its name, whoever computes it."""
+    for verb in VERBS:
+        if name in measures(verb):
+            return measures(verb)[name]
+    return Measure(name, name.replace("_", " "), RATIO, "", shown_in="")
+
+
+@cache
+def placed(verb: Verb, place: Place) -> tuple[str, ...]:
+    """The names of the measures that are shown in a place."""
+    return tuple(name for name, one in measures(verb).items() if place in one.places)
+
+
+def gates() -> list[str]:
+    """The measures of `check` that can be compared with a number."""
+    return [name for name, one in measures("check").items() if one.unit.numeric]
+
+
+def own_statistics(verb: Verb, collecting: Collecting) -> dict[str, Statistic]:
+    """The statistics that families bring along."""
+    made = {name: make for family in families(verb) for name, make in family.statistics.items()}
+    return {name: make(collecting) for name, make in made.items()}
+
+
+def _entry_points() -> Iterable[EntryPoint]:
+    from importlib.metadata import entry_points  # it takes a while to load
+
+    return entry_points(group=GROUP)
+
+
+def _loaded(point: EntryPoint, others: Iterable[Family]) -> list[Family]:
+    """The families of an entry point; when it cannot be loaded, one that says so in its finding."""
+    package = point.dist.name if point.dist is not None else point.value
+    try:
+        found = point.load()
+        made = [replace(one, package=package) for one in ([found] if isinstance(found, Family) else found)]
+        _check_names(made, others)
+        return made
+    except Exception as error:  # whatever a package does, the measures of the others are reported
+        return [_broken(point.name, package, error)]
+
+
+def _check_names(made: Iterable[Family], others: Iterable[Family]) -> None:
+    verbs = dict.fromkeys(verb for family in made for verb in family.verbs)
+    taken = {*_names(others), *(pair for verb in verbs for pair in _names(_own(verb)))}
+    for verb, name in _names(made):
+        if (verb, name) in taken:
+            raise ValueError(f"there is a measure {name} already")
+        taken.add((verb, name))
+
+
+def _names(found: Iterable[Family]) -> Iterator[tuple[Verb, str]]:
+    for family in found:
+        for verb in family.verbs:
+            for one in family.measures:
+                yield verb, one.name
+
+
+def _broken(name: str, package: str, error: Exception) -> Family:
+    def fail(_: object) -> NoReturn:
+        raise error
+
+    title = f"{name} of {package}"
+    return Family((Measure(title, title, RATIO, f"The entry point {title}."),), fail, package=package)

@@ -1,0 +1,118 @@
+"""Tables of measures for the documentation, and the JSON Schema of findings: written from the registry.
+
+`python -m uncone.analysis.measures.table` prints every measure, those of installed packages included. With files
+(README.md, pages, a .json for the schema), it renews what stands there between `<!-- measures VERB -->` and
+`<!-- /measures -->`, with uncone's own measures alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from uncone.analysis.measures.finding import Level
+from uncone.analysis.measures.measure import VERBS, Family
+from uncone.analysis.measures.registry import all_families
+
+__all__ = ["family_table", "main", "measure_table", "renewed", "schema"]
+
+_MARKED = re.compile(r"(<!-- measures (\w+) -->\n).*?(<!-- /measures -->)", re.S)
+_TITLES = {
+    "check": "## `check`",
+    "layers": "## `layers`, for every layer",
+    "deep": "## `layers --deep`, on a sample of every layer",
+}
+
+
+def family_table(families: Sequence[Family]) -> str:
+    """A line per family: its names, what they are, where they come from."""
+    lines = ["| finding | what it is | paper |", "|---|---|---|"]
+    for summary, group in groupby(families, key=lambda family: family.summary or family.measures[0].definition):
+        found = [measure for family in group for measure in family.measures]
+        names = ", ".join(f"`{measure.name}`" for measure in found)
+        papers = "; ".join(dict.fromkeys(measure.paper.partition(",")[0] for measure in found if measure.paper))
+        lines.append(f"| {names} | {_cell(summary)} | {papers} |")
+    return "\n".join(lines)
+
+
+def measure_table(families: Sequence[Family]) -> str:
+    """A line per measure: its name, title, unit, definition and paper."""
+    lines = ["| finding | title | unit | definition | paper |", "|---|---|---|---|---|"]
+    for measure in (one for family in families for one in family.measures):
+        texts = (measure.title, measure.unit.name, measure.definition, measure.paper)
+        lines.append(f"| `{measure.name}` | {' | '.join(map(_cell, texts))} |")
+    return "\n".join(lines)
+
+
+def schema(families: Sequence[Family]) -> dict[str, Any]:
+    """The JSON Schema of the findings of `check`."""
+    found = [measure for family in families for measure in family.measures]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The findings of uncone check",
+        "type": "object",
+        "properties": {
+            one.name: {"title": one.title, "description": one.definition, "$ref": f"#/$defs/{one.unit.json}"}
+            for one in found
+        },
+        "required": [one.name for one in found],
+        "$defs": {kind: _finding_schema(kind) for kind in dict.fromkeys(one.unit.json for one in found)},
+    }
+
+
+def _finding_schema(kind: str) -> dict[str, Any]:
+    bound = {"type": ["object" if kind == "object" else "number", "null"]}
+    properties: dict[str, Any] = {
+        "value": {"type": [kind, "null"]},
+        "low": bound,
+        "high": bound,
+        "n": {"type": "integer"},
+        "threshold": {"type": ["number", "null"]},
+        "level": {"enum": [str(level) for level in Level]},
+        "meaning": {"type": "string"},
+        "advice": {"type": "string"},
+    }
+    rows = {"type": "array", "items": {"type": "object", "required": ["row", "text", "value"]}}
+    return {"type": "object", "properties": {**properties, "rows": rows}, "required": list(properties)}
+
+
+def renewed(path: Path) -> str:
+    """The text of a file with its tables as they are today."""
+    own = [family for family in all_families() if not family.package]
+    if path.suffix == ".json":
+        return json.dumps(schema(_of("check", own)), indent=1, ensure_ascii=False) + "\n"
+
+    def table(found: re.Match[str]) -> str:
+        start, which, end = found.groups()
+        return f"{start}{_everything(own) if which == 'all' else family_table(_of(which, own))}\n{end}"
+
+    return _MARKED.sub(table, path.read_text(encoding="utf-8"))
+
+
+def _everything(families: Sequence[Family]) -> str:
+    return "\n\n".join(f"{_TITLES[verb]}\n{measure_table(_of(verb, families))}" for verb in VERBS)
+
+
+def _of(verb: str, families: Sequence[Family]) -> list[Family]:
+    return [family for family in families if verb in family.verbs]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def main(files: Sequence[str]) -> None:
+    """Renew the files; without any, print the tables."""
+    if not files:
+        sys.stdout.write(_everything(all_families()) + "\n")
+    for path in map(Path, files):
+        path.write_text(renewed(path), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

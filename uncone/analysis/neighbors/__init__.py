@@ -1,0 +1,1 @@
+"""Nearest neighbors: search, local intrinsic dimension, hubness."""

@@ -1,0 +1,231 @@
+"""How many dimensions the space has around a row: local intrinsic dimension, and TwoNN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from uncone.analysis.intervals.intervals import Spread, around
+from uncone.analysis.layers.deep_results import Dimension
+from uncone.analysis.neighbors.search import Block, Near, nearest
+from uncone.data.batch import IntVector, Matrix, Vector
+from uncone.run.blas_threads import in_order
+from uncone.stats.samples.hashing import Hashes, fingerprints
+
+__all__ = ["NEAREST", "AllRows", "Convention", "dimensions_of", "distinct_rows", "lid", "two_nn"]
+
+NEAREST = 100
+"""Neighbours that the dimension around a row is estimated from."""
+_QUERIES = 300
+_GROUPS = 200
+"""Groups of the jackknife: with 50 the width of an interval moves by a fifth with what rounding makes of the rows."""
+_AT_ONCE = 8192
+_DISCARDED = 0.1
+"""The share of the largest ratios that TwoNN leaves out, as published."""
+
+_MOST = 1e5
+"""A larger dimension is that of distances that are equal but for rounding."""
+
+_WIDE, _MOST_GAPS = 3.0, 0.05
+"""A gap is so many times as wide as the widest in an even space; with more queries at one, there is no interval."""
+
+Convention = Literal["distances", "paper"]
+
+
+@dataclass(frozen=True)
+class AllRows:
+    """All rows of a source as a base: `n` distinct ones, read anew by `blocks`; `duplicates` is the share of the rest.
+
+    With `ann` the neighbours are looked for in a graph, which misses some.
+    """
+
+    blocks: Callable[[], Iterable[Block]]
+    n: int
+    duplicates: float
+    ann: bool = False
+
+
+def lid(distances: Matrix, convention: Convention = "distances") -> Vector:
+    """The local intrinsic dimension of each query (m,) from the distances (m, k) to its nearest rows, by likelihood.
+
+    (k - 1)/Σ log(r_k/r_i) over the k - 1 nearer ones: the maximum of the likelihood of Levina and Bickel (2004), which
+    is that of Amsaleg et al. (2015) with the k-th distance as the radius and not as a neighbour. Zero and infinite
+    distances do not count; NaN where fewer than two are left, or all are equal. The convention of the paper takes
+    squared distances, which halves every value.
+
+    >>> lid(np.array([[1.0, 2.0, 4.0]])).round(3).tolist()
+    [0.962]
+    """
+    known = (distances > 0) & np.isfinite(distances)
+    last = np.where(known, distances, 0.0).max(axis=1, initial=0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(last[:, None] / distances)
+        total = np.where(known, logs, 0.0).sum(axis=1)
+        value = (known.sum(axis=1) - 1) / total
+    value[~(value < _MOST)] = np.nan
+    return np.asarray(value / 2 if convention == "paper" else value)
+
+
+def two_nn(nearest_two: Matrix) -> float | None:
+    """The dimension from the distances (m, 2) to the two nearest rows alone (Facco et al. 2017).
+
+    The slope through zero of -log(1 - F) over log(r_2/r_1), F the share of the queries with a smaller ratio; the
+    largest tenth of the ratios is left out. None when fewer than two are left.
+    """
+    first, second = nearest_two[:, 0], nearest_two[:, 1]
+    known = (first > 0) & np.isfinite(second)
+    ratios = np.sort(np.log(second[known] / first[known]))
+    kept = int(len(ratios) * (1 - _DISCARDED))
+    if kept < 2 or ratios[kept - 1] <= 1 / _MOST:
+        return None
+    x, y = ratios[:kept], -np.log1p(-np.arange(1, kept + 1) / len(ratios))
+    return float(x @ y / (x @ x))
+
+
+def distinct_rows(vectors: Matrix) -> IntVector:
+    """The places of the rows that repeat no earlier one, in order."""
+    blocks = (vectors[start : start + _AT_ONCE] for start in range(0, len(vectors), _AT_ONCE))
+    prints = np.concatenate([np.empty(0, np.uint64), *in_order(fingerprints, blocks)])
+    ordered = np.sort(prints)
+    if (ordered[1:] != ordered[:-1]).all():
+        return np.arange(len(prints))
+    return np.sort(np.unique(prints, return_index=True)[1])
+
+
+def dimensions_of(
+    vectors: Matrix,
+    *,
+    k: int = NEAREST,
+    queries: int = _QUERIES,
+    seed: int = 0,
+    base: AllRows | None = None,
+    units: IntVector | None = None,
+) -> dict[str, Dimension]:
+    """The local intrinsic dimension of rows (n, d), by Euclidean distance and by cosine (the chord).
+
+    A seeded sample of the distinct rows asks for its k nearest among all distinct rows, or among those of `base`.
+    With fewer than k others, all of them are taken. What equals the query but for rounding does not count as a
+    neighbour: nor, by cosine, what has its direction. The interval is by the jackknife over groups of rows, which go as
+    neighbours and as queries; among the rows of `base`, of which a query sees few, over the queries. Rows of one of the
+    `units` (n,), such as the words of a text, go together. There is none where k is over half of the rows, or where the
+    neighbours of over a twentieth of the queries end with a cluster.
+    """
+    first = distinct_rows(vectors)
+    n = len(first) if base is None else base.n
+    share = 1 - len(first) / max(len(vectors), 1) if base is None else base.duplicates
+    k = max(min(k, n - 1), 0)
+    names = ("euclidean", "cosine")
+    if min(len(first), n) < 3:
+        return {name: Dimension(name, None, None, None, None, k, 0, n, share) for name in names}
+    drawn = first[np.sort(np.random.default_rng(seed).permutation(len(first))[:queries])]
+    recall: dict[str, float] = {}
+    if base is None:
+        near = nearest(vectors if share == 0 else vectors[first], vectors[drawn], k, metrics=names, distinct=True)
+    elif base.ann:
+        from uncone.analysis.neighbors.ann import approximate
+
+        near, recall = approximate(base.blocks, vectors[drawn], k, seed)
+    else:
+        near = nearest(base.blocks(), vectors[drawn], k, metrics=names, distinct=True)
+    groups = None
+    if base is None:
+        own = None if units is None else units[first]
+        groups = _jackknife_groups(fingerprints(vectors[first]), own), np.searchsorted(first, drawn)
+    return {name: _dimension(name, near[name], k, n, share, recall.get(name), groups) for name in names}
+
+
+def _jackknife_groups(prints: Hashes, units: IntVector | None) -> IntVector:
+    """The group of each row, whole units together; by what the rows hold, so that their order does not matter."""
+    if units is None:
+        return np.asarray(np.argsort(np.argsort(prints)) % min(_GROUPS, max(len(prints) // 2, 1)))
+    of = np.unique(units, return_inverse=True)[1]
+    least = np.full(int(of.max()) + 1, np.iinfo(np.uint64).max, np.uint64)
+    np.minimum.at(least, of, prints)
+    return np.asarray((np.argsort(np.argsort(least)) % _GROUPS)[of])
+
+
+def _gap_share(distances: Matrix, found: Vector) -> float:
+    """The share of the queries whose neighbours end with a cluster: beyond it the next one is far away.
+
+    In a space without gaps j times the dimension times log(r_(j+1)/r_j) is exponential with mean 1, and the largest of
+    k of them is near log k. Whether the k-th neighbour lies inside the cluster or beyond changes the dimension by a
+    multiple, so where clusters are about as large as k, chance decides. Near-duplicates are gaps too, but small ones:
+    the nearest quarter is not looked at.
+    """
+    k = distances.shape[1]
+    if k < 4:
+        return 0.0
+    places = np.arange(k // 4, k)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.log(distances[:, places] / distances[:, places - 1]) * places * found[:, None]
+    return float((np.nan_to_num(steps, nan=0.0, posinf=0.0).max(axis=1) > _WIDE * np.log(k)).mean())
+
+
+def _slope(distances: Matrix) -> float:
+    """How much the mean dimension grows when the number of neighbours grows by a factor of e."""
+    half = distances.shape[1] // 2
+    if half < 3:
+        return 0.0
+    grown = lid(distances) - lid(distances[:, :half])
+    return float(np.nanmean(grown) / np.log(distances.shape[1] / half)) if np.isfinite(grown).any() else 0.0
+
+
+def _jackknife(near: Near, groups: IntVector, queries: IntVector) -> Spread:
+    """The spread of the mean dimension over groups of rows: without a group, its rows neither ask nor are found.
+
+    `groups` are those of the rows of the base, `queries` the places of those that ask.
+    """
+    distances, known = near.distances, (near.distances > 0) & np.isfinite(near.distances)
+    of, b, m = np.where(known, groups[near.places], -1), int(groups.max()) + 1, len(queries)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.where(known, np.log(distances), 0.0)
+    cells = (np.arange(m)[:, None] * b + of)[known]
+    counts = known.sum(axis=1)[:, None] - np.bincount(cells, minlength=m * b).reshape(m, b)
+    sums = logs.sum(axis=1)[:, None] - np.bincount(cells, weights=logs[known], minlength=m * b).reshape(m, b)
+    # Without the group of the farthest one, the farthest of the others is the radius.
+    masked = np.where(known, logs, -np.inf)
+    farthest = masked.argmax(axis=1)
+    radius = np.repeat(masked[np.arange(m), farthest][:, None], b, axis=1)
+    lost = of[np.arange(m), farthest]
+    others = np.where(of == lost[:, None], -np.inf, masked).max(axis=1)
+    usable = lost >= 0
+    radius[np.flatnonzero(usable), lost[usable]] = others[usable]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = (counts - 1) / (counts * radius - sums)
+    without[~((without > 0) & (without < _MOST))] = np.nan
+    without[np.arange(m), groups[queries]] = np.nan
+    some = np.isfinite(without).any(axis=0)
+    # Without a group, others would take the places of its rows and k stay the same: the dimension changes with k.
+    missing = np.log(known.sum(axis=1)[:, None] / np.maximum(counts, 1)).mean(axis=0)
+    moved = np.nanmean(without[:, some], axis=0) + _slope(distances) * missing[some]
+    moved -= moved.mean()
+    squares, count = moved**2, len(moved)
+    kurtosis = count * float(squares @ squares) / max(float(squares.sum()) ** 2, 1e-300)
+    freedom = min(2 * count / max(kurtosis - 1, 1e-9), count - 1)
+    return Spread((count - 1) / max(count, 1) * float(squares.sum()), 1 + max(freedom, 1.0))
+
+
+def _dimension(
+    name: str,
+    near: Near,
+    k: int,
+    n: int,
+    share: float,
+    recall: float | None,
+    groups: tuple[IntVector, IntVector] | None,
+) -> Dimension:
+    found = lid(near.distances)
+    each = found[np.isfinite(found)]
+    if not each.size:
+        return Dimension(name, None, None, None, None, k, 0, n, share, recall)
+    value = float(each.mean())
+    low, high = None, None
+    # The nearest that are most of the rows are no neighbourhood: one outlier decides how far they reach.
+    if len(each) > 2 and 2 * k <= n and _gap_share(near.distances, found) <= _MOST_GAPS:
+        spread = Spread(float(each.var(ddof=1)) / len(each), len(each))
+        low, high = around(value, *(spread if groups is None else max(spread, _jackknife(near, *groups))))
+    pair = two_nn(near.distances[:, :2])
+    return Dimension(name, value, None if low is None else max(low, 0.0), high, pair, k, len(each), n, share, recall)

@@ -1,0 +1,1 @@
+"""Manifolds: whether vectors lie on a curved sheet."""

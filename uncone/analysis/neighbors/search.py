@@ -1,0 +1,235 @@
+"""The nearest rows of some rows: exact, in blocks, so that the base may be a file of any length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncone.analysis.neighbors.metrics import METRICS, Metric, Queries, Tile
+from uncone.data.batch import IntVector, Matrix, Vector
+from uncone.run.blas_threads import in_order, one_blas_thread
+
+__all__ = ["Block", "Near", "nearest"]
+
+Block = Matrix | Callable[[], Iterable[Matrix]]
+"""Rows of the base (b, d); or what reads them, to be called in the thread that looks at them."""
+
+_TILE = 2048
+_CHUNK = 1024
+"""Rows of the base and queries that are multiplied together."""
+_SHARED = 20_000_000_000
+"""Products from which all cores look together."""
+_PART = 128
+"""Queries whose products are looked at together: they stay in a core's cache."""
+
+
+class Near(NamedTuple):
+    """For each of m queries the places (m, k) of its nearest rows in the base, nearest first, and their distances.
+
+    Where there are fewer than k, the place is -1 and the distance infinite.
+    """
+
+    places: IntVector
+    distances: Vector
+
+
+class _Found(NamedTuple):
+    """Rows of a block that may be among the nearest: of which query, where in the block, with which score."""
+
+    queries: IntVector
+    places: IntVector
+    scores: Vector
+
+
+def nearest(
+    base: Matrix | Iterable[Block],
+    queries: Matrix,
+    k: int,
+    *,
+    metrics: Sequence[str] = ("euclidean", "cosine"),
+    own: IntVector | None = None,
+    distinct: bool = False,
+) -> dict[str, Near]:
+    """The k nearest rows of the base (n, d) for each query (m, d), by each metric; the base may come in blocks.
+
+    One product of centred rows, in the precision of the queries, serves all metrics, and no cone takes its digits:
+    with c the middle of the queries, |x - y|² follows from (x - c)·(y - c), and the squared chord |u - v|² of the
+    directions is (|x - y|² - (|x| - |y|)²)/(|x||y|). A row is looked at again when it is nearer than the k-th best so
+    far; where the two terms cancel, its distance is computed anew from the rows themselves. Equal ones go by place.
+
+    "cosine" gives chords; "dot" gives the largest inner products as distances. `own` (m,) is the place of each query
+    in the base, where it is left out; with `distinct`, every row that equals the query but for rounding is (by
+    cosine: that has its direction). Blocks that are handed over as arrays must stay as they are.
+
+    >>> rows = np.array([[0.0, 1.0], [0.0, 3.0], [4.0, 1.0]])
+    >>> near = nearest(rows, rows, 1, own=np.arange(3))
+    >>> near["euclidean"].distances.ravel().round(3).tolist(), near["cosine"].places.ravel().tolist()
+    ([2.0, 2.0, 4.0], [1, 0, 0])
+    """
+    with one_blas_thread():
+        return _nearest(base, queries, k, metrics, own, distinct)
+
+
+def _nearest(
+    base: Matrix | Iterable[Block],
+    queries: Matrix,
+    k: int,
+    metrics: Sequence[str],
+    own: IntVector | None,
+    distinct: bool,
+) -> dict[str, Near]:
+    asked = Queries(queries)
+    search = _Search([METRICS[name](asked) for name in metrics], asked, k + (own is not None), own, distinct)
+    blocks, alone = base, False
+    if isinstance(base, np.ndarray):
+        # One tile first: the limits that it sets spare the sorting of all others.
+        search.take(*search.look(base[:_TILE]))
+        # Threads that wait for each other would take longer over little than one alone.
+        blocks, alone = _tiles(base[_TILE:]), base.size * len(queries) < _SHARED
+    for n, found in map(search.look, blocks) if alone else in_order(search.look, blocks):
+        search.take(n, found)
+    return {
+        name: best.result(metric, k) for name, metric, best in zip(metrics, search.metrics, search.best, strict=True)
+    }
+
+
+def _tiles(rows: Matrix) -> Iterator[Matrix]:
+    for start in range(0, len(rows), _TILE):
+        yield rows[start : start + _TILE]
+
+
+class _Room(NamedTuple):
+    """Arrays that a thread uses again and again, because new ones cost more than what is done in them."""
+
+    rows: Matrix
+    products: Matrix
+    spare: Matrix
+
+    @classmethod
+    def of(cls, queries: Queries) -> _Room:
+        """Room for a tile and some queries."""
+        dtype = queries.rows.dtype
+        rows = np.empty((_TILE, queries.dim + 1), dtype)
+        products, spare = (np.empty(min(queries.m, most) * _TILE, dtype) for most in (_CHUNK, _PART))
+        return cls(rows, products, spare)
+
+
+class _Search:
+    """Looks at blocks, in several threads, and keeps what is nearest, in one."""
+
+    def __init__(
+        self, metrics: Sequence[Metric], queries: Queries, keep: int, own: IntVector | None, distinct: bool
+    ) -> None:
+        self.metrics = metrics
+        self.queries = queries
+        self.keep = keep
+        self.own = own
+        self.distinct = distinct
+        self.best = [_Best(queries.m, keep) for _ in metrics]
+        self.seen = 0
+        self._rooms: list[_Room] = []
+
+    def look(self, block: Block) -> tuple[int, list[_Found]]:
+        """The number of rows of a block, and by each metric those that may be among the nearest."""
+        n = 0
+        found: list[list[_Found]] = [[] for _ in self.metrics]
+        room = self._room()
+        for rows in block() if callable(block) else _tiles(block):
+            for some in _tiles(rows):
+                tile = Tile.of(some, self.queries, room.rows[: len(some)])
+                for start in range(0, self.queries.m, _CHUNK):
+                    self._look_at(tile, start, n, room, found)
+                n += len(some)
+        self._rooms.append(room)
+        return n, [_Found(*(np.concatenate(column) for column in zip(*one, strict=True))) for one in found if one]
+
+    def _room(self) -> _Room:
+        """Room that no other thread is using; asked for and not looked at first, because another may be quicker."""
+        try:
+            return self._rooms.pop()
+        except IndexError:
+            return _Room.of(self.queries)
+
+    def _look_at(self, tile: Tile, start: int, first: int, room: _Room, found: list[list[_Found]]) -> None:
+        asked, b = self.queries.augmented[start : start + _CHUNK], len(tile.rows)
+        products = room.products[: len(asked) * b].reshape(len(asked), b)
+        np.matmul(asked, tile.augmented.T, out=products)
+        for low in range(0, len(asked), _PART):
+            part = products[low : low + _PART]
+            chunk = slice(start + low, start + low + len(part))
+            spare = room.spare[: part.size].reshape(part.shape)
+            for metric, best, one in zip(self.metrics, self.best, found, strict=True):
+                one.append(self._near(metric, best.limits[chunk], part, tile, chunk, first, spare))
+
+    def _near(
+        self, metric: Metric, limits: Vector, products: Matrix, tile: Tile, chunk: slice, first: int, spare: Matrix
+    ) -> _Found:
+        if np.isfinite(limits).all():
+            near = metric.under(products, tile, chunk, limits, spare)
+        else:
+            near = metric.smallest(products, tile, chunk, self.keep, self.distinct, spare)
+        flat = np.flatnonzero(near)
+        of, at = np.divmod(flat, len(tile.rows))
+        scores, kept = metric.scores(products.reshape(-1)[flat], tile, of + chunk.start, at, self.distinct)
+        kept &= scores < limits[of]
+        return _Found(of[kept] + chunk.start, at[kept] + first, scores[kept])
+
+    def take(self, n: int, found: Sequence[_Found]) -> None:
+        """Keep the best of what was found in the next block of n rows."""
+        for best, one in zip(self.best, found, strict=False):
+            places = one.places + self.seen
+            if self.own is None:
+                best.add(one.queries, places, one.scores)
+            else:
+                others = places != self.own[one.queries]
+                best.add(one.queries[others], places[others], one.scores[others])
+        self.seen += n
+
+
+class _Best:
+    """The `k` smallest scores of each of m queries so far, with their places, in the order of the places."""
+
+    def __init__(self, m: int, k: int) -> None:
+        self.scores: NDArray[np.float64] = np.full((m, k), np.inf)
+        self.places: IntVector = np.full((m, k), -1, np.int64)
+        self.limits: NDArray[np.float64] = np.full(m, np.inf)
+        self._waiting: list[_Found] = []
+        self._count = 0
+
+    def add(self, queries: IntVector, places: IntVector, scores: Vector) -> None:
+        """Rows whose places come after all that were added before."""
+        self._waiting.append(_Found(queries, places, scores))
+        self._count += len(queries)
+        # Not each time: one merge for every k rows that a query has found is enough to keep the limits close.
+        if self._count >= self.scores.size or np.isinf(self.limits[0]):
+            self._merge()
+
+    def _merge(self) -> None:
+        if not self._count:
+            return
+        queries, places, scores = (np.concatenate(column) for column in zip(*self._waiting, strict=True))
+        self._waiting, self._count = [], 0
+        m, k = self.scores.shape
+        order = np.argsort(queries.astype(np.uint16) if m < 1 << 16 else queries, kind="stable")
+        counts = np.bincount(queries, minlength=m)
+        columns = k + np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+        rows = queries[order]
+        table = np.full((m, k + int(counts.max())), np.inf)
+        names = np.full(table.shape, -1, np.int64)
+        table[:, :k], names[:, :k] = self.scores, self.places
+        table[rows, columns], names[rows, columns] = scores[order], places[order]
+        last = np.partition(table, k - 1, axis=1)[:, k - 1 : k]
+        below, equal = table < last, table == last
+        kept = below | (equal & (np.cumsum(equal, axis=1) <= k - below.sum(axis=1, keepdims=True)))
+        self.scores, self.places = table[kept].reshape(m, k), names[kept].reshape(m, k)
+        self.limits = last[:, 0]
+
+    def result(self, metric: Metric, k: int) -> Near:
+        """The k best of each query, best first."""
+        self._merge()
+        order = np.argsort(self.scores, axis=1, kind="stable")[:, :k]
+        scores = np.take_along_axis(self.scores, order, axis=1)
+        return Near(np.take_along_axis(self.places, order, axis=1), metric.distances(scores))

@@ -1,0 +1,1 @@
+"""Vectors of many dimensions as points of two or three."""

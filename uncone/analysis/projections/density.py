@@ -1,0 +1,195 @@
+"""Millions of rows as one picture: each is put on the axes as it is read and counted where it falls; none is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from uncone.analysis.projections.axes import Axes
+from uncone.analysis.projections.results import Density
+from uncone.data.batch import Batch, IntVector, Matrix, Vector
+from uncone.stats.samples.hashing import hash_keys
+from uncone.stats.statistic import State, Statistic
+
+__all__ = ["Grid", "Members", "Raster", "Through", "Values", "density_of"]
+
+Members = Callable[[Batch], IntVector]
+"""The category of every row of a batch, -1 where it has none."""
+Values = Callable[[Batch], Vector]
+"""The number of every row of a batch, NaN where it has none."""
+
+_CELLS = 1_000
+"""Cells along the longer side of a picture."""
+_EDGE = 1e-4
+"""The share of the rows beyond each edge that a picture may lose: else one row far away makes a dot of all others."""
+_MARGIN = 0.04
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Square cells between edges (w + 1) along the first axis and (h + 1) along the second."""
+
+    edges_x: Vector
+    edges_y: Vector
+
+    @classmethod
+    def around(cls, points: Matrix, cells: int | None = None) -> Grid:
+        """A grid that holds nearly all of the points (n, 2)."""
+        ordered, spare = np.sort(points, axis=0), int(_EDGE * len(points))
+        low, high = ordered[spare], ordered[-1 - spare]
+        side = float((high - low).max()) or 1.0
+        low, high = low - _MARGIN * side, high + _MARGIN * side
+        size = float((high - low).max()) / (cells or _CELLS)
+        w, h = np.maximum(np.ceil((high - low) / size - 1e-9), 1).astype(int).tolist()
+        return cls(low[0] + size * np.arange(w + 1), low[1] + size * np.arange(h + 1))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Cells of the second axis and of the first: (h, w)."""
+        return len(self.edges_y) - 1, len(self.edges_x) - 1
+
+    def cells(self, points: Matrix) -> IntVector:
+        """The cell of every point, numbered row by row from the low end of the second axis; -1 beyond the edges."""
+        h, w = self.shape
+        x, y = (
+            _whole((points[:, i] - edges[0]) / (edges[1] - edges[0]), len(edges))
+            for i, edges in enumerate((self.edges_x, self.edges_y))
+        )
+        inside = (x >= 0) & (x < w) & (y >= 0) & (y < h)
+        return np.where(inside, y * w + x, -1)
+
+
+def _whole(cells: Vector, most: int) -> IntVector:
+    """Cells as whole numbers; what is not finite or far away is beyond the edges."""
+    return np.asarray(np.nan_to_num(np.clip(np.floor(cells), -1, most), nan=-1), np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Through:
+    """The axes of a picture of changed rows, for rows that are not changed yet."""
+
+    change: Callable[[Matrix], Matrix]
+    axes: Axes
+
+    def points_here(self, rows: Matrix) -> Matrix:
+        """The points (n, dims) of rows (n, d), in this thread."""
+        return self.axes.points_here(self.change(rows))
+
+
+class Raster(Statistic):
+    """How many rows fall into each cell, which category most of them have, and the mean of their numbers.
+
+    `cutoff` takes only rows whose numbers have a hash up to it.
+    """
+
+    def __init__(
+        self,
+        axes: Axes | Through,
+        grid: Grid,
+        *,
+        members: Members | None = None,
+        names: int = 0,
+        values: Values | None = None,
+        cutoff: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.axes, self.grid = axes, grid
+        self.members, self.names, self.values = members, names, values
+        self.cutoff, self.seed = cutoff, seed
+        self.outside = 0
+        self._waiting: list[tuple[IntVector, IntVector | None, Vector | None]] = []
+        self._held: State = {}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What two of them share."""
+        held = {"axes": self.axes, "grid": self.grid, "members": self.members, "names": self.names}
+        return {**held, "values": self.values, "cutoff": self.cutoff, "seed": self.seed}
+
+    def update(self, batch: Batch) -> None:
+        """Put the rows of a batch where they fall."""
+        if self.cutoff is not None:
+            batch = batch.where(hash_keys(batch.rows, self.seed) <= np.uint64(self.cutoff))
+        if batch.n:
+            cells = self.grid.cells(self.axes.points_here(batch.vectors))
+            members = None if self.members is None else self.members(batch)
+            self._waiting.append((cells, members, None if self.values is None else self.values(batch)))
+
+    def absorb(self, other: Raster) -> None:
+        """Add what another has counted."""
+        held = self._counts()
+        for cells, members, values in other._waiting:
+            self.outside += int((cells < 0).sum())
+            self._add(held, cells, members, values)
+        for name, one in other._held.items():
+            held[name] += one
+        self.outside += other.outside
+
+    def _counts(self) -> State:
+        if not self._held:
+            cells = int(np.prod(self.grid.shape))
+            self._held = {"counts": np.zeros(cells, np.int64)}
+            if self.members is not None:
+                self._held["members"] = np.zeros((self.names, cells), np.int32)
+            if self.values is not None:
+                self._held |= {"sums": np.zeros(cells), "known": np.zeros(cells, np.int64)}
+        return self._held
+
+    @staticmethod
+    def _add(held: State, cells: IntVector, members: IntVector | None, values: Vector | None) -> None:
+        inside = cells >= 0
+        np.add.at(held["counts"], cells[inside], 1)
+        if members is not None:
+            named = inside & (members >= 0)
+            np.add.at(held["members"], (members[named], cells[named]), 1)
+        if values is not None:
+            known = inside & np.isfinite(values)
+            np.add.at(held["sums"], cells[known], values[known])
+            np.add.at(held["known"], cells[known], 1)
+
+    def state(self) -> State:
+        """Everything that was counted."""
+        whole = self.empty()
+        whole.absorb(self)
+        return {**whole._counts(), "outside": np.array([whole.outside], np.int64)}
+
+    def _restore(self, state: State) -> None:
+        self.outside = int(state["outside"][0])
+        self._held = {name: one for name, one in state.items() if name != "outside"}
+
+    def density(self, name: str, names: tuple[str, ...] = ()) -> Density:
+        """The picture of what was counted."""
+        state, shape = self.state(), self.grid.shape
+        members = values = None
+        if "members" in state:
+            most = state["members"].argmax(axis=0).astype(np.int64)
+            members = np.where(state["members"].any(axis=0), most, -1).reshape(shape)
+        if "sums" in state:
+            values = np.where(state["known"] > 0, state["sums"] / np.maximum(state["known"], 1), np.nan).reshape(shape)
+        counts, outside = state["counts"].reshape(shape), int(state["outside"][0])
+        return Density(name, self.grid.edges_x, self.grid.edges_y, counts, members, names, values, outside)
+
+
+def density_of(
+    name: str,
+    points: Matrix,
+    *,
+    members: IntVector | None = None,
+    names: tuple[str, ...] = (),
+    values: Vector | None = None,
+) -> Density:
+    """The picture of points (n, 2) that are there already, with their categories or numbers."""
+    flat = Axes(np.zeros(2), np.eye(2), np.zeros(2), 1.0, 1.0)
+    raster = Raster(
+        flat,
+        Grid.around(points),
+        members=None if members is None else lambda batch: members[batch.rows],
+        names=len(names),
+        values=None if values is None else lambda batch: values[batch.rows],
+    )
+    rows = np.arange(len(points), dtype=np.int64)
+    raster.update(Batch(points, np.ones(len(points)), rows))
+    return raster.density(name, names)

@@ -1,0 +1,1 @@
+"""Texts of a table compared with each other: pairs, labels, groups, heatmaps."""

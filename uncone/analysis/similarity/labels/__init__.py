@@ -1,0 +1,1 @@
+"""Similarity within and between labels."""

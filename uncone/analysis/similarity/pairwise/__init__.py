@@ -1,0 +1,1 @@
+"""All pairs of vectors, block by block."""

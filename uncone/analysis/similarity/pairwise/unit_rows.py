@@ -1,0 +1,80 @@
+"""Rows at length 1 in float32: what every cosine here is a product of."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from uncone.analysis.cosine.paired import unit_rows
+from uncone.data.batch import IntVector
+from uncone.errors import DtypeError, NoUsableRowsError, ShapeError
+
+__all__ = ["Units", "checked_units", "unit_vector", "units_of"]
+
+Units = NDArray[np.float32]
+
+_AT_ONCE = 8192
+_NEAR_ONE = 1e-3
+"""How far from 1 the length of a row may be: float16 vectors that were normalised somewhere else are fine."""
+
+
+def units_of(vectors: ArrayLike) -> tuple[Units, IntVector]:
+    """The rows that have a direction, at length 1 (m, d), and which rows they are (m,).
+
+    Zero rows and those with NaN or infinite numbers have none, and are left out.
+
+    >>> units, rows = units_of([[3.0, 4.0], [0.0, 0.0], [0.0, -2.0]])
+    >>> units.round(1).tolist(), rows.tolist()
+    ([[0.6000000238418579, 0.800000011920929], [0.0, -1.0]], [0, 2])
+
+    Raises:
+        ShapeError: not a table.
+        NoUsableRowsError: no row has a direction.
+    """
+    table = np.asarray(vectors)
+    if table.ndim != 2:
+        raise ShapeError(f"Vectors are a table of rows x dimensions; this has the shape {table.shape}.")
+    units = np.empty(table.shape, np.float32)
+    for start in range(0, len(table), _AT_ONCE):
+        units[start : start + _AT_ONCE] = unit_rows(table[start : start + _AT_ONCE])
+    usable = np.flatnonzero(np.isfinite(units).all(axis=1)) if table.shape[1] else np.empty(0, np.int64)
+    if not len(usable):
+        raise NoUsableRowsError(f"None of the {len(table):,} rows has a direction: each is zero, NaN or infinite.")
+    return (units if len(usable) == len(units) else units[usable]), usable
+
+
+def unit_vector(vector: ArrayLike) -> Units:
+    """One vector at length 1.
+
+    Raises:
+        ShapeError: it is not one vector.
+        NoUsableRowsError: it has no direction.
+    """
+    values = np.asarray(vector)
+    if values.ndim != 1:
+        raise ShapeError(f"We need one vector (d,); this has the shape {values.shape}.")
+    unit = unit_rows(values[None])[0].astype(np.float32)
+    if not len(unit) or not np.isfinite(unit).all():
+        raise NoUsableRowsError("The vector has no direction: it is zero, NaN or infinite. Try another text.")
+    return np.asarray(unit)
+
+
+def checked_units(units: ArrayLike) -> Units:
+    """The same rows, in float32 and next to each other in memory, once it is clear that they have length 1.
+
+    Raises:
+        ShapeError: not a table.
+        DtypeError: a row is not finite or not of length 1.
+    """
+    table: Units = np.ascontiguousarray(units, np.float32)
+    if np.ndim(units) != 2:
+        raise ShapeError(f"Unit rows are a table of rows x dimensions; these have the shape {np.shape(units)}.")
+    lengths = np.sqrt(np.vecdot(table, table))
+    off = np.flatnonzero(~(np.abs(lengths - 1) <= _NEAR_ONE))
+    if len(off):
+        first = int(off[0])
+        raise DtypeError(
+            f"Row {first} has the length {lengths[first]:.4g}, and we need rows of length 1. "
+            "units_of(vectors) makes them, and leaves out rows without a direction."
+        )
+    return table

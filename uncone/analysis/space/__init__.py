@@ -1,0 +1,1 @@
+"""A measured space: its geometry, norms and the health of its data."""

@@ -1,0 +1,258 @@
+"""A measured space: the statistics of one source, and what follows from them by linear algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncone.analysis.measures.measure import Collecting
+from uncone.analysis.measures.registry import own_statistics
+from uncone.analysis.space.geometry import Geometry
+from uncone.data.batch import Batch, Vector
+from uncone.data.lazy_property import once
+from uncone.data.source import BLOCK, Rows, Source, batches, regrid
+from uncone.errors import NoUsableRowsError, OptionError, ShapeError
+from uncone.run.measure import Plan, measure
+from uncone.stats.bundle import Bundle
+from uncone.stats.samples.copies import copy_groups, row_prints
+from uncone.stats.samples.fingerprints import Fingerprints
+from uncone.stats.samples.row_sample import SampledRows, cutoff_for
+from uncone.stats.sums.moments import Moments
+from uncone.stats.sums.norms import Norms
+from uncone.stats.sums.pair_cosines import Cosines, PairCosines
+from uncone.stats.sums.partition import PartitionSums
+from uncone.stats.sums.unit_sum import UnitSum
+from uncone.stats.unusable import Unusable
+
+if TYPE_CHECKING:
+    from uncone.analysis.neighbors.neighborhood import Neighbourhood
+
+__all__ = ["SAMPLE_ROWS", "Space", "measure_space", "with_reference"]
+
+SAMPLE_ROWS = 50_000
+_SAMPLE_NUMBERS = 1 << 27  # a sample is never larger than so many numbers
+_MOST_DIMENSIONS = 16_384
+_OPENING = 1024
+_PAIRS_OF_COPIES = 1_000_000
+
+Progress = Callable[[str, int, int | None], None]
+"""Told the step, how many more rows are done, and how many there are."""
+
+
+@dataclass
+class Space(Geometry):
+    """The vectors of a source, measured. `exact` holds partition sums over all rows when asked for."""
+
+    source: Source
+    seed: int
+    prints: Fingerprints
+    unusable: Unusable
+    pairs: PairCosines
+    exact: PartitionSums | None = None
+    neighbourhood: Neighbourhood | None = None
+    """The neighbourhoods among all rows, when they were looked for."""
+
+    @once
+    def sample(self) -> SampledRows:
+        """A uniform sample of the usable rows; identical ones share a group."""
+        sampled = self.pairs.sample.sampled
+        return replace(sampled, groups=copy_groups(row_prints(sampled.parts)))
+
+    @property
+    def copies(self) -> bool:
+        """Whether some rows of the sample are identical."""
+        return self.sample.groups is not None
+
+    @once
+    def distinct(self) -> int:
+        """Rows that differ from each other."""
+        return self.n if not self.copies else self.n - round(self.prints.duplicate_share * self.n)
+
+    @once
+    def effective(self) -> float:
+        """How many rows without copies would know a mean as well: n^2 over the sum of the squared numbers of copies."""
+        groups = self.sample.groups
+        if groups is None:
+            return float(self.n)
+        sizes, m = np.bincount(groups).astype(np.float64), len(groups)
+        return 1 / (1 / self.n + float(sizes @ sizes - m) / m**2)
+
+    @once
+    def cosines(self) -> Cosines:
+        """Cosines of random pairs."""
+        groups = self.sample.groups
+        if groups is None:
+            return self.pairs.cosines()
+        # With copies there are fewer rows to know the cosines by: more pairs of them.
+        shifts = max(self.pairs.shifts, _PAIRS_OF_COPIES // len(groups))
+        return replace(self.pairs.cosines(shifts), groups=groups[self.sample.order])
+
+    @once
+    def copy_pairs(self) -> float:
+        """The share of the pairs of two rows that are copies of each other."""
+        return (self.n / self.effective - 1) / (self.n - 1) if self.sample.groups is not None else 0.0
+
+    @once
+    def sorted_cosines(self) -> NDArray[np.float32]:
+        """All sampled cosines in order."""
+        return np.sort(self.cosines.values, axis=None)
+
+    @once
+    def partition(self) -> PartitionSums:
+        """Partition sums along the eigenvectors of X'X, at the scale of the data and at mean norm 1."""
+        return super().partition if self.exact is None else self.exact
+
+    def measure_exactly(self, plan: Plan, progress: Callable[[int], None] | None) -> None:
+        """Take the partition sums over all rows, in a second pass."""
+        self.exact = measure(self.source, self._partition_sums(), plan, progress)
+
+
+def measure_space(
+    source: Source,
+    plan: Plan,
+    *,
+    seed: int = 0,
+    sample: int = SAMPLE_ROWS,
+    exact: bool = False,
+    progress: Progress | None = None,
+) -> Space:
+    """Measure a source in one pass; with `exact`, in two.
+
+    Raises:
+        ShapeError: fewer than two rows, or too many dimensions.
+        NoUsableRowsError: every row is NaN, infinite or zero.
+        OptionError: `exact` on a source that can be read only once.
+    """
+    _check_size(source)
+    if exact and not source.rereadable:
+        raise OptionError(f"--exact reads the rows twice, and {source.name} can be read only once: save it to a file.")
+    stream, reference = with_reference(source, plan)
+    own = own_statistics("check", Collecting(source.dim, seed))
+    k = max(min(sample, _SAMPLE_NUMBERS // source.dim), 2)
+    # Unusable rows leave a gap in a sample that was cut off beforehand, which only a second look can fill.
+    known = source.rows is not None and source.rereadable
+    cutoff = cutoff_for(k, source.rows or 0, seed) if known else None
+    measured = measure(
+        stream,
+        Bundle(
+            moments=Moments(source.dim, dtype=plan.dtype, reference=reference),
+            units=UnitSum(source.dim),
+            norms=Norms(),
+            prints=Fingerprints(),
+            unusable=Unusable(),
+            pairs=PairCosines(source.dim, k, seed=seed, cutoff=cutoff),
+            **own,
+        ),
+        plan,
+        _step(progress, "measuring", source.rows),
+    )
+    space = Space(
+        measured["moments"],
+        measured["units"],
+        measured["norms"],
+        source,
+        seed,
+        measured["prints"],
+        measured["unusable"],
+        measured["pairs"],
+        statistics={name: measured[name] for name in own},
+    )
+    _check_usable(space)
+    _fill_sample(space, plan)
+    if exact:
+        space.measure_exactly(plan, _step(progress, "partition function", source.rows))
+    return space
+
+
+def _fill_sample(space: Space, plan: Plan) -> None:
+    """Draw the sample again when unusable rows have left gaps in it, with room for them."""
+    while (pairs := space.pairs).sample.cutoff is not None and pairs.sample.sampled.n < min(pairs.sample.k, space.n):
+        settings, have = pairs.settings, pairs.sample.sampled.n
+        wanted = (settings["k"] + 6 * settings["k"] ** 0.5 + 10) / max(have, 1)
+        cutoff = int(wanted * settings["cutoff"])
+        settings["cutoff"] = cutoff if cutoff < 2**64 else None
+        space.pairs = measure(space.source, PairCosines(**settings), plan)
+
+
+class _Once(Source):
+    """A stream whose first block was read already, to learn the reference from it."""
+
+    def __init__(self, source: Source, opening: list[Rows], rest: Iterator[Rows]) -> None:
+        self.name, self.kind, self.dtype = source.name, source.kind, source.dtype
+        self.dim, self.rows = source.dim, source.rows
+        self._opening, self._rest = opening, rest
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        yield from self._opening
+        yield from self._rest
+
+
+def with_reference(source: Source, plan: Plan) -> tuple[Source, Vector | None]:
+    """The source, and the mean of the first rows of its first block that has usable ones there.
+
+    Moments are taken about that point. A thousand rows place it well within the spread; one would not.
+    """
+    if source.random_access:
+        for start in range(0, source.rows or 0, BLOCK):
+            reference = _mean(batches(source.read(start, min(start + _OPENING, source.rows or 0)), plan.dtype))
+            if reference is not None:
+                return source, reference
+        return source, None
+    stream = regrid(source.read(), BLOCK)
+    opening: list[Rows] = []
+    for rows in stream:
+        opening.append(Rows(rows.vectors.copy(), rows.texts, rows.labels))
+        reference = _mean(batches(iter([opening[-1].part(0, _OPENING)]), plan.dtype))
+        if reference is not None:
+            return _Once(source, opening, stream), reference
+    return _Once(source, opening, stream), None
+
+
+def _mean(block: Iterator[Batch]) -> Vector | None:
+    """The mean of some batches in their precision; where a dimension is constant, that very number.
+
+    Then the rows of a constant dimension lie at the reference exactly, and its sum of squares is exactly zero.
+    """
+    parts = [batch.vectors.copy() for batch in block if batch.n]
+    if not parts:
+        return None
+    rows = np.concatenate(parts)
+    mean = rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
+    return np.asarray(np.where((rows == rows[0]).all(axis=0), rows[0], mean), np.float64)
+
+
+def _check_size(source: Source) -> None:
+    if source.rows is not None and source.rows < 2:
+        raise ShapeError(f"{source.name} has {source.rows} row; cosines need at least 2 rows. Add some.")
+    if source.dim > _MOST_DIMENSIONS:
+        rows = "?" if source.rows is None else f"{source.rows:,}"
+        hint = (
+            "It looks transposed: save its .T and try again." if (source.rows or 0) < source.dim else "Is it a table?"
+        )
+        raise ShapeError(
+            f"{source.name} is {rows} x {source.dim:,}: more than {_MOST_DIMENSIONS:,} dimensions is not an "
+            f"embedding space. {hint}"
+        )
+
+
+def _check_usable(space: Space) -> None:
+    counts, name = space.unusable, space.source.name
+    if space.n >= 2:
+        return
+    if counts.seen < 2:
+        raise ShapeError(f"{name} has {counts.seen} row; cosines need at least 2 rows. Add some.")
+    single = space.moments.dtype == np.float32
+    most, least = ("1e16", "1e-19") if single else ("1e35", "1e-154")
+    raise NoUsableRowsError(
+        f"{name}: {space.n} of {counts.seen:,} rows can be used: {counts.bad:,} hold NaN, infinity or numbers over "
+        f"{most}, {counts.zero:,} are zero or shorter than {least}. We need at least 2; look at how they were made"
+        f"{', or try --float64' if single else ''}."
+    )
+
+
+def _step(progress: Progress | None, name: str, rows: int | None) -> Callable[[int], None] | None:
+    return None if progress is None else lambda done: progress(name, done, rows)

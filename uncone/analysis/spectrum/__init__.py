@@ -1,0 +1,1 @@
+"""The spectrum of the covariance: effective rank, IsoScore, partition isotropy, and their intervals."""

@@ -1,1 +1,0 @@
-"""The same `measure`, by threads or by processes, with the same digits."""

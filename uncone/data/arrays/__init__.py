@@ -1,0 +1,1 @@
+"""Working memory: reused buffers, memory-mapped rows, sums over bags of rows."""

@@ -1,0 +1,1 @@
+"""Encoded texts, cached on disk."""

@@ -1,0 +1,1 @@
+"""Columns beside the vectors of a source: texts, labels, ids."""

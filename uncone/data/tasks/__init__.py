@@ -1,0 +1,1 @@
+"""Labeled data of evaluation tasks."""

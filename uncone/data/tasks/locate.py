@@ -1,0 +1,68 @@
+"""Where the files of a task lie: the folder that was given, else $UNCONE_DATA; then the hub, then one clear line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from uncone.data.texts.corpora import corpus_name
+from uncone.errors import MissingSourceError, OptionError, ShapeError
+
+__all__ = ["check_rows", "data_folder", "first_file", "name_and_split", "not_here"]
+
+
+def data_folder(data: str | os.PathLike[str] | None) -> Path | None:
+    """The folder with data: the one given, else $UNCONE_DATA, else none."""
+    folder = data or os.environ.get("UNCONE_DATA") or None
+    return None if folder is None else Path(folder)
+
+
+def name_and_split(
+    asked: str, known: Iterable[str], splits: Sequence[str] | dict[str, Sequence[str]], default: str
+) -> tuple[str, str]:
+    """What `name` or `name:split` asks for.
+
+    >>> name_and_split("STS-B:dev", ["stsb"], ["train", "dev", "test"], "test")
+    ('stsb', 'dev')
+
+    Raises:
+        MissingSourceError: there is no dataset of that name; the known are listed.
+        OptionError: it has no such split.
+    """
+    name = corpus_name(asked)
+    known = list(known)
+    if name not in known:
+        raise MissingSourceError(f"There is no dataset {asked}, nor a file of that name; we know {', '.join(known)}.")
+    of_it = splits[name] if isinstance(splits, dict) else splits
+    split = asked.partition(":")[2] or default
+    if split not in of_it:
+        raise OptionError(f"The dataset {name} has no split {split!r}; it has {', '.join(of_it)}.")
+    return name, split
+
+
+def first_file(folder: Path | None, *names: str) -> Path | None:
+    """The first of these files that is there."""
+    return None if folder is None else next((path for name in names if (path := folder / name).is_file()), None)
+
+
+def check_rows(found: int, expected: int, where: str, what: str) -> None:
+    """Refuse a set that is not whole.
+
+    Raises:
+        ShapeError: it has other than the expected number of rows.
+    """
+    if found != expected:
+        raise ShapeError(
+            f"{where} has {found:,} rows, where {what} has {expected:,}. A reader that minds quotes loses some: "
+            "copy or convert it again, with quoting off."
+        )
+
+
+def not_here(asked: str, folder: Path | None, layouts: Sequence[str], why: Exception) -> MissingSourceError:
+    """The error for data that is neither in the folder nor on the hub; both places are named."""
+    layout = " or ".join(layouts)
+    looked = "no --data and no UNCONE_DATA was given" if folder is None else f"{folder} has no {layout}"
+    return MissingSourceError(
+        f"The dataset {asked} is not here: {looked}, and {why}. Give --data FOLDER with {layouts[0]} in it."
+    )

@@ -1,0 +1,266 @@
+"""Labelled pairs of one's own: two texts, or the names of two rows, and whether they are alike."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncone.data.batch import IntVector
+from uncone.data.tasks.rows import Table, number_in, read_table
+from uncone.data.tasks.scored_pairs import open_pairs
+from uncone.data.vectors.text_rows import clipped
+from uncone.errors import ColumnError, FormatError, OptionError
+
+__all__ = ["Columns", "PairFile", "open_pair_file"]
+
+Columns = str | Sequence[str]
+"""Two columns: their names, or both in one string with a comma between."""
+
+_TEXTS = (
+    ("sentence1", "sentence2"),
+    ("sentence_1", "sentence_2"),
+    ("sentence_a", "sentence_b"),
+    ("text1", "text2"),
+    ("text_1", "text_2"),
+    ("text_a", "text_b"),
+    ("question1", "question2"),
+    ("premise", "hypothesis"),
+    ("query", "document"),
+    ("query", "passage"),
+    ("query", "text"),
+    ("question", "answer"),
+    ("left", "right"),
+    ("a", "b"),
+)
+_IDS = (
+    ("id1", "id2"),
+    ("id_1", "id_2"),
+    ("id_a", "id_b"),
+    ("qid1", "qid2"),
+    ("row1", "row2"),
+    ("row_1", "row_2"),
+    ("left_id", "right_id"),
+    ("query_id", "document_id"),
+    ("query_id", "doc_id"),
+    ("query-id", "corpus-id"),
+    ("i", "j"),
+)
+_LABELS = (
+    "label",
+    "score",
+    "similar",
+    "is_duplicate",
+    "duplicate",
+    "similarity",
+    "alike",
+    "match",
+    "relevance",
+    "relatedness_score",
+    "gold",
+    "gold_label",
+)
+_ALIKE = ("true", "yes", "y", "t", "alike", "similar", "same", "duplicate", "match", "relevant")
+_UNLIKE = ("false", "no", "n", "f", "unlike", "dissimilar", "different", "not_duplicate", "no_match", "irrelevant")
+_WORDS = dict.fromkeys(_ALIKE, 1.0) | dict.fromkeys(_UNLIKE, 0.0)
+_SHOWN = 3  # examples in a message
+
+
+@dataclass(frozen=True, eq=False)
+class PairFile:
+    """Pairs with a label each (n,): 1 alike and 0 unlike, or a grade.
+
+    `texts` are the first and the second texts, `ids` the names of the first and the second rows; a file may have both.
+    `columns` are those that were read, the label last; `notes` say what was left out.
+    """
+
+    name: str
+    labels: NDArray[np.float64]
+    texts: tuple[list[str], list[str]] | None
+    ids: tuple[list[str], list[str]] | None
+    columns: tuple[str, ...]
+    notes: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def rows(self, n: int, ids: Sequence[str] | None = None) -> tuple[IntVector, IntVector]:
+        """The rows of the pairs among n vectors: by the `ids` of these, or by numbers that count from 0.
+
+        Raises:
+            ColumnError: the file names no rows.
+            FormatError: there are no such rows, or two of one name.
+        """
+        if self.ids is None:
+            have = ", ".join(self.columns)
+            raise ColumnError(f"{self.name} names no rows: we read {have}. Name two columns of ids or row numbers.")
+        known = {str(row): row for row in range(n)} if ids is None else self._places(ids)
+        # 7.0 is what a table makes of the number 7 where another cell of its column is blank.
+        sides = [[name.removesuffix(".0") if ids is None else name for name in side] for side in self.ids]
+        unknown = list(dict.fromkeys(name for side in sides for name in side if name not in known))
+        if unknown:
+            shown = ", ".join(repr(clipped(name)) for name in unknown[:_SHOWN])
+            first, last = ("0", f"{n - 1:,}") if ids is None else (repr(clipped(ids[0])), repr(clipped(ids[-1])))
+            what = "rows are numbered" if ids is None else "ids go"
+            raise FormatError(
+                f"{self.name} has {len(unknown):,} unknown {'id' if len(unknown) == 1 else 'ids'}, such as {shown}; "
+                f"the {what} from {first} to {last}. Are the pairs of these vectors?"
+            )
+        one, other = (np.array([known[name] for name in side], np.int64) for side in sides)
+        return one, other
+
+    def _places(self, ids: Sequence[str]) -> dict[str, int]:
+        known = {str(name): row for row, name in enumerate(ids)}
+        if len(known) < len(ids):
+            twice = next(str(name) for row, name in enumerate(ids) if known[str(name)] != row)
+            raise FormatError(
+                f"{len(ids) - len(known):,} ids stand there already, such as {clipped(twice)!r}. A pair needs ids that "
+                "are unique: name another column."
+            )
+        return known
+
+
+def open_pair_file(
+    path: str | os.PathLike[str],
+    *,
+    text: Columns | None = None,
+    ids: Columns | None = None,
+    label: str | None = None,
+    data: str | os.PathLike[str] | None = None,
+) -> PairFile:
+    """Pairs of a .csv, .tsv, .jsonl or .parquet file, or of a set of sentence similarity by name, such as `stsb:dev`.
+
+    Columns that are not named are guessed by the usual names: sentence1 and sentence2, id1 and id2, label, and so on;
+    a label is also the only column beside the pair.
+    Columns that are guessed to be texts, but hold whole numbers only, name rows.
+
+    Args:
+        path: the file, or the name of a set.
+        text: the two columns of texts; 1, 2 and 3 are the columns of a table without a header.
+        ids: the two columns that name rows, by number from 0 or by id.
+        label: the column of labels: numbers, or words such as yes and no.
+        data: the folder of the sets, else $UNCONE_DATA.
+
+    Raises:
+        SourceError: the file or a column is not there, or a row is not right; the message tells its line.
+        OptionError: one column is named where we need two.
+    """
+    if not Path(path).is_file() and not Path(path).suffix:
+        task = open_pairs(path, data)
+        columns = ("sentence1", "sentence2", "score")
+        return PairFile(f"{task.name}:{task.split}", task.scores, (list(task.left), list(task.right)), None, columns)
+    asked_texts, asked_ids = _two(text, "texts"), _two(ids, "ids")
+    table = read_table(Path(path), (*asked_texts, *asked_ids, label))
+    _check_commas(table)
+    if not table.rows:
+        raise FormatError(f"{path} has a header and no pairs below it. Was it written to the end?")
+    texts, rows = _found(table, asked_texts, asked_ids)
+    chosen = (*texts, *rows, _label_column(table, label, (*texts, *rows)))
+    if len(set(chosen)) < len(chosen):
+        raise FormatError(f"{path}: a pair and its label need three columns, not {', '.join(chosen)}.")
+    labels = np.array([_label(value, where) for where, value in table.column(chosen[-1])], np.float64)
+    sides = (table.texts(texts[0]), table.texts(texts[1])) if texts else None
+    names = (_names(table, rows[0]), _names(table, rows[1])) if rows else None
+    return _without_empty(PairFile(Path(path).name, labels, sides, names, chosen))
+
+
+def _two(asked: Columns | None, what: str) -> tuple[str, ...]:
+    if asked is None:
+        return ()
+    names = tuple(part.strip() for part in asked.split(",")) if isinstance(asked, str) else tuple(asked)
+    if len(names) != 2 or names[0] == names[1]:
+        shown = ", ".join(names)
+        raise OptionError(f"Pairs need two columns of {what}, not {shown!r}. Name both, with a comma between.")
+    return names
+
+
+def _check_commas(table: Table) -> None:
+    if len(table.names) == 1 and ";" in table.names[0]:
+        shown = clipped(table.names[0])
+        raise FormatError(f"{table.path} has one column, {shown!r}. Write it with commas, not semicolons.")
+
+
+def _found(table: Table, texts: tuple[str, ...], ids: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns of texts and those of ids; only what was asked for, where something was."""
+    if texts or ids:
+        places = ("first", "second")
+        texts = tuple(table.pick(name, (), f"{place} text") for name, place in zip(texts, places, strict=False))
+        ids = tuple(table.pick(name, (), f"{place} row") for name, place in zip(ids, places, strict=False))
+        return texts, ids
+    texts, ids = _usual(table, _TEXTS), _usual(table, _IDS)
+    if texts and not ids and all(_whole(value) for name in texts for _, value in table.column(name)):
+        texts, ids = (), texts
+    if not texts and not ids:
+        has = clipped(", ".join(clipped(name) or "(unnamed)" for name in table.names), 200)
+        raise ColumnError(
+            f"{table.path} has no two columns that must be the pairs, such as sentence1 and sentence2 or id1 and id2; "
+            f"it has {has}. Name the columns, by 1, 2, 3 where there is no header."
+        )
+    return texts, ids
+
+
+def _label_column(table: Table, asked: str | None, taken: Sequence[str]) -> str:
+    """The column that was asked for, one of a usual name, or the only one that is left."""
+    free = [name for name in table.names if name not in taken and name.strip()]
+    if asked is None and len(free) == 1:
+        return free[0]
+    return table.pick(asked, [name for name in _LABELS if name not in _lower(taken)], "label")
+
+
+def _usual(table: Table, pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    named = _lower(table.names)
+    found = next((pair for pair in pairs if set(pair) <= set(named)), None)
+    return () if found is None else tuple(table.pick(None, (name,), "pair") for name in found)
+
+
+def _lower(names: Sequence[str]) -> list[str]:
+    return [name.strip().lower() for name in names]
+
+
+def _whole(value: object) -> bool:
+    return not isinstance(value, bool) and str(value).strip().isdecimal()
+
+
+def _names(table: Table, column: str) -> list[str]:
+    found = []
+    for where, value in table.column(column):
+        name = "" if value is None else str(value).strip()
+        if not name or isinstance(value, list | dict):
+            raise FormatError(f"{where}: {column!r} is {clipped(str(value))!r}, where we need the name of a row.")
+        found.append(name)
+    return found
+
+
+def _label(value: object, where: str) -> float:
+    word = "" if value is None else " ".join(str(value).lower().split())
+    if word in _WORDS:
+        return _WORDS[word]
+    if not word:
+        raise FormatError(f"{where}: no label. Leave the pair out, or label it.")
+    try:
+        return number_in(word, where)
+    except FormatError as error:
+        shown = clipped(str(value))
+        raise FormatError(
+            f"{where}: {shown!r} is no label. We need 1 and 0, yes and no, true and false, or a finite grade."
+        ) from error
+
+
+def _without_empty(pairs: PairFile) -> PairFile:
+    """Without the pairs of which a text is blank: it says nothing, and would be alike to the other blank ones."""
+    if pairs.texts is None:
+        return pairs
+    left, right = pairs.texts
+    kept = [row for row in range(len(pairs)) if left[row].strip() and right[row].strip()]
+    if len(kept) == len(pairs):
+        return pairs
+    if not kept:
+        raise FormatError(f"{pairs.name}: a text of every pair is blank. Are {', '.join(pairs.columns[:2])} the texts?")
+    note = f"{len(pairs) - len(kept):,} of {len(pairs):,} pairs have a blank text and were left out."
+    sides = [left[row] for row in kept], [right[row] for row in kept]
+    names = None if pairs.ids is None else ([pairs.ids[0][row] for row in kept], [pairs.ids[1][row] for row in kept])
+    return PairFile(pairs.name, pairs.labels[kept], sides, names, pairs.columns, (note,))

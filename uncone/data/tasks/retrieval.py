@@ -1,0 +1,116 @@
+"""Documents, queries, and which answers which: folders laid out as BEIR lays them out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from uncone.data.tasks.locate import data_folder, first_file
+from uncone.data.tasks.rows import number_in, read_table, tabbed
+from uncone.errors import FormatError, MissingSourceError
+
+__all__ = ["RetrievalTask", "open_retrieval"]
+
+_JUDGEMENTS = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv")
+
+
+@dataclass(frozen=True, eq=False)
+class RetrievalTask:
+    """Documents and queries by their ids, and for each query how relevant the documents judged for it are.
+
+    Raises:
+        FormatError: an id is given twice, or no query has a relevant document.
+    """
+
+    name: str
+    doc_ids: Sequence[str]
+    docs: Sequence[str]
+    query_ids: Sequence[str]
+    queries: Sequence[str]
+    qrels: Mapping[str, Mapping[str, int]]
+
+    def __post_init__(self) -> None:
+        for what, ids in (("document", self.doc_ids), ("query", self.query_ids)):
+            if len(set(ids)) < len(ids):
+                seen: set[str] = set()
+                twice = next(one for one in ids if one in seen or seen.add(one))  # type: ignore[func-returns-value]
+                raise FormatError(f"{self.name}: the {what} {twice!r} is there twice. Give every one an id of its own.")
+        docs, queries = set(self.doc_ids), set(self.query_ids)
+        if not any(query in queries and docs & set(_relevant(judged)) for query, judged in self.qrels.items()):
+            raise FormatError(
+                f"{self.name}: no query has a relevant document. Do the ids of the judgements match those of the rest?"
+            )
+
+    @property
+    def empty(self) -> int:
+        """Documents without a word; they are kept, as a search has to live with them."""
+        return sum(not doc.strip() for doc in self.docs)
+
+    @property
+    def unknown(self) -> int:
+        """Judgements on documents or queries that are not there."""
+        docs, queries = set(self.doc_ids), set(self.query_ids)
+        return sum(doc not in docs or query not in queries for query, judged in self.qrels.items() for doc in judged)
+
+
+def _relevant(judged: Mapping[str, int]) -> list[str]:
+    """The documents that were judged relevant: above 0.
+
+    >>> _relevant({"a": 2, "b": 0})
+    ['a']
+    """
+    return [doc for doc, score in judged.items() if score > 0]
+
+
+def open_retrieval(folder: str | os.PathLike[str], data: str | os.PathLike[str] | None = None) -> RetrievalTask:
+    """A folder with corpus.jsonl, queries.jsonl and qrels.tsv or qrels/test.tsv; also by its name in the data folder.
+
+    A document is its title and its text, with a space between them.
+
+    Raises:
+        MissingSourceError: there is no such folder, or a file is missing in it.
+        SourceError: a file is damaged; the subclass and the message tell more.
+    """
+    held = data_folder(data)
+    places = [Path(folder), *([] if held is None else [held / folder])]
+    found = next((place for place in places if place.is_dir()), None)
+    if found is None:
+        looked = " or ".join(map(str, places))
+        layout = "corpus.jsonl, queries.jsonl and qrels.tsv"
+        raise MissingSourceError(f"There is no folder {looked}. Give one that holds {layout}, as BEIR's do.")
+    judged = first_file(found, *_JUDGEMENTS)
+    for name in ("corpus.jsonl", "queries.jsonl"):
+        if not (found / name).is_file():
+            raise MissingSourceError(f"{found} has no {name}. We need corpus.jsonl, queries.jsonl and qrels.tsv.")
+    if judged is None:
+        raise MissingSourceError(f"{found} has no {' or '.join(_JUDGEMENTS[:2])}: which document answers which query?")
+    doc_ids, docs = _texts(found / "corpus.jsonl")
+    query_ids, queries = _texts(found / "queries.jsonl")
+    return RetrievalTask(found.name, doc_ids, docs, query_ids, queries, _judgements(judged))
+
+
+def _texts(path: Path) -> tuple[list[str], list[str]]:
+    table = read_table(path)
+    ids = [str(value) for _, value in table.column(table.pick(None, ("_id", "id"), "id"))]
+    texts = table.texts(table.pick("text", (), "text"))
+    # Titles are left out where there is none, row by row.
+    titles = [str(row.get("title") or "").strip() for _, row in table.rows]
+    return ids, [f"{title} {text}".strip() if title else text for title, text in zip(titles, texts, strict=True)]
+
+
+def _judgements(path: Path) -> dict[str, dict[str, int]]:
+    """Query, document, score with a header as BEIR writes it; or query, 0, document, score as TREC does."""
+    qrels: dict[str, dict[str, int]] = {}
+    for line, fields in tabbed(path, ("query-id", "corpus-id", "score"), more=True):
+        if line == 1 and not fields[-1].strip().lstrip("-").isdecimal():
+            continue
+        query, doc, score = (fields[0], fields[2], fields[3]) if len(fields) == 4 else fields[:3]
+        if len(fields) > 4:
+            raise FormatError(f"{path}, line {line}: {len(fields)} columns, where we need query-id, corpus-id, score.")
+        number = number_in(score, f"{path}, line {line}")
+        if not number.is_integer():
+            raise FormatError(f"{path}, line {line}: the score {score.strip()} is not a whole number, as we need it.")
+        qrels.setdefault(query, {})[doc] = int(number)
+    return qrels

@@ -1,0 +1,219 @@
+"""The seven sets of sentence similarity, in the forms they are handed around in: TSV, SemEval's folders, the hub."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from uncone.data.tasks.locate import check_rows, first_file, not_here
+from uncone.data.tasks.rows import lines_of, number_in, tabbed
+from uncone.data.texts.hub import HubPart, HubTexts
+from uncone.errors import MissingSourceError, ShapeError, SourceError
+
+__all__ = ["SETS", "Pairs", "StsSet", "read_sts"]
+
+
+class Pairs(NamedTuple):
+    """Rows as they were read."""
+
+    left: list[str]
+    right: list[str]
+    scores: list[float]
+    subsets: list[str]
+
+
+@dataclass(frozen=True)
+class StsSet:
+    """What a set is: how many pairs each split has, how they are scored, and where the hub keeps them.
+
+    The hub's copies of STS12 to STS16 do not tell the subsets; the whole set is then one subset.
+    """
+
+    title: str
+    rows: dict[str, int]
+    hub: dict[str, HubPart]
+    columns: tuple[str, str, str] = ("sentence1", "sentence2", "score")
+    low: float = 0.0
+    subsets: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+
+    high = 5.0
+
+
+def _year(year: int, rows: int, subsets: str, released: str) -> StsSet:
+    hub = {"test": HubPart(f"mteb/sts{year}-sts", "test")}
+    return StsSet(
+        f"STS{year}", {"test": rows}, hub, subsets=tuple(subsets.split()), folders=(f"STS{year}-en-test", released)
+    )
+
+
+_REVISION = "refs/convert/parquet"  # the dataset is a script, which `datasets` no longer runs; this is its copy
+_HUB_SPLITS = {"train": "train", "dev": "validation", "trial": "validation", "test": "test"}
+
+SETS = {
+    "sts12": _year(12, 3108, "MSRpar MSRvid SMTeuroparl surprise.OnWN surprise.SMTnews", "test-gold"),
+    "sts13": _year(13, 1500, "FNWN OnWN headlines", "test-gs"),
+    "sts14": _year(14, 3750, "OnWN deft-forum deft-news headlines images tweet-news", "sts-en-test-gs-2014"),
+    "sts15": _year(15, 3000, "answers-forums answers-students belief headlines images", "test_evaluation_task2a"),
+    "sts16": _year(
+        16,
+        1186,
+        "answer-answer headlines plagiarism postediting question-question",
+        "sts2016-english-with-gs-v1.0",
+    ),
+    "stsb": StsSet(
+        "STS-B",
+        {"train": 5749, "dev": 1500, "test": 1379},
+        {split: HubPart("mteb/stsbenchmark-sts", _HUB_SPLITS[split]) for split in ("train", "dev", "test")},
+    ),
+    # mteb/sickr-sts is all of SICK, 9,927 pairs, and RobZamp/sick a later selection: neither is the test of the papers.
+    "sickr": StsSet(
+        "SICK-R",
+        {"train": 4500, "trial": 500, "test": 4927},
+        {
+            split: HubPart("SemEvalWorkshop/sem_eval_2014_task_1", _HUB_SPLITS[split], revision=_REVISION)
+            for split in ("train", "trial", "test")
+        },
+        columns=("premise", "hypothesis", "relatedness_score"),
+        low=1.0,
+    ),
+}
+"""The sets by name; STS13 is without SMT, which cannot be had."""
+
+_INSIDE = ("", "sts/", "STS/", "downstream/STS/", "senteval/STS/", "SentEval/data/downstream/STS/")
+_BENCHMARK = ("stsbenchmark/", "STSBenchmark/", *(f"{inside}STSBenchmark/" for inside in _INSIDE), *_INSIDE)
+_SICK = ("SICK/", "sick/", "downstream/SICK/", "senteval/SICK/", "SentEval/data/downstream/SICK/", *_INSIDE)
+_SICK_FILES = {"train": "SICK_train.txt", "trial": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
+
+
+def read_sts(name: str, split: str, folder: Path | None) -> Pairs:
+    """The pairs of a split: from the folder in any of the forms, else from the hub; the rows are counted.
+
+    Raises:
+        MissingSourceError: they are neither here nor there.
+        SourceError: a file is damaged; the subclass and the message tell more.
+    """
+    known = SETS[name]
+    where, pairs = _local(name, split, folder) or _hub(name, split, folder)
+    check_rows(len(pairs.scores), known.rows[split], where, f"{known.title} {split}")
+    return pairs
+
+
+def _local(name: str, split: str, folder: Path | None) -> tuple[str, Pairs] | None:
+    known = SETS[name]
+    file = f"{name}.tsv" if known.subsets else f"{name}-{split}.tsv"
+    path = first_file(folder, f"sts/{file}", file)
+    if path is not None:
+        return str(path), _from_tsv(path, known, alone=name if name == "sickr" else None)
+    if folder is None:
+        return None
+    if known.subsets:
+        places = (folder / f"{inside}{inner}" for inside in _INSIDE for inner in known.folders)
+        found = next((place for place in places if (place / _official(known, "input", 0, place)).is_file()), None)
+        return None if found is None else (str(found), _from_folder(found, known))
+    if name == "stsb":
+        path = first_file(folder, *(f"{inside}sts-{split}.csv" for inside in _BENCHMARK))
+        return None if path is None else (str(path), _from_benchmark(path, known))
+    path = first_file(folder, *(f"{inside}{_SICK_FILES[split]}" for inside in _SICK))
+    return None if path is None else (str(path), _from_sick(path, known))
+
+
+def _from_tsv(path: Path, known: StsSet, alone: str | None) -> Pairs:
+    """Score, sentence, sentence, subset; the fourth column of SICK is a label, so all its pairs are one subset."""
+    rows = list(tabbed(path, ("score", "sentence1", "sentence2", "subset")))
+    return Pairs(
+        [fields[1] for _, fields in rows],
+        [fields[2] for _, fields in rows],
+        [_score(fields[0], path, line, known) for line, fields in rows],
+        [alone or fields[3] for _, fields in rows],
+    )
+
+
+def _official(known: StsSet, part: str, at: int, folder: Path) -> str:
+    """The name of a file of SemEval: STS.input.headlines.txt, in 2016 also STS2016.input.headlines.txt."""
+    new = (folder / f"STS2016.input.{known.subsets[0]}.txt").is_file()
+    return f"{'STS2016' if new else 'STS'}.{part}.{known.subsets[at]}.txt"
+
+
+def _from_folder(folder: Path, known: StsSet) -> Pairs:
+    """Two files a subset: sentences with a tab between them, and scores; a pair with a blank score has none."""
+    pairs = Pairs([], [], [], [])
+    for at, subset in enumerate(known.subsets):
+        texts, gold = (folder / _official(known, part, at, folder) for part in ("input", "gs"))
+        for path in (texts, gold):
+            if not path.is_file():
+                raise MissingSourceError(f"{folder} has no {path.name}, which {known.title} needs. Copy it again.")
+        # Two more columns, in files of 2016, tell where the sentences are from.
+        sentences = [(line, text.split("\t")) for line, text in lines_of(texts)]
+        scores = list(lines_of(gold))
+        # Blank lines at the end are no pairs; but a pair may have a blank score.
+        while sentences and sentences[-1][1] == [""]:
+            sentences.pop()
+        while len(scores) > len(sentences) and not scores[-1][1].strip():
+            scores.pop()
+        if len(scores) != len(sentences):
+            raise ShapeError(f"{texts} has {len(sentences):,} lines, but {gold.name} {len(scores):,}. Copy them again.")
+        for (line, fields), (_, score) in zip(sentences, scores, strict=True):
+            if len(fields) not in (2, 4):
+                raise ShapeError(f"{texts}, line {line}: {len(fields)} columns, where we need 2, with a tab between.")
+            if score.strip():
+                pairs.left.append(fields[0])
+                pairs.right.append(fields[1])
+                pairs.scores.append(_score(score, gold, line, known))
+                pairs.subsets.append(subset.removeprefix("surprise."))
+    return pairs
+
+
+def _from_benchmark(path: Path, known: StsSet) -> Pairs:
+    """Genre, file, year, number, score, sentence, sentence; some rows tell a source and a licence after that."""
+    names = ("genre", "file", "year", "number", "score", "sentence1", "sentence2")
+    rows = list(tabbed(path, names, more=True))
+    return Pairs(
+        [fields[5] for _, fields in rows],
+        [fields[6] for _, fields in rows],
+        [_score(fields[4], path, line, known) for line, fields in rows],
+        [f"{fields[0]}/{fields[1]}" for _, fields in rows],
+    )
+
+
+def _from_sick(path: Path, known: StsSet) -> Pairs:
+    """A header, then number, sentence, sentence, relatedness, judgement."""
+    rows = list(tabbed(path, ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment")))[1:]
+    return Pairs(
+        [fields[1] for _, fields in rows],
+        [fields[2] for _, fields in rows],
+        [_score(fields[3], path, line, known) for line, fields in rows],
+        ["sickr"] * len(rows),
+    )
+
+
+def _hub(name: str, split: str, folder: Path | None) -> tuple[str, Pairs]:
+    known, part = SETS[name], SETS[name].hub[split]
+    try:
+        table = HubTexts(name, [part], known.columns).tables[0]
+    except SourceError as error:
+        layouts = [f"sts/{name}.tsv" if known.subsets else f"sts/{name}-{split}.tsv"]
+        if known.subsets:
+            layouts.append(f"{known.folders[0]}/{_official(known, 'input', 0, Path())}")
+        else:
+            layouts.append(f"sts-{split}.csv" if name == "stsb" else _SICK_FILES[split])
+        raise not_here(name if split == "test" else f"{name}:{split}", folder, layouts, error) from error
+    where = f"{part.path} on the Hugging Face hub"
+    left, right, scores = (list(table[column]) for column in known.columns)
+    subsets = [name] * len(scores)
+    if {"genre", "dataset"} <= set(table.column_names):
+        subsets = [f"{genre}/{file}" for genre, file in zip(table["genre"], table["dataset"], strict=True)]
+    checked = [
+        number_in(score, f"{where}, row {row}", known.low, known.high) for row, score in enumerate(scores, start=1)
+    ]
+    return where, Pairs(_plain(left), _plain(right), checked, subsets)
+
+
+def _plain(texts: Sequence[str | None]) -> list[str]:
+    return [text or "" for text in texts]
+
+
+def _score(text: str, path: Path, line: int, known: StsSet) -> float:
+    return number_in(text, f"{path}, line {line}", known.low, known.high)

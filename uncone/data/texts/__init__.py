@@ -1,0 +1,1 @@
+"""Texts to encode: files, tables, corpora; sentences, cleaning, selection."""

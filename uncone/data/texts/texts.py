@@ -1,0 +1,244 @@
+"""Texts to encode, one by one: the contract that all sources of texts keep, and the door that opens them."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from uncone.data.vectors.shards import in_natural_order
+from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError
+
+__all__ = [
+    "TEXT_SUFFIXES",
+    "ListTexts",
+    "ManyTexts",
+    "TextRow",
+    "TextSource",
+    "open_texts",
+    "text_suffix",
+    "whole_text",
+]
+
+TEXT_SUFFIXES = (".txt", ".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+"""The endings of files that hold texts; all but the last may be followed by .gz or .zst."""
+
+
+class TextRow(NamedTuple):
+    """One text: its number in the source, from 0, and its label if it has one."""
+
+    row: int
+    text: str
+    label: str | None = None
+
+
+class TextSource(ABC):
+    """Where texts come from; it can be read any number of times."""
+
+    name: str
+    """What the user called it."""
+
+    kind: str
+    """lines, table, jsonl, parquet, list or corpus."""
+
+    files: tuple[Path, ...] = ()
+    """What it is read from, for a fingerprint; empty for texts in memory."""
+
+    @abstractmethod
+    def read(self) -> Iterator[TextRow]:
+        """The texts in their order, as they stand; blank ones too."""
+
+
+class ListTexts(TextSource):
+    """Texts in memory."""
+
+    kind = "list"
+
+    def __init__(self, texts: Sequence[str], name: str = "texts") -> None:
+        self.texts = texts
+        self.name = name
+
+    def read(self) -> Iterator[TextRow]:
+        for row, text in enumerate(self.texts):
+            yield TextRow(row, text)
+
+
+class ManyTexts(TextSource):
+    """Sources that follow each other, such as the files of a folder; rows are numbered through."""
+
+    def __init__(self, parts: Sequence[TextSource], name: str) -> None:
+        self.parts = parts
+        self.name = name
+        self.kind = parts[0].kind
+        self.files = tuple(file for part in parts for file in part.files)
+
+    def read(self) -> Iterator[TextRow]:
+        every = (found for part in self.parts for found in part.read())
+        for row, found in enumerate(every):
+            yield found._replace(row=row)
+
+
+def open_texts(
+    source: Any,  # noqa: ANN401 - a path, the name of a corpus or whatever holds strings
+    *,
+    text: Sequence[str] = (),
+    label: str | None = None,
+    data: str | os.PathLike[str] | None = None,
+) -> TextSource:
+    """The texts that a path, a glob, `-`, the name of a corpus or an iterable of strings stands for.
+
+    Args:
+        source: .txt (a line is a text), .csv, .tsv, .jsonl, .parquet, a folder or quoted glob of them, `-` for lines
+            on standard input, a corpus such as "snli" or "sts:12", or strings in memory.
+        text: the columns that hold texts, each also as "one,two"; those of a row follow each other. The columns of a
+            table without a header are called 1, 2, 3.
+        label: the column that holds labels.
+        data: the folder that holds corpora.
+
+    Raises:
+        SourceError: there is nothing, or nothing readable, of that name; the subclass and the message tell more.
+        OptionError: an object that does not hold strings, or a split that the corpus does not have.
+
+    >>> [found.text for found in open_texts(["one", "two"]).read()]
+    ['one', 'two']
+    """
+    columns = (text,) if isinstance(text, str) else tuple(text)
+    if isinstance(source, TextSource):
+        return source
+    if not isinstance(source, str | os.PathLike):
+        _refuse_columns("strings in memory", columns, label)
+        return _in_memory(source)
+    path = os.fspath(source)
+    try:
+        opened = _open_path(path, columns, label, data)
+        # The first text is read at the door: damage should show before a model is loaded.
+        next(opened.read(), None)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise MissingSourceError(f"{path} cannot be read: {reason}. Check the path and its mode.") from error
+    return opened
+
+
+def text_suffix(path: Path) -> str | None:
+    """The ending that tells how texts are kept in a file, without .gz or .zst.
+
+    >>> text_suffix(Path("a.jsonl.zst")), text_suffix(Path("b.PARQUET")), text_suffix(Path("c.md"))
+    ('.jsonl', '.parquet', None)
+    """
+    endings = [ending.lower() for ending in path.suffixes]
+    zipped = bool(endings) and endings[-1] in (".gz", ".zst")
+    ending = endings[-2 if zipped else -1] if len(endings) > zipped else ""
+    return ending if ending in TEXT_SUFFIXES and not (zipped and ending == ".parquet") else None
+
+
+def whole_text(text: str, where: str) -> str:
+    """The text, unless it holds half of a character: no tokenizer takes the lone surrogate of a cut emoji.
+
+    Raises:
+        FormatError: it does.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        half = f"U+{ord(text[error.start]):04X}"
+        raise FormatError(f"{where}: half of a character ({half}), as cut emoji leave it. Remove it.") from error
+    return text
+
+
+def _open_path(path: str, text: tuple[str, ...], label: str | None, data: str | os.PathLike[str] | None) -> TextSource:
+    from uncone.data.texts.corpora import CORPORA, corpus_name, open_corpus
+    from uncone.data.texts.files import SpooledTexts
+
+    if path == "-":
+        if sys.stdin is None:
+            raise MissingSourceError("Standard input is closed. Pipe one text a line into it, or name a file.")
+        _refuse_columns("standard input", text, label)
+        return SpooledTexts(sys.stdin.buffer, "standard input")
+    if Path(path).is_fifo():
+        _refuse_columns(path, text, label)
+        with Path(path).open("rb") as stream:
+            return SpooledTexts(stream, path)
+    if Path(path).is_dir():
+        return _open_many(_text_files(Path(path)), path, text, label)
+    if Path(path).exists():
+        return _open_file(Path(path), text, label)
+    if corpus_name(path) in CORPORA:
+        if text or label:
+            raise ColumnError(f"The corpus {path} knows its columns: leave out --text and --label.")
+        return open_corpus(path, data)
+    if glob.has_magic(path):
+        found = [Path(name) for name in glob.glob(path, recursive=True) if Path(name).is_file()]  # noqa: PTH207
+        if not found:
+            raise MissingSourceError(f"No file matches {path}. We read {', '.join(TEXT_SUFFIXES)}; texts go in a list.")
+        return _open_many(found, path, text, label)
+    raise MissingSourceError(
+        f"There is no file or folder {path} and no corpus of that name; the corpora are {', '.join(CORPORA)}."
+    )
+
+
+def _open_file(path: Path, text: tuple[str, ...], label: str | None) -> TextSource:
+    from uncone.data.texts.files import JsonTexts, LineTexts, TableTexts
+
+    suffix = text_suffix(path)
+    if suffix is None:
+        raise FormatError(
+            f"{path} has an unknown ending {path.suffix!r}; we read texts from {', '.join(TEXT_SUFFIXES)}, "
+            "the text ones also as .gz or .zst. Give it the right name, or pipe one text a line into `-`."
+        )
+    if not os.access(path, os.R_OK):
+        raise MissingSourceError(f"{path} cannot be read: permission denied. Check its owner and mode.")
+    if path.stat().st_size == 0:
+        raise FormatError(f"{path} is empty (0 bytes). We need at least one text; was it written to the end?")
+    if suffix == ".txt":
+        _refuse_columns(str(path), text, label)
+        return LineTexts(path)
+    if suffix == ".parquet":
+        from uncone.data.texts.parquet import ParquetTexts
+
+        return ParquetTexts(path, text, label)
+    return (TableTexts if suffix in (".csv", ".tsv") else JsonTexts)(path, text, label)
+
+
+def _open_many(paths: Sequence[Path], name: str, text: tuple[str, ...], label: str | None) -> TextSource:
+    suffixes = sorted({text_suffix(path) or path.suffix for path in paths})
+    if len(suffixes) > 1:
+        raise FormatError(f"{name} mixes kinds: {', '.join(suffixes)}. Name one with a glob such as '*{suffixes[0]}'.")
+    return ManyTexts([_open_file(path, text, label) for path in in_natural_order(paths)], name)
+
+
+def _text_files(folder: Path) -> list[Path]:
+    files = [path for path in folder.iterdir() if path.is_file() and not path.name.startswith((".", "_"))]
+    known = [path for path in files if text_suffix(path)]
+    # A folder of tables often holds a README.txt beside them.
+    found = [path for path in known if text_suffix(path) != ".txt"] or known
+    if not found:
+        raise MissingSourceError(f"The folder {folder} holds no texts. We read {', '.join(TEXT_SUFFIXES)}.")
+    return found
+
+
+def _refuse_columns(where: str, text: tuple[str, ...], label: str | None) -> None:
+    for option, given in (("text", text), ("label", label)):
+        if given:
+            raise ColumnError(
+                f"{where}: --{option} is for .csv, .tsv, .jsonl and .parquet; bare texts have no columns. Leave it out."
+            )
+
+
+def _in_memory(source: Any) -> TextSource:  # noqa: ANN401 - whatever the user has
+    what = type(source).__name__
+    # Iterating over a table or a dict gives the names of its columns, which nobody means.
+    if isinstance(source, Mapping) or hasattr(source, "columns") or not isinstance(source, Iterable):
+        raise OptionError(f"A {what} is not a list of texts. Give one column of strings, such as table['text'].")
+    missing = source.isna().tolist() if hasattr(source, "isna") else None
+    texts = []
+    for row, value in enumerate(source):
+        empty = value is None if missing is None else missing[row]
+        if not empty and not isinstance(value, str):
+            raise OptionError(f"Text {row:,} of the {what} is a {type(value).__name__}; we need strings.")
+        texts.append("" if empty else whole_text(str(value), f"Text {row:,} of the {what}"))
+    name = getattr(source, "name", None)
+    return ListTexts(texts, name if isinstance(name, str) else "texts")

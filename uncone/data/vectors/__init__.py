@@ -1,0 +1,1 @@
+"""Readers of vectors, one file per format."""

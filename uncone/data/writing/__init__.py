@@ -1,0 +1,1 @@
+"""Writers of vectors: complete files or none."""

@@ -1,0 +1,196 @@
+"""The rows of a source through a function and into a new file, as a stream, with everything that stood beside them.
+
+Numbers keep the precision of the input where that is float32 or float64; float16, bfloat16, int8 and text become
+float32. Row i stays row i. A row that is not all numbers, which no repair can use, is written as NaN.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from uncone.data.batch import Matrix
+from uncone.data.open import open_source
+from uncone.data.side_columns.columns import VECTOR
+from uncone.data.side_columns.files import columns_beside, files_of, parts_of
+from uncone.data.source import BLOCK, Options, Rows, Source, regrid
+from uncone.data.vectors.npy import Npz
+from uncone.data.writing.arrays import NpySink, NpzSink, Plan, SafetensorsSink, Sink, WordSink
+from uncone.data.writing.atomic import check_output, replacing, writing
+from uncone.data.writing.tables import JsonSink, ParquetSink, TableSink
+from uncone.errors import OptionError, ShapeError
+
+__all__ = ["OUTPUTS", "Rewritten", "output_suffix", "rewrite"]
+
+OUTPUTS: dict[str, type[Sink]] = {
+    ".npy": NpySink,
+    ".npz": NpzSink,
+    ".parquet": ParquetSink,
+    ".csv": TableSink,
+    ".tsv": TableSink,
+    ".jsonl": JsonSink,
+    ".ndjson": JsonSink,
+    ".safetensors": SafetensorsSink,
+    ".vec": WordSink,
+    ".txt": WordSink,
+}
+"""What writes which kind of file."""
+
+_BYTES = 1 << 25  # of a block from which it is only half as many rows
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """What was written: rows, dimensions and precision; `unusable` rows are NaN; `dropped` columns found no place."""
+
+    path: Path
+    rows: int
+    dim: int
+    dtype: str
+    unusable: int
+    dropped: tuple[str, ...] = ()
+
+
+def output_suffix(out: str | os.PathLike[str]) -> str:
+    """The ending that tells the kind of file to write.
+
+    >>> output_suffix("fixed.NPY")
+    '.npy'
+
+    Raises:
+        OptionError: we do not write that.
+    """
+    suffix = Path(out).suffix.lower()
+    if suffix not in OUTPUTS:
+        raise OptionError(f"-o {os.fspath(out)} has an unknown ending {suffix!r}; we write {', '.join(OUTPUTS)}.")
+    return suffix
+
+
+def rewrite(
+    source: Any,  # noqa: ANN401 - a path or whatever holds vectors
+    out: str | os.PathLike[str],
+    map_rows: Callable[[Matrix], Matrix],
+    *,
+    dim: int | None = None,
+    options: Options | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Rewritten:
+    """Write `map_rows` of all rows of a source to a file whose ending tells its kind.
+
+    Args:
+        source: as for `open_source`; a source of texts through a model gives the columns of the table of texts.
+        out: the file; it appears whole at the end, or not at all.
+        map_rows: (m, d) finite numbers, float32 or float64, to (m, `dim`); any number of rows at a time.
+        dim: the dimensions that come out; those of the source by default.
+        options: which column holds the vectors.
+        progress: called with the rows written since the last call.
+
+    Raises:
+        OptionError: an ending that we do not write, or a file that is also the input.
+        OutputError: the file cannot be written.
+        ShapeError: `map_rows` gives something else than it should.
+        SourceError: the source cannot be read.
+    """
+    suffix, path = output_suffix(out), Path(out)
+    opened = open_source(source, options)
+    check_output(path, files_of(opened))
+    dtype = np.dtype("<f8" if opened.dtype in ("float64", "double", "longdouble", "float128") else "<f4")
+    wanted = opened.dim if dim is None else dim
+    # Never cut where a table in memory is not: what a product makes of a row may depend on its place.
+    block = BLOCK if BLOCK * dtype.itemsize * max(opened.dim, wanted) <= _BYTES else BLOCK // 2
+    stream = regrid(opened.read(), block)
+    first = next(stream, None)
+    if first is None:
+        raise ShapeError(f"{opened.name} has no rows. We need at least one.")
+    plan, dropped = _planned(opened, first, wanted, dtype, suffix)
+    written = unusable = 0
+    with replacing(path) as temporary, _opened(OUTPUTS[suffix], temporary, plan, path) as sink:
+        for rows in _from(first, stream):
+            vectors, bad = _mapped(rows, map_rows, plan)
+            beside = plan.carried.take(rows)
+            with writing(path):
+                sink.write(vectors, beside)
+            written, unusable = written + len(vectors), unusable + bad
+            if progress is not None:
+                progress(len(vectors))
+        with writing(path):
+            sink.close(written)
+    return Rewritten(path, written, wanted, dtype.name, unusable, dropped)
+
+
+def _planned(source: Source, first: Rows, dim: int, dtype: np.dtype[Any], suffix: str) -> tuple[Plan, tuple[str, ...]]:
+    """What is to be written, and the names of what finds no place."""
+    carried = columns_beside(source, first)
+    inner = parts_of(source)
+    name, others = _arrays(inner[0]) if len(inner) == 1 else (VECTOR, [])
+    kept = None
+    if suffix == ".npz" and isinstance(inner[0], Npz):
+        kept = (inner[0].path, tuple(f"{other}.npy" for other in others))
+        dropped: list[str] = []  # texts and labels are among the arrays
+    elif OUTPUTS[suffix].holds_columns:
+        dropped = [other for other in others if not carried.names]
+    else:
+        used = ("word", "text") if OUTPUTS[suffix] is WordSink else ()
+        dropped = [*(one for one in carried.names if one not in used), *others]
+    return Plan(dim, dtype, source.rows, carried, suffix, name, kept), tuple(dropped)
+
+
+def _arrays(source: Any) -> tuple[str, list[str]]:  # noqa: ANN401 - any source
+    """What the array of a source is called, and the others in its file."""
+    if isinstance(source, Npz):
+        import zipfile
+
+        with zipfile.ZipFile(source.path) as archive:
+            names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+        return source.member, [name for name in names if name != source.member]
+    if source.kind == "safetensors":
+        from uncone.data.vectors.safetensors import _header
+
+        mine = source.name.removeprefix(f"{source.path}[").removesuffix("]")
+        return mine, [name for name in _header(source.path)[0] if name != mine]
+    return VECTOR, []
+
+
+@contextmanager
+def _opened(kind: type[Sink], temporary: Path, plan: Plan, out: Path) -> Iterator[Sink]:
+    with writing(out):
+        sink = kind(temporary, plan)
+    try:
+        yield sink
+    except BaseException:
+        with contextlib.suppress(OSError, ValueError):  # the file goes anyway, and the first error is the one to tell
+            sink.abandon()
+        raise
+
+
+def _from(first: Rows, stream: Iterator[Rows]) -> Iterator[Rows]:
+    yield first
+    yield from stream
+
+
+def _mapped(rows: Rows, map_rows: Callable[[Matrix], Matrix], plan: Plan) -> tuple[Matrix, int]:
+    """The rows as they are written, and how many of them could not be used."""
+    with np.errstate(over="ignore"):
+        given: Matrix = np.ascontiguousarray(rows.vectors, plan.dtype)
+    usable = np.isfinite(given).all(axis=1)
+    whole = bool(usable.all())
+    n = len(given) if whole else int(usable.sum())
+    found: Matrix = np.full((len(given), plan.dim), np.nan, plan.dtype)
+    if n:
+        mapped = np.asarray(map_rows(given if whole else given[usable]))
+        if mapped.shape != (n, plan.dim):
+            raise ShapeError(f"{(n, given.shape[1])} rows became {mapped.shape}, where we need {(n, plan.dim)}.")
+        lost = np.asarray(~np.isfinite(mapped).all(axis=1))
+        if lost.any():  # numbers so large that the result has no place in their precision
+            mapped, n = np.where(lost[:, None], np.nan, mapped), n - int(lost.sum())
+        if whole:
+            return np.ascontiguousarray(mapped, plan.dtype), len(given) - n
+        found[usable] = mapped
+    return found, len(given) - n

@@ -1,0 +1,154 @@
+"""Vectors into tables, with the columns beside them: .parquet, .csv, .tsv, .jsonl."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from datetime import date, time
+from pathlib import Path
+from typing import Any
+
+from uncone.data.batch import Matrix
+from uncone.data.side_columns.columns import Beside
+from uncone.data.writing.arrays import Plan, Sink, number_texts
+
+__all__ = ["JsonSink", "ParquetSink", "TableSink"]
+
+
+class ParquetSink(Sink):
+    """Parquet: vectors as lists of a fixed size; the other columns with their types. Each block is a row group."""
+
+    holds_columns = True
+
+    def __init__(self, path: Path, plan: Plan) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self.plan = plan
+        self.fields = plan.carried.fields()
+        kind = pa.list_(pa.float64() if plan.dtype.itemsize == 8 else pa.float32(), plan.dim)
+        ordered = list(self.fields)
+        ordered.insert(plan.carried.place, pa.field(plan.carried.vector, kind))
+        self.schema = pa.schema(ordered, metadata=plan.carried.metadata)
+        names = [field.name for field in self.fields if not pa.types.is_nested(field.type)]
+        self.writer = pq.ParquetWriter(path, self.schema, use_dictionary=names or False)
+
+    def write(self, vectors: Matrix, beside: Beside) -> None:
+        import pyarrow as pa
+
+        place = self.plan.carried.place
+        columns = beside.arrow(self.fields) if self.fields else []
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), self.plan.dim)
+        columns.insert(place, lists)
+        self.writer.write_batch(pa.record_batch(columns, schema=self.schema))
+
+    def close(self, rows: int) -> None:
+        self.writer.close()
+
+    def abandon(self) -> None:
+        self.writer.close()
+
+
+class _LineSink(Sink):
+    """A text file in UTF-8."""
+
+    holds_columns = True
+
+    def __init__(self, path: Path, plan: Plan) -> None:
+        self.plan = plan
+        self.file = path.open("wb")
+
+    def close(self, rows: int) -> None:
+        self.file.close()
+
+    def abandon(self) -> None:
+        self.file.close()
+
+
+class TableSink(_LineSink):
+    """.csv and .tsv: one number per column where the input had it so, else a column with the vector as a JSON list.
+
+    One number per column keeps the names of the columns when there are as many as before; else they are numbered. They
+    stand together where the first of them stood.
+    """
+
+    def __init__(self, path: Path, plan: Plan) -> None:
+        super().__init__(path, plan)
+        self.tabs = plan.suffix == ".tsv"
+        if plan.carried.header:
+            names = list(plan.carried.names)
+            names[plan.carried.place : plan.carried.place] = self._names()
+            self._put([names])
+
+    def _names(self) -> list[str]:
+        wide, taken = self.plan.carried.wide, set(self.plan.carried.names)
+        if wide is None:
+            return [self.plan.carried.vector]
+        if len(wide) == self.plan.dim:
+            return wide
+        stem = next(stem for stem in ("dim_", "vector_", "number_of_vector_") if f"{stem}0" not in taken)
+        return [f"{stem}{i}" for i in range(self.plan.dim)]
+
+    def write(self, vectors: Matrix, beside: Beside) -> None:
+        place, wide = self.plan.carried.place, self.plan.carried.wide is not None
+        columns = [[_field(value) for value in column] for column in beside.lists()]
+        rows = []
+        for i, numbers in enumerate(number_texts(vectors)):
+            row = [column[i] for column in columns]
+            row[place:place] = numbers if wide else [_json_list(numbers)]
+            rows.append(row)
+        self._put(rows)
+
+    def _put(self, rows: list[list[str]]) -> None:
+        page = io.StringIO(newline="")
+        csv.writer(page, delimiter="\t" if self.tabs else ",", lineterminator="\n").writerows(rows)
+        self.file.write(page.getvalue().encode("utf-8", "replace"))
+
+
+class JsonSink(_LineSink):
+    """JSON lines: the objects of the input with the vector in its place; a bare list stays one. NaN becomes null."""
+
+    def write(self, vectors: Matrix, beside: Beside) -> None:
+        lines = [_json_list(numbers) for numbers in number_texts(vectors)]
+        self.file.write("".join(map(self._line, self._objects(beside, len(lines)), lines)).encode())
+
+    def _objects(self, beside: Beside, n: int) -> list[dict[str, Any] | None]:
+        if beside.whole is not None:
+            return list(beside.whole)
+        names, columns = self.plan.carried.names, beside.lists()
+        return [{name: column[i] for name, column in zip(names, columns, strict=True)} for i in range(n)]
+
+    def _line(self, row: dict[str, Any] | None, vector: str) -> str:
+        if row is None:
+            return f"{vector}\n"
+        name = self.plan.carried.vector
+        items = {key: vector if key == name else _json(value) for key, value in row.items()} | {name: vector}
+        return "{" + ", ".join(f"{_json(key)}: {value}" for key, value in items.items()) + "}\n"
+
+
+def _json_list(numbers: list[str]) -> str:
+    return "[" + ", ".join("null" if number in ("nan", "inf", "-inf") else number for number in numbers) + "]"
+
+
+def _json(value: Any) -> str:  # noqa: ANN401 - a value of any column
+    if isinstance(value, float) and not math.isfinite(value):
+        return "null"
+    text = json.dumps(value, ensure_ascii=False, default=_plain)
+    # Half a character can be written only as an escape.
+    return text if text.isascii() or text == text.encode("utf-8", "replace").decode() else json.dumps(value)
+
+
+def _plain(value: Any) -> str:  # noqa: ANN401 - whatever JSON does not know
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def _field(value: Any) -> str:  # noqa: ANN401 - a value of any column
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, bool | int | float | list | dict):
+        return "nan" if isinstance(value, float) and math.isnan(value) else json.dumps(value, default=_plain)
+    return _plain(value)

@@ -1,1 +1,0 @@
-"""Statistics -> findings: one file per subject."""

@@ -1,0 +1,1 @@
+"""ELMo in its original format."""

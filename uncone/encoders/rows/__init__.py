@@ -1,0 +1,1 @@
+"""What a row is: a text, a word, a token."""

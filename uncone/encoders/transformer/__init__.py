@@ -1,0 +1,1 @@
+"""Hugging Face and sentence-transformers models."""

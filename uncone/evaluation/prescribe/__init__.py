@@ -1,0 +1,1 @@
+"""The choice of a repair by held-out pairs, or of none."""

@@ -1,0 +1,248 @@
+"""`prescribe`: the repair that helps on held-out pairs, or none.
+
+The pairs are dealt into folds. To test fold t, every candidate is fitted without t and without another fold c, and
+scored on c, for each c in turn; the one that does best on these is fitted without t alone and scored on t. So neither
+the choice nor the fit has seen what it is tested on. A fit without t and c serves to choose for t, and to choose for c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncone.analysis.cosine.paired import pair_cosines
+from uncone.analysis.intervals.bootstrap import Replicates, differences
+from uncone.analysis.intervals.resampling import LEVEL, REPLICATES
+from uncone.data.batch import IntVector, Matrix
+from uncone.errors import FitError, FormatError, OptionError, ShapeError
+from uncone.evaluation.prescribe.candidates import candidates_for
+from uncone.evaluation.prescribe.fitting import fit_all, unfitted
+from uncone.evaluation.prescribe.folds import Folds, split
+from uncone.evaluation.prescribe.judging import Judge
+from uncone.evaluation.prescribe.problem import PairProblem
+from uncone.evaluation.prescribe.verdict import Prescription, Tried, reason_for
+from uncone.evaluation.table import Method
+from uncone.repairs.repair import Progress, Repair
+
+__all__ = ["LEAST_GAIN", "prescribe"]
+
+LEAST_GAIN = 0.01
+"""A point: what a change has to gain to be worth its trouble."""
+
+_FEWEST_ROWS = 5
+_MOST_ROWS = 20_000  # that a trial is fitted on; the recommended repair learns from all
+
+_Floats = NDArray[np.float64]
+
+
+def prescribe(
+    vectors: Matrix,
+    pairs: PairProblem,
+    *,
+    candidates: Sequence[Method] | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    replicates: int = REPLICATES,
+    level: float = LEVEL,
+    least_gain: float = LEAST_GAIN,
+    progress: Progress | None = None,
+) -> Prescription:
+    """Try candidates on pairs of rows, and recommend the best only if choosing it pays on pairs that it never saw.
+
+    That is: there are at least 30 independent pairs, the interval of the gain excludes zero, and the gain is at least
+    `least_gain`. Rows in no pair are used to fit. Rows that are not finite are not, and it is an error if a pair has
+    one, or one of zeros.
+
+    Args:
+        vectors: the rows (n, d), one per distinct text; equal rows count as one text.
+        pairs: which rows are compared, and how alike they are: Spearman for scores, ROC-AUC for labels 0 and 1.
+        candidates: what to try; the family of `candidates_for` when not given.
+        folds: at least three; fewer than asked for if they would have under 10 distinct pairs.
+        seed: deals the folds, draws the replicates and begins the repairs that draw.
+        replicates: how often pairs are drawn again for the intervals.
+        level: of the intervals.
+        least_gain: a smaller gain is not worth a change; 0.01 is a point.
+        progress: called with the step, the fits done since the last call, and the fits there are.
+
+    Raises:
+        ShapeError: the pairs name rows that are not there, or too few rows are left to fit on.
+        FormatError: too few pairs of a label, or vectors of pairs that have no direction.
+        OptionError: fewer than three folds, or no candidates.
+    """
+    rows = _checked(vectors, pairs)
+    texts = _texts(rows)
+    if (texts == texts[0]).all():
+        raise FormatError(f"{pairs.name}: all {len(rows):,} vectors are the same, and no repair can tell them apart.")
+    if not 0 <= seed < 1 << 32:
+        raise OptionError(f"A seed is 0 or more and under {1 << 32:,}, not {seed}.")
+    dealt = split(pairs, texts, folds, seed)
+    methods = candidates_for(rows.shape[1], len(rows) * (dealt.k - 2) // dealt.k) if candidates is None else candidates
+    if not methods:
+        raise OptionError("There are no candidates to try. Give some, or leave them out for the usual family.")
+    crossed = _Crossed(rows, pairs, texts, dealt, methods, seed)
+    outer, choices = crossed.run(progress)
+    judged = Judge(pairs, dealt).over_folds(outer, replicates, seed)
+    table = _table(methods, judged, crossed.notes, choices, level)
+    gain = differences(_some(judged, [0, 1]), level=level, correction="none")[1]
+    best = max((one for one in table if one.score is not None), key=lambda one: one.score or 0.0, default=None)
+    use, reason = reason_for(best, gain, pairs, least_gain, level)
+    chosen = best.method if use and best is not None else None
+    return Prescription(
+        recommended=chosen,
+        repair=None if chosen is None else _final(chosen, rows, seed),
+        table=table,
+        raw=_number(judged.scores[0]),
+        gain=gain,
+        reason=reason,
+        measure=pairs.measure,
+        pairs=len(pairs),
+        units=judged.units,
+        folds=dealt.k,
+        level=level,
+        least_gain=least_gain,
+        name=pairs.name,
+        notes=_notes(dealt, folds),
+    )
+
+
+class _Crossed:
+    """The similarities of every candidate on every fold, and its scores on the folds that others are tested beside."""
+
+    def __init__(
+        self, rows: Matrix, pairs: PairProblem, texts: IntVector, folds: Folds, methods: Sequence[Method], seed: int
+    ) -> None:
+        self.rows, self.pairs, self.texts, self.folds, self.methods = rows, pairs, texts, folds, methods
+        self.seed = seed
+        self.judge = Judge(pairs, folds)
+        self.notes = [""] * len(methods)
+        self._usable = np.flatnonzero(np.isfinite(rows).all(axis=1))
+
+    def run(self, progress: Progress | None) -> tuple[_Floats, IntVector]:
+        """Similarities (2 + M, n), raw ones first, then those of the chosen, then of all; and the choices (folds,)."""
+        k, m, n = self.folds.k, len(self.methods), len(self.pairs)
+        total = k + k * (k - 1) // 2
+        outer, scores, judged = np.full((2 + m, n), np.nan), np.full((k, k, m), np.nan), np.zeros((k, k))
+        outer[0] = self._cosines(np.arange(n), None)
+        for held in [*combinations(range(k), 1), *combinations(range(k), 2)]:
+            fitted = self._fitted(held)
+            for fold, other in zip(held, held[::-1], strict=True):
+                places = self.judge.places[fold]
+                if len(held) == 1:
+                    outer[2:, places] = np.stack([self._cosines(places, repair) for repair in fitted])
+                else:
+                    # What chooses for the other fold shares no text with it.
+                    places = places[self.folds.clear(fold, other)]
+                    found = np.stack([self._cosines(places, repair) for repair in fitted])
+                    scores[other, fold], judged[other, fold] = self.judge.on(places, found), len(places)
+            if progress is not None:
+                progress("trying repairs", 1, total)
+        choices = self._choices(scores, judged)
+        for fold, choice in enumerate(choices):
+            if choice >= 0:
+                outer[1, self.judge.places[fold]] = outer[2 + choice, self.judge.places[fold]]
+        return outer, choices
+
+    def _choices(self, scores: _Floats, judged: _Floats) -> IntVector:
+        """For each fold the candidate with the best mean over the others, weighted with the pairs judged; -1 for none.
+
+        Folds in which nothing can be told apart are left out; a candidate has to have a score in all others.
+        """
+        chosen = np.full(len(scores), -1, np.int64)
+        for fold, (own, sizes) in enumerate(zip(scores, judged, strict=True)):
+            usable = np.isfinite(own).any(axis=1)
+            if not usable.any():
+                continue
+            means = sizes[usable] @ own[usable] / sizes[usable].sum()
+            if np.isfinite(means).any():
+                chosen[fold] = int(np.nanargmax(means))
+        return chosen
+
+    def _fitted(self, held: Sequence[int]) -> list[Repair | FitError]:
+        """The candidates fitted on the rows that no pair of the held-out folds has."""
+        places = self.folds.pairs(*held)
+        seen = np.union1d(self.texts[self.pairs.left[places]], self.texts[self.pairs.right[places]])
+        left = self._usable[~np.isin(self.texts[self._usable], seen)]
+        if len(left) < _FEWEST_ROWS:
+            raise ShapeError(
+                f"Without the texts of the held-out pairs {len(left)} rows are left to fit on, and we need at least "
+                f"{_FEWEST_ROWS}. Give more texts, or pairs that share fewer."
+            )
+        if len(left) > _MOST_ROWS:
+            left = np.sort(np.random.default_rng(self.seed).choice(left, _MOST_ROWS, replace=False))
+        fitted = fit_all(self.methods, self.rows[left], self.seed)
+        for at, one in enumerate(fitted):
+            if isinstance(one, FitError):
+                self.notes[at] = str(one)
+        return fitted
+
+    def _cosines(self, places: IntVector, repair: Repair | FitError | None) -> _Floats:
+        if isinstance(repair, FitError):
+            return np.full(len(places), np.nan)
+        left, right = self.rows[self.pairs.left[places]], self.rows[self.pairs.right[places]]
+        return pair_cosines(left, right) if repair is None else pair_cosines(repair.map(left), repair.map(right))
+
+
+def _checked(vectors: Matrix, pairs: PairProblem) -> Matrix:
+    rows: Matrix = np.asarray(vectors)
+    if rows.ndim != 2 or rows.dtype.kind != "f":
+        raise ShapeError(f"The vectors have to be a table (n, d) of floats, not {rows.dtype} of shape {rows.shape}.")
+    rows = rows.astype(np.float32) if rows.dtype == np.float16 else rows
+    last = int(max(pairs.left.max(), pairs.right.max()))
+    if last >= len(rows):
+        raise ShapeError(f"{pairs.name} names row {last:,}, but there are {len(rows):,} (counted from 0).")
+    used = rows[np.union1d(pairs.left, pairs.right)]
+    bad = int((~np.isfinite(used).all(axis=1) | ~used.any(axis=1)).sum())
+    if bad:
+        raise FormatError(
+            f"{pairs.name}: {bad:,} of the {len(used):,} texts in pairs have no vector (not finite, or zero). Leave "
+            "those pairs out; blank texts are the usual cause."
+        )
+    return rows
+
+
+def _texts(rows: Matrix) -> IntVector:
+    """The text of each row: the number of the first row that is equal to it."""
+    whole = np.ascontiguousarray(rows)
+    bytewise = whole.view(np.dtype((np.void, whole.strides[0]))).ravel()
+    _, first, which = np.unique(bytewise, return_index=True, return_inverse=True)
+    return np.asarray(first[which], np.int64)
+
+
+def _table(
+    methods: Sequence[Method], judged: Replicates, notes: Sequence[str], choices: IntVector, level: float
+) -> list[Tried]:
+    gains = differences(_some(judged, [0, *range(2, len(judged.scores))]), level=level)[1:]
+    chosen = np.bincount(choices[choices >= 0], minlength=len(methods))
+    made = []
+    for at, (method, gain) in enumerate(zip(methods, gains, strict=True)):
+        score = _number(judged.scores[2 + at])
+        note = notes[at] or ("" if score is not None else "some rows become zero, so that they have no cosine")
+        made.append(Tried(method, score, gain, int(chosen[at]), note))
+    return made
+
+
+def _some(judged: Replicates, rows: Sequence[int]) -> Replicates:
+    return Replicates(judged.scores[rows], judged.values[rows], judged.n, judged.units)
+
+
+def _final(method: Method, rows: Matrix, seed: int) -> Repair:
+    return unfitted(method, seed).fit(rows[np.isfinite(rows).all(axis=1)])
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _notes(dealt: Folds, asked: int) -> list[str]:
+    said = [dealt.units.note] if dealt.units.note else []
+    if dealt.k < asked:
+        said.append(f"{dealt.k} folds, not {asked}: more would have fewer than 10 distinct pairs each.")
+    if not dealt.apart:
+        said.append(
+            "Folds share texts, because pairs linked through texts fill more than a fold. Each fold is judged by "
+            "repairs that were fitted and chosen without its texts."
+        )
+    return said

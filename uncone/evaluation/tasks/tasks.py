@@ -1,0 +1,362 @@
+"""Tasks beside sentence similarity, for the raw vectors and after each method: classes, retrieval, pairs, words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncone.analysis.cosine.paired import pair_cosines
+from uncone.analysis.intervals.bootstrap import Replicates, differences
+from uncone.analysis.intervals.labeled_pairs import score_pairs
+from uncone.analysis.intervals.pair_units import item_units, pair_units
+from uncone.analysis.intervals.resampling import Score, log_odds_score, score, share_score
+from uncone.data.batch import Matrix
+from uncone.data.open import open_source
+from uncone.data.tasks.labeled import LabelledTask, open_labelled
+from uncone.data.tasks.retrieval import RetrievalTask, open_retrieval
+from uncone.data.tasks.scored_pairs import PairTask, open_pairs
+from uncone.data.tasks.wic import WicTask, open_wic
+from uncone.data.tasks.wordsim import WordPairs, open_word_pairs
+from uncone.encoders.encoder import Encoder
+from uncone.errors import FormatError, OptionError, RepairError
+from uncone.evaluation.methods import Fits, parse_methods, standard_methods
+from uncone.evaluation.spaces import Sentences, Tokens
+from uncone.evaluation.table import Method, TaskRow
+from uncone.evaluation.tasks.classify import classify, cross_classify
+from uncone.evaluation.tasks.retrieve import retrieve
+from uncone.evaluation.tasks.sts import isotropy, prepared, with_raw
+from uncone.evaluation.tasks.wic import Senses, same_sense
+from uncone.evaluation.tasks.wordsim import word_similarity
+from uncone.evaluation.vectors import Settings
+
+__all__ = [
+    "LINEAR",
+    "evaluate_labelled",
+    "evaluate_pairs",
+    "evaluate_retrieval",
+    "evaluate_wic",
+    "evaluate_words",
+]
+
+LINEAR = (
+    "A linear classifier can undo an invertible linear repair by its weights: differences come from regularisation."
+)
+
+_APART = "Queries have a repair of their own; one that turns the space brings the two sides out of line."
+
+_Model = str | os.PathLike[str] | Encoder
+_Methods = str | Iterable[str | Method] | None
+_FitOn = str | os.PathLike[str] | Sequence[str]
+
+
+@dataclass(frozen=True, eq=False)
+class _Result:
+    """The figures of a method with one seed: value and replicates by name, the rows, and the independent units."""
+
+    values: Mapping[str, float | None]
+    replicates: Mapping[str, NDArray[np.float64]]
+    n: int
+    units: int
+    isoscore: float | None = None
+    note: str = ""
+    sizes: Mapping[str, float] = field(default_factory=dict)
+    """For shares: how many items each rests on (`share_score`)."""
+
+
+def evaluate_labelled(
+    model: _Model,
+    test: str | os.PathLike[str] | LabelledTask = "sst2",
+    train: str | os.PathLike[str] | LabelledTask | None = None,
+    methods: _Methods = None,
+    *,
+    fit_on: _FitOn = "snli",
+    protocols: Sequence[str] = ("inductive",),
+    data: str | os.PathLike[str] | None = None,
+    limit: int | None = None,
+    settings: Settings | None = None,
+) -> list[TaskRow]:
+    """Accuracy and macro-F1 of logistic regression on frozen vectors; without `train`, by folds of the test.
+
+    `limit` takes the first texts of the train only. A transductive method is fitted on the texts of the train and the
+    test, without their labels.
+    """
+    settings = settings or Settings()
+    task = test if isinstance(test, LabelledTask) else open_labelled(test, data)
+    learnt = open_labelled(train, data) if isinstance(train, str | os.PathLike) else train
+    train_texts = [] if learnt is None else [text.strip() for text in learnt.texts][:limit]
+    train_labels = [] if learnt is None else list(learnt.labels)[:limit]
+    texts = [text.strip() for text in task.texts]
+    every = list(dict.fromkeys([*train_texts, *texts]))
+    benches, chosen = prepared(model, every, methods, settings, fit_on, protocols, data)
+    units = item_units(texts)
+    drawn: dict[str, Any] = {"replicates": settings.replicates, "seed": settings.seed, "units": units}
+
+    def judge(fits: Fits, method: Method, seed: int) -> _Result:
+        vectors, note = fits.vectors(method, seed, every, task.name)
+        places = {text: place for place, text in enumerate(every)}
+        own = vectors[[places[text] for text in texts]]
+        if learnt is None:
+            found = cross_classify(own, task.labels, **drawn)
+        else:
+            known = vectors[[places[text] for text in train_texts]]
+            found = classify(known, train_labels, own, task.labels, **drawn)
+        figures = {"accuracy": found.accuracy.value, "macro_f1": found.macro_f1.value}
+        notes = [LINEAR, *([note] if note else []), *([] if found.converged else ["The regression did not converge."])]
+        return _Result(
+            figures, found.replicates, len(texts), units.independent, isotropy(own)[0], " ".join(notes), found.sizes
+        )
+
+    return [row for fits in benches for row in _rows(task.name, fits, chosen, judge)]
+
+
+def evaluate_retrieval(
+    model: _Model,
+    folder: str | os.PathLike[str] | RetrievalTask,
+    methods: _Methods = None,
+    *,
+    separate: bool = False,
+    fit_on: _FitOn | None = None,
+    protocols: Sequence[str] = ("transductive",),
+    data: str | os.PathLike[str] | None = None,
+    settings: Settings | None = None,
+) -> list[TaskRow]:
+    """nDCG@10, recall@10, recall@100 and MRR@10 of exact search by cosine.
+
+    A transductive method is fitted on the documents, which a search has anyway, and used on the queries too; with
+    `separate`, queries have a repair of their own, fitted on them. Inductive methods need `fit_on`.
+    """
+    settings = settings or Settings()
+    task = folder if isinstance(folder, RetrievalTask) else open_retrieval(folder, data)
+    texts = [*task.docs, *task.queries]
+    benches, chosen = prepared(model, texts, methods, settings, [] if fit_on is None else fit_on, protocols, data)
+    docs, queries = (list(dict.fromkeys(side)) for side in (task.docs, task.queries))
+
+    def judge(fits: Fits, method: Method, seed: int) -> _Result:
+        note = ""
+        if method.repair == "static":
+            found_docs, found_queries = (fits.vectors(method, seed, x, "")[0] for x in (task.docs, task.queries))
+        else:
+            repair = fits.repair(method, seed, docs, "the documents")
+            own = separate and method.protocol == "transductive"
+            other = fits.repair(method, seed, queries, "the queries") if own else repair
+            found_docs, found_queries = fits.space.vectors(task.docs, repair), fits.space.vectors(task.queries, other)
+            note = "" if repair is None else f"{repair.note_} {_APART if own else ''}".strip()
+        found = retrieve(task, found_queries, found_docs, replicates=settings.replicates, seed=settings.seed)
+        figures = {name: one.value for name, one in found.scores.items()}
+        told = (
+            (found.lost_docs, "documents without a vector."),
+            (found.lost_queries, "queries without a vector."),
+            (task.unknown, "judgements on documents or queries that are not there."),
+        )
+        said = " ".join([note, *(f"{count:,} {what}" for count, what in told if count)]).strip()
+        return _Result(
+            figures, found.replicates, len(found.query_ids), found.units, isotropy(found_docs)[0], said, found.sizes
+        )
+
+    return [row for fits in benches for row in _rows(task.name, fits, chosen, judge)]
+
+
+def evaluate_pairs(
+    model: _Model,
+    pairs: str | os.PathLike[str] | PairTask,
+    methods: _Methods = None,
+    *,
+    fit_on: _FitOn = "snli",
+    protocols: Sequence[str] = ("inductive",),
+    data: str | os.PathLike[str] | None = None,
+    settings: Settings | None = None,
+) -> list[TaskRow]:
+    """ROC-AUC, average precision and best F1 of the cosines of pairs that are labelled 0 or 1.
+
+    Raises:
+        FormatError: they have scores, for which there is `evaluate_sts`.
+    """
+    settings = settings or Settings()
+    task = pairs if isinstance(pairs, PairTask) else open_pairs(pairs, data)
+    if not task.labelled:
+        raise FormatError(f"{task.name} has scores, not labels 0 and 1. Give it with --dataset, for correlations.")
+    every = list(dict.fromkeys(text.strip() for side in (task.left, task.right) for text in side))
+    benches, chosen = prepared(model, every, methods, settings, fit_on, protocols, data)
+    units = pair_units(len(task), (task.left, task.right))
+
+    def judge(fits: Fits, method: Method, seed: int) -> _Result:
+        vectors, note = fits.vectors(method, seed, every, task.name)
+        places = {text: place for place, text in enumerate(every)}
+        left, right = (vectors[[places[text.strip()] for text in side]] for side in (task.left, task.right))
+        cosines = pair_cosines(left, right)
+        found = score_pairs(task.scores, cosines, replicates=settings.replicates, seed=settings.seed, units=units)
+        figures = {name: getattr(found, name).value for name in ("roc_auc", "average_precision", "best_f1")}
+        return _Result(
+            figures, found.replicates, found.n, units.independent, isotropy(vectors)[0], found.reason or note
+        )
+
+    return [row for fits in benches for row in _rows(task.name, fits, chosen, judge)]
+
+
+def evaluate_wic(
+    model: _Model,
+    test: str | os.PathLike[str] | WicTask = "wic:dev",
+    train: str | os.PathLike[str] | WicTask = "wic:train",
+    methods: _Methods = None,
+    *,
+    fit_on: _FitOn = "snli",
+    protocols: Sequence[str] = ("inductive",),
+    data: str | os.PathLike[str] | None = None,
+    settings: Settings | None = None,
+) -> list[TaskRow]:
+    """The accuracy of a threshold on the cosine of a word's two vectors, chosen on the train.
+
+    A word is the mean of its subword tokens, which are repaired first: the level is always token.
+    """
+    settings = replace(settings or Settings(), level="token")
+    sides = [one if isinstance(one, WicTask) else open_wic(one, data) for one in (train, test)]
+    every = list(dict.fromkeys(text.strip() for task in sides for side in (task.left, task.right) for text in side))
+    benches, chosen = prepared(model, every, methods, settings, fit_on, protocols, data)
+    judged_on = sides[1]
+    # A word with each of its sentences: items that share a word or a sentence are drawn together.
+    sentences = (*judged_on.left, *judged_on.right)
+    linked = pair_units(len(sentences), ((*judged_on.words, *judged_on.words), sentences))
+    units = linked.select(np.arange(len(judged_on)))
+
+    def judge(fits: Fits, method: Method, seed: int) -> _Result:
+        space = fits.space
+        assert isinstance(space, Tokens)
+        if method.repair == "static":
+            raise OptionError("Words in context need vectors that know the context: leave static out.")
+        repair = fits.repair(method, seed, every, judged_on.name)
+        known, judged = (
+            Senses(
+                space.words(task.left, task.left_spans, repair),
+                space.words(task.right, task.right_spans, repair),
+                task.labels,
+            )
+            for task in sides
+        )
+        found = same_sense(known, judged, replicates=settings.replicates, seed=settings.seed, units=units)
+        words = np.concatenate([np.asarray(judged.left), np.asarray(judged.right)])
+        lost = f" {found.lost} words without a vector." if found.lost else ""
+        note = f"{'' if repair is None else repair.note_}{lost}".strip()
+        return _Result(
+            {"accuracy": found.accuracy.value},
+            {"accuracy": found.replicates},
+            len(judged_on),
+            units.independent,
+            isotropy(words)[0],
+            note,
+            {"accuracy": found.size},
+        )
+
+    return [row for fits in benches for row in _rows(judged_on.name, fits, chosen, judge)]
+
+
+def evaluate_words(
+    vectors: str | os.PathLike[str],
+    pairs: str | os.PathLike[str] | WordPairs,
+    methods: _Methods = None,
+    *,
+    data: str | os.PathLike[str] | None = None,
+    most: int | None = 100_000,
+    settings: Settings | None = None,
+) -> list[TaskRow]:
+    """Spearman of the cosines of static word vectors with people's scores.
+
+    Every method is fitted on the vectors of the file itself, which is the protocol of Mu and Viswanath 2018: on the
+    first `most`, the most frequent ones in files such as GloVe's.
+    """
+    settings = settings or Settings()
+    if not isinstance(vectors, str | os.PathLike) or os.path.isdir(vectors):  # noqa: PTH112 - it never raises
+        raise OptionError("Pairs of words are for static vectors: name a file of word vectors, not a model.")
+    task = pairs if isinstance(pairs, WordPairs) else open_word_pairs(pairs, data)
+    words, table = _static_rows(vectors, most)
+    known = {"layer": "0", "pooling": "none", "fingerprint": ""}
+    space = Sentences(words, table, known, "")
+    asked = standard_methods(space.dim, gmm=False) if methods is None else parse_methods(methods)
+    chosen = with_raw([replace(method, protocol="inductive") for method in asked])
+    fits = Fits(space, os.fspath(vectors), settings)
+    fits.learn_from(words, os.fspath(vectors))
+
+    def judge(fits: Fits, method: Method, seed: int) -> _Result:
+        rows, note = fits.vectors(method, seed, words, "the words")
+        found = word_similarity(task, words, rows, replicates=settings.replicates, seed=settings.seed)
+        out = f" {found.left_out} pairs left out." if found.left_out else ""
+        value = found.spearman.value
+        drawn = {} if value is None else {"spearman": found.replicates}
+        said = found.reason or f"{note}{out}".strip()
+        return _Result({"spearman": value}, drawn, found.spearman.n, found.units, isotropy(rows)[0], said)
+
+    return _rows(task.name, fits, chosen, judge)
+
+
+def _static_rows(path: str | os.PathLike[str], most: int | None) -> tuple[list[str], Matrix]:
+    words: dict[str, int] = {}
+    kept: list[NDArray[Any]] = []
+    for rows in open_source(path).read():
+        if rows.texts is None:
+            raise FormatError(f"{path} holds numbers without words; we need a word on every line.")
+        for word, vector in zip(rows.texts, rows.vectors, strict=True):
+            if word.strip() and word.strip() not in words and (most is None or len(words) < most):
+                words[word.strip()] = len(kept)
+                kept.append(np.array(vector, np.float32))
+        if most is not None and len(words) >= most:
+            break
+    return list(words), np.stack(kept)
+
+
+def _rows(
+    task: str, fits: Fits, methods: Sequence[Method], judge: Callable[[Fits, Method, int], _Result]
+) -> list[TaskRow]:
+    """Every method judged under its seeds, with its differences to the raw vectors, which come first."""
+    found: list[list[_Result]] = []
+    failed: dict[int, str] = {}
+    for at, method in enumerate(methods):
+        try:
+            found.append([judge(fits, method, seed) for seed in fits.seeds(method)])
+        except RepairError as error:
+            failed[at] = str(error)
+            found.append([])
+        fits.settings.tell("methods", 1, len(methods))
+    names = list(found[0][0].values)
+    scores: list[dict[str, Score]] = [{} for _ in methods]
+    gains: list[dict[str, Any]] = [{} for _ in methods]
+    for name in names:
+        values, drawn = _paired(found, name, fits.settings.replicates)
+        n, units = found[0][0].n, found[0][0].units
+        sizes = [one.sizes[name] for own in found for one in own if name in one.sizes]
+        for at, gain in enumerate(differences(Replicates(values, drawn, n, units, min(sizes, default=None)))):
+            value, own = float(values[at]), drawn[at]
+            scores[at][name] = _score(name, value, own, n, [one.sizes.get(name) for one in found[at]])
+            if at:
+                gains[at][name] = gain
+    rows = []
+    for at, method in enumerate(methods):
+        isoscores = [one.isoscore for one in found[at] if one.isoscore is not None]
+        note = failed.get(at) or (found[at][0].note if found[at] else "")
+        isoscore = float(np.mean(isoscores)) if isoscores else None
+        rows.append(TaskRow(task, fits.shown(method), scores[at], gains[at], isoscore, note))
+    return rows
+
+
+def _score(name: str, value: float, replicates: NDArray[np.float64], n: int, sizes: Sequence[float | None]) -> Score:
+    """A figure with the interval that fits its kind; `sizes` are those of its seeds, where it is a share."""
+    if name in ("average_precision", "best_f1"):
+        return log_odds_score(value, replicates, n, flattered=name == "best_f1")
+    known = [size for size in sizes if size is not None]
+    return share_score(value, replicates, n, min(known)) if known else score(value, replicates, n)
+
+
+def _paired(
+    found: Sequence[Sequence[_Result]], name: str, replicates: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Value and replicates of each method, the means over its seeds; NaN where one is undefined."""
+    values, drawn = np.full(len(found), np.nan), np.full((len(found), replicates), np.nan)
+    for at, own in enumerate(found):
+        known = [(one.values[name], one.replicates[name]) for one in own if one.values.get(name) is not None]
+        if known and len(known) == len(own):
+            values[at] = np.mean([value for value, _ in known if value is not None])
+            drawn[at] = np.mean([each for _, each in known], axis=0)
+    return values, drawn

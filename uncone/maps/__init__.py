@@ -1,1 +1,0 @@
-"""Rows of many dimensions as points of two or three."""

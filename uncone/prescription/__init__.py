@@ -1,1 +1,0 @@
-"""Which repair, with held-out proof, or none at all."""

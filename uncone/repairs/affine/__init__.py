@@ -1,0 +1,1 @@
+"""Affine repairs: a mean and a matrix."""

@@ -1,0 +1,269 @@
+"""The affine family: a repair that is a mean and a matrix, so that composition, inverse and export are a line each."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from uncone.analysis.space.space import with_reference
+from uncone.data.arrays.buffers import borrow, give_back
+from uncone.data.batch import Matrix, Vector
+from uncone.data.source import Source
+from uncone.errors import DamagedRepairError, FitError, NoInverseError
+from uncone.repairs.affine.rounding import precision, rounding
+from uncone.repairs.repair import Arrays, Progress, Repair
+from uncone.run.measure import Plan, measure
+from uncone.stats.bundle import Bundle
+from uncone.stats.sums.moments import Moments
+
+__all__ = ["Affine", "Collapsed", "enough"]
+
+_TOGETHER = 4096  # rows that are multiplied at once: fewer, and the threads of BLAS wait for each other
+_IN_CACHE = 512  # rows that are only shifted and scaled
+_SINGULAR = 1e-12
+_MANY = 1 << 16  # rows from which a first look at some of them pays
+
+
+class Affine(Repair):
+    """x becomes (x - mean_) @ matrix_ + offset_; a new one is a `fit_stats` that settles these from statistics."""
+
+    mean_: Vector
+    matrix_: Matrix
+    offset_: Vector
+    doubt_: str = ""
+    """Why the statistics were too coarse to learn from; then the rows are measured again, in float64."""
+
+    more: ClassVar[tuple[str, ...]] = ()
+    """What else is learnt and saved: `directions` is the attribute `directions_`."""
+
+    def statistics(self, dim: int, dtype: DTypeLike = np.float32) -> Bundle:
+        """What has to be measured of the rows, with products in `dtype`."""
+        return Bundle(moments=Moments(dim, dtype=dtype))
+
+    @abstractmethod
+    def fit_stats(self, statistics: Bundle, *, noise: Vector | None = None) -> Self:
+        """Learn from statistics that were measured anywhere: a stream, shards, workers.
+
+        `noise` (d,) is the variance that is only rounding; without it, the rows count as stored like the products.
+        """
+
+    def needs_fourth(self, rows: int, dim: int) -> bool:
+        """Whether so many rows are to be measured with their fourth moment, which takes time."""
+        return False
+
+    def measured(
+        self, source: Source, plan: Plan, dtype: DTypeLike, progress: Progress | None, *, higher: bool = False
+    ) -> Bundle:
+        """What `fit_stats` needs, in one pass over the rows; with `higher`, all that may be needed."""
+        rows, statistics = source.rows, self.statistics(source.dim, dtype)
+        told = None if progress is None else lambda done: progress("measuring", done, rows)
+        moments = statistics.get("moments")
+        if moments is not None and (rows or 0) >= _MANY:
+            # Sums about one point are merged by adding them; about many, each has to be moved first.
+            moments.higher = higher or not source.rereadable or self.needs_fourth(rows or 0, source.dim)
+            source, moments.reference = with_reference(source, replace(plan, dtype=dtype))
+        return measure(source, statistics, plan, told)
+
+    def _learn(self, source: Source, plan: Plan, progress: Progress | None) -> None:
+        dtype = precision(source, plan)
+        first = self.measured(source, plan, dtype, progress)
+        self._take(first, plan)
+        moments = first.get("moments")
+        better = moments is not None and (dtype != np.float64 or not moments.higher)
+        if self.doubt_ and source.rereadable and better:
+            self._take(self.measured(source, plan, np.float64, progress, higher=True), plan)
+
+    def _take(self, statistics: Bundle, plan: Plan) -> None:
+        moments = statistics.get("moments")
+        self.fit_stats(statistics, noise=None if moments is None else rounding(moments, plan.dtype))
+
+    def _settle(
+        self, mean: Vector, matrix: Matrix, offset: Vector | None = None, *, note: str = "", doubt: str = ""
+    ) -> Self:
+        """Set what was learnt; a matrix of one axis is a diagonal."""
+        matrix = np.asarray(np.diag(matrix) if matrix.ndim == 1 else matrix, np.float64)
+        self.mean_, self.matrix_ = np.asarray(mean, np.float64), matrix
+        self.offset_ = np.zeros(matrix.shape[1]) if offset is None else np.asarray(offset, np.float64)
+        self.note_, self.doubt_ = note, doubt
+        self.n_features_in_, self._n_features_out = matrix.shape
+        # Filled at the first use of a precision; a dictionary, because `transform` may not set attributes.
+        self._ready: dict[object, _Ready] = {}
+        self._back: list[Collapsed] = []
+        return self
+
+    @property
+    def diagonal(self) -> Vector | None:
+        """The diagonal (d,) of the matrix when there is nothing beside it."""
+        d, m = self.matrix_.shape
+        scale = np.diagonal(self.matrix_).copy()
+        return scale if d == m and np.count_nonzero(self.matrix_) == np.count_nonzero(scale) else None
+
+    def _map(self, rows: Matrix) -> Matrix:
+        return self._in(rows.dtype).apply(rows)
+
+    def _in(self, dtype: np.dtype[Any]) -> _Ready:
+        if dtype not in self._ready:
+            self._ready[dtype] = _Ready.of(self, dtype)
+        return self._ready[dtype]
+
+    def _spreads(self) -> bool:
+        factor = self._in(np.dtype(np.float32)).factor
+        return factor is not None and factor.ndim == 2
+
+    def inverse_transform(self, X: Any) -> Matrix:  # noqa: ANN401 - scikit-learn's contract
+        """The rows (n, d) that `transform` made these of.
+
+        Raises:
+            NoInverseError: the repair has thrown something away.
+        """
+        check_is_fitted(self)
+        inverse = self.inverse()
+        rows = check_array(X, dtype=[np.float64, np.float32])
+        if rows.shape[1] != self._n_features_out:
+            raise ValueError(f"X has {rows.shape[1]} features, but {self.kind} gave {self._n_features_out}.")
+        return inverse.map(rows)
+
+    def inverse(self) -> Collapsed:
+        """The repair that undoes this one.
+
+        Raises:
+            NoInverseError: there is none.
+        """
+        if not self._back:
+            lost = self._lost()
+            if lost:
+                raise NoInverseError(f"{self.kind} has no inverse: {lost}. Keep the vectors it was given.")
+            scale = self.diagonal
+            matrix = np.linalg.inv(self.matrix_) if scale is None else 1.0 / scale
+            self._back.append(Collapsed.of(self.offset_, matrix, self.mean_))
+        return self._back[0]
+
+    def _lost(self) -> str:
+        """What the repair has thrown away, in words; empty when nothing."""
+        d, m = self.matrix_.shape
+        if d != m:
+            return f"it keeps {m} of {d} dimensions"
+        values = np.linalg.svd(self.matrix_, compute_uv=False) if self.diagonal is None else np.abs(self.diagonal)
+        kept = int((values > _SINGULAR * values.max()).sum())
+        return f"it keeps {kept} of {d} directions" if kept < d else ""
+
+    def then(self, other: Affine) -> Collapsed:
+        """Both, one after the other, as one matrix."""
+        here, there = self.diagonal, other.diagonal
+        if here is not None:
+            matrix = here * there if there is not None else here[:, None] * other.matrix_
+        else:
+            matrix = self.matrix_ * there if there is not None else self.matrix_ @ other.matrix_
+        moved = (self.offset_ - other.mean_) @ other.matrix_ + other.offset_
+        return Collapsed.of(self.mean_, matrix, moved)
+
+    def arrays(self) -> Arrays:
+        """Mean, offset, and the matrix or its diagonal (`scale`); and what else was learnt."""
+        scale = self.diagonal
+        learnt = {"matrix": self.matrix_} if scale is None else {"scale": scale}
+        further = {name: np.asarray(getattr(self, f"{name}_")) for name in self.more}
+        return {"mean": self.mean_, **learnt, "offset": self.offset_, **further}
+
+    def restore(self, arrays: Arrays) -> Self:
+        """Take what another repair learnt, after a look at the shapes.
+
+        Raises:
+            DamagedRepairError: arrays are missing, too many, or do not fit each other.
+        """
+        factor = "scale" if "scale" in arrays else "matrix"
+        expected = {"mean", factor, "offset", *self.more}
+        if set(arrays) != expected:
+            raise DamagedRepairError(f"{self.kind} is saved as {sorted(expected)}; we got {sorted(arrays)}.")
+        mean, matrix, offset = arrays["mean"], arrays[factor], arrays["offset"]
+        ends = (matrix.shape[0], matrix.shape[-1]) if matrix.ndim == (1 if factor == "scale" else 2) else None
+        floats = all(array.dtype == np.float64 for array in (mean, matrix, offset))
+        if not floats or ends is None or mean.shape != ends[:1] or offset.shape != ends[1:]:
+            shapes = ", ".join(f"{name} {array.dtype}{array.shape}" for name, array in arrays.items())
+            raise DamagedRepairError(f"The arrays of {self.kind} do not fit each other: {shapes}.")
+        for name in self.more:
+            setattr(self, f"{name}_", arrays[name])
+        return self._settle(mean, matrix, offset)
+
+
+class Collapsed(Affine):
+    """Several affine repairs as one matrix, or the inverse of one; it is made, not fitted."""
+
+    kind = "affine"
+
+    @classmethod
+    def of(cls, mean: Vector, matrix: Matrix, offset: Vector) -> Collapsed:
+        """The map x to (x - mean) @ matrix + offset; a matrix of one axis is a diagonal."""
+        return cls()._settle(mean, matrix, offset)
+
+    def fit_stats(self, statistics: Bundle, *, noise: Vector | None = None) -> Self:
+        """Not possible.
+
+        Raises:
+            FitError: always.
+        """
+        raise FitError("An affine map is composed of fitted repairs; it cannot be fitted itself. Fit its parts.")
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """An affine map in one precision: subtract `shift`, multiply by `factor` (d,) or (d, m), add `bias`.
+
+    The mean of a narrow cone is far from a number of float32: `shift` is the nearest one, and the rest is in `bias`.
+    """
+
+    shift: Vector | None
+    factor: NDArray[Any] | None
+    bias: Vector | None
+    width: int
+
+    @classmethod
+    def of(cls, affine: Affine, dtype: np.dtype[Any]) -> _Ready:
+        """Round to a precision; what would change nothing is left out."""
+        shift, scale = affine.mean_.astype(dtype), affine.diagonal
+        rest = affine.mean_ - shift
+        factor = affine.matrix_ if scale is None else scale
+        bias = (affine.offset_ - (rest @ factor if scale is None else rest * scale)).astype(dtype)
+        plain = scale is not None and bool((scale == 1.0).all())
+        return cls(
+            shift if shift.any() else None,
+            None if plain else factor.astype(dtype),
+            bias if bias.any() else None,
+            affine.matrix_.shape[1],
+        )
+
+    def apply(self, rows: Matrix) -> Matrix:
+        """The map of all rows, a block at a time."""
+        mapped = np.empty((len(rows), self.width), rows.dtype)
+        product = self.factor is not None and self.factor.ndim == 2
+        size = _TOGETHER if product else _IN_CACHE
+        held = borrow(min(size, len(rows)), rows.shape[1], rows.dtype) if product else mapped
+        for start in range(0, len(rows), size):
+            block, out = rows[start : start + size], mapped[start : start + size]
+            into = held[: len(block)] if product else out
+            if self.shift is None:
+                into[...] = block
+            else:
+                np.subtract(block, self.shift, out=into)
+            if self.factor is not None:
+                (np.matmul if product else np.multiply)(into, self.factor, out=out)
+            if self.bias is not None:
+                out += self.bias
+        if product:
+            give_back(held)
+        return mapped
+
+
+def enough(moments: Moments, kind: str) -> Moments:
+    """The moments, if they are of at least two rows.
+
+    Raises:
+        FitError: there are fewer.
+    """
+    if moments.n < 2:
+        raise FitError(f"{kind} learns from at least 2 usable rows (finite, not zero); we got n_samples={moments.n}.")
+    return moments

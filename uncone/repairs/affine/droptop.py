@@ -1,0 +1,65 @@
+"""`droptop`, also called all-but-the-top: remove the mean and the strongest directions (Mu and Viswanath 2018)."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Self
+
+import numpy as np
+
+from uncone.data.batch import Matrix, Vector
+from uncone.errors import FitError
+from uncone.repairs.affine.affine import Affine, enough
+from uncone.repairs.affine.directions import principal
+from uncone.stats.bundle import Bundle
+
+__all__ = ["DropTop"]
+
+
+class DropTop(Affine):
+    """(x - mean) minus its projection on the top `k` principal directions; `k` is max(1, d // 100) unless given.
+
+    The *centred* vector is projected: the output is centred, and orthogonal to `directions_` (d, k).
+    """
+
+    kind = "droptop"
+    more = ("directions",)
+
+    directions_: Matrix
+
+    def __init__(self, k: int | None = None) -> None:
+        self.k = k
+
+    def fit_stats(self, statistics: Bundle, *, noise: Vector | None = None) -> Self:
+        """Learn the mean and the directions.
+
+        Raises:
+            FitError: `k` is not smaller than the dimensions, or nothing would be left.
+        """
+        moments = enough(statistics["moments"], self.kind)
+        k = self._count(moments.dim)
+        values, vectors, floors = principal(moments, noise, self.kind)
+        rank = int((values > floors).sum())
+        coarse = moments.dtype == np.float32
+        if k >= rank and not coarse:
+            raise FitError(
+                f"droptop: the {moments.n:,} rows vary in {rank} of {moments.dim} directions; removing {k} leaves "
+                "nothing. Take a smaller k, or more rows."
+            )
+        self.directions_ = np.ascontiguousarray(vectors[:, :k])
+        share = float(values[:k].sum() / values.sum())
+        note = f"The top {k} of {moments.dim} directions held {share:.1%} of the variance."
+        matrix = np.eye(moments.dim) - self.directions_ @ self.directions_.T
+        doubt = "hardly any variance is left" if k >= rank and coarse else ""
+        return self._settle(moments.mean, matrix, note=note, doubt=doubt)
+
+    def _count(self, dim: int) -> int:
+        k = max(1, dim // 100) if self.k is None else self.k
+        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+            raise FitError(f"droptop: k is a whole number from 1 on, or None for d // 100; we got {k!r}.")
+        if k >= dim:
+            raise FitError(f"droptop cannot remove {k} directions of {dim} feature(s): k has to be smaller.")
+        return int(k)
+
+    def _lost(self) -> str:
+        return f"it has removed {self.directions_.shape[1]} directions for good"

@@ -1,0 +1,42 @@
+"""Which digits of a measured variance are real: the precision to measure in, and what is only rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from uncone.data.batch import Vector
+from uncone.data.source import Source
+from uncone.run.measure import Plan
+from uncone.stats.sums.moments import Moments
+
+__all__ = ["COARSE", "grain", "precision", "rounding"]
+
+COARSE = 1e3
+"""Float32 products place a variance to 4e-8 of that of the dimensions (measured), a 25th of what `rounding` allows:
+what is less than so many times the rounding is not known to 1e-4."""
+
+_FEW = 32_768
+_GRAIN = 16  # how many rounding steps of a stored number count as no variance
+
+
+def precision(source: Source, plan: Plan) -> np.dtype[np.generic]:
+    """The precision of the products: float64 where it costs little, or where there is no second look at the rows."""
+    few = source.rows is None or source.rows < _FEW or not source.rereadable
+    return np.dtype(np.float64 if few else plan.dtype)
+
+
+def rounding(moments: Moments, dtype: DTypeLike) -> Vector:
+    """The variance that each dimension (d,) has by rounding alone: of numbers in `dtype`, of products, of eigenvalues.
+
+    By dimension, because the rounding of one that is a thousand times longer does not blur the others.
+    """
+    variances = moments.variances
+    products = 1e-6 if moments.dtype == np.float32 else 1e-15 * max(moments.dim, 10)
+    return np.asarray(grain(moments, dtype) + products * variances + 4e-15 * float(variances.max(initial=0.0)))
+
+
+def grain(moments: Moments, dtype: DTypeLike) -> Vector:
+    """Of that, what the numbers themselves have (d,): their steps, squared."""
+    squares = moments.variances + moments.mean**2
+    return np.asarray((_GRAIN * float(np.finfo(dtype).eps)) ** 2 * squares)

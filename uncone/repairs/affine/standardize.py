@@ -1,0 +1,41 @@
+"""`standardize`: every dimension to mean 0 and standard deviation 1."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+
+from uncone.data.batch import Vector
+from uncone.repairs.affine.affine import Affine, enough
+from uncone.stats.bundle import Bundle
+from uncone.stats.sums.moments import Moments
+
+__all__ = ["Standardize", "deviations"]
+
+_STEPS = 8  # roundings of the mean that a constant dimension may seem to vary by
+
+
+class Standardize(Affine):
+    """(x - mean) / std with n - 1, so that the diagonal of the covariance is 1; constant dimensions keep scale 1.
+
+    >>> Standardize().fit_transform(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]])).tolist()
+    [[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
+    """
+
+    kind = "standardize"
+
+    def fit_stats(self, statistics: Bundle, *, noise: Vector | None = None) -> Self:
+        """Learn the mean and the standard deviations."""
+        moments = enough(statistics["moments"], self.kind)
+        deviation, constant = deviations(moments)
+        count = int(constant.sum())
+        note = f"{count} of {moments.dim} dimensions are constant and keep their scale." if count else ""
+        return self._settle(moments.mean, 1.0 / deviation, note=note)
+
+
+def deviations(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
+    """The standard deviation of every dimension (d,), 1 where it is constant, and which are (d,)."""
+    deviation = np.sqrt(moments.variances.clip(min=0.0))
+    constant = deviation <= _STEPS * np.finfo(np.float64).eps * np.abs(moments.mean)
+    return np.where(constant, 1.0, deviation), constant

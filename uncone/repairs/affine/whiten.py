@@ -1,0 +1,146 @@
+"""`whiten`: to identity covariance, with shrinkage where the rows are few (Su et al. 2021)."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Self
+
+import numpy as np
+
+from uncone.data.batch import Matrix, Vector
+from uncone.errors import DamagedRepairError, FitError
+from uncone.repairs.affine.affine import Affine, enough
+from uncone.repairs.affine.directions import principal
+from uncone.repairs.affine.rounding import COARSE
+from uncone.repairs.repair import Arrays
+from uncone.stats.bundle import Bundle
+from uncone.stats.sums.moments import Moments
+
+__all__ = ["Whiten", "ledoit_wolf"]
+
+_REMOVED = 1e-12
+_COMFORT = 5  # rows per dimension from which a covariance needs no shrinkage
+
+
+class Whiten(Affine):
+    """(x - mean) U S^-1/2: every direction gets variance 1 (with n - 1), and `dim` keeps the strongest of them.
+
+    `rotation="pca"` gives the principal directions, strongest first; "zca" turns back, as near to x as it can be.
+
+    Shrinkage s makes the covariance (1 - s) C + s (mean variance) I before it is inverted: a number from 0 to 1,
+    "ledoit-wolf" (Ledoit and Wolf 2004, from streamed moments), None, or "auto": none from five rows per dimension on,
+    Ledoit-Wolf below. `note_` says what was done. Without shrinkage it takes more rows than dimensions. Directions in
+    which no row varies (after droptop, for one) become zero instead of infinite.
+    """
+
+    kind = "whiten"
+    more = ("shrinkage", "variances")
+
+    shrinkage_: float
+    variances_: Vector
+    """The variance along the principal directions before whitening (d,), largest first, as it was shrunk."""
+
+    def __init__(self, dim: int | None = None, rotation: str = "pca", shrinkage: str | float | None = "auto") -> None:
+        self.dim = dim
+        self.rotation = rotation
+        self.shrinkage = shrinkage
+
+    def needs_fourth(self, rows: int, dim: int) -> bool:
+        """For Ledoit-Wolf; should most rows be unusable and the rest too few, they are measured again."""
+        return self.shrinkage == "ledoit-wolf" or (self.shrinkage == "auto" and rows < 2 * _COMFORT * dim)
+
+    def fit_stats(self, statistics: Bundle, *, noise: Vector | None = None) -> Self:
+        """Learn the mean and the whitening matrix.
+
+        Raises:
+            FitError: too few rows without shrinkage, no variance, or a parameter that cannot be used.
+        """
+        moments = enough(statistics["moments"], self.kind)
+        dim = self._width(moments.dim)
+        found, vectors, floors = principal(moments, noise, self.kind)
+        share, how = self._share(moments)
+        if np.isnan(share):  # moments that came through an earlier step do not know it
+            self.doubt_ = "the fourth moment is not known"
+            return self
+        values = ((1 - share) * found + share * found.mean()).clip(min=0.0)
+        held = values > floors
+        scale = np.where(held, 1.0 / np.sqrt(np.where(held, values, 1.0)), 0.0)
+        matrix: Matrix = vectors * scale
+        matrix = matrix @ vectors.T if self.rotation == "zca" else matrix[:, :dim]
+        self.shrinkage_, self.variances_ = share, values
+        rank = int(held.sum())
+        empty = moments.dim - rank
+        note = f"{how} {_counted(empty)} without variance." if empty else how
+        # Float32 products cannot tell small variances apart; but what an earlier step removed is far below them.
+        small = (np.abs(found) > _REMOVED * found.mean()) & (values < COARSE * floors)
+        coarse = moments.dtype == np.float32 and bool(small[:dim].any())
+        return self._settle(moments.mean, matrix, note=note, doubt="the variances differ too much" if coarse else "")
+
+    def _width(self, d: int) -> int:
+        if self.rotation not in ("pca", "zca"):
+            raise FitError(f"whiten: rotation is 'pca' or 'zca'; we got {self.rotation!r}.")
+        if self.dim is None:
+            return d
+        if not isinstance(self.dim, Integral) or isinstance(self.dim, bool) or not 1 <= self.dim <= d:
+            raise FitError(
+                f"whiten: dim is a whole number from 1 to the {d} dimensions there are; we got {self.dim!r}."
+            )
+        if self.rotation == "zca" and self.dim < d:
+            raise FitError(f"whiten: zca keeps all {d} dimensions; take rotation='pca' for dim={self.dim}.")
+        return int(self.dim)
+
+    def _share(self, moments: Moments) -> tuple[float, str]:
+        """The shrinkage, and a sentence on it."""
+        n, d, asked = moments.n, moments.dim, self.shrinkage
+        size = f"{n:,} rows for {d} dimensions"
+        if asked == "ledoit-wolf" or (asked == "auto" and n < _COMFORT * d):
+            share = ledoit_wolf(moments)
+            return share, f"Shrunk by {share:.3g} (Ledoit-Wolf): {size}."
+        if asked == "auto":
+            return 0.0, f"Not shrunk: {size} are enough."
+        if asked is not None and (not isinstance(asked, Real) or isinstance(asked, bool) or not 0 <= asked <= 1):
+            raise FitError(
+                f"whiten: shrinkage is 'auto', 'ledoit-wolf', None or a number from 0 to 1; we got {asked!r}."
+            )
+        share = float(asked or 0.0)
+        if share == 0.0 and n <= d:
+            raise FitError(f"whiten: {size} have no invertible covariance. Try shrinkage='auto', or more rows.")
+        return share, f"Shrunk by {share:.3g}, as asked." if share else f"Not shrunk, as asked: {size}."
+
+    def _lost(self) -> str:
+        d, m = self.matrix_.shape
+        rank = int(self.matrix_.any(axis=0).sum())
+        if self.rotation == "pca" and rank < d:
+            return f"it keeps {rank} of {d} directions" if m == d else f"it keeps {m} of {d} dimensions"
+        return super()._lost()
+
+    def restore(self, arrays: Arrays) -> Self:
+        """Take what another whitening learnt.
+
+        Raises:
+            DamagedRepairError: arrays are missing, too many, or do not fit each other.
+        """
+        super().restore(arrays)
+        if arrays["shrinkage"].shape != () or arrays["variances"].shape != self.mean_.shape:
+            raise DamagedRepairError("whiten: shrinkage and variances do not fit the matrix.")
+        self.shrinkage_ = float(arrays["shrinkage"])
+        return self
+
+
+def _counted(empty: int) -> str:
+    return "1 direction becomes zero, being" if empty == 1 else f"{empty} directions become zero, being"
+
+
+def ledoit_wolf(moments: Moments) -> float:
+    """The shrinkage that is nearest to the true covariance in expectation (Ledoit and Wolf 2004), 0 to 1.
+
+    Its error term is a mean of |x - mean|^4, so that streamed moments are enough. NaN when the fourth is not known.
+    """
+    n, d = moments.n, moments.dim
+    covariance = moments.covariance * ((n - 1) / n)
+    squares = float((covariance**2).sum())
+    spread = squares - float(np.trace(covariance)) ** 2 / d
+    error = (moments.fourth / n - squares) / n
+    if np.isnan(error):
+        return float("nan")
+    return 0.0 if error <= 0 else float(min(error, spread) / spread) if spread > 0 else 1.0

@@ -1,0 +1,64 @@
+"""From the name of a method to a repair: `whiten`, or a pipe such as `center,droptop,whiten`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from uncone.errors import OptionError
+from uncone.repairs.chain import Chain
+from uncone.repairs.repair import Repair
+
+__all__ = ["KINDS", "make", "repair_class"]
+
+KINDS = {
+    "center": ("affine.center", "Center"),
+    "standardize": ("affine.standardize", "Standardize"),
+    "droptop": ("affine.droptop", "DropTop"),
+    "whiten": ("affine.whiten", "Whiten"),
+    "mute": ("affine.mute", "Mute"),
+    "clustered": ("clustered", "Clustered"),
+    "flow": ("flow.flow", "Flow"),
+    "normalize": ("affine.normalize", "Normalize"),
+}
+"""The methods a user can name: which module of this room has which class. Flow needs torch, so imports wait."""
+
+
+def repair_class(kind: str) -> type[Repair]:
+    """The class of a method.
+
+    Raises:
+        OptionError: there is no such method.
+    """
+    if kind not in KINDS:
+        raise OptionError(f"There is no method {kind!r}; there are {', '.join(KINDS)}. Join several with commas.")
+    module, name = KINDS[kind]
+    found: type[Repair] = getattr(import_module(f"uncone.repairs.{module}"), name)
+    return found
+
+
+def make(method: str, **options: Any) -> Repair:  # noqa: ANN401 - each step has its own
+    """An unfitted repair; each option goes to every step that has it.
+
+    >>> make("droptop,whiten", k=3)
+    Chain(steps=[DropTop(k=3), Whiten()])
+    >>> make("whiten", dim=2)
+    Whiten(dim=2)
+
+    Raises:
+        OptionError: an unknown method, an option that no step has, or a step behind `normalize`.
+    """
+    names = [name.strip() for name in method.split(",")]
+    classes = [repair_class(name) for name in names]
+    if "normalize" in names[:-1]:
+        raise OptionError(f"normalize has to be the last step: {method} would undo it. Move it to the end.")
+    takes = [set(cls._get_param_names()) for cls in classes]
+    for option in options:
+        if not any(option in taken for taken in takes):
+            known = ", ".join(sorted(set().union(*takes))) or "no options"
+            raise OptionError(f"{method} does not take {option!r}; it takes {known}.")
+    steps = [
+        cls(**{name: value for name, value in options.items() if name in taken})
+        for cls, taken in zip(classes, takes, strict=True)
+    ]
+    return steps[0] if len(steps) == 1 else Chain(steps)

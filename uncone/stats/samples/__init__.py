@@ -1,0 +1,1 @@
+"""Samples and fingerprints of rows."""

@@ -1,0 +1,1 @@
+"""Statistics that are sums: moments, unit sums, cosines, norms."""

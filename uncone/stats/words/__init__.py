@@ -1,0 +1,1 @@
+"""Statistics of words and sentences."""

@@ -1,0 +1,1 @@
+"""`calibrate`: what a score means, and where to put the threshold."""

@@ -1,0 +1,1 @@
+"""`map`: vectors as points of a picture."""

@@ -1,0 +1,241 @@
+"""The two levels of a repair: vectors as they are, or the tokens of texts that are pooled afterwards."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from uncone.data.batch import Matrix
+from uncone.data.side_columns.files import files_of
+from uncone.data.source import Source
+from uncone.data.texts.texts import TextSource
+from uncone.data.writing.atomic import check_output
+from uncone.data.writing.rewrite import Rewritten, output_suffix, rewrite
+from uncone.encoders.cached import CachedTexts
+from uncone.encoders.encoder import Encoder, EncoderIdentity
+from uncone.encoders.open import open_encoder, pooled_encoder
+from uncone.encoders.rows.tokens import RepairedTexts, TokenRows
+from uncone.encoders.source import ModelTexts, Pooling
+from uncone.errors import DamagedRepairError, FitError, OptionError, OtherSpaceError
+from uncone.extras import versions
+from uncone.repairs.repair import Repair
+from uncone.repairs.repaired_source import Mapped
+from uncone.repairs.saving import load
+from uncone.report.results.check import Diagnosis
+from uncone.run.measure import Plan
+from uncone.verbs.encoding import Encoding, Progress, encoded, encoded_like, pooling_of
+
+__all__ = ["LEVELS", "RepairSpace", "check_fitted", "space_like", "space_of"]
+
+LEVELS = ("sentence", "token")
+
+
+@dataclass
+class RepairSpace(ABC):
+    """What a repair is fitted on, and where it is looked at: `rows` go into the fit, `before` is what a user has."""
+
+    rows: Source
+    before: Source
+
+    @abstractmethod
+    def after(self, repair: Repair) -> Source:
+        """The same as `before`, repaired."""
+
+    @abstractmethod
+    def known(self) -> dict[str, Any]:
+        """The encoder, layer, pooling and level, as they are saved with a repair."""
+
+    def write(self, repair: Repair, out: str | os.PathLike[str], progress: Progress | None = None) -> Rewritten:
+        """The repaired vectors as a file."""
+        return rewrite(self.after(repair), out, lambda rows: rows, progress=_told(progress, self.before.rows))
+
+    def mapped(self, repair: Repair) -> Matrix:
+        """The repaired vectors in memory; NaN where a row could not be used."""
+        return np.concatenate([np.array(rows.vectors) for rows in self.after(repair).read()])
+
+    def check_rereadable(self) -> None:
+        """Refuse rows that a fit cannot read again.
+
+        Raises:
+            FitError: they can be read only once.
+        """
+        if not self.rows.rereadable:
+            raise FitError(f"{self.rows.name} can be read only once, and a repair needs several passes: save it first.")
+
+    def check_output(self, out: str | os.PathLike[str] | None) -> None:
+        """Say early what would be said after a long run.
+
+        Raises:
+            OptionError: an unknown ending, or a file that is also the input.
+            OutputError: it cannot be written.
+        """
+        if out is not None:
+            output_suffix(out)
+            check_output(Path(out), files_of(self.before))
+
+    def check_fits(self, repair: Repair) -> None:
+        """Refuse rows of another dimension.
+
+        Raises:
+            OtherSpaceError: they are.
+        """
+        if self.rows.dim != repair.n_features_in_:
+            raise OtherSpaceError(
+                f"The repair takes vectors of dimension {repair.n_features_in_}; these have {self.rows.dim}. Were they "
+                "made by the encoder it was fitted for?"
+            )
+
+    def notes(self, repair: Repair) -> list[str]:
+        """What was decided or went wrong on the way."""
+        return [*([repair.note_] if repair.note_ else []), *getattr(self.before, "notes", ())]
+
+    def provenance(self, before: Diagnosis, plan: Plan, **asked: Any) -> dict[str, Any]:  # noqa: ANN401 - plain values
+        """How the repair came to be, so that it can be made again, and used on the right vectors only."""
+        return {
+            "fitted_on": before.source["name"],
+            "kind": self.rows.kind,
+            "n": self.rows.rows if self.rows is not self.before and self.rows.rows else before["baseline"].n,
+            **self.known(),
+            **{key: value for key, value in asked.items() if value is not None},
+            "precision": np.dtype(plan.dtype).name,
+            **versions("scikit-learn", "faiss-cpu", "torch", "transformers"),
+        }
+
+
+@dataclass
+class _Vectors(RepairSpace):
+    """Vectors as they are: from a file, or one per text."""
+
+    def after(self, repair: Repair) -> Source:
+        return Mapped(self.rows, repair)
+
+    def write(self, repair: Repair, out: str | os.PathLike[str], progress: Progress | None = None) -> Rewritten:
+        told = _told(progress, self.rows.rows)
+        return rewrite(self.rows, out, repair.map, dim=repair._n_features_out, progress=told)
+
+    def known(self) -> dict[str, Any]:
+        source = self.rows.source if isinstance(self.rows, CachedTexts) else self.rows
+        if not isinstance(source, ModelTexts):
+            return {"level": "sentence", "encoder": None}
+        told = source.identity()
+        kept = {key: told[key] for key in ("level", "layer", "pooling", "prompt")}
+        normalize = told.get("normalize", False)
+        return {**kept, "normalize": normalize, "encoder": source.model, "encoder_content": told["fingerprint"]}
+
+
+@dataclass
+class _Tokens(RepairSpace):
+    """The tokens of texts, repaired before they are pooled."""
+
+    texts: TextSource
+    encoder: Encoder
+    pooling: Pooling
+    asked: Encoding
+    least: int = 2
+
+    def after(self, repair: Repair) -> Source:
+        return self._pooled(repair.map, repair._n_features_out)
+
+    def _pooled(self, transform: Callable[[Matrix], Matrix] | None = None, dim: int | None = None) -> Source:
+        asked = self.asked
+        return RepairedTexts(
+            self.texts, self.encoder, self.pooling, transform, dim, asked.batch_size, asked.limit, self.least
+        )
+
+    def known(self) -> dict[str, Any]:
+        return {
+            "level": "token",
+            "layer": ",".join(map(str, self.pooling.layers)),
+            "pooling": self.pooling.kind,
+            "normalize": self.pooling.normalize,
+            "prompt": self.pooling.prompt,
+            "encoder": self.encoder.name,
+            "encoder_content": self.encoder.fingerprint(),
+        }
+
+
+def space_of(source: Source | TextSource, asked: Encoding | None = None, level: str = "sentence") -> RepairSpace:
+    """The space of a source of vectors, or of texts through a model.
+
+    Raises:
+        OptionError: there is no such level, or CLS is asked for at token level.
+    """
+    if level not in LEVELS:
+        raise OptionError(f"There is no level {level!r}; there are {' and '.join(LEVELS)}.")
+    if isinstance(source, Source):
+        return _Vectors(source, source)
+    assert asked is not None
+    if level == "sentence":
+        made = encoded(source, asked)
+        return _Vectors(made, made)
+    encoder, pooling = pooled_encoder(
+        asked.model, layer=asked.layer, pooling=asked.pooling, prompt=asked.prompt, loading=asked.loading
+    )
+    return _tokens(source, encoder, pooling, asked)
+
+
+def space_like(
+    texts: TextSource, asked: Encoding, known: Mapping[str, Any], repair: str | os.PathLike[str] | Repair
+) -> RepairSpace:
+    """The space that a saved repair was fitted on, of other texts.
+
+    Raises:
+        OtherSpaceError: the model, the layer or the pooling is another.
+    """
+    if not known.get("encoder"):  # fitted on vectors: the user knows of what
+        made = encoded(texts, asked, least=1)
+        return _Vectors(made, made)
+    _check_known(known, repair)
+    check_fitted(known, layer=asked.layer, pooling=asked.pooling)
+    if known["level"] == "token":
+        encoder = open_encoder(asked.model, asked.loading)
+        space: RepairSpace = _tokens(texts, encoder, pooling_of(known, encoder.layers), asked, least=1)
+    else:
+        made = encoded_like(texts, asked, known)
+        space = _Vectors(made, made)
+    if not isinstance(repair, Repair):
+        found = space.known()
+        load(repair, encoder=EncoderIdentity(found["encoder"], found["encoder_content"]))
+    return space
+
+
+def check_fitted(known: Mapping[str, Any], **asked: str | int | None) -> None:
+    """Refuse a layer, pooling or level that is not the one a repair knows; one fitted on vectors knows none.
+
+    Raises:
+        OtherSpaceError: it is another.
+    """
+    for option, wanted in asked.items() if known.get("encoder") else ():
+        if wanted is not None and option in known and str(wanted) != str(known[option]):
+            raise OtherSpaceError(
+                f"The repair was fitted on {option} {known[option]}, and --{option} {wanted} asks for another space. "
+                f"Leave --{option} out."
+            )
+
+
+def _check_known(known: Mapping[str, Any], repair: str | os.PathLike[str] | Repair) -> None:
+    """Refuse what does not say how the texts of a fit became vectors: it was changed, or saved by hand."""
+    forms = {"level": str, "layer": str | int, "pooling": str, "prompt": str, "normalize": bool}
+    wrong = [name for name, form in forms.items() if not isinstance(known.get(name), form)]
+    if wrong or known["level"] not in LEVELS:
+        name = "The repair" if isinstance(repair, Repair) else os.fspath(repair)
+        raise DamagedRepairError(
+            f"{name} names the encoder that it was fitted for, but its {', '.join(wrong) or 'level'} cannot be read. "
+            "Copy the folder again, fit anew with uncone fix, or apply it to vectors."
+        )
+
+
+def _tokens(texts: TextSource, encoder: Encoder, pooling: Pooling, asked: Encoding, least: int = 2) -> RepairSpace:
+    rows = TokenRows(texts, encoder, pooling, asked.batch_size, asked.limit)
+    before = RepairedTexts(texts, encoder, pooling, None, None, asked.batch_size, asked.limit, least)
+    return _Tokens(rows, before, texts, encoder, pooling, asked, least)
+
+
+def _told(progress: Progress | None, total: int | None) -> Callable[[int], None] | None:
+    return None if progress is None else lambda done: progress("rows", done, total)

@@ -1,0 +1,1 @@
+"""`similarity`: the texts of a table compared with each other."""
