@@ -1,8 +1,10 @@
-"""A summary in what JSON knows."""
+"""Values as plain JSON, and texts packed for a page."""
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import gzip
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +13,12 @@ import numpy as np
 
 from uncone.analysis.measures.finding import finite
 
-__all__ = ["json_text", "json_values"]
+__all__ = ["json_text", "json_values", "packed"]
+
+
+def packed(text: str) -> str:
+    """A text as base64 of gzip, which `unpack` in page.js reads."""
+    return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode("ascii")
 
 
 def json_values(value: Any) -> Any:  # noqa: ANN401 - whatever a summary holds

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from markupsafe import Markup
+from uncone.report.plain import packed
 
 __all__ = ["script", "smaller"]
 
@@ -28,21 +28,21 @@ _SETUP = re.compile(r"([\w$]+)=[\w$]+$")
 """What runs a module of the newer kind, whose functions stand beside it."""
 
 
-def script(kinds: Iterable[str]) -> Markup:
-    """plotly.js for charts of these kinds, without tags; nothing when there is none that needs it.
+def script(kinds: Iterable[str]) -> str:
+    """plotly.js for charts of these kinds, packed; nothing when there is none that needs it.
 
     `kinds` are names of marks (`Chart.kinds`) or of plotly's own traces; a cloud of points needs no plotly.
     """
     traces = frozenset(_TRACES.get(kind, kind) for kind in kinds if kind != "Cloud")
-    return _script(traces) if traces else Markup("")
+    return _script(traces) if traces else ""
 
 
 @cache
-def _script(traces: frozenset[str]) -> Markup:
+def _script(traces: frozenset[str]) -> str:
     spec = find_spec("plotly")  # without importing the package
     assert spec is not None and spec.origin is not None
     whole = (Path(spec.origin).parent / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
-    return Markup(smaller(whole, traces).replace("</script", "<\\/script"))
+    return packed(smaller(whole, traces))
 
 
 def smaller(whole: str, traces: Iterable[str]) -> str:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from uncone.report.charts.model import Chart, Cloud
 from uncone.report.document import MARKS, Block, Clouds, Document, Fold, Items, SideBySide, Table, Tabs, Widget
+from uncone.report.plain import packed
 
 __all__ = ["environment", "notebook", "page"]
 
@@ -30,6 +31,7 @@ def environment() -> Environment:
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     made.filters["grouped"] = _grouped
+    made.filters["packed"] = packed
     made.filters["long"] = lambda pairs: any(len(value) > _LONG for _, value in pairs)
     made.filters["marked_columns"] = _marked_columns
     made.tests["chart"] = lambda block: isinstance(block, Chart | Cloud)

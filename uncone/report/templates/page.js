@@ -1,4 +1,9 @@
 "use strict";
+// Large parts of a page are base64 of gzip.
+const unpack = (element) => {
+  const bytes = Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+};
 (() => {
   const charts = JSON.parse(document.getElementById("charts").textContent);
   const drawn = new Map();
@@ -34,23 +39,26 @@
     Plotly.react(place, coloured(chart.data), layoutOf(chart), { displayModeBar: false, responsive: true });
   };
   const redraw = () => drawn.forEach(draw);
-  const drawAll = () => charts.forEach(draw);
+  const loaded = charts.length
+    ? unpack(document.getElementById("plotly")).then((code) => document.head.append(Object.assign(document.createElement("script"), { textContent: code })))
+    : Promise.resolve();
 
   // The verdict is on the screen before the first chart; those that need WebGL wait until they are scrolled to.
-  setTimeout(() => charts.filter((chart) => !chart.lazy).forEach(draw), 0);
+  loaded.then(() => setTimeout(() => charts.filter((chart) => !chart.lazy).forEach(draw), 0));
   const seen = new IntersectionObserver((entries) => entries.forEach((entry) => {
     if (!entry.isIntersecting) return;
     seen.unobserve(entry.target);
-    draw(charts.find((chart) => "chart-" + chart.id === entry.target.id));
+    loaded.then(() => draw(charts.find((chart) => "chart-" + chart.id === entry.target.id)));
   }), { rootMargin: "200px" });
   charts.filter((chart) => chart.lazy).forEach((chart) => seen.observe(document.getElementById("chart-" + chart.id)));
   // A reader who jumps past it should not find a hole on the way back.
-  addEventListener("load", () => setTimeout(() => charts.filter((chart) => !drawn.has(chart.id)).forEach(draw), 1000));
+  const drawRest = () => loaded.then(() => charts.filter((chart) => !drawn.has(chart.id)).forEach(draw));
+  addEventListener("load", () => setTimeout(drawRest, 1000));
 
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   addEventListener("beforeprint", () => {
     document.querySelectorAll("details").forEach((one) => { one.open = true; });
-    drawAll();
+    if (window.Plotly) charts.forEach(draw);
   });
   addEventListener("afterprint", redraw);
 
@@ -69,8 +77,8 @@
     }
     button.textContent = "copied";
   }));
-  document.getElementById("download").addEventListener("click", () => {
-    const blob = new Blob([JSON.parse(document.getElementById("summary").textContent)], { type: "application/json" });
+  document.getElementById("download").addEventListener("click", async () => {
+    const blob = new Blob([await unpack(document.getElementById("summary"))], { type: "application/json" });
     const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: "uncone-report.json" });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);

@@ -39,15 +39,23 @@
     return short;
   };
 
-  document.querySelectorAll(".heatmaps").forEach((root) => {
-    const store = JSON.parse(root.querySelector("script").textContent);
+  // Cells are symmetric: the upper triangle with the diagonal, row by row, all low bytes before all high ones.
+  const cellsOf = (spec) => {
+    const bytes = atob(spec.cells), high = bytes.length / 2, n = spec.size, cells = new Int16Array(n * n);
+    for (let row = 0, at = 0; row < n; row++)
+      for (let column = row; column < n; column++, at++)
+        cells[row * n + column] = cells[column * n + row] = bytes.charCodeAt(at) | bytes.charCodeAt(high + at) << 8;
+    return cells;
+  };
+
+  document.querySelectorAll(".heatmaps").forEach(async (root) => {
+    const store = JSON.parse(await unpack(root.querySelector("script")));
     const textOf = (place) => (store.labels && store.labels[place] ? "[" + store.labels[place] + "] " : "")
       + (store.texts ? store.texts[place] : "row " + store.numbers[place].toLocaleString("en"));
     const figures = store.figures.map((spec) => {
       const place = document.getElementById(spec.id);
       const canvas = place.appendChild(document.createElement("canvas"));
-      const cells = new Int16Array(Uint8Array.from(atob(spec.cells), (letter) => letter.charCodeAt(0)).buffer);
-      return { spec, place, canvas, cells, image: document.createElement("canvas"), view: [0, 0, spec.size, spec.size], low: spec.low, high: spec.high };
+      return { spec, place, canvas, cells: cellsOf(spec), image: document.createElement("canvas"), view: [0, 0, spec.size, spec.size], low: spec.low, high: spec.high };
     });
     const siblings = (figure) => figures.filter((one) => one.spec.group === figure.spec.group);
 
