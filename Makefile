@@ -13,6 +13,8 @@ demo: $(VENV)/demo.stamp
 # Test processes run side by side: one thread each, or they fight over the cores.
 test test-all: export OPENBLAS_NUM_THREADS ?= 1
 test test-all: export OMP_NUM_THREADS ?= 1
+# Modules are compiled once, not by every process that a test starts.
+test test-all: export PYTHONDONTWRITEBYTECODE =
 
 # Every day: minutes.
 test: $(VENV)/dev.stamp

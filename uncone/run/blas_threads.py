@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -25,9 +27,17 @@ def cores() -> int:
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Every BLAS on one thread: those of numpy and scipy in all threads, one that OpenMP drives in this thread."""
-    # Looked for anew each time, in half a millisecond: a library that was loaded since would be missed.
-    with ThreadpoolController().limit(limits=1, user_api="blas"):
+    with _loaded_blas(len(sys.modules)).limit(limits=1, user_api="blas"):
         yield
+
+
+@lru_cache(maxsize=1)
+def _loaded_blas(_modules: int) -> ThreadpoolController:
+    """The BLAS libraries of this process, searched again only after a further import, which may have loaded another.
+
+    The search reads the memory map of the process: 10 ms where torch and scipy are loaded.
+    """
+    return ThreadpoolController()
 
 
 @contextmanager
