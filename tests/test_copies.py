@@ -59,7 +59,7 @@ VERBS = {
     "check": lambda k, _: uncone.check(np.tile(vectors(), (k, 1)), scores=[0.3, 0.95]),
     "check few": lambda k, _: uncone.check(np.tile(vectors(8), (k, 1)), scores=[0.3, 0.95]),
     "fix": lambda k, _: uncone.fix(np.tile(vectors(), (k, 1)), "droptop", k=1),
-    "calibrate": lambda k, _: uncone.calibrate(np.tile(vectors(150), (k, 1)), scores=[0.3], rates=[0.05, 0.01]),
+    "calibrate": lambda k, _: uncone.calibrate(np.tile(vectors(150), (k, 1)), scores=[0.3], fpr=[0.05, 0.01]),
     "calibrate few": lambda k, _: uncone.calibrate(np.tile(vectors(8), (k, 1)), scores=[0.3]),
     "calibrate pairs": lambda k, model: uncone.calibrate(
         sentences(150) * k, model=model, pairs=pairs_file(k), scores=[0.95], recalls=[0.8], replicates=300

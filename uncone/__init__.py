@@ -21,22 +21,14 @@ if TYPE_CHECKING:
     from uncone.report.results.layers import LayerComparison, LayerStudy
     from uncone.report.results.map import Map
     from uncone.report.results.similarity import Similarity
-    from uncone.verbs import (
-        apply,
-        calibrate,
-        check,
-        compare,
-        compare_layers,
-        demo,
-        evaluate,
-        export,
-        fix,
-        layers,
-        map,
-        prescribe,
-        reproduce,
-        similarity,
-    )
+    from uncone.verbs.calibrate import calibrate
+    from uncone.verbs.check import check, compare
+    from uncone.verbs.evaluate import evaluate, prescribe, reproduce
+    from uncone.verbs.fix import apply, export, fix
+    from uncone.verbs.layers import compare_layers, demo, layers
+    from uncone.verbs.map.map import map
+    from uncone.verbs.similarity.similarity import similarity
+    from uncone.verbs.space import Space, open
 
 __all__ = [
     "Calibrated",
@@ -50,6 +42,7 @@ __all__ = [
     "Map",
     "Repaired",
     "Similarity",
+    "Space",
     "UnconeError",
     "__version__",
     "apply",
@@ -63,26 +56,27 @@ __all__ = [
     "fix",
     "layers",
     "map",
+    "open",
     "prescribe",
     "reproduce",
     "similarity",
 ]
 
 _HOMES = {
-    "apply": "uncone.verbs",
-    "calibrate": "uncone.verbs",
-    "check": "uncone.verbs",
-    "compare": "uncone.verbs",
-    "compare_layers": "uncone.verbs",
-    "demo": "uncone.verbs",
-    "evaluate": "uncone.verbs",
-    "export": "uncone.verbs",
-    "prescribe": "uncone.verbs",
-    "reproduce": "uncone.verbs",
-    "fix": "uncone.verbs",
-    "layers": "uncone.verbs",
-    "map": "uncone.verbs",
-    "similarity": "uncone.verbs",
+    "apply": "uncone.verbs.fix",
+    "calibrate": "uncone.verbs.calibrate",
+    "check": "uncone.verbs.check",
+    "compare": "uncone.verbs.check",
+    "compare_layers": "uncone.verbs.layers",
+    "demo": "uncone.verbs.layers",
+    "evaluate": "uncone.verbs.evaluate",
+    "export": "uncone.verbs.fix",
+    "prescribe": "uncone.verbs.evaluate",
+    "reproduce": "uncone.verbs.evaluate",
+    "fix": "uncone.verbs.fix",
+    "layers": "uncone.verbs.layers",
+    "map": "uncone.verbs.map.map",
+    "similarity": "uncone.verbs.similarity.similarity",
     "Calibrated": "uncone.report.results.calibrate",
     "Calibration": "uncone.analysis.calibration.calibration",
     "Comparison": "uncone.report.results.check",
@@ -94,7 +88,9 @@ _HOMES = {
     "Map": "uncone.report.results.map",
     "Repaired": "uncone.report.results.fix",
     "Similarity": "uncone.report.results.similarity",
+    "Space": "uncone.verbs.space",
     "UnconeError": "uncone.errors",
+    "open": "uncone.verbs.space",
 }
 
 

@@ -179,10 +179,8 @@ def test_a_report_never_overwrites_its_source(tmp_path, capfd):
 
 
 def test_what_nobody_thought_of_is_one_line_too(tmp_path, capfd, monkeypatch):
-    from uncone import verbs
-
     np.save(tmp_path / "v.npy", good())
-    monkeypatch.setattr(verbs, "check", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("uncone.verbs.check.check", lambda *_, **__: 1 / 0)
     assert _run(["check", "v.npy"]) == 2
     err = capfd.readouterr().err
     assert err.count("\n") == 1 and "ZeroDivisionError" in err and "--debug" in err

@@ -70,7 +70,7 @@ def test_the_same_command_gives_the_same_numbers(rows, capfd):
 def test_a_refusal_is_an_answer(rows, capfd):
     assert run("calibrate", "v.npy", "--fpr", 1e-7, "--no-html") == 0
     out = " ".join(capfd.readouterr().out.split())
-    needed = uncone.calibrate("v.npy", rates=[1e-7]).calibration.thresholds[0].rows_needed
+    needed = uncone.calibrate("v.npy", fpr=[1e-7]).calibration.thresholds[0].rows_needed
     assert f"{needed:,}" in out
 
 
@@ -106,13 +106,13 @@ def test_texts(tiny_model, capfd):
         (["--translate", "-1.5", "--from", "old"], "between -1 and 1"),
         (["--fpr", "0"], "between 0 and 1"),
         (["--fpr", "1"], "between 0 and 1"),
-        (["--fpr", "x"], "valid number"),
+        (["--fpr", "x"], "into float"),
         (["--corpus-size", "0"], "at least 1"),
         (["--translate", "0.7"], "--from"),
         (["--from", "old"], "--translate"),
         (["--translate", "0.7", "--from", "nowhere"], "nowhere"),
         (["--queries", "v.npy"], "--documents"),
-        (["--queries", "v.npy", "--documents", "v.npy"], "SOURCE"),
+        (["--queries", "v.npy", "--documents", "v.npy"], "the source"),
         (["--precision", "0.9"], "--pairs"),
         (["--recall", "0.9"], "--pairs"),
         (["--cut", "4"], "--pairs"),
@@ -123,7 +123,7 @@ def test_texts(tiny_model, capfd):
         (["--pairs", "pairs.csv", "--label", "nothing"], "id1, id2, label"),
         (["--pairs", "pairs.csv", "--cut", "7"], "cut of 7"),
         (["--layer", "2"], "--model"),
-        (["--query-prompt", "q: "], "--model"),
+        (["--query-prompt", "q: "], "--queries"),
         (["--background", "nowhere.npy"], "nowhere.npy"),
         (["--background", "thin.npy"], "3 dimensions"),
         (["--repair", "nowhere"], "nowhere"),

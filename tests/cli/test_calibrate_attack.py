@@ -95,7 +95,7 @@ def test_texts_without_a_model_are_not_ignored(rows, tmp_path, capfd):
 def test_pairs_need_a_second_look_at_standard_input(rows, tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path("v.npy").read_bytes())))
     said = refused(tmp_path, capfd, "calibrate", "-", "--pairs", pairs_file())
-    assert "--pairs needs a second look" in said
+    assert "--pairs reads it again" in said
 
 
 def test_unusable_rows_of_the_other_corpus_are_told(rows):

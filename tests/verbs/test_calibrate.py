@@ -45,7 +45,7 @@ def texts(tmp_path):
 
 
 def test_a_score_and_a_threshold_are_those_of_all_pairs(rows):
-    found = uncone.calibrate(rows, scores=[0.3, 0.6], rates=[0.1, 0.02], corpus_size=5_000)
+    found = uncone.calibrate(rows, scores=[0.3, 0.6], fpr=[0.1, 0.02], corpus_size=5_000)
     every = all_cosines(rows)
     background = found.calibration.backgrounds[0]
     assert background.all_pairs == background.pairs == len(every) == 250 * 249 // 2
@@ -172,7 +172,9 @@ def test_labelled_pairs_of_rows(rows, named):
         "v.parquet",
         scores=[0.8],
         pairs="pairs.csv",
-        pair_columns=("one", "other", "same"),
+        left="one",
+        right="other",
+        label="same",
         ids="name" if named == "ids" else None,
         precisions=[0.8],
         recalls=[0.9],
@@ -240,7 +242,7 @@ def test_texts_through_a_repair(texts, tiny_model, level):
 
 
 def test_too_few_rows_for_a_rate_is_an_answer(rows):
-    found = uncone.calibrate(rows[:40], rates=[1e-6])
+    found = uncone.calibrate(rows[:40], fpr=[1e-6])
     one = found.calibration.thresholds[0]
     assert one.value is None and one.rows_needed > 40 and one.reason
     assert f"{one.rows_needed:,}" in found.headline
@@ -264,26 +266,26 @@ def test_saved_and_loaded_it_answers_the_same(rows):
         ({"translate": -2.0, "old": "o"}, "between -1 and 1, not -2"),
         ({"translate": 0.7}, "--translate needs --from"),
         ({"old": "o"}, "--from needs --translate"),
-        ({"rates": [0.0]}, "between 0 and 1"),
-        ({"rates": [1.0]}, "between 0 and 1"),
-        ({"rates": [float("nan")]}, "between 0 and 1"),
-        ({"rates": []}, "at least one share"),
+        ({"fpr": [0.0]}, "between 0 and 1"),
+        ({"fpr": [1.0]}, "between 0 and 1"),
+        ({"fpr": [float("nan")]}, "between 0 and 1"),
+        ({"fpr": []}, "at least one false-positive rate"),
         ({"corpus_size": 0}, "at least 1, not 0"),
-        ({"precisions": [0.9]}, "--precision is for labelled pairs"),
-        ({"cut": 3.0}, "--cut is for labelled pairs"),
-        ({"ids": "id"}, "--id is for labelled pairs"),
+        ({"precisions": [0.9]}, "--precision is for labeled pairs"),
+        ({"cut": 3.0}, "--cut is for labeled pairs"),
+        ({"ids": "id"}, "--id is for labeled pairs"),
         ({"pairs": "p.csv", "precisions": [1.2]}, "at most 1"),
         ({"pairs": "p.csv", "recalls": [0.0]}, "above 0"),
-        ({"pairs": "p.csv", "pair_columns": ("a", None, None)}, "name both"),
-        ({"pairs": "p.csv", "cut": float("inf")}, "--cut is a grade"),
-        ({"queries": np.eye(9)}, "name the other with --documents"),
-        ({"documents": np.eye(9)}, "name the other with --queries"),
-        ({"queries": np.eye(9), "documents": np.eye(9)}, "take the place of SOURCE"),
-        ({"query_prompt": "q: "}, "--query-prompt is for queries"),
-        ({"background": iter([np.eye(9)]), "document": "d"}, "--document needs a second look"),
+        ({"pairs": "p.csv", "left": "a"}, "name both"),
+        ({"pairs": "p.csv", "cut": float("inf")}, "--cut must be a grade"),
+        ({"queries": np.eye(9)}, "--queries needs --documents"),
+        ({"documents": np.eye(9)}, "--documents needs --queries"),
+        ({"queries": np.eye(9), "documents": np.eye(9)}, "take the place of the source"),
+        ({"query_prompt": "q: "}, "--query-prompt needs --queries"),
+        ({"background": iter([np.eye(9)]), "document": "d"}, "--document reads it again"),
         ({"replicates": 1}, "at least 10"),
-        ({"seed": -1}, "A seed is 0 or more"),
-        ({"workers": 999}, "number of workers"),
+        ({"seed": -1}, "--seed must be 0 to"),
+        ({"workers": 999}, "--workers must be 0 to 256"),
     ],
 )
 def test_options_that_cannot_be(options, message, rows):

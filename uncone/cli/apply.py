@@ -84,7 +84,7 @@ def apply(
         "loading": loading,
         "cache": not no_cache,
     }
-    from uncone import verbs
+    import uncone
     from uncone.cli.progress import progress_bar
 
     if source is None:
@@ -92,7 +92,7 @@ def apply(
     if out is None:
         raise OptionError("Say where the repaired vectors go: -o fixed.npy.")
     with progress_bar() as progress:
-        done: Any = verbs.apply(
+        done: Any = uncone.apply(
             repair, source, out=out, text=text, column=column, tensor=tensor, progress=progress, **encoding
         )
     lines = [f"{done.rows:,} rows of {done.dim} dimensions ({done.dtype})"]
@@ -111,13 +111,13 @@ def _texts(repair: str, texts: list[str], out: Path | None, encoding: dict[str, 
     blank = next((text for text in texts if not text.strip()), None)
     if blank is not None:
         raise OptionError(f"--text {blank!r} is blank, and a blank text has no vector. Write a sentence.")
-    from uncone import verbs
+    import uncone
 
     if out is not None:
-        verbs.apply(repair, texts, out=out, **encoding)
+        uncone.apply(repair, texts, out=out, **encoding)
         say(f"  wrote {out}\n")
         return 0
-    vectors: Any = verbs.apply(repair, texts, **encoding)
+    vectors: Any = uncone.apply(repair, texts, **encoding)
     for text, vector in zip(texts, vectors.tolist(), strict=True):
         if not all(map(math.isfinite, vector)):
             raise OptionError(f"--text {text[:40]!r} has no vector: the model sees no token in it. Write a sentence.")

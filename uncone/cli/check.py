@@ -112,12 +112,12 @@ def check(
     if sources.count("-") > 1:
         raise OptionError("Standard input (-) can be read only once.")
     loading = loading_of(revision, device, dtype, allow_pickle, trust_remote_code) if model is not None else None
-    from uncone import verbs
+    import uncone
     from uncone.cli.progress import progress_bar
 
     with progress_bar() as progress:
         found = [
-            verbs.check(
+            uncone.check(
                 source,
                 scores=score or [],
                 column=column,

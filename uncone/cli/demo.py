@@ -25,9 +25,9 @@ def demo(
     """
     outputs = Outputs(html, json)
     outputs.check()
-    from uncone import verbs
+    import uncone
     from uncone.cli.progress import progress_bar
 
     with progress_bar("texts") as progress:
-        found = verbs.demo(progress=progress)
+        found = uncone.demo(progress=progress)
     return deliver(found, outputs)

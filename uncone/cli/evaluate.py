@@ -121,7 +121,7 @@ def evaluate(
     if seeds < 1 or replicates < 10:
         raise OptionError(f"--seeds {seeds} and --replicates {replicates}: we need at least 1 and 10.")
     loading = loading_of(revision, device, dtype, allow_pickle, trust_remote_code)
-    from uncone import verbs
+    import uncone
     from uncone.cli.progress import progress_bar
 
     if suite is not None or out is not None:
@@ -134,7 +134,7 @@ def evaluate(
         common: dict[str, Any] = {"fit_on": fit_on, "prompt": prompt, "data": data, "loading": loading}
         return _suite(model, out, {**common, "replicates": replicates, "cache": not no_cache, "seed": seed})
     with progress_bar("done") as progress:
-        found = verbs.evaluate(
+        found = uncone.evaluate(
             model,
             dataset,
             methods,
@@ -167,11 +167,11 @@ def _refuse_beside_suite(options: Mapping[str, object]) -> None:
 
 def _suite(model: str, out: Path, options: dict[str, Any]) -> int:
     """Every table of the papers, one after the other."""
-    from uncone import verbs
+    import uncone
     from uncone.cli.progress import progress_bar
 
     with progress_bar("done") as progress:
-        for table, found in verbs.reproduce(model, out, progress=progress, **options):
+        for table, found in uncone.reproduce(model, out, progress=progress, **options):
             say(f"{table.title}\n{table.source}\n\n")
             if found is None:
                 say(f"  was made before: {out / table.name}.html\n\n")

@@ -38,10 +38,10 @@ def export(
 
     Example: uncone export repair --to numpy -o plain
     """
-    from uncone import verbs
+    import uncone
     from uncone.encoders.open import Loading
 
-    done = verbs.export(
+    done = uncone.export(
         repair, to, out, model=model, loading=Loading(revision), layer=layer, pooling=pooling, level=level
     )
     for note in done.notes:

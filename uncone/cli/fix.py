@@ -177,11 +177,11 @@ def fix(
         raise OptionError("--pairs is what --method auto chooses by; with a method named there is nothing to choose.")
     more: dict[str, Any] = {"label": label, "level": level, "skip_bad": skip_bad}
     more |= {"float64": float64, "workers": workers}
-    from uncone import verbs
+    import uncone
     from uncone.cli.progress import progress_bar
 
     with progress_bar() as progress:
-        found = verbs.fix(
+        found = uncone.fix(
             source,
             method,
             out=out,
@@ -204,11 +204,11 @@ def _check_outside(outputs: Outputs, save: Path | None) -> None:
 
 
 def _chosen(source: str, told: dict[str, Any]) -> Prescription:
-    from uncone import verbs
+    import uncone
     from uncone.cli.progress import progress_bar
 
     with progress_bar("fits") as progress:
-        return verbs.prescribe(source, progress=progress, **told)
+        return uncone.prescribe(source, progress=progress, **told)
 
 
 def _report_choice(chosen: Prescription, outputs: Outputs) -> None:

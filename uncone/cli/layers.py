@@ -143,7 +143,7 @@ def layers(
     if corpus.count("-") > 1:
         raise OptionError("Standard input (-) can be read only once.")
     loading = loading_of(revision, device, dtype, allow_pickle, trust_remote_code)
-    from uncone import verbs
+    import uncone
     from uncone.cli.progress import progress_bar
     from uncone.run.checkpoint import runs_folder
 
@@ -185,9 +185,9 @@ def layers(
         }
         found: LayerStudy | LayerComparison
         if len(models) == 1 and len(corpus) == 1:
-            found = verbs.layers(models[0], corpus[0], **options)
+            found = uncone.layers(models[0], corpus[0], **options)
         else:
-            found = verbs.compare_layers(models, corpus, **options)
+            found = uncone.compare_layers(models, corpus, **options)
     code = deliver(found, outputs, _table_files(found.parts[0], word_table, sentence_table))
     for study in found.parts:
         study.settle()

@@ -3,69 +3,73 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import signal
 import sys
-from typing import Annotated
+from collections.abc import Collection
+from importlib import import_module
 
-import typer
+from cyclopts import App, CycloptsError
 
 from uncone._version import __version__
-from uncone.cli.apply import apply
-from uncone.cli.cache import cache
-from uncone.cli.calibrate import calibrate
-from uncone.cli.check import check
-from uncone.cli.demo import demo
-from uncone.cli.evaluate import evaluate
-from uncone.cli.export import export
-from uncone.cli.fix import fix
-from uncone.cli.layers import layers
-from uncone.cli.map import map
-from uncone.cli.similarity import similarity
+from uncone.cli.settings import DASH, read_settings
 from uncone.errors import UnconeError
 
-__all__ = ["app", "main"]
+__all__ = ["VERBS", "build_app", "main"]
 
-app = typer.Typer(
-    name="uncone",
-    help="Tells why cosine similarities look random, and what a score means in an embedding space.",
-    epilog="Example: uncone check vectors.npy --score 0.75",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-app.command()(check)
-app.command()(layers)
-app.command()(similarity)
-app.command()(map)
-app.command()(calibrate)
-app.command()(fix)
-app.command()(apply)
-app.command()(export)
-app.command()(evaluate)
-app.command()(cache)
-app.command()(demo)
+VERBS = {
+    "check": "Diagnose a set of embeddings: how crowded it is, what a cosine score means, and what to do about it.",
+    "layers": "Measure every layer of a language model: how crowded it is, and how much a word depends on its context.",
+    "similarity": "Compare the texts of a table: heatmap, labels, most similar pairs, near-duplicates, groups, a map.",
+    "map": "Show vectors as points: PCA, SVD, t-SNE or UMAP, in two or three dimensions.",
+    "calibrate": "Find out what a score means: how many unrelated pairs reach it, where to cut, and how sure that is.",
+    "fix": "Repair a set of embeddings: center it, remove dominant directions, whiten it, or more.",
+    "apply": "Apply a saved repair to new vectors or texts.",
+    "export": "Export a repair to sentence-transformers, ONNX, FAISS, NumPy or SQL.",
+    "evaluate": "Evaluate a model on STS and other tasks, raw and after every repair, with paired intervals.",
+    "cache": "List or clear the vectors of texts that are kept on disk.",
+    "demo": "Try the main job on a bundled model and Python's help texts, without a download.",
+}
+"""The verbs, in the order of --help, and what each is for; the module of each is imported when it is used."""
 
 
-_VERBS = {command.callback.__name__ for command in app.registered_commands if command.callback}
+def build_app(verbs: Collection[str] = tuple(VERBS)) -> App:
+    """The command line, with the options of these verbs; of the others only what they are for."""
+    app = App(
+        name="uncone",
+        help="Find out why cosine similarities look random, and what a score means in an embedding space.",
+        help_epilogue="Example: uncone check vectors.npy --score 0.75\n",
+        help_format="plaintext",
+        version=f"uncone {__version__}",
+        version_flags="--version",
+        config=read_settings,
+        exit_on_error=False,
+        print_error=False,
+        result_action="return_value",
+    )
+    for place, (verb, summary) in enumerate(VERBS.items()):
+        if verb in verbs:
+            _add(app, verb, place)
+        else:
+            app.command(App(name=verb, help=summary, sort_key=place))
+    app.register_install_completion_command(name="--install-completion")
+    return app
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"uncone {__version__}")
-        raise typer.Exit
+def _add(app: App, verb: str, place: int) -> None:
+    from uncone.cli.command import bridged, command
 
-
-@app.callback(invoke_without_command=True)
-def options(
-    context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
-    ] = False,
-) -> None:
-    """Tells why cosine similarities look random, and what a score means in an embedding space."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+    function = getattr(import_module(f"uncone.cli.{verb}"), verb)
+    text, _, example = (inspect.getdoc(function) or "").partition("Example: ")
+    paragraphs = [VERBS[verb], *(" ".join(part.split()) for part in text.strip().split("\n\n")[1:])]
+    app.command(
+        command(function) if "options" in function.__annotations__ else bridged(function),
+        name=verb,
+        help="\n\n".join(paragraphs),
+        help_epilogue=f"Example: {example}\n",
+        sort_key=place,
+    )
 
 
 def main() -> None:
@@ -79,27 +83,29 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> int:
     debug = "--debug" in arguments
+    verb = next((word for word in arguments if word in VERBS), None)
     try:
-        code = int(app(arguments, prog_name="uncone", standalone_mode=False) or 0)
+        app = build_app([verb] if verb else VERBS if "--install-completion" in arguments else ())
+        return int(app([DASH if one == "-" else one for one in arguments]) or 0)
     except UnconeError as error:
         if debug:
             raise
         return _complain(str(error), 2)
-    except typer.TyperException as error:
-        verb = next((word for word in arguments if word in _VERBS), None)
-        return _complain(f"{error.format_message().rstrip('.')}. See uncone {verb + ' ' if verb else ''}--help.", 2)
+    except CycloptsError as error:
+        message = str(error).partition(" Available commands")[0].rstrip(".")
+        stop = "" if message.endswith("?") else "."
+        return _complain(f"{message}{stop} See uncone {verb + ' ' if verb else ''}--help.", 2)
     except KeyboardInterrupt:
-        code = 130
+        return _complain("interrupted; no file is left half-written.", 130)
     except Exception as error:
         if debug:
             raise
         reason = f"{type(error).__name__}: {error}"
         return _complain(f"something unexpected happened ({reason[:200]}). With --debug you see where.", 2)
-    # Typer turns Ctrl-C into this code without a word.
-    return _complain("interrupted; no file is left half-written.", 130) if code == 130 else code
 
 
 def _complain(message: str, code: int) -> int:
+    message = message.replace(DASH, "-")
     line = "".join(letter if letter.isprintable() else "�" for letter in " ".join(message.split()))
     if sys.stderr is not None:
         with contextlib.suppress(OSError):  # there is nobody left to tell

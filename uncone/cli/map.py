@@ -134,11 +134,11 @@ def map(
     sides = _sides(angles, png, dims)
     if png is not None:
         _check_pictures(png, is_file)
-    from uncone import verbs
+    import uncone
     from uncone.cli.progress import progress_bar
 
     with progress_bar() as progress:
-        found = verbs.map(
+        found = uncone.map(
             source,
             method=method,
             dims=dims,

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from uncone.report.result import Result
     from uncone.report.results.check import Diagnosis
+    from uncone.verbs.options.output import OutputOptions
 
-__all__ = ["Gate", "Outputs", "deliver", "printed", "rendered", "say"]
+__all__ = ["Gate", "Outputs", "check_outputs", "deliver", "printed", "rendered", "say"]
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,48 @@ class Outputs:
         return None if self.json in (None, "-") else Path(str(self.json))
 
 
+def check_outputs(
+    output: OutputOptions,
+    sources: Sequence[object] = (),
+    *,
+    saved: Mapping[str, object] | None = None,
+    folders: Mapping[str, object] | None = None,
+) -> None:
+    """Refuse early what would be refused after a long run; never write over a source or into a folder that is read.
+
+    Args:
+        output: what is to be written.
+        sources: files, folders and globs that are read; what is in memory is passed over.
+        saved: folders that the verb itself writes, by what they hold.
+        folders: folders that are read, by what they hold.
+
+    Raises:
+        OptionError: two outputs, or an output and a source, are the same.
+        OutputError: one of them cannot be written.
+    """
+    from uncone.data.writing.atomic import check_outside
+
+    read = {what: Path(folder) for what, folder in (folders or {}).items() if isinstance(folder, str | os.PathLike)}
+    kept = {what: Path(folder) for what, folder in (saved or {}).items() if isinstance(folder, str | os.PathLike)}
+    for what, folder in {**kept, **read}.items():
+        for flag, path in output.paths():
+            check_outside(flag, path, folder, what)
+    for what, folder in read.items():
+        for own in kept.values():
+            check_outside("--save", own, folder, what)
+    named = [os.fspath(one) for one in (*sources, *read.values()) if isinstance(one, str | os.PathLike)]
+    taken = {path.resolve(): "the source" for path in _files(named)}
+    for flag, path in output.files():
+        check_writable(path)
+        if path.resolve() in taken:
+            raise OptionError(f"{flag} {path} would overwrite {taken[path.resolve()]}. Name another file.")
+        taken[path.resolve()] = f"what {flag} writes"
+    if output.figures is not None:
+        from uncone.report.charts.figures import check_folder
+
+        check_folder(output.figures)
+
+
 def _files(sources: Sequence[str | None]) -> list[Path]:
     """Every file that is read: those named, those in a folder, those that match a glob."""
     found: list[Path] = []
@@ -123,7 +166,7 @@ def _files(sources: Sequence[str | None]) -> list[Path]:
 
 def deliver(
     result: Result,
-    outputs: Outputs,
+    outputs: Outputs | OutputOptions,
     files: Mapping[Path, str | bytes] | None = None,
     diagnoses: Sequence[Diagnosis] = (),
     folders: Sequence[Path] = (),
@@ -149,7 +192,7 @@ def deliver(
     single = [path for path in rendered_files if path not in (files or {}) or path.parent not in folders]
     paths = [*single, *folders, *([outputs.figures] if outputs.figures is not None else []), *written]
     say(result.to_json() if outputs.json == "-" else printed(result, paths))
-    return _gated(diagnoses, outputs.gates)
+    return _gated(diagnoses, getattr(outputs, "gates", ()))
 
 
 def say(text: str) -> None:

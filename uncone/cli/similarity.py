@@ -129,11 +129,11 @@ def similarity(
     asked |= {"maps": _listed(projection), "map_dims": _listed(map_dims), "matrix": matrix}
     encoding: dict[str, Any] = {"model": model, "layer": layer, "pooling": pooling, "prompt": prompt}
     encoding |= {"repair": repair, "calibration": calibration, "batch_size": batch_size, "cache": not no_cache}
-    from uncone import verbs
+    import uncone
     from uncone.cli.progress import progress_bar
 
     with progress_bar() as progress:
-        result = verbs.similarity(
+        result = uncone.similarity(
             table,
             text=text,
             label=label,

@@ -10,38 +10,44 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uncone.analysis.number_format import count
+from uncone.data.lazy_property import once
 from uncone.data.open import open_source, suffix_of
 from uncone.data.source import Options, Source
 from uncone.data.texts.texts import ListTexts, TextSource, text_suffix
 from uncone.errors import FormatError, OptionError, SourceError
-from uncone.verbs.encoding import Encoding, Progress, open_texts_of
+from uncone.repairs.saving import Saved, load
+from uncone.verbs.encoding import Encoding, Progress, encoded, open_texts_of
+from uncone.verbs.options.source import SpaceOptions
+from uncone.verbs.repaired_spaces import check_fitted, space_like, space_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from uncone.data.batch import IntVector, Matrix
     from uncone.data.tasks.pair_file import PairFile
-    from uncone.repairs.saving import Saved
-    from uncone.verbs.repaired_spaces import RepairSpace
 
-__all__ = ["Opening", "Sides"]
+__all__ = ["Opening", "Sides", "last_part"]
 
 _WITH_COLUMNS = {".npz", ".parquet", ".jsonl", ".ndjson", ".csv", ".tsv"}
 
 
 @dataclass(frozen=True)
 class Opening:
-    """How sources are opened: the columns, the model with what was said about it, and the repair behind it."""
+    """How sources are opened: by their options, through a repair if there is one, queries with their own prompt."""
 
-    column: str | None = None
-    tensor: str | None = None
-    text: Sequence[str] = ()
-    data: str | os.PathLike[str] | None = None
-    encoding: Encoding | None = None
-    repair: Saved | None = None
-    folder: str | os.PathLike[str] | None = None
-    """Of the repair."""
+    options: SpaceOptions
+    repair: str | os.PathLike[str] | None = None
     query_prompt: str | None = None
+
+    @once
+    def saved(self) -> Saved | None:
+        """The repair."""
+        return None if self.repair is None else load(self.repair)
+
+    @once
+    def encoding(self) -> Encoding | None:
+        """The model and how it is used; None for vectors."""
+        return self.options.encoding
 
     def space(self, source: Any, *, query: bool = False, least: int = 2) -> tuple[Source, dict[str, Any]]:  # noqa: ANN401
         """The vectors of a source, repaired where that is asked for, and what is known of how they were made.
@@ -50,29 +56,26 @@ class Opening:
             OtherSpaceError: the repair was fitted for other vectors.
             SourceError: it cannot be read.
         """
-        from uncone.verbs.repaired_spaces import check_fitted, space_like, space_of
-
         if self.encoding is None:
             space = space_of(open_source(source, self._options(source)))
         else:
-            asked = self.encoding
-            if query and self.query_prompt is not None:
-                asked = replace(asked, prompt=self.query_prompt)
+            encoding, prompt = self.encoding, self.query_prompt if query else None
+            if prompt is not None:
+                encoding = replace(encoding, prompt=prompt)
             texts = self._texts(source)
-            if self.repair is None:
-                space = space_of(texts, asked) if least > 1 else _few(texts, asked)
+            if self.saved is None or self.repair is None:
+                space = space_of(texts, encoding) if least > 1 else space_of(encoded(texts, encoding, least=1))
             else:
-                known = self.repair.provenance
-                if query and self.query_prompt is not None:
-                    known = {**known, "prompt": self.query_prompt}
-                elif asked.prompt:
-                    check_fitted(known, prompt=asked.prompt)
-                assert self.folder is not None
-                space = space_like(texts, asked, known, self.folder)
-        if self.repair is None:
+                known = self.saved.provenance
+                if prompt is not None:
+                    known = {**known, "prompt": prompt}
+                elif encoding.prompt:
+                    check_fitted(known, prompt=encoding.prompt)
+                space = space_like(texts, encoding, known, self.repair)
+        if self.saved is None:
             return space.before, space.known()
-        space.check_fits(self.repair.repair)
-        return space.after(self.repair.repair), space.known()
+        space.check_fits(self.saved.repair)
+        return space.after(self.saved.repair), space.known()
 
     def names(self, source: Any, column: str | None, option: str = "--id") -> list[str] | None:  # noqa: ANN401
         """What a column (or a file of lines) says of each row; None when there is no such column to read.
@@ -118,7 +121,7 @@ class Opening:
         """The vectors of texts in memory, in their order; each distinct one is encoded once."""
         assert self.encoding is not None
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        bare = replace(self, text=(), encoding=replace(self.encoding, limit=None))
+        bare = replace(self, options=replace(self.options, text=(), limit=None))
         source, _ = bare.space(ListTexts(list(distinct)), query=query, least=1)
         found = np.concatenate([np.array(rows.vectors, np.float32) for rows in source.read()])
         return np.asarray(found[[distinct[text] for text in texts]])
@@ -126,13 +129,13 @@ class Opening:
     def _texts(self, source: Any, label: str | None = None) -> TextSource:  # noqa: ANN401 - as for space
         """The texts of a source; one without columns, such as lines or a corpus, takes none of the names."""
         bare = isinstance(source, str | os.PathLike) and _bare(os.fspath(source))
-        return open_texts_of(source, None if bare else self.text or None, label, self.data)
+        return open_texts_of(source, None if bare else self.options.text or None, label, self.options.data)
 
     def _options(self, source: Any) -> Options:  # noqa: ANN401 - as for space
         """A file beside the first may be of another kind: it takes the names that its kind has."""
         ending = suffix_of(_as_path(source))
-        column = self.column if ending is None or ending in _WITH_COLUMNS else None
-        return Options(column, self.tensor if ending in (None, ".safetensors") else None)
+        column = self.options.column if ending is None or ending in _WITH_COLUMNS else None
+        return Options(column, self.options.tensor if ending in (None, ".safetensors") else None)
 
 
 @dataclass
@@ -147,6 +150,13 @@ class Sides:
     queries: Source | None = None
     known: Mapping[str, Any] = field(default_factory=dict)
     origins: tuple[Any, Any] = (None, None)
+
+    @property
+    def name(self) -> str:
+        """The names of both sides."""
+        if self.queries is None:
+            return self.documents.name
+        return " with ".join(last_part(one.name) for one in (self.queries, self.documents))
 
     def cosines(
         self, pairs: PairFile, ids: str | None = None, by_rows: bool = False, progress: Progress | None = None
@@ -182,12 +192,13 @@ class Sides:
         return pair_cosines(*found)
 
 
-def _few(texts: TextSource, asked: Encoding) -> RepairSpace:
-    """The space of one text or more, where others need two."""
-    from uncone.verbs.encoding import encoded
-    from uncone.verbs.repaired_spaces import space_of
+def last_part(name: str) -> str:
+    """The last part of a path.
 
-    return space_of(encoded(texts, asked, least=1))
+    >>> last_part("vectors/new.npy"), last_part("shards/")
+    ('new.npy', 'shards')
+    """
+    return name.rstrip("/").rsplit("/", 1)[-1] or name
 
 
 def _bare(path: str) -> bool:

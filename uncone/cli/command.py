@@ -1,0 +1,157 @@
+"""Commands from options classes: every field becomes a flag, in its group of --help."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import Field, dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from cyclopts import Group, Parameter, Token, convert
+
+from uncone.cli.settings import DASH
+from uncone.verbs.options.option import Options, flag_of, group_of, option
+
+__all__ = ["bridged", "command"]
+
+_ORDER = ("Source", "Model", "", "Sampling", "Output", "Running")
+"""The order of the groups in --help; the empty name stands for a verb's own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandOptions(Options):
+    """What every command takes beside the options of its verb."""
+
+    GROUP = "Running"
+
+    config: Path | None = option(None, "TOML file with options: under [VERB], or above for every verb.")
+    debug: bool = option(False, "Show the traceback of an error, and where options come from.")
+
+
+def command(function: Callable[..., int]) -> Callable[..., int]:
+    """The function as cyclopts takes it: parameters that are options classes become the flags of their fields."""
+    hints = get_type_hints(function, include_extras=True)
+    kinds = {name: hint for name, hint in hints.items() if inspect.isclass(hint) and issubclass(hint, Options)}
+    plain = [one for name, one in inspect.signature(function).parameters.items() if name not in kinds]
+    parameters = [one.replace(annotation=hints[one.name]) for one in plain]
+    first = [name for kind in kinds.values() for name in kind.FIRST]
+    for kind in (*kinds.values(), CommandOptions):
+        parameters += [_parameter(kind, one, first) for one in fields(kind) if one.metadata["cli"]]
+    ranks = {name: place for place, name in enumerate(first)}
+    order = sorted(parameters, key=lambda one: (one.kind, ranks.get(one.name, len(ranks))))
+
+    @functools.wraps(function)
+    def run(*arguments: Any, **keywords: Any) -> int:  # noqa: ANN401 - what cyclopts has parsed
+        keywords = {name: _with_dash(value) for name, value in keywords.items()}
+        given = {name: keywords[name] for name in hints if name in keywords}
+        for name, kind in kinds.items():
+            given[name] = kind(**{one.name: keywords[one.name] for one in fields(kind) if one.name in keywords})
+        return function(*map(_with_dash, arguments), **given)
+
+    run.__signature__ = inspect.Signature(order, return_annotation=int)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+def _with_dash(value: Any) -> Any:  # noqa: ANN401 - any value of the command line
+    if isinstance(value, list):
+        return [_with_dash(one) for one in value]
+    return type(value)("-") if isinstance(value, str | Path) and str(value) == DASH else value
+
+
+def _parameter(kind: type[Options], declared: Field[Any], first: Sequence[str]) -> inspect.Parameter:
+    named = "Most used" if declared.name in first else group_of(kind, declared.name)
+    is_list, of = _type(kind, declared)
+    rule, metadata, default = declared.metadata["rule"], declared.metadata, declared.default
+    empty = default in (None, (), "") or isinstance(default, bool)
+    listed = ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
+    shown = metadata["default_text"] or (None if empty else listed)
+    parameter = Parameter(
+        name=[flag_of(declared), *metadata["short"]],
+        help=metadata["help"],
+        group=Group(named, sort_key=_rank(named)),
+        converter=_split if is_list and metadata["split"] else None,
+        choices=rule.choices if rule is not None and rule.choices else None,
+        show_default=bool(shown) and (lambda _: shown),
+        negative=_negative(declared, of),
+        negative_iterable=(),
+        allow_leading_hyphen=of is not bool,
+    )
+    annotation = Annotated[list[of] if is_list else of | None, parameter]  # type: ignore[valid-type]
+    default = list(default) if isinstance(default, tuple) else default
+    return inspect.Parameter(declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _rank(name: str) -> int:
+    if name == "Most used":
+        return 1
+    return 2 + 2 * _ORDER.index(name if name in _ORDER else "")
+
+
+def _negative(declared: Field[Any], of: type) -> tuple[str, ...]:
+    """A flag that switches off what is on by default."""
+    has_file = of is Path and declared.default is not None
+    return (f"--no-{flag_of(declared)[2:]}",) if has_file or (of is bool and declared.default is not False) else ()
+
+
+def _type(kind: type[Options], declared: Field[Any]) -> tuple[bool, type]:
+    """Whether a field is a list, and the type of a value on the command line."""
+    hint = get_type_hints(kind)[declared.name] if isinstance(declared.type, str) else declared.type
+    options = list(get_args(hint)) if get_origin(hint) in (Union, types.UnionType) else [hint]
+    is_list = isinstance(declared.default, tuple)
+    if is_list:
+        options = [part for one in options for part in get_args(one)]
+    found = next((one for one in (bool, float, int, Path) if set(options) - {type(None)} == {one}), str)
+    return is_list, found
+
+
+def _split(kind: Any, tokens: Sequence[Token]) -> Any:  # noqa: ANN401 - a list of any type
+    """A list is `a,b`, and repeatable."""
+    parts = [one.evolve(value=part.strip()) for one in tokens for part in one.value.split(",") if part.strip()]
+    return [convert(get_args(kind)[0], [part]) for part in parts]
+
+
+def bridged(function: Callable[..., int]) -> Callable[..., int]:
+    """A function that still declares its flags one by one."""
+    hints = get_type_hints(function, include_extras=True)
+    parameters = []
+    for name, one in inspect.signature(function).parameters.items():
+        of, *more = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (hints[name],)
+        info: Any = more[0] if more else None
+        kind: Any
+        first = getattr(info, "default", None)
+        spelled = [*([first] if isinstance(first, str) else []), *(getattr(info, "param_decls", None) or ())]
+        flags = [flag for one in spelled for flag in one.split("/")]
+        if type(info).__name__ == "ArgumentInfo":
+            kind, parameter = (
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                Parameter(help=info.help, allow_leading_hyphen=False),
+            )
+        else:
+            kind = inspect.Parameter.KEYWORD_ONLY
+            positive = [flag for flag in flags if not flag.startswith("--no-") or name.startswith("no_")]
+            negative = [flag for flag in flags if flag not in positive]
+            parameter = Parameter(
+                name=positive or f"--{name.replace('_', '-')}",
+                help=getattr(info, "help", None),
+                negative=tuple(negative),
+                negative_iterable=(),
+                allow_leading_hyphen=True,
+            )
+        parameters.append(one.replace(kind=kind, annotation=Annotated[of, parameter]))
+    parameters.sort(
+        key=lambda one: (one.kind, one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and one.default is not one.empty)
+    )
+    config = fields(CommandOptions)[0]
+    parameters.append(_parameter(CommandOptions, config, ()))
+
+    @functools.wraps(function)
+    def run(*arguments: Any, config: Any = None, **keywords: Any) -> int:  # noqa: ANN401
+        return function(*map(_with_dash, arguments), **{name: _with_dash(one) for name, one in keywords.items()})
+
+    run.__signature__ = inspect.Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run

@@ -1,0 +1,85 @@
+"""Options from a file (`--config uncone.toml`) and from the environment (`UNCONE_SEED=1`); flags win over both."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cyclopts import Token
+
+from uncone.errors import OptionError
+
+if TYPE_CHECKING:
+    from cyclopts import App, Argument, ArgumentCollection
+
+__all__ = ["DASH", "read_settings"]
+
+DASH = "\ue000"
+"""Stands for a single dash, standard input, while the command line is parsed: cyclopts takes it for a flag."""
+
+_OTHERWISE_READ = {"cache", "data"}
+"""Fields whose variables are read elsewhere: $UNCONE_CACHE and $UNCONE_DATA name folders."""
+
+
+def read_settings(app: App, commands: Sequence[str], arguments: ArgumentCollection) -> None:
+    """Fill in what the command line leaves open, first from the file, then from the environment.
+
+    Raises:
+        OptionError: the file cannot be read, or has an unknown key.
+    """
+    if not commands:
+        return
+    by_key = {key: argument for argument in arguments for key in _keys(argument)}
+    debug = "debug" in by_key and by_key["debug"].has_tokens
+    named = by_key["config"].tokens[0].value if by_key["config"].has_tokens else os.environ.get("UNCONE_CONFIG")
+    if named:
+        for key, value in _read(named, commands[0], by_key).items():
+            _fill(by_key[key], value, f"{key} in {named}", debug)
+    for key, argument in by_key.items():
+        value = os.environ.get(f"UNCONE_{key.upper()}")
+        if value and key not in _OTHERWISE_READ:
+            _fill(argument, value, f"UNCONE_{key.upper()}", debug)
+
+
+def _keys(argument: Argument) -> list[str]:
+    """The names of an option: those of its field and of its flag; a positional argument has none."""
+    flags = [name[2:].replace("-", "_") for name in argument.names if name.startswith("--")]
+    return list(dict.fromkeys([argument.field_info.name, *flags])) if flags else []
+
+
+def _read(named: str, verb: str, known: Collection[str]) -> dict[str, Any]:
+    try:
+        content = tomllib.loads(Path(named).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OptionError(f"--config {named} cannot be read: {error.strerror}.") from error
+    except ValueError as error:  # neither TOML nor UTF-8
+        raise OptionError(f"--config {named} is not TOML: {error}.") from error
+    from uncone.cli.main import VERBS, build_app
+
+    shared = {key.replace("-", "_"): value for key, value in content.items() if not isinstance(value, Mapping)}
+    own = {key.replace("-", "_"): value for key, value in content.get(verb, {}).items()}
+    tables = [key for key, value in content.items() if isinstance(value, Mapping)]
+    unknown = [f"[{table}]" for table in tables if table not in VERBS]
+    unknown += [key for key in own if key not in known]
+    if others := [key for key in shared if key not in known]:  # a key for all verbs need not be one of each
+        app = build_app()
+        everywhere = {key for name in VERBS for one in app[name].assemble_argument_collection() for key in _keys(one)}
+        unknown += [key for key in others if key not in everywhere]
+    if unknown:
+        raise OptionError(f"--config {named}: unknown key {unknown[0]}. See uncone {verb} --help for the options.")
+    return {**{key: value for key, value in shared.items() if key in known}, **own}
+
+
+def _fill(argument: Argument, value: Any, origin: str, debug: bool) -> None:  # noqa: ANN401 - a value of TOML
+    if argument.has_tokens:
+        if debug and argument.tokens[0].source == "cli":
+            print(f"uncone: note: {argument.name} on the command line wins over {origin}.", file=sys.stderr)  # noqa: T201
+        return
+    values = value if isinstance(value, list) else [value]
+    for index, one in enumerate(values):
+        text = str(one).lower() if isinstance(one, bool) else str(one)
+        argument.append(Token(keyword=origin, value=text, source=origin, index=index))

@@ -1,0 +1,266 @@
+"""What a score means: `calibrate`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncone.errors import OptionError
+from uncone.extras import versions
+from uncone.run.measure import Plan
+from uncone.verbs.options.calibrate import CalibrateOptions
+from uncone.verbs.sides import Opening, Sides, last_part
+from uncone.verbs.verb import verb
+
+if TYPE_CHECKING:
+    from uncone.analysis.calibration.background import Surveyed
+    from uncone.analysis.calibration.calibration import Calibration
+    from uncone.analysis.calibration.results import Background, Labelled, Threshold
+    from uncone.analysis.calibration.score_meaning import Asked, LabelledScores
+    from uncone.data.source import Source
+    from uncone.data.tasks.pair_file import PairFile
+    from uncone.report.results.calibrate import Calibrated
+
+__all__ = ["calibrate"]
+
+
+@verb(CalibrateOptions)
+def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  # noqa: ANN401 - vectors or texts
+    """Find out what a score means: how many unrelated pairs reach it, where to cut, and how sure that is.
+
+    `source` holds vectors, or texts with `model`; its random pairs are the unrelated ones. `queries` and `documents`
+    take its place where they differ.
+
+    >>> rng = np.random.default_rng(0)
+    >>> result = calibrate(rng.normal(size=(1_000, 32)) + 1.0, scores=[0.5], fpr=[0.05])
+    >>> result.asked[0].rate > 0.4, 0.6 < result.calibration.threshold(fpr=0.05).value < 0.8
+    (True, True)
+    """
+    from uncone.analysis.calibration.saving import check_folder
+    from uncone.report.results.calibrate import Calibrated
+
+    options.check_source(source)
+    if options.save is not None:
+        check_folder(Path(options.save).resolve())
+    before, labels = _old(options.old), _pairs(options)
+    opening = Opening(options, options.repair, options.query_prompt)
+    sides = _sides(opening, source, options)
+    groups, notes = opening.documents(source, options.document)
+    own = _survey(
+        sides, sides.documents, options, name=options.name or sides.name, **({"groups": groups} if groups else {})
+    )
+    beside = _background(sides, options)
+    labeled, truth = None, None
+    if labels is not None:
+        cosines = sides.cosines(labels, options.ids, by_rows=options.ids is not None, progress=options.progress)
+        labeled, truth = _labeled(labels, cosines, own.background, options)
+    made = _calibration(sides, own, beside, options, labeled)
+    made = replace(made, notes=[*notes, *made.notes])
+    if options.translate is not None and before is not None:
+        made = _translated(made, options.translate, before, options.old)
+    if options.save is not None:
+        made.save(options.save)
+    told = {"limit": options.limit, "labelled": options.pairs, "document": options.document}
+    provenance = _provenance(made, sides, {"precision": "float64" if options.float64 else "float32", **told})
+    saved = None if options.save is None else os.fspath(options.save)
+    return Calibrated(made, _asked(made, options.scores, truth), provenance, saved)
+
+
+def _old(old: str | os.PathLike[str] | Calibration | None) -> Calibration | None:
+    from uncone.analysis.calibration.calibration import Calibration as Saved
+
+    return old if old is None or isinstance(old, Saved) else Saved.load(old)
+
+
+def _pairs(options: CalibrateOptions) -> PairFile | None:
+    """The labeled pairs: of texts if a model can encode them, unless they name rows by ids."""
+    from uncone.data.tasks.pair_file import PairFile, open_pair_file
+
+    if options.pairs is None or isinstance(options.pairs, PairFile):
+        return options.pairs
+    columns = None if options.left is None or options.right is None else (options.left, options.right)
+    by_text = options.model is not None and options.ids is None
+    named = {"text": columns} if by_text else {"ids": columns}
+    return open_pair_file(options.pairs, **named, label=options.label, data=options.data)
+
+
+def _sides(opening: Opening, source: Any, options: CalibrateOptions) -> Sides:  # noqa: ANN401 - as for calibrate
+    if options.queries is None:
+        vectors, known = opening.space(source)
+        return Sides(opening, vectors, None, known, (source, source))
+    queries, _ = opening.space(options.queries, query=True, least=1)
+    documents, known = opening.space(options.documents, least=1)
+    if queries.dim != documents.dim:
+        raise OptionError(
+            f"Queries of {queries.dim} dimensions and documents of {documents.dim} have no cosine. Were they made by "
+            "the same encoder?"
+        )
+    return Sides(opening, documents, queries, known, (options.queries, options.documents))
+
+
+def _survey(sides: Sides, documents: Source, options: CalibrateOptions, **named: Any) -> Surveyed:  # noqa: ANN401
+    """The unrelated pairs of a corpus, or of the queries with it."""
+    from uncone.analysis.calibration.background import survey, survey_between
+
+    single_hit = [1 / options.corpus_size] if options.corpus_size and options.corpus_size > 1 else []
+    rates = [*dict.fromkeys(options.fpr), *single_hit]
+    plan = Plan(workers=options.workers, dtype=np.float64 if options.float64 else np.float32)
+    given: dict[str, Any] = {"rates": rates, "plan": plan, "seed": options.seed, "progress": options.progress}
+    if sides.queries is not None:
+        return survey_between(sides.queries, documents, **named, **given)
+    return survey(documents, **named, **given)
+
+
+def _background(sides: Sides, options: CalibrateOptions) -> Surveyed | None:
+    if options.background is None:
+        return None
+    source, _ = sides.opening.space(options.background)
+    if source.dim != sides.documents.dim:
+        raise OptionError(
+            f"--background has {source.dim} dimensions, and the source {sides.documents.dim}: it is no background of "
+            "this space. Make it with the same encoder."
+        )
+    return _survey(sides, source, options, name=source.name)
+
+
+def _labeled(
+    pairs: PairFile, cosines: NDArray[np.float64], background: Background, options: CalibrateOptions
+) -> tuple[Labelled, LabelledScores]:
+    """What the labeled pairs say, and which of those that have a score are similar."""
+    from uncone.analysis.calibration.labels.labeled import label_pairs
+    from uncone.analysis.calibration.score_meaning import LabelledScores
+    from uncone.analysis.intervals.pair_units import pair_units
+
+    texts = pairs.texts or pairs.ids
+    result = label_pairs(
+        pairs.labels,
+        cosines,
+        name=pairs.name,
+        background=background,
+        texts=texts,
+        cut=options.cut,
+        precisions=options.precisions,
+        recalls=options.recalls,
+        replicates=options.replicates,
+        seed=options.seed,
+    )
+    result = replace(result, notes=[*pairs.notes, *result.notes])
+    known = np.isfinite(cosines)
+    labels = pairs.labels[known]
+    similar = labels >= (labels.max() if result.cut is None else result.cut)
+    rows = np.flatnonzero(known).tolist()
+    named = None if texts is None else ([texts[0][row] for row in rows], [texts[1][row] for row in rows])
+    units = pair_units(len(rows), named)
+    truth = LabelledScores(similar.astype(np.float64), cosines[known], units, options.replicates, options.seed)
+    return result, truth
+
+
+def _translated(
+    made: Calibration, score: float, before: Calibration, old: str | os.PathLike[str] | Calibration | None
+) -> Calibration:
+    from uncone.analysis.calibration.thresholds import translate
+
+    name = os.fspath(old) if isinstance(old, str | os.PathLike) else str(before.source.get("name"))
+    return replace(made, translation=translate(score, before.backgrounds[0], made.backgrounds[0], name))
+
+
+def _asked(made: Calibration, scores: Sequence[float], truth: LabelledScores | None) -> list[Asked]:
+    """The scores of the user, or the thresholds that people guess."""
+    from uncone.analysis.calibration.score_meaning import GUESSES, ask
+
+    return ask(made, list(dict.fromkeys(scores)) or GUESSES, truth, guessed=not len(scores))
+
+
+def _calibration(
+    sides: Sides,
+    own: Surveyed,
+    beside: Surveyed | None,
+    options: CalibrateOptions,
+    labeled: Labelled | None,
+) -> Calibration:
+    from uncone.analysis.calibration.calibration import Calibration as Made
+    from uncone.analysis.calibration.quantization import hints
+    from uncone.analysis.calibration.thresholds import threshold
+
+    first, known = own.background, sides.known
+    kept = {key: known.get(key) for key in ("encoder", "encoder_content", "layer", "pooling", "prompt")}
+    folder, corpus_size = options.repair, options.corpus_size
+    source = {"name": first.name, "rows": first.rows, "dim": sides.documents.dim, **kept}
+    if options.query_prompt is not None:
+        source["query_prompt"] = options.query_prompt
+    return Made(
+        source={**source, "repair": None if folder is None else os.fspath(folder)},
+        backgrounds=[first, *([] if beside is None else [beside.background])],
+        thresholds=[threshold(first, rate, corpus_size) for rate in dict.fromkeys(options.fpr)],
+        corpus_size=corpus_size,
+        one_hit=None if corpus_size is None else _one_hit(own, corpus_size),
+        labelled=labeled,
+        translation=None,
+        hints=hints(own.documents or own.units),
+        notes=_notes(sides, own, beside),
+        seed=options.seed,
+        versions=versions("scipy", "scikit-learn", "torch", "transformers"),
+    )
+
+
+def _one_hit(own: Surveyed, corpus_size: int) -> Threshold:
+    """The threshold that leaves one unrelated hit per query on average, and how unevenly the hits are spread."""
+    from uncone.analysis.calibration.hits import hit_spread
+    from uncone.analysis.calibration.thresholds import one_hit
+
+    found = one_hit(own.background, corpus_size)
+    if found.value is None or corpus_size == 1:
+        return found
+    return replace(found, spread=hit_spread(own.background, own.sides, own.base, corpus_size))
+
+
+def _provenance(made: Calibration, sides: Sides, told: Mapping[str, Any]) -> dict[str, Any]:
+    """How the calibration came to be, so that it can be made again."""
+    reading = {source.note for source in (sides.queries, sides.documents) if source is not None and source.note}
+    kept = {key: value for key, value in made.source.items() if value not in (None, "")}
+    asked = {key: os.fspath(one) if isinstance(one, os.PathLike) else one for key, one in told.items()}
+    plain = {key: one for key, one in asked.items() if isinstance(one, str | int)}
+    return {
+        **kept,
+        **plain,
+        **({"reading": ", ".join(sorted(reading))} if reading else {}),
+        "seed": made.seed,
+        **made.versions,
+    }
+
+
+def _notes(sides: Sides, own: Surveyed, beside: Surveyed | None) -> list[str]:
+    """What was left out of each corpus, and what went wrong on the way."""
+    texts = sides.opening.options.model is not None
+    what = "texts" if texts else "rows"
+    bad = "are empty or have no finite vector" if texts else "hold NaN, infinity or huge numbers"
+    zero = "have a vector of zeros" if texts else "are zero"
+    whose = [""] if sides.queries is None else [" of the queries", " of the documents"]
+    corpora = list(zip(own.unusable, whose, strict=True))
+    if beside is not None:
+        corpora.append((beside.unusable[-1], f" of {last_part(beside.background.name)}"))
+    notes = []
+    for counts, named in corpora:
+        for number, why in ((counts.bad, bad), (counts.zero, zero)):
+            notes += [f"{number:,} of {counts.seen:,} {what}{named} {why} and were left out."] if number else []
+    for source in (sides.queries, sides.documents):
+        notes += getattr(source, "notes", ())
+        notes += _fitted_here(sides.opening, source) if source is not None else []
+    return notes
+
+
+def _fitted_here(opening: Opening, source: Source) -> list[str]:
+    """A warning when a repair has seen the very rows: it suits them better than new ones."""
+    if opening.saved is None or opening.saved.provenance.get("fitted_on") != source.name:
+        return []
+    return [
+        f"The repair was fitted on {source.name} itself. It suits these rows better than new ones, so that a threshold "
+        "may let through more of those than it says, the more the fewer rows there are for each dimension. Calibrate "
+        "on rows that the repair has not seen."
+    ]

@@ -1,1 +1,0 @@
-"""`calibrate`: what a score means, and where to put the threshold."""

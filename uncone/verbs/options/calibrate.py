@@ -1,0 +1,114 @@
+"""Options of `calibrate`."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from uncone.errors import OptionError
+from uncone.verbs.options.option import Rule, at_least, between, option
+from uncone.verbs.options.output import OutputOptions
+from uncone.verbs.options.running import RunOptions
+from uncone.verbs.options.source import PairOptions, SpaceOptions
+
+__all__ = ["COSINE", "CalibrateOptions", "CalibrateOutput"]
+
+COSINE = between(-1.0, 1.0, "a cosine between -1 and 1")
+_SHARE = Rule(lambda value: 0 < value < 1, "a share of unrelated pairs between 0 and 1, such as 0.01")
+_TARGET = Rule(lambda value: 0 < value <= 1, "a share above 0 and at most 1, such as 0.9")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _LabeledPairs(PairOptions):
+    GROUP = "Labeled pairs"
+    label: str | None = option(None, "Column of --pairs with the label or grade.", needs="pairs")
+    ids: str | None = option(
+        None, "Column of the source with the ids that --pairs names rows by.", flag="--id", needs="pairs"
+    )
+    cut: float | None = option(
+        None, "Grade from which on two texts are similar.", needs="pairs", rule=Rule(math.isfinite, "a grade such as 4")
+    )
+    precisions: Sequence[float] = option(
+        (), "Find the threshold for this precision.", flag="--precision", needs="pairs", rule=_TARGET
+    )
+    recalls: Sequence[float] = option(
+        (), "Find the threshold for this recall.", flag="--recall", needs="pairs", rule=_TARGET
+    )
+    replicates: int = option(1000, "Number of bootstrap samples for intervals of labeled pairs.", rule=at_least(10))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrateOptions(_LabeledPairs, RunOptions, SpaceOptions):
+    """What `calibrate` takes."""
+
+    GROUP = "Calibration"
+    FIRST: ClassVar[tuple[str, ...]] = ("scores", "fpr", "corpus_size")
+
+    scores: Sequence[float] = option(
+        (), "Explain what this cosine means here.", flag="--score", rule=COSINE, default_text="0.7, 0.75, 0.8"
+    )
+    fpr: Sequence[float] = option(
+        (0.01,), "Find the threshold for this false-positive rate: the share of unrelated pairs above it.", rule=_SHARE
+    )
+    corpus_size: int | None = option(
+        None,
+        "Number of texts that a query searches: count false hits, and find the threshold that leaves one per query.",
+        rule=at_least(1),
+    )
+    background: Any = option(None, "A second, diverse corpus of the same kind, to compare the background with.")
+    translate: float | None = option(
+        None, "A threshold of another space, to be translated to this one.", needs="old", rule=COSINE
+    )
+    old: Any = option(None, "Folder of a saved calibration of that other space.", flag="--from", needs="translate")
+    queries: Any = option(
+        None, "Queries, where they differ from --documents; instead of the source.", needs="documents"
+    )
+    documents: Any = option(None, "Documents that the queries search.", needs="queries")
+    query_prompt: str | None = option(None, "Prompt put before every query, instead of --prompt.", needs="queries")
+    document: str | None = option(
+        None, "Column (or file of lines) with the document of each row. Pairs within a document are left out."
+    )
+    repair: str | os.PathLike[str] | None = option(None, "Folder of a saved repair: calibrate the repaired space.")
+    save: str | os.PathLike[str] | None = option(
+        None, "Folder to save the calibration to, for use from Python.", short=("-o",)
+    )
+
+    FOR_TEXTS: ClassVar[tuple[str, ...]] = (*SpaceOptions.FOR_TEXTS, "text", "query_prompt")
+
+    def check(self) -> None:
+        """Refuse options that exclude each other."""
+        if not self.fpr:
+            raise OptionError("We need at least one false-positive rate, such as --fpr 0.01.")
+        if self.document is not None and self.queries is not None:
+            raise OptionError("--document is for pairs within one source; --queries and --documents have none.")
+        super().check()
+
+    def check_source(self, source: object) -> None:
+        """Refuse a source that is missing, given twice, or that would have to be read twice.
+
+        Raises:
+            OptionError: so it is.
+        """
+        if source is None and self.queries is None:
+            raise OptionError("Name a file of vectors, or of texts with --model; or both --queries and --documents.")
+        if source is not None and self.queries is not None:
+            raise OptionError("--queries and --documents take the place of the source: leave one or the other out.")
+        # Labeled pairs of texts are encoded by themselves.
+        again = {"--document": self.document, "--id": self.ids, "--pairs": self.pairs if self.model is None else None}
+        sources = (source, self.queries, self.documents, self.background)
+        once = [one for one in sources if (isinstance(one, str) and one == "-") or isinstance(one, Iterator)]
+        second = next((flag for flag, value in again.items() if value is not None), None)
+        if len(once) > 1 or (once and second is not None):
+            why = "only once" if second is None else f"only once, and {second} reads it again"
+            raise OptionError(f"Standard input or an iterator can be read {why}: save it to a file first.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrateOutput(OutputOptions):
+    """What `calibrate` writes."""
+
+    html: Path | None = option(Path("uncone-calibrate.html"), "HTML report, a single page that works offline.")

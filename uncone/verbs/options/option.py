@@ -1,0 +1,148 @@
+"""Options as dataclasses: a field is the flag, the Python keyword, its help, its default and its check."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, ClassVar
+
+from uncone.errors import OptionError
+
+__all__ = ["Options", "Rule", "among", "at_least", "between", "flag_of", "group_of", "option"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a value must be, as a test and in words; `choices` are offered by the shell completion."""
+
+    valid: Callable[[Any], bool]
+    text: str
+    choices: tuple[str, ...] = ()
+
+
+def at_least(minimum: float, text: str = "") -> Rule:
+    """Numbers from a minimum on."""
+    return Rule(lambda value: value >= minimum, text or f"at least {minimum:,}")
+
+
+def between(low: float, high: float, text: str = "") -> Rule:
+    """Numbers of a closed range."""
+    return Rule(lambda value: low <= value <= high, text or f"{low:,} to {high:,}")
+
+
+def among(*choices: str) -> Rule:
+    """Some words, and no others."""
+    return Rule(lambda value: value in choices, f"{', '.join(choices[:-1])} or {choices[-1]}", choices)
+
+
+def option(
+    default: Any,  # noqa: ANN401 - any value
+    help: str,
+    *,
+    flag: str | None = None,
+    short: tuple[str, ...] = (),
+    rule: Rule | None = None,
+    default_text: str | None = None,
+    split: bool = True,
+    cli: bool = True,
+    needs: str | None = None,
+) -> Any:  # noqa: ANN401 - the type of the field
+    """Declare a field of an options class.
+
+    Args:
+        default: the default; a tuple makes it a list, given as `a,b` and repeatedly.
+        help: a phrase that stands alone.
+        flag: the flag, where it is not the name of the field, such as `--score` for `scores`.
+        short: other spellings of the flag, such as `-o`.
+        rule: what a value (of a list: each value) must be.
+        default_text: shown as the default, where the value itself does not say it.
+        split: whether commas separate the values of a list.
+        cli: False for keywords of Python alone.
+        needs: the option without which this one means nothing.
+    """
+    metadata = {"help": help, "flag": flag, "short": short, "rule": rule, "default_text": default_text}
+    return field(default=default, metadata={**metadata, "split": split, "cli": cli, "needs": needs})
+
+
+def flag_of(declared: Field[Any]) -> str:
+    """The flag of a field."""
+    return str(declared.metadata.get("flag") or f"--{declared.name.replace('_', '-')}")
+
+
+def group_of(kind: type[Options], name: str) -> str:
+    """The group of --help that an option is shown in: that of the class that declares it."""
+    home = next(one for one in kind.__mro__ if name in inspect.get_annotations(one))
+    return str(home.GROUP)  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Values of options, checked when they are made."""
+
+    GROUP = "Options"
+    """The group of --help that the fields of a class are shown in."""
+    FIRST: ClassVar[tuple[str, ...]] = ()
+    """The most used options, shown first in --help."""
+
+    def __post_init__(self) -> None:
+        """Split lists, and check every value, then every combination.
+
+        Raises:
+            OptionError: a value or a combination that cannot be used.
+        """
+        for declared in fields(self):
+            value = getattr(self, declared.name)
+            if isinstance(declared.default, tuple):
+                value = _listed(value, declared)
+                object.__setattr__(self, declared.name, value)
+            _check(declared, value)
+            needed = declared.metadata.get("needs")
+            if needed and self.is_given(declared.name) and not self.is_given(needed):
+                raise OptionError(f"{flag_of(declared)} {self._why(needed)}")
+        self.check()
+
+    def check(self) -> None:
+        """Refuse combinations that cannot be used; a subclass calls its parents."""
+
+    def is_given(self, name: str) -> bool:
+        """Whether an option differs from its default."""
+        declared = next(one for one in fields(self) if one.name == name)
+        value = getattr(self, name)
+        return value is not declared.default and not (
+            isinstance(value, str | int | tuple) and value == declared.default
+        )
+
+    def flag(self, name: str) -> str:
+        """The flag of an option."""
+        return flag_of(next(one for one in fields(self) if one.name == name))
+
+    def _why(self, needed: str) -> str:
+        return f"needs {self.flag(needed)}: name it too."
+
+
+def _listed(value: Any, declared: Field[Any]) -> tuple[Any, ...]:  # noqa: ANN401 - whatever the field holds
+    """A list, whether it came as `a,b`, as one value or as several."""
+    if value is None:
+        return ()
+    values = [value] if isinstance(value, str | os.PathLike) or not hasattr(value, "__iter__") else list(value)
+    if declared.metadata["split"]:
+        values = [part for one in values for part in (one.split(",") if isinstance(one, str) else [one])]
+        values = [one.strip() if isinstance(one, str) else one for one in values]
+    return tuple(one for one in values if one != "")
+
+
+def _check(declared: Field[Any], value: Any) -> None:  # noqa: ANN401 - whatever the field holds
+    rule = declared.metadata.get("rule")
+    if rule is None or value is None:
+        return
+    values: Sequence[Any] = value if isinstance(declared.default, tuple) else [value]
+    for one in values:
+        try:
+            valid = rule.valid(one)
+        except TypeError:
+            valid = False
+        if not valid:
+            shown = f"{one:g}" if isinstance(one, float) else f"{one:,}" if isinstance(one, int) else repr(one)[:60]
+            raise OptionError(f"{flag_of(declared)} must be {rule.text}, not {shown}.")

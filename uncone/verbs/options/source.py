@@ -1,0 +1,145 @@
+"""Options of what is read: vectors, or texts and the model that encodes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from uncone.errors import OptionError
+from uncone.verbs.options.option import Options, among, at_least, option
+
+if TYPE_CHECKING:
+    from uncone.encoders.open import Loading
+    from uncone.verbs.encoding import Encoding
+
+__all__ = ["LoadingOptions", "ModelOptions", "PairOptions", "SourceOptions", "SpaceOptions", "TextOptions"]
+
+TEXTS = "for texts: name a model with --model."
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextOptions(Options):
+    """Which texts are read."""
+
+    GROUP = "Source"
+    text: Sequence[str] | str = option((), "Column with the texts, or several columns: a,b.")
+    limit: int | None = option(None, "Use only the first N texts.", rule=at_least(2))
+    data: str | os.PathLike[str] | None = option(
+        None, "Folder with the named corpora and data sets.", default_text="$UNCONE_DATA"
+    )
+    name: str | None = option(None, "Name of the source in the report.", cli=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions(TextOptions):
+    """Which vectors are read, and what is known of each."""
+
+    GROUP = "Source"
+    column: str | None = option(None, "Column, field or array that holds the vectors.")
+    tensor: str | None = option(None, "Tensor of a .safetensors file that holds the vectors.")
+    label: str | None = option(None, "Column with labels. For vectors without columns, a file with one label per line.")
+    texts: Sequence[str] | None = option(None, "Texts of vectors in memory.", cli=False)
+    labels: Sequence[Any] | None = option(None, "Labels of vectors in memory.", cli=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadingOptions(Options):
+    """How a model is loaded."""
+
+    GROUP = "Model"
+    revision: str | None = option(None, "Revision of a model on the hub: a branch, tag or commit.")
+    device: str = option("auto", "Device to run the model on.", rule=among("auto", "cpu", "cuda", "mps"))
+    dtype: str = option("float32", "Precision of the weights.", rule=among("float32", "float16", "bfloat16"))
+    allow_pickle: bool = option(False, "Allow pickled weights. They can execute code: use only with models you trust.")
+    trust_remote_code: bool = option(
+        False, "Run Python code that comes with the model. Use only with models you trust."
+    )
+
+    @property
+    def loading(self) -> Loading:
+        """The same for the encoders."""
+        from uncone.encoders.open import Loading
+
+        return Loading(self.revision, self.device, self.dtype, self.allow_pickle, self.trust_remote_code)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(Options):
+    """The model that encodes texts, and how it makes one vector of each."""
+
+    GROUP = "Model"
+    model: Any = option(None, "Model to encode texts with: a folder, a name on the hub, or a file of word vectors.")
+    layer: str | int | None = option(
+        None, "Layer of the model: -1 is the last, 1,-1 averages two.", default_text="the model's own"
+    )
+    pooling: str | None = option(
+        None,
+        "How the tokens of a text become one vector.",
+        rule=among("mean", "cls", "max", "last"),
+        default_text="the model's own",
+    )
+    prompt: str = option("", 'Prompt put before every text, such as "query: ".')
+    batch_size: int | None = option(None, "Number of texts encoded at once.", rule=at_least(1))
+    cache: bool = option(True, "Keep the vectors of texts on disk, and reuse them.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpaceOptions(LoadingOptions, ModelOptions, SourceOptions):
+    """A set of vectors: read from a file, or made from texts by a model."""
+
+    FOR_TEXTS: ClassVar[tuple[str, ...]] = ("layer", "pooling", "prompt", "batch_size", "limit")
+    """Options that mean nothing without a model."""
+
+    def check(self) -> None:
+        """Refuse options of texts without a model, and options of vectors with one."""
+        if self.model is None:
+            for name in self.FOR_TEXTS:
+                if self.is_given(name):
+                    raise OptionError(f"{self.flag(name)} is {TEXTS}")
+            if len(self.text) > 1:
+                raise OptionError(f"Vectors have one column of texts, not {len(self.text)}: {', '.join(self.text)}.")
+        elif self.column or self.tensor:
+            raise OptionError("--column and --tensor are for vectors; with --model the source holds texts: use --text.")
+        elif self.texts is not None or self.labels is not None:
+            raise OptionError("texts= and labels= are those of vectors; with a model the source holds the texts.")
+
+    @property
+    def encoding(self) -> Encoding | None:
+        """The model and how it is used; None for vectors."""
+        if self.model is None:
+            return None
+        from uncone.verbs.encoding import Encoding
+
+        how = (self.model, self.layer, self.pooling, self.prompt, self.batch_size, self.limit)
+        return Encoding(*how, self.loading, self.cache)
+
+    @property
+    def files_read(self) -> list[str]:
+        """Files and folders that the options name."""
+        named = [self.model] if self.model is not None else [*self.text, self.label]
+        return [os.fspath(one) for one in named if isinstance(one, str | os.PathLike)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairOptions(Options):
+    """Labeled pairs, and the columns of their table."""
+
+    GROUP = "Labeled pairs"
+    pairs: Any = option(
+        None,
+        "Labeled pairs: a table of two texts (or two row numbers or ids) and a label 0/1 or a grade, or a data set "
+        "such as stsb:dev.",
+    )
+    left: str | None = option(None, "Column of --pairs with the first text, row or id.", needs="pairs")
+    right: str | None = option(None, "Column of --pairs with the second text, row or id.", needs="pairs")
+
+    def check(self) -> None:
+        """Refuse one column where two are needed."""
+        if (self.left is None) != (self.right is None):
+            raise OptionError("Pairs have two columns: name both with --left and --right.")
+        super().check()
+
+    def _why(self, needed: str) -> str:
+        return "is for labeled pairs: name them with --pairs." if needed == "pairs" else super()._why(needed)
