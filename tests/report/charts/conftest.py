@@ -84,20 +84,11 @@ def every_chart() -> list[Chart]:
     )  # fmt: skip
     bars = Chart(
         "bars",
-        "Bars with intervals",
+        "Bars of categories",
         "Two series side by side.",
-        [
-            Bars(["cosine", "dot", "a < b"], [0.4, 0.6, 0.3], "before", "muted", [0.3, 0.5, 0.2], [0.5, 0.7, 0.4]),
-            Bars(["cosine", "dot", "a < b"], [0.5, 0.7, None], "after", "accent", texts=["0.5", "0.7", ""]),
-        ],
+        [Bars([0, 1, 2], [0.4, 0.6, 0.3], "before", "muted"), Bars([0, 1, 2], [0.5, 0.7, None], "after")],
+        x=Axis(categories=["cosine", "dot", "a < b"]),
         y=Axis("score", name="score"),
-    )
-    sideways = Chart(
-        "sideways",
-        "Horizontal bars",
-        "One bar per row.",
-        [Bars(["first row", "second row", "third"], [0.02, 0.3, 0.14], sideways=True)],
-        x=Axis("share of the variance", name="share", percent=True),
     )
     contributions = Chart(
         "contributions",
@@ -172,9 +163,7 @@ def every_chart() -> list[Chart]:
         x=Axis("probability that was said", name="said", range=(-0.02, 1.02)),
         y=Axis("share that was alike", name="share", range=(-0.02, 1.02)),
     )  # fmt: skip
-    return [
-        lines, diverging, reach, histogram, bars, sideways, contributions, relative, points, forest, heatmap,
-    ]  # fmt: skip
+    return [lines, diverging, reach, histogram, bars, contributions, relative, points, forest, heatmap]
 
 
 def a_cloud(dims: int = 3, n: int = 600) -> Cloud:

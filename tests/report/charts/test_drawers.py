@@ -29,7 +29,7 @@ def rows_of(chart):
 def test_every_chart_is_plain_json(charts):
     for chart in charts.values():
         made = figure(chart)
-        assert list(made) == ["id", "title", "alt", "data", "layout", "wide", "lazy", "height"]
+        assert list(made) == ["id", "title", "alt", "data", "layout", "wide", "height"]
         json.dumps(made, allow_nan=False)
         assert made["layout"]["xaxis"]["range"][0] != made["layout"]["xaxis"]["range"][1]
 
@@ -159,7 +159,7 @@ def test_figures_are_complete_or_absent(charts, clouds, tmp_path):
     folder = tmp_path / "figures"
     written = write_figures([*charts.values(), clouds[3]], folder)
     assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in written)
-    assert len(written) == 3 * 12
+    assert len(written) == 3 * 11
     (tmp_path / "taken").write_text("")
     with pytest.raises(OutputError, match="is a file"):
         write_figures(charts.values(), tmp_path / "taken")

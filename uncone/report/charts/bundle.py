@@ -29,11 +29,11 @@ _SETUP = re.compile(r"([\w$]+)=[\w$]+$")
 
 
 def script(kinds: Iterable[str]) -> str:
-    """plotly.js for charts of these kinds, packed; nothing when there is none that needs it.
+    """plotly.js for charts of these kinds, packed; nothing if there are none.
 
-    `kinds` are names of marks (`Chart.kinds`) or of plotly's own traces; a cloud of points needs no plotly.
+    `kinds` are names of marks or of plotly's own traces.
     """
-    traces = frozenset(_TRACES.get(kind, kind) for kind in kinds if kind != "Cloud")
+    traces = frozenset(_TRACES.get(kind, kind) for kind in kinds)
     return _script(traces) if traces else ""
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from textwrap import wrap
 from typing import Any
 
 import matplotlib
@@ -18,43 +17,28 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 
 from uncone.analysis.number_format import clipped
+from uncone.data.batch import Vector
 from uncone.report.charts.frame import (
     LABEL,
+    Along,
+    Frame,
     bands,
-    categories,
-    has_legend,
-    has_rows,
-    labeled_ends,
-    labeled_references,
-    limits,
+    color_limits,
+    color_stops,
+    has_markers,
+    is_dotted,
     log_ticks,
-    places,
-    row_height,
-    scaled,
-    shifts,
-    spans,
-    spread,
-    text_sides,
-    thinned,
 )
-from uncone.report.charts.model import (
-    Bars,
-    Chart,
-    Cloud,
-    Forest,
-    Heatmap,
-    Histogram,
-    Line,
-    Number,
-    Points,
-)
-from uncone.report.charts.paper_cloud import cloud_figure, color_bar, plain_label
-from uncone.report.charts.theme import COLUMN, DASHES, DOT, PAGE, PALETTES, PRINT, STYLE, WIDTHS, print_color
+from uncone.report.charts.model import Bars, Chart, Cloud, Forest, Heatmap, Histogram, Line, Number, Points
+from uncone.report.charts.sheet import cloud_figure, color_bar, legend_label
+from uncone.report.charts.theme import COLUMN, DASHES, DOT, PAGE, PRINT, STYLE, WIDTHS, print_color
 
 __all__ = ["draw", "saved", "styled"]
 
 _POINTS = 0.6
 """Points on paper for a pixel of the page."""
+_LINE = 8.5
+"""Height of a line of text, in points."""
 
 
 def draw(chart: Chart | Cloud) -> dict[str, bytes]:
@@ -66,7 +50,7 @@ def draw(chart: Chart | Cloud) -> dict[str, bytes]:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """How all figures look, whatever the reader has set."""
+    """The style of all figures, whatever the reader has set."""
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()  # the reader's own settings (LaTeX, fonts, colors) are not ours
         matplotlib.rcParams.update(STYLE)
@@ -85,268 +69,209 @@ def saved(figure: Figure, ending: str) -> bytes:
 
 
 def _chart(chart: Chart) -> Figure:
-    figure = Figure(figsize=(PAGE if chart.wide else COLUMN, _height(chart)))
+    frame = Frame(chart)
+    figure = Figure(figsize=(PAGE if chart.wide else COLUMN, _height(frame)))
     axes = figure.add_subplot()
-    _frame(axes, chart)
-    moved, sides = shifts(chart), iter(text_sides(chart))
-    for place, mark in enumerate(chart.marks):
-        match mark:
-            case Line():
-                _line(axes, mark)
-            case Histogram():
-                _histogram(axes, mark)
-            case Bars():
-                _bars(axes, chart, mark)
-            case Points():
-                _points(axes, mark, next(sides))
-            case Forest():
-                _forest(axes, chart, mark, moved[place])
-            case Heatmap():
-                _heatmap(figure, axes, mark)
-    if has_legend(chart):
+    _set_axes(axes, frame)
+    for mark in chart.marks:
+        _DRAWERS[type(mark)](axes, frame, mark)
+    if frame.has_legend:
         named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-        for line, _ in labeled_ends(chart):
-            named.pop(plain_label(line.label), None)
-        axes.legend(
-            named.values(), named.keys(), loc="lower left", bbox_to_anchor=(0.0, 1.0),
-            ncols=4 if chart.wide else 2, borderaxespad=0.2,
-        )  # fmt: skip
-    _notes(figure, axes, chart)
+        for line, _ in frame.labeled_ends:
+            named.pop(legend_label(line.label), None)
+        place = {"bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "ncols": 4 if chart.wide else 2}
+        axes.legend(named.values(), named.keys(), loc="lower left", **place)
+    figure.draw_without_rendering()  # lays it out: the height in points is known only now
+    _annotate(axes, frame, axes.get_window_extent().height * 72 / figure.dpi)
     return figure
 
 
-def _height(chart: Chart) -> float:
-    width = PAGE if chart.wide else COLUMN
+def _height(frame: Frame) -> float:
+    chart = frame.chart
     if chart.aspect is not None:
-        return chart.aspect * width + 0.5
-    above = 0.011 * LABEL * len(labeled_references(chart)) + 0.16 * has_legend(chart)
-    if has_rows(chart):
-        return 0.65 + row_height(chart) / 115 * max(len(categories(chart, "y")), 3) + above
+        return chart.aspect * (PAGE if chart.wide else COLUMN) + 0.5
+    above = 0.011 * LABEL * len(frame.reference_rows) + 0.16 * frame.has_legend
+    if frame.has_rows:
+        return 0.65 + frame.row_height / 115 * max(len(chart.y.categories), 3) + above
     return (2.6 if chart.wide else 2.35) + above
 
 
-def _frame(axes: Axes, chart: Chart) -> None:
-    (left, right), (bottom, top) = spans(chart)
-    for along, low, high in (("x", left, right), ("y", bottom, top)):
-        axis = chart.x if along == "x" else chart.y
+def _set_axes(axes: Axes, frame: Frame) -> None:
+    along: Along
+    for along in ("x", "y"):
+        axis, ends = frame.axes[along], frame.spans[along]
         if axis.log:
             axes.set(**{f"{along}scale": "log"})
-        ends = (10**low, 10**high) if axis.log else (low, high)
-        turned = axis.reverse if along == "x" else has_rows(chart) is not axis.reverse
-        axes.set(**{f"{along}lim": ends[::-1] if turned else ends, f"{along}label": axis.title})
-        _ticks(axes, chart, along, (low, high))
+            ends = (10 ** ends[0], 10 ** ends[1])
+        from_top = along == "y" and frame.has_rows
+        axes.set(**{f"{along}lim": ends[::-1] if from_top else ends, f"{along}label": axis.title})
+        _set_ticks(axes, frame, along)
         if axis.zero_line:
             (axes.axvline if along == "x" else axes.axhline)(0, color=PRINT["muted"], linewidth=0.8, zorder=1.5)
-    if any(isinstance(mark, Heatmap) for mark in chart.marks):
+    if frame.has(Heatmap):
         axes.spines[:].set_visible(False)
     else:
-        axes.grid(axis="both" if has_rows(chart) else "y")
+        axes.grid(axis="both" if frame.has_rows else "y")
 
 
-def _ticks(axes: Axes, chart: Chart, along: str, span: tuple[float, float]) -> None:
-    axis, ticks = (chart.x, axes.xaxis) if along == "x" else (chart.y, axes.yaxis)
-    names = categories(chart, along)
+def _set_ticks(axes: Axes, frame: Frame, along: Along) -> None:
+    axis, ticks, wide = frame.axes[along], axes.xaxis if along == "x" else axes.yaxis, frame.chart.wide
+    low, high = frame.spans[along]
     if axis.hidden:
         ticks.set_visible(False)
-    elif axis.ticks:
-        ticks.set_ticks(*map(list, zip(*axis.ticks, strict=True)))
+    elif axis.ticks or axis.categories:
+        named = frame.named_ticks(along, 95 if wide else 44, 6)
+        shown = [(place, [text], False) for place, text in axis.ticks] or named
+        ticks.set_ticks([place for place, *_ in shown], ["\n".join(lines) for _, lines, _ in shown])
         ticks.set_tick_params(length=0)
-    elif names:
-        shown = thinned(names, 95 if chart.wide else 44) if along == "x" and len(names) > 6 else range(len(names))
-        texts = ["\n".join(wrap(clipped(names[place], 54), 28, break_on_hyphens=False)) for place in shown]
-        ticks.set_ticks(list(shown), texts)
-        ticks.set_tick_params(length=0)
-        for place, label in zip(shown, ticks.get_ticklabels(), strict=True):
-            label.set_fontweight("bold" if place in axis.strong else "normal")
+        for (*_, strong), label in zip(shown, ticks.get_ticklabels(), strict=True):
+            label.set_fontweight("bold" if strong else "normal")
     elif axis.log:
         # matplotlib's own labels of powers are formulas, and formulas are off: a name such as $x is none.
         ticks.set_minor_locator(NullLocator())
-        ticks.set_ticks(*log_ticks(span, axis))
+        ticks.set_ticks(*log_ticks((low, high), axis))
     else:
-        bins = 13 if along == "x" and chart.wide else 7
+        bins = 13 if along == "x" and wide else 7
         ticks.set_major_locator(MaxNLocator(nbins=bins, integer=axis.whole, steps=[1, 2, 2.5, 5, 10]))
         if axis.percent:
-            decimals = 0 if span[1] - span[0] > 0.06 else 1
-            ticks.set_major_formatter(PercentFormatter(1.0, decimals=decimals, symbol=" %"))
+            ticks.set_major_formatter(PercentFormatter(1.0, decimals=0 if high - low > 0.06 else 1, symbol=" %"))
 
 
-def _line(axes: Axes, line: Line) -> None:
+def _line(axes: Axes, frame: Frame, line: Line) -> None:
     color, opacity = print_color(line.color)
     for place, low, high in bands(line):
         fill = axes.fill_betweenx if line.sideways else axes.fill_between
         fill(place, low, high, color=color, alpha=0.2, linewidth=0, zorder=2)
-    y = _floats(line.y)
-    if line.fill:
-        axes.fill_between(line.x, y, color=color, alpha=0.14, linewidth=0, zorder=1.9)
-    single = int(np.isfinite(y).sum()) == 1
-    if single or line.error_bars:
+    label = "" if line.guide else legend_label(line.label)
+    if is_dotted(line):
         reach = _reach(line.y, line.low, line.high) if line.low else None
-        _error_bars(axes, line.x, y, color, label=plain_label(line.label), yerr=reach)
+        _error_bars(axes, line.x, _floats(line.y), color, label=label, yerr=reach)
         return
-    marked = line.points or (line.weight == "main" and not line.sideways and len(line.x) <= 26 and not line.guide)
-    axes.plot(
-        line.x,
-        y,
-        color=color,
-        alpha=0.5 if line.weight == "light" else opacity,
-        linewidth=_POINTS * WIDTHS[line.weight],
-        linestyle=DASHES[line.dash],
-        marker="o" if marked else None,
-        markersize=2.2,
-        zorder=3,
-        label="" if line.guide else plain_label(line.label),
-    )
+    alpha = 0.5 if line.weight == "light" else opacity
+    look: dict[str, Any] = {"linewidth": _POINTS * WIDTHS[line.weight], "linestyle": DASHES[line.dash], "zorder": 3}
+    look |= {"marker": "o" if has_markers(line) else None, "markersize": 2.2}
+    axes.plot(line.x, _floats(line.y), color=color, alpha=alpha, label=label, **look)
 
 
-def _error_bars(axes: Axes, x: Sequence[float], y: Any, color: str, **rest: Any) -> Any:  # noqa: ANN401 - matplotlib's
+def _error_bars(axes: Axes, x: Sequence[float] | Vector, y: Sequence[float] | Vector, color: str, **more: Any) -> None:  # noqa: ANN401 - matplotlib's
     style = {"fmt": "o", "markersize": 3.5, "elinewidth": 0.9, "capsize": 2, "zorder": 3}
-    return axes.errorbar(x, y, **{**style, **rest}, color=color)
+    axes.errorbar(x, y, **{**style, **more}, color=color)
 
 
-def _histogram(axes: Axes, bins: Histogram) -> None:
+def _histogram(axes: Axes, frame: Frame, bins: Histogram) -> None:
     color, opacity = print_color(bins.color)
-    shape = {"label": plain_label(bins.label), "linewidth": 1.1, "linestyle": DASHES[bins.dash]}
+    shape = {"label": legend_label(bins.label), "linewidth": 1.1, "linestyle": DASHES[bins.dash]}
     axes.stairs(bins.heights, bins.edges, fill=bins.filled, color=color, alpha=opacity, **shape)
     if bins.shaded and not bins.filled:
         axes.stairs(bins.heights, bins.edges, fill=True, color=color, alpha=0.14)
 
 
-def _bars(axes: Axes, chart: Chart, bars: Bars) -> None:
-    beside = [mark for mark in chart.marks if isinstance(mark, Bars)]
-    at = np.array(places(bars))
-    step = float(np.diff(at).min()) if len(at) > 1 else 1.0
-    size = step * (1.0 if len(at) > 30 else 0.75) / len(beside)
-    at += size * (next(i for i, one in enumerate(beside) if one is bars) - (len(beside) - 1) / 2)
+def _bars(axes: Axes, frame: Frame, bars: Bars) -> None:
+    series = [mark for mark in frame.chart.marks if isinstance(mark, Bars)]
+    x = np.array(bars.x, np.float64)
+    step = float(np.diff(x).min()) if len(x) > 1 else 1.0
+    size = step * (1.0 if len(x) > 30 else 0.75) / len(series)
+    x += size * (next(place for place, mark in enumerate(series) if mark is bars) - (len(series) - 1) / 2)
     color, opacity = print_color(bars.color)
-    style: dict[str, Any] = {"color": color, "alpha": opacity, "linewidth": 0, "label": plain_label(bars.label)}
-    reach = _reach(bars.y, bars.low, bars.high) if bars.low else None
-    style |= {"error_kw": {"elinewidth": 0.9, "capsize": 2, "ecolor": PRINT["ink"]}}
-    y = _floats(bars.y)
-    made = axes.barh(at, y, size, xerr=reach, **style) if bars.sideways else axes.bar(at, y, size, yerr=reach, **style)
-    if bars.texts:
-        axes.bar_label(made, [plain_label(text) for text in bars.texts], padding=2, fontsize=6.5)
+    axes.bar(x, _floats(bars.y), size, color=color, alpha=opacity, linewidth=0, label=legend_label(bars.label))
 
 
-def _points(axes: Axes, points: Points, sides: Sequence[str]) -> None:
+def _points(axes: Axes, frame: Frame, points: Points) -> None:
     color, opacity = print_color(points.color)
-    size = 0.55 * points.size
+    size, y = 0.55 * points.size, _floats(points.y)
     style: dict[str, Any] = {"markersize": size, "alpha": opacity, "color": color, "zorder": 4, "clip_on": False}
-    filled: dict[str, Any] = {"markerfacecolor": "none"} if points.ring else {"markeredgewidth": 0}
-    y = _floats(points.y)
-    axes.plot(points.x, y, DOT[points.symbol], label=plain_label(points.label), **style, **filled)
-    for place, side in enumerate(sides):
+    style |= {"markerfacecolor": "none"} if points.ring else {"markeredgewidth": 0}
+    axes.plot(points.x, y, DOT[points.symbol], label=legend_label(points.label), **style)
+    for place, side in enumerate(frame.text_sides(points)):
         if side:
-            up, beside = side.split()
-            shift = {"left": -1.0, "center": 0.0, "right": 1.0}[beside], {"top": 1, "middle": 0, "bottom": -1}[up]
-            axes.annotate(
-                plain_label(points.texts[place]),
-                (points.x[place], y[place]),
-                xytext=(shift[0] * size / 2, shift[1] * (size / 2 + 1.5)),
-                textcoords="offset points",
-                ha={"left": "right", "center": "center", "right": "left"}[beside],
-                va={"top": "bottom", "middle": "center", "bottom": "top"}[up],
-                fontsize=6.5,
-                color=color if points.ring else PRINT["ink"],
-            )
+            level, beside = side.split()
+            shift, ha = {"left": (-1, "right"), "center": (0, "center"), "right": (1, "left")}[beside]
+            rise, va = {"top": (1, "bottom"), "middle": (0, "center"), "bottom": (-1, "top")}[level]
+            ink = color if points.ring else PRINT["ink"]
+            offset = (shift * size / 2, rise * (size / 2 + 1.5))
+            _text(axes, points.texts[place], (points.x[place], y[place]), offset, ha=ha, va=va, color=ink)
 
 
-def _forest(axes: Axes, chart: Chart, forest: Forest, shift: float) -> None:
+def _forest(axes: Axes, frame: Frame, forest: Forest) -> None:
     color, _ = print_color(forest.color)
-    small = row_height(chart) < 24
-    size, width = (5.0, 1.4) if forest.large else (2.6, 0.7) if small else (3.5, 0.9)
-    label = plain_label(forest.label)
+    size, width = (5.0, 1.4) if forest.large else (2.6, 0.7) if frame.row_height < 24 else (3.5, 0.9)
+    label, rows = legend_label(forest.label), frame.forest_rows(forest)
     for is_open in (False, True):
-        chosen = [i for i in range(len(forest.rows)) if bool(forest.open and forest.open[i]) is is_open]
-        if not chosen:
-            continue
-        values, low, high = ([column[i] for i in chosen] for column in (forest.values, forest.low, forest.high))
-        rows = [forest.rows[i] + shift for i in chosen]
-        look: dict[str, Any] = {"fmt": DOT[forest.symbol], "markersize": size, "elinewidth": width, "label": label}
-        if is_open:
-            look["markerfacecolor"] = "white"
-        _error_bars(axes, _floats(values), rows, color, xerr=_reach(values, low, high), **look)
-        label = ""  # named once
+        chosen = [i for i in range(len(rows)) if bool(forest.open and forest.open[i]) is is_open]
+        if chosen:
+            values, low, high = ([column[i] for i in chosen] for column in (forest.values, forest.low, forest.high))
+            look: dict[str, Any] = {"fmt": DOT[forest.symbol], "markersize": size, "elinewidth": width, "label": label}
+            look |= {"markerfacecolor": "white"} if is_open else {}
+            reach = _reach(values, low, high)
+            _error_bars(axes, _floats(values), [rows[i] for i in chosen], color, xerr=reach, **look)
+            label = ""  # named once
 
 
-def _heatmap(figure: Figure, axes: Axes, heatmap: Heatmap) -> None:
-    low, high = limits(heatmap)
-    scale = f"{heatmap.scale}, texts" if heatmap.texts and heatmap.scale == "diverging" else heatmap.scale
-    colors: Any = "viridis"
-    if scale in PALETTES:
-        stops = [(at, [*(int(one) / 255 for one in rgb.split(",")), a]) for at, rgb, a in PALETTES[scale]]
-        colors = LinearSegmentedColormap.from_list(scale, stops)
-    values = np.array([_floats(row) for row in heatmap.values]).reshape(
-        len(heatmap.values), -1 if heatmap.values else 0
-    )
+def _heatmap(axes: Axes, frame: Frame, heatmap: Heatmap) -> None:
+    low, high = color_limits(heatmap)
+    stops = [(at, [*(int(part) / 255 for part in rgb.split(",")), alpha]) for at, rgb, alpha in color_stops(heatmap)]
+    colors = LinearSegmentedColormap.from_list("", stops) if stops else "viridis"
+    rows = len(heatmap.values)
+    values = np.array([_floats(row) for row in heatmap.values]).reshape(rows, -1 if rows else 0)
     mesh = axes.imshow(values, cmap=colors, vmin=low, vmax=high, aspect="auto", interpolation="none")
     for (i, j), value in np.ndenumerate(values):
         if heatmap.texts and heatmap.texts[i][j]:
-            dark = scale not in PALETTES and (value - low) / (high - low) < 0.55
-            ink = "white" if dark else PRINT["ink"]
-            axes.text(j, i, plain_label(heatmap.texts[i][j]), ha="center", va="center", fontsize=6.5, color=ink)
-    color_bar(figure, mesh, axes, heatmap.bar)
+            ink = "white" if not stops and (value - low) / (high - low) < 0.55 else PRINT["ink"]
+            axes.text(j, i, legend_label(heatmap.texts[i][j]), ha="center", va="center", fontsize=6.5, color=ink)
+    color_bar(axes.get_figure(), mesh, axes, heatmap.bar)
 
 
-def _notes(figure: Figure, axes: Axes, chart: Chart) -> None:
+_DRAWERS: dict[type, Callable[..., None]] = {
+    Line: _line,
+    Histogram: _histogram,
+    Bars: _bars,
+    Points: _points,
+    Forest: _forest,
+    Heatmap: _heatmap,
+}
+
+
+def _annotate(axes: Axes, frame: Frame, height: float) -> None:
     """References with their labels, notes, and names at the ends of curves."""
-    figure.draw_without_rendering()  # lays it out: the height in points is known only now
-    height = axes.get_window_extent().height * 72 / figure.dpi
-    (left, right), (bottom, top) = spans(chart)
-    rows = labeled_references(chart)
-    for one in chart.references:
-        color, opacity = print_color(one.color)
-        look: dict[str, Any] = {"color": color, "alpha": opacity, "linewidth": 0.9, "linestyle": DASHES[one.dash]}
-        if one.horizontal:
-            axes.axhline(one.at, **look, zorder=2.5)
+    rows = frame.reference_rows
+    for reference in frame.chart.references:
+        color, opacity = print_color(reference.color)
+        look = {"color": color, "alpha": opacity, "linewidth": 0.9, "linestyle": DASHES[reference.dash]}
+        if reference.horizontal:
+            axes.axhline(reference.at, **look, zorder=2.5)
             continue
-        share = 1 - 8.5 * rows.index(one) / height if one in rows else 1.0
-        axes.axvline(one.at, 0, share, **look, zorder=3.5)
-        if one in rows:
-            before = (scaled(one.at, chart.x) > left + 0.3 * (right - left)) is not chart.x.reverse
-            axes.annotate(
-                plain_label(one.label), (one.at, share), xycoords=("data", "axes fraction"),
-                xytext=(-2 if before else 2, 0), textcoords="offset points",
-                ha="right" if before else "left", va="top", fontsize=6.5,
-            )  # fmt: skip
-    flat = [one for one in chart.references if one.horizontal and one.label]
-    wanted = [height * (scaled(one.at, chart.y) - bottom) / (top - bottom) for one in flat]
-    for one, want, place in zip(flat, wanted, spread(wanted, 8.5, height), strict=True):
-        axes.annotate(
-            plain_label(one.label), (1.0, one.at), xycoords=("axes fraction", "data"),
-            xytext=(0, place - want + 1.5), textcoords="offset points", ha="right", va="bottom", fontsize=6.5,
-        )  # fmt: skip
-    for note in chart.notes:
-        axes.annotate(
-            plain_label(note.text), (note.x, note.y), xytext=(0, 3), textcoords="offset points",
-            ha="center", va="bottom", fontsize=6.5, color=print_color(note.color)[0],
-        )  # fmt: skip
-    ends = labeled_ends(chart)
-    wanted = [height * (scaled(end, chart.y) - bottom) / (top - bottom) for _, end in ends]
-    for (line, end), want, place in zip(ends, wanted, spread(wanted, 8.5, height), strict=True):
-        color, _ = print_color(line.color)
-        axes.annotate(
-            plain_label(clipped(line.label, 28)),
-            xy=(1.0, end),
-            xycoords=("axes fraction", "data"),
-            xytext=(11, place - want),
-            textcoords="offset points",
-            ha="left",
-            va="center",
-            fontsize=7,
-            color=PRINT["ink" if line.weight == "main" else "muted"],
-            arrowprops={
-                "arrowstyle": "-", "color": color, "alpha": 0.5 if line.weight == "light" else 1.0,
-                "linewidth": 0.7, "shrinkA": 1, "shrinkB": 0, "relpos": (0, 0.5),
-            },
-            annotation_clip=False,
-        )  # fmt: skip
+        top = 1 - _LINE * rows.index(reference) / height if reference in rows else 1.0
+        axes.axvline(reference.at, 0, top, **look, zorder=3.5)
+        if reference in rows:
+            offset, side = ((-2.0, 0.0), "right") if frame.stands_left(reference) else ((2.0, 0.0), "left")
+            place = {"ha": side, "va": "top", "xycoords": ("data", "axes fraction")}
+            _text(axes, reference.label, (reference.at, top), offset, **place)
+    at_right = {"xycoords": ("axes fraction", "data")}
+    levels = frame.labeled_levels
+    shifts = frame.label_shifts([reference.at for reference in levels], height, _LINE)
+    for reference, shift in zip(levels, shifts, strict=True):
+        _text(axes, reference.label, (1.0, reference.at), (0, shift + 1.5), ha="right", va="bottom", **at_right)
+    for note in frame.chart.notes:
+        _text(axes, note.text, (note.x, note.y), (0, 3), ha="center", va="bottom", color=print_color(note.color)[0])
+    ends = frame.labeled_ends
+    shifts = frame.label_shifts([end for _, end in ends], height, _LINE)
+    for (line, end), shift in zip(ends, shifts, strict=True):
+        arrow = {"arrowstyle": "-", "color": print_color(line.color)[0], "linewidth": 0.7, "relpos": (0, 0.5)}
+        arrow |= {"alpha": 0.5 if line.weight == "light" else 1.0, "shrinkA": 1, "shrinkB": 0}
+        look = {"fontsize": 7, "color": PRINT["ink" if line.weight == "main" else "muted"], "annotation_clip": False}
+        name = clipped(line.label, 28)
+        _text(axes, name, (1.0, end), (11, shift), ha="left", va="center", arrowprops=arrow, **look, **at_right)
 
 
-def _floats(values: Sequence[Number]) -> Any:  # noqa: ANN401 - what matplotlib takes
+def _text(axes: Axes, text: str, at: tuple[float, float], offset: tuple[float, float], **look: Any) -> None:  # noqa: ANN401 - matplotlib's
+    axes.annotate(legend_label(text), at, xytext=offset, textcoords="offset points", **{"fontsize": 6.5, **look})
+
+
+def _floats(values: Sequence[Number]) -> Vector:
     return np.array([math.nan if value is None else value for value in values], np.float64)
 
 
-def _reach(y: Sequence[Number], low: Sequence[Number], high: Sequence[Number]) -> Any:  # noqa: ANN401 - as above
+def _reach(y: Sequence[Number], low: Sequence[Number], high: Sequence[Number]) -> np.ndarray:
     middle = _floats(y)
     ends = np.stack([middle - _floats(low), _floats(high) - middle])
     return np.maximum(np.nan_to_num(ends), 0.0)

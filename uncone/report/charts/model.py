@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from uncone.data.batch import Matrix
+from uncone.data.batch import IntVector, Matrix
 
 __all__ = [
     "CATEGORICAL",
@@ -59,8 +60,7 @@ class Axis:
 
     `categories` name the places 0, 1, 2, ..., and those at the places `strong` stand out; `zero` keeps zero in view and
     `zero_line` draws it; `whole` allows ticks at integers only; `percent` shows shares as percentages. `name` is the
-    heading of its column in CSV files and what hover texts call it. Rows of forests, heatmaps and sideways bars run
-    from top to bottom as one reads; `reverse` turns that round, and any other axis.
+    heading of its column in CSV files and its name in hover texts. Rows of forests and heatmaps run from top to bottom.
     """
 
     title: str = ""
@@ -75,7 +75,6 @@ class Axis:
     zero_line: bool = False
     whole: bool = False
     percent: bool = False
-    reverse: bool = False
     hidden: bool = False
 
 
@@ -84,8 +83,8 @@ class Line:
     """A curve through (x, y) with a band from `low` to `high` where both are known.
 
     `points` marks every place; `error_bars` draws the interval as bars without a connecting line. `weight` is `main`,
-    `thin` or `light`. `n` is the number of observations at each place, for hover and CSV. `fill` shades the area under
-    the curve. With `sideways` the band runs along x, from `low` to `high` at each y. `hover` holds one text per point.
+    `thin` or `light`. `n` is the number of observations at each place, for hover and CSV. With `sideways` the band runs
+    along x, from `low` to `high` at each y.
     """
 
     x: Sequence[float]
@@ -98,9 +97,7 @@ class Line:
     weight: Literal["main", "thin", "light"] = "main"
     points: bool = False
     error_bars: bool = False
-    fill: bool = False
     sideways: bool = False
-    hover: Sequence[str] = ()
     n: Sequence[int] = ()
     name: str = ""
     """What CSV files call the series; its label by default."""
@@ -130,17 +127,12 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Bars:
-    """One bar per category or place, with its interval where it is known; `sideways` bars are horizontal."""
+    """One bar per place of the x axis, which may have categories; several marks stand side by side."""
 
-    x: Sequence[float] | Sequence[str]
+    x: Sequence[float]
     y: Sequence[Number]
     label: str = ""
     color: str = "accent"
-    low: Sequence[Number] = ()
-    high: Sequence[Number] = ()
-    sideways: bool = False
-    texts: Sequence[str] = ()
-    hover: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -231,7 +223,7 @@ class Chart:
     """A chart: its name (file name and anchor), title, caption in a sentence, marks and axes.
 
     `direct` writes the labels at the ends of the curves instead of a legend. `aspect` is height over width for charts
-    whose proportions matter, such as heatmaps; `height` is in pixels.
+    whose proportions matter, such as heatmaps.
     """
 
     name: str
@@ -244,14 +236,7 @@ class Chart:
     notes: Sequence[Note] = ()
     wide: bool = False
     direct: bool = False
-    height: int | None = None
     aspect: float | None = None
-    lazy: bool = False
-
-    @property
-    def kinds(self) -> set[str]:
-        """The kinds of marks, which decide what the page has to load."""
-        return {type(mark).__name__ for mark in self.marks}
 
 
 @dataclass(frozen=True)
@@ -265,9 +250,16 @@ class Coloring:
     codes: np.ndarray | None = None
     names: Sequence[str] = ()
     values: np.ndarray | None = None
-    log: bool = False
     rest: str = "unknown"
     """What the legend calls points of no category."""
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which rows have a category or a number."""
+        if self.codes is None:
+            return np.isfinite(np.asarray(self.values, np.float64))
+        codes = np.asarray(self.codes)
+        return np.asarray((codes >= 0) & (codes < len(self.names)))
 
 
 @dataclass(frozen=True)
@@ -281,6 +273,11 @@ class CloudView:
     path: Matrix | None = None
     stamp: str = ""
     """Small print in the picture itself: sample, seed, method."""
+
+    @property
+    def indices(self) -> IntVector:
+        """The row of the cloud that each point stands for."""
+        return np.arange(len(self.points)) if self.rows is None else np.asarray(self.rows, np.int64)
 
 
 @dataclass(frozen=True)
@@ -304,11 +301,6 @@ class Cloud:
     marks: np.ndarray | None = None
     marked: Sequence[str] = ()
     source_rows: np.ndarray | None = None
-
-    @property
-    def kinds(self) -> set[str]:
-        """A kind of its own: it needs the painter of clouds and nothing of plotly."""
-        return {"Cloud"}
 
     @property
     def dims(self) -> int:

@@ -1,222 +1,102 @@
-"""The marks of a chart as plotly traces."""
+"""The marks of a chart as plotly traces, with what pointing at them shows."""
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise, repeat
 from typing import Any
 
-from uncone.report.charts.frame import (
-    bands,
-    categories,
-    hover_text,
-    limits,
-    places,
-    row_height,
-    shifts,
-    text_sides,
-    value_text,
-)
-from uncone.report.charts.model import Axis, Bars, Chart, Forest, Heatmap, Histogram, Line, Number, Points
-from uncone.report.charts.theme import PALETTES, WIDTHS
+from uncone.analysis.number_format import cosine, percent, plain
+from uncone.report.charts.frame import Frame, bands, color_limits, color_stops, has_markers, is_dotted
+from uncone.report.charts.model import Axis, Bars, Forest, Heatmap, Histogram, Line, Number, Points
+from uncone.report.charts.theme import WIDTHS
 
 __all__ = ["Figure", "escaped", "is_unified", "number", "numbers", "traces"]
 
 Figure = dict[str, Any]
 
-_MOST_MARKERS = 26
 _MOST_TEXTS = 400
 _MOST_UNIFIED = 130
 
 
-def traces(chart: Chart) -> list[Figure]:
-    """All marks; bands lie under every line."""
-    moved, sides = shifts(chart), iter(text_sides(chart))
-    data: list[Figure] = []
-    for place, mark in enumerate(chart.marks):
-        match mark:
-            case Line():
-                data += [*_bands(mark), _line(chart, mark)]
-            case Histogram():
-                data.append(_histogram(chart, mark))
-            case Bars():
-                data.append(_bars(chart, mark))
-            case Points():
-                data.append(_points(chart, mark, next(sides)))
-            case Forest():
-                data.append(_forest(chart, mark, moved[place]))
-            case Heatmap():
-                data.append(_heatmap(chart, mark))
-    return sorted(_once_in_legend(data), key=lambda trace: trace.get("fill") != "toself")
-
-
-def _once_in_legend(data: list[Figure]) -> list[Figure]:
-    """A name that several marks share stands in the legend once, and a click there hides them all."""
-    seen: set[str] = set()
+def traces(frame: Frame) -> list[Figure]:
+    """All marks; bands lie under every line, and a name that marks share stands in the legend once."""
+    data = [trace for mark in frame.chart.marks for trace in _TRACES[type(mark)](frame, mark)]
+    names: set[str] = set()
     for trace in data:
-        name = trace.get("name", "")
+        name = trace["name"]
         trace["legend"] = "legend2"
-        trace["showlegend"] = trace.get("showlegend", True) and bool(name) and name not in seen
+        trace["showlegend"] = trace.get("showlegend", True) and bool(name) and name not in names
         if name:
-            trace["legendgroup"] = name
+            trace["legendgroup"] = name  # a click there hides all of them
         if trace["showlegend"]:
-            seen.add(name)
-    return data
+            names.add(name)
+    return sorted(data, key=lambda trace: trace.get("fill") != "toself")
 
 
-def _line(chart: Chart, line: Line) -> Figure:
-    single = sum(value is not None for value in line.y) == 1
-    dots = single or line.error_bars
-    marked = line.points or (line.weight == "main" and not line.sideways and 1 < len(line.x) <= _MOST_MARKERS)
+def _scatter(label: str, mode: str, x: Iterable[Number], y: Iterable[Number]) -> Figure:
+    return {"type": "scatter", "mode": mode, "x": numbers(x), "y": numbers(y), "name": escaped(label)}
+
+
+def _line(frame: Frame, line: Line) -> list[Figure]:
+    dotted = is_dotted(line)
+    mode = "markers" if dotted else "lines+markers" if has_markers(line) else "lines"
     color = f"{line.color} 50%" if line.weight == "light" and " " not in line.color else line.color
-    trace: Figure = {
-        "type": "scatter",
-        "mode": "markers" if dots else "lines+markers" if marked and not line.guide else "lines",
-        "x": numbers(line.x),
-        "y": numbers(line.y),
-        "name": escaped(line.label),
+    trace = _scatter(line.label, mode, line.x, line.y) | {
         "line": {"color": color, "width": WIDTHS[line.weight], "dash": line.dash},
-        "marker": {"color": line.color, "size": 8 if dots else 5},
+        "marker": {"color": line.color, "size": 8 if dotted else 5},
         # A line of an axis with a fixed range may leave it.
-        "cliponaxis": chart.x.range is not None or chart.y.range is not None,
+        "cliponaxis": frame.chart.x.range is not None or frame.chart.y.range is not None,
     }
-    if line.fill:
-        trace |= {"fill": "tozeroy", "fillcolor": f"{line.color.split()[0]} 14%"}
     if line.guide:
-        return trace | {"hoverinfo": "skip", "showlegend": False}
-    if dots and line.low:
+        return [trace | {"hoverinfo": "skip", "showlegend": False}]
+    if dotted and line.low:
         trace["error_y"] = _error(line.y, line.low, line.high, line.color)
-    return trace | _hover(chart, line.hover or _line_texts(chart, line), line.label)
+    outlines = [_band(line, *run) for run in bands(line)]
+    return [*outlines, trace | _hover(frame, _line_texts(frame, line), line.label)]
 
 
-def _line_texts(chart: Chart, line: Line) -> Sequence[str]:
-    """Texts where there is more to say than x and y, and the points are few enough."""
-    if not (line.n or line.low or chart.y.percent) or len(line.x) > _MOST_TEXTS or line.sideways:
-        return ()
-    n = len(line.x)
-    low, high, amounts = line.low or [None] * n, line.high or [None] * n, line.n or [0] * n
-    said = [hover_text(line.label, *point, chart.y) for point in zip(line.y, low, high, amounts, strict=True)]
-    if line.notes:
-        said = [f"{text}, {note}" if text else "" for text, note in zip(said, line.notes, strict=True)]
-    return said if is_unified(chart) else [
-        f"{_x_said(chart, x)}, {text}" if text else "" for x, text in zip(line.x, said, strict=True)
-    ]  # fmt: skip
+def _band(line: Line, place: list[float], low: list[float], high: list[float]) -> Figure:
+    """An interval as a filled outline."""
+    along, across = [*place, *reversed(place)], [*high, *reversed(low)]
+    trace = _scatter(line.label, "lines", *((across, along) if line.sideways else (along, across)))
+    look = {"fill": "toself", "fillcolor": f"{line.color.split()[0]} 20%", "line": {"width": 0, "color": line.color}}
+    return trace | look | {"hoverinfo": "skip", "showlegend": False}
 
 
-def _x_said(chart: Chart, x: float) -> str:
-    names = chart.x.categories
-    name = names[int(x)] if names and x == int(x) and 0 <= x < len(names) else value_text(x, chart.x)
-    return f"{chart.x.name} {name}".strip()
-
-
-def _hover(chart: Chart, texts: Sequence[str], label: str, unit: str = "") -> Figure:
-    if texts:
-        # Markers with a text beside them have `text` for that.
-        return {"customdata": [escaped(one) for one in texts], "hovertemplate": "%{customdata}<extra></extra>"}
-    start = f"{escaped(chart.x.name)} %{{x:.4~g}}: ".lstrip()
-    value = "%{y:.3~g}" if not chart.y.percent else "%{y:.2~%}"
-    name = f"{escaped(label)}: " if label and is_unified(chart) else ""
-    extra = "" if is_unified(chart) else escaped(label)
-    return {"hovertemplate": f"{'' if is_unified(chart) else start}{name}{value}{escaped(unit)}<extra>{extra}</extra>"}
-
-
-def is_unified(chart: Chart) -> bool:
-    """Whether pointing at an x tells all values there: curves over few and common places."""
-    return all(
-        isinstance(mark, Line) and not mark.sideways and (mark.guide or len(mark.x) <= _MOST_UNIFIED)
-        for mark in chart.marks
-    )
-
-
-def _bands(line: Line) -> list[Figure]:
-    """The interval as filled outlines, one for each run of places that have it."""
-    made = []
-    for place, low, high in bands(line):
-        along, across = [*place, *reversed(place)], [*high, *reversed(low)]
-        x, y = (across, along) if line.sideways else (along, across)
-        made.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": numbers(x),
-                "y": numbers(y),
-                "fill": "toself",
-                "fillcolor": f"{line.color.split()[0]} 20%",
-                "line": {"width": 0, "color": line.color},
-                "hoverinfo": "skip",
-                "name": escaped(line.label),
-                "showlegend": False,
-            }
-        )
-    return made
-
-
-def _histogram(chart: Chart, bins: Histogram) -> Figure:
+def _histogram(frame: Frame, bins: Histogram) -> list[Figure]:
+    hover = _hover(frame, (), bins.label, f" {bins.unit}" if bins.unit else "")
     edges = [float(edge) for edge in bins.edges]
-    unit = f" {bins.unit}" if bins.unit else ""
-    start: Figure = {"name": escaped(bins.label), **_hover(chart, (), bins.label, unit)}
     if bins.filled:
-        return start | {
-            "type": "bar",
-            "x": numbers([(a + b) / 2 for a, b in pairwise(edges)]),
-            "y": numbers(bins.heights),
-            "width": numbers([b - a for a, b in pairwise(edges)]),
-            "marker": {"color": bins.color, "line": {"width": 0}},
-        }
-    steps = [0.0, *(height for one in bins.heights for height in (one, one)), 0.0]
-    return start | {
-        "type": "scatter",
-        "mode": "lines",
-        "x": numbers([edge for one in edges for edge in (one, one)]),
-        "y": numbers(steps),
-        "line": {"color": bins.color, "width": 1.8, "dash": bins.dash},
-        **({"fill": "tozeroy", "fillcolor": f"{bins.color.split()[0]} 14%"} if bins.shaded else {}),
-    }
+        middles, widths = zip(*(((a + b) / 2, b - a) for a, b in pairwise(edges)), strict=True)
+        return [_bar(bins, middles, bins.heights) | {"width": numbers(widths)} | hover]
+    steps = [0.0, *(height for step in bins.heights for height in (step, step)), 0.0]
+    trace = _scatter(bins.label, "lines", [edge for step in edges for edge in (step, step)], steps)
+    trace["line"] = {"color": bins.color, "width": 1.8, "dash": bins.dash}
+    tint = {"fill": "tozeroy", "fillcolor": f"{bins.color.split()[0]} 14%"} if bins.shaded else {}
+    return [trace | tint | hover]
 
 
-def _bars(chart: Chart, bars: Bars) -> Figure:
-    at, values = numbers(places(bars)), numbers(bars.y)
-    axis, names = (chart.x, categories(chart, "y")) if bars.sideways else (chart.y, categories(chart, "x"))
-    n = len(at)
-    texts = bars.hover
-    if not texts and n <= _MOST_TEXTS and (names or bars.low):
-        low, high = bars.low or [None] * n, bars.high or [None] * n
-        texts = [
-            hover_text(": ".join(filter(None, (_name_at(names, x), bars.label))), y, a, b, 0, axis)
-            for x, y, a, b in zip(at, bars.y, low, high, strict=True)
-        ]
-    trace: Figure = {
-        "type": "bar",
-        "x": values if bars.sideways else at,
-        "y": at if bars.sideways else values,
-        "name": escaped(bars.label),
-        "marker": {"color": bars.color, "line": {"width": 0}},
-        **_hover(chart, texts, bars.label),
-    }
-    if bars.sideways:
-        trace["orientation"] = "h"
-    if bars.low:
-        trace["error_x" if bars.sideways else "error_y"] = _error(bars.y, bars.low, bars.high, "ink")
-    if bars.texts:
-        trace |= {"text": [escaped(one) for one in bars.texts], "textposition": "outside", "cliponaxis": False}
-    return trace
+def _bar(mark: Bars | Histogram, x: Sequence[float], y: Sequence[Number]) -> Figure:
+    look = {"color": mark.color, "line": {"width": 0}}
+    return {"type": "bar", "x": numbers(x), "y": numbers(y), "name": escaped(mark.label), "marker": look}
 
 
-def _name_at(names: Sequence[str], place: Number) -> str:
-    at = -1 if place is None else int(place)
-    return names[at] if 0 <= at < len(names) else ""
+def _bars(frame: Frame, bars: Bars) -> list[Figure]:
+    names = frame.chart.x.categories
+    texts = [
+        _value_text(": ".join(filter(None, (_name(names, x), bars.label))), y, frame.chart.y)
+        for x, y in zip(bars.x, bars.y, strict=True)
+        if names and len(bars.x) <= _MOST_TEXTS
+    ]
+    return [_bar(bars, bars.x, bars.y) | _hover(frame, texts, bars.label)]
 
 
-def _points(chart: Chart, points: Points, sides: Sequence[str]) -> Figure:
-    named = any(sides)
-    trace: Figure = {
-        "type": "scatter",
-        "mode": "markers+text" if named else "markers",
-        "x": numbers(points.x),
-        "y": numbers(points.y),
-        "name": escaped(points.label),
+def _points(frame: Frame, points: Points) -> list[Figure]:
+    sides = frame.text_sides(points)
+    trace = _scatter(points.label, "markers+text" if any(sides) else "markers", points.x, points.y) | {
         "marker": {
             "color": points.color,
             "size": points.size,
@@ -224,106 +104,158 @@ def _points(chart: Chart, points: Points, sides: Sequence[str]) -> Figure:
             "line": {"width": 2 if points.ring else 0, "color": points.color},
         },
         "cliponaxis": False,
-        **_hover(chart, points.hover, points.label),
+        **_hover(frame, points.hover or points.texts, points.label),
     }
-    if named:
+    if any(sides):
         # plotly shows all texts of a trace or none: those without room are empty.
         trace |= {
-            "text": [escaped(one) if side else "" for one, side in zip(points.texts, sides, strict=True)],
+            "text": [escaped(text) if side else "" for text, side in zip(points.texts, sides, strict=True)],
             "textposition": [side or "top center" for side in sides],
             "textfont": {"size": 12, "color": points.color if points.ring else "ink"},
         }
-    if points.texts and not points.hover:
-        trace |= _hover(chart, points.texts, points.label)
-    return trace
+    return [trace]
 
 
-def _forest(chart: Chart, forest: Forest, shift: float) -> Figure:
-    n = len(forest.rows)
-    names = categories(chart, "y")
+def _forest(frame: Frame, forest: Forest) -> list[Figure]:
+    names, n = frame.chart.y.categories, len(forest.rows)
+    parts = zip(forest.rows, forest.values, forest.low, forest.high, forest.n or [0] * n, strict=True)
     texts = forest.hover or [
-        hover_text(", ".join(filter(None, (_name_at(names, row), forest.label))), y, a, b, m, chart.x)
-        for row, y, a, b, m in zip(
-            forest.rows, forest.values, forest.low, forest.high, forest.n or [0] * n, strict=True
-        )
-    ]  # fmt: skip
-    symbols = [f"{forest.symbol}-open" if one else forest.symbol for one in forest.open or [False] * n]
-    small = row_height(chart) < 24
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": numbers(forest.values),
-        "y": numbers([row + shift for row in forest.rows]),
-        "name": escaped(forest.label),
-        "marker": {
-            "color": forest.color,
-            "symbol": symbols,
-            "size": 11 if forest.large else 7 if small else 9,
-            "line": {"width": 2, "color": forest.color},
-        },
-        "error_x": {
-            **_error(forest.values, forest.low, forest.high, forest.color),
-            "thickness": 2.5 if forest.large else 1.2 if small else 1.5,
-        },
-        **_hover(chart, texts, forest.label),
-    }
-
-
-def _heatmap(chart: Chart, heatmap: Heatmap) -> Figure:
-    low, high = limits(heatmap)
-    rows, columns = len(heatmap.values), len(heatmap.values[0]) if heatmap.values else 0
-    down, across = categories(chart, "y"), categories(chart, "x")
-    hover = heatmap.hover or [
-        [
-            hover_text(", ".join(filter(None, (_name_at(down, i), _name_at(across, j)))), value, None, None, 0, Axis())
-            or "not known"
-            for j, value in enumerate(line)
-        ]
-        for i, line in enumerate(heatmap.values)
+        _value_text(", ".join(filter(None, (_name(names, row), forest.label))), value, frame.chart.x, low, high, m)
+        for row, value, low, high, m in parts
     ]
-    scale = f"{heatmap.scale}, texts" if heatmap.texts and heatmap.scale == "diverging" else heatmap.scale
+    small = frame.row_height < 24
+    marker = {
+        "color": forest.color,
+        "symbol": [f"{forest.symbol}-open" if is_open else forest.symbol for is_open in forest.open or [False] * n],
+        "size": 11 if forest.large else 7 if small else 9,
+        "line": {"width": 2, "color": forest.color},
+    }
+    error = _error(forest.values, forest.low, forest.high, forest.color)
+    error["thickness"] = 2.5 if forest.large else 1.2 if small else 1.5
+    trace = _scatter(forest.label, "markers", forest.values, frame.forest_rows(forest))
+    return [trace | {"marker": marker, "error_x": error} | _hover(frame, texts, forest.label)]
+
+
+def _heatmap(frame: Frame, heatmap: Heatmap) -> list[Figure]:
+    low, high = color_limits(heatmap)
+    stops = color_stops(heatmap)
+    rows, columns = len(heatmap.values), len(heatmap.values[0]) if heatmap.values else 0
     gap = 2 if heatmap.texts else 1 if max(rows, columns) <= 40 else 0
+    title = {"text": escaped(heatmap.bar), "side": "top", "font": {"size": 12}}
     trace: Figure = {
         "type": "heatmap",
+        "name": "",
         # Places with texts on the axes, so that a name such as 2020 is not taken for a number.
         "x": list(range(columns)),
         "y": list(range(rows)),
-        "z": [numbers(line) for line in heatmap.values],
-        "customdata": [[escaped(one) for one in line] for line in hover],
+        "z": [numbers(row) for row in heatmap.values],
+        "customdata": [[escaped(text) for text in row] for row in heatmap.hover or _cell_texts(frame, heatmap)],
         "hovertemplate": "%{customdata}<extra></extra>",
-        "colorscale": [[at, f"rgba({rgb},{opacity:g})"] for at, rgb, opacity in PALETTES[scale]]
-        if scale in PALETTES
-        else "Viridis",
-        "zmin": number(low),
-        "zmax": number(high),
-        "xgap": gap,
-        "ygap": gap,
-        "hoverongaps": False,
-        "colorbar": {
-            "thickness": 12,
-            "outlinewidth": 0,
-            "tickfont": {"size": 12},
-            "title": {"text": escaped(heatmap.bar), "side": "top", "font": {"size": 12}},
-        },
+        "colorscale": [[at, f"rgba({rgb},{opacity:g})"] for at, rgb, opacity in stops] or "Viridis",
+        **{"zmin": number(low), "zmax": number(high), "xgap": gap, "ygap": gap, "hoverongaps": False},
+        "colorbar": {"thickness": 12, "outlinewidth": 0, "tickfont": {"size": 12}, "title": title},
     }
     if heatmap.texts:
-        trace |= {"text": [[escaped(one) for one in line] for line in heatmap.texts], "texttemplate": "%{text}"}
+        trace |= {"text": [[escaped(text) for text in row] for row in heatmap.texts], "texttemplate": "%{text}"}
         # On viridis plotly chooses what can be read.
-        trace |= {"textfont": {"color": "ink"} if scale in PALETTES else {}}
-    return trace
+        trace |= {"textfont": {"color": "ink"} if stops else {}}
+    return [trace]
+
+
+_TRACES: dict[type, Callable[..., list[Figure]]] = {
+    Line: _line,
+    Histogram: _histogram,
+    Bars: _bars,
+    Points: _points,
+    Forest: _forest,
+    Heatmap: _heatmap,
+}
+
+
+def is_unified(frame: Frame) -> bool:
+    """Whether pointing at an x shows all values there: curves over few and common places."""
+    return all(
+        isinstance(mark, Line) and not mark.sideways and (mark.guide or len(mark.x) <= _MOST_UNIFIED)
+        for mark in frame.chart.marks
+    )
+
+
+def _hover(frame: Frame, texts: Sequence[str], label: str, unit: str = "") -> Figure:
+    if texts:
+        # Markers with a text beside them have `text` for that.
+        return {"customdata": [escaped(text) for text in texts], "hovertemplate": "%{customdata}<extra></extra>"}
+    value = "%{y:.2~%}" if frame.chart.y.percent else "%{y:.3~g}"
+    if is_unified(frame):
+        name = f"{escaped(label)}: " if label else ""
+        return {"hovertemplate": f"{name}{value}{escaped(unit)}<extra></extra>"}
+    start = f"{escaped(frame.chart.x.name)} %{{x:.4~g}}: ".lstrip()
+    return {"hovertemplate": f"{start}{value}{escaped(unit)}<extra>{escaped(label)}</extra>"}
+
+
+def _line_texts(frame: Frame, line: Line) -> Sequence[str]:
+    """Texts if there is more to say than x and y, and the points are few enough."""
+    axis = frame.chart.y
+    if not (line.n or line.low or axis.percent) or len(line.x) > _MOST_TEXTS or line.sideways:
+        return ()
+    columns = (line.low or repeat(None), line.high or repeat(None), line.n or repeat(0), line.notes or repeat(""))
+    texts = []
+    for x, y, low, high, n, note in zip(line.x, line.y, *columns, strict=False):
+        start = "" if is_unified(frame) else _place_text(frame.chart.x, x)
+        texts.append(", ".join(filter(None, (start, _value_text(line.label, y, axis, low, high, n), note))))
+    return ["" if y is None else text for y, text in zip(line.y, texts, strict=True)]
+
+
+def _place_text(axis: Axis, x: float) -> str:
+    name = _name(axis.categories, x) if x == int(x) else ""
+    return f"{axis.name} {name or _number_text(x, axis)}".strip()
+
+
+def _cell_texts(frame: Frame, heatmap: Heatmap) -> list[list[str]]:
+    down, across = frame.chart.y.categories, frame.chart.x.categories
+    return [
+        [
+            _value_text(", ".join(filter(None, (_name(down, i), _name(across, j)))), value, Axis()) or "not known"
+            for j, value in enumerate(row)
+        ]
+        for i, row in enumerate(heatmap.values)
+    ]
+
+
+def _name(names: Sequence[str], place: float) -> str:
+    return names[int(place)] if 0 <= place < len(names) else ""
+
+
+def _value_text(
+    label: str, value: Number, axis: Axis, low: Number = None, high: Number = None, n: int | None = 0
+) -> str:
+    """A value with its name, its interval, and the number of observations it rests on."""
+    if value is None:
+        return ""
+    text = f"{label}: {_number_text(value, axis)}" if label else _number_text(value, axis)
+    if low is not None and high is not None:
+        text += f" ({_number_text(low, axis)} to {_number_text(high, axis)})"
+    return f"{text}, n = {n:,}" if n else text
+
+
+def _number_text(value: float, axis: Axis) -> str:
+    """A number on an axis in words.
+
+    >>> _number_text(0.1234, Axis(percent=True)), _number_text(0.70812, Axis()), _number_text(1234.5, Axis())
+    ('12 %', '0.708', '1,234')
+    """
+    if axis.percent:
+        return percent(value)
+    if axis.whole and value == int(value):
+        return f"{value:,.0f}"
+    return plain(value) if abs(value) >= 2 or (0 < abs(value) < 0.001) else cosine(value, 3)
 
 
 def _error(y: Sequence[Number], low: Sequence[Number], high: Sequence[Number], color: str) -> Figure:
     """Intervals around points; none where they are not known."""
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": [_reach(a, b) for a, b in zip(y, high, strict=True)],
-        "arrayminus": [_reach(a, b) for a, b in zip(low, y, strict=True)],
-        "color": color,
-        "thickness": 1.5,
-        "width": 4,
-    }
+    above = [_reach(a, b) for a, b in zip(y, high, strict=True)]
+    below = [_reach(a, b) for a, b in zip(low, y, strict=True)]
+    look = {"color": color, "thickness": 1.5, "width": 4}
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, **look}
 
 
 def _reach(start: Number, end: Number) -> float:

@@ -48,7 +48,7 @@ def page(document: Document, summary: str, version: str) -> str:
     charts = [block for block in blocks if isinstance(block, Chart)]
     figures = [plotly.figure(one) for one in charts]
     widgets = [block for block in blocks if isinstance(block, Widget)]
-    kinds = {kind for one in charts for kind in one.kinds}
+    kinds = {type(mark).__name__ for chart in charts for mark in chart.marks}
     clouds = {one.name: cloud.fragment(one) for one in blocks if isinstance(one, Cloud)}
     clouds |= {one.name: cloud.fragment(*one.clouds, find=True) for one in blocks if isinstance(one, Clouds)}
     return _template(
@@ -57,7 +57,7 @@ def page(document: Document, summary: str, version: str) -> str:
         figures={one["id"]: one for one in figures},
         charts=figures,
         clouds=clouds,
-        plotly=bundle.script(kinds) if figures else "",
+        plotly=bundle.script(kinds),
         scripts=_included([name for one in widgets for name in one.scripts]),
         styles=_included([name for one in widgets for name in one.styles]),
         summary=summary,

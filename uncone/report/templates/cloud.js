@@ -142,7 +142,6 @@
   const held = JSON.parse(root.querySelector("script").textContent);
   const colorings = held.colorings.map((one) => ({
     ...one, isNumber: one.step !== undefined, hidden: new Set(), rgb: (one.colors || []).map(rgb),
-    shown: one.log ? (value) => number(10 ** value) : number,
     // One for all figures, or one for each.
     codes: one.codes.map((packed) => once(() => unpacked(packed))), limits: one.codes.map((packed) => most[packed.dtype]),
   }));
@@ -153,7 +152,7 @@
   };
   const said = (coloring, panel, i) => {
     const code = codeAt(coloring, panel, i);
-    if (coloring.isNumber) return code < 0 ? "unknown" : coloring.shown(coloring.least + code * coloring.step);
+    if (coloring.isNumber) return code < 0 ? "unknown" : number(coloring.least + code * coloring.step);
     return coloring.names[code < 0 ? coloring.names.length - 1 : code];
   };
 
@@ -480,7 +479,7 @@
     legend.replaceChildren();
     if (coloring.isNumber) {
       const bar = part("b"); bar.style.background = "linear-gradient(90deg, " + anchors.map((one) => "rgb(" + one.join(",") + ")").join(", ") + ")";
-      const low = (coloring.low > coloring.least ? "≤ " : "") + coloring.shown(coloring.low), high = (coloring.high < coloring.most ? "≥ " : "") + coloring.shown(coloring.high);
+      const low = (coloring.low > coloring.least ? "≤ " : "") + number(coloring.low), high = (coloring.high < coloring.most ? "≥ " : "") + number(coloring.high);
       const title = colorings.length > 1 ? [] : [part("span", coloring.title)]; // else the field above has it
       legend.append(part("div", ...title, part("span", low), bar, part("span", high)));
       legend.lastChild.className = "bar";

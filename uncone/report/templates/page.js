@@ -6,59 +6,47 @@ const unpack = (element) => {
 };
 (() => {
   const charts = JSON.parse(document.getElementById("charts").textContent);
-  const drawn = new Map();
   const solid = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim() || name;
   // "accent 20%" is the same, seen through: two more digits behind #rrggbb.
-  const colour = (name) => {
+  const color = (name) => {
     const [role, percent] = name.split(" ");
     return percent ? solid(role) + Math.round(2.55 * parseInt(percent, 10)).toString(16).padStart(2, "0") : solid(role);
   };
-  // Roles become colours wherever a figure says "color", "fillcolor" and the like.
-  const coloured = (value, key) => {
-    if (key && key.endsWith("color") && typeof value === "string") return colour(value);
-    if (Array.isArray(value)) return value.length && typeof value[0] === "object" ? value.map((one) => coloured(one)) : value;
+  // Roles become colors wherever a figure says "color", "fillcolor" and the like.
+  const withColors = (value, key) => {
+    if (key && key.endsWith("color") && typeof value === "string") return color(value);
+    if (Array.isArray(value)) return value.length && typeof value[0] === "object" ? value.map((one) => withColors(one)) : value;
     if (value && typeof value === "object")
-      return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, coloured(v, k)]));
+      return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, withColors(v, k)]));
     return value;
   };
   const axis = (given) => ({
-    gridcolor: colour("rule"), zerolinecolor: colour("muted"), linecolor: colour("rule"), automargin: true, ...coloured(given),
+    gridcolor: color("rule"), zerolinecolor: color("muted"), linecolor: color("rule"), automargin: true, ...withColors(given),
   });
   const layoutOf = (chart) => ({
-    ...coloured(chart.layout),
+    ...withColors(chart.layout),
     xaxis: axis(chart.layout.xaxis), yaxis: axis(chart.layout.yaxis),
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("ink") },
+    font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: color("ink") },
     margin: { l: 56, r: 14, t: 18, b: 46, ...chart.layout.margin },
     legend: { orientation: "h", y: 1.12, x: 0 },
-    hoverlabel: { bgcolor: colour("raised"), bordercolor: colour("rule"), font: { color: colour("ink") }, align: "left" },
+    hoverlabel: { bgcolor: color("raised"), bordercolor: color("rule"), font: { color: color("ink") }, align: "left" },
   });
   const draw = (chart) => {
     const place = document.getElementById("chart-" + chart.id);
-    drawn.set(chart.id, chart);
-    Plotly.react(place, coloured(chart.data), layoutOf(chart), { displayModeBar: false, responsive: true });
+    Plotly.react(place, withColors(chart.data), layoutOf(chart), { displayModeBar: false, responsive: true });
   };
-  const redraw = () => drawn.forEach(draw);
-  const loaded = charts.length
-    ? unpack(document.getElementById("plotly")).then((code) => document.head.append(Object.assign(document.createElement("script"), { textContent: code })))
-    : Promise.resolve();
+  const redraw = () => { if (window.Plotly) charts.forEach(draw); };
 
-  // The verdict is on the screen before the first chart; those that need WebGL wait until they are scrolled to.
-  loaded.then(() => setTimeout(() => charts.filter((chart) => !chart.lazy).forEach(draw), 0));
-  const seen = new IntersectionObserver((entries) => entries.forEach((entry) => {
-    if (!entry.isIntersecting) return;
-    seen.unobserve(entry.target);
-    loaded.then(() => draw(charts.find((chart) => "chart-" + chart.id === entry.target.id)));
-  }), { rootMargin: "200px" });
-  charts.filter((chart) => chart.lazy).forEach((chart) => seen.observe(document.getElementById("chart-" + chart.id)));
-  // A reader who jumps past it should not find a hole on the way back.
-  const drawRest = () => loaded.then(() => charts.filter((chart) => !drawn.has(chart.id)).forEach(draw));
-  addEventListener("load", () => setTimeout(drawRest, 1000));
-
+  // The verdict is on the screen before the first chart.
+  if (charts.length) unpack(document.getElementById("plotly")).then((code) => {
+    document.head.append(Object.assign(document.createElement("script"), { textContent: code }));
+    setTimeout(redraw, 0);
+  });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   addEventListener("beforeprint", () => {
     document.querySelectorAll("details").forEach((one) => { one.open = true; });
-    if (window.Plotly) charts.forEach(draw);
+    redraw();
   });
   addEventListener("afterprint", redraw);
 
