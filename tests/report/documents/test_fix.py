@@ -201,6 +201,14 @@ def test_the_learning_curve(trained, crowded):
     assert [mark.label for mark in alone.document().charts()[-1].marks[:-1]] == ["trained on"]
 
 
+def test_directions_that_a_repair_removes_are_counted_not_drawn():
+    chart = build("droptop", k=3).document().charts()[1]
+    before, after = chart.marks
+    assert None not in before.y
+    assert [y is None for y in after.y] == [False] * 13 + [True] * 3
+    assert chart.caption.endswith("Not shown: 3 directions without variance (after).")
+
+
 def test_the_histograms_are_named(crowded):
     marks = crowded.document().charts()[0].marks
     assert [mark.label for mark in marks] == ["before", "after"]

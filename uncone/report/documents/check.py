@@ -125,17 +125,21 @@ def cosine_chart(spaces: Sequence[Diagnosis], names: Sequence[str] | None = None
 
 
 def eigenvalue_chart(spaces: Sequence[Diagnosis], names: Sequence[str] | None = None) -> Chart:
-    """Variance along each principal direction, on a logarithmic axis."""
+    """Variance along each principal direction, on a logarithmic axis; directions without variance are counted."""
     names = [_name(space) for space in spaces] if names is None else names
-    marks = []
+    marks, zeros = [], []
     for place, (space, name) in enumerate(zip(spaces, names, strict=True)):
         values = np.array(space.pictures.eigenvalues)
         shares = 100 * values / (values.sum() or 1.0)
-        known = values > 1e-9 * values.max(initial=0.0)
-        y = [float(share) if has else None for share, has in zip(shares, known, strict=True)]
+        # Below the precision of float32 a removed direction leaves rounding errors, not variance.
+        positive = values > np.finfo(np.float32).eps * values.max(initial=0.0)
+        y = [float(share) if has else None for share, has in zip(shares, positive, strict=True)]
         marks.append(Line(list(range(1, len(values) + 1)), y, name, series_color(place)))
+        if n := int((~positive).sum()):
+            zeros.append(f"{count(n, 'direction')} without variance{f' ({name})' if len(spaces) > 1 else ''}")
     several = len(spaces) > 1
     caption = "A flat line uses all directions equally." if several else spaces[0]["effective_rank"].meaning
+    caption += f" Not shown: {', '.join(zeros)}." if zeros else ""
     return Chart(
         "eigenvalues",
         "Variance per direction",
