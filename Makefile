@@ -50,6 +50,7 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.evaluation
 	$(BIN)/python -m benchmarks.calibration
 	$(BIN)/python -m benchmarks.similarity
+	$(BIN)/python -m benchmarks.tables
 
 # The tables of docs/layers.md and docs/evaluate.md, and those of docs/gallery.md with its pictures.
 tables: $(VENV)/dev.stamp

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uncone.data.texts.columns import asked_columns
+from uncone.data.tables.columns import requested_columns
 from uncone.data.texts.texts import TextRow, TextSource, open_texts
 from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError, ShapeError
 
@@ -145,7 +145,7 @@ def test_several_columns_follow_each_other(tmp_path):
             assert texts == ["p1", "h1", "p2", ""] and labels == ["x", "x", "y", "y"]
         assert read(name, text=["a,b"])[1] == ["c1", "c2"]
         assert read(name, text=["p"], label="p")[2] == ["p1", "p2"]
-    assert asked_columns(["a,b", "p"], ["a", "p"]) == ["a", "b", "p"]
+    assert requested_columns(["a,b", "p"], ["a", "p"]) == ["a", "b", "p"]
 
 
 HEADERLESS = 'yes\tA "man .\tHe\nno\tA "dog .\tIt\nyes\tcat\tShe\n'

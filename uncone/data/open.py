@@ -12,6 +12,7 @@ from typing import Any
 
 from uncone.data.side_columns.names import NamedRows, read_names
 from uncone.data.source import Options, Source
+from uncone.data.tables.read import plain_suffix
 from uncone.data.vectors.memory import in_memory
 from uncone.data.vectors.npy import NpyStream
 from uncone.data.vectors.shards import Shards, in_natural_order
@@ -25,10 +26,10 @@ SUFFIXES = {
     ".npz": ("npy", "open_npz"),
     ".parquet": ("parquet", "open_parquet"),
     ".safetensors": ("safetensors", "open_safetensors"),
-    ".jsonl": ("jsonl", "open_jsonl"),
-    ".ndjson": ("jsonl", "open_jsonl"),
-    ".csv": ("delimited", "open_table"),
-    ".tsv": ("delimited", "open_table"),
+    ".jsonl": ("tables", "open_jsonl"),
+    ".ndjson": ("tables", "open_jsonl"),
+    ".csv": ("tables", "open_vector_table"),
+    ".tsv": ("tables", "open_vector_table"),
     ".vec": ("word_vectors", "open_words"),
     ".txt": ("word_vectors", "open_words"),
     ".bin": ("word_vectors", "open_binary_words"),
@@ -123,12 +124,9 @@ def _vector_files(folder: Path) -> list[Path]:
 
 
 def suffix_of(path: Path) -> str | None:
-    """The ending that tells the kind of a file, without .gz.
+    """The ending that tells the kind of a file, without .gz or .zst.
 
     >>> suffix_of(Path("a.jsonl.gz")), suffix_of(Path("b.md"))
     ('.jsonl', None)
     """
-    endings = [ending.lower() for ending in path.suffixes]
-    if endings and endings[-1] == ".gz":
-        return endings[-2] if len(endings) > 1 and endings[-2] in _ZIPPED else None
-    return endings[-1] if endings and endings[-1] in SUFFIXES else None
+    return plain_suffix(path, list(SUFFIXES), [suffix for suffix in SUFFIXES if suffix not in _ZIPPED]) or None

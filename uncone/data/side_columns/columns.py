@@ -1,30 +1,42 @@
-"""The columns that stand beside the vectors of a source, row for row, so that they can be written out again."""
+"""Side columns: texts, labels and ids of the vectors of a source, row for row, to be written out again."""
 
 from __future__ import annotations
 
-import csv
 import itertools
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from uncone.data.source import Rows
-from uncone.data.vectors.text_rows import open_text, text_lines
+from uncone.data.tables.delimited import DelimitedTable
+from uncone.data.tables.jsonl import JsonBlock, JsonTable
+from uncone.data.tables.read import Table
 from uncone.errors import FormatError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["VECTOR", "Beside", "Carried", "JsonColumns", "NamedColumns", "TableColumns", "csv_rows", "unique_name"]
+__all__ = [
+    "TEXT_COLUMN",
+    "VECTOR",
+    "JsonColumns",
+    "NamedColumns",
+    "SideColumns",
+    "SideValues",
+    "TableColumns",
+    "unique_name",
+]
 
 VECTOR = "embedding"
-"""What a column of vectors is called that had no name."""
+"""The name of a column of vectors that had none."""
+
+TEXT_COLUMN = "text_column"
+"""The column that tells which text of a row was encoded."""
 
 
-class Carried(ABC):
+class SideColumns(ABC):
     """Columns `names` beside the vectors, which are called `vector` and stand before column `place`.
 
     `wide` are the names of the columns when the vectors are one number per column, `header` whether names are written
@@ -40,7 +52,7 @@ class Carried(ABC):
     """Of a parquet file."""
 
     @abstractmethod
-    def take(self, rows: Rows) -> Beside:
+    def take(self, rows: Rows) -> SideValues:
         """What stands beside these rows, which are the next."""
 
     @abstractmethod
@@ -48,7 +60,7 @@ class Carried(ABC):
         """The columns as they are in a parquet file."""
 
 
-class Beside:
+class SideValues:
     """The values of the columns for some rows: as lists here, other kinds keep them otherwise.
 
     `whole` are the rows as JSON objects, where keys may be missing, or None where a row was a bare list of numbers.
@@ -72,7 +84,7 @@ class Beside:
         ]
 
 
-class NamedColumns(Carried):
+class NamedColumns(SideColumns):
     """The texts and labels of the rows themselves: words, or what was given beside an array."""
 
     def __init__(self, rows: Rows, text: str = "text") -> None:
@@ -81,9 +93,9 @@ class NamedColumns(Carried):
         self.vector = unique_name(VECTOR, self.names)
         self.place = len(self.names)
 
-    def take(self, rows: Rows) -> Beside:
+    def take(self, rows: Rows) -> SideValues:
         given = [values for values, here in zip((rows.texts, rows.labels), self._has, strict=True) if here]
-        return Beside([[""] * len(rows.vectors) if values is None else list(values) for values in given])
+        return SideValues([[""] * len(rows.vectors) if values is None else list(values) for values in given])
 
     def fields(self) -> list[pa.Field]:
         import pyarrow as pa
@@ -91,81 +103,79 @@ class NamedColumns(Carried):
         return [pa.field(name, pa.string()) for name in self.names]
 
 
-class _FileColumns(Carried):
-    """Columns that are read from the file again, beside the vectors."""
+class _FileColumns(SideColumns):
+    """Columns read from the files again, beside the vectors; a row with several texts comes once for each of them."""
 
-    where: str
-
-    def __init__(self) -> None:
+    def __init__(self, tables: Sequence[Table], texts: Sequence[str] = ()) -> None:
+        self.tables = tables
+        self.texts = texts if len(texts) > 1 else ()
         self._rows: Iterator[Any] | None = None
 
     @abstractmethod
-    def read(self) -> Iterator[Any]:
+    def rows(self) -> Iterator[Any]:
         """The rows, from the first."""
 
-    def _next(self, rows: Rows) -> list[Any]:
+    def _next(self, count: int) -> list[Any]:
         if self._rows is None:
-            self._rows = self.read()
-        found = list(itertools.islice(self._rows, len(rows.vectors)))
-        if len(found) < len(rows.vectors):
-            raise FormatError(f"{self.where} became shorter while it was read. Is something writing to it?")
+            self._rows = self.rows()
+        found = list(itertools.islice(self._rows, count))
+        if len(found) < count:
+            raise FormatError(f"{self.tables[0].path} became shorter while it was read. Is something writing to it?")
         return found
 
 
 class TableColumns(_FileColumns):
-    """Columns of a .csv or .tsv file: `places` of each row that `read` gives."""
+    """Columns of .csv or .tsv files, but those of `vectors`."""
 
     def __init__(
-        self,
-        where: str,
-        read: Callable[[], Iterator[list[str]]],
-        names: Sequence[str],
-        places: Sequence[int],
-        vector: str = VECTOR,
-        place: int | None = None,
-        *,
-        wide: list[str] | None = None,
-        header: bool = True,
+        self, tables: Sequence[DelimitedTable], vectors: Sequence[str] = (), texts: Sequence[str] = ()
     ) -> None:
-        super().__init__()
-        self.where, self._read, self.places = where, read, places
-        self.names, self.header, self.wide = list(names), header, wide
-        self.vector = unique_name(vector, self.names)
-        self.place = len(places) if place is None else place
+        super().__init__(tables, texts)
+        first = tables[0]
+        first.check_unique(first.names)
+        self.keys = [name for name in first.names if name not in set(vectors)]
+        self.names = [*self.keys, *([unique_name(TEXT_COLUMN, self.keys)] if self.texts else [])]
+        self.header = first.header
+        self.vector = unique_name(vectors[0] if len(vectors) == 1 else VECTOR, self.names)
+        self.wide = list(vectors) if len(vectors) > 1 else None
+        before = first.names.index(vectors[0]) if vectors else len(self.names)
+        self.place = sum(name in self.keys for name in first.names[:before]) if vectors else before
 
-    def read(self) -> Iterator[list[str]]:
-        return self._read()
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        for block in (block for table in self.tables for block in table.blocks(self.keys)):
+            rows = zip(*(block.values(name) for name in self.keys), strict=True) if self.keys else [()] * block.rows
+            for row in rows:
+                yield from ((*row, name) for name in self.texts) if self.texts else [row]
 
-    def take(self, rows: Rows) -> Beside:
-        found = self._next(rows)
-        return Beside([[row[place] for row in found] for place in self.places])
+    def take(self, rows: Rows) -> SideValues:
+        found = self._next(len(rows.vectors))
+        return SideValues(list(zip(*found, strict=True)))
 
     def fields(self) -> list[pa.Field]:
-        """Numbers where every value of the file is a number written the usual way, else the text as it stands."""
+        """Numbers if every value of the file is a number written the usual way, else the text as it stands."""
         import pyarrow as pa
 
-        could = [{"int", "float"} for _ in self.places]
-        filled = [False] * len(self.places)
-        for row in self.read():
-            for i, place in enumerate(self.places):
-                if could[i] and row[place]:
-                    could[i] &= _number_kinds(row[place])
+        kinds: list[set[str]] = [{"int", "float"} for _ in self.names]
+        filled = [False] * len(self.names)
+        for row in self.rows():
+            for i, value in enumerate(row):
+                if kinds[i] and value:
+                    kinds[i] &= _number_kinds(value)
                     filled[i] = True
         types = [
-            pa.string() if not (kinds and full) else pa.int64() if "int" in kinds else pa.float64()
-            for kinds, full in zip(could, filled, strict=True)
+            pa.string() if not (kind and full) else pa.int64() if "int" in kind else pa.float64()
+            for kind, full in zip(kinds, filled, strict=True)
         ]
         return [pa.field(name, kind) for name, kind in zip(self.names, types, strict=True)]
 
 
 class JsonColumns(_FileColumns):
-    """Fields of a .jsonl file beside `vector`; all keys of all rows, in the order in which they are met."""
+    """Fields of .jsonl files beside `vector`; all keys of all rows, in the order in which they occur."""
 
-    def __init__(self, where: str, read: Callable[[], Iterator[Any]], vector: str | None) -> None:
-        super().__init__()
-        self.where, self._read = where, read
+    def __init__(self, tables: Sequence[JsonTable], vector: str | None, texts: Sequence[str] = ()) -> None:
+        super().__init__(tables, texts)
         self._kinds: dict[str, set[str]] = {}
-        for row in self._read():
+        for row in self.rows():
             for key, value in row.items() if isinstance(row, dict) else ():
                 if key != vector:
                     self._kinds.setdefault(key, set()).add(_kind(value))
@@ -173,13 +183,15 @@ class JsonColumns(_FileColumns):
         self.vector = unique_name(VECTOR, self.names) if vector is None else vector
         self.place = len(self.names)
 
-    def read(self) -> Iterator[Any]:
-        return self._read()
+    def rows(self) -> Iterator[Any]:
+        for row in (row for table in self.tables for block in table.blocks() for row in cast(JsonBlock, block).objects):
+            yield from (
+                ({**row, unique_name(TEXT_COLUMN, list(row)): name} for name in self.texts) if self.texts else [row]
+            )
 
-    def take(self, rows: Rows) -> Beside:
-        found = self._next(rows)
-        objects = [row if isinstance(row, dict) else None for row in found]
-        return Beside([[None if row is None else row.get(name) for row in objects] for name in self.names], objects)
+    def take(self, rows: Rows) -> SideValues:
+        objects = [row if isinstance(row, dict) else None for row in self._next(len(rows.vectors))]
+        return SideValues([[None if row is None else row.get(name) for row in objects] for name in self.names], objects)
 
     def fields(self) -> list[pa.Field]:
         """A type where all values share one, else the value as JSON."""
@@ -196,14 +208,6 @@ class JsonColumns(_FileColumns):
         ]
 
 
-def csv_rows(path: Path) -> Iterator[list[str]]:
-    """The rows of a table of vectors as its reader sees them; blank lines are empty rows."""
-    tabs = path.name.lower().removesuffix(".gz").endswith(".tsv")
-    csv.field_size_limit(1 << 30)
-    with open_text(path) as stream:
-        yield from csv.reader(text_lines(stream, path), delimiter="\t" if tabs else ",")
-
-
 def unique_name(name: str, taken: Sequence[str]) -> str:
     """The name, with a number behind it when a column is called so already.
 
@@ -211,7 +215,7 @@ def unique_name(name: str, taken: Sequence[str]) -> str:
     'embedding_2'
     """
     names = itertools.chain([name], (f"{name}_{i}" for i in itertools.count(2)))
-    return next(one for one in names if one not in taken)
+    return next(free for free in names if free not in taken)
 
 
 def _number_kinds(text: str) -> set[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from uncone.data.source import Rows, Source
-from uncone.data.vectors.text_rows import numbered_lines
+from uncone.data.tables.lines import numbered_lines
 from uncone.errors import MissingSourceError, ShapeError
 
 __all__ = ["NamedRows", "read_names"]
@@ -70,4 +70,4 @@ def read_names(path: str, what: str) -> list[str]:
         )
     if not os.access(path, os.R_OK):
         raise MissingSourceError(f"{path}, for --{what}, cannot be read: permission denied. Check its mode.")
-    return [line.rstrip("\r\n") for _, line in numbered_lines(Path(path))]
+    return [line for _, line in numbered_lines(Path(path))]

@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from uncone.data.side_columns.columns import VECTOR, Beside, Carried, unique_name
-from uncone.data.source import BLOCK, Rows
-from uncone.data.vectors.parquet import _damaged
+from uncone.data.side_columns.columns import TEXT_COLUMN, VECTOR, SideColumns, SideValues, unique_name
+from uncone.data.source import Rows
+from uncone.data.tables.parquet import ParquetTable
 from uncone.errors import ColumnError, FormatError
 
 __all__ = ["ParquetColumns"]
 
 
-class _ArrowBeside(Beside):
+class _ArrowValues(SideValues):
     """The values as they were read."""
 
     def __init__(self, table: pa.Table) -> None:
@@ -31,75 +30,71 @@ class _ArrowBeside(Beside):
         return [_whole(column) for column in self.table.columns]
 
 
-class ParquetColumns(Carried):
-    """All columns of files that follow each other but `vector`; each row `repeat` times, with a column of these names.
+class ParquetColumns(SideColumns):
+    """All columns of files that follow each other but `vector`; each row once for each of several `texts`.
 
-    `vector` is None when the files hold texts: then the vectors come last.
+    `vector` is None if the files hold texts: then the vectors come last.
     """
 
-    def __init__(self, paths: Sequence[Path], vector: str | None, repeat: Sequence[str] = ()) -> None:
-        self.paths = paths
-        self.repeat = repeat
-        with pq.ParquetFile(paths[0]) as file:
-            schema = file.schema_arrow
-        doubled = [name for name in schema.names if schema.names.count(name) > 1]
-        if doubled:
-            raise ColumnError(f"{paths[0]} has several columns named {doubled[0]!r}: rename all but one.")
-        kept = [field for field in schema if field.name != vector]
+    def __init__(self, tables: Sequence[ParquetTable], vector: str | None, texts: Sequence[str] = ()) -> None:
+        self.tables = tables
+        self.texts = texts if len(texts) > 1 else ()
+        first = tables[0]
+        first.check_unique(first.names)
+        kept = [field for field in first.schema if field.name != vector]
         self._schema = pa.schema(kept)
-        self.metadata = schema.metadata
+        self.metadata = first.schema.metadata
         self.names = [field.name for field in kept]
-        if repeat:
-            self.names.append(unique_name("text_column", self.names))
+        if self.texts:
+            self.names.append(unique_name(TEXT_COLUMN, self.names))
         self.vector = unique_name(VECTOR, self.names) if vector is None else vector
-        self.place = len(self.names) if vector is None else schema.names.index(vector)
+        self.place = len(self.names) if vector is None else first.names.index(vector)
         self._batches: Iterator[pa.Table] | None = None
         self._held: pa.Table | None = None
 
     def fields(self) -> list[pa.Field]:
-        return [*self._schema, *([pa.field(self.names[-1], pa.string())] if self.repeat else [])]
+        return [*self._schema, *([pa.field(self.names[-1], pa.string())] if self.texts else [])]
 
-    def take(self, rows: Rows) -> Beside:
+    def take(self, rows: Rows) -> SideValues:
         wanted = len(rows.vectors)
         if not self.names:
-            return Beside([])
+            return SideValues([])
         if self._batches is None:
             self._batches = self._read()
         while self._held is None or self._held.num_rows < wanted:
             following = next(self._batches, None)
             if following is None:
-                raise FormatError(f"{self.paths[-1]} became shorter while it was read. Is something writing to it?")
+                raise FormatError(
+                    f"{self.tables[-1].path} became shorter while it was read. Is something writing to it?"
+                )
             self._held = following if self._held is None else pa.concat_tables([self._held, following])
         taken, self._held = self._held.slice(0, wanted), self._held.slice(wanted)
-        return _ArrowBeside(taken)
+        return _ArrowValues(taken)
 
     def _read(self) -> Iterator[pa.Table]:
-        for path in self.paths:
-            try:
-                yield from self._tables(path)
-            except (pa.ArrowException, OSError) as error:
-                raise _damaged(path, error) from error
-
-    def _tables(self, path: Path) -> Iterator[pa.Table]:
-        with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-            missing = [name for name in self._schema.names if name not in file.schema_arrow.names]
+        for table in self.tables:
+            missing = [name for name in self._schema.names if name not in table.names]
             if missing:
-                raise ColumnError(f"Shards differ: {path} has no column {missing[0]!r}, {self.paths[0]} has one.")
-            for batch in file.iter_batches(batch_size=BLOCK, columns=self._schema.names):
-                yield self._repeated(self._fitted(pa.Table.from_batches([batch]), path))
+                raise ColumnError(
+                    f"Shards differ: {table.path} has no column {missing[0]!r}, {self.tables[0].path} has one."
+                )
+            for batch in table.batches(self._schema.names):
+                yield self._repeated(self._fitted(pa.Table.from_batches([batch]), table.path))
 
     def _fitted(self, table: pa.Table, path: Path) -> pa.Table:
         try:
             return table.select(self._schema.names).cast(self._schema)
         except (pa.ArrowException, ValueError) as error:
-            raise ColumnError(f"Shards differ: {path} has columns of other types than {self.paths[0]}.") from error
+            raise ColumnError(
+                f"Shards differ: {path} has columns of other types than {self.tables[0].path}."
+            ) from error
 
     def _repeated(self, table: pa.Table) -> pa.Table:
-        if not self.repeat:
+        if not self.texts:
             return table
-        times = len(self.repeat)
+        times = len(self.texts)
         places = pa.array([row for row in range(table.num_rows) for _ in range(times)], pa.int64())
-        names = pa.array(list(self.repeat) * table.num_rows, pa.string())
+        names = pa.array(list(self.texts) * table.num_rows, pa.string())
         return table.take(places).append_column(self.names[-1], names)
 
 

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from uncone.data.tables.fields import clipped
+from uncone.data.tables.lines import tabbed_lines
+from uncone.data.tables.read import read_table
 from uncone.data.tasks.locate import check_rows, data_folder, first_file, name_and_split, not_here
-from uncone.data.tasks.rows import read_table, tabbed
 from uncone.data.texts.hub import HubPart, HubTexts
-from uncone.data.vectors.text_rows import clipped
 from uncone.errors import FormatError, ShapeError, SourceError
 
 __all__ = ["LABELLED", "LabelledTask", "open_labelled"]
@@ -90,7 +91,7 @@ def open_labelled(
     if path is None:
         where, texts, labels = _from_hub(name, split, folder)
     else:
-        rows = [fields for _, fields in tabbed(path, ("sentence", "label"))]
+        rows = [fields for _, fields in tabbed_lines(path, ("sentence", "label"))]
         where, texts, labels = str(path), [fields[0] for fields in rows], [fields[1].strip() for fields in rows]
     check_rows(len(texts), LABELLED[name][split], where, f"{name} {split}")
     return LabelledTask(name, texts, labels, split)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import IntVector
-from uncone.data.tasks.rows import Table, number_in, read_table
+from uncone.data.tables.fields import clipped, finite_number
+from uncone.data.tables.read import Table, read_table
 from uncone.data.tasks.scored_pairs import open_pairs
-from uncone.data.vectors.text_rows import clipped
 from uncone.errors import ColumnError, FormatError, OptionError
 
 __all__ = ["Columns", "PairFile", "open_pair_file"]
@@ -156,7 +156,7 @@ def open_pair_file(
     asked_texts, asked_ids = _two(text, "texts"), _two(ids, "ids")
     table = read_table(Path(path), (*asked_texts, *asked_ids, label))
     _check_commas(table)
-    if not table.rows:
+    if not any(block.rows for block in table.blocks([])):
         raise FormatError(f"{path} has a header and no pairs below it. Was it written to the end?")
     texts, rows = _found(table, asked_texts, asked_ids)
     chosen = (*texts, *rows, _label_column(table, label, (*texts, *rows)))
@@ -242,7 +242,7 @@ def _label(value: object, where: str) -> float:
     if not word:
         raise FormatError(f"{where}: no label. Leave the pair out, or label it.")
     try:
-        return number_in(word, where)
+        return finite_number(word, where)
     except FormatError as error:
         shown = clipped(str(value))
         raise FormatError(

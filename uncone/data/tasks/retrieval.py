@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from uncone.data.tables.fields import finite_number
+from uncone.data.tables.jsonl import JsonTable
+from uncone.data.tables.lines import tabbed_lines
 from uncone.data.tasks.locate import data_folder, first_file
-from uncone.data.tasks.rows import number_in, read_table, tabbed
 from uncone.errors import FormatError, MissingSourceError
 
 __all__ = ["RetrievalTask", "open_retrieval"]
@@ -92,24 +94,24 @@ def open_retrieval(folder: str | os.PathLike[str], data: str | os.PathLike[str] 
 
 
 def _texts(path: Path) -> tuple[list[str], list[str]]:
-    table = read_table(path)
+    table = JsonTable(path)
     ids = [str(value) for _, value in table.column(table.pick(None, ("_id", "id"), "id"))]
     texts = table.texts(table.pick("text", (), "text"))
     # Titles are left out where there is none, row by row.
-    titles = [str(row.get("title") or "").strip() for _, row in table.rows]
+    titles = [str(row.get("title") or "").strip() for block in table.blocks() for row in block.objects]
     return ids, [f"{title} {text}".strip() if title else text for title, text in zip(titles, texts, strict=True)]
 
 
 def _judgements(path: Path) -> dict[str, dict[str, int]]:
     """Query, document, score with a header as BEIR writes it; or query, 0, document, score as TREC does."""
     qrels: dict[str, dict[str, int]] = {}
-    for line, fields in tabbed(path, ("query-id", "corpus-id", "score"), more=True):
+    for line, fields in tabbed_lines(path, ("query-id", "corpus-id", "score"), more=True):
         if line == 1 and not fields[-1].strip().lstrip("-").isdecimal():
             continue
         query, doc, score = (fields[0], fields[2], fields[3]) if len(fields) == 4 else fields[:3]
         if len(fields) > 4:
             raise FormatError(f"{path}, line {line}: {len(fields)} columns, where we need query-id, corpus-id, score.")
-        number = number_in(score, f"{path}, line {line}")
+        number = finite_number(score, f"{path}, line {line}")
         if not number.is_integer():
             raise FormatError(f"{path}, line {line}: the score {score.strip()} is not a whole number, as we need it.")
         qrels.setdefault(query, {})[doc] = int(number)

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from uncone.data.tables.fields import finite_number
+from uncone.data.tables.read import Table, read_table
 from uncone.data.tasks.locate import data_folder, name_and_split
-from uncone.data.tasks.rows import Table, number_in, read_table
 from uncone.data.tasks.sts import SETS, read_sts
 from uncone.errors import FormatError, ShapeError
 
@@ -134,5 +135,5 @@ def _scores(table: Table, column: str, low: float, high: float) -> NDArray[np.fl
     found = []
     for where, value in table.column(column):
         word = str(value).strip().lower()
-        found.append(_WORDS[word] if word in _WORDS else number_in(value, where, low, high))
+        found.append(_WORDS[word] if word in _WORDS else finite_number(value, where, low, high))
     return np.array(found, np.float64)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from uncone.data.tables.fields import finite_number
+from uncone.data.tables.lines import numbered_lines, tabbed_lines
 from uncone.data.tasks.locate import check_rows, first_file, not_here
-from uncone.data.tasks.rows import lines_of, number_in, tabbed
 from uncone.data.texts.hub import HubPart, HubTexts
 from uncone.errors import MissingSourceError, ShapeError, SourceError
 
@@ -122,7 +123,7 @@ def _local(name: str, split: str, folder: Path | None) -> tuple[str, Pairs] | No
 
 def _from_tsv(path: Path, known: StsSet, alone: str | None) -> Pairs:
     """Score, sentence, sentence, subset; the fourth column of SICK is a label, so all its pairs are one subset."""
-    rows = list(tabbed(path, ("score", "sentence1", "sentence2", "subset")))
+    rows = list(tabbed_lines(path, ("score", "sentence1", "sentence2", "subset")))
     return Pairs(
         [fields[1] for _, fields in rows],
         [fields[2] for _, fields in rows],
@@ -146,8 +147,8 @@ def _from_folder(folder: Path, known: StsSet) -> Pairs:
             if not path.is_file():
                 raise MissingSourceError(f"{folder} has no {path.name}, which {known.title} needs. Copy it again.")
         # Two more columns, in files of 2016, tell where the sentences are from.
-        sentences = [(line, text.split("\t")) for line, text in lines_of(texts)]
-        scores = list(lines_of(gold))
+        sentences = [(line, text.split("\t")) for line, text in numbered_lines(texts)]
+        scores = list(numbered_lines(gold))
         # Blank lines at the end are no pairs; but a pair may have a blank score.
         while sentences and sentences[-1][1] == [""]:
             sentences.pop()
@@ -169,7 +170,7 @@ def _from_folder(folder: Path, known: StsSet) -> Pairs:
 def _from_benchmark(path: Path, known: StsSet) -> Pairs:
     """Genre, file, year, number, score, sentence, sentence; some rows tell a source and a licence after that."""
     names = ("genre", "file", "year", "number", "score", "sentence1", "sentence2")
-    rows = list(tabbed(path, names, more=True))
+    rows = list(tabbed_lines(path, names, more=True))
     return Pairs(
         [fields[5] for _, fields in rows],
         [fields[6] for _, fields in rows],
@@ -180,7 +181,9 @@ def _from_benchmark(path: Path, known: StsSet) -> Pairs:
 
 def _from_sick(path: Path, known: StsSet) -> Pairs:
     """A header, then number, sentence, sentence, relatedness, judgement."""
-    rows = list(tabbed(path, ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment")))[1:]
+    rows = list(
+        tabbed_lines(path, ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment"))
+    )[1:]
     return Pairs(
         [fields[1] for _, fields in rows],
         [fields[2] for _, fields in rows],
@@ -206,7 +209,7 @@ def _hub(name: str, split: str, folder: Path | None) -> tuple[str, Pairs]:
     if {"genre", "dataset"} <= set(table.column_names):
         subsets = [f"{genre}/{file}" for genre, file in zip(table["genre"], table["dataset"], strict=True)]
     checked = [
-        number_in(score, f"{where}, row {row}", known.low, known.high) for row, score in enumerate(scores, start=1)
+        finite_number(score, f"{where}, row {row}", known.low, known.high) for row, score in enumerate(scores, start=1)
     ]
     return where, Pairs(_plain(left), _plain(right), checked, subsets)
 
@@ -216,4 +219,4 @@ def _plain(texts: Sequence[str | None]) -> list[str]:
 
 
 def _score(text: str, path: Path, line: int, known: StsSet) -> float:
-    return number_in(text, f"{path}, line {line}", known.low, known.high)
+    return finite_number(text, f"{path}, line {line}", known.low, known.high)

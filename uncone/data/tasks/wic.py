@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from uncone.data.tables.read import read_table
 from uncone.data.tasks.locate import check_rows, data_folder, first_file, name_and_split, not_here
-from uncone.data.tasks.rows import read_table
 from uncone.data.texts.hub import HubPart, HubTexts
 from uncone.errors import FormatError, ShapeError, SourceError
 

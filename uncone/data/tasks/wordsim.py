@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from uncone.data.tables.fields import clipped, finite_number, is_number
+from uncone.data.tables.lines import numbered_lines
 from uncone.data.tasks.locate import data_folder, first_file
-from uncone.data.tasks.rows import lines_of, number_in
-from uncone.data.vectors.text_rows import clipped, is_number
 from uncone.errors import ColumnError, FormatError, MissingSourceError, ShapeError
 
 __all__ = ["WORD_PAIRS", "WordPairs", "open_word_pairs"]
@@ -82,7 +82,7 @@ def open_word_pairs(
 
 
 def _read(path: Path, name: str, score: str | None) -> WordPairs:
-    lines = [(line, text) for line, text in lines_of(path) if text.strip() and not text.startswith("#")]
+    lines = [(line, text) for line, text in numbered_lines(path) if text.strip() and not text.startswith("#")]
     if not lines:
         raise FormatError(f"{path} is empty. Was it written to the end?")
     mark = next((mark for mark in ("\t", ",", ";") if mark in lines[0][1]), None)
@@ -97,7 +97,7 @@ def _read(path: Path, name: str, score: str | None) -> WordPairs:
             raise ShapeError(f"{path}, line {line}: {len(fields)} columns, where we need {need}.")
         left.append(fields[0])
         right.append(fields[1])
-        scores.append(number_in(fields[place], f"{path}, line {line}"))
+        scores.append(finite_number(fields[place], f"{path}, line {line}"))
     return WordPairs(name, left, right, np.array(scores, np.float64))
 
 

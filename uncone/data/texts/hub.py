@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from uncone.data.tables.fields import clipped
 from uncone.data.texts.texts import TextRow, TextSource
-from uncone.data.vectors.text_rows import clipped
 from uncone.errors import MissingPackageError, SourceError
 from uncone.extras import require
 

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from uncone.data.tables.fields import whole_text
+from uncone.data.tables.read import TABLE_SUFFIXES, plain_suffix
 from uncone.data.vectors.shards import in_natural_order
 from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError
 
@@ -21,10 +23,9 @@ __all__ = [
     "TextSource",
     "open_texts",
     "text_suffix",
-    "whole_text",
 ]
 
-TEXT_SUFFIXES = (".txt", ".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+TEXT_SUFFIXES = (".txt", *TABLE_SUFFIXES)
 """The endings of files that hold texts; all but the last may be followed by .gz or .zst."""
 
 
@@ -124,29 +125,12 @@ def open_texts(
 
 
 def text_suffix(path: Path) -> str | None:
-    """The ending that tells how texts are kept in a file, without .gz or .zst.
+    """The ending of a file of texts, without .gz or .zst.
 
-    >>> text_suffix(Path("a.jsonl.zst")), text_suffix(Path("b.PARQUET")), text_suffix(Path("c.md"))
-    ('.jsonl', '.parquet', None)
+    >>> text_suffix(Path("a.txt.zst")), text_suffix(Path("b.PARQUET")), text_suffix(Path("c.md"))
+    ('.txt', '.parquet', None)
     """
-    endings = [ending.lower() for ending in path.suffixes]
-    zipped = bool(endings) and endings[-1] in (".gz", ".zst")
-    ending = endings[-2 if zipped else -1] if len(endings) > zipped else ""
-    return ending if ending in TEXT_SUFFIXES and not (zipped and ending == ".parquet") else None
-
-
-def whole_text(text: str, where: str) -> str:
-    """The text, unless it holds half of a character: no tokenizer takes the lone surrogate of a cut emoji.
-
-    Raises:
-        FormatError: it does.
-    """
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        half = f"U+{ord(text[error.start]):04X}"
-        raise FormatError(f"{where}: half of a character ({half}), as cut emoji leave it. Remove it.") from error
-    return text
+    return plain_suffix(path, TEXT_SUFFIXES) or None
 
 
 def _open_path(path: str, text: tuple[str, ...], label: str | None, data: str | os.PathLike[str] | None) -> TextSource:
@@ -181,7 +165,7 @@ def _open_path(path: str, text: tuple[str, ...], label: str | None, data: str | 
 
 
 def _open_file(path: Path, text: tuple[str, ...], label: str | None) -> TextSource:
-    from uncone.data.texts.files import JsonTexts, LineTexts, TableTexts
+    from uncone.data.texts.files import LineTexts, TableTexts
 
     suffix = text_suffix(path)
     if suffix is None:
@@ -196,11 +180,7 @@ def _open_file(path: Path, text: tuple[str, ...], label: str | None) -> TextSour
     if suffix == ".txt":
         _refuse_columns(str(path), text, label)
         return LineTexts(path)
-    if suffix == ".parquet":
-        from uncone.data.texts.parquet import ParquetTexts
-
-        return ParquetTexts(path, text, label)
-    return (TableTexts if suffix in (".csv", ".tsv") else JsonTexts)(path, text, label)
+    return TableTexts(path, text, label)
 
 
 def _open_many(paths: Sequence[Path], name: str, text: tuple[str, ...], label: str | None) -> TextSource:

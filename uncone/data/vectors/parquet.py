@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from uncone.data.source import BLOCK, Options, Rows, Source, check_dtype
-from uncone.errors import ColumnError, FormatError, ShapeError
+from uncone.data.source import Options, Rows, Source, check_dtype
+from uncone.data.tables.parquet import ParquetTable
+from uncone.data.vectors.text_vectors import texts_for_vectors
+from uncone.errors import ColumnError, ShapeError
 
 __all__ = ["ParquetVectors", "open_parquet"]
 
@@ -28,14 +28,9 @@ class ParquetVectors(Source):
     def __init__(self, path: Path, options: Options) -> None:
         self.path = path
         self.kind = "parquet"
-        try:
-            with pq.ParquetFile(path) as file:
-                schema, self.rows = file.schema_arrow, int(file.metadata.num_rows)
-        except (pa.ArrowException, OSError) as error:
-            raise _damaged(path, error) from error
-        doubled = [name for name in {options.column, options.text, options.label} if schema.names.count(name) > 1]
-        if doubled:
-            raise ColumnError(f"{path} has several columns named {doubled[0]!r}: rename all but one.")
+        self.table = ParquetTable(path)
+        schema, self.rows = self.table.schema, self.table.rows
+        self.table.check_unique([options.column, options.text, options.label])
         self.column = _vector_column(path, schema, options.column)
         self.text = _other_column(path, schema, options.text, "text")
         self.label = _other_column(path, schema, options.label, "label")
@@ -50,24 +45,16 @@ class ParquetVectors(Source):
     def _first_length(self, column: pa.DataType) -> int:
         if isinstance(column, pa.FixedSizeListType):
             return int(column.list_size)
-        for batch in self._arrow():
+        for batch in self.table.batches([self.column]):
             lengths = [n for n in batch.column(self.column).value_lengths().to_pylist() if n is not None]
             if any(lengths):
                 return int(next(filter(None, lengths)))
         raise ShapeError(f"{self.name} holds only nulls and empty lists. We need a list of numbers in each row.")
 
-    def _arrow(self) -> Iterator[pa.RecordBatch]:
-        columns = [name for name in (self.column, self.text, self.label) if name]
-        try:
-            # A buffered stream per column keeps a row group of gigabytes out of memory.
-            with pq.ParquetFile(self.path, buffer_size=1 << 20, pre_buffer=False) as file:
-                yield from file.iter_batches(batch_size=BLOCK, columns=list(dict.fromkeys(columns)))
-        except (pa.ArrowException, OSError) as error:
-            raise _damaged(self.path, error) from error
-
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         first = 0
-        for batch in self._arrow():
+        columns = [name for name in (self.column, self.text, self.label) if name]
+        for batch in self.table.batches(columns):
             vectors = self._matrix(batch.column(self.column), first)
             yield Rows(vectors, _strings(batch, self.text), _strings(batch, self.label))
             first += len(vectors)
@@ -99,6 +86,10 @@ def _vector_column(path: Path, schema: pa.Schema, wanted: str | None) -> str:
         return wanted
     found = ", ".join(f"{field.name} ({field.type})" for field in schema)
     if wanted is None:
+        if not lists and any(
+            pa.types.is_string(field.type) or pa.types.is_large_string(field.type) for field in schema
+        ):
+            raise texts_for_vectors(path, found)
         problem = "several columns of number lists" if lists else "no column of number lists"
         raise ColumnError(f"{path} has {problem}: {found}. Name one with --column NAME.")
     problem = "no column" if wanted not in schema.names else "no list of numbers in column"
@@ -119,15 +110,4 @@ def _other_column(path: Path, schema: pa.Schema, wanted: str | None, what: str) 
 
 
 def _strings(batch: pa.RecordBatch, name: str | None) -> list[str] | None:
-    return None if name is None else ["" if value is None else str(value) for value in _values(batch, name)]
-
-
-def _values(batch: pa.RecordBatch, name: str) -> list[Any]:
-    return list(batch.column(name).to_pylist())
-
-
-def _damaged(path: Path, error: Exception) -> Exception:
-    if isinstance(error, PermissionError):
-        return error
-    reason = " ".join(str(error).split())
-    return FormatError(f"{path} is not a readable parquet file ({reason[:160]}). Copy or write it again.")
+    return None if name is None else ["" if value is None else str(value) for value in batch.column(name).to_pylist()]

@@ -11,11 +11,14 @@ from typing import IO
 import numpy as np
 
 from uncone.data.source import BLOCK, Options, Rows, Source
-from uncone.data.vectors.text_rows import Record, TextVectors, is_number, number_of, numbered_lines
+from uncone.data.tables.fields import is_number, parse_number
+from uncone.data.tables.lines import numbered_lines
+from uncone.data.vectors.text_vectors import Parsed, TextVectors, texts_for_vectors
 from uncone.errors import FormatError, ShapeError
 
 __all__ = ["WordVectors", "WordVectorsBinary", "open_binary_words", "open_words"]
 
+_SOME = 2048
 _LOOKED_AT = 20  # lines that tell whether there are words
 
 
@@ -35,22 +38,29 @@ class WordVectors(TextVectors):
     A file whose lines all begin with a number, as numpy's `savetxt` writes them, has no words.
     """
 
-    def records(self) -> Iterator[Record]:
+    def parsed(self) -> Iterator[Parsed]:
         lines = ((line, _fields(text)) for line, text in numbered_lines(self.path, "replace") if text.strip())
         opening = list(itertools.islice(lines, _LOOKED_AT))
         promised = _header(opening[0][1]) if opening else None
+        if promised is None and 2 * sum(is_number(fields[-1]) for _, fields in opening) < len(opening):
+            raise texts_for_vectors(self.path)
         words = 0 if _bare(opening) else 1
         dim = promised[1] if promised else len(opening[0][1]) - words if opening else 0
-        found = 0
-        for line, fields in itertools.chain(opening[1:] if promised else opening, lines):
-            found += 1
-            yield self._record(line, fields, dim, words)
-        if promised and found != promised[0]:
+        count = 0
+        rows = itertools.chain(opening[1:] if promised else opening, lines)
+        while some := list(itertools.islice(rows, _SOME)):
+            count += len(some)
+            vectors = [self._vector(line, fields, dim, words) for line, fields in some]
+            numbers = [line for line, _ in some]
+            yield Parsed(
+                vectors, numbers.__getitem__, [" ".join(fields[:-dim]) for _, fields in some] if words else None
+            )
+        if promised and count != promised[0]:
             raise FormatError(
-                f"{self.path}: its header promises {promised[0]:,} words, the file has {found:,}. Copy it again."
+                f"{self.path}: its header promises {promised[0]:,} words, the file has {count:,}. Copy it again."
             )
 
-    def _record(self, line: int, fields: list[str], dim: int, words: int) -> Record:
+    def _vector(self, line: int, fields: list[str], dim: int, words: int) -> list[float]:
         # A word may hold spaces (GloVe 840B has ". . ."), so the vector is counted from the end; but not numbers.
         extra = fields[1:-dim] if words else fields[:-dim]
         if dim < 1 or len(fields) < dim + words or any(map(is_number, extra)):
@@ -58,8 +68,7 @@ class WordVectors(TextVectors):
                 f"{self.path}, line {line}: {len(fields) - words} numbers, where we need "
                 f"{'a word and ' if words else ''}{max(dim, 1)}. Is it a file of word vectors?"
             )
-        word = " ".join(fields[:-dim]) if words else None
-        return Record(line, [number_of(field, self.path, line) for field in fields[-dim:]], word)
+        return [parse_number(field, f"{self.path}, line {line}") for field in fields[-dim:]]
 
 
 def _fields(text: str) -> list[str]:

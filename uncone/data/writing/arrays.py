@@ -16,8 +16,8 @@ from typing import IO, Any
 import numpy as np
 
 from uncone.data.batch import Matrix
-from uncone.data.side_columns.columns import VECTOR, Beside, Carried
-from uncone.data.vectors.text_rows import clipped, is_number
+from uncone.data.side_columns.columns import VECTOR, SideColumns, SideValues
+from uncone.data.tables.fields import clipped, is_number
 from uncone.errors import OptionError
 
 __all__ = ["NpySink", "NpzSink", "Plan", "SafetensorsSink", "Sink", "WordSink", "number_texts"]
@@ -35,7 +35,7 @@ class Plan:
     dim: int
     dtype: np.dtype[Any]
     rows: int | None
-    carried: Carried
+    carried: SideColumns
     suffix: str
     name: str = VECTOR
     others: tuple[Path, tuple[str, ...]] | None = None
@@ -51,7 +51,7 @@ class Sink(ABC):
     def __init__(self, path: Path, plan: Plan) -> None: ...
 
     @abstractmethod
-    def write(self, vectors: Matrix, beside: Beside) -> None:
+    def write(self, vectors: Matrix, values: SideValues) -> None:
         """The next rows."""
 
     @abstractmethod
@@ -81,7 +81,7 @@ class NpySink(_FileSink):
         super().__init__(path, plan)
         self.file.write(_npy_head(plan.rows or 0, plan))
 
-    def write(self, vectors: Matrix, beside: Beside) -> None:
+    def write(self, vectors: Matrix, values: SideValues) -> None:
         self.file.write(vectors.data.cast("B"))
 
     def close(self, rows: int) -> None:
@@ -117,7 +117,7 @@ class NpzSink(Sink):
                 with archive.open(name) as old, self.archive.open(name, "w", force_zip64=True) as new:
                     shutil.copyfileobj(old, new, 1 << 20)
 
-    def write(self, vectors: Matrix, beside: Beside) -> None:
+    def write(self, vectors: Matrix, values: SideValues) -> None:
         target: Any = self.spool or self.member
         target.write(vectors.data.cast("B"))
 
@@ -156,7 +156,7 @@ class SafetensorsSink(_FileSink):
     def _put(self, rows: int) -> None:
         self.file.write(self.room.to_bytes(8, "little") + self._head(rows).ljust(self.room))
 
-    def write(self, vectors: Matrix, beside: Beside) -> None:
+    def write(self, vectors: Matrix, values: SideValues) -> None:
         self.file.write(vectors.data.cast("B"))
 
     def close(self, rows: int) -> None:
@@ -184,9 +184,9 @@ class WordSink(_FileSink):
         if self.plan.suffix == ".vec":
             self.file.write(f"{rows} {self.plan.dim}".ljust(40).encode() + b"\n")
 
-    def write(self, vectors: Matrix, beside: Beside) -> None:
+    def write(self, vectors: Matrix, values: SideValues) -> None:
         lines = []
-        for word, numbers in zip(beside.lists()[self.place], number_texts(vectors), strict=True):
+        for word, numbers in zip(values.lists()[self.place], number_texts(vectors), strict=True):
             lines.append(f"{self._checked(word)} {' '.join(numbers)}\n")
             self.row += 1
         self.file.write("".join(lines).encode("utf-8", "replace"))

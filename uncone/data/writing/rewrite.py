@@ -114,9 +114,9 @@ def rewrite(
     with replacing(path) as temporary, _opened(OUTPUTS[suffix], temporary, plan, path) as sink:
         for rows in _from(first, stream):
             vectors, bad = _mapped(rows, map_rows, plan)
-            beside = plan.carried.take(rows)
+            values = plan.carried.take(rows)
             with writing(path):
-                sink.write(vectors, beside)
+                sink.write(vectors, values)
             written, unusable = written + len(vectors), unusable + bad
             if progress is not None:
                 progress(len(vectors))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from uncone.data.batch import Matrix
-from uncone.data.side_columns.columns import Beside
+from uncone.data.side_columns.columns import SideValues
 from uncone.data.writing.arrays import Plan, Sink, number_texts
 
 __all__ = ["JsonSink", "ParquetSink", "TableSink"]
@@ -35,11 +35,11 @@ class ParquetSink(Sink):
         names = [field.name for field in self.fields if not pa.types.is_nested(field.type)]
         self.writer = pq.ParquetWriter(path, self.schema, use_dictionary=names or False)
 
-    def write(self, vectors: Matrix, beside: Beside) -> None:
+    def write(self, vectors: Matrix, values: SideValues) -> None:
         import pyarrow as pa
 
         place = self.plan.carried.place
-        columns = beside.arrow(self.fields) if self.fields else []
+        columns = values.arrow(self.fields) if self.fields else []
         lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), self.plan.dim)
         columns.insert(place, lists)
         self.writer.write_batch(pa.record_batch(columns, schema=self.schema))
@@ -91,9 +91,9 @@ class TableSink(_LineSink):
         stem = next(stem for stem in ("dim_", "vector_", "number_of_vector_") if f"{stem}0" not in taken)
         return [f"{stem}{i}" for i in range(self.plan.dim)]
 
-    def write(self, vectors: Matrix, beside: Beside) -> None:
+    def write(self, vectors: Matrix, values: SideValues) -> None:
         place, wide = self.plan.carried.place, self.plan.carried.wide is not None
-        columns = [[_field(value) for value in column] for column in beside.lists()]
+        columns = [[_field(value) for value in column] for column in values.lists()]
         rows = []
         for i, numbers in enumerate(number_texts(vectors)):
             row = [column[i] for column in columns]
@@ -110,14 +110,14 @@ class TableSink(_LineSink):
 class JsonSink(_LineSink):
     """JSON lines: the objects of the input with the vector in its place; a bare list stays one. NaN becomes null."""
 
-    def write(self, vectors: Matrix, beside: Beside) -> None:
+    def write(self, vectors: Matrix, values: SideValues) -> None:
         lines = [_json_list(numbers) for numbers in number_texts(vectors)]
-        self.file.write("".join(map(self._line, self._objects(beside, len(lines)), lines)).encode())
+        self.file.write("".join(map(self._line, self._objects(values, len(lines)), lines)).encode())
 
-    def _objects(self, beside: Beside, n: int) -> list[dict[str, Any] | None]:
-        if beside.whole is not None:
-            return list(beside.whole)
-        names, columns = self.plan.carried.names, beside.lists()
+    def _objects(self, values: SideValues, n: int) -> list[dict[str, Any] | None]:
+        if values.whole is not None:
+            return list(values.whole)
+        names, columns = self.plan.carried.names, values.lists()
         return [{name: column[i] for name, column in zip(names, columns, strict=True)} for i in range(n)]
 
     def _line(self, row: dict[str, Any] | None, vector: str) -> str:

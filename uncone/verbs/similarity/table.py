@@ -14,10 +14,10 @@ from uncone.analysis.similarity.label_codes import label_text
 from uncone.data.batch import Batch, IntVector, Matrix
 from uncone.data.open import open_source
 from uncone.data.source import Options, Source
+from uncone.data.tables.columns import choose_columns
+from uncone.data.tables.fields import clipped, is_number
 from uncone.data.texts.cleaning import clean
-from uncone.data.texts.columns import choose_columns
 from uncone.data.texts.texts import TextSource
-from uncone.data.vectors.text_rows import clipped, is_number
 from uncone.errors import ColumnError, OptionError, ShapeError
 from uncone.stats.samples.hashing import hash_keys
 from uncone.verbs.encoding import open_texts_of

@@ -1,14 +1,14 @@
-"""Which columns hold the texts: those that were asked for, or the one that must be meant."""
+"""The columns of texts and labels: those named by an option, or the only one that can be meant."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from uncone.data.vectors.text_rows import clipped, is_number
+from uncone.data.tables.fields import is_number, list_names
 from uncone.errors import ColumnError
 
-__all__ = ["TextColumns", "asked_columns", "choose_columns", "first_row_names_columns"]
+__all__ = ["TextColumns", "choose_columns", "first_row_names_columns", "requested_columns"]
 
 _USUAL = ("text", "sentence", "content", "body")
 
@@ -20,10 +20,10 @@ class TextColumns(NamedTuple):
     label: str | None
 
 
-def asked_columns(text: Sequence[str], names: Sequence[str]) -> list[str]:
+def requested_columns(text: Sequence[str], names: Sequence[str]) -> list[str]:
     """The columns that `--text` names, each once; "a,b" is two of them unless a column is called so.
 
-    >>> asked_columns(["a,b", "c"], ["a", "b", "c"]), asked_columns(["a,b"], ["a,b"])
+    >>> requested_columns(["a,b", "c"], ["a", "b", "c"]), requested_columns(["a,b"], ["a,b"])
     (['a', 'b', 'c'], ['a,b'])
     """
     parts = [[item] if item in names else [part.strip() for part in item.split(",")] for item in text]
@@ -46,10 +46,10 @@ def choose_columns(
     >>> choose_columns("a.csv", ["id", "Text", "n"], [], "n")
     TextColumns(text=('Text',), label='n')
     """
-    asked = asked_columns(text, names)
+    asked = requested_columns(text, names)
     for option, name in [("text", name) for name in asked] + ([] if label is None else [("label", label)]):
         if name not in names:
-            raise ColumnError(f"{where} has no column {name!r} for --{option}; it has {_listed(names)}.")
+            raise ColumnError(f"{where} has no column {name!r} for --{option}; it has {list_names(names)}.")
         if names.count(name) > 1:
             raise ColumnError(f"{where} has several columns named {name!r}: rename all but one.")
     if asked:
@@ -59,7 +59,7 @@ def choose_columns(
     usual = [name for known in _USUAL for name in free if name.strip().lower() == known]
     if len(free) != 1 and not usual:
         problem = "several columns" if free else "no column that must be the text"
-        raise ColumnError(f"{where} has {problem}: {_listed(names)}. Name one or several with --text NAME{hint}.")
+        raise ColumnError(f"{where} has {problem}: {list_names(names)}. Name one or several with --text NAME{hint}.")
     return TextColumns((free[0] if len(free) == 1 else usual[0],), label)
 
 
@@ -79,7 +79,3 @@ def first_row_names_columns(head: Sequence[Sequence[str]], asked: Sequence[str])
         return True
     places = [first.index(name) for name in asked if name in first]
     return any(value.strip() and not is_number(value) for at in places for row in below for value in row[at : at + 1])
-
-
-def _listed(names: Sequence[str]) -> str:
-    return clipped(", ".join(clipped(name) or "(unnamed)" for name in names) or "none", 200)

@@ -1,0 +1,91 @@
+"""How fast the texts of a CSV are read, against pyarrow's own reader in the same run.
+
+    python -m benchmarks.tables                     1 million texts
+    python -m benchmarks.tables --rows 10000        smaller
+
+The yardstick is `pyarrow.csv.open_csv` with the column of texts as Python strings. Ours also checks quotes, line ends
+and NUL bytes and knows the line of every row. Both are measured in CPU seconds; the best of several rounds counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import random
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+
+from uncone.data.tables.read import open_table
+from uncone.data.texts.texts import open_texts
+
+BOUND = 1.5
+
+
+def make(path: Path, rows: int) -> None:
+    """Texts of twelve words; some hold commas or quotes."""
+    words = ["alpha", "beta", "gamma", "and", "the", "of", "in", "well", "said", "made", "between", "again", "or,"]
+    draw = random.Random(0)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "text", "label"])
+        for row in range(rows):
+            text = " ".join(draw.choices(words, k=12))
+            writer.writerow([row, text + (' "so"' if row % 20 == 0 else ""), row % 7])
+
+
+def with_pyarrow(path: Path) -> None:
+    """The yardstick."""
+    convert = arrow_csv.ConvertOptions(include_columns=["text"], column_types={"text": pa.string()})
+    parse = arrow_csv.ParseOptions(newlines_in_values=True)
+    with arrow_csv.open_csv(path, arrow_csv.ReadOptions(use_threads=False), parse, convert) as reader:
+        for batch in reader:
+            batch.column(0).to_pylist()
+
+
+def as_columns(path: Path) -> None:
+    """The table reader: columns of strings."""
+    for block in open_table(path).blocks(["text"]):
+        block.values("text")
+
+
+def as_texts(path: Path) -> None:
+    """The source of texts: one numbered text after the other."""
+    for _ in open_texts(path, text="text").read():
+        pass
+
+
+def seconds(read: Callable[[Path], None], path: Path, rounds: int) -> float:
+    """CPU seconds of the best round."""
+    times = []
+    for _ in range(rounds):
+        start = time.process_time()
+        read(path)
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def main() -> None:
+    """Measure and print a table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "texts.csv"
+        make(path, arguments.rows)
+        yardstick = seconds(with_pyarrow, path, arguments.rounds)
+        print(f"{arguments.rows:,} texts, {path.stat().st_size >> 20} MB; bound {BOUND} for columns\n")
+        print("| reader | CPU seconds | ratio |\n|---|---|---|")
+        print(f"| pyarrow | {yardstick:.3f} | 1.00 |")
+        for name, read in (("columns", as_columns), ("texts, one by one", as_texts)):
+            taken = seconds(read, path, arguments.rounds)
+            print(f"| {name} | {taken:.3f} | {taken / yardstick:.2f} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Parquet: typed columns, read a part of a row group at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from uncone.data.source import BLOCK
+from uncone.data.tables.fields import clipped
+from uncone.data.tables.read import Block, Table
+from uncone.errors import FormatError
+
+__all__ = ["ParquetBlock", "ParquetTable"]
+
+
+class ParquetBlock(Block):
+    """A record batch, and the number of its first row."""
+
+    def __init__(self, batch: pa.RecordBatch, first: int) -> None:
+        self.batch, self.first = batch, first
+        self.rows = batch.num_rows
+
+    def line(self, row: int) -> int:
+        return self.first + row
+
+    def values(self, name: str, option: str = "") -> list[Any]:
+        return list(self.batch.column(name).to_pylist())
+
+
+class ParquetTable(Table):
+    """A parquet file; `schema` has the types of its columns."""
+
+    unit = "row"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        with self._readable(), pq.ParquetFile(path) as file:
+            self.schema: pa.Schema = file.schema_arrow
+            self.rows = int(file.metadata.num_rows)
+        self.names = list(self.schema.names)
+        self.text_names = [field.name for field in self.schema if _holds_texts(field.type)]
+
+    def blocks(self, names: Sequence[str] | None = None) -> Iterator[ParquetBlock]:
+        first = 1
+        for batch in self.batches(names):
+            with self._readable():
+                batch.validate(full=True)  # strings that are not UTF-8 show here
+            yield ParquetBlock(batch, first)
+            first += batch.num_rows
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows as they are stored."""
+        columns = None if names is None else list(dict.fromkeys(names))
+        # A buffered stream per column keeps a row group of gigabytes out of memory.
+        with self._readable(), pq.ParquetFile(self.path, buffer_size=1 << 20, pre_buffer=False) as file:
+            yield from file.iter_batches(batch_size=BLOCK, columns=columns)
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # not the file, but the way to it
+            reason = clipped(" ".join(str(error).split()), 160)
+            raise FormatError(
+                f"{self.path} is not a readable parquet file ({reason}). Copy or write it again."
+            ) from error
+
+
+def _holds_texts(column: pa.DataType) -> bool:
+    types = pa.types
+    values = column.value_type if types.is_dictionary(column) else column
+    return bool(types.is_string(values) or types.is_large_string(values) or types.is_string_view(values))
