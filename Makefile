@@ -60,7 +60,7 @@ tables: $(VENV)/dev.stamp
 
 # The tables of measures in README.md and docs/, and the JSON Schema of findings.
 measures: $(VENV)/dev.stamp
-	$(BIN)/python -m uncone.analysis.measures.table README.md docs/layers.md docs/deep.md docs/measures.md docs/findings.schema.json
+	$(BIN)/python -m uncone.analysis.measures.table docs/check.md docs/layers.md docs/deep.md docs/measures.md docs/findings.schema.json
 
 # The tables of the papers for bert-base-uncased, beside the published rows; needs a model hub, or MODEL=folder.
 MODEL ?= bert-base-uncased

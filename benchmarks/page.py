@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-README = Path(__file__).parents[1] / "README.md"
+BENCHMARKS = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
 
-def put(text: str, mark: str, page: Path = README) -> None:
+def put(text: str, mark: str, page: Path = BENCHMARKS) -> None:
     """Replace what stands between <!-- mark --> and <!-- /mark -->."""
     marks = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.S)
     page.write_text(marks.sub(lambda found: f"{found[1]}{text}\n{found[2]}", page.read_text()))

@@ -29,9 +29,10 @@ SMALLEST = {
 
 @pytest.mark.parametrize("name", SMALLEST)
 def test_it_runs(name, tmp_path, real_data, minilm):
-    """In a copy of its folder, because it writes its table into the README beside it."""
+    """In a copy of its folder, because it writes its table into the page beside it."""
     shutil.copytree(ROOT / "benchmarks", tmp_path / "benchmarks")
-    shutil.copy(ROOT / "README.md", tmp_path)
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "docs" / "benchmarks.md", tmp_path / "docs")
     (tmp_path / "texts.txt").write_text("".join(f"The number {i} comes after {i - 1}.\n" for i in range(1, 300)))
     command = [sys.executable, "-m", f"benchmarks.{name}", *SMALLEST[name].split()]
     environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "UNCONE_DATA": str(real_data)}

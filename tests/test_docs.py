@@ -23,7 +23,6 @@ from uncone.errors import UnconeError
 from uncone.repairs import Center
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
 
 
 @pytest.fixture
@@ -150,7 +149,7 @@ def test_help_of_the_command_itself(capsys):
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "docs/layers.md", "docs/deep.md", "docs/measures.md", "docs/findings.schema.json"]
+    "name", ["docs/check.md", "docs/layers.md", "docs/deep.md", "docs/measures.md", "docs/findings.schema.json"]
 )
 def test_the_tables_of_measures_are_those_of_the_registry(name):
     path = ROOT / name
@@ -160,8 +159,8 @@ def test_the_tables_of_measures_are_those_of_the_registry(name):
 def test_the_pages_name_every_measure(tiny_model):
     import uncone
 
-    every = (ROOT / "docs" / "measures.md").read_text()
-    for page, verb in ((README, "check"), (every, "check"), (every, "layers"), (every, "deep")):
+    check, every = PAGES["check.md"], PAGES["measures.md"]
+    for page, verb in ((check, "check"), (every, "check"), (every, "layers"), (every, "deep")):
         assert all(f"| `{name}` |" in page or f"`{name}`," in page or f"`{name}` |" in page for name in measures(verb))
     texts = [f"the text {word} to go to school" for word in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]]
     assert list(uncone.layers(tiny_model, texts)[0].findings) == list(measures("layers"))
