@@ -1,6 +1,6 @@
 """How fast `uncone check` is, against one plain X'X pass over the same file in the same run.
 
-    make bench                                    the table of docs/benchmarks.md: 400,000 x 768, 1.2 GB, in a few minutes
+    make bench                                    the table of docs/benchmarks.md: 400,000 x 768, in a few minutes
     python -m benchmarks.check --rows 50000       smaller
 
 Machines differ and are noisy, so everything is a ratio to the yardstick, and the best of several rounds is taken.

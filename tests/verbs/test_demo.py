@@ -1,4 +1,4 @@
-"""The demo tells a true story: its inputs are what they claim to be, and its numbers come out of a naive computation."""
+"""The demo tells a true story: its inputs are what they claim to be, and a naive computation gives its numbers."""
 
 from __future__ import annotations
 
