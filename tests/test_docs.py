@@ -36,7 +36,7 @@ def files(tmp_path, cone, tiny_model, monkeypatch):
 
     rows = cone(300, 16)
     texts = [f"text {i}" for i in range(300)]
-    for name in ("vectors.npy", "old.npy", "new.npy"):
+    for name in ("vectors.npy", "old.npy", "new.npy", "fixed.npy"):
         np.save(tmp_path / name, rows)
     (tmp_path / "words.txt").write_text("\n".join(texts) + "\n")
     table = {"text": texts, "label": ["a", "b", "c"] * 100, "embedding": rows.tolist()}
@@ -64,7 +64,8 @@ def files(tmp_path, cone, tiny_model, monkeypatch):
     known |= {"level": "sentence", "normalize": False, "prompt": ""}
     for name, repair in repairs.items():
         repair.save(tmp_path / name, **(known if name == "texts-repair" else {}))
-    calibrate(rows, save=tmp_path / "old-calibration")
+    for name in ("old-calibration", "calibration"):
+        calibrate(rows, save=tmp_path / name)
     for name in ("model-a", "model-b"):
         (tmp_path / name).symlink_to("model")
     for corpus in ("wikitext-2/valid.txt", "snli/dev.tsv", "sts/stsb-test.tsv"):
