@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from uncone.report.results.similarity import Similarity
     from uncone.verbs.calibrate import calibrate
     from uncone.verbs.check import check, compare
+    from uncone.verbs.demo import demo
     from uncone.verbs.evaluate import evaluate, prescribe, reproduce
     from uncone.verbs.fix import apply, export, fix
-    from uncone.verbs.demo import demo
     from uncone.verbs.layers import compare_layers, layers
     from uncone.verbs.map.map import map
     from uncone.verbs.similarity.similarity import similarity

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 
 import numpy as np
 import pytest
@@ -26,7 +25,7 @@ def test_inputs():
 def tiny_demo(tiny_model, monkeypatch):
     """The demo on a tiny random model."""
     monkeypatch.setattr("uncone.data.demo.demo_model", lambda: tiny_model)
-    monkeypatch.setattr(sys.modules["uncone.verbs.demo"], "LAYER", 1)
+    monkeypatch.setattr("uncone.verbs.demo.LAYER", 1)
     return demo()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from uncone.report.document import Command, Document, Section, Sentences, Verdict
+from collections.abc import Sequence
+
+from uncone.report.document import Block, Command, Document, Section, Sentences, Verdict
 from uncone.report.documents.check import cosine_chart, verdict
 from uncone.report.documents.prescribe import candidate_blocks
 from uncone.report.results.demo import Demo
@@ -20,7 +22,7 @@ def document(result: Demo) -> Document:
     """Five steps, each a section with its sentences and its picture."""
     before, repaired = result.before, result.repaired
     crowded = verdict(before, advised=False)
-    steps = (
+    steps: list[tuple[str, str, Sequence[str], list[Block]]] = [
         ("problem", "Unrelated texts look similar", crowded.details, [cosine_chart([before])]),
         ("score", "What a score of 0.75 means", [result.calibrated.headline], []),
         ("repair", "The repair", [repaired.headline], [cosine_chart(repaired.spaces, ["before", "after"])]),
@@ -31,7 +33,7 @@ def document(result: Demo) -> Document:
             ["The last layer was trained for cosine similarity, so the advice is different there.", result.last.reason],
             candidate_blocks(result.last.to_dict()),
         ),
-    )
+    ]
     sections = [
         Section(f"{number}. {title}", [Sentences(lines), *blocks], brief=[Sentences(lines, label)])
         for number, (label, title, lines, blocks) in enumerate(steps, start=1)
