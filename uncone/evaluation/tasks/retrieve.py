@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from uncone.analysis.intervals.resampling import REPLICATES, Score, mean_size, s
 from uncone.data.tasks.retrieval import RetrievalTask
 from uncone.errors import OptionError, ShapeError
 
-__all__ = ["MEASURES", "Retrieved", "retrieve", "search"]
+__all__ = ["MEASURES", "Retrieved", "retrieve", "score_queries", "search"]
 
 MEASURES = ("ndcg@10", "recall@10", "recall@100", "mrr@10")
 """What is measured for each query."""
@@ -36,10 +36,10 @@ class Retrieved:
     """
 
     scores: Mapping[str, Score]
-    query_ids: tuple[str, ...]
     each: Mapping[str, NDArray[np.float64]]
     replicates: Mapping[str, NDArray[np.float64]]
     sizes: Mapping[str, float]
+    query_ids: tuple[str, ...] = ()
     lost_docs: int = 0
     lost_queries: int = 0
     units: int = 0
@@ -102,20 +102,27 @@ def retrieve(
         _measured(_judged(task, name), [task.doc_ids[at] for at in found if at >= 0])
         for (_, name), found in zip(judged, rows, strict=True)
     ]
-    each = np.array(values, np.float64).T
-    n = len(judged)
-    units = item_units([task.queries[row] for row, _ in judged])
+    found = score_queries(np.array(values).T, [task.queries[row] for row, _ in judged], replicates, seed)
+    return replace(
+        found, query_ids=tuple(name for _, name in judged), lost_docs=_count_lost(d), lost_queries=_count_lost(q)
+    )
+
+
+def score_queries(each: NDArray[np.float64], queries: Sequence[str], replicates: int, seed: int) -> Retrieved:
+    """The means of the measures (4, q) of the queries, with intervals; queries of one text are drawn together."""
+    units = item_units(queries)
     drawn = units.replicate(lambda counts: each @ counts.T / counts.sum(axis=1), replicates, seed)
-    sizes = {name: mean_size(own, units.effective_items) for name, own in zip(MEASURES, each, strict=True)}
+    sizes = [mean_size(own, units.effective_items) for own in each]
+    scores = [
+        share_score(float(own.mean()), draws, len(queries), size)
+        for own, draws, size in zip(each, drawn, sizes, strict=True)
+    ]
     return Retrieved(
-        {name: share_score(float(each[at].mean()), drawn[at], n, sizes[name]) for at, name in enumerate(MEASURES)},
-        tuple(name for _, name in judged),
+        dict(zip(MEASURES, scores, strict=True)),
         dict(zip(MEASURES, each, strict=True)),
         dict(zip(MEASURES, drawn, strict=True)),
-        sizes,
-        _lost(d),
-        _lost(q),
-        units.independent,
+        dict(zip(MEASURES, sizes, strict=True)),
+        units=units.independent,
     )
 
 
@@ -123,7 +130,7 @@ def _judged(task: RetrievalTask, query: str) -> Mapping[str, int]:
     return task.qrels.get(query, {})
 
 
-def _lost(vectors: NDArray[Any]) -> int:
+def _count_lost(vectors: NDArray[Any]) -> int:
     return int(np.isnan(unit_rows(vectors)[:, 0]).sum())
 
 
