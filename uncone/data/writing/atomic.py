@@ -1,9 +1,10 @@
-"""A file is written beside its place and then renamed: it appears whole or not at all."""
+"""Files and folders are written beside their place and then renamed: they appear whole or not at all."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from uncone.errors import OptionError, OutputError
 
-__all__ = ["check_output", "check_outside", "replacing", "writing"]
+__all__ = ["check_output", "check_outside", "replacing", "replacing_folder", "writing"]
 
 _LONGEST = 240  # bytes of a name, with room for the temporary one
 
@@ -75,6 +76,34 @@ def replacing(out: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def replacing_folder(out: Path) -> Iterator[Path]:
+    """A temporary folder beside `out` that takes its place at the end; if anything fails, the old folder stays."""
+    target = out.resolve()
+    with writing(out):
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name[:80]}.", suffix=".part", dir=target.parent))
+    aside = temporary.with_suffix(".old")
+    try:
+        yield temporary
+        with writing(out):
+            for path in temporary.rglob("*"):
+                if path.is_file():
+                    with path.open("rb+") as file:
+                        os.fsync(file.fileno())
+            temporary.chmod(_mode(target, new=0o777))
+            if target.exists():
+                target.rename(aside)
+            try:
+                temporary.rename(target)
+            except BaseException:
+                if aside.exists():
+                    aside.rename(target)
+                raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
 def writing(out: Path) -> Iterator[None]:
     """Around whatever writes: a full disk becomes one line.
 
@@ -88,10 +117,10 @@ def writing(out: Path) -> Iterator[None]:
         raise OutputError(f"Cannot write {out}: {reason}. What was there before is untouched.") from error
 
 
-def _mode(path: Path) -> int:
-    """The mode the file has, or would get: a temporary file is stricter than an output has to be."""
+def _mode(path: Path, new: int = 0o666) -> int:
+    """The mode that is there, or that a new one would get: temporary files and folders are stricter than outputs."""
     if path.exists():
         return path.stat().st_mode & 0o777
     mask = os.umask(0)
     os.umask(mask)
-    return 0o666 & ~mask
+    return new & ~mask
