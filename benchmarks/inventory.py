@@ -1,6 +1,6 @@
 """What a report lost since another commit: every verb on the same inputs with both, their contents compared.
 
-`python -m benchmarks.inventory OTHER` takes a checkout of the other commit. It lists the JSON fields, figures, columns of
+`python -m benchmarks.inventory OTHER` takes a checkout of the other commit. It lists JSON fields, figures, columns of
 CSV files and tables that only the other commit writes; wording and new contents may vary. The exit code is 1 if it
 lists any.
 """
