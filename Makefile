@@ -51,6 +51,7 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.calibration
 	$(BIN)/python -m benchmarks.similarity
 	$(BIN)/python -m benchmarks.tables
+	$(BIN)/python -m benchmarks.encode
 
 # The tables of docs/layers.md and docs/evaluate.md, and those of docs/gallery.md with its pictures.
 tables: $(VENV)/dev.stamp

@@ -22,6 +22,7 @@ SMALLEST = {
     "similarity": "--rows 1500 --rounds 1",
     "layers": "--sentences 100 --rounds 1",
     "deep": "--sentences 100 --rounds 1",
+    "encode": "--texts 60 --rounds 1",
     "tables": "--rows 2000 --rounds 1",
     "evaluation": "--datasets stsb --fit-on texts.txt",
 }

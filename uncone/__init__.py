@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from uncone.verbs.calibrate import calibrate
     from uncone.verbs.check import check, compare
     from uncone.verbs.demo import demo
+    from uncone.verbs.encode import encode
     from uncone.verbs.evaluate import evaluate, prescribe, reproduce
     from uncone.verbs.fix import apply, export, fix
     from uncone.verbs.layers import compare_layers, layers
@@ -52,6 +53,7 @@ __all__ = [
     "compare",
     "compare_layers",
     "demo",
+    "encode",
     "evaluate",
     "export",
     "fix",
@@ -70,6 +72,7 @@ _HOMES = {
     "compare": "uncone.verbs.check",
     "compare_layers": "uncone.verbs.layers",
     "demo": "uncone.verbs.demo",
+    "encode": "uncone.verbs.encode",
     "evaluate": "uncone.verbs.evaluate",
     "export": "uncone.verbs.fix",
     "prescribe": "uncone.verbs.evaluate",

@@ -24,6 +24,7 @@ VERBS = {
     "similarity": "Compare the texts of a table: heatmap, labels, most similar pairs, near-duplicates, groups, a map.",
     "map": "Show vectors as points: PCA, SVD, t-SNE or UMAP, in two or three dimensions.",
     "calibrate": "Find out what a score means: how many unrelated pairs reach it, where to cut, and how sure that is.",
+    "encode": "Encode texts with a model, at any layer and pooling, and write the vectors to a file.",
     "fix": "Repair a set of embeddings: center it, remove dominant directions, whiten it, or more.",
     "apply": "Apply a saved repair to new vectors or texts.",
     "export": "Export a repair to sentence-transformers, ONNX, FAISS, NumPy or SQL.",

@@ -17,7 +17,7 @@ from uncone.data.cache.cache import VectorCache
 from uncone.data.source import Rows, Source
 from uncone.encoders.source import ModelTexts
 
-__all__ = ["CachedTexts"]
+__all__ = ["CachedTexts", "space_identity"]
 
 
 class CachedTexts(Source):
@@ -37,25 +37,20 @@ class CachedTexts(Source):
         self.dim, self.rows, self.note = source.dim, source.rows, source.note
         self.encoded = self.known = 0
         # One number more in each row: whether the text was truncated.
-        self.space = cache.space(self._meta(), source.dim + 1)
+        self.space = cache.space(space_identity(source), source.dim + 1)
 
     @property
     def notes(self) -> list[str]:
         """What went wrong with the cache."""
         return self.cache.notes
 
-    def _meta(self) -> dict[str, Any]:
-        told = self.source.identity()
-        name = self.source.model
-        path = str(Path(name).resolve()) if os.path.exists(name) else None  # noqa: PTH110 - never raises
-        return {"model": name, "path": path, "dim": self.dim, **told, "content": _content(self.source.files)}
-
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         self.encoded = self.known = 0
-        yield from self.source.rows_of(self._vectors)
+        yield from self.source.rows_of(self.vectors_of)
         self.note = self.source.note
 
-    def _vectors(self, texts: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
+    def vectors_of(self, texts: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
+        """The vectors of texts that are not blank, and which of these were truncated."""
         distinct = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         names = list(distinct)
         known, rows = self.space.find(names)
@@ -70,6 +65,13 @@ class CachedTexts(Source):
         self.known += len(names) - len(missing)
         whole = rows[[distinct[text] for text in texts]]
         return whole[:, :-1], whole[:, -1] > 0
+
+
+def space_identity(source: ModelTexts) -> dict[str, Any]:
+    """Everything that the vectors of a source depend on beside the texts, as plain JSON."""
+    name = source.model
+    path = str(Path(name).resolve()) if os.path.exists(name) else None  # noqa: PTH110 - never raises
+    return {"model": name, "path": path, "dim": source.dim, **source.identity(), "content": _content(source.files)}
 
 
 def _content(files: Iterable[Path]) -> str:

@@ -124,7 +124,7 @@ class ModelTexts(Source):
 
 
 class EncodedTexts(ModelTexts):
-    """The vectors of texts, made as they are read."""
+    """The vectors of texts, made as they are read; `separate` layers stand side by side instead of being averaged."""
 
     def __init__(
         self,
@@ -133,9 +133,12 @@ class EncodedTexts(ModelTexts):
         pooling: Pooling,
         batch_size: int | None = None,
         limit: int | None = None,
+        *,
+        separate: bool = False,
     ) -> None:
         self.texts = texts
         self.encoder = encoder
+        self.separate = separate
         self.pooling = pooling
         self.batch_size = batch_size
         self.limit = limit
@@ -144,7 +147,7 @@ class EncodedTexts(ModelTexts):
         self.name = texts.name
         self.kind = f"texts through {encoder.name}"
         self.dtype = "float32"
-        self.dim = encoder.dim
+        self.dim = encoder.dim * (len(pooling.layers) if separate else 1)
         self.rows = None
         self.rule = RowRule(rows="sentences", pooling=pooling.kind)
         self.note = self.said(0)
@@ -175,6 +178,8 @@ class EncodedTexts(ModelTexts):
         states = self.encoder.encode([laid.passage for laid in batch])
         pool = states.longest if self.pooling.kind == "max" else states.pooled
         found = [pool(layer, layout.tokens, layout.starts) for layer in self.pooling.layers]
+        if self.separate:
+            return np.hstack([np.asarray(self.pooling.finished(vectors), np.float32) for vectors in found])
         vectors = found[0] if len(found) == 1 else np.asarray(np.mean(found, axis=0, dtype=np.float32))
         return np.asarray(self.pooling.finished(vectors), np.float32)
 
@@ -190,6 +195,7 @@ class EncodedTexts(ModelTexts):
             "encoder": self.encoder.kind,
             "dtype": str(getattr(getattr(self.encoder, "model", None), "dtype", "float32")),
             "fingerprint": self.encoder.fingerprint(),
+            **({"separate": True} if self.separate else {}),
         }
 
     def said(self, truncated: int) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +16,6 @@ import numpy as np
 
 from uncone._version import __version__
 from uncone.data.manifest import Described, read_described
-from uncone.data.writing.atomic import replacing_folder, writing
 from uncone.encoders.encoder import EncoderIdentity
 from uncone.errors import DamagedRepairError, OptionError, OtherSpaceError, OutputError, RepairError
 from uncone.extras import require
@@ -65,9 +66,11 @@ def save(repair: Repair, folder: Path, provenance: Mapping[str, Any]) -> None:
         raise OptionError(f"Only plain values can be saved with a repair: {error}.") from error
     folder = Path(folder).resolve()
     check_folder(folder)
-    with replacing_folder(folder) as temporary, writing(folder):
-        (temporary / _JSON).write_bytes(text.encode() + b"\n")
-        (temporary / _TENSORS).write_bytes(tensors)
+    try:
+        _write(folder, {_JSON: text.encode() + b"\n", _TENSORS: tensors})
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(f"Cannot write {folder}: {reason}. What was there before is untouched.") from error
 
 
 def load(folder: str | os.PathLike[str], *, dim: int | None = None, encoder: EncoderIdentity | None = None) -> Saved:
@@ -198,3 +201,34 @@ def check_folder(folder: Path) -> None:
             f"{folder} holds {', '.join(others[:3])}{' and more' if len(others) > 3 else ''}, which is not a repair, "
             "and is left alone. Name another folder."
         )
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write beside the place, then rename; what was there before goes only when the new one stands."""
+    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    aside = temporary.with_suffix(".old")
+    try:
+        for name, data in files.items():
+            with (temporary / name).open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        temporary.chmod(_mode())
+        if folder.exists():
+            folder.rename(aside)
+        try:
+            temporary.rename(folder)
+        except BaseException:
+            if aside.exists():
+                aside.rename(folder)
+            raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _mode() -> int:
+    """The mode a new folder would get: mkdtemp is stricter than a repair has to be."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o777 & ~mask

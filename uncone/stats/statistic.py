@@ -13,9 +13,7 @@ The laws, checked for every class by `uncone.testing.check_statistic`:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cache
-from inspect import signature
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,27 +28,21 @@ State = dict[str, NDArray[Any]]
 
 
 class Statistic(ABC):
-    """A mergeable summary of rows. `update` adds to it; `merge` makes a new one.
-
-    A statistic that is a number of sums names them in `additive`, and needs no method but `update`.
-    """
-
-    additive: ClassVar[tuple[str, ...]] = ()
-    """Attributes that add up when two statistics are merged: arrays or numbers."""
+    """A mergeable summary of rows. `update` adds to it; `merge` makes a new one."""
 
     @property
+    @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """What two statistics must share to be merged: the arguments of the class, kept under their own names."""
-        return {name: getattr(self, name) for name in _arguments(type(self))}
+        """What two statistics must share to be merged; also the arguments of the class."""
 
     @abstractmethod
     def update(self, batch: Batch) -> None:
         """Add the rows of a batch."""
 
     def place(self, rows: int) -> Matrix | None:
-        """A writable buffer for the next rows; None if the statistic copies nothing, or the buffer is full.
+        """Where the next rows may be put, to be given to `update` there and lost: what it would copy, it then need not.
 
-        `update` may consume rows in this buffer in place, which saves one copy.
+        None when the statistic copies nothing, or there is no room.
         """
         return None
 
@@ -60,22 +52,17 @@ class Statistic(ABC):
     def close(self) -> None:  # noqa: B027 - most statistics look at rows one by one
         """Count the groups of `open` batches: no more of their rows will come."""
 
+    @abstractmethod
     def absorb(self, other: Self) -> None:
         """Add another statistic of the same settings to this one, in place: what `merge` and `measure` fold with."""
-        for name in self.additive:
-            total = getattr(self, name)
-            total += getattr(other, name)
-            setattr(self, name, total)
 
+    @abstractmethod
     def state(self) -> State:
-        """Everything that was learned, as arrays."""
-        return {name.lstrip("_"): np.asarray(getattr(self, name)) for name in self.additive}
+        """Everything that was learnt, as arrays."""
 
+    @abstractmethod
     def _restore(self, state: State) -> None:
         """Take over what `state` returned."""
-        for name in self.additive:
-            value = state[name.lstrip("_")]
-            setattr(self, name, value.copy() if value.ndim else value.item())
 
     def snapshot(self) -> State:
         """What is needed to go on after an interruption, to the digit; nothing must be left waiting."""
@@ -105,11 +92,6 @@ class Statistic(ABC):
         statistic = cls(**settings)
         statistic._restore(state)
         return statistic
-
-
-@cache
-def _arguments(kind: type[Statistic]) -> tuple[str, ...]:
-    return tuple(signature(kind).parameters)
 
 
 def check_same_settings(one: Statistic, other: Statistic) -> None:

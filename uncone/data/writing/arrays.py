@@ -30,6 +30,7 @@ class Plan:
     """What is to be written: rows of `dim` numbers, the columns beside them, and what the vectors are called.
 
     `rows` is None when only reading tells. `others` are arrays of an .npz that go from its file into a new one.
+    `layers` name the equal parts of a vector that become columns or tensors of their own.
     """
 
     dim: int
@@ -39,6 +40,11 @@ class Plan:
     suffix: str
     name: str = VECTOR
     others: tuple[Path, tuple[str, ...]] | None = None
+    layers: tuple[str, ...] = ()
+
+    def split(self, vectors: Matrix) -> list[Matrix]:
+        """The columns or tensors that vectors are written as."""
+        return [np.ascontiguousarray(part) for part in np.split(vectors, len(self.layers) or 1, axis=1)]
 
 
 class Sink(ABC):
@@ -140,28 +146,44 @@ class NpzSink(Sink):
 
 
 class SafetensorsSink(_FileSink):
-    """One tensor of a .safetensors file; its head has room for any number of rows."""
+    """A tensor, or one per layer, of a .safetensors file; its header has room for any number of rows.
+
+    Several tensors follow each other, so their rows have to be counted before.
+    """
 
     def __init__(self, path: Path, plan: Plan) -> None:
         super().__init__(path, plan)
-        self.room = len(self._head(0)) + 64
+        self.names = plan.layers or (plan.name,)
+        self.dim = plan.dim // len(self.names)
+        self.room = len(self._header(0)) + 64 * len(self.names)
         self.room += -self.room % 8
-        self._put(0)
+        self.row = 0
+        self._put_header(plan.rows or 0)
 
-    def _head(self, rows: int) -> bytes:
-        plan, size = self.plan, rows * self.plan.dim * self.plan.dtype.itemsize
-        told = {"dtype": f"F{8 * plan.dtype.itemsize}", "shape": [rows, plan.dim], "data_offsets": [0, size]}
-        return json.dumps({plan.name: told}).encode()
+    def _size(self, rows: int) -> int:
+        return rows * self.dim * self.plan.dtype.itemsize
 
-    def _put(self, rows: int) -> None:
-        self.file.write(self.room.to_bytes(8, "little") + self._head(rows).ljust(self.room))
+    def _header(self, rows: int) -> bytes:
+        size, kind = self._size(rows), f"F{8 * self.plan.dtype.itemsize}"
+        tensors = {
+            name: {"dtype": kind, "shape": [rows, self.dim], "data_offsets": [i * size, (i + 1) * size]}
+            for i, name in enumerate(self.names)
+        }
+        return json.dumps(tensors).encode()
+
+    def _put_header(self, rows: int) -> None:
+        self.file.write(self.room.to_bytes(8, "little") + self._header(rows).ljust(self.room))
 
     def write(self, vectors: Matrix, values: SideValues) -> None:
-        self.file.write(vectors.data.cast("B"))
+        for i, part in enumerate(self.plan.split(vectors)):
+            if len(self.names) > 1:
+                self.file.seek(8 + self.room + i * self._size(self.plan.rows or 0) + self._size(self.row))
+            self.file.write(part.data.cast("B"))
+        self.row += len(vectors)
 
     def close(self, rows: int) -> None:
         self.file.seek(0)
-        self._put(rows)
+        self._put_header(rows)
         self.file.close()
 
 

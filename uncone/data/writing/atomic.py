@@ -1,4 +1,4 @@
-"""Files and folders are written beside their place and then renamed: they appear whole or not at all."""
+"""Atomic output: a file or folder is written beside its place and then renamed, so it appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from uncone.errors import OptionError, OutputError
+from uncone.errors import OptionError, OutputError, UnconeError
 
-__all__ = ["check_output", "check_outside", "replacing", "replacing_folder", "writing"]
+__all__ = ["check_output", "check_output_folder", "check_outside", "replacing", "write_all", "writing"]
 
 _LONGEST = 240  # bytes of a name, with room for the temporary one
 
@@ -55,72 +55,103 @@ def check_outside(option: str, out: Path, folder: Path, what: str) -> None:
         raise OptionError(f"{option} {out} lies in {folder}, which is {what} and stays whole. Name a file elsewhere.")
 
 
+def check_output_folder(out: Path) -> None:
+    """Say early that a folder cannot be written; one that holds something is never replaced.
+
+    Raises:
+        OutputError: it is a file, it holds something, or its place may not be written to.
+    """
+    if out.exists() and not out.is_dir():
+        raise OutputError(f"{out} is a file, and a folder is to be written. Name another.")
+    if out.is_dir() and any(out.iterdir()):
+        raise OutputError(f"The folder {out} holds something else, and it stays. Name a new folder.")
+    place = out.resolve().parent
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        raise OutputError(f"The folder {place} is missing or cannot be written to. Name a place elsewhere.")
+
+
 @contextmanager
-def replacing(out: Path) -> Iterator[Path]:
-    """A temporary file beside `out` that takes its place at the end, or is gone when something goes wrong."""
+def replacing(out: Path, *, folder: bool = False, failure: type[UnconeError] = OutputError) -> Iterator[Path]:
+    """A temporary file or folder beside `out` that takes its place at the end, or is gone if something goes wrong.
+
+    Raises:
+        UnconeError: `failure`, if it cannot be written.
+    """
     target = out.resolve()  # through a link: what it points to is replaced, not the link
-    with writing(out):
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-        os.close(descriptor)
-    temporary = Path(name)
+    room: Path | None = None
+    with writing(out, failure):
+        if folder:
+            room = Path(tempfile.mkdtemp(prefix=f".{target.name[:80]}.", suffix=".part", dir=target.parent))
+            temporary = room / target.name
+            temporary.mkdir()
+        else:
+            descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+            os.close(descriptor)
+            temporary = Path(name)
     try:
         yield temporary
-        with writing(out):
-            with temporary.open("rb+") as file:
-                os.fsync(file.fileno())
-            temporary.chmod(_mode(target))
-            temporary.replace(target)
+        with writing(out, failure):
+            if room is None:
+                with temporary.open("rb+") as file:
+                    os.fsync(file.fileno())
+                temporary.chmod(_mode(target))
+                temporary.replace(target)
+            else:
+                _swap_folders(temporary, target, room / "old")
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
+        if room is not None:
+            shutil.rmtree(room, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)
+
+
+def write_all(files: Mapping[Path, str | bytes]) -> None:
+    """Write every file, or none: what was there before survives a full disk. Text becomes UTF-8.
+
+    Raises:
+        OutputError: a file could not be written.
+    """
+    with contextlib.ExitStack() as stack:
+        for path, content in files.items():
+            data = content.encode("utf-8", errors="replace") if isinstance(content, str) else content
+            device = path.exists() and not path.is_file()  # a device or a pipe cannot be renamed over
+            target = path if device else stack.enter_context(replacing(path))
+            with writing(path):
+                target.write_bytes(data)
 
 
 @contextmanager
-def replacing_folder(out: Path) -> Iterator[Path]:
-    """A temporary folder beside `out` that takes its place at the end; if anything fails, the old folder stays."""
-    target = out.resolve()
-    with writing(out):
-        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name[:80]}.", suffix=".part", dir=target.parent))
-    aside = temporary.with_suffix(".old")
-    try:
-        yield temporary
-        with writing(out):
-            for path in temporary.rglob("*"):
-                if path.is_file():
-                    with path.open("rb+") as file:
-                        os.fsync(file.fileno())
-            temporary.chmod(_mode(target, new=0o777))
-            if target.exists():
-                target.rename(aside)
-            try:
-                temporary.rename(target)
-            except BaseException:
-                if aside.exists():
-                    aside.rename(target)
-                raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    shutil.rmtree(aside, ignore_errors=True)
-
-
-@contextmanager
-def writing(out: Path) -> Iterator[None]:
+def writing(out: Path, failure: type[UnconeError] = OutputError) -> Iterator[None]:
     """Around whatever writes: a full disk becomes one line.
 
     Raises:
-        OutputError: the file could not be written.
+        UnconeError: `failure`, if the file could not be written.
     """
     try:
         yield
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else " ".join(str(error).split())[:160]
-        raise OutputError(f"Cannot write {out}: {reason}. What was there before is untouched.") from error
+        raise failure(f"Cannot write {out}: {reason}. What was there before is untouched.") from error
 
 
-def _mode(path: Path, new: int = 0o666) -> int:
-    """The mode that is there, or that a new one would get: temporary files and folders are stricter than outputs."""
+def _swap_folders(new: Path, target: Path, old: Path) -> None:
+    """Put the new folder in the place of the old one; if that fails, the old one comes back."""
+    if not target.exists():
+        new.rename(target)
+        return
+    target.rename(old)
+    try:
+        new.rename(target)
+    except OSError:
+        old.rename(target)
+        raise
+    target.chmod(old.stat().st_mode & 0o777)
+
+
+def _mode(path: Path) -> int:
+    """The mode the file has, or would get: a temporary file is stricter than an output has to be."""
     if path.exists():
         return path.stat().st_mode & 0o777
     mask = os.umask(0)
     os.umask(mask)
-    return new & ~mask
+    return 0o666 & ~mask

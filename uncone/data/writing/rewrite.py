@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,16 @@ import numpy as np
 
 from uncone.data.batch import Matrix
 from uncone.data.open import open_source
-from uncone.data.side_columns.columns import VECTOR
+from uncone.data.side_columns.columns import VECTOR, unique_name
 from uncone.data.side_columns.files import columns_beside, files_of, parts_of
 from uncone.data.source import BLOCK, Options, Rows, Source, regrid
 from uncone.data.vectors.npy import Npz
 from uncone.data.writing.arrays import NpySink, NpzSink, Plan, SafetensorsSink, Sink, WordSink
-from uncone.data.writing.atomic import check_output, replacing, writing
-from uncone.data.writing.tables import JsonSink, ParquetSink, TableSink
+from uncone.data.writing.atomic import check_output, check_output_folder, replacing, writing
+from uncone.data.writing.tables import JsonSink, ParquetSink, ShardSink, TableSink
 from uncone.errors import OptionError, ShapeError
 
-__all__ = ["OUTPUTS", "Rewritten", "output_suffix", "rewrite"]
+__all__ = ["OUTPUTS", "SHARDS", "Rewritten", "output_suffix", "rewrite"]
 
 OUTPUTS: dict[str, type[Sink]] = {
     ".npy": NpySink,
@@ -42,6 +42,11 @@ OUTPUTS: dict[str, type[Sink]] = {
     ".txt": WordSink,
 }
 """What writes which kind of file."""
+
+SHARDS = ""
+"""The ending of a folder of shards."""
+
+_LAYERS = (".parquet", ".safetensors", SHARDS)  # what holds several columns or tensors of vectors
 
 _BYTES = 1 << 25  # of a block from which it is only half as many rows
 
@@ -58,39 +63,49 @@ class Rewritten:
     dropped: tuple[str, ...] = ()
 
 
-def output_suffix(out: str | os.PathLike[str]) -> str:
-    """The ending that tells the kind of file to write.
+def output_suffix(out: str | os.PathLike[str], *, shards: bool = False, layers: bool = False) -> str:
+    """The ending that tells the kind of file to write; none is a folder of `shards`.
 
     >>> output_suffix("fixed.NPY")
     '.npy'
 
     Raises:
-        OptionError: we do not write that.
+        OptionError: we do not write that, or not with several `layers` in it.
     """
     suffix = Path(out).suffix.lower()
-    if suffix not in OUTPUTS:
-        raise OptionError(f"-o {os.fspath(out)} has an unknown ending {suffix!r}; we write {', '.join(OUTPUTS)}.")
+    if suffix not in OUTPUTS and not (shards and suffix == SHARDS):
+        folder = ", or a folder of shards: a name without an ending" if shards else ""
+        raise OptionError(
+            f"-o {os.fspath(out)} has an unknown ending {suffix!r}; we write {', '.join(OUTPUTS)}{folder}."
+        )
+    if layers and suffix not in _LAYERS:
+        raise OptionError(f"A {suffix} file has no place for several layers. Write .parquet, .safetensors or a folder.")
     return suffix
 
 
 def rewrite(
     source: Any,  # noqa: ANN401 - a path or whatever holds vectors
     out: str | os.PathLike[str],
-    map_rows: Callable[[Matrix], Matrix],
+    map_rows: Callable[[Matrix], Matrix] | None = None,
     *,
     dim: int | None = None,
     options: Options | None = None,
     progress: Callable[[int], None] | None = None,
+    layers: Sequence[str] = (),
+    shards: bool = False,
 ) -> Rewritten:
     """Write `map_rows` of all rows of a source to a file whose ending tells its kind.
 
     Args:
         source: as for `open_source`; a source of texts through a model gives the columns of the table of texts.
         out: the file; it appears whole at the end, or not at all.
-        map_rows: (m, d) finite numbers, float32 or float64, to (m, `dim`); any number of rows at a time.
+        map_rows: (m, d) finite numbers, float32 or float64, to (m, `dim`); any number of rows at a time. Without it
+            rows stay as they are.
         dim: the dimensions that come out; those of the source by default.
         options: which column holds the vectors.
         progress: called with the rows written since the last call.
+        layers: names of equal parts of a vector, written as columns or tensors of their own.
+        shards: whether an `out` without an ending is a folder of parquet files.
 
     Raises:
         OptionError: an ending that we do not write, or a file that is also the input.
@@ -98,9 +113,12 @@ def rewrite(
         ShapeError: `map_rows` gives something else than it should.
         SourceError: the source cannot be read.
     """
-    suffix, path = output_suffix(out), Path(out)
+    suffix, path = output_suffix(out, shards=shards, layers=bool(layers)), Path(out)
     opened = open_source(source, options)
-    check_output(path, files_of(opened))
+    if suffix == SHARDS:
+        check_output_folder(path)
+    else:
+        check_output(path, files_of(opened))
     dtype = np.dtype("<f8" if opened.dtype in ("float64", "double", "longdouble", "float128") else "<f4")
     wanted = opened.dim if dim is None else dim
     # Never cut where a table in memory is not: what a product makes of a row may depend on its place.
@@ -110,8 +128,10 @@ def rewrite(
     if first is None:
         raise ShapeError(f"{opened.name} has no rows. We need at least one.")
     plan, dropped = _planned(opened, first, wanted, dtype, suffix)
+    plan = replace(plan, layers=tuple(unique_name(name, plan.carried.names) for name in layers))
     written = unusable = 0
-    with replacing(path) as temporary, _opened(OUTPUTS[suffix], temporary, plan, path) as sink:
+    kind = OUTPUTS.get(suffix, ShardSink)
+    with replacing(path, folder=suffix == SHARDS) as temporary, _opened(kind, temporary, plan, path) as sink:
         for rows in _from(first, stream):
             vectors, bad = _mapped(rows, map_rows, plan)
             values = plan.carried.take(rows)
@@ -134,7 +154,7 @@ def _planned(source: Source, first: Rows, dim: int, dtype: np.dtype[Any], suffix
     if suffix == ".npz" and isinstance(inner[0], Npz):
         kept = (inner[0].path, tuple(f"{other}.npy" for other in others))
         dropped: list[str] = []  # texts and labels are among the arrays
-    elif OUTPUTS[suffix].holds_columns:
+    elif OUTPUTS.get(suffix, ShardSink).holds_columns:
         dropped = [other for other in others if not carried.names]
     else:
         used = ("word", "text") if OUTPUTS[suffix] is WordSink else ()
@@ -175,7 +195,7 @@ def _from(first: Rows, stream: Iterator[Rows]) -> Iterator[Rows]:
     yield from stream
 
 
-def _mapped(rows: Rows, map_rows: Callable[[Matrix], Matrix], plan: Plan) -> tuple[Matrix, int]:
+def _mapped(rows: Rows, map_rows: Callable[[Matrix], Matrix] | None, plan: Plan) -> tuple[Matrix, int]:
     """The rows as they are written, and how many of them could not be used."""
     with np.errstate(over="ignore"):
         given: Matrix = np.ascontiguousarray(rows.vectors, plan.dtype)
@@ -184,7 +204,8 @@ def _mapped(rows: Rows, map_rows: Callable[[Matrix], Matrix], plan: Plan) -> tup
     n = len(given) if whole else int(usable.sum())
     found: Matrix = np.full((len(given), plan.dim), np.nan, plan.dtype)
     if n:
-        mapped = np.asarray(map_rows(given if whole else given[usable]))
+        finite = given if whole else given[usable]
+        mapped = finite if map_rows is None else np.asarray(map_rows(finite))
         if mapped.shape != (n, plan.dim):
             raise ShapeError(f"{(n, given.shape[1])} rows became {mapped.shape}, where we need {(n, plan.dim)}.")
         lost = np.asarray(~np.isfinite(mapped).all(axis=1))

@@ -6,15 +6,19 @@ import csv
 import io
 import json
 import math
+from collections.abc import Sequence
 from datetime import date, time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uncone.data.batch import Matrix
 from uncone.data.side_columns.columns import SideValues
 from uncone.data.writing.arrays import Plan, Sink, number_texts
 
-__all__ = ["JsonSink", "ParquetSink", "TableSink"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["JsonSink", "ParquetSink", "ShardSink", "TableSink"]
 
 
 class ParquetSink(Sink):
@@ -22,26 +26,27 @@ class ParquetSink(Sink):
 
     holds_columns = True
 
-    def __init__(self, path: Path, plan: Plan) -> None:
+    def __init__(self, path: Path, plan: Plan, fields: Sequence[pa.Field] | None = None) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         self.plan = plan
-        self.fields = plan.carried.fields()
-        kind = pa.list_(pa.float64() if plan.dtype.itemsize == 8 else pa.float32(), plan.dim)
+        self.fields = plan.carried.fields() if fields is None else fields
+        names = plan.layers or (plan.carried.vector,)
+        kind = pa.list_(pa.float64() if plan.dtype.itemsize == 8 else pa.float32(), plan.dim // len(names))
         ordered = list(self.fields)
-        ordered.insert(plan.carried.place, pa.field(plan.carried.vector, kind))
+        ordered[plan.carried.place : plan.carried.place] = [pa.field(name, kind) for name in names]
         self.schema = pa.schema(ordered, metadata=plan.carried.metadata)
-        names = [field.name for field in self.fields if not pa.types.is_nested(field.type)]
-        self.writer = pq.ParquetWriter(path, self.schema, use_dictionary=names or False)
+        plain = [field.name for field in self.fields if not pa.types.is_nested(field.type)]
+        self.writer = pq.ParquetWriter(path, self.schema, use_dictionary=plain or False)
 
     def write(self, vectors: Matrix, values: SideValues) -> None:
         import pyarrow as pa
 
-        place = self.plan.carried.place
         columns = values.arrow(self.fields) if self.fields else []
-        lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), self.plan.dim)
-        columns.insert(place, lists)
+        parts = self.plan.split(vectors)
+        lists = [pa.FixedSizeListArray.from_arrays(pa.array(part.reshape(-1)), part.shape[1]) for part in parts]
+        columns[self.plan.carried.place : self.plan.carried.place] = lists
         self.writer.write_batch(pa.record_batch(columns, schema=self.schema))
 
     def close(self, rows: int) -> None:
@@ -49,6 +54,33 @@ class ParquetSink(Sink):
 
     def abandon(self) -> None:
         self.writer.close()
+
+
+class ShardSink(Sink):
+    """A folder of parquet files of 65,536 rows each."""
+
+    holds_columns = True
+    _ROWS = 1 << 16
+
+    def __init__(self, path: Path, plan: Plan) -> None:
+        self.path, self.plan, self.fields = path, plan, plan.carried.fields()
+        self.number = self.rows = 0
+        self.shard: ParquetSink | None = None
+
+    def write(self, vectors: Matrix, values: SideValues) -> None:
+        if self.shard is None or self.rows >= self._ROWS:
+            self.abandon()
+            self.shard = ParquetSink(self.path / f"part-{self.number:05}.parquet", self.plan, self.fields)
+            self.number, self.rows = self.number + 1, 0
+        self.shard.write(vectors, values)
+        self.rows += len(vectors)
+
+    def close(self, rows: int) -> None:
+        self.abandon()
+
+    def abandon(self) -> None:
+        if self.shard is not None:
+            self.shard.close(self.rows)
 
 
 class _LineSink(Sink):

@@ -1,0 +1,47 @@
+"""Options of `encode`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from uncone.errors import OptionError
+from uncone.verbs.options.option import option
+from uncone.verbs.options.source import LoadingOptions, ModelOptions, TextOptions
+
+__all__ = ["ALL_LAYERS", "EncodeOptions"]
+
+ALL_LAYERS = "all"
+"""The layer that stands for every layer, each with a column of its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodeOptions(LoadingOptions, ModelOptions, TextOptions):
+    """What `encode` takes."""
+
+    GROUP = "Output"
+    FIRST: ClassVar[tuple[str, ...]] = ("model", "out", "layer")
+
+    out: str | os.PathLike[str] | None = option(
+        None,
+        "Vectors: .parquet, .npy, .safetensors, .csv, .tsv or .jsonl, or a folder of Parquet shards (no ending).",
+        short=("-o",),
+    )
+    layer: str | int | None = option(
+        None,
+        "Layer of the model: -1 is the last, 1,-1 averages two, all writes a column for every layer.",
+        default_text="the model's own",
+    )
+    progress: Callable[[str, int, int | None], None] | None = option(
+        None, "Called with the step, the texts encoded since the last call, and how many there are.", cli=False
+    )
+
+    def check(self) -> None:
+        """Refuse to run without a model or an output."""
+        if self.model is None:
+            raise OptionError("Name the model that encodes the texts: --model NAME.")
+        if self.out is None:
+            raise OptionError("Name the file for the vectors: -o vectors.parquet.")
+        super().check()
