@@ -1,14 +1,14 @@
-"""Documents: what a verb has to say, built once per verb and drawn by every renderer.
+"""Documents: the report of a verb as data, built once and drawn by every renderer.
 
-A document is data. Which level a verdict has, what is proven and what is printed in bold is decided before it is built.
+Which level a verdict has, what is proven and what is printed in bold is decided before a document is built.
 Terminal and notebook are short: they show the verdicts and the `brief` blocks of each section. Markdown, HTML and LaTeX
 show all blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from uncone.analysis.measures.finding import Level
@@ -37,6 +37,7 @@ __all__ = [
     "Tabs",
     "Verdict",
     "Widget",
+    "leaves",
 ]
 
 MARKS = {Level.HEALTHY: "✓", Level.CROWDED: "▲", Level.COLLAPSED: "✗", Level.NOTE: "·"}
@@ -60,7 +61,7 @@ class Cards:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What it comes down to: one headline, sentences under it, why it is so and what to do.
+    """The conclusion: a headline, sentences under it, the reason and the advice.
 
     `name` says what it is about when a document has several; `half` puts two verdicts side by side. Terminals print the
     headline and `details` first, `why`, `advice` and `command` below everything else; they leave out `more`, which
@@ -120,7 +121,6 @@ class Column:
     small: str = ""
     align: Literal["left", "right"] = "right"
     wrap: bool = False
-    hover: str = ""
     divider: bool = False
     """Whether a rule stands before the column."""
 
@@ -178,10 +178,10 @@ class Items:
         heads = ("finding", "value", "95 % interval", "n", "level", "meaning")
         columns = [Column(head, align="right" if head in ("value", "n") else "left") for head in heads]
         rows = [
-            (one.title, one.value, one.interval, "" if one.n is None else f"{one.n:,}", str(one.level), one.meaning)
-            for one in self.items
+            (item.title, item.value, item.interval, "" if item.n is None else f"{item.n:,}", item.level, item.meaning)
+            for item in self.items
         ]
-        return Table(columns, [Row([Cell(text) for text in row]) for row in rows])
+        return Table(columns, [Row([Cell(str(text)) for text in row]) for row in rows])
 
 
 @dataclass(frozen=True)
@@ -262,21 +262,9 @@ class Clouds:
 
 
 Block = (
-    Sentences
-    | Cards
-    | Table
-    | Items
-    | Chart
-    | Cloud
-    | Clouds
-    | Command
-    | Notes
-    | Facts
-    | Fold
-    | Tabs
-    | SideBySide
-    | Widget
-)
+    Sentences | Cards | Table | Items | Chart | Cloud | Clouds
+    | Command | Notes | Facts | Fold | Tabs | SideBySide | Widget
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -292,7 +280,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """All that a verb has to say of a result.
+    """The report of a verb on a result.
 
     `name` is what it is about (a file, a model), `subtitle` its size and kind, `title` the title of the browser's
     window. `warning` stands above everything.
@@ -307,24 +295,33 @@ class Document:
 
     def charts(self) -> list[Chart | Cloud]:
         """Every chart, in the order of the page."""
-        found: list[Chart | Cloud] = []
-        for section in self.sections:
-            _collect(section.blocks, found)
-        return found
+        charts: list[Chart | Cloud] = []
+        for block in leaves([block for section in self.sections for block in section.blocks]):
+            charts += block.clouds if isinstance(block, Clouds) else [block] if isinstance(block, Chart | Cloud) else []
+        return charts
 
 
-def _collect(blocks: Sequence[Block], found: list[Chart | Cloud]) -> None:
+def leaves(blocks: Sequence[Block], *, widgets: bool = False) -> Iterator[Block]:
+    """Every block that is not made of others, in order; for a widget the blocks in its place, unless `widgets` is set.
+
+    Findings come first as a whole, then with what each of them opens to.
+    """
     for block in blocks:
         match block:
-            case Chart() | Cloud():
-                found.append(block)
-            case Clouds(clouds=clouds):
-                found += clouds
-            case Fold(blocks=inner) | SideBySide(blocks=inner) | Widget(otherwise=inner):
-                _collect(inner, found)
+            case Fold(blocks=inner) | SideBySide(blocks=inner):
+                yield from leaves(inner, widgets=widgets)
+            case Widget(otherwise=inner) if not widgets:
+                yield from leaves(inner)
             case Tabs(tabs=tabs):
                 for _, inner in tabs:
-                    _collect(inner, found)
+                    yield from leaves(inner, widgets=widgets)
             case Items(items=items):
+                yield block
                 for item in items:
-                    _collect(item.more, found)
+                    yield from (_titled(leaf, item.title) for leaf in leaves(item.more, widgets=widgets))
+            case _:
+                yield block
+
+
+def _titled(block: Block, title: str) -> Block:
+    return replace(block, title=title) if isinstance(block, Table) and not block.title else block

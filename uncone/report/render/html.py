@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from uncone.report.charts.model import Chart, Cloud
-from uncone.report.document import MARKS, Block, Clouds, Document, Fold, Items, SideBySide, Table, Tabs, Widget
+from uncone.report.document import MARKS, Block, Clouds, Document, Table, Widget, leaves
 from uncone.report.plain import packed
 
 __all__ = ["environment", "notebook", "page"]
@@ -27,39 +27,38 @@ _LONG = 100
 @cache
 def environment() -> Environment:
     """The templates; what they show is escaped."""
-    made = Environment(
-        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    made.filters["grouped"] = _grouped
-    made.filters["packed"] = packed
-    made.filters["long"] = lambda pairs: any(len(value) > _LONG for _, value in pairs)
-    made.filters["marked_columns"] = _marked_columns
-    made.tests["chart"] = lambda block: isinstance(block, Chart | Cloud)
-    made.globals["kind"] = lambda block: type(block).__name__.lower()
-    made.globals["marks"] = MARKS
-    return made
+    loader = FileSystemLoader(_TEMPLATES)
+    templates = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    templates.filters["grouped"] = _grouped
+    templates.filters["packed"] = packed
+    templates.filters["long"] = lambda pairs: any(len(value) > _LONG for _, value in pairs)
+    templates.filters["marked_columns"] = _marked_columns
+    templates.tests["chart"] = lambda block: isinstance(block, Chart | Cloud)
+    templates.globals["kind"] = lambda block: type(block).__name__.lower()
+    templates.globals["marks"] = MARKS
+    return templates
 
 
 def page(document: Document, summary: str, version: str) -> str:
     """The whole page; `summary` is the JSON that it offers for download."""
     from uncone.report.charts import bundle, cloud, plotly
 
-    blocks = list(_leaves([block for section in document.sections for block in section.blocks]))
+    blocks = list(leaves([block for section in document.sections for block in section.blocks], widgets=True))
     charts = [block for block in blocks if isinstance(block, Chart)]
-    figures = [plotly.figure(one) for one in charts]
+    figures = [plotly.figure(chart) for chart in charts]
     widgets = [block for block in blocks if isinstance(block, Widget)]
     kinds = {type(mark).__name__ for chart in charts for mark in chart.marks}
-    clouds = {one.name: cloud.fragment(one) for one in blocks if isinstance(one, Cloud)}
-    clouds |= {one.name: cloud.fragment(*one.clouds, find=True) for one in blocks if isinstance(one, Clouds)}
+    clouds = {block.name: cloud.fragment(block) for block in blocks if isinstance(block, Cloud)}
+    clouds |= {block.name: cloud.fragment(*block.clouds, find=True) for block in blocks if isinstance(block, Clouds)}
     return _template(
         "document.html",
         document,
-        figures={one["id"]: one for one in figures},
+        figures={figure["id"]: figure for figure in figures},
         charts=figures,
         clouds=clouds,
         plotly=bundle.script(kinds),
-        scripts=_included([name for one in widgets for name in one.scripts]),
-        styles=_included([name for one in widgets for name in one.styles]),
+        scripts=_included([name for widget in widgets for name in widget.scripts]),
+        styles=_included([name for widget in widgets for name in widget.styles]),
         summary=summary,
         version=version,
         today=datetime.date.today().strftime("%-d %B %Y"),
@@ -98,19 +97,3 @@ def _grouped(blocks: Sequence[Block]) -> Iterator[tuple[bool, list[Block]]]:
 def _marked_columns(table: Table) -> set[int]:
     """The columns that need room for marks, so that their numbers stand in line."""
     return {at for row in table.rows for at, cell in enumerate(row.cells) if cell.mark}
-
-
-def _leaves(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Every block of the page that is not made of others; what stands elsewhere in place of a widget is none of it."""
-    for block in blocks:
-        match block:
-            case Fold(blocks=inner) | SideBySide(blocks=inner):
-                yield from _leaves(inner)
-            case Tabs(tabs=tabs):
-                for _, inner in tabs:
-                    yield from _leaves(inner)
-            case Items(items=items):
-                for item in items:
-                    yield from _leaves(item.more)
-            case _:
-                yield block

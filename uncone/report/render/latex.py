@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 
-from uncone.report.document import Block, Cell, Document, Fold, Items, SideBySide, Table, Tabs, Widget
+from uncone.report.document import Cell, Document, Items, Table, leaves
 from uncone.report.text import printable
 
 __all__ = ["escaped", "render"]
@@ -51,8 +50,10 @@ def render(document: Document) -> str:
         "% needs \\usepackage{booktabs,textcomp,amssymb} and \\usepackage[T1]{fontenc}",
     ]
     for section in document.sections:
-        for table in _tables(section.blocks):
-            lines += ["", *_table(table, section.title, document.name)]
+        for block in leaves(section.blocks):
+            table = block.table if isinstance(block, Items) else block
+            if isinstance(table, Table):
+                lines += ["", *_table(table, section.title, document.name)]
     return "\n".join(lines) + "\n"
 
 
@@ -65,46 +66,26 @@ def escaped(text: str) -> str:
     return "".join(_SPECIAL.get(letter, letter) for letter in printable(text))
 
 
-def _tables(blocks: Sequence[Block]) -> Iterator[Table]:
-    for block in blocks:
-        match block:
-            case Table():
-                yield block
-            case Fold(blocks=inner) | SideBySide(blocks=inner) | Widget(otherwise=inner):
-                yield from _tables(inner)
-            case Tabs(tabs=tabs):
-                for _, inner in tabs:
-                    yield from _tables(inner)
-            case Items(items=items):
-                yield block.table
-                for item in items:
-                    yield from (replace(one, title=one.title or item.title) for one in _tables(item.more))
-
-
 def _table(table: Table, section: str, name: str) -> Iterator[str]:
+    columns = table.columns
+    parts = (f"{name}: {table.title or section}", table.intro, *table.remarks)
     yield "\\begin{table}"
     yield "\\centering"
-    caption = ". ".join(
-        part.rstrip(".") for part in (f"{name}: {table.title or section}", table.intro, *table.remarks) if part
-    )
-    yield f"\\caption{{{escaped(caption)}.}}"
-    yield f"\\begin{{tabular}}{{{''.join('l' if one.align == 'left' else 'r' for one in table.columns)}}}"
+    yield f"\\caption{{{escaped('. '.join(part.rstrip('.') for part in parts if part))}.}}"
+    yield f"\\begin{{tabular}}{{{''.join('l' if column.align == 'left' else 'r' for column in columns)}}}"
     yield "\\toprule"
-    yield f"{' & '.join(escaped(one.title) for one in table.columns)} \\\\"
-    if any(one.small for one in table.columns):
-        small = [f"{{\\footnotesize {escaped(one.small)}}}" if one.small else "" for one in table.columns]
-        yield f"{' & '.join(small)} \\\\"
+    yield f"{' & '.join(escaped(column.title) for column in columns)} \\\\"
+    if any(column.small for column in columns):
+        yield f"{' & '.join(_small(column.small) for column in columns)} \\\\"
     yield "\\midrule"
     for place, row in enumerate(table.rows):
-        if len(row.cells) == 1 < len(table.columns):
-            if place:
-                yield "\\midrule"
-            yield f"\\multicolumn{{{len(table.columns)}}}{{l}}{{\\emph{{{escaped(row.cells[0].text)}}}}} \\\\"
-        else:
+        if len(row.cells) > 1 or len(columns) == 1:
             yield f"{' & '.join(_cell(cell, row.muted) for cell in row.cells)} \\\\"
-    yield "\\bottomrule"
-    yield "\\end{tabular}"
-    yield "\\end{table}"
+            continue
+        if place:
+            yield "\\midrule"
+        yield f"\\multicolumn{{{len(columns)}}}{{l}}{{\\emph{{{escaped(row.cells[0].text)}}}}} \\\\"
+    yield from ("\\bottomrule", "\\end{tabular}", "\\end{table}")
 
 
 def _cell(cell: Cell, muted: bool) -> str:
@@ -113,7 +94,9 @@ def _cell(cell: Cell, muted: bool) -> str:
     text = f"\\textbf{{{text}}}" if cell.strong and text else f"\\textit{{{text}}}" if muted and text else text
     # A star is a command only at the beginning of a row.
     mark = f"\\textsuperscript{{{escaped(cell.mark).replace(_SPECIAL['*'], '*')}}}" if cell.mark else ""
-    small = (
-        f"{{\\footnotesize {escaped(cell.small if cell.small[0] == '±' else f'({cell.small})')}}}" if cell.small else ""
-    )
-    return " ".join(part for part in (text + mark, small) if part)
+    small = _small(cell.small if cell.small.startswith("±") else f"({cell.small})") if cell.small else ""
+    return " ".join(filter(None, (text + mark, small)))
+
+
+def _small(text: str) -> str:
+    return f"{{\\footnotesize {escaped(text)}}}" if text else ""
