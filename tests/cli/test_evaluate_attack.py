@@ -161,7 +161,7 @@ def test_a_suite_that_is_killed_while_it_writes_goes_on(small_suite, tiny_model,
 
     asked = ["evaluate", str(tiny_model), "--suite", "papers", "--out", "tables", "--fit-on", "texts.txt"]
     with monkeypatch.context() as patched, pytest.raises(KilledError):
-        patched.setattr("uncone.report.write.write_all", first_only)
+        patched.setattr("uncone.data.writing.atomic.write_all", first_only)
         run(*asked)
     assert run(*asked) == 0
     assert "was made before" not in capfd.readouterr().out

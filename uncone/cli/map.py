@@ -24,8 +24,8 @@ from uncone.cli.model_options import (
     loading_of,
 )
 from uncone.cli.output import Outputs, deliver
+from uncone.data.writing.atomic import check_output
 from uncone.errors import OptionError, OutputError
-from uncone.report.write import check_writable
 
 if TYPE_CHECKING:
     from uncone.report.results.map import Angles
@@ -215,5 +215,5 @@ def _pictures(drawn: dict[str, bytes], png: Path, is_file: bool) -> dict[Path, b
     sheets = [data for name, data in drawn.items() if name.endswith(".png")]
     beside = [png.with_stem(f"{png.stem}-{number}") for number in range(2, len(sheets) + 1)]
     for place in beside:
-        check_writable(place)
+        check_output(place, devices=True)
     return dict(zip([png, *beside], sheets, strict=True))

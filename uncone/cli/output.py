@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from uncone.data.writing.atomic import check_output, write_all
 from uncone.errors import OptionError, OutputError
-from uncone.report.write import check_writable, write_all
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -93,7 +93,7 @@ class Outputs:
         for option, path in (*own, *others):
             if path is None:
                 continue
-            check_writable(path)
+            check_output(path, devices=True)
             if path.resolve() in taken:
                 raise OptionError(f"{option} {path} would overwrite {taken[path.resolve()]}. Name another file.")
             taken[path.resolve()] = f"what {option} writes"
@@ -140,7 +140,7 @@ def check_outputs(
     named = [os.fspath(one) for one in (*sources, *read.values()) if isinstance(one, str | os.PathLike)]
     taken = {path.resolve(): "the source" for path in _files(named)}
     for flag, path in output.files():
-        check_writable(path)
+        check_output(path, devices=True)
         if path.resolve() in taken:
             raise OptionError(f"{flag} {path} would overwrite {taken[path.resolve()]}. Name another file.")
         taken[path.resolve()] = f"what {flag} writes"

@@ -132,11 +132,11 @@ def reproduce(
         progress: called with the step, what is done since the last call, and what there is.
         **options: as for `evaluate`.
     """
+    from uncone.data.writing.atomic import write_all
     from uncone.encoders.open import Loading as HowToLoad
     from uncone.encoders.open import model_folder, open_encoder
     from uncone.encoders.transformer.recipe import read_recipe
     from uncone.evaluation.suite import PAPERS
-    from uncone.report.write import write_all
 
     place, loading = Path(folder), options.get("loading") or HowToLoad()
     sentence_model = read_recipe(model_folder(os.fspath(model), loading)) is not None

@@ -17,8 +17,10 @@ __all__ = ["check_output", "check_output_folder", "check_outside", "replacing", 
 _LONGEST = 240  # bytes of a name, with room for the temporary one
 
 
-def check_output(out: Path, inputs: Iterable[Path]) -> None:
+def check_output(out: Path, inputs: Iterable[Path] = (), *, devices: bool = False) -> None:
     """Say early, before anything is read, that a file cannot be written; never over one of the inputs.
+
+    Devices and pipes, which cannot be replaced, are refused unless `devices` is set.
 
     Raises:
         OptionError: it is one of the inputs, perhaps under another name.
@@ -34,7 +36,7 @@ def check_output(out: Path, inputs: Iterable[Path]) -> None:
     folder = out.resolve().parent
     if is_folder:
         raise OutputError(f"{out} is a folder; name a file in it.")
-    if exists and not out.is_file():
+    if exists and not out.is_file() and not devices:
         raise OutputError(f"{out} is no ordinary file, and would be replaced by one. Name another.")
     if not folder.is_dir():
         raise OutputError(f"There is no folder {folder} to write {out.name} to. Make it first, or name another.")
@@ -116,8 +118,11 @@ def write_all(files: Mapping[Path, str | bytes]) -> None:
             data = content.encode("utf-8", errors="replace") if isinstance(content, str) else content
             device = path.exists() and not path.is_file()  # a device or a pipe cannot be renamed over
             target = path if device else stack.enter_context(replacing(path))
-            with writing(path):
-                target.write_bytes(data)
+            with writing(path), target.open("wb") as file:
+                file.write(data)
+                if not device:  # a full disk shows now, before the first file is replaced
+                    file.flush()
+                    os.fsync(file.fileno())
 
 
 @contextmanager

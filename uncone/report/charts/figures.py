@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from uncone.data.writing.atomic import check_output, write_all
 from uncone.errors import OutputError
 from uncone.extras import require
 from uncone.report.charts.csv import table
 from uncone.report.charts.model import Chart, Cloud
-from uncone.report.write import check_writable, write_all
 
 __all__ = ["check_folder", "write_figures"]
 
@@ -24,7 +24,7 @@ def check_folder(folder: Path) -> None:
     require("matplotlib", extra="models")
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file; name a folder for the figures.")
-    check_writable(folder / "figure" if folder.is_dir() else folder)
+    check_output(folder / "figure" if folder.is_dir() else folder)
 
 
 def write_figures(charts: Iterable[Chart | Cloud], folder: Path) -> list[Path]:
