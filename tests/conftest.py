@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable
@@ -22,6 +23,12 @@ settings.load_profile("uncone")
 # Where the tests run in the background, Ctrl-C is ignored, and so it would be by the commands that they start.
 # A handler, unlike the ignoring, is not inherited by a command: it starts with the default.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish():
+    """Leave what was loaded so far out of every later collection of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -25,59 +25,67 @@ from uncone.repairs import Center
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture
-def files(tmp_path, cone, tiny_model, monkeypatch):
-    """The files that the examples name."""
+@pytest.fixture(scope="session")
+def example_files(tmp_path_factory, tiny_model):
+    """A folder with the files that the examples name."""
     import json
 
     import pyarrow as pa
     import pyarrow.parquet as pq
     from safetensors.numpy import save_file
 
-    rows = cone(300, 16)
+    folder = tmp_path_factory.mktemp("examples")
+    rng = np.random.default_rng(0)
+    rows = (rng.normal(size=(300, 16)) * np.linspace(1.5, 0.3, 16) + rng.normal(size=16)).astype(np.float32)
     texts = [f"text {i}" for i in range(300)]
     for name in ("vectors.npy", "old.npy", "new.npy", "fixed.npy"):
-        np.save(tmp_path / name, rows)
-    (tmp_path / "words.txt").write_text("\n".join(texts) + "\n")
+        np.save(folder / name, rows)
+    (folder / "words.txt").write_text("\n".join(texts) + "\n")
     table = {"text": texts, "label": ["a", "b", "c"] * 100, "embedding": rows.tolist()}
-    pq.write_table(pa.table(table), tmp_path / "vectors.parquet")
-    save_file({"embeddings": rows}, tmp_path / "model.safetensors")
-    (tmp_path / "vectors.jsonl").write_text("\n".join(json.dumps({"v": row.tolist()}) for row in rows))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    shutil.copytree(tiny_model, tmp_path / "model")
+    pq.write_table(pa.table(table), folder / "vectors.parquet")
+    save_file({"embeddings": rows}, folder / "model.safetensors")
+    (folder / "vectors.jsonl").write_text("\n".join(json.dumps({"v": row.tolist()}) for row in rows))
+    shutil.copytree(tiny_model, folder / "model")
     lines = [f"{text} to go to the school of {'abcdefg'[i % 7]}." for i, text in enumerate(texts)]
-    (tmp_path / "texts.txt").write_text("\n".join(lines) + "\n")
+    (folder / "texts.txt").write_text("\n".join(lines) + "\n")
     rows_of_texts = "".join(f'"{line}",{"xyz"[i % 3]}\n' for i, line in enumerate(lines))
-    (tmp_path / "texts.csv").write_text("text,label\n" + rows_of_texts)
-    rng = np.random.default_rng(0)
+    (folder / "texts.csv").write_text("text,label\n" + rows_of_texts)
     judged = [(lines[i], lines[j], i % 6) for i, j in rng.permutation(300)[:240].reshape(-1, 2)]
-    (tmp_path / "pairs.csv").write_text(
+    (folder / "pairs.csv").write_text(
         "sentence1,sentence2,score\n" + "".join(f'"{a}","{b}",{score}\n' for a, b, score in judged)
     )
     words = ["text", "to", "go", "the", "school", "of", "."]
-    (tmp_path / "words.vec").write_text(
+    (folder / "words.vec").write_text(
         "".join(f"{word} {' '.join(f'{value:.4f}' for value in rows[i])}\n" for i, word in enumerate(words))
     )
     repairs = {"repair": Center().fit(rows), "texts-repair": Center().fit(np.eye(32) + 1)}
-    encoder = open_encoder(tmp_path / "model")
+    encoder = open_encoder(folder / "model")
     known = {"encoder": "model/", "encoder_content": encoder.fingerprint(), "layer": "2", "pooling": "mean"}
     known |= {"level": "sentence", "normalize": False, "prompt": ""}
     for name, repair in repairs.items():
-        repair.save(tmp_path / name, **(known if name == "texts-repair" else {}))
+        repair.save(folder / name, **(known if name == "texts-repair" else {}))
     for name in ("old-calibration", "calibration"):
-        calibrate(rows, save=tmp_path / name)
+        calibrate(rows, save=folder / name)
     for name in ("model-a", "model-b"):
-        (tmp_path / name).symlink_to("model")
+        (folder / name).symlink_to("model")
     for corpus in ("wikitext-2/valid.txt", "snli/dev.tsv", "sts/stsb-test.tsv"):
-        (tmp_path / "data" / corpus).parent.mkdir(parents=True)
-    (tmp_path / "data/wikitext-2/valid.txt").write_text("\n".join(f" {line} " for line in lines) + "\n")
-    (tmp_path / "data/snli/dev.tsv").write_text("".join(f"neutral\t{a}\t{b}\n" for a, b, _ in judged))
+        (folder / "data" / corpus).parent.mkdir(parents=True)
+    (folder / "data/wikitext-2/valid.txt").write_text("\n".join(f" {line} " for line in lines) + "\n")
+    (folder / "data/snli/dev.tsv").write_text("".join(f"neutral\t{a}\t{b}\n" for a, b, _ in judged))
     scored = [f"{score}\t{a}\t{b}\tmain\n" for a, b, score in judged] * 12
-    (tmp_path / "data/sts/stsb-test.tsv").write_text("".join(scored[:1379]))  # it is as long as the real one
+    (folder / "data/sts/stsb-test.tsv").write_text("".join(scored[:1379]))  # it is as long as the real one
+    (folder / "shards").mkdir()
+    np.save(folder / "shards" / "a.npy", rows)
+    np.save(folder / "shards" / "b.npy", rows)
+    return folder
+
+
+@pytest.fixture
+def files(example_files, tmp_path, monkeypatch):
+    """The files that the examples name, in the current folder."""
+    shutil.copytree(example_files, tmp_path, symlinks=True, dirs_exist_ok=True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("UNCONE_DATA", str(tmp_path / "data"))
-    (tmp_path / "shards").mkdir()
-    np.save(tmp_path / "shards" / "a.npy", rows)
-    np.save(tmp_path / "shards" / "b.npy", rows)
 
 
 PAGES = {path.name: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
@@ -135,7 +143,11 @@ def test_every_command_that_is_shown_with_its_output_runs(page, real_data, minil
 
 
 @pytest.mark.parametrize(
-    "verb", ["check", "layers", "calibrate", "similarity", "fix", "apply", "export", "evaluate", "cache", "demo"]
+    "verb",
+    [
+        *["check", "layers", "calibrate", "similarity", "fix", "apply", "export", "evaluate", "cache"],
+        pytest.param("demo", marks=pytest.mark.exhaustive),
+    ],
 )
 def test_help_ends_with_an_example_that_runs(verb, files, capsys):
     assert _run([verb, "--help"]) == 0

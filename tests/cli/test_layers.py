@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from commands import UNCONE, started, wait_until
+from commands import UNCONE
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
@@ -150,6 +150,7 @@ def world(tmp_path_factory):
         "blank.txt": b"\n  \n\t\n" * 20,
         "repeated.txt": (texts[0].encode() + b"\n") * 40,
         "few.txt": "\n".join(texts[:4]).encode(),
+        "short.txt": "\n".join(texts[:50]).encode(),
         "latin.txt": lines + b"caf\xe9\n",
         "binary.txt": bytes(range(256)) * 9,
         "one.csv": b"text,other\n" + b"".join(f"{text},x\n".encode() for text in texts),
@@ -494,12 +495,12 @@ def test_the_default_report(layers, capfd):
 
 
 def test_models_and_corpora_are_compared(world, capfd):
-    arguments = [str(world / "tiny"), str(world / "deep"), str(world / "words.vec")]
-    corpora = ["--corpus", str(world / "good.txt"), "--corpus", str(world / "long.txt")]
+    arguments = [str(world / "deep"), str(world / "words.vec")]
+    corpora = ["--corpus", str(world / "good.txt"), "--corpus", str(world / "short.txt")]
     assert _run(["layers", *arguments, *corpora, "--no-html", "--json", "a.json", "--figures", "f"]) == 0
     found = json.loads(Path("a.json").read_text())
-    assert [one["source"]["layers"] for one in found["studies"]] == [3, 5, 1] * 2
-    assert len(found["differences"]) == 5
+    assert [one["source"]["layers"] for one in found["studies"]] == [5, 1] * 2
+    assert len(found["differences"]) == 3
     assert any(path.name.startswith("difference") for path in Path("f").iterdir())
 
 
@@ -629,62 +630,68 @@ def state_files():
     "arguments", [[], ["--no-sinks"], ["--rows", "sentences"], ["--rows", "tokens", "--window", "6"]], ids=str
 )
 def test_a_stopped_run_goes_on_to_the_same_digits(arguments, layers, capfd):
-    assert layers(*SLOW, *arguments, "--json", "whole.json") == 0
-    with stopped(saves=40):
-        assert layers(*SLOW, *arguments, "--json", "a.json") == 130
+    arguments = [*SLOW, *arguments, "--json"]
+    assert layers(*arguments, "whole.json", corpus="short.txt") == 0
+    with stopped(saves=12):
+        assert layers(*arguments, "a.json", corpus="short.txt") == 130
     assert "interrupted" in capfd.readouterr().err
     assert not Path("a.json").exists() and "state.npz" in state_files()
-    assert layers(*SLOW, *arguments, "--json", "a.json", "--resume") == 0
+    assert layers(*arguments, "a.json", "--resume", corpus="short.txt") == 0
     assert Path("a.json").read_bytes() == Path("whole.json").read_bytes()
     assert state_files() == [], "the state goes when the run has come to its end"
 
 
-def test_killed_and_interrupted_processes(world, layers):
-    """SIGKILL in the middle, SIGINT to what goes on from there, and a third run that comes to the end."""
-    slower = [*SLOW, "--batch-size", "1"]
-    command = ["layers", world / "tiny", "--corpus", world / "good.txt", "--no-html", *slower]
-    assert layers(*slower, "--json", "whole.json") == 0
-    with started(*command, "--json", "a.json") as run:
-        wait_until(lambda: any(Path("state").rglob("state.npz")), run)
-        run.kill()
-        run.communicate()
-    assert run.returncode == -signal.SIGKILL and not Path("a.json").exists()
-    before = next(Path("state").rglob("state.npz")).stat().st_mtime_ns
-    with started(*command, "--json", "a.json", "--resume") as run:
-        wait_until(lambda: next(Path("state").rglob("state.npz")).stat().st_mtime_ns != before, run)
-        run.send_signal(signal.SIGINT)
-        _, err = run.communicate(timeout=60)
-    assert run.returncode == 130 and err.startswith("uncone: interrupted") and err.count("\n") == 1
-    assert not Path("a.json").exists()
-    assert layers(*slower, "--json", "a.json", "--resume") == 0
-    assert Path("a.json").read_bytes() == Path("whole.json").read_bytes()
-
-
-DIES = """
+ENDS_ITSELF = """
 import os, signal, sys, numpy as np
-from uncone.cli.main import _run
+from uncone.__main__ import main
 from uncone.run.checkpoint import Checkpoint
 Checkpoint.due = True
+number, when = int(sys.argv.pop(1)), sys.argv.pop(1)
 savez, calls = np.savez, []
-def dies(file, **arrays):
-    calls.append(1)
-    if len(calls) == 30:
+def save(file, **arrays):
+    calls.append(file)
+    if len(calls) < 10 or when == "after":
+        savez(file, **arrays)
+    else:
         file.write(b"half a sta"); file.flush()
-        os.kill(os.getpid(), signal.SIGKILL)
-    savez(file, **arrays)
-np.savez = dies
-_run(sys.argv[1:])
+    if len(calls) == 10:
+        os.kill(os.getpid(), number)
+np.savez = save
+main()
 """
+"""The command in a process that sends itself a signal while it saves its state or just after."""
+
+
+def ended(number, when, *arguments):
+    command = [sys.executable, "-c", ENDS_ITSELF, int(number), when, "layers", *arguments]
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True)
+
+
+def test_killed_and_interrupted_processes(world, layers):
+    """SIGKILL in the middle, SIGINT to what goes on from there, and a third run that comes to the end."""
+    arguments = [world / "words.vec", "--corpus", world / "short.txt", "--no-html", *SLOW, "--json", "a.json"]
+    done = ended(signal.SIGKILL, "after", *arguments)
+    assert done.returncode == -signal.SIGKILL and not Path("a.json").exists(), done
+    done = ended(signal.SIGINT, "after", *arguments, "--resume")
+    assert done.returncode == 130, done
+    assert done.stderr.startswith("uncone: interrupted") and done.stderr.count("\n") == 1
+    assert not Path("a.json").exists()
+    goes_on_to_the_end(layers)
 
 
 def test_killed_while_saving(world, layers):
-    arguments = [str(world / "tiny"), "--corpus", str(world / "good.txt"), "--no-html", *SLOW, "--json", "a.json"]
-    done = subprocess.run([sys.executable, "-c", DIES, "layers", *arguments], capture_output=True)
+    arguments = [world / "words.vec", "--corpus", world / "short.txt", "--no-html", *SLOW, "--json", "a.json"]
+    done = ended(signal.SIGKILL, "while", *arguments)
     assert done.returncode == -signal.SIGKILL, done
     assert any(name.endswith(".part") for name in state_files())
-    assert layers(*SLOW, "--json", "a.json", "--resume") == 0
-    assert state_files() == [], "the part of a file goes too"
-    assert layers(*SLOW, "--json", "whole.json") == 0
+    goes_on_to_the_end(layers)
+
+
+def goes_on_to_the_end(layers):
+    """The run that was ended gives what one in one piece gives, and leaves no state, whole or in part."""
+    assert layers(*SLOW, "--json", "a.json", "--resume", model="words.vec", corpus="short.txt") == 0
+    assert state_files() == []
+    assert layers(*SLOW, "--json", "whole.json", model="words.vec", corpus="short.txt") == 0
     assert Path("a.json").read_bytes() == Path("whole.json").read_bytes()
 
 
@@ -777,7 +784,7 @@ def test_a_state_that_cannot_be_saved_is_a_note(world, layers, capfd):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_standard_output_on_a_full_disk(world):
-    command = [*UNCONE, "layers", str(world / "tiny"), "--corpus", str(world / "good.txt"), "--no-html"]
+    command = [*UNCONE, "layers", str(world / "words.vec"), "--corpus", str(world / "good.txt"), "--no-html"]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2 and "Standard output cannot be written" in done.stderr

@@ -7,8 +7,9 @@ import shutil
 import pytest
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser():
+    """One Chromium for all tests of a process."""
     from playwright.sync_api import sync_playwright
 
     if shutil.which("chromium") is None:
