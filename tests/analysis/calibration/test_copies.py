@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from simulations import exhaustive, one_daily
 
 from uncone.analysis.calibration.background import background_between, background_of
 from uncone.analysis.calibration.calibration import Calibration
@@ -58,14 +59,14 @@ def two_sides(kind, n, k, rng):
     return background_between(*sides, name="x", rates=TAILS)
 
 
-@pytest.mark.parametrize(("n", "k"), [(60, 10), pytest.param(150, 3, marks=pytest.mark.exhaustive)])
+@one_daily(("n", "k"), (60, 10), (150, 3))
 @pytest.mark.parametrize(
     ("make", "kind", "simulations"),
     [
         *((make, "heavy tails", SIMULATIONS) for make in (one_side, two_sides)),
-        *(pytest.param(make, "clusters", SIMULATIONS, marks=pytest.mark.exhaustive) for make in (one_side, two_sides)),
+        *exhaustive(*((make, "clusters", SIMULATIONS) for make in (one_side, two_sides))),
         # The mean covers 93 times in a hundred here: too near to 90 for sixty sets to tell.
-        pytest.param(one_side, "hubs", 200, marks=pytest.mark.exhaustive),
+        *exhaustive((one_side, "hubs", 200)),
     ],
 )
 def test_intervals_cover_where_vectors_repeat(make, n, k, kind, simulations):
@@ -83,10 +84,7 @@ def test_intervals_cover_where_vectors_repeat(make, n, k, kind, simulations):
     assert held.min() >= 0.9 * simulations, held
 
 
-@pytest.mark.parametrize(
-    ("n", "k", "simulations"),
-    [(60, 10, 20), *(pytest.param(*one, 60, marks=pytest.mark.exhaustive) for one in ((60, 10), (150, 3)))],
-)
+@one_daily(("n", "k", "simulations"), (60, 10, 20), (60, 10, 60), (150, 3, 60))
 def test_translations_cover_where_vectors_repeat(n, k, simulations):
     """From one kind of space to another: the score that 30 % of unrelated pairs reach."""
     places = {}

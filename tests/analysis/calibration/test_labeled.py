@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
+from simulations import REPEATED
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from uncone.analysis.calibration.labels.labeled import label_pairs, truth_of
@@ -209,7 +210,7 @@ def drawn_pairs(rng, n):
     return np.clip(truth + 0.4 * rng.normal(size=n), 0, 3), truth + rng.standard_t(3, n)
 
 
-@pytest.mark.parametrize(("n", "copies"), [(60, 10), (150, 3)])
+@REPEATED
 def test_intervals_cover_where_pairs_repeat(n, copies):
     """Sixty sets: AUC, average precision, rank correlation, recall and precision of a threshold, F1 of the best."""
     grades, scores = drawn_pairs(np.random.default_rng(999), 100_000)

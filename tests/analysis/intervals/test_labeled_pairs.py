@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from simulations import REPEATED, one_daily
 from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
 from uncone.analysis.intervals.labeled_pairs import score_pairs
@@ -25,7 +26,7 @@ def best_f1(labels, values):
 
 
 @pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@one_daily("seed", 0, 1, 2)
 def test_equal_to_scikit_learn(ties, seed, stretched):
     labels, values = example(ties=ties, seed=seed)
     found = score_pairs(labels, values, replicates=20, seed=seed)
@@ -75,7 +76,7 @@ def test_bad_input():
         score_pairs([0, 1], range(3))
 
 
-@pytest.mark.parametrize(("n", "copies"), [(60, 10), (150, 3)])
+@REPEATED
 def test_intervals_cover_where_pairs_repeat(n, copies):
     """Sixty sets of labelled pairs, in clusters and with heavy tails, and the mean of a figure per item."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import norm, spearmanr
+from simulations import KINDS, REPEATED
 
 from uncone.analysis.calibration.labels.curves import Cuts
 from uncone.analysis.intervals.bootstrap import bootstrap, differences
@@ -125,8 +126,8 @@ def figures(gold, one, other):
     return np.array([first, second, second - first, auc])
 
 
-@pytest.mark.parametrize(("n", "copies"), [(60, 10), (150, 3)])
-@pytest.mark.parametrize("kind", ["heavy tails", "clusters"])
+@REPEATED
+@KINDS
 def test_intervals_cover_where_pairs_repeat(kind, n, copies):
     """A hundred sets: correlations, their difference, an AUC; drawn by rows they covered half of the time."""
     right = figures(*simulated(kind, 200_000, 999))

@@ -12,6 +12,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from simulations import KINDS, REPEATED
 
 from uncone.analysis.clusters.clusters import cluster_findings, clusters_of
 from uncone.analysis.frequency.correlations import pearson, pearson_interval
@@ -27,8 +28,6 @@ CHANCES = 1 / np.arange(1, WORDS + 1)
 CHANCES /= CHANCES.sum()
 TOPICS = np.random.default_rng(6).normal(size=(4, D))
 CENTERS = 1.5 * np.random.default_rng(77).normal(size=(5, D))
-SIZES = pytest.mark.parametrize(("n", "copies"), [(60, 10), (150, 3)])
-KINDS = pytest.mark.parametrize("kind", ["heavy tails", "clusters"])
 
 
 def language(rng, kind):
@@ -58,7 +57,7 @@ def assert_covered(found):
 
 
 @KINDS
-@SIZES
+@REPEATED
 def test_dimension_and_hubs_cover_where_texts_repeat(kind, n, copies):
     """Rows of one text vary together: by rows, the intervals of the dimension cover 53 to 85 times in a hundred."""
     vocabulary = language(np.random.default_rng(5), kind)
@@ -81,7 +80,7 @@ def vectors(rng, kind, n):
 
 
 @KINDS
-@SIZES
+@REPEATED
 def test_hubs_cover_where_vectors_repeat(kind, n, copies):
     found = [
         hubness_of(np.repeat(vectors(np.random.default_rng(seed), kind, n), copies, axis=0)) for seed in range(RUNS)
@@ -115,7 +114,7 @@ def test_a_dimension_inside_clusters_covers(clusters):
 
 
 @KINDS
-@SIZES
+@REPEATED
 @pytest.mark.parametrize("scale", [0.0, 0.4], ids=["texts of one scale", "texts of several scales"])
 def test_frequency_covers_where_texts_repeat(kind, n, copies, scale):
     found = {"norm": [], "vector_norm": []}
@@ -143,7 +142,7 @@ def columns(rng, kind, n):
 
 
 @KINDS
-@SIZES
+@REPEATED
 def test_correlations_of_a_table_and_of_a_head_cover_where_vectors_repeat(kind, n, copies):
     """By Fisher's z alone 85 of 100 cover with heavy tails; the head has the square of a correlation."""
     drawn = [

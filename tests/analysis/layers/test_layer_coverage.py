@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from simulations import exhaustive
 
 from uncone.analysis.layers import examine as examine_layer
 from uncone.analysis.layers.examine import examine_layers
@@ -116,7 +117,7 @@ def covered(together, sample, runs):
 
 
 @pytest.mark.parametrize("name", SENTENCES)
-@pytest.mark.parametrize(("together", "sample"), [(0.0, 10_000), (0.8, 10_000), (0.8, 1_000)])
+@pytest.mark.parametrize(("together", "sample"), [(0.8, 10_000), (0.8, 1_000), *exhaustive((0.0, 10_000))])
 def test_sentences_are_the_units(together, sample, name, runs):
     share, given = covered(together, sample, runs)[name]
     assert given >= runs // 3

@@ -76,7 +76,7 @@ def measured(rows, groups, words, copies=1):
     return examine_layers([geometry])[0]
 
 
-@pytest.fixture(scope="module", params=[(60, 10), (150, 3)], ids=["60 x 10", "150 x 3"])
+@pytest.fixture(scope="module", params=[(60, 10), pytest.param((150, 3), marks=pytest.mark.exhaustive)], ids=str)
 def repeated(request):
     texts, copies = request.param
     return [measured(*corpus(np.random.default_rng(seed), texts), copies) for seed in range(RUNS)]

@@ -10,6 +10,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from simulations import KINDS, REPEATED, one_daily
 
 from uncone.analysis.intervals.intervals import student
 from uncone.analysis.similarity.labels.labels import per_label
@@ -19,8 +20,6 @@ from uncone.analysis.similarity.pairwise.unit_rows import units_of
 from uncone.analysis.similarity.sampling_units import background_error, copies_of
 from uncone.analysis.similarity.unrelated import unrelated_pairs
 
-SPACES = ("heavy tails", "clusters")
-SIZES = ((60, 10), (150, 3))
 TIMES = 60
 LEAST = 52
 """Of 60: 90 in 100 are asked for, less what chance takes from a rate of 95 % one time in a hundred."""
@@ -51,10 +50,10 @@ def truth(kind):
     return np.mean([[*(row.cosine.mean for row in one.table), one.auc] for one in found], axis=0)
 
 
-def expected(kind, n, k):
-    """The same with k copies of n rows, whose pairs score 1 and are within a label; and what is above background."""
+def expected(kind, n, copies):
+    """The same with copies of n rows, whose pairs score 1 and are within a label; and what is above background."""
     first, second, between, auc = truth(kind)
-    half, more = n // 2, own_share(n // 2, k)
+    half, more = n // 2, own_share(n // 2, copies)
     background = (half * (half - 1) / 2 * (first + second) + half**2 * between) / (n * (n - 1) / 2)
     labels = [first + more * (1 - first), second + more * (1 - second)]
     means = [*labels, between, np.mean(labels), between, auc + more * (1 - auc)]
@@ -87,15 +86,13 @@ def background_mean(units):
     return float((cosines * both).sum() / both.sum())
 
 
-@pytest.mark.parametrize("kind", [SPACES[0], pytest.param(SPACES[1], marks=pytest.mark.exhaustive)])
-@pytest.mark.parametrize(
-    ("n", "k"), [SIZES[0], *(pytest.param(*one, marks=pytest.mark.exhaustive) for one in SIZES[1:])]
-)
-def test_intervals_of_labels_cover_the_truth_when_rows_repeat(kind, n, k):
-    wanted, hits = np.array(expected(kind, n, k)), np.zeros(9)
+@KINDS
+@REPEATED
+def test_intervals_of_labels_cover_the_truth_when_rows_repeat(kind, n, copies):
+    wanted, hits = np.array(expected(kind, n, copies)), np.zeros(9)
     for seed in range(TIMES):
         units, codes = space(kind, np.random.default_rng(seed), n)
-        units, codes = np.repeat(units, k, axis=0), np.repeat(codes, k)
+        units, codes = np.repeat(units, copies, axis=0), np.repeat(codes, copies)
         bounds = np.array(shifted(labelled(units, codes), background_mean(units)))
         hits += (bounds[:, 0] <= wanted) & (wanted <= bounds[:, 1])
     assert (hits >= LEAST).all(), hits
@@ -134,15 +131,13 @@ def pair_intervals(left, right, codes):
     return np.array([*means, over(found.auc), (background.mean_low, background.mean_high), *above])
 
 
-@pytest.mark.parametrize("shared", [False, True])
-@pytest.mark.parametrize("kind", [SPACES[0], pytest.param(SPACES[1], marks=pytest.mark.exhaustive)])
-@pytest.mark.parametrize(
-    ("n", "k"), [SIZES[0], *(pytest.param(*one, marks=pytest.mark.exhaustive) for one in SIZES[1:])]
-)
-def test_intervals_of_two_columns_cover_the_truth_when_rows_repeat(kind, n, k, shared):
+@one_daily("shared", True, False)
+@KINDS
+@REPEATED
+def test_intervals_of_two_columns_cover_the_truth_when_rows_repeat(kind, n, copies, shared):
     wanted, hits = pair_truth(kind, shared), np.zeros(6)
     for seed in range(TIMES):
-        sides = (np.repeat(part, k, axis=0) for part in pairs(kind, np.random.default_rng(seed), n, shared))
+        sides = (np.repeat(part, copies, axis=0) for part in pairs(kind, np.random.default_rng(seed), n, shared))
         bounds = pair_intervals(*sides)
         hits += (bounds[:, 0] <= wanted) & (wanted <= bounds[:, 1])
     assert (hits >= LEAST).all(), hits

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
+from simulations import REPEATED
 from sklearn.metrics import roc_auc_score
 
 from uncone.errors import FormatError, OptionError, ShapeError
@@ -236,7 +237,7 @@ def gain_of_drop(seed, n, copies):
     return prescribe(vectors, pairs, candidates=[DROP], replicates=150, seed=seed).gain
 
 
-@pytest.mark.parametrize(("n", "copies"), [(60, 10), (150, 3)])
+@REPEATED
 def test_the_interval_of_the_gain_covers_where_pairs_repeat(n, copies):
     right = np.mean([gain_of_drop(1000 + seed, n, 1).value for seed in range(40)])
     gains = [gain_of_drop(seed, n, copies) for seed in range(40)]

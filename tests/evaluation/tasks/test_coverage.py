@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
+from simulations import KINDS, REPEATED
 
 from uncone.analysis.cosine.paired import pair_cosines
 from uncone.analysis.intervals.bootstrap import Replicates, differences
@@ -25,8 +26,6 @@ from uncone.evaluation.tasks.wordsim import word_similarity
 
 RUNS = int(os.environ.get("UNCONE_SIMULATIONS", "60"))
 D, DRAWS = 6, 200
-SIZES = pytest.mark.parametrize(("n", "copies"), [(60, 10), (150, 3)])
-KINDS = pytest.mark.parametrize("kind", ["heavy tails", "clusters"])
 METHODS = pytest.mark.parametrize("method", ["four dimensions", "slight change"])
 CLASSES = np.random.default_rng(3).normal(size=(3, D))
 PLACES = 2 * np.random.default_rng(8).normal(size=(5, D))
@@ -90,7 +89,7 @@ def retrieval_truth(kind, strength):
 
 
 @KINDS
-@SIZES
+@REPEATED
 @pytest.mark.parametrize("strength", [1.0, 6.0], ids=["hard", "nearly all right"])
 def test_retrieval_covers_where_queries_repeat(kind, n, copies, strength):
     """Copies of a query find the same, and leave every interval where it is: so most sets are searched once."""
@@ -109,7 +108,7 @@ def test_retrieval_covers_where_queries_repeat(kind, n, copies, strength):
 
 
 @KINDS
-@SIZES
+@REPEATED
 @METHODS
 @pytest.mark.parametrize("strength", [1.0, 6.0], ids=["hard", "nearly all right"])
 def test_gains_of_retrieval_cover_where_queries_repeat(kind, n, copies, method, strength, gain_runs):
@@ -157,7 +156,7 @@ def repeated_senses(rng, words, kind, strength, copies):
 
 
 @KINDS
-@SIZES
+@REPEATED
 @pytest.mark.parametrize("strength", [0.5, 10.0], ids=["hard", "nearly all right"])
 def test_words_in_context_cover_where_items_repeat(kind, n, copies, strength):
     train, _ = senses(np.random.default_rng(1), 300, kind, strength)
@@ -171,7 +170,7 @@ def test_words_in_context_cover_where_items_repeat(kind, n, copies, strength):
 
 
 @KINDS
-@SIZES
+@REPEATED
 @METHODS
 @pytest.mark.parametrize("strength", [0.5, 10.0], ids=["hard", "nearly all right"])
 def test_gains_of_words_in_context_cover_where_items_repeat(kind, n, copies, method, strength, gain_runs):
@@ -203,7 +202,7 @@ def word_pairs(rng, pairs, kind, linked):
 
 
 @KINDS
-@SIZES
+@REPEATED
 @pytest.mark.parametrize("linked", [False, True], ids=["apart", "linked"])
 def test_word_similarity_covers_where_pairs_repeat(kind, n, copies, linked):
     drawn = [word_pairs(np.random.default_rng([seed, 7]), n, kind, linked) for seed in range(200)]
@@ -226,7 +225,7 @@ def texts(rng, n, kind, apart):
 
 
 @KINDS
-@SIZES
+@REPEATED
 @pytest.mark.parametrize("apart", [1.0, 3.0], ids=["hard", "nearly all right"])
 def test_classes_cover_where_texts_repeat(kind, n, copies, apart):
     """By quantiles of draws 1 to 50 of 100 cover where nearly all texts are right."""
@@ -243,7 +242,7 @@ def test_classes_cover_where_texts_repeat(kind, n, copies, apart):
 
 
 @KINDS
-@SIZES
+@REPEATED
 def test_folds_cover_where_texts_repeat(kind, n, copies):
     """Other texts are learnt from, too: over the texts of the test alone macro-F1 covers 73 to 92 of 100 times."""
     units = item_units(np.repeat(np.arange(n), copies).tolist())
@@ -259,7 +258,7 @@ def test_folds_cover_where_texts_repeat(kind, n, copies):
 
 
 @KINDS
-@SIZES
+@REPEATED
 def test_gains_cover_where_texts_repeat(kind, n, copies):
     """Fewer dimensions against all differ on few texts: by quantiles of draws 72 to 87 of 100 differences cover."""
     train, many = (texts(np.random.default_rng(seed), rows, kind, 1.0) for seed, rows in ((1, 300), (2, 30_000)))
