@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "snapshots"
 UPDATE = "UNCONE_UPDATE_SNAPSHOTS"
+VERSIONS = re.compile(r"^- (python|numpy|scipy|scikit-learn|torch|transformers|uncone): .*\n", re.M)
+
+
+def assert_wording(name: str, result) -> None:
+    """Compare a result on the terminal and as markdown with its snapshot, whatever the versions of its packages."""
+    text = f"{result.to_text()}\n{'=' * 78}\n\n{result.to_markdown()}"
+    assert_snapshot(name, VERSIONS.sub("", text))
 
 
 def assert_snapshot(name: str, text: str) -> None:

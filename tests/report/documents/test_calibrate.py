@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from report.snapshots import assert_wording
 
 import uncone
 from uncone.analysis.calibration.results import Threshold, Translation
@@ -67,6 +68,11 @@ def evil():
         source={**made.calibration.source, "encoder": EVIL, "layer": EVIL, "repair": EVIL},
     )
     return replace(made, calibration=calibration, saved=EVIL, provenance={EVIL: EVIL})
+
+
+@pytest.mark.parametrize("name", ["crowded", "full", "healthy"])
+def test_wording(name, request):
+    assert_wording(f"calibrate_{name}", request.getfixturevalue(name))
 
 
 def every_cosine(rows):

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
-from report.snapshots import assert_snapshot
+from report.snapshots import assert_snapshot, assert_wording
 
 from uncone.analysis.intervals.bootstrap import Difference
 from uncone.analysis.intervals.correlation import Aggregated, Correlation
@@ -236,7 +236,7 @@ def tables_of(result):
 @pytest.mark.parametrize("name", ["tiny", "healthy", "one", "holes"])
 def test_wording(name):
     made = EVERY[name]()
-    assert_snapshot(f"evaluate_{name}", f"{made.to_text()}\n{'=' * 78}\n\n{made.to_markdown()}")
+    assert_wording(f"evaluate_{name}", made)
 
 
 def test_wording_of_latex():

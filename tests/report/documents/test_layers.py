@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from report.snapshots import assert_snapshot
+from report.snapshots import assert_wording
 
 from uncone.analysis.layers.contrast import Contrast
 from uncone.analysis.layers.layer import Layer, SentenceTable, WordTable
@@ -235,7 +235,7 @@ def test_every_study_has_every_rendering(made, assert_renderings):
 @pytest.mark.parametrize("name", ["one", "unequal"])
 def test_wording(name):
     made = ALL[name]()
-    assert_snapshot(f"layers_{name}", f"{made.to_text()}\n{'=' * 78}\n\n{made.to_markdown()}")
+    assert_wording(f"layers_{name}", made)
 
 
 def test_the_level_is_that_of_the_most_crowded_layer():

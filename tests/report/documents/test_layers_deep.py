@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from report.snapshots import assert_snapshot
+from report.snapshots import assert_wording
 
 from uncone.analysis.layers.deep_results import (
     Bin,
@@ -275,7 +275,7 @@ def test_every_study_has_every_rendering(made, assert_renderings):
 @pytest.mark.parametrize("name", ["one", "equal"])
 def test_wording(name):
     made = ALL[name]()
-    assert_snapshot(f"layers_deep_{name}", f"{made.to_text()}\n{'=' * 78}\n\n{made.to_markdown()}")
+    assert_wording(f"layers_deep_{name}", made)
 
 
 def test_nothing_is_behind_a_study_that_is_not_deep():

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from report.snapshots import assert_snapshot
+from report.snapshots import assert_wording
 from rich.cells import cell_len
 
 from uncone.analysis.projections.results import Colouring, Panel, Texts, Trust
@@ -365,7 +365,7 @@ def test_wording(name):
         "one": build(written={"report": "a.html"}, highlight=["bank", "shore"]),
         "layers": build(layers=range(5), method="pca", dims=3, texts=None),
     }[name]
-    assert_snapshot(f"map_{name}", f"{made.to_text()}\n{'=' * 78}\n\n{made.to_markdown()}")
+    assert_wording(f"map_{name}", made)
 
 
 def test_figures_are_written_for_every_picture(tmp_path):

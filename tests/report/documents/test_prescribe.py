@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from report.snapshots import assert_snapshot
+from report.snapshots import assert_wording
 
 from uncone.analysis.intervals.bootstrap import Difference
 from uncone.analysis.measures.finding import Level
@@ -57,7 +57,7 @@ def build(*, use=True, units=143, name="pairs.csv"):
 
 @pytest.mark.parametrize(("name", "result"), [("use", build()), ("leave", build(use=False, units=12))])
 def test_wording(name, result):
-    assert_snapshot(f"prescribe_{name}", f"{result.to_text()}\n{'=' * 78}\n\n{result.to_markdown()}")
+    assert_wording(f"prescribe_{name}", result)
 
 
 def test_every_candidate_is_shown():

@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from report.snapshots import assert_snapshot
+from report.snapshots import assert_wording
 from scipy.cluster.hierarchy import dendrogram, leaves_list, linkage
 from sklearn.metrics import roc_auc_score
 
@@ -298,7 +298,7 @@ def test_wording(name):
         nothing = replace(made.pairs, one=np.array([], int), other=np.array([], int), cosines=np.array([]),
                           percentiles=np.array([]), found=0, why="no pair reaches 0.99")  # fmt: skip
         made = replace(made, texts=None, labels=None, per_label=None, near=None, pairs=nothing, duplicates=nothing)
-    assert_snapshot(f"similarity_{name}", f"{made.to_text()}\n{'=' * 78}\n\n{made.to_markdown()}")
+    assert_wording(f"similarity_{name}", made)
 
 
 def test_the_terminal_fits_a_screen(found):
