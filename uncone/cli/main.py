@@ -48,6 +48,7 @@ def build_app(verbs: Collection[str] = tuple(VERBS)) -> App:
         exit_on_error=False,
         print_error=False,
         result_action="return_value",
+        suppress_keyboard_interrupt=False,
     )
     for place, (verb, summary) in enumerate(VERBS.items()):
         if verb in verbs:
