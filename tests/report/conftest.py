@@ -23,14 +23,28 @@ def browser():
         started.close()
 
 
-def opened(browser, path, scheme, width):
-    """A page, and the errors and requests that it makes from now on."""
-    page, errors = browser.new_page(viewport={"width": width, "height": 850}, color_scheme=scheme), []
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("request", lambda request: errors.append(request.url) if request.url.startswith("http") else None)
-    page.goto(path.as_uri())
-    return page, errors
+@pytest.fixture
+def open_page(browser):
+    """A function that opens a page; after the test none may have logged an error, shown a dialog or fetched a thing."""
+    pages = []
+
+    def open_(path, scheme="light", width=1200, script=None):
+        page, errors = browser.new_page(viewport={"width": width, "height": 850}, color_scheme=scheme), []
+        pages.append((page, errors))
+        page.set_default_timeout(60_000)
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("dialog", lambda dialog: errors.append(dialog.message))
+        page.on("request", lambda request: errors.append(request.url) if request.url.startswith("http") else None)
+        if script is not None:
+            page.add_init_script(script)
+        page.goto(path.as_uri())
+        return page
+
+    yield open_
+    for page, errors in pages:
+        assert errors == []
+        page.close()
 
 
 @pytest.fixture
@@ -58,21 +72,26 @@ def assert_renderings():
 
 
 @pytest.fixture
-def assert_page_works(browser, tmp_path):
-    """A function that opens the page of a result in light and dark, wide and narrow: all charts drawn, no errors."""
+def assert_page_works(open_page, tmp_path):
+    """A function that opens the pages of results on a dark phone: all charts drawn, no errors; the first wide too."""
 
-    def check(result, looks=(("light", 1200), ("dark", 1200), ("light", 390))):
+    def check(result, *others):
+        check_looks(result, [("light", 1200), ("dark", 390)])
+        for other in others:
+            check_looks(other, [("dark", 390)])
+
+    def check_looks(result, looks):
         path = tmp_path / "page.html"
         path.write_text(result.to_html())
         drawn = len(result.document().charts())
         for scheme, width in looks:
-            page, errors = opened(browser, path, scheme, width)
+            page = open_page(path, scheme, width)
             assert page.locator("h1").first.is_visible()
             charts = page.locator(".chart, .plot")
             assert charts.count() == drawn
             for place in range(drawn):
                 charts.nth(place).scroll_into_view_if_needed()
-                charts.nth(place).locator(".main-svg, canvas").first.wait_for(timeout=60_000)
+                charts.nth(place).locator(".main-svg, canvas").first.wait_for()
             assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
             for fold in page.locator("details > summary").all():
                 fold.click()
@@ -80,7 +99,6 @@ def assert_page_works(browser, tmp_path):
             with page.expect_download() as download:
                 page.locator("#download").click()
             assert json.loads(download.value.path().read_text())["schema"] >= 1
-            assert errors == []
             page.close()
 
     return check

@@ -9,7 +9,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "snapshots"
 UPDATE = "UNCONE_UPDATE_SNAPSHOTS"
-VERSIONS = re.compile(r"^- (python|numpy|scipy|scikit-learn|torch|transformers|uncone): .*\n", re.M)
+VERSIONS = re.compile(r"^- uncone: .*\n- python: .*\n(- (numpy|scipy|scikit-learn|torch|transformers): .*\n)*", re.M)
 
 
 def assert_wording(name: str, result) -> None:

@@ -300,5 +300,4 @@ def test_figures(full, tmp_path):
 
 @pytest.mark.browser
 def test_the_page_in_a_browser(crowded, full, evil, assert_page_works):
-    for result in (crowded, full, evil):
-        assert_page_works(result)
+    assert_page_works(full, crowded, evil)

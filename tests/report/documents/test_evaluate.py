@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -612,19 +611,15 @@ def test_in_a_notebook():
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="Debian's chromium is not installed")
-@pytest.mark.parametrize("name", EVERY)
-def test_the_page_in_a_browser(assert_page_works, name):
-    assert_page_works(EVERY[name](), looks=(("light", 390), ("dark", 1200)))
+def test_the_page_in_a_browser(assert_page_works):
+    assert_page_works(*(make() for make in EVERY.values()))
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="Debian's chromium is not installed")
-def test_the_reader_switches_between_aggregations(browser, tmp_path):
+def test_the_reader_switches_between_aggregations(open_page, tmp_path):
     path = tmp_path / "page.html"
     path.write_text(tiny().to_html())
-    page = browser.new_page(viewport={"width": 390, "height": 850})
-    page.goto(path.as_uri())
+    page = open_page(path, width=390)
     assert page.locator(".switch label").count() == 4
     for place in range(4):
         page.locator(".switch label").nth(place).click()

@@ -227,5 +227,4 @@ def test_in_a_notebook(crowded):
 
 @pytest.mark.browser
 def test_the_page_in_a_browser(crowded, trained, evil, assert_page_works):
-    for result in (crowded, trained, evil):
-        assert_page_works(result)
+    assert_page_works(crowded, trained, evil)

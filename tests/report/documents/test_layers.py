@@ -503,6 +503,5 @@ def test_json_is_the_result():
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", ["one", "static", "evil", "unequal"])
-def test_the_page_in_a_browser(assert_page_works, name):
-    assert_page_works(ALL[name](), [("light", 1200), ("dark", 390)])
+def test_the_page_in_a_browser(assert_page_works):
+    assert_page_works(*(ALL[name]() for name in ("unequal", "one", "static", "evil")))

@@ -469,6 +469,5 @@ def test_clouds_have_their_numbers_beside_them(tmp_path):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", ["one", "evil", "unequal"])
-def test_the_page_in_a_browser(assert_page_works, name):
-    assert_page_works(ALL[name](), [("light", 1200), ("dark", 390)])
+def test_the_page_in_a_browser(assert_page_works):
+    assert_page_works(*(ALL[name]() for name in ("unequal", "one", "evil")))

@@ -69,28 +69,16 @@ def pages(tmp_path_factory):
 
 
 @pytest.fixture
-def opened(browser, pages):
-    """Opens a page, with what went wrong beside it."""
-    held = []
+def opened(open_page, pages):
+    """A function that opens the page of a map, and waits for its first picture."""
 
-    def open_page(name, width=1200, scheme="light", script=None):
-        page = browser.new_page(viewport={"width": width, "height": 1000}, color_scheme=scheme)
-        held.append(page)
-        page.wrong = []
-        page.on("console", lambda one: page.wrong.append(one.text) if one.type == "error" else None)
-        page.on("pageerror", lambda error: page.wrong.append(str(error)))
-        page.on("request", lambda one: page.wrong.append(one.url) if one.url.startswith("http") else None)
-        if script is not None:
-            page.add_init_script(script)
-        page.goto((pages / f"{name}.html").as_uri())
-        page.locator(".plot[data-drawn]").first.wait_for(timeout=30_000)
+    def open_map(name, width=1200, scheme="light", script=None):
+        page = open_page(pages / f"{name}.html", scheme, width, script)
+        page.locator(".plot[data-drawn]").first.wait_for()
         page.locator(".plot").first.scroll_into_view_if_needed()
         return page
 
-    yield open_page
-    for page in held:
-        assert page.wrong == []
-        page.close()
+    return open_map
 
 
 def colours(page, place=0):
@@ -122,7 +110,7 @@ def test_the_page(opened, name, scheme, width):
     assert page.locator("h1").is_visible() and page.evaluate("document.documentElement.dataset.painter") == "webgl"
     assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
     for place in range(page.locator(".plot").count()):
-        page.locator(f"figure:nth-of-type({place + 1}) .plot[data-drawn]").wait_for(timeout=15_000)
+        page.locator(f"figure:nth-of-type({place + 1}) .plot[data-drawn]").wait_for()
         assert sum(colours(page, place).values()) > 100, "points are on the picture"
 
 
