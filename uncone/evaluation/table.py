@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from uncone.analysis.intervals.bootstrap import Difference
 from uncone.analysis.intervals.correlation import Aggregated
 from uncone.analysis.intervals.resampling import Score
 
-__all__ = ["Cell", "EvaluationTable", "Method", "Row", "TaskRow"]
+__all__ = ["Cell", "EvaluationTable", "Method", "Row", "TaskRow", "TaskScores"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,20 @@ class Row:
     low: float | None = None
     high: float | None = None
     difference: Difference | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TaskScores:
+    """The figures of a task by name, with their intervals and replicates, and the number of independent items.
+
+    The replicates of two results on the same items with the same seed are paired. `sizes` is for shares: the number of
+    items that each rests on (`share_score`).
+    """
+
+    scores: Mapping[str, Score]
+    replicates: Mapping[str, NDArray[np.float64]]
+    sizes: Mapping[str, float]
+    units: int
 
 
 @dataclass(frozen=True)

@@ -43,22 +43,23 @@ def test_train_and_test(stretched, exact_bounds):
     model = LogisticRegression(max_iter=1000).fit((x[:160] - mean) / spread, y[:160])
     predicted, truth = model.predict((x[160:] - mean) / spread), np.array(y[160:])
     assert found.predicted.tolist() == predicted.tolist() and found.converged and found.folds is None
-    assert found.accuracy.value == pytest.approx(accuracy_score(truth, predicted))
-    assert found.macro_f1.value == pytest.approx(f1_score(truth, predicted, average="macro"))
+    assert found.scores["accuracy"].value == pytest.approx(accuracy_score(truth, predicted))
+    assert found.scores["macro_f1"].value == pytest.approx(f1_score(truth, predicted, average="macro"))
     counts = np.concatenate(list(drawn_counts(80, 100, 4)))
     rows = [np.repeat(np.arange(80), count) for count in counts]
     f1 = [f1_score(truth[row], predicted[row], average="macro") for row in rows]
     accuracy = [accuracy_score(truth[row], predicted[row]) for row in rows]
-    f1, accuracy = stretched(f1, found.macro_f1.value, 80), stretched(accuracy, found.accuracy.value, 80)
+    f1 = stretched(f1, found.scores["macro_f1"].value, 80)
+    accuracy = stretched(accuracy, found.scores["accuracy"].value, 80)
     size, freedom = f1_items(truth, predicted)
     stretch = t.ppf(0.975, freedom) / norm.ppf(0.975)
-    f1 = np.clip(found.macro_f1.value + stretch * (f1 - found.macro_f1.value), 0, 1)
+    f1 = np.clip(found.scores["macro_f1"].value + stretch * (f1 - found.scores["macro_f1"].value), 0, 1)
     assert found.replicates["macro_f1"] == pytest.approx(f1, abs=1e-4)
     assert found.replicates["accuracy"] == pytest.approx(accuracy, abs=1e-5)
-    bounds = exact_bounds(found.macro_f1.value, f1, size / stretch**2)
-    assert (found.macro_f1.low, found.macro_f1.high) == pytest.approx(bounds, abs=1e-4)
-    bounds = exact_bounds(found.accuracy.value, accuracy, 80)
-    assert (found.accuracy.low, found.accuracy.high) == pytest.approx(bounds, abs=1e-4)
+    bounds = exact_bounds(found.scores["macro_f1"].value, f1, size / stretch**2)
+    assert (found.scores["macro_f1"].low, found.scores["macro_f1"].high) == pytest.approx(bounds, abs=1e-4)
+    bounds = exact_bounds(found.scores["accuracy"].value, accuracy, 80)
+    assert (found.scores["accuracy"].low, found.scores["accuracy"].high) == pytest.approx(bounds, abs=1e-4)
 
 
 def test_a_rare_class_is_not_always_drawn(stretched):
@@ -67,8 +68,8 @@ def test_a_rare_class_is_not_always_drawn(stretched):
     found = classify(x[:30], y[:30], x[30:], truth, replicates=50)
     drawn = [np.repeat(np.arange(30), count) for count in np.concatenate(list(drawn_counts(30, 50, 0)))]
     expected = [f1_score(np.array(truth)[row], found.predicted[row], average="macro") for row in drawn]
-    once = stretched(expected, found.macro_f1.value, 30) - found.macro_f1.value
-    moved = found.replicates["macro_f1"] - found.macro_f1.value
+    once = stretched(expected, found.scores["macro_f1"].value, 30) - found.scores["macro_f1"].value
+    moved = found.replicates["macro_f1"] - found.scores["macro_f1"].value
     inside = (found.replicates["macro_f1"] > 0) & (found.replicates["macro_f1"] < 1)
     ratio = (moved / once)[inside & (np.abs(once) > 1e-3)]
     assert ratio == pytest.approx(ratio[0]) and ratio[0] > 1.2, "the rare class knows little"
@@ -77,13 +78,13 @@ def test_a_rare_class_is_not_always_drawn(stretched):
 def test_folds_see_each_text_once_and_nothing_of_it():
     x, y = blobs()
     found = cross_classify(x, y, folds=4, replicates=50)
-    assert found.folds == 4 and found.accuracy.n == 240 and 0.6 < found.accuracy.value < 1
+    assert found.folds == 4 and found.scores["accuracy"].n == 240 and 0.6 < found.scores["accuracy"].value < 1
     # Nadeau and Bengio: the variance over texts times 1 + 4/3.
     hits = found.predicted == np.array(y)
     assert found.replicates["accuracy"].std() == pytest.approx(hits.std() * np.sqrt(7 / 3 / 240), rel=0.2)
     rng = np.random.default_rng(0)
     noise = cross_classify(rng.normal(size=(60, 100)), ["a", "b"] * 30, replicates=50)
-    assert noise.accuracy.value < 0.75  # a model that had seen the texts would know them all
+    assert noise.scores["accuracy"].value < 0.75  # a model that had seen the texts would know them all
     assert np.array_equal(cross_classify(x, y, folds=4, replicates=50).predicted, found.predicted)
     few = cross_classify(x[:23], ["a"] * 20 + ["b"] * 3, folds=10, replicates=10)
     assert few.folds == 3

@@ -50,10 +50,11 @@ def after(method, rows):
     return rows[:, :4] if method == "four dimensions" else rows * np.linspace(1.0, 0.9, D)
 
 
-def gain(raw, repaired, units):
-    """The gain over the raw vectors as `evaluate` computes it, from a value, replicates and a size for each method."""
-    values, replicates, sizes = zip(raw, repaired, strict=True)
-    return differences(Replicates(np.array(values), np.array(replicates), units, units, min(sizes)))[1]
+def gain(raw, repaired, name):
+    """The gain over the raw vectors in one figure, as `evaluate` computes it."""
+    known = [(one.scores[name].value, one.replicates[name], one.sizes[name]) for one in (raw, repaired)]
+    values, replicates, sizes = zip(*known, strict=True)
+    return differences(Replicates(np.array(values), np.array(replicates), raw.units, raw.units, min(sizes)))[1]
 
 
 def documents(kind):
@@ -121,8 +122,7 @@ def test_gains_of_retrieval_cover_where_queries_repeat(kind, n, copies, method, 
 
     def gains(chosen, texts, seed):
         both = [score_queries(own[:, chosen], texts, DRAWS, seed) for own in each]
-        sides = ([(one.scores[name].value, one.replicates[name], one.sizes[name]) for one in both] for name in MEASURES)
-        return [gain(*side, n) for side in sides]
+        return [gain(*both, name) for name in MEASURES]
 
     found = []
     for seed in range(gain_runs):
@@ -161,11 +161,11 @@ def repeated_senses(rng, words, kind, strength, copies):
 def test_words_in_context_cover_where_items_repeat(kind, n, copies, strength):
     train, _ = senses(np.random.default_rng(1), 300, kind, strength)
     many, _ = senses(np.random.default_rng(2), 100_000, kind, strength)
-    truth = same_sense(train, many, replicates=1).accuracy.value
+    truth = same_sense(train, many, replicates=1).scores["accuracy"].value
     found = []
     for seed in range(RUNS):
         test, units = repeated_senses(np.random.default_rng([seed, 3]), n, kind, strength, copies)
-        found.append(same_sense(train, test, replicates=DRAWS, seed=seed, units=units).accuracy)
+        found.append(same_sense(train, test, replicates=DRAWS, seed=seed, units=units).scores["accuracy"])
     assert_covered(found, truth)
 
 
@@ -183,10 +183,8 @@ def test_gains_of_words_in_context_cover_where_items_repeat(kind, n, copies, met
     found = []
     for seed in range(gain_runs):
         test, units = repeated_senses(np.random.default_rng([seed, 3]), n, kind, strength, copies)
-        both = compared(test, replicates=DRAWS, seed=seed, units=units)
-        sides = ((one.accuracy.value, one.replicates, one.size) for one in both)
-        found.append(gain(*sides, units.independent))
-    assert_covered(found, repaired.accuracy.value - raw.accuracy.value)
+        found.append(gain(*compared(test, replicates=DRAWS, seed=seed, units=units), "accuracy"))
+    assert_covered(found, repaired.scores["accuracy"].value - raw.scores["accuracy"].value)
 
 
 def word_pairs(rng, pairs, kind, linked):
@@ -213,7 +211,7 @@ def test_word_similarity_covers_where_pairs_repeat(kind, n, copies, linked):
         sides = ([f"w{i}" for i in np.tile(side, copies)] for side in (left, right))
         task = WordPairs("made up", *sides, np.tile(gold, copies))
         names = [f"w{i}" for i in range(len(vectors))]
-        found.append(word_similarity(task, names, vectors, replicates=DRAWS, seed=seed).spearman)
+        found.append(word_similarity(task, names, vectors, replicates=DRAWS, seed=seed).scores["spearman"])
     assert_covered(found, truth)
 
 
@@ -237,8 +235,8 @@ def test_classes_cover_where_texts_repeat(kind, n, copies, apart):
         vectors, labels = texts(np.random.default_rng([seed, 5]), n, kind, apart)
         test = np.tile(vectors, (copies, 1)), labels * copies
         found.append(classify(*train, *test, replicates=DRAWS, seed=seed, units=units))
-    assert_covered([one.accuracy for one in found], truth.accuracy.value)
-    assert_covered([one.macro_f1 for one in found], truth.macro_f1.value)
+    assert_covered([one.scores["accuracy"] for one in found], truth.scores["accuracy"].value)
+    assert_covered([one.scores["macro_f1"] for one in found], truth.scores["macro_f1"].value)
 
 
 @KINDS
@@ -253,7 +251,7 @@ def test_folds_cover_where_texts_repeat(kind, n, copies):
         repeated = vectors.repeat(copies, axis=0), np.repeat(labels, copies)
         found.append(cross_classify(*repeated, replicates=DRAWS, units=units))
     for name in ("accuracy", "macro_f1"):
-        scores = [getattr(one, name) for one in found]
+        scores = [one.scores[name] for one in found]
         assert_covered(scores, np.mean([one.value for one in scores]))
 
 
@@ -274,7 +272,6 @@ def test_gains_cover_where_texts_repeat(kind, n, copies):
             for known, width in ((train, D), (few[0], 4))
         ]
         for name, gains in found.items():
-            sides = ((getattr(one, name).value, one.replicates[name], one.sizes[name]) for one in both)
-            gains.append(gain(*sides, n))
+            gains.append(gain(*both, name))
     for name, gains in found.items():
-        assert_covered(gains, getattr(figures[1], name).value - getattr(figures[0], name).value)
+        assert_covered(gains, figures[1].scores[name].value - figures[0].scores[name].value)

@@ -40,10 +40,12 @@ def test_accuracy():
     best = max(((cosines(train) >= cut) == train.labels).mean() for cut in cuts)
     assert found.train_accuracy == pytest.approx(best)
     right = (cosines(test) >= found.threshold) == test.labels
-    assert found.accuracy.value == pytest.approx(right.mean()) and found.accuracy.n == 200
-    assert 0.6 < found.accuracy.low < found.accuracy.value < found.accuracy.high < 1
+    accuracy = found.scores["accuracy"]
+    assert accuracy.value == pytest.approx(right.mean()) and accuracy.n == 200
+    assert 0.6 < accuracy.low < accuracy.value < accuracy.high < 1
     turned = same_sense(train, test._replace(labels=~test.labels), replicates=100)
-    assert turned.threshold == found.threshold and turned.accuracy.value == pytest.approx(1 - found.accuracy.value)
+    assert turned.threshold == found.threshold
+    assert turned.scores["accuracy"].value == pytest.approx(1 - accuracy.value)
 
 
 def test_words_without_a_direction():

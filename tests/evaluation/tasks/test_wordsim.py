@@ -31,17 +31,18 @@ def test_equal_to_scipy():
             a, b = table[one.lower()], table[other.lower()]
             gold.append(score)
             cosines.append(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
-    assert found.spearman.value == pytest.approx(spearmanr(gold, cosines).statistic, abs=1e-12)
-    assert found.spearman.n == len(gold) == 40 - found.left_out and found.missing == ("elsewhere", "nowhere")
-    assert found.spearman.low < found.spearman.value < found.spearman.high and len(found.replicates) == 100
+    spearman = found.scores["spearman"]
+    assert spearman.value == pytest.approx(spearmanr(gold, cosines).statistic, abs=1e-12)
+    assert spearman.n == len(gold) == 40 - found.left_out and found.missing == ("elsewhere", "nowhere")
+    assert spearman.low < spearman.value < spearman.high and len(found.replicates["spearman"]) == 100
 
 
 def test_undefined():
     words, vectors, left, right, scores = example()
     pairs = WordPairs("own", left, right, scores)
     few = word_similarity(pairs, words[:3], vectors[:3])
-    assert few.spearman.value is None and few.reason.startswith("only ") and few.left_out > 30
+    assert few.scores["spearman"].value is None and few.reason.startswith("only ") and few.left_out > 30
     same = word_similarity(pairs, words, np.ones((30, 2)))
-    assert same.spearman.value is None and "all 1" in same.reason
+    assert same.scores["spearman"].value is None and "all 1" in same.reason
     with pytest.raises(ShapeError, match="30 words"):
         word_similarity(pairs, words, vectors[:20])

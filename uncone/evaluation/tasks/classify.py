@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +22,9 @@ from sklearn.preprocessing import StandardScaler
 
 from uncone.analysis.intervals.intervals import student
 from uncone.analysis.intervals.pair_units import PairUnits, pair_units
-from uncone.analysis.intervals.resampling import REPLICATES, Score, Weights, mean_size, share_score
+from uncone.analysis.intervals.resampling import REPLICATES, Weights, mean_size, share_score
 from uncone.errors import FormatError, OptionError, ShapeError
+from uncone.evaluation.table import TaskScores
 
 __all__ = ["Classified", "classify", "cross_classify"]
 
@@ -32,18 +33,10 @@ _NORMAL = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)
-class Classified:
-    """How many texts got their label, and the mean over the classes of F1; with what was predicted for each text.
+class Classified(TaskScores):
+    """The accuracy and the mean over the classes of F1 (`macro_f1`), with what was predicted for each text."""
 
-    The replicates of two results on the same texts with the same seed are paired. `sizes` are the texts that each
-    figure rests on (`share_score`).
-    """
-
-    accuracy: Score
-    macro_f1: Score
     predicted: NDArray[Any]
-    replicates: Mapping[str, NDArray[np.float64]]
-    sizes: Mapping[str, float]
     folds: int | None = None
     converged: bool = True
 
@@ -174,7 +167,7 @@ def _judged(
     values = dict(zip(sizes, point[:, 0].tolist(), strict=True))
     replicated = dict(zip(sizes, drawn, strict=True))
     scores = {name: share_score(values[name], replicated[name], n, size) for name, size in sizes.items()}
-    return Classified(scores["accuracy"], scores["macro_f1"], predicted, replicated, sizes, folds, converged)
+    return Classified(scores, replicated, sizes, units.independent, predicted, folds, converged)
 
 
 def _f1_size(table: NDArray[np.float64], weight: float) -> tuple[float, float]:

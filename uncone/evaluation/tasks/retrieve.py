@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from uncone.analysis.cosine.paired import unit_rows
 from uncone.analysis.intervals.pair_units import item_units
-from uncone.analysis.intervals.resampling import REPLICATES, Score, mean_size, share_score
+from uncone.analysis.intervals.resampling import REPLICATES, mean_size, share_score
 from uncone.data.tasks.retrieval import RetrievalTask
 from uncone.errors import OptionError, ShapeError
+from uncone.evaluation.table import TaskScores
 
 __all__ = ["MEASURES", "Retrieved", "retrieve", "score_queries", "search"]
 
@@ -25,24 +26,17 @@ _BLOCK = 1 << 22  # similarities in memory at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Retrieved:
-    """The measures, with intervals over the queries that have a relevant document; and each of them by query.
+class Retrieved(TaskScores):
+    """The measures over the queries that have a relevant document, and each of them by query.
 
-    Queries of one text are one sampling unit, and `units` counts them; `sizes` are the queries that each measure rests
-    on (`share_score`).
-
-    Rows without a direction, such as zero vectors, are counted in `lost_docs` and `lost_queries`: no search finds the
-    ones, and the others find nothing. The replicates of two results on one task with the same seed are paired.
+    Queries of one text are one sampling unit. Rows without a direction, such as zero vectors, are counted in
+    `lost_docs` and `lost_queries`: no search finds the ones, and the others find nothing.
     """
 
-    scores: Mapping[str, Score]
     each: Mapping[str, NDArray[np.float64]]
-    replicates: Mapping[str, NDArray[np.float64]]
-    sizes: Mapping[str, float]
     query_ids: tuple[str, ...] = ()
     lost_docs: int = 0
     lost_queries: int = 0
-    units: int = 0
 
 
 def search(
@@ -117,13 +111,9 @@ def score_queries(each: NDArray[np.float64], queries: Sequence[str], replicates:
         share_score(float(own.mean()), draws, len(queries), size)
         for own, draws, size in zip(each, drawn, sizes, strict=True)
     ]
-    return Retrieved(
-        dict(zip(MEASURES, scores, strict=True)),
-        dict(zip(MEASURES, each, strict=True)),
-        dict(zip(MEASURES, drawn, strict=True)),
-        dict(zip(MEASURES, sizes, strict=True)),
-        units=units.independent,
-    )
+    by_query, replicated = (dict(zip(MEASURES, rows, strict=True)) for rows in (each, drawn))
+    known = dict(zip(MEASURES, scores, strict=True)), replicated, dict(zip(MEASURES, sizes, strict=True))
+    return Retrieved(*known, units.independent, by_query)
 
 
 def _judged(task: RetrievalTask, query: str) -> Mapping[str, int]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uncone.analysis.cosine.paired import pair_cosines
-from uncone.analysis.intervals.bootstrap import Replicates, differences
+from uncone.analysis.intervals.bootstrap import Difference, Replicates, differences
 from uncone.analysis.intervals.labeled_pairs import score_pairs
 from uncone.analysis.intervals.pair_units import item_units, pair_units
 from uncone.analysis.intervals.resampling import Score, log_odds_score, score, share_score
@@ -26,7 +26,7 @@ from uncone.encoders.encoder import Encoder
 from uncone.errors import FormatError, OptionError, RepairError
 from uncone.evaluation.methods import Fits, parse_methods, standard_methods
 from uncone.evaluation.spaces import Sentences, Tokens
-from uncone.evaluation.table import Method, TaskRow
+from uncone.evaluation.table import Method, TaskRow, TaskScores
 from uncone.evaluation.tasks.classify import classify, cross_classify
 from uncone.evaluation.tasks.retrieve import retrieve
 from uncone.evaluation.tasks.sts import isotropy, prepared, with_raw
@@ -54,18 +54,12 @@ _Methods = str | Iterable[str | Method] | None
 _FitOn = str | os.PathLike[str] | Sequence[str]
 
 
-@dataclass(frozen=True, eq=False)
-class _Result:
-    """The figures of a method with one seed: value and replicates by name, the rows, and the independent units."""
+class _Judged(NamedTuple):
+    """A method with one seed: its figures, the IsoScore of the vectors, and a note for the reader."""
 
-    values: Mapping[str, float | None]
-    replicates: Mapping[str, NDArray[np.float64]]
-    n: int
-    units: int
-    isoscore: float | None = None
-    note: str = ""
-    sizes: Mapping[str, float] = field(default_factory=dict)
-    """For shares: how many items each rests on (`share_score`)."""
+    figures: TaskScores
+    isoscore: float | None
+    note: str
 
 
 def evaluate_labelled(
@@ -96,20 +90,15 @@ def evaluate_labelled(
     units = item_units(texts)
     drawn: dict[str, Any] = {"replicates": settings.replicates, "seed": settings.seed, "units": units}
 
-    def judge(fits: Fits, method: Method, seed: int) -> _Result:
+    def judge(fits: Fits, method: Method, seed: int) -> _Judged:
         vectors, note = fits.vectors(method, seed, every, task.name)
-        places = {text: place for place, text in enumerate(every)}
-        own = vectors[[places[text] for text in texts]]
+        own = _rows_of(texts, every, vectors)
         if learnt is None:
             found = cross_classify(own, task.labels, **drawn)
         else:
-            known = vectors[[places[text] for text in train_texts]]
-            found = classify(known, train_labels, own, task.labels, **drawn)
-        figures = {"accuracy": found.accuracy.value, "macro_f1": found.macro_f1.value}
-        notes = [LINEAR, *([note] if note else []), *([] if found.converged else ["The regression did not converge."])]
-        return _Result(
-            figures, found.replicates, len(texts), units.independent, isotropy(own)[0], " ".join(notes), found.sizes
-        )
+            found = classify(_rows_of(train_texts, every, vectors), train_labels, own, task.labels, **drawn)
+        notes = [LINEAR, note, "" if found.converged else "The regression did not converge."]
+        return _Judged(found, isotropy(own)[0], " ".join(filter(None, notes)))
 
     return [row for fits in benches for row in _rows(task.name, fits, chosen, judge)]
 
@@ -136,7 +125,7 @@ def evaluate_retrieval(
     benches, chosen = prepared(model, texts, methods, settings, [] if fit_on is None else fit_on, protocols, data)
     docs, queries = (list(dict.fromkeys(side)) for side in (task.docs, task.queries))
 
-    def judge(fits: Fits, method: Method, seed: int) -> _Result:
+    def judge(fits: Fits, method: Method, seed: int) -> _Judged:
         note = ""
         if method.repair == "static":
             found_docs, found_queries = (fits.vectors(method, seed, x, "")[0] for x in (task.docs, task.queries))
@@ -147,16 +136,13 @@ def evaluate_retrieval(
             found_docs, found_queries = fits.space.vectors(task.docs, repair), fits.space.vectors(task.queries, other)
             note = "" if repair is None else f"{repair.note_} {_APART if own else ''}".strip()
         found = retrieve(task, found_queries, found_docs, replicates=settings.replicates, seed=settings.seed)
-        figures = {name: one.value for name, one in found.scores.items()}
-        told = (
+        lost = (
             (found.lost_docs, "documents without a vector."),
             (found.lost_queries, "queries without a vector."),
             (task.unknown, "judgements on documents or queries that are not there."),
         )
-        said = " ".join([note, *(f"{count:,} {what}" for count, what in told if count)]).strip()
-        return _Result(
-            figures, found.replicates, len(found.query_ids), found.units, isotropy(found_docs)[0], said, found.sizes
-        )
+        notes = [note, *(f"{count:,} {what}" for count, what in lost if count)]
+        return _Judged(found, isotropy(found_docs)[0], " ".join(notes).strip())
 
     return [row for fits in benches for row in _rows(task.name, fits, chosen, judge)]
 
@@ -184,16 +170,14 @@ def evaluate_pairs(
     benches, chosen = prepared(model, every, methods, settings, fit_on, protocols, data)
     units = pair_units(len(task), (task.left, task.right))
 
-    def judge(fits: Fits, method: Method, seed: int) -> _Result:
+    def judge(fits: Fits, method: Method, seed: int) -> _Judged:
         vectors, note = fits.vectors(method, seed, every, task.name)
-        places = {text: place for place, text in enumerate(every)}
-        left, right = (vectors[[places[text.strip()] for text in side]] for side in (task.left, task.right))
+        left, right = (_rows_of(side, every, vectors) for side in (task.left, task.right))
         cosines = pair_cosines(left, right)
         found = score_pairs(task.scores, cosines, replicates=settings.replicates, seed=settings.seed, units=units)
-        figures = {name: getattr(found, name).value for name in ("roc_auc", "average_precision", "best_f1")}
-        return _Result(
-            figures, found.replicates, found.n, units.independent, isotropy(vectors)[0], found.reason or note
-        )
+        scores = {name: getattr(found, name) for name in ("roc_auc", "average_precision", "best_f1")}
+        figures = TaskScores(scores, found.replicates, {}, units.independent)
+        return _Judged(figures, isotropy(vectors)[0], found.reason or note)
 
     return [row for fits in benches for row in _rows(task.name, fits, chosen, judge)]
 
@@ -223,7 +207,7 @@ def evaluate_wic(
     linked = pair_units(len(sentences), ((*judged_on.words, *judged_on.words), sentences))
     units = linked.select(np.arange(len(judged_on)))
 
-    def judge(fits: Fits, method: Method, seed: int) -> _Result:
+    def judge(fits: Fits, method: Method, seed: int) -> _Judged:
         space = fits.space
         assert isinstance(space, Tokens)
         if method.repair == "static":
@@ -241,15 +225,7 @@ def evaluate_wic(
         words = np.concatenate([np.asarray(judged.left), np.asarray(judged.right)])
         lost = f" {found.lost} words without a vector." if found.lost else ""
         note = f"{'' if repair is None else repair.note_}{lost}".strip()
-        return _Result(
-            {"accuracy": found.accuracy.value},
-            {"accuracy": found.replicates},
-            len(judged_on),
-            units.independent,
-            isotropy(words)[0],
-            note,
-            {"accuracy": found.size},
-        )
+        return _Judged(found, isotropy(words)[0], note)
 
     return [row for fits in benches for row in _rows(judged_on.name, fits, chosen, judge)]
 
@@ -280,14 +256,11 @@ def evaluate_words(
     fits = Fits(space, os.fspath(vectors), settings)
     fits.learn_from(words, os.fspath(vectors))
 
-    def judge(fits: Fits, method: Method, seed: int) -> _Result:
+    def judge(fits: Fits, method: Method, seed: int) -> _Judged:
         rows, note = fits.vectors(method, seed, words, "the words")
         found = word_similarity(task, words, rows, replicates=settings.replicates, seed=settings.seed)
         out = f" {found.left_out} pairs left out." if found.left_out else ""
-        value = found.spearman.value
-        drawn = {} if value is None else {"spearman": found.replicates}
-        said = found.reason or f"{note}{out}".strip()
-        return _Result({"spearman": value}, drawn, found.spearman.n, found.units, isotropy(rows)[0], said)
+        return _Judged(found, isotropy(rows)[0], found.reason or f"{note}{out}".strip())
 
     return _rows(task.name, fits, chosen, judge)
 
@@ -308,55 +281,60 @@ def _static_rows(path: str | os.PathLike[str], most: int | None) -> tuple[list[s
 
 
 def _rows(
-    task: str, fits: Fits, methods: Sequence[Method], judge: Callable[[Fits, Method, int], _Result]
+    task: str, fits: Fits, methods: Sequence[Method], judge: Callable[[Fits, Method, int], _Judged]
 ) -> list[TaskRow]:
     """Every method judged under its seeds, with its differences to the raw vectors, which come first."""
-    found: list[list[_Result]] = []
+    judged: list[list[_Judged]] = []
     failed: dict[int, str] = {}
     for at, method in enumerate(methods):
         try:
-            found.append([judge(fits, method, seed) for seed in fits.seeds(method)])
+            judged.append([judge(fits, method, seed) for seed in fits.seeds(method)])
         except RepairError as error:
             failed[at] = str(error)
-            found.append([])
+            judged.append([])
         fits.settings.tell("methods", 1, len(methods))
-    names = list(found[0][0].values)
+    figures = [[one.figures for one in own] for own in judged]
     scores: list[dict[str, Score]] = [{} for _ in methods]
-    gains: list[dict[str, Any]] = [{} for _ in methods]
-    for name in names:
-        values, drawn = _paired(found, name, fits.settings.replicates)
-        n, units = found[0][0].n, found[0][0].units
-        sizes = [one.sizes[name] for own in found for one in own if name in one.sizes]
-        for at, gain in enumerate(differences(Replicates(values, drawn, n, units, min(sizes, default=None)))):
-            value, own = float(values[at]), drawn[at]
-            scores[at][name] = _score(name, value, own, n, [one.sizes.get(name) for one in found[at]])
+    gains: list[dict[str, Difference]] = [{} for _ in methods]
+    for name, raw in figures[0][0].scores.items():
+        values, drawn = _paired(figures, name, fits.settings.replicates)
+        sizes = [[one.sizes[name] for one in own if name in one.sizes] for own in figures]
+        smallest = min((size for own in sizes for size in own), default=None)
+        differ = differences(Replicates(values, drawn, raw.n, figures[0][0].units, smallest))
+        for at, gain in enumerate(differ):
+            scores[at][name] = _score(name, float(values[at]), drawn[at], raw.n, sizes[at])
             if at:
                 gains[at][name] = gain
     rows = []
     for at, method in enumerate(methods):
-        isoscores = [one.isoscore for one in found[at] if one.isoscore is not None]
-        note = failed.get(at) or (found[at][0].note if found[at] else "")
+        isoscores = [one.isoscore for one in judged[at] if one.isoscore is not None]
+        note = failed.get(at) or (judged[at][0].note if judged[at] else "")
         isoscore = float(np.mean(isoscores)) if isoscores else None
         rows.append(TaskRow(task, fits.shown(method), scores[at], gains[at], isoscore, note))
     return rows
 
 
-def _score(name: str, value: float, replicates: NDArray[np.float64], n: int, sizes: Sequence[float | None]) -> Score:
-    """A figure with the interval that fits its kind; `sizes` are those of its seeds, where it is a share."""
+def _rows_of(texts: Sequence[str], every: Sequence[str], vectors: Matrix) -> Matrix:
+    """The vectors of some of the distinct texts."""
+    places = {text: place for place, text in enumerate(every)}
+    return vectors[[places[text.strip()] for text in texts]]
+
+
+def _score(name: str, value: float, replicates: NDArray[np.float64], n: int, sizes: Sequence[float]) -> Score:
+    """A figure with the interval that fits its kind; `sizes` are those of its seeds, if it is a share."""
     if name in ("average_precision", "best_f1"):
         return log_odds_score(value, replicates, n, flattered=name == "best_f1")
-    known = [size for size in sizes if size is not None]
-    return share_score(value, replicates, n, min(known)) if known else score(value, replicates, n)
+    return share_score(value, replicates, n, min(sizes)) if sizes else score(value, replicates, n)
 
 
 def _paired(
-    found: Sequence[Sequence[_Result]], name: str, replicates: int
+    figures: Sequence[Sequence[TaskScores]], name: str, replicates: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Value and replicates of each method, the means over its seeds; NaN where one is undefined."""
-    values, drawn = np.full(len(found), np.nan), np.full((len(found), replicates), np.nan)
-    for at, own in enumerate(found):
-        known = [(one.values[name], one.replicates[name]) for one in own if one.values.get(name) is not None]
+    """Value and replicates of each method, the means over its seeds; NaN if one is undefined."""
+    values, drawn = np.full(len(figures), np.nan), np.full((len(figures), replicates), np.nan)
+    for at, own in enumerate(figures):
+        known = [value for one in own if (value := one.scores[name].value) is not None]
         if known and len(known) == len(own):
-            values[at] = np.mean([value for value, _ in known if value is not None])
-            drawn[at] = np.mean([each for _, each in known], axis=0)
+            values[at] = np.mean(known)
+            drawn[at] = np.mean([one.replicates[name] for one in own], axis=0)
     return values, drawn

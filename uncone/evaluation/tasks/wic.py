@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from uncone.analysis.cosine.paired import pair_cosines
 from uncone.analysis.intervals.pair_units import PairUnits, pair_units
-from uncone.analysis.intervals.resampling import REPLICATES, Score, mean_size, share_score
+from uncone.analysis.intervals.resampling import REPLICATES, mean_size, share_score
 from uncone.errors import NoUsableRowsError, ShapeError
+from uncone.evaluation.table import TaskScores
 
 __all__ = ["SenseScores", "Senses", "best_threshold", "same_sense"]
 
@@ -25,19 +26,12 @@ class Senses(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SenseScores:
-    """The accuracy on the test, with the threshold that was best on the train; `lost` words had no direction.
+class SenseScores(TaskScores):
+    """The accuracy on the test, with the threshold that was best on the train; `lost` words had no direction."""
 
-    The replicates of two results on the same words with the same seed are paired; `size` is the number of items that
-    the accuracy rests on (`share_score`).
-    """
-
-    accuracy: Score
     threshold: float
     train_accuracy: float
     lost: int
-    replicates: NDArray[np.float64]
-    size: float
 
 
 def best_threshold(similarities: ArrayLike, labels: ArrayLike) -> tuple[float, float]:
@@ -95,4 +89,5 @@ def same_sense(
     drawn = units.replicate(lambda counts: counts @ right / counts.sum(axis=1), replicates, seed)
     size = mean_size(right, units.effective_items)
     accuracy = share_score(float(right.mean()), drawn, n, size)
-    return SenseScores(accuracy, threshold, on_train, int(np.isnan(cosines).sum()), drawn, size)
+    known = {"accuracy": accuracy}, {"accuracy": drawn}, {"accuracy": size}
+    return SenseScores(*known, units.independent, threshold, on_train, int(np.isnan(cosines).sum()))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from uncone.analysis.cosine.paired import pair_cosines
 from uncone.analysis.intervals.bootstrap import bootstrap
@@ -15,6 +15,7 @@ from uncone.analysis.intervals.pair_units import pair_units
 from uncone.analysis.intervals.resampling import LEVEL, REPLICATES, Score, score
 from uncone.data.tasks.wordsim import WordPairs
 from uncone.errors import ShapeError
+from uncone.evaluation.table import TaskScores
 
 __all__ = ["WordScores", "word_similarity"]
 
@@ -22,20 +23,16 @@ _FEWEST = 10
 
 
 @dataclass(frozen=True, eq=False)
-class WordScores:
-    """Spearman over the pairs whose words both have a vector; None with a reason where it is undefined.
+class WordScores(TaskScores):
+    """Spearman over the pairs whose words both have a vector; None with a reason if it is undefined.
 
     `missing` are the words without a vector, and `left_out` the pairs that were left out for it. Two results can be
-    compared only where they leave out the same. Pairs that share words are drawn together; `units` counts those that
-    are independent.
+    compared only if they leave out the same. Pairs that share words are drawn together.
     """
 
-    spearman: Score
     left_out: int
     missing: tuple[str, ...]
-    reason: str
-    replicates: NDArray[np.float64]
-    units: int = 0
+    reason: str = ""
 
 
 def word_similarity(
@@ -67,15 +64,13 @@ def word_similarity(
     gold = pairs.scores[kept]
     usable = np.isfinite(cosines)  # a zero vector is none
     gold, cosines = gold[usable], cosines[usable]
-    n, out = len(gold), len(pairs) - len(gold)
-    nothing = np.empty(0)
+    n = len(gold)
+    lost = len(pairs) - n, tuple(sorted(missing))
     units = pair_units(n, (left[kept][usable].tolist(), right[kept][usable].tolist()))
-    if units.distinct < _FEWEST:
-        reason = f"only {units.distinct} of {len(pairs):,} pairs are distinct and have vectors, and we need {_FEWEST}"
-        return WordScores(Score(None, None, None, n), out, tuple(sorted(missing)), reason, nothing)
-    whole = aggregate(gold, cosines)
-    if whole.all is None:
-        return WordScores(Score(None, None, None, n), out, tuple(sorted(missing)), whole.reason, nothing)
+    whole = aggregate(gold, cosines) if units.distinct >= _FEWEST else None
+    if whole is None or whole.all is None:
+        few = f"only {units.distinct} of {len(pairs):,} pairs are distinct and have vectors, and we need {_FEWEST}"
+        return WordScores({"spearman": Score(None, None, None, n)}, {}, {}, 0, *lost, whole.reason if whole else few)
     drawn = bootstrap(gold, cosines, replicates=replicates, seed=seed, units=units).values[0]
-    found = score(whole.all, drawn, n, level)
-    return WordScores(found, out, tuple(sorted(missing)), "", drawn, units.independent)
+    spearman = score(whole.all, drawn, n, level)
+    return WordScores({"spearman": spearman}, {"spearman": drawn}, {}, units.independent, *lost)

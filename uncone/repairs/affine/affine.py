@@ -21,7 +21,7 @@ from uncone.run.measure import Plan, measure
 from uncone.stats.bundle import Bundle
 from uncone.stats.sums.moments import Moments
 
-__all__ = ["Affine", "Collapsed", "enough"]
+__all__ = ["Affine", "Collapsed"]
 
 _TOGETHER = 4096  # rows that are multiplied at once: fewer, and the threads of BLAS wait for each other
 _IN_CACHE = 512  # rows that are only shifted and scaled
@@ -30,7 +30,7 @@ _MANY = 1 << 16  # rows from which a first look at some of them pays
 
 
 class Affine(Repair):
-    """x becomes (x - mean_) @ matrix_ + offset_; a new one is a `fit_stats` that settles these from statistics."""
+    """x becomes (x - mean_) @ matrix_ + offset_; a new one is a `_solve` that gives mean and matrix."""
 
     mean_: Vector
     matrix_: Matrix
@@ -45,11 +45,26 @@ class Affine(Repair):
         """What has to be measured of the rows, with products in `dtype`."""
         return Bundle(moments=Moments(dim, dtype=dtype))
 
-    @abstractmethod
     def fit_stats(self, statistics: Bundle, *, noise: Vector | None = None) -> Self:
         """Learn from statistics that were measured anywhere: a stream, shards, workers.
 
         `noise` (d,) is the variance that is only rounding; without it, the rows count as stored like the products.
+
+        Raises:
+            FitError: there are fewer than two rows, or they and the parameters do not allow a map.
+        """
+        n = statistics[next(iter(statistics.members))].n
+        if n < 2:
+            raise FitError(f"{self.kind} learns from at least 2 usable rows (finite, not zero); we got n_samples={n}.")
+        self.note_ = self.doubt_ = ""
+        solution = self._solve(statistics, noise)
+        return self if solution is None else self._settle(*solution)
+
+    @abstractmethod
+    def _solve(self, statistics: Bundle, noise: Vector | None) -> tuple[Vector, Matrix] | None:
+        """The mean (d,) and the matrix (d, m), or its diagonal; None if the statistics are too coarse for any.
+
+        Sets `note_` and `doubt_` if there is something to say.
         """
 
     def needs_fourth(self, rows: int, dim: int) -> bool:
@@ -82,14 +97,11 @@ class Affine(Repair):
         moments = statistics.get("moments")
         self.fit_stats(statistics, noise=None if moments is None else rounding(moments, plan.dtype))
 
-    def _settle(
-        self, mean: Vector, matrix: Matrix, offset: Vector | None = None, *, note: str = "", doubt: str = ""
-    ) -> Self:
-        """Set what was learnt; a matrix of one axis is a diagonal."""
+    def _settle(self, mean: Vector, matrix: Matrix, offset: Vector | None = None) -> Self:
+        """Set what was learned; a matrix of one axis is a diagonal."""
         matrix = np.asarray(np.diag(matrix) if matrix.ndim == 1 else matrix, np.float64)
         self.mean_, self.matrix_ = np.asarray(mean, np.float64), matrix
         self.offset_ = np.zeros(matrix.shape[1]) if offset is None else np.asarray(offset, np.float64)
-        self.note_, self.doubt_ = note, doubt
         self.n_features_in_, self._n_features_out = matrix.shape
         # Filled at the first use of a precision; a dictionary, because `transform` may not set attributes.
         self._ready: dict[object, _Ready] = {}
@@ -200,12 +212,7 @@ class Collapsed(Affine):
         """The map x to (x - mean) @ matrix + offset; a matrix of one axis is a diagonal."""
         return cls()._settle(mean, matrix, offset)
 
-    def fit_stats(self, statistics: Bundle, *, noise: Vector | None = None) -> Self:
-        """Not possible.
-
-        Raises:
-            FitError: always.
-        """
+    def _solve(self, statistics: Bundle, noise: Vector | None) -> tuple[Vector, Matrix] | None:
         raise FitError("An affine map is composed of fitted repairs; it cannot be fitted itself. Fit its parts.")
 
 
@@ -256,14 +263,3 @@ class _Ready:
         if product:
             give_back(held)
         return mapped
-
-
-def enough(moments: Moments, kind: str) -> Moments:
-    """The moments, if they are of at least two rows.
-
-    Raises:
-        FitError: there are fewer.
-    """
-    if moments.n < 2:
-        raise FitError(f"{kind} learns from at least 2 usable rows (finite, not zero); we got n_samples={moments.n}.")
-    return moments

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
 
-from uncone.data.batch import Vector
-from uncone.repairs.affine.affine import Affine, enough
+from uncone.data.batch import Matrix, Vector
+from uncone.repairs.affine.affine import Affine
 from uncone.stats.bundle import Bundle
 
 __all__ = ["Center"]
@@ -22,7 +20,6 @@ class Center(Affine):
 
     kind = "center"
 
-    def fit_stats(self, statistics: Bundle, *, noise: Vector | None = None) -> Self:
-        """Learn the mean."""
-        moments = enough(statistics["moments"], self.kind)
-        return self._settle(moments.mean, np.ones(moments.dim))
+    def _solve(self, statistics: Bundle, noise: Vector | None) -> tuple[Vector, Matrix]:
+        moments = statistics["moments"]
+        return moments.mean, np.ones(moments.dim)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Self
 
 import numpy as np
 
 from uncone.data.batch import Matrix, Vector
 from uncone.errors import FitError
-from uncone.repairs.affine.affine import Affine, enough
+from uncone.repairs.affine.affine import Affine
 from uncone.repairs.affine.directions import principal
 from uncone.stats.bundle import Bundle
 
@@ -30,28 +29,21 @@ class DropTop(Affine):
     def __init__(self, k: int | None = None) -> None:
         self.k = k
 
-    def fit_stats(self, statistics: Bundle, *, noise: Vector | None = None) -> Self:
-        """Learn the mean and the directions.
-
-        Raises:
-            FitError: `k` is not smaller than the dimensions, or nothing would be left.
-        """
-        moments = enough(statistics["moments"], self.kind)
+    def _solve(self, statistics: Bundle, noise: Vector | None) -> tuple[Vector, Matrix]:
+        moments = statistics["moments"]
         k = self._count(moments.dim)
         values, vectors, floors = principal(moments, noise, self.kind)
         rank = int((values > floors).sum())
-        coarse = moments.dtype == np.float32
-        if k >= rank and not coarse:
+        if k >= rank and moments.dtype != np.float32:
             raise FitError(
                 f"droptop: the {moments.n:,} rows vary in {rank} of {moments.dim} directions; removing {k} leaves "
                 "nothing. Take a smaller k, or more rows."
             )
         self.directions_ = np.ascontiguousarray(vectors[:, :k])
         share = float(values[:k].sum() / values.sum())
-        note = f"The top {k} of {moments.dim} directions held {share:.1%} of the variance."
-        matrix = np.eye(moments.dim) - self.directions_ @ self.directions_.T
-        doubt = "hardly any variance is left" if k >= rank and coarse else ""
-        return self._settle(moments.mean, matrix, note=note, doubt=doubt)
+        self.note_ = f"The top {k} of {moments.dim} directions held {share:.1%} of the variance."
+        self.doubt_ = "hardly any variance is left" if k >= rank else ""
+        return moments.mean, np.eye(moments.dim) - self.directions_ @ self.directions_.T
 
     def _count(self, dim: int) -> int:
         k = max(1, dim // 100) if self.k is None else self.k

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from uncone.data.batch import IntVector, Vector
+from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.errors import FitError
 from uncone.repairs.affine.affine import Affine
 from uncone.repairs.affine.standardize import deviations
@@ -45,17 +44,10 @@ class Mute(Affine):
             return Bundle(units=UnitSum(dim), moments=Moments(dim, dtype=dtype))
         return Bundle(units=UnitSum(dim))
 
-    def fit_stats(self, statistics: Bundle, *, noise: Vector | None = None) -> Self:
-        """Learn which dimensions are rogue.
-
-        Raises:
-            FitError: a parameter cannot be used, or there are fewer than two rows.
-        """
+    def _solve(self, statistics: Bundle, noise: Vector | None) -> tuple[Vector, Matrix]:
         if self.how not in ("zero", "zscore"):
             raise FitError(f"mute: how is 'zero' or 'zscore'; we got {self.how!r}.")
         units: UnitSum = statistics["units"]
-        if units.n < 2:
-            raise FitError(f"mute learns from at least 2 usable rows (finite, not zero); we got n_samples={units.n}.")
         chosen = rogue_dimensions(units) if self.dimensions is None else self._named(units.dim)
         mean, scale = np.zeros(units.dim), np.ones(units.dim)
         if self.how == "zscore":
@@ -65,7 +57,8 @@ class Mute(Affine):
             scale[chosen] = 0.0
         self.dimensions_ = chosen
         listed = ", ".join(str(j) for j in chosen)
-        return self._settle(mean, scale, note=f"Muted: {listed}." if listed else "No dimension stands out: none muted.")
+        self.note_ = f"Muted: {listed}." if listed else "No dimension stands out: none muted."
+        return mean, scale
 
     def _named(self, d: int) -> IntVector:
         named = np.asarray(self.dimensions)

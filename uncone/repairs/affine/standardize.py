@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
 
-from uncone.data.batch import Vector
-from uncone.repairs.affine.affine import Affine, enough
+from uncone.data.batch import Matrix, Vector
+from uncone.repairs.affine.affine import Affine
 from uncone.stats.bundle import Bundle
 from uncone.stats.sums.moments import Moments
 
@@ -25,13 +23,12 @@ class Standardize(Affine):
 
     kind = "standardize"
 
-    def fit_stats(self, statistics: Bundle, *, noise: Vector | None = None) -> Self:
-        """Learn the mean and the standard deviations."""
-        moments = enough(statistics["moments"], self.kind)
+    def _solve(self, statistics: Bundle, noise: Vector | None) -> tuple[Vector, Matrix]:
+        moments = statistics["moments"]
         deviation, constant = deviations(moments)
-        count = int(constant.sum())
-        note = f"{count} of {moments.dim} dimensions are constant and keep their scale." if count else ""
-        return self._settle(moments.mean, 1.0 / deviation, note=note)
+        if constant.any():
+            self.note_ = f"{constant.sum()} of {moments.dim} dimensions are constant and keep their scale."
+        return moments.mean, 1.0 / deviation
 
 
 def deviations(moments: Moments) -> tuple[np.ndarray, np.ndarray]:

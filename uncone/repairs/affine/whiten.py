@@ -9,7 +9,7 @@ import numpy as np
 
 from uncone.data.batch import Matrix, Vector
 from uncone.errors import DamagedRepairError, FitError
-from uncone.repairs.affine.affine import Affine, enough
+from uncone.repairs.affine.affine import Affine
 from uncone.repairs.affine.directions import principal
 from uncone.repairs.affine.rounding import COARSE
 from uncone.repairs.repair import Arrays
@@ -49,19 +49,14 @@ class Whiten(Affine):
         """For Ledoit-Wolf; should most rows be unusable and the rest too few, they are measured again."""
         return self.shrinkage == "ledoit-wolf" or (self.shrinkage == "auto" and rows < 2 * _COMFORT * dim)
 
-    def fit_stats(self, statistics: Bundle, *, noise: Vector | None = None) -> Self:
-        """Learn the mean and the whitening matrix.
-
-        Raises:
-            FitError: too few rows without shrinkage, no variance, or a parameter that cannot be used.
-        """
-        moments = enough(statistics["moments"], self.kind)
+    def _solve(self, statistics: Bundle, noise: Vector | None) -> tuple[Vector, Matrix] | None:
+        moments = statistics["moments"]
         dim = self._width(moments.dim)
         found, vectors, floors = principal(moments, noise, self.kind)
         share, how = self._share(moments)
         if np.isnan(share):  # moments that came through an earlier step do not know it
             self.doubt_ = "the fourth moment is not known"
-            return self
+            return None
         values = ((1 - share) * found + share * found.mean()).clip(min=0.0)
         held = values > floors
         scale = np.where(held, 1.0 / np.sqrt(np.where(held, values, 1.0)), 0.0)
@@ -70,11 +65,12 @@ class Whiten(Affine):
         self.shrinkage_, self.variances_ = share, values
         rank = int(held.sum())
         empty = moments.dim - rank
-        note = f"{how} {_counted(empty)} without variance." if empty else how
+        self.note_ = f"{how} {_counted(empty)} without variance." if empty else how
         # Float32 products cannot tell small variances apart; but what an earlier step removed is far below them.
         small = (np.abs(found) > _REMOVED * found.mean()) & (values < COARSE * floors)
-        coarse = moments.dtype == np.float32 and bool(small[:dim].any())
-        return self._settle(moments.mean, matrix, note=note, doubt="the variances differ too much" if coarse else "")
+        if moments.dtype == np.float32 and small[:dim].any():
+            self.doubt_ = "the variances differ too much"
+        return moments.mean, matrix
 
     def _width(self, d: int) -> int:
         if self.rotation not in ("pca", "zca"):
