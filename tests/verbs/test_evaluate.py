@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import uncone
+import uncone.verbs.evaluate
 from uncone.cli.main import _run
 from uncone.data.tasks.scored_pairs import PairTask
 from uncone.errors import OptionError
