@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.check import make, timed, warm, yardstick
 from benchmarks.page import put
-from uncone.analysis.calibration.background import background_of
+from uncone.analysis.calibration.background import survey
 from uncone.data.open import open_source
 
 D = 384
@@ -29,7 +29,7 @@ BOUND = 2.0
 
 
 def background(path: Path) -> None:
-    background_of(open_source(path), name="x")
+    survey(open_source(path), name="x")
 
 
 def measure_all(path: Path, rounds: int) -> dict[str, float]:

@@ -80,7 +80,7 @@ def test_old_to_new(rows, capfd):
     capfd.readouterr()
     options = ["--repair", "repair", "--translate", 0.6, "--from", "old", "--no-html"]
     assert run("calibrate", "v.npy", *options) == 0
-    assert "0.6 in old is reached by" in " ".join(capfd.readouterr().out.split())
+    assert "0.6 in old has a false-positive rate of" in " ".join(capfd.readouterr().out.split())
 
 
 def test_queries_and_documents(rows, capfd):
@@ -145,7 +145,7 @@ def test_bad_options(options, message, rows, pairs, tmp_path, capfd):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (np.ones((1, 4), np.float32), "row"),
+        (np.ones((1, 4), np.float32), "vector"),
         (np.ones((5, 4), np.float32), "copies"),
         (np.zeros((5, 4), np.float32), "zero"),
         (np.full((5, 4), np.nan, np.float32), "NaN"),
@@ -172,4 +172,4 @@ def test_pairs_with_unknown_ids(rows, tmp_path, capfd):
 def test_ten_rows(cone, capfd):
     np.save("ten.npy", cone(10, 4))
     assert run("calibrate", "ten.npy", "--no-html", "--corpus-size", 10) == 0
-    assert "rows" in capfd.readouterr().out
+    assert "10 vectors are too few" in capfd.readouterr().out

@@ -61,7 +61,7 @@ def test_rows_on_one_line_have_no_cut_to_use(capfd):
     np.save("line.npy", np.outer(np.arange(1, 301), np.arange(1.0, 9)))
     assert run("calibrate", "line.npy", "--corpus-size", 1000, "--no-html") == 0
     out = " ".join(capfd.readouterr().out.split())
-    assert "Cut at" not in out and "cut at 1.0" not in out and "There is no cut for 1 %: 100 % of" in out
+    assert "%, use a threshold" not in out and "There is no threshold for a false-positive rate of 1 %: 100 % of" in out
     assert "under -100" in out and "000000" not in out
 
 

@@ -67,7 +67,7 @@ def test_the_engineer(uncone):
     assert abs((unrelated >= translated["new"]).mean() - 0.01) < 0.002
     assert library.Calibration.load("repaired").percentile(translated["new"]) > 98.5
     told = uncone("calibrate", "fixed.parquet", "--fpr", "1e-9", "--no-html").stdout
-    assert "rows" in told, "too few rows for such a rate: an answer, not an error"
+    assert "vectors" in told, "too few vectors for such a rate: an answer, not an error"
     assert "between -1 and 1" in uncone("calibrate", "fixed.parquet", "--score", "75", code=2).stderr
     np.save("tomorrow.npy", rows[:10])
     uncone("apply", "repair", "tomorrow.npy", "-o", "tomorrow-fixed.npy")

@@ -222,7 +222,7 @@ def test_a_failed_write_leaves_the_older_repair(folder, cone, monkeypatch):
 
 
 def test_only_plain_values_are_saved(cone):
-    with pytest.raises(OptionError, match=r"plain values.*: object is not one"):
+    with pytest.raises(OptionError, match=r"plain values.*not a object"):
         Center().fit(cone()).save("repair", encoder=object())
     with pytest.raises(OptionError, match="plain values"):
         Center().fit(cone()).save("repair", score=float("nan"))

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,22 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from uncone._version import __version__
-from uncone.data.manifest import Described, read_described
+from uncone.data.manifest import SavedFolder
 from uncone.encoders.encoder import EncoderIdentity
-from uncone.errors import DamagedRepairError, OptionError, OtherSpaceError, OutputError, RepairError
+from uncone.errors import DamagedRepairError, OtherSpaceError, RepairError
 from uncone.extras import require
 from uncone.repairs.affine.affine import Collapsed
 from uncone.repairs.chain import Chain
 from uncone.repairs.registry import KINDS, repair_class
 from uncone.repairs.repair import Arrays, Repair
 
-__all__ = ["SCHEMA", "Saved", "check_folder", "load", "save"]
+__all__ = ["FOLDER", "Saved", "load", "save"]
 
-SCHEMA = 1
 _JSON, _TENSORS = "repair.json", "repair.safetensors"
+_AGAIN = "Copy the folder again, or fit a new repair with uncone fix."
+FOLDER = SavedFolder(
+    "repair", (_JSON, _TENSORS), "uncone fix --save", 1, _AGAIN, DamagedRepairError, DamagedRepairError
+)
 _DTYPES = {np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64)}
-_AGAIN = "Copy the folder again, or fit anew with uncone fix."
 
 
 @dataclass(frozen=True)
@@ -51,26 +49,14 @@ def save(repair: Repair, folder: Path, provenance: Mapping[str, Any]) -> None:
     from safetensors.numpy import save as to_bytes
 
     tensors = to_bytes({name: np.array(value, order="C") for name, value in repair.arrays().items()})
-    said = {
-        "schema": SCHEMA,
-        "uncone": __version__,
+    values = {
         **_described(repair),
         "dim_in": int(repair.n_features_in_),
         "dim_out": int(repair._n_features_out),
         "sha256": hashlib.sha256(tensors).hexdigest(),
         "provenance": dict(provenance),
     }
-    try:
-        text = json.dumps(said, indent=2, ensure_ascii=False, default=_plain, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise OptionError(f"Only plain values can be saved with a repair: {error}.") from error
-    folder = Path(folder).resolve()
-    check_folder(folder)
-    try:
-        _write(folder, {_JSON: text.encode() + b"\n", _TENSORS: tensors})
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise OutputError(f"Cannot write {folder}: {reason}. What was there before is untouched.") from error
+    FOLDER.write(Path(folder), values, tensors)
 
 
 def load(folder: str | os.PathLike[str], *, dim: int | None = None, encoder: EncoderIdentity | None = None) -> Saved:
@@ -82,22 +68,22 @@ def load(folder: str | os.PathLike[str], *, dim: int | None = None, encoder: Enc
     """
     require("safetensors", extra="models")
     folder = Path(folder)
-    said = _said(folder)
-    made_for, content = (said["provenance"].get(key) for key in ("encoder", "encoder_content"))
-    if dim is not None and dim != said["dim_in"]:
+    values = _manifest(folder)
+    made_for, content = (values["provenance"].get(key) for key in ("encoder", "encoder_content"))
+    if dim is not None and dim != values["dim_in"]:
         raise OtherSpaceError(
-            f"{folder} repairs vectors of dimension {said['dim_in']}; these have {dim}. Were they made by the encoder "
-            f"it was fitted for{'' if made_for is None else f' ({made_for})'}?"
+            f"{folder} repairs vectors of dimension {values['dim_in']}; these have {dim}. Were they made by the "
+            f"encoder it was fitted for{'' if made_for is None else f' ({made_for})'}?"
         )
     if encoder is not None and content is not None and encoder.content != content:
         raise OtherSpaceError(
             f"{folder} was fitted for the encoder {made_for} ({content}); these vectors are from {encoder.name} "
             f"({encoder.content}). Fit a repair for each."
         )
-    arrays = _arrays(folder, said["sha256"])
+    arrays = _arrays(folder, values["sha256"])
     try:
-        repair = _built(said).restore(arrays)
-        _remember(repair, said)
+        repair = _built(values).restore(arrays)
+        _remember(repair, values)
         again = repair.arrays()
     except RepairError as error:
         raise DamagedRepairError(f"{folder} does not hold a whole repair: {error} {_AGAIN}") from error
@@ -107,9 +93,9 @@ def load(folder: str | os.PathLike[str], *, dim: int | None = None, encoder: Enc
     same = again.keys() == arrays.keys() and all(
         (again[name].dtype, again[name].shape) == (array.dtype, array.shape) for name, array in arrays.items()
     )
-    if not same or (repair.n_features_in_, repair._n_features_out) != (said["dim_in"], said["dim_out"]):
+    if not same or (repair.n_features_in_, repair._n_features_out) != (values["dim_in"], values["dim_out"]):
         raise DamagedRepairError(f"{folder}: the numbers are not those of what {_JSON} describes. {_AGAIN}")
-    return Saved(repair, said["provenance"])
+    return Saved(repair, values["provenance"])
 
 
 def _described(repair: Repair) -> dict[str, Any]:
@@ -119,37 +105,36 @@ def _described(repair: Repair) -> dict[str, Any]:
     return {"kind": repair.kind, "parameters": repair.get_params(deep=False), "note": repair.note_}
 
 
-def _built(said: Mapping[str, Any]) -> Repair:
+def _built(values: Mapping[str, Any]) -> Repair:
     """The unfitted repair that a description is of."""
-    kind = said["kind"]
+    kind = values["kind"]
     if kind == Chain.kind:
-        repair: Repair = Chain([_built(step) for step in said["steps"]])
+        repair: Repair = Chain([_built(step) for step in values["steps"]])
     elif kind == Collapsed.kind:
         repair = Collapsed()
     elif kind in KINDS:
-        repair = repair_class(kind)(**said["parameters"])
+        repair = repair_class(kind)(**values["parameters"])
     else:
         raise DamagedRepairError(f"There is no repair of kind {kind!r}; there are {', '.join(KINDS)}.")
     return repair
 
 
-def _remember(repair: Repair, said: Mapping[str, Any]) -> None:
+def _remember(repair: Repair, values: Mapping[str, Any]) -> None:
     """Give the notes back."""
-    repair.note_ = str(said["note"])
+    repair.note_ = str(values["note"])
     if isinstance(repair, Chain):
-        for step, part in zip(repair.steps_, said["steps"], strict=True):
+        for step, part in zip(repair.steps_, values["steps"], strict=True):
             _remember(step, part)
 
 
-def _said(folder: Path) -> dict[str, Any]:
-    """What repair.json says, of the right form."""
-    form = Described("repair", "uncone fix --save", SCHEMA, _AGAIN, DamagedRepairError, DamagedRepairError)
-    said = read_described(folder / _JSON, form)
-    forms = {"kind": str, "dim_in": int, "dim_out": int, "sha256": str, "provenance": dict}
-    wrong = [name for name, kind in forms.items() if type(said.get(name)) is not kind]
+def _manifest(folder: Path) -> dict[str, Any]:
+    """The values of repair.json, of the right types."""
+    values = FOLDER.read(folder)
+    types = {"kind": str, "dim_in": int, "dim_out": int, "sha256": str, "provenance": dict}
+    wrong = [name for name, kind in types.items() if type(values.get(name)) is not kind]
     if wrong:
-        raise DamagedRepairError(f"{folder / _JSON} is damaged: {', '.join(wrong)} cannot be read. {_AGAIN}")
-    return said
+        raise FOLDER.damage(folder / _JSON, f"{', '.join(wrong)} cannot be read")
+    return values
 
 
 def _arrays(folder: Path, digest: str) -> Arrays:
@@ -175,60 +160,3 @@ def _arrays(folder: Path, digest: str) -> Arrays:
         if not np.isfinite(array).all():
             raise DamagedRepairError(f"{path}: {name} holds NaN or infinite numbers. {_AGAIN}")
     return arrays
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON does not know
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    raise TypeError(f"{type(value).__name__} is not one")
-
-
-def check_folder(folder: Path) -> None:
-    """Refuse to replace anything but an older repair or an empty folder."""
-    if not folder.parent.is_dir():
-        raise OutputError(f"There is no folder {folder.parent} to write {folder.name} to. Make it first.")
-    if not os.access(folder.parent, os.W_OK | os.X_OK):
-        raise OutputError(f"The folder {folder.parent} cannot be written to. Name a folder elsewhere.")
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise OutputError(f"{folder} is a file; a repair is saved as a folder. Name another.")
-    others = sorted(path.name for path in folder.iterdir() if path.name not in (_JSON, _TENSORS) or not path.is_file())
-    if others:
-        raise OutputError(
-            f"{folder} holds {', '.join(others[:3])}{' and more' if len(others) > 3 else ''}, which is not a repair, "
-            "and is left alone. Name another folder."
-        )
-
-
-def _write(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write beside the place, then rename; what was there before goes only when the new one stands."""
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
-    aside = temporary.with_suffix(".old")
-    try:
-        for name, data in files.items():
-            with (temporary / name).open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-        temporary.chmod(_mode())
-        if folder.exists():
-            folder.rename(aside)
-        try:
-            temporary.rename(folder)
-        except BaseException:
-            if aside.exists():
-                aside.rename(folder)
-            raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    shutil.rmtree(aside, ignore_errors=True)
-
-
-def _mode() -> int:
-    """The mode a new folder would get: mkdtemp is stricter than a repair has to be."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o777 & ~mask

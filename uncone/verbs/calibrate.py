@@ -42,12 +42,12 @@ def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  
     >>> result.asked[0].rate > 0.4, 0.6 < result.calibration.threshold(fpr=0.05).value < 0.8
     (True, True)
     """
-    from uncone.analysis.calibration.saving import check_folder
+    from uncone.analysis.calibration.calibration import FOLDER
     from uncone.report.results.calibrate import Calibrated
 
     options.check_source(source)
     if options.save is not None:
-        check_folder(Path(options.save).resolve())
+        FOLDER.check(Path(options.save))
     before, labels = _old(options.old), _pairs(options)
     opening = Opening(options, options.repair, options.query_prompt)
     sides = _sides(opening, source, options)
@@ -211,8 +211,7 @@ def _calibration(
 
 def _one_hit(own: Surveyed, corpus_size: int) -> Threshold:
     """The threshold that leaves one unrelated hit per query on average, and how unevenly the hits are spread."""
-    from uncone.analysis.calibration.hits import hit_spread
-    from uncone.analysis.calibration.thresholds import one_hit
+    from uncone.analysis.calibration.thresholds import hit_spread, one_hit
 
     found = one_hit(own.background, corpus_size)
     if found.value is None or corpus_size == 1:

@@ -100,7 +100,7 @@ def fix(
     """
     from uncone.data.writing.rewrite import output_suffix
     from uncone.repairs.registry import make
-    from uncone.repairs.saving import check_folder
+    from uncone.repairs.saving import FOLDER
     from uncone.repairs.saving import save as save_repair
     from uncone.report.results.fix import Repaired
     from uncone.verbs.repaired_spaces import space_of
@@ -110,7 +110,7 @@ def fix(
     if out is not None:
         output_suffix(out)
     if save is not None:
-        check_folder(Path(save).resolve())
+        FOLDER.check(Path(save))
     _check_places(out, model, (save, "the repair"))
     asked = None if model is None else Encoding(model, layer, pooling, prompt, batch_size, limit, loading, cache)
     if asked is None:

@@ -3,7 +3,7 @@ import pytest
 
 import uncone.analysis.calibration.excluded_pairs as left_out_module
 import uncone.analysis.calibration.quantiles as quantiles_module
-from uncone.analysis.calibration.background import background_between, background_of, survey
+from uncone.analysis.calibration.background import survey, survey_between
 from uncone.analysis.calibration.excluded_pairs import copies_among, distinct_among, overlap
 from uncone.analysis.calibration.sampled_pairs import Side, sample_pairs
 from uncone.data.batch import Batch
@@ -47,7 +47,7 @@ def rows(spaces):
 
 @pytest.mark.parametrize("groups", [None, np.arange(150) // 3, np.arange(150) % 40, np.minimum(np.arange(150), 60)])
 def test_equals_a_double_loop(rows, groups):
-    found = background_of(ArrayVectors(rows), name="x", plan=DOUBLE, groups=groups)
+    found = survey(ArrayVectors(rows), name="x", plan=DOUBLE, groups=groups).background
     expected = unrelated(rows, groups)
     assert found.all_pairs == found.pairs == len(expected)
     assert (found.mean, found.sd) == pytest.approx((expected.mean(), expected.std()), rel=1e-9)
@@ -66,7 +66,7 @@ def test_equals_a_double_loop(rows, groups):
 
 
 def test_curves_are_in_order(rows):
-    found = background_of(ArrayVectors(rows), name="x", rates=(0.01, 0.05))
+    found = survey(ArrayVectors(rows), name="x", rates=(0.01, 0.05)).background
     assert (np.diff(found.tails) < 0).all() and {0.01, 0.05} <= set(found.tails.tolist())
     for curve in (found.scores, found.lows, found.highs):
         assert (np.diff(curve) >= 0).all() and (np.abs(curve) <= 1).all()
@@ -75,7 +75,7 @@ def test_curves_are_in_order(rows):
 
 def test_two_sides_equal_a_double_loop(rows):
     queries, documents = rows[:30] + 0.1, np.concatenate([rows[30:], rows[:2] + 0.1, rows[:1] + 0.1])
-    found = background_between(ArrayVectors(queries), ArrayVectors(documents), name="x", plan=DOUBLE)
+    found = survey_between(ArrayVectors(queries), ArrayVectors(documents), name="x", plan=DOUBLE).background
     table = units_of(queries) @ units_of(documents).T
     kept = ~(queries[:, None, :] == documents[None, :, :]).all(axis=2)
     assert (~kept).sum() == 3 == found.left_out["exact copies"]
@@ -86,7 +86,7 @@ def test_two_sides_equal_a_double_loop(rows):
 
 def test_a_tight_cone_keeps_its_digits_in_single_precision(spaces):
     rows = spaces["a tight cone"].rows(400, 1)
-    found = background_of(ArrayVectors(rows), name="x")
+    found = survey(ArrayVectors(rows), name="x").background
     expected = unrelated(rows)
     assert expected.std() < 1e-3
     assert found.mean == pytest.approx(expected.mean(), abs=2e-7)
@@ -144,8 +144,8 @@ def test_a_small_rate_is_measured_on_more_pairs(monkeypatch, spaces):
     rows = space.rows(3_000, 1)
     monkeypatch.setattr(quantiles_module, "_PAIRS", 100_000)
     monkeypatch.setattr(quantiles_module, "_KEPT", 20_000)
-    bulk = background_of(ArrayVectors(rows), name="x", rates=(0.02,))
-    both = background_of(ArrayVectors(rows), name="x", rates=(0.02, 5e-4))
+    bulk = survey(ArrayVectors(rows), name="x", rates=(0.02,)).background
+    both = survey(ArrayVectors(rows), name="x", rates=(0.02, 5e-4)).background
     assert bulk.pairs == pytest.approx(100_000, rel=0.3) and both.pairs == pytest.approx(2_000_000, rel=0.3)
     units = units_of(rows)
     every = np.sort((units @ units.T)[np.triu_indices(3_000, 1)])
@@ -156,8 +156,10 @@ def test_a_small_rate_is_measured_on_more_pairs(monkeypatch, spaces):
 
 
 def test_the_answer_does_not_depend_on_shards(rows):
-    one = background_of(ArrayVectors(rows), name="x")
-    other = background_of(Shards([ArrayVectors(part) for part in (rows[:40], rows[40:41], rows[41:])], "x"), name="x")
+    one = survey(ArrayVectors(rows), name="x").background
+    other = survey(
+        Shards([ArrayVectors(part) for part in (rows[:40], rows[40:41], rows[41:])], "x"), name="x"
+    ).background
     for name in ("mean", "sd", "pairs", "all_pairs", "left_out"):
         assert getattr(one, name) == getattr(other, name)
     np.testing.assert_array_equal(one.scores, other.scores)
@@ -166,8 +168,8 @@ def test_the_answer_does_not_depend_on_shards(rows):
 
 def test_a_stream_gives_the_same_answer(rows):
     """But for the last digits: the rows cannot be looked at beforehand."""
-    one = background_of(ArrayVectors(rows), name="x")
-    other = background_of(BlockStream(iter([rows[:40], rows[40:41], rows[41:]])), name="x")
+    one = survey(ArrayVectors(rows), name="x").background
+    other = survey(BlockStream(iter([rows[:40], rows[40:41], rows[41:]])), name="x").background
     assert (one.pairs, one.all_pairs, one.left_out) == (other.pairs, other.all_pairs, other.left_out)
     assert (one.mean, one.sd) == pytest.approx((other.mean, other.sd), rel=1e-5)
     np.testing.assert_allclose(one.scores, other.scores, atol=1e-6)
@@ -175,14 +177,14 @@ def test_a_stream_gives_the_same_answer(rows):
 
 def test_sparse_rows_are_no_copies():
     """The sixteen numbers that are looked at first are zero in most of them."""
-    found = background_of(ArrayVectors(np.concatenate([np.eye(200), np.eye(200)[:3]])), name="x")
+    found = survey(ArrayVectors(np.concatenate([np.eye(200), np.eye(200)[:3]])), name="x").background
     assert found.left_out == {"exact copies": 3} and found.mean == pytest.approx(0.0, abs=1e-8)
 
 
 def test_the_seed_chooses_the_pairs(monkeypatch, spaces):
     monkeypatch.setattr(quantiles_module, "_PAIRS", 5_000)
     source = ArrayVectors(spaces["a cone"].rows(1_000, 2))
-    first, again, other = (background_of(source, name="x", seed=seed) for seed in (1, 1, 2))
+    first, again, other = (survey(source, name="x", seed=seed).background for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.scores, again.scores)
     assert (first.scores != other.scores).any() and first.mean == other.mean
 
@@ -200,7 +202,7 @@ def test_a_sample_of_mostly_unusable_rows_is_drawn_again(monkeypatch, spaces):
     monkeypatch.setattr("uncone.analysis.calibration.background._SAMPLE_ROWS", 300)
     rows = np.zeros((3_000, 12), np.float32)
     rows[::5] = spaces["a cone"].rows(600, 0)
-    found = background_of(ArrayVectors(rows), name="x")
+    found = survey(ArrayVectors(rows), name="x").background
     assert found.rows == 600 and 200 * 199 // 2 < found.pairs <= 300 * 299 // 2
 
 
@@ -210,20 +212,20 @@ def test_documents_may_lie_anywhere(monkeypatch, spaces):
     rows = spaces["a cone"].rows(2_000, 4)
     groups = np.random.default_rng(0).integers(0, 300, 2_000)
     groups[1_200:1_300] = 500  # one large document
-    found = background_of(ArrayVectors(rows), name="x", groups=groups)
+    found = survey(ArrayVectors(rows), name="x", groups=groups).background
     apart = groups[:, None] != groups[None, :]
     table = units_of(rows) @ units_of(rows).T
     assert found.all_pairs == apart.sum() // 2
     assert (found.mean, found.sd) == pytest.approx((table[apart].mean(), table[apart].std()), rel=1e-5)
     monkeypatch.setattr(left_out_module, "_MOST_HELD", 1_000)
     with pytest.raises(OptionError, match="rows wait for the rest of their documents, too many to hold"):
-        background_of(ArrayVectors(rows), name="x", groups=groups)
+        survey(ArrayVectors(rows), name="x", groups=groups)
 
 
 def test_documents_by_name(rows):
     names = [f"doc {i // 3}" for i in range(150)]
-    by_name = background_of(ArrayVectors(rows), name="x", groups=names)
-    assert by_name.mean == background_of(ArrayVectors(rows), name="x", groups=np.arange(150) // 3).mean
+    by_name = survey(ArrayVectors(rows), name="x", groups=names).background
+    assert by_name.mean == survey(ArrayVectors(rows), name="x", groups=np.arange(150) // 3).background.mean
 
 
 def test_documents_widen_the_intervals():
@@ -232,7 +234,7 @@ def test_documents_widen_the_intervals():
     centres = rng.normal(size=(40, 12)) + 0.5
     rows = (np.repeat(centres, 30, axis=0) + 0.1 * rng.normal(size=(1_200, 12))).astype(np.float32)
     groups = np.repeat(np.arange(40), 30)
-    with_groups, without = (background_of(ArrayVectors(rows), name="x", groups=g) for g in (groups, None))
+    with_groups, without = (survey(ArrayVectors(rows), name="x", groups=g).background for g in (groups, None))
     for tail in (0.5, 0.05):
         width, narrow = (at(one, tail, "highs") - at(one, tail, "lows") for one in (with_groups, without))
         assert width > 3 * narrow
@@ -257,7 +259,7 @@ def test_copies_beyond_the_limit_are_estimated():
 def test_few_rows(spaces):
     for n in (2, 3, 10):
         rows = spaces["a cone"].rows(n, 0)
-        found = background_of(ArrayVectors(rows), name="x", plan=DOUBLE)
+        found = survey(ArrayVectors(rows), name="x", plan=DOUBLE).background
         assert found.pairs == n * (n - 1) // 2 and found.mean == pytest.approx(unrelated(rows).mean(), abs=1e-6)
         assert found.mean_low <= found.mean <= found.mean_high and len(found.tails) >= 1
 
@@ -265,43 +267,43 @@ def test_few_rows(spaces):
 @pytest.mark.parametrize(
     ("rows", "groups", "error", "said"),
     [
-        (np.ones((1, 3)), None, ShapeError, "has 1 row; cosines need at least 2"),
-        (np.zeros((9, 3)), None, NoUsableRowsError, "0 of 9 rows can be used"),
-        (np.ones((9, 3)), None, NoUsableRowsError, "of 9 rows no two are unrelated"),
+        (np.ones((1, 3)), None, ShapeError, "has 1 vector; cosines need at least 2"),
+        (np.zeros((9, 3)), None, NoUsableRowsError, "0 of 9 vectors can be used"),
+        (np.ones((9, 3)), None, NoUsableRowsError, "no two are unrelated"),
         (np.eye(9), np.zeros(9), NoUsableRowsError, "no two are unrelated"),
-        (np.eye(9), np.zeros(8), ShapeError, "documents are named for 8"),
+        (np.eye(9), np.zeros(8), ShapeError, "documents"),
         (np.ones((2, 20_000)), None, ShapeError, "20,000 dimensions"),
     ],
 )
 def test_bad_rows(rows, groups, error, said):
     with pytest.raises(error, match=said):
-        background_of(ArrayVectors(rows), name="x", groups=groups)
+        survey(ArrayVectors(rows), name="x", groups=groups)
 
 
 @pytest.mark.parametrize("rates", [(), (0.0,), (0.01, 1.0), (float("nan"),)])
 def test_bad_rates(rates):
     with pytest.raises(OptionError, match="between 0 and 1"):
-        background_of(ArrayVectors(np.eye(3)), name="x", rates=rates)
+        survey(ArrayVectors(np.eye(3)), name="x", rates=rates)
 
 
 def test_bad_sides():
-    with pytest.raises(ShapeError, match="has 3 dimensions and array 4: they have no cosine"):
-        background_between(ArrayVectors(np.eye(3)), ArrayVectors(np.eye(4)), name="x")
-    with pytest.raises(NoUsableRowsError, match="0 of 4 rows"):
-        background_between(ArrayVectors(np.eye(4)), ArrayVectors(np.zeros((4, 4))), name="x")
-    one = background_between(ArrayVectors(np.eye(4)[:1]), ArrayVectors(np.eye(4)[1:]), name="x")
+    with pytest.raises(ShapeError, match="has 3 dimensions and array has 4"):
+        survey_between(ArrayVectors(np.eye(3)), ArrayVectors(np.eye(4)), name="x")
+    with pytest.raises(NoUsableRowsError, match="0 of 4 vectors"):
+        survey_between(ArrayVectors(np.eye(4)), ArrayVectors(np.zeros((4, 4))), name="x")
+    one = survey_between(ArrayVectors(np.eye(4)[:1]), ArrayVectors(np.eye(4)[1:]), name="x").background
     assert one.all_pairs == 3 and one.mean == 0
-    with pytest.raises(NoUsableRowsError, match="exact copies of one another"):
-        background_between(ArrayVectors(np.eye(4)[:1]), ArrayVectors(np.eye(4)[:1]), name="x")
+    with pytest.raises(NoUsableRowsError, match="copies of each other"):
+        survey_between(ArrayVectors(np.eye(4)[:1]), ArrayVectors(np.eye(4)[:1]), name="x")
 
 
 def test_a_stream_with_documents_needs_a_second_look():
     with pytest.raises(OptionError, match="can be read only once"):
-        background_of(BlockStream(iter([np.eye(4)])), name="x", groups=[0, 0, 1, 1])
+        survey(BlockStream(iter([np.eye(4)])), name="x", groups=[0, 0, 1, 1])
 
 
 def test_three_documents_have_intervals_without_end():
     """Nothing can be known from three documents, however many rows they have."""
     rows = (np.random.default_rng(0).normal(size=(300, 16)) + 1).astype(np.float32)
-    found = background_of(ArrayVectors(rows), name="x", groups=np.arange(300) % 3)
+    found = survey(ArrayVectors(rows), name="x", groups=np.arange(300) % 3).background
     assert found.independent == 3 and np.isfinite(found.lows).all() and at(found, 0.1, "highs") > at(found, 0.01)

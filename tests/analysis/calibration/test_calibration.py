@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from uncone.analysis.calibration import saving
-from uncone.analysis.calibration.background import background_of
+from uncone.analysis.calibration.background import survey
 from uncone.analysis.calibration.calibration import Calibration, OtherEncoderWarning
 from uncone.analysis.calibration.results import Curve, Labelled, Operating, ScoreMapping
 from uncone.analysis.calibration.thresholds import one_hit, threshold, translate
@@ -32,7 +31,7 @@ def labelled_pairs():
 
 @pytest.fixture(scope="module")
 def background(spaces):
-    return background_of(ArrayVectors(spaces["some rows close to everything"].rows(600, 0)), name="corpus")
+    return survey(ArrayVectors(spaces["some rows close to everything"].rows(600, 0)), name="corpus").background
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +91,7 @@ def test_probability(whole):
     logistic = replace(whole, labelled=labelled)
     assert logistic.probability(0.7) == pytest.approx(1 / (1 + math.exp(4.0 - 8.0 * 0.7)))
     for nothing in (None, replace(whole.labelled, mappings=[])):
-        with pytest.raises(OptionError, match="no labelled pairs"):
+        with pytest.raises(OptionError, match="no labeled pairs"):
             replace(whole, labelled=nothing).probability(0.5)
 
 
@@ -206,24 +205,33 @@ DAMAGE = {
     "schema a text": (put("1", "schema"), "schema cannot be read"),
     "a truth for a schema": (put(True, "schema"), "schema cannot be read"),
     "newer": (put(2, "schema"), "was written by a newer uncone"),
-    "source missing": (delete("source"), "source is missing"),
+    "source missing": (delete("source"), "missing required field `source`"),
     "no backgrounds": (put([], "backgrounds"), "needs a background"),
-    "backgrounds an object": (put({}, "backgrounds"), "backgrounds is not a list"),
-    "tails missing": (delete("backgrounds", 0, "tails"), r"backgrounds\[0\]\.tails is missing"),
-    "tails of texts": (put(["a"], "backgrounds", 0, "tails"), r"backgrounds\[0\]\.tails is not a list of numbers"),
-    "tails ragged": (put([[1.0], [1.0, 2.0]], "backgrounds", 0, "tails"), "is not a list of numbers"),
+    "backgrounds an object": (put({}, "backgrounds"), r"Expected `array`, got `object` - at `\$\.backgrounds`"),
+    "tails missing": (delete("backgrounds", 0, "tails"), r"missing required field `tails` - at `\$\.backgrounds\[0\]`"),
+    "tails of texts": (
+        put(["a"], "backgrounds", 0, "tails"),
+        r"a list of numbers - at `\$\.backgrounds\[0\]\.tails`",
+    ),
+    "tails ragged": (put([[1.0], [1.0, 2.0]], "backgrounds", 0, "tails"), "Expected a list of numbers"),
     "tails too short": (put([1.0], "backgrounds", 0, "tails"), "are not in order"),
     "tails with a hole": (put(None, "backgrounds", 0, "tails", 5), "are not in order"),
     "scores that fall": (put(0.99, "backgrounds", 0, "scores", 0), "are not in order"),
-    "no mean": (put(None, "backgrounds", 0, "mean"), "are not in order"),
-    "rows a number with a point": (put(1.5, "backgrounds", 0, "rows"), "rows is 1.5, not a whole number"),
-    "mean a truth": (put(True, "backgrounds", 0, "mean"), "mean is true, not a number"),
-    "name a number": (put(3, "backgrounds", 0, "name"), "name is 3, not a text"),
-    "a threshold that is none": (put(["x"], "thresholds"), r"thresholds\[0\] is not an object"),
-    "hints a text": (put("hint", "hints"), "hints is not a list"),
-    "seed a text": (put("3", "seed"), 'seed is "3", not a whole number'),
-    "labelled a list": (put([], "labelled"), "labelled is not an object"),
-    "a mapping without its kind": (delete("labelled", "mappings", 0, "kind"), r"mappings\[0\]\.kind is missing"),
+    "no mean": (put(None, "backgrounds", 0, "mean"), "Expected `float`, got `null`"),
+    "rows a number with a point": (
+        put(1.5, "backgrounds", 0, "rows"),
+        r"Expected `int`.*backgrounds\[0\]\.rows",
+    ),
+    "mean a truth": (put(True, "backgrounds", 0, "mean"), "Expected `float`, got `bool`"),
+    "name a number": (put(3, "backgrounds", 0, "name"), "Expected `str`, got `int`"),
+    "a threshold that is none": (put(["x"], "thresholds"), r"Expected `object`, got `str` - at `\$\.thresholds\[0\]`"),
+    "hints a text": (put("hint", "hints"), r"Expected `array`, got `str` - at `\$\.hints`"),
+    "seed a text": (put("3", "seed"), r"Expected `int`, got `str` - at `\$\.seed`"),
+    "labelled a list": (put([], "labelled"), r"Expected `object \| null`, got `array` - at `\$\.labelled`"),
+    "a mapping without its kind": (
+        delete("labelled", "mappings", 0, "kind"),
+        r"field `kind` - at `\$\.labelled\.mappings\[0\]`",
+    ),
 }
 
 
@@ -261,7 +269,7 @@ def test_the_encoder_it_was_made_for(whole, tmp_path, encoder):
 @pytest.mark.parametrize("encoder", ["models/other", EncoderIdentity("models/mini", "def")])
 def test_another_encoder_is_a_warning_and_identity(whole, tmp_path, encoder):
     whole.save(tmp_path / "made")
-    with pytest.warns(OtherEncoderWarning, match="was made for models/mini, not for models/.*given back as they are"):
+    with pytest.warns(OtherEncoderWarning, match="was made for models/mini, not for models/.*returned unchanged"):
         loaded = Calibration.load(tmp_path / "made", encoder=encoder)
     scores = np.array([0.1, 0.9])
     for ask in (loaded.percentile, loaded.rescale, loaded.probability):
@@ -280,4 +288,3 @@ def test_vectors_of_an_unknown_encoder(whole, tmp_path):
 
 def test_to_dict_and_back(whole):
     assert as_json(Calibration.from_dict(json.loads(as_json(whole)))) == as_json(whole)
-    assert saving.plain({"a": np.arange(2), "b": (1, np.float64("nan"))}) == {"a": [0, 1], "b": [1, None]}

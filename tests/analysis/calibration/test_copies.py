@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from simulations import exhaustive, one_daily
 
-from uncone.analysis.calibration.background import background_between, background_of
+from uncone.analysis.calibration.background import survey, survey_between
 from uncone.analysis.calibration.calibration import Calibration
-from uncone.analysis.calibration.sampled_pairs import Side, sample_pairs
+from uncone.analysis.calibration.sampled_pairs import Side, joint_units, row_units, sample_pairs
 from uncone.analysis.calibration.score_meaning import ask, rate_bounds
 from uncone.analysis.calibration.thresholds import threshold, translate
-from uncone.analysis.calibration.units import effective_number, joint_units, row_units
 from uncone.analysis.cosine.evidence import Evidence
+from uncone.analysis.intervals.intervals import effective_number
 from uncone.data.batch import Batch
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.stats.samples.row_sample import RowSample
@@ -51,12 +51,12 @@ def truth(kind):
 
 
 def one_side(kind, n, k, rng):
-    return background_of(repeated(kind, n, k, rng), name="x", rates=TAILS)
+    return survey(repeated(kind, n, k, rng), name="x", rates=TAILS).background
 
 
 def two_sides(kind, n, k, rng):
     sides = repeated(kind, n, k, rng), repeated(kind, 2 * n, k, rng)
-    return background_between(*sides, name="x", rates=TAILS)
+    return survey_between(*sides, name="x", rates=TAILS).background
 
 
 @one_daily(("n", "k"), (60, 10), (150, 3))
@@ -141,14 +141,14 @@ def compare_verdicts(once, often):
 def test_duplicating_the_rows_changes_no_interval(kind, n, k):
     """Also where there are so many copies that only a part of the pairs is compared."""
     rows = vectors(kind, n, np.random.default_rng(n)).astype(np.float32)
-    once, often = (background_of(ArrayVectors(np.repeat(rows, times, axis=0)), name="x") for times in (1, k))
+    once, often = (survey(ArrayVectors(np.repeat(rows, times, axis=0)), name="x").background for times in (1, k))
     compare(once, often)
 
 
 @pytest.mark.parametrize("n", [5, 12, 29])
 def test_duplicating_few_rows_changes_no_verdict(n):
     rows = vectors("hubs", n, np.random.default_rng(n)).astype(np.float32)
-    once, often = (background_of(ArrayVectors(np.repeat(rows, times, axis=0)), name="x") for times in (1, 50))
+    once, often = (survey(ArrayVectors(np.repeat(rows, times, axis=0)), name="x").background for times in (1, 50))
     compare_verdicts(once, often)
     assert ask(Calibration({"name": "x"}, [often]), [0.75])[0].evidence is Evidence.UNKNOWN
     width, other = (one.mean_high - one.mean_low for one in (once, often))
@@ -160,7 +160,7 @@ def test_duplicating_two_sides_changes_no_interval(k):
     rng = np.random.default_rng(0)
     sides = [vectors("hubs", n, rng).astype(np.float32) for n in (60, 200)]
     once, often = (
-        background_between(*(ArrayVectors(np.repeat(rows, times, axis=0)) for rows in sides), name="x")
+        survey_between(*(ArrayVectors(np.repeat(rows, times, axis=0)) for rows in sides), name="x").background
         for times in (1, k)
     )
     compare(once, often)
@@ -170,19 +170,19 @@ def test_duplicating_documents_changes_no_interval():
     """Whether the copy of a chunk is named as of the same document or of one of its own."""
     rows = vectors("heavy tails", 240, np.random.default_rng(0)).astype(np.float32)
     documents = np.repeat(np.arange(80), 3)
-    once = background_of(ArrayVectors(rows), name="x", groups=documents)
+    once = survey(ArrayVectors(rows), name="x", groups=documents).background
     twice = np.repeat(rows, 2, axis=0)
-    compare(once, background_of(ArrayVectors(twice), name="x", groups=np.repeat(documents, 2)))
+    compare(once, survey(ArrayVectors(twice), name="x", groups=np.repeat(documents, 2)).background)
     other = np.repeat(documents, 2)
     other[1::2] += 1_000
-    compare(once, background_of(ArrayVectors(twice), name="x", groups=other))
+    compare(once, survey(ArrayVectors(twice), name="x", groups=other).background)
 
 
 def test_the_same_rows_on_both_sides_are_no_further_evidence():
     """Queries that are the documents themselves: as certain as the pairs among them."""
     rows = vectors("hubs", 150, np.random.default_rng(0)).astype(np.float32)
-    among = background_of(ArrayVectors(rows), name="x")
-    between = background_between(ArrayVectors(rows), ArrayVectors(rows), name="x")
+    among = survey(ArrayVectors(rows), name="x").background
+    between = survey_between(ArrayVectors(rows), ArrayVectors(rows), name="x").background
     assert between.mean == pytest.approx(among.mean, abs=1e-6) and between.counts == (150, 150, 150 * 149 // 2)
     for (low, high), (other_low, other_high) in [(widths(among), widths(between))]:
         np.testing.assert_allclose(other_high - other_low, high - low, rtol=0.15)
@@ -192,7 +192,7 @@ def test_values_are_those_of_the_rows_as_they_are():
     """A vector that stands there ten times weighs ten times: a double loop over all unrelated pairs."""
     rng = np.random.default_rng(0)
     rows = np.repeat(vectors("hubs", 40, rng), rng.integers(1, 11, 40), axis=0).astype(np.float32)
-    found = background_of(ArrayVectors(rows), name="x", rates=(0.1,))
+    found = survey(ArrayVectors(rows), name="x", rates=(0.1,)).background
     units = rows.astype(np.float64) / np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
     i, j = np.triu_indices(len(rows), 1)
     unrelated = (rows[i] != rows[j]).any(axis=1)

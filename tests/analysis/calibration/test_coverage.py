@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uncone.analysis.calibration.background import background_between, background_of
+from uncone.analysis.calibration.background import survey, survey_between
 from uncone.analysis.calibration.calibration import Calibration
 from uncone.analysis.calibration.thresholds import threshold, translate
 from uncone.data.tasks.retrieval import open_retrieval
@@ -24,16 +24,16 @@ NAMES = ("a cone", "some rows close to everything")
 
 
 def one_side(space, seed):
-    return background_of(ArrayVectors(space.rows(250, seed)), name="x", rates=TAILS)
+    return survey(ArrayVectors(space.rows(250, seed)), name="x", rates=TAILS).background
 
 
 def sampled(space, seed):
-    return background_of(ArrayVectors(space.rows(400, seed)), name="x", rates=TAILS)
+    return survey(ArrayVectors(space.rows(400, seed)), name="x", rates=TAILS).background
 
 
 def two_sides(space, seed):
     sides = (ArrayVectors(space.rows(n, (seed, n))) for n in (120, 300))
-    return background_between(*sides, name="x", rates=TAILS)
+    return survey_between(*sides, name="x", rates=TAILS).background
 
 
 @pytest.fixture(scope="module", params=SEEDS)
@@ -84,7 +84,7 @@ def test_the_mean_false_positive_rate_is_the_one_asked_for(simulated, seeds, nam
 @pytest.mark.parametrize("name", NAMES)
 def test_percentiles_of_fresh_pairs_are_uniform(spaces, name):
     space = spaces[name]
-    background = background_of(ArrayVectors(space.rows(20_000, 0)), name="x")
+    background = survey(ArrayVectors(space.rows(20_000, 0)), name="x").background
     calibration = Calibration({"name": name}, [background])
     fresh = space.rows(8_000, 1).astype(np.float64)
     fresh /= np.linalg.norm(fresh, axis=1, keepdims=True)
@@ -97,8 +97,8 @@ def test_translation_keeps_the_rate_on_fresh_data(spaces):
     one, other = spaces["a cone"], spaces["some rows close to everything"]
     shares = []
     for seed in range(50):
-        old = background_of(ArrayVectors(one.rows(500, seed)), name="old")
-        new = background_of(ArrayVectors(other.rows(500, 1_000 + seed)), name="new")
+        old = survey(ArrayVectors(one.rows(500, seed)), name="old").background
+        new = survey(ArrayVectors(other.rows(500, 1_000 + seed)), name="new").background
         found = translate(0.8, old, new, "old")
         shares.append([other.share(found.low), other.share(found.new), other.share(found.high)])
     low, middle, high = np.array(shares).T
@@ -141,7 +141,7 @@ def test_a_threshold_of_one_half_of_cranfield_holds_on_the_other(cranfield, mode
         if repair is not None:
             rows = repair().fit(rows[: len(rows) // 4]).transform(rows[len(rows) // 4 :])
         half, rest = rows[: len(rows) // 2], rows[len(rows) // 2 :]
-        here, there = (background_of(ArrayVectors(part), name="half") for part in (half, rest))
+        here, there = (survey(ArrayVectors(part), name="half").background for part in (half, rest))
         found = threshold(here, 0.01)
         rates.append(let_through(rest, found.value))
         alone.append(let_through(rest, found.high) <= 0.01 <= let_through(rest, found.low))
@@ -158,5 +158,5 @@ def test_a_repair_knows_the_rows_it_was_fitted_on(cranfield, model):
     rows = np.random.default_rng(0).permutation(cranfield(model))
     seen, fresh = rows[: len(rows) // 2], rows[len(rows) // 2 :]
     whitened = Whiten().fit(seen)
-    found = threshold(background_of(ArrayVectors(whitened.transform(seen)), name="seen"), 0.01)
+    found = threshold(survey(ArrayVectors(whitened.transform(seen)), name="seen").background, 0.01)
     assert let_through(whitened.transform(fresh), found.high) > 0.015

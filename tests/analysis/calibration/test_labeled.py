@@ -56,8 +56,7 @@ def test_figures_of_labels():
     assert found.extra["base_brier"] == pytest.approx(base * (1 - base)) and found.extra["units"] == 200
     assert found.mappings[0].brier.value < found.extra["base_brier"]
     assert found.notes == [
-        f"The probabilities hold where {100 * base:.1f} % of the pairs are alike, as here; where fewer are, they are "
-        "too high."
+        f"The probabilities hold if {100 * base:.1f} % of pairs are similar, as here. If fewer are, they are too high."
     ]
     json.dumps([found.extra, found.alike])
 
@@ -77,12 +76,12 @@ def test_grades():
     assert found.roc_auc.value == pytest.approx(roc_auc_score(grades >= 4, scores), abs=1e-12)
     assert found.spearman.value == pytest.approx(spearmanr(grades, scores).statistic, abs=1e-12)
     assert found.spearman.low < found.spearman.value < found.spearman.high
-    assert found.notes[0] == "Grades go from 0 to 5: pairs of 4 or more count as alike, the upper fifth."
+    assert found.notes[0] == "Grades go from 0 to 5: pairs graded 4 or more count as similar, the upper fifth."
     other = label_pairs(grades, scores, name="x", replicates=100, cut=2.5)
     assert (other.cut, other.positives) == (2.5, (grades >= 2.5).sum()) and "Grades" not in " ".join(other.notes)
     two = label_pairs(np.where(grades > 3, 1, -1), scores, name="x", replicates=20)
     assert not two.graded and two.positives == (grades > 3).sum()
-    assert two.notes[0] == "The labels are -1 and 1: pairs labelled 1 are alike."
+    assert two.notes[0] == "The labels are -1 and 1: pairs labeled 1 count as similar."
 
 
 def test_wanted_goals_and_the_background():
@@ -133,7 +132,7 @@ def test_copies_of_pairs_are_no_evidence():
     assert many.mappings[0].reliability.lows == pytest.approx(once.mappings[0].reliability.lows, rel=1e-3)
     assert many.roc.lows == pytest.approx(once.roc.lows, abs=1e-9)
     few = np.tile(grades[:19], 5), np.tile(scores[:19], 5)
-    with pytest.raises(ShapeError, match="has 19 distinct pairs, and we need at least 20"):
+    with pytest.raises(ShapeError, match="has 19 distinct pairs, and calibration needs at least 20"):
         label_pairs(*few, name="x", texts=(names[0][:19] * 5, names[1][:19] * 5))
 
 
@@ -159,10 +158,10 @@ def test_rare_and_useless():
     collapsed = label_pairs(labels, 1 - 1.2e-16 * rng.integers(0, 3, 40), name="x", replicates=50)
     assert sum(collapsed.alike["counts"]) == 20 and np.ptp(collapsed.alike["edges"]) > 0
     backwards = label_pairs(labels, 0.5 - 0.3 * labels + 0.1 * rng.random(40), name="x", replicates=50)
-    assert any("Are the labels turned round?" in note for note in backwards.notes)
+    assert any("Are the labels reversed?" in note for note in backwards.notes)
     noise = label_pairs(labels, np.arange(40) // 2, name="x", replicates=100)  # every score once of each kind
     assert noise.roc_auc.value == 0.5
-    assert any("with 0.5 in its interval" in note for note in noise.notes)
+    assert any("0.5 is possible" in note for note in noise.notes)
 
 
 def test_pairs_that_a_threshold_tells_apart():
@@ -177,14 +176,14 @@ def test_pairs_that_a_threshold_tells_apart():
 def test_bad_input():
     grades, scores = example()
     assert "one label per score" in said(ShapeError, grades[:-1], scores)
-    assert "has 19 pairs, and we need at least 20" in said(ShapeError, grades[:19], scores[:19])
+    assert "has 19 pairs, and calibration needs at least 20" in said(ShapeError, grades[:19], scores[:19])
     gone = np.where(np.arange(200) < 195, np.nan, scores)
     assert "has 5 pairs with a score" in said(ShapeError, grades, gone)
     assert "all 200 labels are 1" in said(FormatError, np.ones(200), scores)
     assert "3 of 200 labels are not finite" in said(FormatError, np.append(grades[3:], [np.nan] * 3), scores)
     for cut in (0, 6, -1, float("nan")):
         assert "the labels go from 0 to 5" in said(OptionError, grades, scores, cut=cut)
-    with pytest.raises(OptionError, match="A precision lies above 0"):
+    with pytest.raises(OptionError, match="A precision is above 0"):
         label_pairs(grades, scores, name="x", precisions=(90,))
     with pytest.raises(ShapeError, match="two texts for each of 200 pairs"):
         label_pairs(grades, scores, name="x", texts=(["a"], ["b"]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uncone.analysis.calibration.background import background_of
+from uncone.analysis.calibration.background import survey
 from uncone.analysis.calibration.calibration import Calibration
 from uncone.analysis.calibration.score_meaning import LabelledScores, ask, rate_bounds, ratio_evidence
 from uncone.analysis.cosine.evidence import Evidence
@@ -20,7 +20,7 @@ def rows_of(n, seed, d=12):
 
 
 def background(n, seed):
-    return background_of(ArrayVectors(rows_of(n, seed)), name="rows", rates=(0.01,), seed=seed)
+    return survey(ArrayVectors(rows_of(n, seed)), name="rows", rates=(0.01,), seed=seed).background
 
 
 def share_of_all(score, n=3_000):

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from uncone.analysis.calibration.background import background_between, background_of
+from uncone.analysis.calibration.background import survey, survey_between
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.calibration.thresholds import one_hit, rate_at, score_at, threshold, translate
 from uncone.data.vectors.memory import ArrayVectors
@@ -13,12 +13,12 @@ from uncone.errors import OptionError
 @pytest.fixture(scope="module")
 def uneven(spaces):
     rows = spaces["some rows close to everything"].rows(2_000, 0)
-    return background_of(ArrayVectors(rows), name="uneven", rates=(0.01, 1e-4))
+    return survey(ArrayVectors(rows), name="uneven", rates=(0.01, 1e-4)).background
 
 
 @pytest.fixture(scope="module")
 def cone(spaces):
-    return background_of(ArrayVectors(spaces["a cone"].rows(2_000, 1)), name="cone", rates=(0.01, 1e-4))
+    return survey(ArrayVectors(spaces["a cone"].rows(2_000, 1)), name="cone", rates=(0.01, 1e-4)).background
 
 
 def by_hand(rows, rate):
@@ -33,7 +33,7 @@ def test_many_pairs_of_one_score(spaces):
     rows = rng.normal(size=(400, 1)) * rng.normal(size=8)
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     alike = ((units @ units.T)[np.triu_indices(400, 1)] > 0).mean()
-    line = background_of(ArrayVectors(rows.astype(np.float32)), name="line")
+    line = survey(ArrayVectors(rows.astype(np.float32)), name="line").background
     for score in (1.0, 0.5, 0.0, -0.5):
         assert rate_at(line, score) == pytest.approx(alike, abs=0.02)
     assert rate_at(line, -1.0) == 1.0
@@ -67,38 +67,38 @@ def test_too_few_pairs_beyond(spaces, rate):
     """A hundred pairs beyond the threshold: n(n - 1)/2 times the rate."""
     needed = next(n for n in range(2, 1_000) if n * (n - 1) / 2 * rate >= 100)
     rows = spaces["all directions"].rows(needed, 0)
-    few = background_of(ArrayVectors(rows[:-1]), name="few", rates=(rate,))
+    few = survey(ArrayVectors(rows[:-1]), name="few", rates=(rate,)).background
     found = threshold(few, rate)
     assert (found.value, found.low, found.high) == (None, None, None) and found.rows_needed == needed
-    assert f"about {needed:,} rows are needed" in found.reason and found.hits is None
-    enough = background_of(ArrayVectors(rows), name="enough", rates=(rate,))
+    assert f"about {needed:,} vectors" in found.reason and found.hits is None
+    enough = survey(ArrayVectors(rows), name="enough", rates=(rate,)).background
     assert threshold(enough, rate).value is not None
 
 
 def test_the_rows_it_asks_for_are_enough(spaces):
     """About one row in twelve makes the pairs beyond: of pairs there are enough, but of knowledge there is little."""
     space = type(spaces["a cone"])((0.02, 0.9), (0.92, 0.08))
-    few = background_of(ArrayVectors(space.rows(160, 0)), name="few", rates=(0.01,))
+    few = survey(ArrayVectors(space.rows(160, 0)), name="few", rates=(0.01,)).background
     found = threshold(few, 0.01)
     assert few.all_pairs * 0.01 > 100 and found.value is None
-    assert "a few rows make most of these pairs" in found.reason and 160 < found.rows_needed < 2_000
-    more = background_of(ArrayVectors(space.rows(2 * found.rows_needed, 1)), name="more", rates=(0.01,))
+    assert "a few vectors make up most of the pairs" in found.reason and 160 < found.rows_needed < 2_000
+    more = survey(ArrayVectors(space.rows(2 * found.rows_needed, 1)), name="more", rates=(0.01,)).background
     assert threshold(more, 0.01).value is not None
 
 
 def test_pairs_that_were_not_compared(spaces, monkeypatch):
     """The rows would do; only the sample was made for another rate."""
     monkeypatch.setattr("uncone.analysis.calibration.quantiles._PAIRS", 20_000)
-    found = background_of(ArrayVectors(spaces["a cone"].rows(3_000, 0)), name="x", rates=(0.1,))
+    found = survey(ArrayVectors(spaces["a cone"].rows(3_000, 0)), name="x", rates=(0.1,)).background
     refused = threshold(found, 1e-3)
     assert refused.value is None and refused.rows_needed is None
-    assert "calibrate again with --fpr 0.001" in refused.reason
+    assert "Calibrate again with --fpr 0.001" in refused.reason
     assert "more than 1,000,000,000 pairs" in threshold(replace(found, all_pairs=10**12), 1e-9).reason
 
 
 def test_two_sides_ask_for_more_of_both(spaces):
     space = spaces["all directions"]
-    found = background_between(ArrayVectors(space.rows(20, 0)), ArrayVectors(space.rows(80, 1)), name="x")
+    found = survey_between(ArrayVectors(space.rows(20, 0)), ArrayVectors(space.rows(80, 1)), name="x").background
     refused = threshold(found, 0.01)
     # 1,600 pairs, and 10,000 are needed: both sides times 2.5.
     assert refused.value is None and refused.rows_needed == 50
@@ -112,9 +112,9 @@ def test_bad_rates(uneven, rate):
 
 @pytest.mark.parametrize("size", [0, -3])
 def test_bad_sizes(uneven, size):
-    with pytest.raises(OptionError, match="at least 1 row"):
+    with pytest.raises(OptionError, match="at least 1 vector"):
         one_hit(uneven, size)
-    with pytest.raises(OptionError, match="at least 1 row"):
+    with pytest.raises(OptionError, match="at least 1 vector"):
         threshold(uneven, 0.01, size)
 
 
@@ -146,9 +146,9 @@ def test_a_rate_that_one_of_the_spaces_cannot_support(cone, uneven, spaces):
     rare = score_at(cone, 2e-5)
     found = translate(rare, cone, uneven, "old")
     assert found.new is None and found.reason.startswith("old: ") and found.rate == pytest.approx(2e-5)
-    few = background_of(ArrayVectors(spaces["a cone"].rows(100, 0)), name="few")
+    few = survey(ArrayVectors(spaces["a cone"].rows(100, 0)), name="few").background
     found = translate(score_at(cone, 0.005), cone, few, "old")
-    assert found.new is None and found.reason.startswith("few: 100 rows make 4,950 pairs")
+    assert found.new is None and found.reason.startswith("few: 0.5 % of 4,950 pairs")
 
 
 @pytest.mark.parametrize("score", [1.5, -2.0, float("nan")])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from uncone.analysis.calibration.background import background_of
+from uncone.analysis.calibration.background import survey
 from uncone.analysis.similarity.duplicates import crowd_at, equal_pairs, same_text
 from uncone.analysis.similarity.filters import duplicate_bound
 from uncone.analysis.similarity.pairwise.unit_rows import units_of
@@ -13,7 +13,7 @@ from uncone.data.vectors.memory import ArrayVectors
 
 
 def crowd_of(rows):
-    background = background_of(ArrayVectors(rows.astype(np.float32), "rows"), name="rows")
+    background = survey(ArrayVectors(rows.astype(np.float32), "rows"), name="rows").background
     return crowd_at(background, duplicate_bound(background.mean), len(rows))
 
 

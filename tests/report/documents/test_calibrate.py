@@ -86,21 +86,20 @@ def test_the_headline_says_the_numbers(crowded):
     share, cut = (cosines >= 0.5).mean(), np.quantile(cosines, 0.99)
     found = re.fullmatch(
         r"(\d+) % of unrelated pairs score 0\.5 or more, so 0\.5 is not evidence of similarity here\. "
-        r"Cut at (0\.\d{3}) for 1 % \(95 % interval (0\.\d{3}) to (0\.\d{3})\)\.",
+        r"For a false-positive rate of 1 %, use a threshold of (0\.\d{3}) \(95 % interval (0\.\d{3}) to (0\.\d{3})\)\.",
         crowded.headline,
     )
     assert found, crowded.headline
     assert abs(float(found[1]) - 100 * share) < 1 and abs(float(found[2]) - cut) < 0.003
     assert float(found[3]) < float(found[2]) < float(found[4])
-    assert f"score {cosines.mean():.2f} on average" in crowded.lines()[0]
     low, high = np.quantile(cosines, [0.025, 0.975])
-    assert f"95 % of such pairs score {low:.2f} to {high:.2f}." in crowded.lines()[0]
+    assert f"score {low:.2f} to {high:.2f} here (95 %, average {cosines.mean():.2f})" in crowded.lines()[0]
 
 
 def test_one_per_cent_of_a_million(crowded, full):
     for text in (crowded.to_text(), crowded.to_html(), crowded.to_markdown(), " ".join(full.lines())):
         assert "1 % of a million is 10,000 unrelated hits per query" in " ".join(text.split())
-    assert "For one unrelated hit per query on average among 1,000,000" in " ".join(crowded.lines())
+    assert "one unrelated hit per query on average among 1,000,000" in " ".join(crowded.lines())
     assert [hits(one) for one in (2e6, 0.2, 3.0)] == ["2,000,000", "0.2", "3"]
 
 
@@ -126,12 +125,12 @@ def test_the_verdict_by_the_ratio(full):
     one = full.asked[1]
     assert one.rate > 0.05 and one.found.value == 1 and one.ratio.value == pytest.approx(1 / one.rate)
     found = re.search(
-        r"100 % of the labeled similar pairs do: (\S+) times as often \(95 % interval (\S+) to", full.headline
+        r"100 % of labeled similar pairs do: (\S+) times as often \(95 % interval (\S+) to", full.headline
     )
     assert float(found[1]) == pytest.approx(1 / one.rate, abs=0.1) and float(found[2]) == pytest.approx(
         one.ratio.low, abs=0.1
     )
-    assert full.headline.split(". Cut")[0].endswith("so 0.75 is evidence of similarity here")
+    assert full.headline.split(". For a")[0].endswith("so 0.75 is evidence of similarity here")
     assert full.level is Level.HEALTHY
     few = replace(full, asked=[replace(one, ratio=replace(one.ratio, n=29), evidence=Evidence.NONE)])
     assert "so 0.75 is not evidence" in few.headline and "29 independent similar pairs are too few" in few.lines()[2]
@@ -142,8 +141,8 @@ def test_few_distinct_vectors_have_no_verdict():
     rows = rows_of(1.0, n=5)
     headlines = {k: uncone.calibrate(np.repeat(rows, k, axis=0), scores=[0.95]).headline for k in (1, 50)}
     assert headlines[50].startswith("5 distinct vectors are too few to say what 0.95 means here (at least 30")
-    assert "5 distinct rows make 10 pairs" in headlines[50]
-    assert headlines[1].startswith("5 vectors are too few") and "5 rows make 10 pairs" in headlines[1]
+    assert "1 % of 10 pairs is fewer than 100" in headlines[50]
+    assert headlines[1].startswith("5 vectors are too few") and "1 % of 10 pairs is fewer than 100" in headlines[1]
 
 
 def test_one_hit_is_an_average():
@@ -177,10 +176,10 @@ def test_what_nothing_reaches(healthy):
 def test_a_refusal_is_an_answer(crowded):
     refused = Threshold(1e-6, None, None, None, 123_456, "500 rows cannot support it.")
     result = replace(crowded, calibration=replace(crowded.calibration, thresholds=[refused], one_hit=refused))
-    assert result.headline.endswith("500 rows cannot support it. 123,456 rows would be needed.")
+    assert result.headline.endswith("500 rows cannot support it. 123,456 vectors would be needed.")
     for text in (result.to_text(), result.to_html(), result.to_markdown()):
-        assert "123,456 rows" in " ".join(text.split())
-    assert thresholds(result).rows[0].cells[1].small == "needs 123,456 rows"
+        assert "123,456 vectors" in " ".join(text.split())
+    assert thresholds(result).rows[0].cells[1].small == "needs 123,456 vectors"
     assert all(one.dash == "dot" for one in references(result)), "the requested scores alone"
 
 
@@ -188,12 +187,12 @@ def test_tables(full, crowded):
     head = [column.title for column in scores(full).columns]
     assert head == [
         "score",
-        "unrelated pairs that reach it",
+        "unrelated pairs at or above",
         "percentile",
         "above the background",
         "probability",
-        "alike pairs found",
-        "unlike pairs let through",
+        "similar pairs found",
+        "dissimilar pairs found",
         "likelihood ratio",
     ]
     titles = [column.title for column in scores(crowded).columns]
@@ -209,10 +208,10 @@ def test_tables(full, crowded):
 
 def test_what_labelled_pairs_and_translation_say(full):
     text = " ".join(full.lines())
-    assert "Of the labeled pairs, 0.75 finds" in text
-    assert "Best F1 on the labelled pairs is at 0." in text
-    assert "0.75 in old-calibration is reached by 2 % of unrelated pairs there" in text
-    assert "here the same share reaches 0.610" in text
+    assert "of the labeled dissimilar pairs" in text
+    assert "Best F1 on the labeled pairs is at 0." in text
+    assert "0.75 in old-calibration has a false-positive rate of 2 %." in text
+    assert "The same rate here is at 0.610" in text
     none = replace(full.calibration.translation, new=None, reason="It lies beyond all pairs.")
     lost = replace(full, calibration=replace(full.calibration, translation=none))
     assert "It lies beyond all pairs." in " ".join(lost.lines())
@@ -229,7 +228,7 @@ def test_renderings(crowded, full, healthy, evil, assert_renderings):
     for result in (crowded, full, healthy, evil):
         assert_renderings(result, screen=75)
     text = full.to_text()
-    assert text.index("evidence") < text.index("percentile") < text.index("cut at") < text.index("why")
+    assert text.index("evidence") < text.index("percentile") < text.index("false-positive  ") < text.index("why")
     assert "uncone.Calibration.load('c').percentile(score)" in text
 
 
@@ -246,7 +245,7 @@ def test_charts(full, crowded):
     expected = ["background", "reach", "roc", "precision-recall", "probability", "reliability"]
     assert sorted(one.name for one in full.document().charts()) == sorted(expected)
     chart = background(full)
-    assert [one.label for one in chart.marks] == ["unrelated pairs", "array", "unlike pairs", "alike pairs"]
+    assert [one.label for one in chart.marks] == ["unrelated pairs", "array", "dissimilar pairs", "similar pairs"]
     labels = [one.label for one in chart.references]
     assert {"0.7", "0.75", "0.8", "was 0.75: 0.610"} <= set(labels)
     assert sum(label.startswith("1 %: ") for label in labels) == 1
@@ -262,9 +261,9 @@ def test_the_histogram_holds_all_pairs(crowded):
 def test_sections(full):
     expected = [
         "What does a score mean?",
-        "Where to cut",
-        "A threshold of another space",
-        "Where labelled pairs would cut",
+        "Thresholds",
+        "A threshold from another space",
+        "Thresholds by labeled pairs",
     ]
     expected += ["Quantized indexes", "Can I trust this?", "Provenance"]
     titles = [section.title for section in full.document().sections]
@@ -272,7 +271,7 @@ def test_sections(full):
 
 
 def test_in_a_notebook(full):
-    assert "cut at" in full._repr_html_() and "plotly" not in full._repr_html_()
+    assert "threshold" in full._repr_html_() and "plotly" not in full._repr_html_()
     assert repr(full).startswith("<Calibrated tickets.parquet: 7.9 % of unrelated pairs score 0.75 or more")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +22,7 @@ from uncone.analysis.calibration.quantiles import Quantiles, quantiles_of
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.calibration.sampled_pairs import Side, sample_pairs
 from uncone.analysis.intervals.intervals import Interval, around, mean_variance
+from uncone.analysis.number_format import count
 from uncone.data.batch import CUT, IntVector, Vector
 from uncone.data.source import Source, batches
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
@@ -32,13 +34,13 @@ from uncone.stats.samples.sketches import Sketches
 from uncone.stats.sums.unit_scatter import CosineSums, PairMoments, UnitScatter
 from uncone.stats.unusable import Unusable
 
-__all__ = ["RATES", "Progress", "Surveyed", "background_between", "background_of", "survey", "survey_between"]
+__all__ = ["RATES", "Progress", "Surveyed", "survey", "survey_between"]
 
 RATES = (0.01,)
-"""The false-positive rate that is meant when nobody names one."""
+"""The default false-positive rate."""
 
 Progress = Callable[[str, int, int | None], None]
-"""Told the step, how many more rows are done, and how many there are."""
+"""Called with the step, the rows done since the last call, and the rows there are."""
 
 _SAMPLE_ROWS, _MORE_ROWS = 25_000, 100_000
 _RARE = 1e-3  # for such a rate more rows are sampled
@@ -48,9 +50,9 @@ _MOST_DIMENSIONS = 16_384
 
 @dataclass(frozen=True, eq=False)
 class Surveyed:
-    """A background with the statistics that it and the hints are taken from.
+    """A background with the statistics behind it.
 
-    `units` are those of the rows, or of the queries; `documents` those of the other side, where there is one. Of each
+    `units` are those of the rows, or of the queries; `documents` those of the other side, if there is one. For each
     side `unusable` counts the rows that had to be left out. `sides` are the sampled rows, and `base` is what the
     cosines of their products deviate from.
     """
@@ -61,36 +63,6 @@ class Surveyed:
     unusable: tuple[Unusable, ...]
     sides: tuple[Side, Side | None]
     base: float
-
-
-def background_of(
-    source: Source,
-    *,
-    name: str,
-    rates: Sequence[float] = RATES,
-    plan: Plan | None = None,
-    seed: int = 0,
-    groups: ArrayLike | None = None,
-    progress: Progress | None = None,
-) -> Background:
-    """The cosines of two random rows of a source; see `survey`."""
-    found = survey(source, name=name, rates=rates, plan=plan, seed=seed, groups=groups, progress=progress)
-    return found.background
-
-
-def background_between(
-    queries: Source,
-    documents: Source,
-    *,
-    name: str,
-    rates: Sequence[float] = RATES,
-    plan: Plan | None = None,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Background:
-    """The cosines of a random query with a random document; see `survey_between`."""
-    found = survey_between(queries, documents, name=name, rates=rates, plan=plan, seed=seed, progress=progress)
-    return found.background
 
 
 def survey(
@@ -112,7 +84,7 @@ def survey(
         NoUsableRowsError: no two rows are unrelated.
         OptionError: a rate that is none.
     """
-    _check_asked(source, rates)
+    _check_request(source, rates)
     plan = plan or Plan()
     numbers = None if groups is None else group_numbers(groups, source.rows, source.name)
     side = _measured(source, plan, min(rates), seed, _step(progress, "measuring", source.rows))
@@ -121,19 +93,15 @@ def survey(
         raise _too_few(source, side, 2)
     left_out, counts = CosineSums(copies, copies, copies), {"exact copies": copies}
     if numbers is not None:
-        if len(numbers) != side.unusable.seen:
-            raise ShapeError(
-                f"{source.name} has {side.unusable.seen:,} rows, and documents are named for {len(numbers):,}: name "
-                "one for each row."
-            )
+        if len(numbers) != (seen := side.unusable.seen):
+            raise ShapeError(f"{source.name} has {seen:,} vectors, but documents for {len(numbers):,}: name one each.")
         together, twice = same_document(source, numbers, plan.dtype)
         left_out += together + CosineSums(-twice, -twice, -twice)
         counts = {"same document": together.pairs, "exact copies": copies - twice}
     moments = units.among(left_out)
     if not moments.pairs:
         raise NoUsableRowsError(
-            f"{source.name}: of {units.n:,} rows no two are unrelated: they are exact copies, or of one document. We "
-            "need rows that differ."
+            f"{source.name} has {units.n:,} vectors, and no two are unrelated: all are copies or from one document."
         )
     rows = Side.of(side.sample, units.mean, units.mean, numbers)
     base = float(units.mean @ units.mean)
@@ -174,11 +142,11 @@ def survey_between(
         OptionError: a rate that is none.
     """
     for source in (queries, documents):
-        _check_asked(source, rates, least=1)
+        _check_request(source, rates, least=1)
     if queries.dim != documents.dim:
         raise ShapeError(
-            f"{queries.name} has {queries.dim} dimensions and {documents.name} {documents.dim}: they have no cosine. "
-            "Encode queries and documents with the same model."
+            f"{queries.name} has {queries.dim} dimensions and {documents.name} has {documents.dim}. Encode queries and "
+            "documents with the same model."
         )
     plan = plan or Plan()
     ours = _measured(queries, plan, min(rates), seed, _step(progress, "queries", queries.rows), alone=False)
@@ -190,7 +158,7 @@ def survey_between(
     copies = common.pairs
     moments = ours.units.between(theirs.units, CosineSums(copies, copies, copies))
     if not moments.pairs:
-        raise NoUsableRowsError(f"All rows of {queries.name} and {documents.name} are exact copies of one another.")
+        raise NoUsableRowsError(f"All vectors of {queries.name} and {documents.name} are copies of each other.")
     means = ours.units.mean, theirs.units.mean
     left, right = Side.of(ours.sample, *means), Side.of(theirs.sample, *means[::-1])
     shared = bool(copies) and left.shares_rows(right)
@@ -230,8 +198,7 @@ def _shared_variance(each: Vector, others: Vector, units: IntVector, other_units
     return 2 * max(float(np.vecdot(*sums)), 0.0)
 
 
-@dataclass
-class _Measured:
+class _Measured(NamedTuple):
     """The statistics of one side."""
 
     units: UnitScatter
@@ -241,42 +208,29 @@ class _Measured:
 
 
 def _measured(
-    source: Source,
-    plan: Plan,
-    rate: float,
-    seed: int,
-    progress: Callable[[int], None] | None,
-    *,
-    alone: bool = True,
+    source: Source, plan: Plan, rate: float, seed: int, progress: Callable[[int], None] | None, *, alone: bool = True
 ) -> _Measured:
-    """Measure one side; copies are looked for within it when it is `alone`, else its prints are those of all bits."""
-    wanted = _SAMPLE_ROWS if rate > _RARE else _MORE_ROWS
-    k = max(min(wanted, _SAMPLE_NUMBERS // source.dim), 2)
+    """Measure one side; `alone`, copies are sought within it, else its fingerprints are those of all bits."""
+    k = max(min(_SAMPLE_ROWS if rate > _RARE else _MORE_ROWS, _SAMPLE_NUMBERS // source.dim), 2)
     known = source.rows is not None and source.rereadable
     cutoff = cutoff_for(k, source.rows or 0, seed) if known else None
-    prints = Sketches(MANY_PRINTS) if alone and source.random_access else Fingerprints(MANY_PRINTS)
-    found = measure(
-        source,
-        Bundle(
-            units=UnitScatter(source.dim, dtype=plan.dtype, reference=_reference(source, plan)),
-            prints=prints,
-            unusable=Unusable(),
-            sample=RowSample(source.dim, k, seed=seed, cutoff=cutoff, named=False),
-        ),
-        plan,
-        progress,
+    bundle = Bundle(
+        units=UnitScatter(source.dim, dtype=plan.dtype, reference=_reference(source, plan)),
+        prints=Sketches(MANY_PRINTS) if alone and source.random_access else Fingerprints(MANY_PRINTS),
+        unusable=Unusable(),
+        sample=RowSample(source.dim, k, seed=seed, cutoff=cutoff, named=False),
     )
-    sample: RowSample = found["sample"]
-    n = found["units"].n
-    if cutoff is not None and 2 * sample.sampled.n < min(k, n):
+    measured = measure(source, bundle, plan, progress)
+    sample: RowSample = measured["sample"]
+    if cutoff is not None and 2 * sample.sampled.n < min(k, measured["units"].n):
         # Most rows are unusable, and so were most of those that were to be the sample.
         room = int(1.2 * cutoff * k / max(sample.sampled.n, 1))
         again = RowSample(source.dim, k, seed=seed, cutoff=room if room < 2**64 else None, named=False)
         sample = measure(source, again, plan)
-    prints = found["prints"]
-    if isinstance(prints, Sketches):  # a file may be read again; where texts would be encoded twice, one pass has to do
-        prints = measure(source, Fingerprints(MANY_PRINTS), plan) if prints.may_hold_copies else prints
-    return _Measured(found["units"], prints, found["unusable"], sample.sampled)
+    prints = measured["prints"]
+    if isinstance(prints, Sketches) and prints.may_hold_copies:  # a file may be read again; texts are not encoded twice
+        prints = measure(source, Fingerprints(MANY_PRINTS), plan)
+    return _Measured(measured["units"], prints, measured["unusable"], sample.sampled)
 
 
 def _reference(source: Source, plan: Plan) -> Vector | None:
@@ -293,53 +247,46 @@ def _background(
     sizes: tuple[int, int | None],
     moments: PairMoments,
     interval: Interval,
-    found: Quantiles,
+    quantiles: Quantiles,
     left_out: Mapping[str, int],
     known: tuple[int, int | None, int, int],
 ) -> Background:
     """`known` are the distinct rows of both sides, the unrelated pairs of them, and the independent units."""
     low, high = interval
     mean = min(max(moments.mean, -1.0), 1.0)
+    low = -1.0 if low is None else min(max(low, -1.0), mean)
+    high = 1.0 if high is None else max(min(high, 1.0), mean)
+    rows, documents = sizes
+    pairs = moments.pairs, quantiles.pairs
+    curves = quantiles.tails, quantiles.scores, quantiles.lows, quantiles.highs
+    histogram = {"edges": quantiles.edges.tolist(), "counts": quantiles.counts.tolist()}
+    reasons = {reason: number for reason, number in left_out.items() if number}
+    beyond = min(quantiles.beyond, 1.0)
     return Background(
-        name,
-        *sizes,
-        moments.pairs,
-        found.pairs,
-        mean,
-        -1.0 if low is None else min(max(low, -1.0), mean),
-        1.0 if high is None else max(min(high, 1.0), mean),
-        moments.sd,
-        found.tails,
-        found.scores,
-        found.lows,
-        found.highs,
-        {"edges": found.edges.tolist(), "counts": found.counts.tolist()},
-        {reason: count for reason, count in left_out.items() if count},
-        *known,
-        min(found.beyond, 1.0),
+        name, rows, documents, *pairs, mean, low, high, moments.sd, *curves, histogram, reasons, *known, beyond
     )
 
 
-def _check_asked(source: Source, rates: Sequence[float], least: int = 2) -> None:
+def _check_request(source: Source, rates: Sequence[float], least: int = 2) -> None:
     wrong = [rate for rate in rates if not 0 < rate < 1]
     if wrong or not rates:
-        raise OptionError(f"A false-positive rate lies between 0 and 1, such as 0.01; this is {wrong or 'none'}.")
+        raise OptionError(f"A false-positive rate lies between 0 and 1, such as 0.01, not {wrong or 'none'}.")
     if source.rows is not None and source.rows < least:
-        raise ShapeError(f"{source.name} has {source.rows} row; cosines need at least {least}. Add some.")
+        raise ShapeError(f"{source.name} has {count(source.rows, 'vector')}; cosines need at least {least}.")
     if source.dim > _MOST_DIMENSIONS:
         raise ShapeError(
-            f"{source.name} has {source.dim:,} dimensions: more than {_MOST_DIMENSIONS:,} is not an embedding space. "
-            "Is it transposed?"
+            f"{source.name} has {source.dim:,} dimensions, more than any embedding space ({_MOST_DIMENSIONS:,}). Is it "
+            "transposed?"
         )
 
 
 def _too_few(source: Source, side: _Measured, least: int) -> Exception:
     counts = side.unusable
     if counts.seen < least:
-        return ShapeError(f"{source.name} has {counts.seen} row; cosines need at least {least}. Add some.")
+        return ShapeError(f"{source.name} has {count(counts.seen, 'vector')}; cosines need at least {least}.")
     return NoUsableRowsError(
-        f"{source.name}: {side.units.n} of {counts.seen:,} rows can be used: {counts.bad:,} hold NaN, infinity or huge "
-        f"numbers, {counts.zero:,} are zero. We need at least {least}; look at how they were made."
+        f"{source.name}: {side.units.n} of {counts.seen:,} vectors can be used; {counts.bad:,} hold NaN, infinity or "
+        f"huge numbers, {counts.zero:,} are zero. Cosines need at least {least}: check how the vectors were made."
     )
 
 

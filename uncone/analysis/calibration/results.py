@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from uncone.analysis.intervals.resampling import Score
 from uncone.data.batch import Vector
 
-__all__ = ["Background", "Curve", "HitSpread", "Labelled", "Operating", "ScoreMapping", "Threshold", "Translation"]
+__all__ = [
+    "Background",
+    "Curve",
+    "Fit",
+    "HitSpread",
+    "Labelled",
+    "Operating",
+    "ScoreMapping",
+    "Threshold",
+    "Translation",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +153,20 @@ class Operating:
     reason: str = ""
 
 
+class Fit(NamedTuple):
+    """A rising curve from score to probability: the logistic of slope and intercept, or interpolated knots (k, 2)."""
+
+    knots: Vector
+    slope: float | None = None
+    intercept: float | None = None
+
+    def __call__(self, scores: Vector) -> Vector:
+        """The probability of each score."""
+        if self.slope is None or self.intercept is None:
+            return np.interp(scores, self.knots[:, 0], self.knots[:, 1])
+        return np.asarray(1 / (1 + np.exp(-(self.slope * scores + self.intercept).clip(-700, 700))))
+
+
 @dataclass(frozen=True, eq=False)
 class ScoreMapping:
     """A mapping from score to probability, judged on pairs that it was not fitted on (cross-validated).
@@ -157,6 +183,10 @@ class ScoreMapping:
     ece: Score
     reliability: Curve
     bins: Sequence[int]
+
+    def __call__(self, scores: Vector) -> Vector:
+        """The probability of each score."""
+        return Fit(self.knots, self.slope, self.intercept)(scores)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What a score means in a calibrated space: how many unrelated pairs reach it, and what it finds of labelled ones."""
+"""What a score means in a calibrated space: how many unrelated pairs reach it, and how many labeled ones."""
 
 from __future__ import annotations
 
@@ -14,28 +14,27 @@ from uncone.analysis.calibration.calibration import Calibration
 from uncone.analysis.calibration.labels.curves import wilson
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.calibration.thresholds import rate_at, score_at
-from uncone.analysis.calibration.units import effective_number
 from uncone.analysis.cosine.evidence import Evidence, evidence
-from uncone.analysis.intervals.intervals import LEAST_UNITS
+from uncone.analysis.intervals.intervals import LEAST_UNITS, effective_number
 from uncone.analysis.intervals.pair_units import PairUnits
 from uncone.analysis.intervals.resampling import REPLICATES, Score
 
 __all__ = ["GUESSES", "NO_RATIO", "STRONG_RATIO", "Asked", "LabelledScores", "ask", "rate_bounds", "ratio_evidence"]
 
 GUESSES = (0.7, 0.75, 0.8)
-"""The thresholds that people take when nobody tells them what a score means."""
+"""Common guesses at a threshold."""
 
 STRONG_RATIO = 10.0
 """A score that similar pairs reach at least ten times as often as unrelated pairs is evidence of similarity."""
 
 NO_RATIO = 2.0
-"""A score that they reach less than twice as often is none."""
+"""A score that they reach less than twice as often is not."""
 
 _Floats = NDArray[np.float64]
 
 
 class LabelledScores(NamedTuple):
-    """Labelled pairs with a score: whether each is similar (n,), its cosine (n,), and which hang together."""
+    """Labeled pairs with a score: whether each is similar (n,), its cosine (n,), and their sampling units."""
 
     similar: _Floats
     cosines: _Floats
@@ -46,15 +45,14 @@ class LabelledScores(NamedTuple):
 
 @dataclass(frozen=True)
 class Asked:
-    """A score, raw and calibrated; `guessed` where nobody asked for it, but many would have taken it.
+    """A score, raw and calibrated; `guessed` if it is a common guess and not a score of the user.
 
     `rate` is the share of unrelated pairs that reach the score, with 95 % bounds; `hits` how many of them a query meets
-    in a corpus of the size that was named. Of labelled pairs: `found` is the share of the similar ones that reach it,
+    in a corpus of the given size. Of labeled pairs, `found` is the share of the similar ones that reach it,
     `let_through` that of the others, `precision` the share of similar ones among those that reach it. `ratio` is the
     likelihood ratio: how many times as often similar pairs reach it as unrelated pairs do; `labelled_ratio` the same
-    against the labelled pairs that are not similar; the `n` of both counts the independent similar pairs. `evidence`
-    says what the score is worth: by the ratio when there are at least 30 of these, else by the share of unrelated pairs
-    alone.
+    against the labeled pairs that are not similar; the `n` of both counts the independent similar pairs. `evidence`
+    grades the score: by the ratio if there are at least 30 of these, else by the share of unrelated pairs alone.
     """
 
     score: float
@@ -84,39 +82,33 @@ class Asked:
 
 
 def ask(
-    calibration: Calibration,
-    scores: Sequence[float],
-    labelled: LabelledScores | None = None,
-    *,
-    guessed: bool = False,
+    calibration: Calibration, scores: Sequence[float], labelled: LabelledScores | None = None, *, guessed: bool = False
 ) -> list[Asked]:
-    """What each of the `scores` means; `labelled` pairs add what it finds of them."""
-    found: list[dict[str, Score]] = [{} for _ in scores] if labelled is None else _shares(labelled, scores)
-    return [_ask(calibration, float(one), shares, guessed) for one, shares in zip(scores, found, strict=True)]
+    """What each of the `scores` means; `labelled` pairs add how many of them reach it."""
+    shares: list[dict[str, Score]] = [{} for _ in scores] if labelled is None else _shares(labelled, scores)
+    return [_ask(calibration, float(score), part, guessed) for score, part in zip(scores, shares, strict=True)]
 
 
 def _ask(calibration: Calibration, score: float, shares: dict[str, Score], guessed: bool) -> Asked:
-    background = calibration.backgrounds[0]
-    rate = float(calibration.rate(score))
+    background, rate = calibration.backgrounds[0], float(calibration.rate(score))
     low, high = rate_bounds(background, score)
-    known = calibration.labelled is not None and bool(calibration.labelled.mappings)
-    grade = evidence(rate, low, high, background.independent)
-    ratio = None
+    grade, ratio = evidence(rate, low, high, background.independent), None
     if shares:
         ratio = _ratio(shares["found"], Score(rate, low, high, 0), shares["labelled_ratio"].n)
         if ratio.value is not None and min(ratio.n, background.independent) >= LEAST_UNITS:
             grade = ratio_evidence(ratio)
+    known = calibration.labelled is not None and bool(calibration.labelled.mappings)
     return Asked(
         score,
         guessed,
-        float(calibration.percentile(score)),
+        calibration.percentile(score),
         rate,
         low,
         high,
-        float(calibration.rescale(score)),
+        calibration.rescale(score),
         grade,
         None if calibration.corpus_size is None else rate * calibration.corpus_size,
-        float(calibration.probability(score)) if known else None,
+        calibration.probability(score) if known else None,
         **shares,
         ratio=ratio,
     )
@@ -128,13 +120,15 @@ def ratio_evidence(ratio: Score) -> Evidence:
     >>> ratio_evidence(Score(17.0, 12.0, 22.0, 200)), ratio_evidence(Score(1.3, 1.2, 1.4, 200))
     (<Evidence.STRONG: 'strong'>, <Evidence.NONE: 'none'>)
     """
-    if ratio.value is None or ratio.low is None or ratio.high is None:
+    if (
+        ratio.value is None
+        or ratio.low is None
+        or ratio.high is None
+        or ratio.low < NO_RATIO <= STRONG_RATIO <= ratio.high
+    ):
         return Evidence.UNKNOWN
-    if ratio.low < NO_RATIO and ratio.high >= STRONG_RATIO:
-        return Evidence.UNKNOWN
-    if ratio.value >= STRONG_RATIO:
-        return Evidence.STRONG
-    return Evidence.WEAK if ratio.value >= NO_RATIO else Evidence.NONE
+    strong, weak = ratio.value >= STRONG_RATIO, ratio.value >= NO_RATIO
+    return Evidence.STRONG if strong else Evidence.WEAK if weak else Evidence.NONE
 
 
 def rate_bounds(background: Background, score: float) -> tuple[float, float]:
@@ -160,29 +154,24 @@ def _shares(labelled: LabelledScores, scores: Sequence[float]) -> list[dict[str,
     would vary as much: it holds where all or none are, too.
     """
     similar, cosines, units, replicates, seed = labelled
-    alike = similar > 0
-    over = cosines[:, None] >= np.asarray(scores, np.float64)
-    # Numerator and denominator of every share, as sums over pairs.
-    parts = [(over & alike[:, None], alike[:, None]), (over & ~alike[:, None], ~alike[:, None]), (alike[:, None], over)]
-    pairs = [np.broadcast_arrays(part & whole, whole) for part, whole in parts]
-    columns = np.concatenate([np.concatenate(pair, axis=1) for pair in zip(*pairs, strict=True)], axis=1)
-    half = columns.shape[1] // 2
+    alike, over = similar > 0, cosines[:, None] >= np.asarray(scores, np.float64)
+    every = np.ones_like(over)
+    # Numerators and denominators of every share, as sums over pairs: (n, 3 scores) each.
+    wholes = np.concatenate([alike[:, None] & every, ~alike[:, None] & every, over], axis=1)
+    parts = wholes & np.concatenate([over, over, alike[:, None] & every], axis=1)
 
     def shares(counts: NDArray[np.int64]) -> _Floats:
-        sums = (counts @ columns.astype(np.float64)).T
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(sums[:half] / sums[half:])
+            return np.asarray((counts @ parts.astype(np.float64)).T / (counts @ wholes.astype(np.float64)).T)
 
     values = shares(np.ones((1, len(alike)), np.int64))[:, 0]
     drawn = units.replicate(shares, replicates, seed)
+    each = [_share(*column, units) for column in zip(values, drawn, wholes.T, strict=True)]
+    pairs = len(np.unique(units.unit[alike]))
     result = []
-    for place in range(len(scores)):
-        found = {}
-        for at, name in enumerate(("found", "let_through", "precision")):
-            column = at * len(scores) + place
-            found[name] = _share(values[column], drawn[column], columns[:, half + column], units)
-        ratio = _ratio(found["found"], found["let_through"], len(np.unique(units.unit[alike])))
-        result.append({**found, "labelled_ratio": ratio})
+    for found, let_through, precision in zip(*np.array_split(np.array(each, object), 3), strict=True):
+        ratio = _ratio(found, let_through, pairs)
+        result.append({"found": found, "let_through": let_through, "precision": precision, "labelled_ratio": ratio})
     return result
 
 

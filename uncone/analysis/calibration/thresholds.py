@@ -8,18 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uncone.analysis.calibration.quantiles import LEAST_BEYOND, MOST_PAIRS
-from uncone.analysis.calibration.results import Background, Threshold, Translation
+from uncone.analysis.calibration.results import Background, HitSpread, Threshold, Translation
+from uncone.analysis.calibration.sampled_pairs import Side
 from uncone.analysis.number_format import count, percent
 from uncone.errors import OptionError
+from uncone.run.blas_threads import in_order
 
-__all__ = ["KNOWN_WITHIN", "one_hit", "rate_at", "score_at", "threshold", "translate"]
+__all__ = ["KNOWN_WITHIN", "hit_spread", "one_hit", "rate_at", "score_at", "threshold", "translate"]
 
 KNOWN_WITHIN = 2.0
 """The share of unrelated pairs that reach a threshold has to be known within this factor."""
 
 _ENDS = (("lows", 1), ("highs", -1))
 """The ends of an interval of scores, and whether more pairs or fewer reach them."""
-_ONE = 1 - 5e-7  # where the cosine is 1, it is found to be 1 within the rounding of single precision
+_ONE = 1 - 5e-7  # a cosine of 1 is measured as 1 within the rounding of single precision
+_HIT_PAIRS, _FEWEST_QUERIES, _BLOCK = 1_000_000, 256, 2048
 
 
 def rate_at(background: Background, score: ArrayLike) -> NDArray[np.float64]:
@@ -45,12 +48,11 @@ def threshold(background: Background, rate: float, corpus_size: int | None = Non
     that are close to everything make many pairs and little knowledge, and fail the second.
 
     Raises:
-        OptionError: the rate is not between 0 and 1, or the corpus has no rows.
+        OptionError: the rate is not between 0 and 1, or the corpus is empty.
     """
     if not 0 < rate < 1:
-        raise OptionError(f"A false-positive rate lies between 0 and 1, such as 0.01; this is {rate:g}.")
-    if corpus_size is not None and corpus_size < 1:
-        raise OptionError(f"A corpus has at least 1 row, and this is to have {corpus_size:,}.")
+        raise OptionError(f"A false-positive rate lies between 0 and 1, such as 0.01, not {rate:g}.")
+    _check_size(corpus_size)
     hits = None if corpus_size is None else rate * corpus_size
     reason, needed = _refusal(background, rate)
     if reason:
@@ -63,13 +65,39 @@ def one_hit(background: Background, corpus_size: int) -> Threshold:
     """The threshold that one unrelated row of such a corpus reaches on average: some queries have more, many none.
 
     Raises:
-        OptionError: the corpus has no rows.
+        OptionError: the corpus is empty.
     """
-    if corpus_size < 1:
-        raise OptionError(f"A corpus has at least 1 row, and this is to have {corpus_size:,}.")
+    _check_size(corpus_size)
     if corpus_size == 1:  # one row is at most one hit, whatever the threshold
         return Threshold(1.0, -1.0, -1.0, -1.0, None, "", 1, 1.0)
     return threshold(background, 1 / corpus_size, corpus_size)
+
+
+def _check_size(corpus_size: int | None) -> None:
+    if corpus_size is not None and corpus_size < 1:
+        raise OptionError(f"A corpus holds at least 1 vector, not {corpus_size:,}.")
+
+
+def hit_spread(background: Background, sides: tuple[Side, Side | None], base: float, corpus_size: int) -> HitSpread:
+    """Count the unrelated hits of sampled queries in a corpus of sampled rows, at its threshold of one on average.
+
+    Hubs give some queries many hits, and most none. A corpus larger than the sample is counted at the size of the
+    sample.
+    """
+    one, other = sides[0], sides[1] or sides[0]
+    size = min(corpus_size, other.n)
+    queries = slice(one.n - min(one.n, max(_HIT_PAIRS // size, _FEWEST_QUERIES)), one.n)
+    limit = score_at(background, 1 / size) - base
+
+    def count_hits(part: slice) -> NDArray[np.int64]:
+        reached = one.units[queries] @ other.right(part).T >= limit
+        for ours, theirs in zip(one.marks, other.marks, strict=False):
+            reached &= ours[queries, None] != theirs[None, part]
+        return np.asarray(reached.sum(axis=1))
+
+    blocks = [slice(start, min(start + _BLOCK, size)) for start in range(0, size, _BLOCK)]
+    hits = np.sum(list(in_order(count_hits, blocks)), axis=0)
+    return HitSpread(size, len(hits), float((hits > 1).mean()), int(hits.max()))
 
 
 def translate(score: float, old: Background, new: Background, old_name: str) -> Translation:
@@ -84,23 +112,21 @@ def translate(score: float, old: Background, new: Background, old_name: str) -> 
     if not -1 <= score <= 1:
         raise OptionError(f"A cosine lies between -1 and 1; {score:g} cannot be translated.")
     rate = float(rate_at(old, score))
+    reason = ""
     if rate >= 1:
-        return _untranslated(score, rate, old_name, f"all {old.pairs:,} sampled pairs of {old_name} reach it.")
-    if rate <= 0:
-        return _untranslated(score, rate, old_name, f"none of {old.pairs:,} sampled pairs of {old_name} reaches it.")
-    for background, name in ((old, old_name), (new, new.name)):
-        reason, _ = _refusal(background, rate)
-        if reason:
-            return _untranslated(score, rate, old_name, f"{name}: {reason}")
+        reason = f"all {old.pairs:,} sampled pairs of {old_name} reach it."
+    elif rate <= 0:
+        reason = f"none of {old.pairs:,} sampled pairs of {old_name} reaches it."
+    else:
+        refused = ((name, _refusal(space, rate)[0]) for space, name in ((old, old_name), (new, new.name)))
+        reason = next((f"{name}: {why}" for name, why in refused if why), "")
+    if reason:
+        return Translation(score, rate, None, None, None, old_name, reason)
     odds = math.log(rate / (1 - rate))
     moved = (odds + math.hypot(_reach(old, rate, end), _reach(new, rate, end)) * sign for end, sign in _ENDS)
     low, high = (score_at(new, 1 / (1 + math.exp(-one))) for one in moved)
     value = score_at(new, rate)
     return Translation(score, rate, value, min(low, value), max(high, value), old_name)
-
-
-def _untranslated(score: float, rate: float, old_name: str, reason: str) -> Translation:
-    return Translation(score, rate, None, None, None, old_name, reason)
 
 
 def _reach(background: Background, rate: float, bound: str) -> float:
@@ -113,19 +139,18 @@ def _refusal(background: Background, rate: float) -> tuple[str, int | None]:
     """Why the rows cannot support a threshold at this rate, and how many distinct ones would; nothing if they can."""
     least = LEAST_BEYOND / min(rate, 1 - rate)
     if least > MOST_PAIRS:
-        return f"more than {MOST_PAIRS:,} pairs would have to be compared for a rate of {rate:g}.", None
+        return f"a rate of {rate:g} would take more than {MOST_PAIRS:,} pairs.", None
     rows, _, pairs = background.counts
-    kind = "row" if rows == background.rows else "distinct row"
-    named = count(rows, kind)
+    kind = "vector" if rows == background.rows else "distinct vector"
     if pairs < least:
         needed = _rows_for(background, least)
-        return (
-            f"{named} make {count(pairs, 'pair')}, of which {percent(min(rate, 1 - rate))} are fewer than "
-            f"{LEAST_BEYOND}; about {count(needed, kind)} are needed.",
-            needed,
+        reason = (
+            f"{percent(min(rate, 1 - rate))} of {count(pairs, 'pair')} is fewer than {LEAST_BEYOND}. You need about "
+            f"{count(needed, kind)} and have {rows:,}."
         )
+        return reason, needed
     if background.pairs < least:
-        return f"only {background.pairs:,} pairs were compared; calibrate again with --fpr {rate:g}.", None
+        return f"only {background.pairs:,} pairs were sampled. Calibrate again with --fpr {rate:g}.", None
     if rate >= 0.5:
         return "", None
     value = score_at(background, rate)
@@ -136,11 +161,11 @@ def _refusal(background: Background, rate: float) -> tuple[str, int | None]:
     if beyond <= KNOWN_WITHIN * rate:
         return "", None
     needed = math.ceil(rows * (math.log(beyond / rate) / math.log(KNOWN_WITHIN)) ** 2)
-    return (
-        f"with {named} the share of unrelated pairs beyond it may be up to {percent(beyond)}: a few rows make most of "
-        f"these pairs. About {count(needed, kind)} are needed.",
-        needed,
+    reason = (
+        f"a few vectors make up most of the pairs beyond it, so up to {percent(beyond)} of unrelated pairs may reach "
+        f"it. You need about {count(needed, kind)} and have {rows:,}."
     )
+    return reason, needed
 
 
 def _rows_for(background: Background, pairs: float) -> int:

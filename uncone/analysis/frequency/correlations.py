@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from uncone.analysis.intervals.intervals import Interval, student
+from uncone.analysis.intervals.intervals import Interval, student, variance_freedom
 from uncone.data.batch import IntVector, Vector
 
 __all__ = ["adjusted_r2", "midranks", "pearson", "pearson_interval", "spearman"]
@@ -45,9 +45,7 @@ def pearson_interval(x: Vector, y: Vector, groups: IntVector | None = None) -> I
     """The 95 % interval of the product-moment correlation; nothing under four units, or where it is undefined.
 
     By Fisher's z, whose variance over u units is 1/(u - 3) for normal columns. Heavy tails make it larger: what each
-    unit moves z by (the infinitesimal jackknife) says how much. Where a few units move it most, that is less well
-    known: the degrees of freedom are those of a chi-square variable that varies as much. Rows of one group, numbered
-    from 0 on, are one unit.
+    unit moves z by (the infinitesimal jackknife) says how much. Rows of one group, numbered from 0 on, are one unit.
 
     >>> columns = np.random.default_rng(0).normal(size=(2, 100))
     >>> low, high = pearson_interval(columns[0] + columns[1], columns[1])
@@ -64,9 +62,7 @@ def pearson_interval(x: Vector, y: Vector, groups: IntVector | None = None) -> I
     moved = (one * other - r * (one**2 + other**2) / 2) / (1 - r * r)
     sums = moved if groups is None else np.bincount(groups, weights=moved)
     squares = sums**2
-    kurtosis = units * float(squares @ squares) / max(float(squares.sum()) ** 2, 1e-300)
-    freedom = min(max(2 * units / max(kurtosis - 1, 1e-9), 1.0), units - 1)
-    uneven = student(freedom) * math.sqrt(float(squares.sum()) * units / (units - 1))
+    uneven = student(variance_freedom(squares)) * math.sqrt(float(squares.sum()) * units / (units - 1))
     reach = max(uneven, _NORMAL / math.sqrt(units - 3))
     return math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach)
 

@@ -7,7 +7,6 @@ together, and copies of a pair are one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from uncone.analysis.intervals.correlation import Kind, aggregate
+from uncone.analysis.intervals.correlation import spearman
 from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.intervals.pair_units import PairUnits, pair_units
-from uncone.analysis.intervals.resampling import LEVEL, REPLICATES, Weights, bounds
-from uncone.analysis.intervals.weighted import Pearson, Spearman
+from uncone.analysis.intervals.resampling import LEVEL, REPLICATES, bounds
+from uncone.analysis.intervals.weighted import Spearman
 from uncone.errors import OptionError, ShapeError
 
 __all__ = ["Aggregation", "Correction", "Difference", "Replicates", "bootstrap", "centered", "differences"]
@@ -49,8 +48,8 @@ class Replicates:
 class Difference:
     """What a method gains over the raw vectors, with its interval, and whether that is more than luck.
 
-    The interval is of this difference alone; `p` and `significant` are corrected for the number of methods tried.
-    `units` is the number of independent pairs: under 30, nothing is significant.
+    The interval is for this difference alone; `p` and `significant` are corrected for the number of methods tried.
+    `units` is the number of independent pairs: with fewer than 30, nothing is significant.
     """
 
     value: float | None
@@ -64,44 +63,24 @@ class Difference:
 def bootstrap(
     gold: ArrayLike,
     predicted: ArrayLike,
-    subsets: Sequence[str] | None = None,
     *,
-    kind: Kind = "spearman",
-    aggregation: Aggregation = "all",
     replicates: int = REPLICATES,
     seed: int = 0,
     units: PairUnits | None = None,
 ) -> Replicates:
-    """The correlations of M methods (M, n) with the scores (n,), on the pairs and on draws of their units.
+    """The rank correlations of M methods (M, n) with the scores (n,), on the pairs and on draws of their units.
 
-    Without `units` every pair is one of its own. The same seed draws the same units for every kind, so methods may be
-    added.
+    Without `units`, every pair is one. The same seed draws the same units, so methods may be added.
 
     Raises:
-        OptionError: there is no such kind or aggregation.
-        ShapeError: not one score, subset and similarity per pair.
+        ShapeError: not one score and similarity per pair.
     """
     y, x = np.asarray(gold, np.float64), np.atleast_2d(np.asarray(predicted, np.float64))
     if y.ndim != 1 or x.ndim != 2 or x.shape[1] != len(y):
         raise ShapeError(f"A bootstrap needs scores (n,) and similarities (methods, n), not {y.shape} and {x.shape}.")
-    if aggregation not in ("all", "mean", "wmean"):
-        raise OptionError(f"There is no aggregation {aggregation!r}; there are all, mean and wmean.")
-    points = [getattr(aggregate(y, row, subsets, kind), aggregation) for row in x]
-    scores = np.array([math.nan if point is None else point for point in points])
-    names = np.zeros(len(y)) if subsets is None or aggregation == "all" else np.asarray(subsets, dtype=object)
-    places = [np.flatnonzero(names == name) for name in dict.fromkeys(names)]
-    sizes = np.array([len(place) if aggregation == "wmean" else 1 for place in places], np.float64)
-    each = [(Spearman if kind == "spearman" else Pearson)(y[place], x[:, place]) for place in places]
-
-    def drawn(weights: Weights) -> _Floats:
-        if len(places) == 1:
-            return each[0](weights)
-        found = [one(weights[:, place]) for one, place in zip(each, places, strict=True)]
-        return np.asarray(np.einsum("s,smr->mr", sizes / sizes.sum(), np.stack(found)))
-
+    scores = np.array([spearman(y, row).value for row in x], np.float64)  # None becomes NaN
     units = units or pair_units(len(y))
-    values = units.replicate(drawn, replicates, seed, centers=len(places))
-    return centered(scores, values, len(y), units.independent)
+    return centered(scores, units.replicate(Spearman(y, x), replicates, seed), len(y), units.independent)
 
 
 def centered(scores: _Floats, values: _Floats, n: int, units: int) -> Replicates:
@@ -116,10 +95,8 @@ def centered(scores: _Floats, values: _Floats, n: int, units: int) -> Replicates
     return Replicates(scores, np.clip(values + (scores - means)[:, None], -1.0, 1.0), n, units)
 
 
-def differences(
-    replicates: Replicates, raw: int = 0, level: float = LEVEL, correction: Correction = "holm"
-) -> list[Difference]:
-    """What each method gains over the one at `raw`, itself included as no difference at all.
+def differences(replicates: Replicates, level: float = LEVEL, correction: Correction = "holm") -> list[Difference]:
+    """What each method gains over the first, the raw vectors, which are included as no difference at all.
 
     A gain is significant if there are at least 30 independent units, its interval excludes zero and its p-value,
     corrected for the number of methods beside raw, is at most 1 - level. The p-value is twice the share of replicates
@@ -130,30 +107,25 @@ def differences(
     comes that of two more items, of which each method has one right.
 
     Raises:
-        OptionError: there is no such correction, method or level.
+        OptionError: there is no such correction or level.
     """
     if correction not in ("holm", "bonferroni", "none"):
         raise OptionError(f"There is no correction {correction!r}; there are holm, bonferroni and none.")
-    methods = len(replicates.scores)
-    if not 0 <= raw < methods:
-        raise OptionError(f"There is no method {raw} among {methods}.")
-    gains = replicates.values - replicates.values[raw]
+    gains = replicates.values - replicates.values[0]
     if replicates.items is not None:
-        gains[np.arange(methods) != raw] += math.sqrt(2) / replicates.items * _normal_scores(gains.shape[1])
+        gains[1:] += math.sqrt(2) / replicates.items * _normal_scores(gains.shape[1])
     ranges = [bounds(gain, level) for gain in gains]
-    plain = np.array([_p_value(gain) for gain in gains])
-    others = np.array([at != raw and ranges[at][0] is not None for at in range(methods)])
-    corrected = plain.copy()
-    corrected[others] = _corrected(plain[others], correction)
-    found = []
-    for at, (low, high) in enumerate(ranges):
-        value = float(replicates.scores[at] - replicates.scores[raw])
+    p_values = np.array([_p_value(gain) for gain in gains])
+    others = np.array([at > 0 and low is not None for at, (low, _) in enumerate(ranges)])
+    p_values[others] = _corrected(p_values[others], correction)
+    results = []
+    for value, p, (low, high) in zip(replicates.scores - replicates.scores[0], p_values, ranges, strict=True):
         if low is None or high is None or not math.isfinite(value):
-            found.append(Difference(None, None, None, None, False, replicates.units))
+            results.append(Difference(None, None, None, None, False, replicates.units))
             continue
-        proven = replicates.units >= LEAST_UNITS and (low > 0 or high < 0) and corrected[at] <= 1 - level
-        found.append(Difference(value, low, high, float(corrected[at]), bool(proven), replicates.units))
-    return found
+        proven = replicates.units >= LEAST_UNITS and (low > 0 or high < 0) and p <= 1 - level
+        results.append(Difference(float(value), low, high, float(p), bool(proven), replicates.units))
+    return results
 
 
 def _normal_scores(n: int) -> _Floats:

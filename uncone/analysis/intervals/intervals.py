@@ -21,11 +21,13 @@ __all__ = [
     "Interval",
     "Spread",
     "around",
+    "effective_number",
     "jackknife_variance",
     "mean_spread",
     "mean_variance",
     "pair_mean_spread",
     "student",
+    "variance_freedom",
 ]
 
 Interval = tuple[float, float] | tuple[None, None]
@@ -85,9 +87,8 @@ def mean_spread(
     """The spread of a mean over n rows, from what is known of a uniform sample of m of them.
 
     Rows of one group (the words of a sentence, identical rows) vary together: to the variance over n come the products
-    within groups, of which a sample sees a share (m/n)^2. Where a few groups make most of the variance, it is less well
-    known: the units are those of a chi-square variable that varies as much. Where whole groups were drawn instead of
-    rows, `drawn_from` is the size of the sample that they are from.
+    within groups, of which a sample sees a share (m/n)^2. If whole groups were drawn instead of rows, `drawn_from` is
+    the size of the sample that they are from.
     """
     centred = each.astype(np.float64) - float(each.mean(dtype=np.float64))
     own = float(centred @ centred)
@@ -96,9 +97,23 @@ def mean_spread(
     together = max(float(squares.sum()) - own, 0.0)
     count = len(sums)
     variance = (own / len(each) / n + together / len(each) / (drawn_from or len(each))) * count / max(count - 1, 1)
-    kurtosis = count * float(squares @ squares) / max(float(squares.sum()) ** 2, 1e-300)
-    freedom = min(2 * count / max(kurtosis - 1, 1e-9), count - 1)
-    return Spread(variance, 1 + max(freedom, 1.0))
+    return Spread(variance, 1 + variance_freedom(squares))
+
+
+def variance_freedom(squares: NDArray[Any]) -> float:
+    """The degrees of freedom of a variance, from the squared deviations (n,): fewer if a few make up most of it.
+
+    They are those of a chi-square variable that varies as much.
+    """
+    n = len(squares)
+    kurtosis = n * float(squares @ squares) / max(float(squares.sum()) ** 2, 1e-300)
+    return max(min(2 * n / max(kurtosis - 1, 1e-9), n - 1), 1.0)
+
+
+def effective_number(codes: NDArray[np.int64]) -> float:
+    """How many groups of equal size are worth as much as those with these numbers: (sum of sizes)²/sum of squares."""
+    sizes = np.bincount(codes).astype(np.float64)
+    return float(sizes.sum() ** 2 / (sizes @ sizes))
 
 
 def mean_variance(each: NDArray[Any], n: int, groups: NDArray[np.int64] | None = None) -> float:

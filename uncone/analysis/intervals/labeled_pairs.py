@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uncone.analysis.intervals.pair_units import PairUnits, pair_units
-from uncone.analysis.intervals.resampling import LEVEL, REPLICATES, Score, Weights, log_odds_score, score
+from uncone.analysis.intervals.resampling import REPLICATES, Score, Weights, log_odds_score, score
 from uncone.errors import FormatError, ShapeError
 
 __all__ = ["PairCurve", "PairScores", "score_pairs"]
@@ -42,7 +42,6 @@ def score_pairs(
     *,
     replicates: int = REPLICATES,
     seed: int = 0,
-    level: float = LEVEL,
     units: PairUnits | None = None,
 ) -> PairScores:
     """ROC-AUC, average precision and best F1 of similarities (n,) for labels 0 and 1, as scikit-learn defines them.
@@ -70,7 +69,7 @@ def score_pairs(
     curve = PairCurve(truth, values)
     point = curve(np.ones((1, n), np.int64))[:, 0]
     drawn = (units or pair_units(n)).replicate(curve, replicates, seed)
-    auc = score(float(point[0]), drawn[0], n, level)
+    auc = score(float(point[0]), drawn[0], n)
     average = log_odds_score(float(point[1]), drawn[1], n)
     best = log_odds_score(float(point[2]), drawn[2], n, flattered=True)
     return PairScores(auc, average, best, curve.threshold(), n, positives, "", dict(zip(_NAMES, drawn, strict=True)))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
-from uncone.analysis.intervals.intervals import student
+from uncone.analysis.intervals.intervals import effective_number, student
 from uncone.analysis.intervals.resampling import CELLS, Seed, Weights, drawn_counts
 from uncone.data.batch import IntVector
 from uncone.data.lazy_property import once
@@ -75,12 +75,12 @@ class PairUnits:
     @once
     def effective(self) -> float:
         """The number of equally large units that would be worth as much."""
-        return _effective(self.texts.ravel() if self.by_texts else self.unit)
+        return effective_number(self.texts.ravel() if self.by_texts else self.unit)
 
     @once
     def effective_items(self) -> float:
         """The same for distinct items, whether or not they share texts: only copies are set aside."""
-        return _effective(self.pair)
+        return effective_number(self.pair)
 
     @property
     def note(self) -> str:
@@ -239,12 +239,6 @@ def pair_units(n: int, texts: Texts | None = None, parts: Sequence[int] | None =
 def item_units(names: Sequence[Hashable]) -> PairUnits:
     """The units of items that stand alone, such as queries: items of one name are copies, and drawn together."""
     return pair_units(len(names), (names, names))
-
-
-def _effective(codes: IntVector) -> float:
-    """(sum of sizes)^2 / sum of squares of the groups with these numbers."""
-    sizes = np.bincount(codes).astype(np.float64)
-    return float(sizes.sum() ** 2 / (sizes @ sizes))
 
 
 def _graph(texts: IntVector) -> csr_array:

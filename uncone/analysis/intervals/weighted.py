@@ -1,4 +1,4 @@
-"""Spearman, Pearson and ROC-AUC of weighted pairs, for many methods and many draws at once.
+"""Spearman and ROC-AUC of weighted pairs, for many methods and many draws at once.
 
 A pair drawn twice is a tie, so ranks have to be made again in each draw; with the values sorted once, they follow from
 cumulative weights, exactly and without sorting again. Weights need not be whole, and their sum may vary.
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from uncone.analysis.intervals.resampling import Weights
 
-__all__ = ["Auc", "Pearson", "Spearman"]
+__all__ = ["Auc", "Spearman"]
 
 _Floats = NDArray[np.float64]
 
@@ -100,35 +100,9 @@ class Auc:
         return found
 
 
-class Pearson:
-    """The product-moment correlations (M, r) of M methods with the scores, by the weights of the pairs (r, n)."""
-
-    def __init__(self, gold: _Floats, predicted: _Floats) -> None:
-        self.y = _standardized(gold[None])
-        self.x = _standardized(predicted)
-        self.products = np.concatenate([self.x * self.y, self.x, self.x**2, self.y, self.y**2]).T
-
-    def __call__(self, drawn: Weights) -> _Floats:
-        """The correlations in each draw; NaN where one is undefined."""
-        m, weights = len(self.x), drawn.astype(np.float64)
-        means = (weights @ self.products / weights.sum(axis=1, keepdims=True)).T
-        xy, x, xx, y, yy = np.split(means, [m, 2 * m, 3 * m, 3 * m + 1])
-        # What rounding leaves of the variance of a constant is no variance.
-        spread_x, spread_y = (np.where(s > 1e-14 * q, s, 0.0) for s, q in ((xx - x**2, xx), (yy - y**2, yy)))
-        return _quotient(xy - x * y, spread_x, spread_y)
-
-
 def _squares(own: _Floats, total: _Floats) -> _Floats:
     """The sum of squares of centred mid-ranks of which those of a group, (groups, r), are the same."""
     return np.asarray((total**3 - np.einsum("gr,gr,gr->r", own, own, own)) / 12)
-
-
-def _standardized(rows: _Floats) -> _Floats:
-    """Rows of mean 0 and spread 1, so that the sums lose no digits; NaN for those that are not finite or constant."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        centred = rows - rows.mean(axis=1, keepdims=True)
-        spread = np.sqrt((centred**2).mean(axis=1, keepdims=True))
-        return np.asarray(centred / np.where((rows == rows[:, :1]).all(axis=1, keepdims=True), np.nan, spread))
 
 
 def _quotient(covariance: _Floats, one: _Floats, other: _Floats) -> _Floats:

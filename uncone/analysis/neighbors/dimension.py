@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from uncone.analysis.intervals.intervals import Spread, around
+from uncone.analysis.intervals.intervals import Spread, around, variance_freedom
 from uncone.analysis.layers.deep_results import Dimension
 from uncone.analysis.neighbors.search import Block, Near, nearest
 from uncone.data.batch import IntVector, Matrix, Vector
@@ -203,9 +203,7 @@ def _jackknife(near: Near, groups: IntVector, queries: IntVector) -> Spread:
     moved = np.nanmean(without[:, some], axis=0) + _slope(distances) * missing[some]
     moved -= moved.mean()
     squares, count = moved**2, len(moved)
-    kurtosis = count * float(squares @ squares) / max(float(squares.sum()) ** 2, 1e-300)
-    freedom = min(2 * count / max(kurtosis - 1, 1e-9), count - 1)
-    return Spread((count - 1) / max(count, 1) * float(squares.sum()), 1 + max(freedom, 1.0))
+    return Spread((count - 1) / max(count, 1) * float(squares.sum()), 1 + variance_freedom(squares))
 
 
 def _dimension(

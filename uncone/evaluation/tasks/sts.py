@@ -294,13 +294,11 @@ def _column(
     task: _Pairs, judged: Sequence[Sequence[_Judged]], units: PairUnits, settings: Settings
 ) -> tuple[list[Cell], Replicates]:
     """The cells of one dataset, the raw vectors first, and their replicates."""
-    gold, subsets = task.task.scores, task.task.subsets
+    gold = task.task.scores
     flat = [one.cosines for own in judged for one in own if one.cosines is not None]
     scores, values = np.full(len(judged), np.nan), np.full((len(judged), settings.replicates), np.nan)
     if flat:
-        found = bootstrap(
-            gold, np.stack(flat), subsets, replicates=settings.replicates, seed=settings.seed, units=units
-        )
+        found = bootstrap(gold, np.stack(flat), replicates=settings.replicates, seed=settings.seed, units=units)
         first = 0
         for at, own in enumerate(judged):
             if all(one.cosines is not None for one in own):

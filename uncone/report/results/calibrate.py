@@ -54,9 +54,9 @@ class Calibrated(Result):
 
     def lines(self) -> list[str]:
         """What a score means here, why, and what to do, in sentences written from the numbers."""
-        from uncone.report.documents.calibrate.sentences import told
+        from uncone.report.documents.calibrate.sentences import sentences
 
-        return [line for one in told(self).values() for line in one]
+        return [line for one in sentences(self).values() for line in one]
 
     def to_dict(self) -> dict[str, Any]:
         """The summary: plain JSON values, versioned by `schema`; `calibration` is as it is saved."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
-from uncone.analysis.calibration.background import background_of
+from uncone.analysis.calibration.background import survey
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.intervals.intervals import student
 from uncone.analysis.similarity.filters import percentile_by
@@ -63,7 +63,7 @@ def meaning_of(
         return Meaning(found, BackgroundError(reach**2), note, own=False)
     if space.beside is None:
         rows = ArrayVectors(space.raw, table.name)
-        found = background_of(rows, name=table.name, seed=seed, progress=progress)
+        found = survey(rows, name=table.name, seed=seed, progress=progress).background
         return Meaning(found, background_error(space.units, space.copies))
     return _between(table, space, seed)
 

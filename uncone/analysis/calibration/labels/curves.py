@@ -1,4 +1,4 @@
-"""ROC and precision-recall curves of labelled pairs, each with a pointwise band over drawn pairs."""
+"""ROC and precision-recall curves of labeled pairs, each with a pointwise band over resampled pairs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Z = 1.959963984540054
 
 
 class Cuts(PairCurve):
-    """Labelled pairs sorted once: what each threshold takes, as a function of how often each pair is drawn.
+    """Labeled pairs sorted once: what each threshold takes, as a function of how often each pair is drawn.
 
     Pairs of one score are a group; `distinct` are their scores, the highest first, and `thresholds` lie half-way
     between a group that is taken and the next.
@@ -73,13 +73,9 @@ def curves(cuts: Cuts, units: PairUnits, replicates: int, seed: int) -> tuple[Cu
                 found[len(asked) :, at] = good[first] / some[first]
         return found
 
-    found = units.replicate(drawn, replicates, seed)
-    lows, highs = _band(found)
-    roc, rest = slice(None, len(asked)), slice(len(asked), None)
-    return (
-        Curve(false_rate, true_rate, *((None, None) if lows is None or highs is None else (lows[roc], highs[roc]))),
-        Curve(recall, precision, *((None, None) if lows is None or highs is None else (lows[rest], highs[rest]))),
-    )
+    band = _band(units.replicate(drawn, replicates, seed))
+    roc, rest = ([end[part] for end in band] for part in (slice(None, len(asked)), slice(len(asked), None)))
+    return Curve(false_rate, true_rate, *roc), Curve(recall, precision, *rest)
 
 
 def wilson(k: _Floats | float, n: _Floats | float) -> tuple[_Floats, _Floats]:
@@ -122,9 +118,9 @@ def _chosen(length: _Floats) -> NDArray[np.int64]:
     return np.unique(np.minimum(places, len(length) - 1))
 
 
-def _band(drawn: _Floats) -> tuple[_Floats, _Floats] | tuple[None, None]:
+def _band(drawn: _Floats) -> list[_Floats]:
+    """The lower and the upper end of each value (points,); nothing if too many draws are undefined."""
     known = drawn[:, np.isfinite(drawn).all(axis=0)]
     if known.shape[1] < 0.9 * drawn.shape[1]:
-        return None, None
-    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1)
-    return low, high
+        return []
+    return list(np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1))

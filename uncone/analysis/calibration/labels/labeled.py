@@ -1,4 +1,4 @@
-"""What labelled pairs say of scores: how well they tell alike from unlike, where to cut, and how likely alike is."""
+"""What labeled pairs say about scores: how well they separate similar pairs, where to cut, and probabilities."""
 
 from __future__ import annotations
 
@@ -50,22 +50,20 @@ def label_pairs(
     cut: float | None = None,
     texts: Texts | None = None,
 ) -> Labelled:
-    """Judge scores (n,) by labels (n,), which are 0 and 1 or grades.
-
-    Pairs without a finite score are left out and counted.
+    """Judge scores (n,) by labels (n,), which are 0 and 1 or grades; pairs without a finite score are left out.
 
     Args:
-        labels: 1 for alike, 0 for unlike; of two other numbers the higher is alike; more are grades.
+        labels: 1 for similar, 0 for dissimilar; of two other numbers the higher is similar; more are grades.
         scores: the similarity of each pair.
         name: of the pairs, for messages.
-        background: the unrelated pairs whose share above each threshold is told.
-        precisions: wanted ones, each above 0 and at most 1.
-        recalls: wanted ones likewise.
-        replicates: how often pairs are drawn again for the intervals.
-        seed: of the draws and the folds.
-        cut: the lowest grade of alike pairs; 80 % of the way from the lowest to the highest grade where none is given.
-        texts: the two texts of each pair, or what names them. Pairs that share one are drawn together, and stand in one
-            fold when a mapping is judged.
+        background: the unrelated pairs that each threshold is compared with.
+        precisions: target precisions, each above 0 and at most 1.
+        recalls: target recalls likewise.
+        replicates: bootstrap resamples for the intervals.
+        seed: of the resamples and the folds.
+        cut: the lowest grade of similar pairs; by default 80 % of the way from the lowest to the highest grade.
+        texts: the two texts of each pair, or what names them. Pairs that share one are resampled together, and stand
+            in one fold when a mapping is judged.
 
     Raises:
         ShapeError: not one label per score, or fewer than 20 distinct pairs.
@@ -119,7 +117,7 @@ def _usable(
     """Grades, scores and units of the pairs that have a score, and a note of those that have none."""
     grades, values = np.asarray(labels, np.float64), np.asarray(scores, np.float64)
     if grades.ndim != 1 or grades.shape != values.shape:
-        raise ShapeError(f"{name}: we need one label per score, not {grades.shape} and {values.shape}.")
+        raise ShapeError(f"{name} needs one label per score, not {grades.shape} and {values.shape}.")
     bad = int((~np.isfinite(grades)).sum())
     if bad:
         raise FormatError(f"{name}: {bad:,} of {len(grades):,} labels are not finite. Leave those pairs out.")
@@ -131,10 +129,9 @@ def _usable(
     units = pair_units(len(values), texts)
     units = units if known.all() else units.select(np.flatnonzero(known))
     if units.distinct < FEWEST_PAIRS:
-        scored = " with a score" if notes else ""
-        distinct = " distinct" if units.distinct < n else ""
-        told = f"{units.distinct}{distinct} pairs{scored}"
-        raise ShapeError(f"{name} has {told}, and we need at least {FEWEST_PAIRS}. Label some more.")
+        distinct, scored = " distinct" if units.distinct < n else "", " with a score" if notes else ""
+        few = f"{units.distinct}{distinct} pairs{scored}"
+        raise ShapeError(f"{name} has {few}, and calibration needs at least {FEWEST_PAIRS}. Label more.")
     return grades[known], values[known], units, notes
 
 
@@ -152,34 +149,31 @@ def truth_of(labels: ArrayLike, cut: float | None = None, name: str = "The pairs
     n, kinds = len(grades), np.unique(grades)
     low, high = kinds[0], kinds[-1]
     if low == high:
-        raise FormatError(f"{name}: all {n:,} labels are {low:g}. We need alike pairs and unlike ones.")
+        raise FormatError(f"{name}: all {n:,} labels are {low:g}. Calibration needs similar and dissimilar pairs.")
     graded = len(kinds) > 2
     if cut is not None and not low < cut <= high:
-        raise OptionError(f"{name}: the labels go from {low:g} to {high:g}, so a cut of {cut:g} tells no pairs apart.")
+        raise OptionError(f"{name}: the labels go from {low:g} to {high:g}, so a cut of {cut:g} separates no pairs.")
     if not graded:
         plain = (low, high) == (0.0, 1.0)
-        note = "" if plain else f"The labels are {low:g} and {high:g}: pairs labelled {high:g} are alike."
+        note = "" if plain else f"The labels are {low:g} and {high:g}: pairs labeled {high:g} count as similar."
         return Truth((grades == high).astype(np.float64), False, None, note)
     note = ""
     if cut is None:
         cut = float(low + _UPPER * (high - low))
-        note = f"Grades go from {low:g} to {high:g}: pairs of {cut:g} or more count as alike, the upper fifth."
+        note = f"Grades go from {low:g} to {high:g}: pairs graded {cut:g} or more count as similar, the upper fifth."
     return Truth((grades >= cut).astype(np.float64), True, float(cut), note)
 
 
 def _remarks(auc: Score, share: float, refusal: str) -> list[str]:
     notes = []
     if auc.high is not None and auc.high < 0.5:
-        notes.append(f"Unlike pairs score higher than alike ones (AUC {auc.value:.2f}). Are the labels turned round?")
+        notes.append(f"Dissimilar pairs score higher than similar ones (AUC {auc.value:.2f}). Are the labels reversed?")
     elif auc.low is not None and auc.low <= 0.5:
-        notes.append(
-            f"Do the scores tell alike from unlike pairs? The AUC is {auc.value:.2f}, with 0.5 in its interval."
-        )
-    told = (
-        f"The probabilities hold where {100 * share:.1f} % of the pairs are alike, as here; where fewer are, they are "
-        "too high."
+        notes.append(f"The scores may not separate similar pairs: the AUC is {auc.value:.2f}, and 0.5 is possible.")
+    validity = (
+        f"The probabilities hold if {100 * share:.1f} % of pairs are similar, as here. If fewer are, they are too high."
     )
-    return [*notes, refusal or told]
+    return [*notes, refusal or validity]
 
 
 def _spearman(grades: _Floats, values: _Floats, units: PairUnits, replicates: int, seed: int) -> Score:

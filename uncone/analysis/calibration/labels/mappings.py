@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from uncone.analysis.calibration.labels.curves import wilson
-from uncone.analysis.calibration.results import Curve, ScoreMapping
+from uncone.analysis.calibration.results import Curve, Fit, ScoreMapping
 from uncone.analysis.intervals.pair_units import PairUnits
 from uncone.analysis.intervals.resampling import LEVEL, Score, Weights, score
 from uncone.data.batch import IntVector
 
-__all__ = ["FEWEST", "FOLDS", "Fitted", "Judged", "Mapped", "cross_validated", "fit_isotonic", "fit_logistic", "judge"]
+__all__ = ["FEWEST", "FOLDS", "Judged", "Mapped", "cross_validated", "fit_isotonic", "fit_logistic", "judge"]
 
 FOLDS = 5
 """In each turn a mapping is fitted on four fifths of the pairs and judged on the fifth."""
@@ -36,27 +34,12 @@ _MORE_FOLDS = 50  # if texts link so many pairs that folds of a fifth would leav
 _Floats = NDArray[np.float64]
 
 _WEAK = 1e4
-"""C of the penalty on the slope of standardised scores: it shifts a slope by some 1e-6 of itself, and where a threshold
-tells all pairs apart it keeps the slope finite."""
+"""C of the penalty on the slope of standardized scores: it shifts a slope by some 1e-6 of itself, and keeps it finite
+if a threshold separates all pairs."""
 
 _KNOTS = 101  # of a logistic curve as it is drawn
 _BINS = 10
 _Z = 1.959963984540054
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A mapping: interpolated between knots (k, 2), or exactly the logistic of slope and intercept."""
-
-    knots: _Floats
-    slope: float | None = None
-    intercept: float | None = None
-
-    def __call__(self, scores: _Floats) -> _Floats:
-        """The probability of each score."""
-        if self.slope is not None and self.intercept is not None:
-            return np.asarray(expit(self.slope * scores + self.intercept))
-        return np.interp(scores, self.knots[:, 0], self.knots[:, 1])
 
 
 class Judged(NamedTuple):
@@ -81,33 +64,32 @@ class Mapped(NamedTuple):
     reason: str = ""
 
 
-def fit_logistic(scores: _Floats, truth: _Floats) -> Fitted:
-    """The logistic curve of the greatest likelihood that does not fall: constant where a falling one would fit better.
+def fit_logistic(scores: _Floats, truth: _Floats) -> Fit:
+    """The most likely logistic curve that does not fall; constant if a falling one would fit better.
 
-    It stays finite where a threshold tells all pairs apart.
+    It stays finite if a threshold separates all pairs.
     """
-    centre, spread = float(scores.mean()), float(scores.std())
-    share = float(truth.mean())
+    center, spread, share = float(scores.mean()), float(scores.std()), float(truth.mean())
     slope, intercept = 0.0, float(np.log(share / (1 - share)))
-    if spread > 1e-12 * abs(centre):
+    if spread > 1e-12 * abs(center):
         model = LogisticRegression(C=_WEAK, tol=1e-8, max_iter=1000)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # a thousand steps on two numbers are enough
-            model.fit(((scores - centre) / spread)[:, None], truth)
+            model.fit(((scores - center) / spread)[:, None], truth)
         if model.coef_[0, 0] > 0:
             slope = float(model.coef_[0, 0]) / spread
-            intercept = float(model.intercept_[0]) - slope * centre
+            intercept = float(model.intercept_[0]) - slope * center
     x = np.linspace(scores.min(), scores.max(), _KNOTS)
-    return Fitted(np.stack([x, expit(slope * x + intercept)], axis=1), slope, intercept)
+    return Fit(np.stack([x, Fit(x, slope, intercept)(x)], axis=1), slope, intercept)
 
 
-def fit_isotonic(scores: _Floats, truth: _Floats) -> Fitted:
+def fit_isotonic(scores: _Floats, truth: _Floats) -> Fit:
     """The rising steps of the least squares, interpolated between; constant beyond the scores."""
     model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(scores, truth)
-    return Fitted(np.stack([model.X_thresholds_, model.y_thresholds_], axis=1).astype(np.float64))
+    return Fit(np.stack([model.X_thresholds_, model.y_thresholds_], axis=1).astype(np.float64))
 
 
-_KINDS: dict[str, Callable[[_Floats, _Floats], Fitted]] = {"logistic": fit_logistic, "isotonic": fit_isotonic}
+_KINDS: dict[str, Callable[[_Floats, _Floats], Fit]] = {"logistic": fit_logistic, "isotonic": fit_isotonic}
 
 
 def cross_validated(truth: _Floats, scores: _Floats, units: PairUnits, replicates: int, seed: int) -> Mapped:
@@ -116,10 +98,8 @@ def cross_validated(truth: _Floats, scores: _Floats, units: PairUnits, replicate
     unlike, alike = (units.select(np.flatnonzero(truth == kind)).distinct for kind in (0, 1))
     if min(unlike, alike) < FEWEST:
         few, kind = (alike, "similar") if alike <= unlike else (unlike, "dissimilar")
-        reason = (
-            f"No probabilities: {few} of {units.distinct:,} distinct pairs are {kind}, and a mapping needs {FEWEST}."
-        )
-        return Mapped([], {}, reason=reason)
+        reason = f"{few} of {units.distinct:,} distinct pairs are {kind}, and a mapping needs {FEWEST}."
+        return Mapped([], {}, reason=f"No probabilities: {reason}")
     if (scores == scores[0]).all():
         return Mapped([], {}, reason="No probabilities: all scores are the same.")
     for folds in (FOLDS, _MORE_FOLDS):
@@ -132,15 +112,15 @@ def cross_validated(truth: _Floats, scores: _Floats, units: PairUnits, replicate
     if any(len(np.unique(truth[rows])) < 2 for rows in kept):
         reason = "No probabilities: too many pairs share texts, so no fold can be judged by pairs without its texts."
         return Mapped([], {}, reason=reason)
-    found, noise = [], {}
+    mappings, noise = [], {}
     for kind, fit in _KINDS.items():
         held_out = np.empty(n)
         for rows, judged in zip(kept, tested, strict=True):
             held_out[judged] = fit(scores[rows], truth[rows])(scores[judged])
         whole = fit(scores, truth)
         brier, ece, noise[kind], reliability, sizes = judge(truth, held_out, units, replicates, seed)
-        found.append(ScoreMapping(kind, whole.knots, whole.slope, whole.intercept, brier, ece, reliability, sizes))
-    return Mapped(sorted(found, key=lambda one: one.brier.value or 0.0), noise, len(tested))
+        mappings.append(ScoreMapping(kind, whole.knots, whole.slope, whole.intercept, brier, ece, reliability, sizes))
+    return Mapped(sorted(mappings, key=lambda mapping: mapping.brier.value or 0.0), noise, len(tested))
 
 
 def judge(truth: _Floats, predicted: _Floats, units: PairUnits, replicates: int, seed: int) -> Judged:

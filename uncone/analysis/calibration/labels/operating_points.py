@@ -1,4 +1,4 @@
-"""Where to cut, by labelled pairs: the best F1, a wanted precision, a wanted recall."""
+"""Operating points of labeled pairs: the threshold of the best F1, of a given precision or recall."""
 
 from __future__ import annotations
 
@@ -65,9 +65,7 @@ def goals(precisions: Sequence[float], recalls: Sequence[float]) -> list[Goal]:
     wanted += [Goal("recall", float(share)) for share in dict.fromkeys(recalls)]
     for goal in wanted[1:]:
         if not 0 < goal.wanted <= 1:
-            raise OptionError(
-                f"A {goal.kind} lies above 0 and is at most 1, for instance 0.9; this is {goal.wanted:g}."
-            )
+            raise OptionError(f"A {goal.kind} is above 0 and at most 1, such as 0.9, not {goal.wanted:g}.")
     return wanted
 
 
@@ -127,11 +125,9 @@ def _operating(
     if place < 0:
         return _refused(cuts, goal, _unreached(cuts, goal))
     if low is None:
-        lost, found = (
-            float(np.isnan(drawn[0]).mean()),
-            f"{good:,.0f} of {some:,.0f} pairs from {value:.3g} on are alike",
-        )
-        return _refused(cuts, goal, f"{found}, but {lost:.0%} of the draws have no such threshold; label more pairs")
+        reached = f"{good:,.0f} of the {some:,.0f} pairs above {value:.3g} are similar"
+        lost = f"{np.isnan(drawn[0]).mean():.0%} of the resamples have no such threshold"
+        return _refused(cuts, goal, f"{reached}, but {lost}; label more pairs")
     # F1 is 2 J / (1 + J) of the share J of alike ones among all that are taken or should be.
     either = some + alike - good
     over, similar = np.arange(len(cuts.order)) < some, cuts.truth == 1
@@ -146,17 +142,10 @@ def _operating(
     ]
     at = _CHOSEN_BY[goal.kind]
     shares[at] = replace(shares[at], low=max((shares[at].low or 0.0) - max(float(np.nanmean(drawn[4])), 0.0), 0.0))
-    return Operating(
-        str(goal),
-        value,
-        low,
-        high,
-        shares[0],
-        shares[1],
-        shares[2],
-        None if background is None else background_rate(background, value),
-        "it takes every pair: no higher threshold does as well" if place == len(taken) - 1 else "",
-    )
+    rate = None if background is None else background_rate(background, value)
+    note = "it accepts every pair: no higher threshold does as well" if place == len(taken) - 1 else ""
+    precision, recall, f1 = shares
+    return Operating(str(goal), value, low, high, precision, recall, f1, rate, note)
 
 
 def _share(k: float, n: float, units: int, drawn: _Floats, *, dice: bool = False) -> Score:

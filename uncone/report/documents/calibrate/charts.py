@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from uncone.analysis.calibration.calibration import mapped
 from uncone.analysis.calibration.results import Background, Curve, Labelled
 from uncone.analysis.calibration.thresholds import score_at
 from uncone.report.charts.model import Axis, Chart, Dash, Histogram, Line, Reference
-from uncone.report.documents.calibrate.sentences import cut, rare
+from uncone.report.documents.calibrate.sentences import cut, rare, short
 from uncone.report.results.calibrate import Calibrated
-from uncone.report.text import fitted, printable
 
-__all__ = [
-    "background",
-    "charts_of_labeled_pairs",
-    "density",
-    "histograms",
-    "reach",
-    "references",
-    "short",
-    "shown_range",
-]
+__all__ = ["background", "charts_of_labeled_pairs", "density", "histograms", "reach", "references", "shown_range"]
 
 _THIN = 1e-6
 _FAR = 1e-4
@@ -63,27 +53,28 @@ def shown_range(result: Calibrated) -> tuple[float, float]:
 def histograms(result: Calibrated) -> list[Histogram]:
     """Unrelated pairs in gray, other backgrounds as outlines, labeled pairs over them."""
     made = result.calibration
-    shown = [_histogram(made.backgrounds[0].histogram, "unrelated pairs", "muted 55%", filled=True)]
+    marks = [_histogram(made.backgrounds[0].histogram, "unrelated pairs", "muted 55%", filled=True)]
     dashes: tuple[Dash, ...] = ("dot", "dash", "dashdot")
     for other, dash in zip(made.backgrounds[1:], dashes, strict=False):
-        shown.append(_histogram(other.histogram, short(other), "ink", dash=dash))
+        marks.append(_histogram(other.histogram, short(other), "ink", dash=dash))
     if made.labelled is not None:
-        for histogram, name, color in (
-            (made.labelled.unlike, "unlike pairs", "second"),
-            (made.labelled.alike, "alike pairs", "accent"),
-        ):
+        labeled = (
+            (made.labelled.unlike, "dissimilar pairs", "second"),
+            (made.labelled.alike, "similar pairs", "accent"),
+        )
+        for histogram, name, color in labeled:
             if sum(histogram.get("counts", ())):
-                shown.append(_histogram(histogram, name, color, shaded=color == "accent"))
-    return shown
+                marks.append(_histogram(histogram, name, color, shaded=color == "accent"))
+    return marks
 
 
 def background(result: Calibrated) -> Chart:
     """The histogram of unrelated pairs, labeled pairs over it, thresholds and requested scores as lines."""
-    lines = "Lines are the thresholds for each share of unrelated pairs. Dotted lines are the scores in question."
+    lines = "Lines are the thresholds for each false-positive rate. Dotted lines are the scores in question."
     return Chart(
         "background",
         "Scores of unrelated pairs",
-        f"{_said(result.calibration.backgrounds[0])} {lines}",
+        f"{_sampled(result.calibration.backgrounds[0])} {lines}",
         histograms(result),
         Axis("score s = cos(x, y)", "score", range=shown_range(result)),
         Axis("% of pairs per 0.01", "percent_per_0.01", zero=True),
@@ -94,33 +85,31 @@ def background(result: Calibrated) -> Chart:
 
 def reach(result: Calibrated) -> Chart:
     """The share of unrelated pairs at or above each score, on a logarithmic axis, with its band."""
-    marks = []
-    for place, one in enumerate(result.calibration.backgrounds):
-        known = np.asarray(one.tails) > 0
-        tails, scores = (np.asarray(values, np.float64)[known] for values in (one.tails, one.scores))
-        lows, highs = (np.asarray(band, np.float64)[known] for band in (one.lows, one.highs))
-        banded = place == 0 and bool(np.isfinite(lows).all() and np.isfinite(highs).all())
-        marks.append(
-            Line(
-                scores.tolist(),
-                (100 * tails).tolist(),
-                "unrelated pairs" if place == 0 else short(one),
-                "accent" if place == 0 else "muted",
-                lows.tolist() if banded else (),
-                highs.tolist() if banded else (),
-                "solid" if place == 0 else "dash",
-                sideways=True,
-            )
-        )
+    first, *others = result.calibration.backgrounds
+    _, _, *band = _tail(first)
+    banded = bool(np.isfinite(band).all())
+    marks = [_tail_line(first, "unrelated pairs", "accent", "solid", band if banded else ())]
     return Chart(
         "reach",
-        "Unrelated pairs that reach a score",
-        "The share of unrelated pairs at or above every score. The band is the 95 % interval.",
-        marks,
+        "Unrelated pairs at or above a score",
+        "The false-positive rate of every threshold. The band is the 95 % interval.",
+        [*marks, *(_tail_line(other, short(other), "muted", "dash", ()) for other in others)],
         Axis("score s", "score", range=shown_range(result)),
         Axis("unrelated pairs ≥ s (%)", "percent", log=True),
         wide=True,
     )
+
+
+def _tail(one: Background) -> list[np.ndarray]:
+    """Scores, shares and the ends of the interval, without shares of zero."""
+    tails = np.asarray(one.tails, np.float64)
+    return [np.asarray(values, np.float64)[tails > 0] for values in (one.scores, tails, one.lows, one.highs)]
+
+
+def _tail_line(one: Background, label: str, color: str, dash: Dash, band: Sequence[np.ndarray]) -> Line:
+    scores, tails, *_ = _tail(one)
+    low, high = (end.tolist() for end in band) if band else ((), ())
+    return Line(scores.tolist(), (100 * tails).tolist(), label, color, low, high, dash, sideways=True)
 
 
 def charts_of_labeled_pairs(result: Calibrated) -> list[Chart]:
@@ -137,10 +126,10 @@ def _roc(found: Labelled) -> Chart:
     return Chart(
         "roc",
         "ROC",
-        f"Area {auc}: the chance that an alike pair scores higher than an unlike one.",
+        f"Area {auc}: the chance that a similar pair scores higher than a dissimilar one.",
         [_chance([0, 1], [0, 1]), _banded(found.roc)],
-        Axis("unlike pairs let through", "unlike_let_through", range=_SHARE),
-        Axis("alike pairs found", "alike_found", range=_SHARE),
+        Axis("dissimilar pairs found", "unlike_let_through", range=_SHARE),
+        Axis("similar pairs found", "alike_found", range=_SHARE),
     )
 
 
@@ -148,14 +137,14 @@ def _precision_recall(found: Labelled) -> Chart:
     base, average = found.positives / found.n, found.average_precision
     caption = (
         f"Average precision {_with_bounds(average.value, average.low, average.high)}. The dashed line is the share of "
-        f"alike pairs among all, {base:.2f}."
+        f"similar pairs among all, {base:.2f}."
     )
     return Chart(
         "precision-recall",
         "Precision and recall",
         caption,
         [_chance([0, 1], [base, base]), _banded(found.precision_recall)],
-        Axis("recall: alike pairs found", "recall", range=_SHARE),
+        Axis("recall: similar pairs found", "recall", range=_SHARE),
         Axis("precision", "precision", range=_SHARE),
     )
 
@@ -164,8 +153,7 @@ def _probability(result: Calibrated, found: Labelled) -> Chart:
     low, high = shown_range(result)
     grid = np.linspace(max(low, -1.0), min(high, 1.0), 201)
     marks = [
-        Line(grid.tolist(), mapped(one, grid).tolist(), one.kind, _MAPPINGS.get(one.kind, "ink"))
-        for one in found.mappings
+        Line(grid.tolist(), one(grid).tolist(), one.kind, _MAPPINGS.get(one.kind, "ink")) for one in found.mappings
     ]
     return Chart(
         "probability",
@@ -173,34 +161,22 @@ def _probability(result: Calibrated, found: Labelled) -> Chart:
         f"What probability() returns; {found.mappings[0].kind} is the better of the two by its Brier score.",
         marks,
         Axis("score s", "score", range=(low, high)),
-        Axis("probability of alike", "probability", range=_SHARE),
+        Axis("probability of similarity", "probability", range=_SHARE),
     )
 
 
 def _reliability(found: Labelled) -> Chart:
     marks = [_chance([0, 1], [0, 1])]
     for one in found.mappings:
-        curve = one.reliability
-        marks.append(
-            Line(
-                list(curve.x),
-                list(curve.y),
-                one.kind,
-                _MAPPINGS.get(one.kind, "ink"),
-                _numbers(curve.lows),
-                _numbers(curve.highs),
-                points=True,
-                error_bars=True,
-                n=list(one.bins),
-            )
-        )
+        line = replace(_banded(one.reliability), label=one.kind, color=_MAPPINGS.get(one.kind, "ink"))
+        marks.append(replace(line, points=True, error_bars=True, n=list(one.bins)))
     return Chart(
         "reliability",
-        "Can the probabilities be believed?",
+        "Are the probabilities right?",
         "If the points lie on the dashed line, a probability of 0.8 is right eight times in ten.",
         marks,
         Axis("predicted probability", "predicted", range=_SHARE),
-        Axis("share of alike pairs", "alike", range=_SHARE),
+        Axis("share of similar pairs", "alike", range=_SHARE),
     )
 
 
@@ -218,14 +194,14 @@ def _numbers(values: Sequence[float] | np.ndarray | None) -> list[float | None]:
 
 def _with_bounds(value: float | None, low: float | None, high: float | None) -> str:
     if value is None:
-        return "not known"
+        return "unknown"
     return f"{value:.3f}" + ("" if low is None or high is None else f" ({low:.3f} to {high:.3f})")
 
 
 def density(histogram: Mapping[str, Sequence[float]]) -> tuple[np.ndarray, np.ndarray]:
     """The edges, and the per cent of pairs per 0.01 between them.
 
-    Where scores are nearly 1, bins that would end beyond it have no width: they are put to their neighbour.
+    If scores are nearly 1, bins that would end beyond it have no width and join their neighbor.
 
     >>> edges, heights = density({"edges": [0.98, 0.99, 1.0, 1.0], "counts": [2, 1, 1]})
     >>> edges.tolist(), heights.round(6).tolist()
@@ -254,13 +230,8 @@ def _histogram(
     return Histogram(edges.tolist(), heights.tolist(), label, color, filled, shaded, dash, "% of pairs per 0.01")
 
 
-def short(one: Background) -> str:
-    """What a background is called beside a curve."""
-    return fitted(printable(one.name.rstrip("/").rsplit("/", 1)[-1]), 24)
-
-
-def _said(one: Background) -> str:
-    sides = f"{one.rows:,} rows"
+def _sampled(one: Background) -> str:
+    sides = f"{one.rows:,} vectors"
     if one.documents is not None:
         sides = f"{one.rows:,} queries and {one.documents:,} documents"
     pairs = f"All {one.pairs:,} pairs" if one.pairs == one.all_pairs else f"{one.pairs:,} sampled pairs"

@@ -1,4 +1,4 @@
-"""The document of `calibrate`: what a score means in a space, and where to put the threshold."""
+"""The document of `calibrate`: what a score means in a space, and which threshold to use."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from uncone.report.charts.model import Chart, Reference
 from uncone.report.document import Block, Card, Command, Document, Facts, Notes, Section, Table, Verdict
 from uncone.report.documents.calibrate.charts import background, charts_of_labeled_pairs, histograms, reach
 from uncone.report.documents.calibrate.sentences import (
+    MILLION,
     cut,
     headline,
     hits,
@@ -17,9 +18,9 @@ from uncone.report.documents.calibrate.sentences import (
     main,
     rare,
     score,
+    sentences,
     share,
     subtitle,
-    told,
     translated,
 )
 from uncone.report.documents.calibrate.tables import backgrounds, mappings, operating, scores, thresholds
@@ -29,62 +30,45 @@ from uncone.report.text import last_name, provenance_facts
 __all__ = ["document"]
 
 _TRUST = (
-    "Unrelated pairs are random pairs of the corpus. A few of them are related by chance, which makes a threshold "
-    "slightly stricter than it says.",
-    "A calibration holds for this encoder, layer, pooling and repair, and for texts like these. Repeat it when one of "
-    "them changes.",
+    "Unrelated pairs are random pairs of the corpus. A few of them are related by chance, so a threshold is slightly "
+    "stricter than it says.",
+    "A calibration holds for this encoder, layer, pooling and repair, and for texts like these. Calibrate again when "
+    "one of them changes.",
 )
-_MILLION = 1_000_000
 
 
 def document(result: Calibrated) -> Document:
-    """Sentences, what each score means, where to cut, labeled pairs, and how far to trust it."""
-    made, sentences = result.calibration, told(result)
+    """What each score means, thresholds, labeled pairs, and how far to trust them."""
+    made, lines = result.calibration, sentences(result)
     notes = [*made.notes, *(made.labelled.notes if made.labelled is not None else ())]
     saved = [("saved to", result.saved)] if result.saved else []
-    return Document(
-        title=headline(result),
-        name=last_name(made.source.get("name")),
-        subtitle=subtitle(result),
-        verdicts=[
-            Verdict(
-                headline(result),
-                level(result),
-                sentences["meaning"],
-                sentences["why"],
-                _advice(result, sentences["todo"]),
-                _cards(result),
-            )
-        ],
-        sections=[
-            Section("", [background(result)], brief=[_histograms(result)]),
-            _table(scores(result), [reach(result)]),
-            _table(thresholds(result)),
-            *_translation(result),
-            *_labeled(result),
-            *(
-                [Section("Quantized indexes", [Notes(made.hints)], brief=[Notes(made.hints, "index")])]
-                if made.hints
-                else []
-            ),
-            Section("Can I trust this?", [Notes([*_TRUST, *notes])], brief=[Notes(notes, most=2)]),
-            _table(backgrounds(result), brief=False),
-            Section(
-                "Provenance",
-                [Facts([*provenance_facts(result.provenance), *saved])],
-                brief=[Facts(saved), *([Command(result.usage, "use")] if result.usage else [])],
-            ),
-            *([Section("In a program", [Command(result.usage)])] if result.usage else []),
-        ],
-    )
-
-
-def _advice(result: Calibrated, sentences: Sequence[str]) -> list[str]:
-    """What to do; remarks on thresholds that no sentence has said yet."""
-    remarks = [
-        one for one in thresholds(result).remarks if not any(one in line for line in (result.headline, *sentences))
+    advice = _advice(result, lines["todo"])
+    verdict = Verdict(headline(result), level(result), lines["meaning"], lines["why"], advice, _cards(result))
+    sections = [
+        Section("", [background(result)], brief=[_histograms(result)]),
+        _table(scores(result), [reach(result)]),
+        _table(thresholds(result)),
+        *_translation(result),
+        *_labeled(result),
     ]
-    return [*sentences, *remarks]
+    if made.hints:
+        sections.append(Section("Quantized indexes", [Notes(made.hints)], brief=[Notes(made.hints, "index")]))
+    usage = [Command(result.usage, "use")] if result.usage else []
+    facts = Facts([*provenance_facts(result.provenance), *saved])
+    sections += [
+        Section("Can I trust this?", [Notes([*_TRUST, *notes])], brief=[Notes(notes, most=2)]),
+        _table(backgrounds(result), brief=False),
+        Section("Provenance", [facts], brief=[Facts(saved), *usage]),
+    ]
+    if result.usage:
+        sections.append(Section("In a program", [Command(result.usage)]))
+    return Document(headline(result), last_name(made.source.get("name")), subtitle(result), [verdict], sections)
+
+
+def _advice(result: Calibrated, lines: Sequence[str]) -> list[str]:
+    """What to do, and the remarks on thresholds that no sentence has made yet."""
+    made = (result.headline, *lines)
+    return [*lines, *(one for one in thresholds(result).remarks if not any(one in line for line in made))]
 
 
 def _cards(result: Calibrated) -> list[Card]:
@@ -93,13 +77,13 @@ def _cards(result: Calibrated) -> list[Card]:
     first, limit = made.backgrounds[0], made.thresholds[0]
     cards = [
         Card(score(result, first.mean), "mean score of unrelated pairs"),
-        Card(share(one), f"of unrelated pairs reach {one.score:g}"),
-        Card(cut(result, limit), f"is the threshold that {rare(limit.rate)} of them reach"),
+        Card(share(one), f"of unrelated pairs score {one.score:g} or more"),
+        Card(cut(result, limit), f"threshold for a false-positive rate of {rare(limit.rate)}"),
     ]
     if made.labelled is not None and made.labelled.roc_auc.value is not None:
         auc = percent(made.labelled.roc_auc.value)
-        return [*cards, Card(auc, "is how often an alike pair scores higher than an unlike one")]
-    size = made.corpus_size or _MILLION
+        return [*cards, Card(auc, "chance that a similar pair scores higher than a dissimilar one")]
+    size = made.corpus_size or MILLION
     label = f"unrelated hits per query at that threshold, in a corpus of {size:,}"
     return [*cards, Card("–" if limit.value is None else hits(limit.rate * size), label)]
 
@@ -107,8 +91,8 @@ def _cards(result: Calibrated) -> list[Card]:
 def _histograms(result: Calibrated) -> Chart:
     """Histograms alone with the main threshold, for a terminal."""
     first = result.calibration.thresholds[0].value
-    named = {"unrelated pairs": "unrelated", "alike pairs": "alike", "unlike pairs": "unlike"}
-    marks = [replace(one, label=named.get(one.label, one.label)) for one in histograms(result)]
+    names = {"unrelated pairs": "unrelated", "similar pairs": "similar", "dissimilar pairs": "different"}
+    marks = [replace(one, label=names.get(one.label, one.label)) for one in histograms(result)]
     return Chart("background", "", "", marks, references=[] if first is None else [Reference(first)])
 
 
@@ -122,8 +106,8 @@ def _translation(result: Calibrated) -> list[Section]:
     moved = result.calibration.translation
     if moved is None:
         return []
-    same = "The same share of unrelated pairs means the same number of false hits, whatever the scale."
-    return [Section("A threshold of another space", [], f"{translated(result, moved)} {same}")]
+    same = "The same false-positive rate means the same number of false hits, whatever the scale."
+    return [Section("A threshold from another space", [], f"{translated(result, moved)} {same}")]
 
 
 def _labeled(result: Calibrated) -> list[Section]:

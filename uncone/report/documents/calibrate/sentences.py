@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from uncone.analysis.calibration.results import Operating, Threshold, Translation
+from uncone.analysis.calibration.results import Background, Operating, Threshold, Translation
 from uncone.analysis.calibration.score_meaning import Asked
 from uncone.analysis.calibration.thresholds import score_at, threshold
 from uncone.analysis.cosine.evidence import Evidence
@@ -13,8 +13,10 @@ from uncone.analysis.intervals.resampling import Score
 from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import cosine, count, percent, plain
 from uncone.report.results.calibrate import Calibrated
+from uncone.report.text import fitted, last_name
 
 __all__ = [
+    "MILLION",
     "above",
     "between",
     "cut",
@@ -26,15 +28,16 @@ __all__ = [
     "rare",
     "refusal",
     "score",
+    "sentences",
     "share",
+    "short",
     "spread",
     "subtitle",
-    "told",
     "translated",
 ]
 
+MILLION = 1_000_000
 _HALF = 0.5
-_MILLION = 1_000_000
 _MOST_DECIMALS = 5
 _FAR = 100.0
 _LEVELS = {
@@ -49,10 +52,11 @@ _WORTH = {
     Evidence.NONE: "so {score} is not evidence of similarity here.",
     Evidence.UNKNOWN: "too uncertain to say whether {score} is evidence of similarity here.",
 }
+_Cut = Threshold | Translation | Operating
 
 
 def level(result: Calibrated) -> Level:
-    """By what the score that would be taken for a threshold is worth."""
+    """How bad it would be to use the main score as a threshold."""
     one = main(result)
     if one.evidence is Evidence.NONE and one.rate > _HALF:
         return Level.COLLAPSED
@@ -60,42 +64,33 @@ def level(result: Calibrated) -> Level:
 
 
 def main(result: Calibrated) -> Asked:
-    """The score that the headline is about: the first that was asked for, else the middle of the guesses."""
-    asked = [one for one in result.asked if not one.guessed]
-    return asked[0] if asked else result.asked[len(result.asked) // 2]
+    """The score of the headline: the first that the user asked about, else the middle of the guesses."""
+    return next((one for one in result.asked if not one.guessed), result.asked[len(result.asked) // 2])
 
 
 def headline(result: Calibrated) -> str:
-    """What the score is worth, and where to cut."""
-    said, asked = _worth(result, main(result)), result.calibration.thresholds[0]
-    if asked.value is None:
-        return f"{said} {refusal(asked)}"
-    if not _can_be_used(asked):
-        return (
-            f"{said} No cut for {rare(asked.rate)} can be used: so many unrelated pairs score 1 to five decimals. "
-            "Examine the space first: uncone check."
-        )
-    return f"{said} Cut at {cut(result, asked)} for {rare(asked.rate)}{_interval(result, asked)}."
+    """What the main score is worth, and which threshold to use."""
+    worth, limit = _worth(result, main(result)), result.calibration.thresholds[0]
+    if limit.value is None:
+        return f"{worth} {refusal(limit)}"
+    rate = f"a false-positive rate of {rare(limit.rate)}"
+    if not _is_usable(limit):
+        return f"{worth} No threshold gives {rate}: too many unrelated pairs score 1. Run uncone check first."
+    return f"{worth} For {rate}, use a threshold of {cut(result, limit)}{_interval(result, limit)}."
 
 
 def _worth(result: Calibrated, one: Asked) -> str:
     """What a score is worth as evidence, and by which numbers."""
     first, worth = result.calibration.backgrounds[0], _WORTH[one.evidence].format(score=f"{one.score:g}")
     if first.independent < LEAST_UNITS:
-        return (
-            f"{_units(result)} are too few to say what {one.score:g} means here (at least {LEAST_UNITS} are needed). "
-            f"{_reach(result, one)}."
-        )
+        needed = f"at least {LEAST_UNITS} are needed"
+        return f"{_units(result)} are too few to say what {one.score:g} means here ({needed}). {_reach(result, one)}."
     if one.is_judged_by_ratio and one.ratio is not None and one.found is not None:
-        return (
-            f"{_reach(result, one)}, and {percent(one.found.value or 0.0)} of the labeled similar pairs do: "
-            f"{_times(one.ratio)}, {worth}"
-        )
+        similar = f"{percent(one.found.value or 0.0)} of labeled similar pairs do"
+        return f"{_reach(result, one)}, and {similar}: {_times(one.ratio)}, {worth}"
     if one.evidence is Evidence.UNKNOWN:
-        return (
-            f"{_reach(result, one)}, but with {_units(result)} it may be {rare(one.rate_low)} to "
-            f"{rare(one.rate_high)}: {worth}"
-        )
+        bounds = f"{rare(one.rate_low)} to {rare(one.rate_high)}"
+        return f"{_reach(result, one)}, but with {_units(result)} it may be {bounds}: {worth}"
     return f"{_reach(result, one)}, {worth}"
 
 
@@ -104,10 +99,14 @@ def _units(result: Calibrated) -> str:
     first = result.calibration.backgrounds[0]
     rows, documents, _ = first.counts
     if documents is not None:
-        return f"{rows:,} {'query' if rows == 1 else 'queries'} and {count(documents, 'document')}"
+        return f"{_queries(rows)} and {count(documents, 'document')}"
     if first.independent < rows:
         return count(first.independent, "document")
     return count(rows, "vector" if rows == first.rows else "distinct vector")
+
+
+def _queries(n: int) -> str:
+    return f"{n:,} {'query' if n == 1 else 'queries'}"
 
 
 def _times(ratio: Score) -> str:
@@ -117,12 +116,12 @@ def _times(ratio: Score) -> str:
     return f"{plain(ratio.value or 0.0)} times as often{ends}"
 
 
-def _can_be_used(one: Threshold) -> bool:
-    """Whether there is a threshold, and it is not 1 to as many decimals as anyone would write."""
+def _is_usable(one: Threshold) -> bool:
+    """Whether there is a threshold, and it is not 1 in as many decimals as anyone would write."""
     return one.value is not None and one.value <= 1 - 10**-_MOST_DECIMALS / 2
 
 
-def told(result: Calibrated) -> dict[str, list[str]]:
+def sentences(result: Calibrated) -> dict[str, list[str]]:
     """The sentences by question: what it means, why, what to do."""
     return {"meaning": _meaning(result), "why": _why(result), "todo": _todo(result)}
 
@@ -138,20 +137,20 @@ def score(result: Calibrated, value: float | None, more: int = 0) -> str:
     return "–" if value is None else cosine(value, digits(result) + more)
 
 
-def cut(result: Calibrated, one: Threshold | Translation | Operating) -> str:
+def cut(result: Calibrated, one: _Cut) -> str:
     """A threshold, with decimals enough to tell it from the ends of its interval."""
     value = one.new if isinstance(one, Translation) else one.value
     return "–" if value is None else cosine(value, _decimals(result, one))
 
 
-def between(result: Calibrated, one: Threshold | Translation | Operating) -> tuple[str, str] | None:
+def between(result: Calibrated, one: _Cut) -> tuple[str, str] | None:
     """The ends of the interval of a threshold, with as many decimals as that has."""
     if one.low is None or one.high is None:
         return None
     return cosine(one.low, _decimals(result, one)), cosine(one.high, _decimals(result, one))
 
 
-def _decimals(result: Calibrated, one: Threshold | Translation | Operating) -> int:
+def _decimals(result: Calibrated, one: _Cut) -> int:
     least = digits(result) + 1
     if one.low is None or one.high is None or one.high <= one.low:
         return least
@@ -159,22 +158,19 @@ def _decimals(result: Calibrated, one: Threshold | Translation | Operating) -> i
 
 
 def share(one: Asked) -> str:
-    """The unrelated pairs that reach a score; where the sample has none, how many there could be."""
-    if not one.rate and one.rate_high >= 1:
-        return "not known"
-    return rare(one.rate) if one.rate else f"under {rare(one.rate_high)}"
+    """The unrelated pairs that reach a score; if the sample has none, how many there could be."""
+    if one.rate:
+        return rare(one.rate)
+    return "unknown" if one.rate_high >= 1 else f"under {rare(one.rate_high)}"
 
 
 def above(one: Asked) -> str:
-    """A score on the scale from the background to 1; far below it the number says nothing.
-
-    Where unrelated pairs score nearly 1, that scale has no length.
-    """
+    """A score on the scale from the background to 1, which has no length if unrelated pairs score nearly 1."""
     return cosine(one.rescaled) if one.rescaled >= -_FAR else f"under -{_FAR:.0f}"
 
 
 def hits(value: float | None) -> str:
-    """So many hits: whole where there are many, and no digits that are not known.
+    """A number of hits, without digits that are not known.
 
     >>> [hits(one) for one in (10000.4, 729693.0, 12.3, 0.034, 0.0, None)]
     ['10,000', '730,000', '12', '0.034', '0', '–']
@@ -185,7 +181,7 @@ def hits(value: float | None) -> str:
 
 
 def rare(rate: float) -> str:
-    """A share of unrelated pairs; a very small one as one in so many.
+    """A share of unrelated pairs; a very small one as one in many.
 
     >>> rare(0.01), rare(1e-6), rare(0.0)
     ('1 %', '1 in 1,000,000', '0 %')
@@ -196,30 +192,30 @@ def rare(rate: float) -> str:
 def refusal(one: Threshold) -> str:
     """Why there is no threshold at this rate, and what would be needed."""
     needed = one.rows_needed is not None and f"{one.rows_needed:,}" not in one.reason
-    more = f" {count(one.rows_needed or 0, 'row')} would be needed." if needed else ""
-    return f"There is no cut for {rare(one.rate)}: {one.reason or 'the rows cannot support it.'}{more}"
+    more = f" {count(one.rows_needed or 0, 'vector')} would be needed." if needed else ""
+    reason = one.reason or "there are too few vectors."
+    return f"There is no threshold for a false-positive rate of {rare(one.rate)}: {reason}{more}"
 
 
 def subtitle(result: Calibrated) -> str:
-    """Rows and dimensions; the model, layer and pooling where they are known."""
+    """Vectors and dimensions; the model, layer and pooling if they are known."""
     source, first = result.calibration.source, result.calibration.backgrounds[0]
     rows = f"{first.rows:,}"
     if first.documents is not None:
-        rows += f" {'query' if first.rows == 1 else 'queries'}, {count(first.documents, 'document')}"
+        rows = f"{_queries(first.rows)}, {count(first.documents, 'document')}"
     parts = [f"{rows} x {source['dim']:,}" if source.get("dim") else rows]
     if source.get("encoder"):
-        model = str(source["encoder"]).rstrip("/").rsplit("/", 1)[-1]
-        parts.append(f"{model}, layer {source.get('layer')}, {source.get('pooling')} pooling")
-    parts += [f"repaired by {str(source['repair']).rstrip('/').rsplit('/', 1)[-1]}"] if source.get("repair") else []
+        parts.append(f"{last_name(source['encoder'])}, layer {source.get('layer')}, {source.get('pooling')} pooling")
+    parts += [f"repaired by {last_name(source['repair'])}"] if source.get("repair") else []
     return " · ".join(parts)
 
 
 def translated(result: Calibrated, one: Translation) -> str:
-    """A threshold of another space, and its place here."""
+    """A threshold of another space, and the one that corresponds to it here."""
     if one.new is None:
-        return f"{one.old:g} of {one.old_name} cannot be translated: {one.reason}"
-    start = f"{one.old:g} in {one.old_name} is reached by {rare(one.rate)} of unrelated pairs there"
-    return f"{start}; here the same share reaches {cut(result, one)}{_interval(result, one)}."
+        return f"{one.old:g} in {one.old_name} has no counterpart here: {one.reason}"
+    old = f"{one.old:g} in {one.old_name} has a false-positive rate of {rare(one.rate)}"
+    return f"{old}. The same rate here is at {cut(result, one)}{_interval(result, one)}."
 
 
 def _interval(result: Calibrated, one: Threshold | Translation) -> str:
@@ -234,55 +230,48 @@ def _reach(result: Calibrated, one: Asked) -> str:
 
 
 def _meaning(result: Calibrated) -> list[str]:
-    first = result.calibration.backgrounds[0]
+    first, one = result.calibration.backgrounds[0], main(result)
     low, high = (score(result, score_at(first, tail)) for tail in (0.975, 0.025))
-    mean = score(result, first.mean)
-    lines = [f"Two unrelated {_sides(result)} score {mean} on average; 95 % of such pairs score {low} to {high}."]
-    one = main(result)
+    mean = f"average {score(result, first.mean)}"
+    lines = [f"{_pairs(result)} score {low} to {high} here (95 %, {mean})."]
     if one.found is not None and one.found.value is not None and one.let_through is not None:
         ratio = one.labelled_ratio
         times = "" if ratio is None or ratio.value is None else f": {_times(ratio)}"
+        others = percent(one.let_through.value or 0.0)
         lines.append(
-            f"Of the labeled pairs, {one.score:g} finds {percent(one.found.value)} of the similar ones and lets "
-            f"through {percent(one.let_through.value or 0.0)} of the others{times}."
+            f"{percent(one.found.value)} of the labeled similar pairs score {one.score:g} or more, and {others} of the "
+            f"labeled dissimilar pairs{times}."
         )
-    if one.ratio is not None and not one.is_judged_by_ratio and one.found is not None and one.found.value is not None:
-        lines.append(
-            f"{count(one.ratio.n, 'independent similar pair')} are too few to judge a score by (at least {LEAST_UNITS} "
-            "are needed), so unrelated pairs alone decide."
-        )
-    lines += [_worth(result, other) for other in result.asked if other is not one and not other.guessed]
-    return lines
+        if one.ratio is not None and not one.is_judged_by_ratio:
+            lines.append(
+                f"{count(one.ratio.n, 'independent similar pair')} are too few to judge a score by (at least "
+                f"{LEAST_UNITS} are needed), so unrelated pairs alone decide."
+            )
+    return [*lines, *(_worth(result, other) for other in result.asked if other is not one and not other.guessed)]
 
 
-def _two_sides(result: Calibrated) -> bool:
-    return result.calibration.backgrounds[0].documents is not None
-
-
-def _sides(result: Calibrated) -> str:
-    if _two_sides(result):
-        return "sides, a query and a document,"
-    return "texts" if result.calibration.source.get("encoder") else "rows"
+def _pairs(result: Calibrated) -> str:
+    if result.calibration.backgrounds[0].documents is not None:
+        return "Unrelated pairs of a query and a document"
+    return f"Unrelated {'texts' if result.calibration.source.get('encoder') else 'vectors'}"
 
 
 def _why(result: Calibrated) -> list[str]:
-    made = result.calibration
-    first, others = made.backgrounds[0], made.backgrounds[1:]
+    made, one = result.calibration, main(result)
+    first, limit = made.backgrounds[0], made.thresholds[0]
     lines = []
     if first.mean > 0.2:
-        one = main(result)
         lines.append(
-            f"Unrelated pairs score {score(result, first.mean)} on average, not 0, because of the model, of a topic "
-            f"that all texts share, or of both: on a scale from there to 1, {one.score:g} is {above(one)}. A threshold "
-            "of another space does not carry over."
+            f"Unrelated pairs average {score(result, first.mean)} and not 0 because of the model, of a topic that all "
+            f"texts share, or both. On a scale from there to 1, {one.score:g} is {above(one)}. Don't reuse a threshold "
+            "from another space."
         )
-    at = made.thresholds[0].rate
-    for other in others:
-        other_cut = threshold(other, at)
-        if other_cut.value is not None and made.thresholds[0].value is not None:
+    for other in made.backgrounds[1:]:
+        beside = threshold(other, limit.rate)
+        if beside.value is not None and limit.value is not None:
             lines.append(
-                f"Pairs of {other.name} score {score(result, other.mean)} on average, and {rare(at)} of them reach "
-                f"{cut(result, other_cut)}: {_apart(result, made.thresholds[0].value, other_cut.value)}"
+                f"Pairs of {other.name} average {score(result, other.mean)}, and {rare(limit.rate)} of them score "
+                f"{cut(result, beside)} or more: {_apart(result, limit.value, beside.value)}"
             )
     return lines
 
@@ -297,54 +286,51 @@ def _apart(result: Calibrated, own: float, other: float) -> str:
 
 def _todo(result: Calibrated) -> list[str]:
     made = result.calibration
-    lines = [_in_a_search(made.thresholds[0], made.corpus_size)] if _can_be_used(made.thresholds[0]) else []
+    lines = [_in_a_search(made.thresholds[0], made.corpus_size)] if _is_usable(made.thresholds[0]) else []
     one = made.one_hit
-    if one is not None and (one.value is None or _can_be_used(one)) and (made.corpus_size or 0) > 1:
-        at = f"For one unrelated hit per query on average among {made.corpus_size:,}"
+    if one is not None and (one.value is None or _is_usable(one)) and (made.corpus_size or 0) > 1:
+        goal = f"one unrelated hit per query on average among {made.corpus_size:,}"
         if one.value is None:
-            lines.append(f"{at} these rows are too few. {refusal(one)}")
+            lines.append(f"There are too few vectors for {goal}. {refusal(one)}")
         else:
-            lines.append(f"{at}, cut at {cut(result, one)}{_interval(result, one)}. {spread(one)}".rstrip())
+            limit = f"{cut(result, one)}{_interval(result, one)}"
+            lines.append(f"For {goal}, use a threshold of {limit}. {spread(one)}".rstrip())
     if made.labelled is not None:
-        best = next((one for one in made.labelled.operating if one.value is not None), None)
-        if best is not None:
-            lines.append(_operating(result, best))
+        lines += [_operating(result, best) for best in made.labelled.operating if best.value is not None][:1]
     if made.translation is not None:
         lines.append(translated(result, made.translation))
     return lines
 
 
 def spread(one: Threshold) -> str:
-    """How unevenly the hits are spread over queries, where that was measured."""
-    found = one.spread
-    if found is None:
+    """How unevenly the hits are spread over queries, if that was measured."""
+    hub = one.spread
+    if hub is None:
         return ""
-    at = (
-        ""
-        if found.corpus_size == one.corpus_size
-        else f" (measured in a corpus of {found.corpus_size:,}, at its own cut)"
-    )
-    if not found.over_one:
-        return f"None of {found.queries:,} sampled queries has more than one unrelated hit{at}."
+    where = f" (measured in a corpus of {hub.corpus_size:,}, at its own threshold)"
+    where = "" if hub.corpus_size == one.corpus_size else where
+    if not hub.over_one:
+        return f"None of {hub.queries:,} sampled queries has more than one unrelated hit{where}."
     return (
-        f"Unrelated hits are not spread evenly: about {percent(found.over_one)} of queries have more than one, the "
-        f"worst of {found.queries:,} has {found.largest:,}{at}."
+        f"Hits are unevenly spread: about {percent(hub.over_one)} of queries have more than one, the worst of "
+        f"{hub.queries:,} has {hub.largest:,}{where}."
     )
 
 
 def _in_a_search(one: Threshold, size: int | None) -> str:
-    among = size or _MILLION
-    number = one.hits if size and one.hits is not None else one.rate * among
-    named = "a million" if among == _MILLION else f"{among:,}"
-    return f"{rare(one.rate)} of {named} is {hits(number)} unrelated hits per query in a search."
+    number = one.hits if size and one.hits is not None else one.rate * (size or MILLION)
+    corpus = f"{size:,}" if size and size != MILLION else "a million"
+    return f"In a search, {rare(one.rate)} of {corpus} is {hits(number)} unrelated hits per query."
 
 
 def _operating(result: Calibrated, one: Operating) -> str:
-    shares = [
-        f"{name} {plain(value.value)}"
-        for name, value in (("precision", one.precision), ("recall", one.recall))
-        if value.value is not None
-    ]
-    let = "" if one.background_rate is None else f"; {rare(one.background_rate)} of unrelated pairs reach it"
-    name = one.goal[:1].upper() + one.goal[1:]
-    return f"{name} on the labelled pairs is at {cut(result, one)} ({', '.join(shares)}{let})."
+    figures = (("precision", one.precision), ("recall", one.recall))
+    shares = [f"{name} {plain(value.value)}" for name, value in figures if value.value is not None]
+    shares += [] if one.background_rate is None else [f"false-positive rate {rare(one.background_rate)}"]
+    goal = one.goal[:1].upper() + one.goal[1:]
+    return f"{goal} on the labeled pairs is at {cut(result, one)} ({', '.join(shares)})."
+
+
+def short(one: Background) -> str:
+    """A background as a chart or a table names it."""
+    return fitted(last_name(one.name), 24)
