@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from uncone._version import __version__
+from uncone.data.writing.atomic import replacing, writing
 from uncone.errors import ExportError
 
 __all__ = ["MARK", "marked", "placed", "sign"]
@@ -37,22 +35,9 @@ def placed(out: Path, *, folder: bool, ours: Callable[[Path], bool]) -> Iterator
     Raises:
         ExportError: something of another kind is there, or it cannot be written to.
     """
-    try:
-        _check(out, folder, ours)
-        room = Path(tempfile.mkdtemp(prefix=f".{out.name[:80]}.", suffix=".part", dir=out.parent))
-    except OSError as error:
-        raise ExportError(f"Cannot write to {out.parent}: {error.strerror}. Name another place.") from error
-    try:
-        inside = room / out.name
-        if folder:
-            inside.mkdir()
+    _check(out, folder, ours)
+    with replacing(out, folder=folder, failure=ExportError) as inside, writing(out, ExportError):
         yield inside
-        _swap(inside, out, room)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ExportError(f"Cannot write {out}: {reason}. What was there before is untouched.") from error
-    finally:
-        shutil.rmtree(room, ignore_errors=True)
 
 
 def _check(out: Path, folder: bool, ours: Callable[[Path], bool]) -> None:
@@ -67,20 +52,3 @@ def _check(out: Path, folder: bool, ours: Callable[[Path], bool]) -> None:
         raise ExportError(f"{out} is a {there}, and this export writes a {needed}. Name another place.")
     if not ours(out):
         raise ExportError(f"{out} is there and was not written by this export; it stays. Name another place.")
-
-
-def _swap(inside: Path, out: Path, room: Path) -> None:
-    """Put the new in the place of the old; if that fails, the old comes back."""
-    target = out.resolve()
-    if not target.is_dir():
-        inside.replace(target)
-        return
-    old = room / "old"
-    target.rename(old)
-    try:
-        inside.rename(target)
-    except OSError:
-        old.rename(target)
-        raise
-    if os.name == "posix":
-        target.chmod(old.stat().st_mode & 0o777)
