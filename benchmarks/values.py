@@ -52,7 +52,7 @@ def main() -> int:
     other = Path(sys.argv[1]).resolve()
     moved = 0
     with tempfile.TemporaryDirectory() as folder:
-        _inputs(Path(folder))
+        write_inputs(Path(folder))
         for name, words in RUNS.items():
             before, after = (_run(root, words, Path(folder)) for root in (other, HERE))
             found = [*_moved(before, after)]
@@ -63,7 +63,7 @@ def main() -> int:
     return int(moved > 0)
 
 
-def _inputs(folder: Path) -> None:
+def write_inputs(folder: Path) -> None:
     import numpy as np
 
     rng = np.random.default_rng(0)

@@ -16,9 +16,8 @@ import uncone.stats
 from uncone.data.batch import Batch
 from uncone.errors import MergeError
 from uncone.stats.bundle import Bundle
-from uncone.stats.samples.fingerprints import Fingerprints
+from uncone.stats.samples.fingerprints import Fingerprints, Sketches
 from uncone.stats.samples.row_sample import RowSample
-from uncone.stats.samples.sketches import Sketches
 from uncone.stats.statistic import Statistic
 from uncone.stats.sums.cluster_moments import ClusterMoments
 from uncone.stats.sums.grouped_unit_sum import GroupedUnitSum

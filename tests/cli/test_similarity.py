@@ -187,7 +187,7 @@ def test_options_for_texts_are_refused_with_vectors(vectors, capsys):
 
 def test_findings_that_are_no_errors(tiny_model, capsys):
     Path("one.csv").write_text(GOOD)
-    assert "one label only" in " ".join(
+    assert "only one label" in " ".join(
         told(capsys, "one.csv", "--text", "text", "--label", "kind", "--model", tiny_model).split()
     )
     Path("alone.csv").write_text(GOOD + "go to school,y\n")

@@ -43,7 +43,7 @@ def test_near_duplicates_of_a_crowded_space_are_no_headline(capsys):
     found = uncone.similarity(crowded(), texts=texts)
     assert found.crowd is not None and found.duplicates.found == 2 and found.duplicates.why == "the same text"
     assert sorted(zip(found.duplicates.one, found.duplicates.other, strict=True)) == [(0, 298), (1, 299)]
-    said = [line for line in found.lines() if line.startswith("Near-duplicates cannot be told by cosine here")]
+    said = [line for line in found.lines() if line.startswith("Cosine can't detect near-duplicates in this space")]
     assert len(said) == 1 and said[0].endswith("2 pairs have the same text.")
     fold = next(one for one in found.document().sections if one.name == "pairs").blocks[-1]
     assert isinstance(fold, Fold) and fold.title == "2 pairs of the same text" and len(fold.blocks[0].rows) == 2
@@ -111,12 +111,12 @@ def test_few_rows_leave_it_open_whether_labels_are_separable(capsys):
     found = uncone.similarity(rows, labels=["a", "b"] * 5)
     assert found.per_label.auc_low < 0.4 < 0.5 < found.per_label.auc_high
     assert (
-        "too few texts to tell whether the labels are separable: 10 that differ" in found.per_label.sentence
-        and "hard to judge on so few rows" in found.headline
+        "10 distinct texts are too few to say whether the labels are separable" in found.per_label.sentence
+        and "hard to judge on so few texts" in found.headline
     )
     assert "not separable" not in found.headline
     assert "45 unrelated pairs: percentiles are rough." in " ".join(found.notes)
-    assert found.pairs.why == "all, most alike first" and found.pairs.found == len(found.pairs.one) == 45
+    assert found.pairs.why == "all, most similar first" and found.pairs.found == len(found.pairs.one) == 45
     many = uncone.similarity(np.random.default_rng(0).normal(size=(400, 6)), labels=["a", "b"] * 200)
     assert "not separable" in many.headline and "rough" not in " ".join(many.notes)
 

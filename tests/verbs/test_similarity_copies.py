@@ -74,7 +74,7 @@ def test_few_vectors_stay_few():
     rows, codes = space(2, n=20)
     for k in (1, 20):
         found = uncone.similarity(np.tile(rows, (k, 1)), labels=np.tile(codes, k).tolist())
-        assert "20 that differ" in found.per_label.sentence and "hard to judge" in found.headline
+        assert "20 distinct texts are too few" in found.per_label.sentence and "hard to judge" in found.headline
         assert level(found) == "note" and "190 unrelated pairs: percentiles are rough." in " ".join(found.notes)
         assert found.steps[-1].key == "few"
 

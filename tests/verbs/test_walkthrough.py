@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import combinations
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from uncone.analysis.number_format import cosine
 from uncone.errors import NoUsableRowsError, ShapeError
-from uncone.verbs.similarity.steps import auc_of, cosines_of
+from uncone.verbs.similarity.steps import auc_of, cosine_matrix
 from uncone.verbs.similarity.walkthrough import steps
 
 
@@ -101,7 +102,7 @@ def test_in_a_space_that_is_not_crowded_the_walk_ends():
     rows = np.random.default_rng(0).normal(size=(200, 64))
     found = steps(rows, ["a", "b"] * 100)
     assert [step.key for step in found] == ["raw", "not_crowded"]
-    assert found[1].title == "Nothing is crowded" and "Read a score against the background" in found[1].text
+    assert found[1].title == "The space is not crowded" and "uncone calibrate" in found[1].text
     assert "auc" in found[0].numbers
 
 
@@ -119,7 +120,7 @@ def test_where_there_is_nothing_to_walk():
     equal = np.ones((20, 8), np.float32) + np.random.default_rng(0).normal(scale=1e-7, size=(20, 8))
     assert [step.key for step in steps(equal)] == ["raw", "equal"]
     few = steps(np.repeat(crowded(20)[0], 20, axis=0))
-    assert [step.key for step in few] == ["raw", "few"] and "With 20 different texts" in few[1].text
+    assert [step.key for step in few] == ["raw", "few"] and "20 distinct texts are too few" in few[1].text
     line = np.ones(20) + np.outer(np.random.default_rng(0).normal(size=50), np.eye(20)[0])
     found = {step.key: step for step in steps(line)}
     assert "leaves nothing" in found["droptop"].text and found["droptop"].heatmap is None
@@ -139,16 +140,16 @@ def test_rows_without_a_direction_and_texts_without_a_label():
 
 
 def test_of_many_rows_a_sample_is_measured_and_it_says_so(monkeypatch):
-    monkeypatch.setattr("uncone.verbs.similarity.walkthrough._MEASURED", 100)
+    monkeypatch.setattr(import_module("uncone.verbs.similarity.walkthrough"), "_MEASURED", 100)
     rows, labels = crowded(300)
     first = steps(rows, labels)[0]
-    assert "Measured on 100 of 300 rows, drawn with seed 0" in first.text and first.numbers["rows"] == 100
+    assert "Measured on 100 of 300 texts, drawn with seed 0" in first.text and first.numbers["rows"] == 100
 
 
 def test_bad_input():
-    with pytest.raises(ShapeError, match=r"at least 2 rows x dimensions; we got an array of shape \(1, 4\)"):
+    with pytest.raises(ShapeError, match=r"at least 2 vectors; we got an array of shape \(1, 4\)"):
         steps(np.ones((1, 4)))
-    with pytest.raises(NoUsableRowsError, match="0 of 5 rows have a direction"):
+    with pytest.raises(NoUsableRowsError, match="0 of 5 vectors have a direction"):
         steps(np.zeros((5, 4)))
 
 
@@ -158,7 +159,7 @@ def test_auc_and_cosines_by_hand():
     wins = [1.0 if a > b else 0.5 if a == b else 0.0 for a in within for b in between]
     assert auc_of(within, between) == pytest.approx(np.mean(wins))
     assert auc_of(within, between[:0]) is None
-    assert np.isnan(cosines_of(np.array([[1.0, 0.0], [0.0, 0.0]]))[1]).all()
+    assert np.isnan(cosine_matrix(np.array([[1.0, 0.0], [0.0, 0.0]]))[1]).all()
 
 
 @pytest.mark.exhaustive

@@ -17,7 +17,7 @@ from uncone.errors import ColumnError, NoUsableRowsError, OptionError, OtherSpac
 from uncone.evaluation.spaces import Space
 from uncone.evaluation.table import Method
 from uncone.evaluation.vectors import Settings, static_means
-from uncone.repairs.registry import KINDS, make
+from uncone.repairs.registry import KINDS, make, make_seeded
 from uncone.repairs.repair import Repair
 from uncone.repairs.saving import load
 
@@ -216,11 +216,7 @@ class Fits:
             if inductive and not self._texts:
                 raise OptionError(f"{method.name} needs texts to be fitted on. Name some with --fit-on.")
             rows = self.space.rows(self._texts if inductive else own, self._name if inductive else what)
-            found = make(method.repair, **method.options)
-            for step in getattr(found, "steps", [found]):
-                if "seed" in step.get_params(deep=False) and "seed" not in method.options:
-                    step.set_params(seed=seed)
-            found.fit_source(rows)
+            found = make_seeded(method.repair, method.options, seed).fit_source(rows)
         if inductive:
             self._known[key] = found
         return found

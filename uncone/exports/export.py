@@ -1,10 +1,11 @@
-"""The door of this room: a repair, the form that is wanted, and where it goes."""
+"""Exports of a fitted repair: the registry of targets and the function that writes one."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,17 @@ class Exported:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Wish:
-    repair: Repair
-    out: Path
-    model: Path | None
-    fitted: Fitted
+TARGETS = {
+    "sentence-transformers": "sentence_transformers.export:export_sentence_transformers",
+    "onnx": "onnx.export:export_onnx",
+    "faiss": "faiss:export_faiss",
+    "numpy": "plain:export_numpy",
+    "sql": "sql:export_sql",
+}
+"""Every target by its name on the command line: the module of this room, which is imported when needed, and what writes
+the export and returns notes for the user."""
+
+_WITH_MODEL = ("onnx", "sentence-transformers")
 
 
 def export(
@@ -62,61 +68,23 @@ def export(
     if not hasattr(repair, "_n_features_out"):  # set last when a repair learns
         raise ExportError(f"This {repair.kind} is not fitted, so there is nothing to export. Fit it first.")
     fitted = Fitted.of(provenance, layer=layer, pooling=pooling, level=level)
-    wish = _Wish(repair, Path(out), None if model is None else Path(model), fitted)
-    if wish.model is not None:
-        _check_model(wish.model, wish.out, to)
-    notes = TARGETS[to](wish)
-    if wish.model is None and fitted.level == "token":
+    out, folder = Path(out), None if model is None else Path(model)
+    if folder is not None:
+        _check_model(folder, out, to)
+    elif to == "sentence-transformers":
+        raise ExportError("An export to sentence-transformers is a model with the repair in it: name it with --model.")
+    module, _, function = TARGETS[to].partition(":")
+    write = getattr(import_module(f"uncone.exports.{module}"), function)
+    notes = write(repair, out, **({"model": folder, "fitted": fitted} if to in _WITH_MODEL else {}))
+    if folder is None and fitted.level == "token":
         notes.append("The repair was fitted on the vectors of tokens: apply it to those, and pool afterwards.")
-    return Exported((wish.out,), tuple(notes))
+    return Exported((out,), tuple(notes))
 
 
 def _check_model(model: Path, out: Path, to: str) -> None:
-    if to not in ("onnx", "sentence-transformers"):
+    if to not in _WITH_MODEL:
         raise ExportError(f"An export to {to} holds the repair alone: leave --model out.")
     if not model.is_dir():
         raise ExportError(f"There is no model folder {model}: an export needs the model's files here.")
     if out.resolve() == model.resolve() or model.resolve() in out.resolve().parents:
         raise ExportError(f"{out} lies in the model's own folder, which stays as it is. Name another place.")
-
-
-def _sentence_transformers(wish: _Wish) -> list[str]:
-    from uncone.exports.sentence_transformers.export import export_sentence_transformers
-
-    if wish.model is None:
-        raise ExportError("An export to sentence-transformers is a model with the repair in it: name it with --model.")
-    return export_sentence_transformers(wish.repair, wish.model, wish.out, fitted=wish.fitted)
-
-
-def _onnx(wish: _Wish) -> list[str]:
-    from uncone.exports.onnx.export import export_onnx
-
-    return export_onnx(wish.repair, wish.out, model=wish.model, fitted=wish.fitted)
-
-
-def _faiss(wish: _Wish) -> list[str]:
-    from uncone.exports.faiss import export_faiss
-
-    return export_faiss(wish.repair, wish.out)
-
-
-def _numpy(wish: _Wish) -> list[str]:
-    from uncone.exports.plain import export_numpy
-
-    return export_numpy(wish.repair, wish.out)
-
-
-def _sql(wish: _Wish) -> list[str]:
-    from uncone.exports.sql import export_sql
-
-    return export_sql(wish.repair, wish.out)
-
-
-TARGETS: dict[str, Callable[[_Wish], list[str]]] = {
-    "sentence-transformers": _sentence_transformers,
-    "onnx": _onnx,
-    "faiss": _faiss,
-    "numpy": _numpy,
-    "sql": _sql,
-}
-"""Every form, by the name that it has on the command line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -9,7 +10,7 @@ from uncone.errors import OptionError
 from uncone.repairs.chain import Chain
 from uncone.repairs.repair import Repair
 
-__all__ = ["KINDS", "make", "repair_class"]
+__all__ = ["KINDS", "make", "make_seeded", "repair_class"]
 
 KINDS = {
     "center": ("affine.center", "Center"),
@@ -62,3 +63,12 @@ def make(method: str, **options: Any) -> Repair:  # noqa: ANN401 - each step has
         for cls, taken in zip(classes, takes, strict=True)
     ]
     return steps[0] if len(steps) == 1 else Chain(steps)
+
+
+def make_seeded(method: str, options: Mapping[str, Any], seed: int) -> Repair:
+    """An unfitted repair whose random steps begin with `seed`, unless the options have one."""
+    repair = make(method, **options)
+    for step in getattr(repair, "steps", [repair]):
+        if "seed" in step.get_params(deep=False) and "seed" not in options:
+            step.set_params(seed=seed)
+    return repair

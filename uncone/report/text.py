@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["fitted", "last_name", "printable", "provenance_facts"]
+__all__ = ["file_name", "fitted", "last_name", "printable", "provenance_facts"]
 
 
 def printable(text: str) -> str:
@@ -20,6 +20,11 @@ def printable(text: str) -> str:
 def last_name(path: object) -> str:
     """A path by its last part, as it may be shown."""
     return printable(str(path).rstrip("/").rsplit("/", 1)[-1])
+
+
+def file_name(name: str) -> str:
+    """A name as part of a file name: letters, digits and dashes."""
+    return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_") else "-" for letter in name)[:40]
 
 
 def fitted(name: str, limit: int = 20) -> str:

@@ -13,7 +13,9 @@ The laws, checked for every class by `uncone.testing.check_statistic`:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from functools import cache
+from inspect import signature
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,21 +30,27 @@ State = dict[str, NDArray[Any]]
 
 
 class Statistic(ABC):
-    """A mergeable summary of rows. `update` adds to it; `merge` makes a new one."""
+    """A mergeable summary of rows. `update` adds to it; `merge` makes a new one.
+
+    A statistic that is a number of sums names them in `additive`, and needs no method but `update`.
+    """
+
+    additive: ClassVar[tuple[str, ...]] = ()
+    """Attributes that add up when two statistics are merged: arrays or numbers."""
 
     @property
-    @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """What two statistics must share to be merged; also the arguments of the class."""
+        """What two statistics must share to be merged: the arguments of the class, kept under their own names."""
+        return {name: getattr(self, name) for name in _arguments(type(self))}
 
     @abstractmethod
     def update(self, batch: Batch) -> None:
         """Add the rows of a batch."""
 
     def place(self, rows: int) -> Matrix | None:
-        """Where the next rows may be put, to be given to `update` there and lost: what it would copy, it then need not.
+        """A writable buffer for the next rows; None if the statistic copies nothing, or the buffer is full.
 
-        None when the statistic copies nothing, or there is no room.
+        `update` may consume rows in this buffer in place, which saves one copy.
         """
         return None
 
@@ -52,17 +60,22 @@ class Statistic(ABC):
     def close(self) -> None:  # noqa: B027 - most statistics look at rows one by one
         """Count the groups of `open` batches: no more of their rows will come."""
 
-    @abstractmethod
     def absorb(self, other: Self) -> None:
         """Add another statistic of the same settings to this one, in place: what `merge` and `measure` fold with."""
+        for name in self.additive:
+            total = getattr(self, name)
+            total += getattr(other, name)
+            setattr(self, name, total)
 
-    @abstractmethod
     def state(self) -> State:
-        """Everything that was learnt, as arrays."""
+        """Everything that was learned, as arrays."""
+        return {name.lstrip("_"): np.asarray(getattr(self, name)) for name in self.additive}
 
-    @abstractmethod
     def _restore(self, state: State) -> None:
         """Take over what `state` returned."""
+        for name in self.additive:
+            value = state[name.lstrip("_")]
+            setattr(self, name, value.copy() if value.ndim else value.item())
 
     def snapshot(self) -> State:
         """What is needed to go on after an interruption, to the digit; nothing must be left waiting."""
@@ -92,6 +105,11 @@ class Statistic(ABC):
         statistic = cls(**settings)
         statistic._restore(state)
         return statistic
+
+
+@cache
+def _arguments(kind: type[Statistic]) -> tuple[str, ...]:
+    return tuple(signature(kind).parameters)
 
 
 def check_same_settings(one: Statistic, other: Statistic) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from uncone.data.batch import Batch, IntVector
@@ -28,10 +26,6 @@ class Unusable(Statistic):
         self.zero = 0
         self.bad_rows: IntVector = np.empty(0, np.int64)
         self.zero_rows: IntVector = np.empty(0, np.int64)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"keep": self.keep}
 
     def update(self, batch: Batch) -> None:
         self._count(batch.seen, len(batch.bad), len(batch.zero), batch.bad, batch.zero)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from uncone.analysis.calibration.background import survey
-from uncone.analysis.similarity.duplicates import crowd_at, equal_pairs, same_text
-from uncone.analysis.similarity.filters import duplicate_bound
+from uncone.analysis.similarity.duplicates import crowd_at, duplicate_bound, equal_pairs, same_text
 from uncone.analysis.similarity.pairwise.unit_rows import units_of
 from uncone.data.vectors.memory import ArrayVectors
 

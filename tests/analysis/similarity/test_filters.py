@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from uncone.analysis.calibration.results import Background
-from uncone.analysis.similarity.filters import bounds, cosine_at, duplicate_bound, parse_bound, percentile_by
+from uncone.analysis.similarity.duplicates import duplicate_bound
+from uncone.analysis.similarity.filters import bounds, parse_bound, percentile_by
 from uncone.errors import OptionError
 
 
@@ -36,7 +37,7 @@ def test_a_percentile_is_that_of_the_background(percent, values, background):
 
 
 def test_between_the_known_percentiles_it_is_interpolated(values, background):
-    found = cosine_at(background, 93)
+    found = parse_bound("p93", background)
     assert np.quantile(values, 0.90) < found < np.quantile(values, 0.95)
     assert percentile_by(background)([found, -1.0, 1.0]).tolist() == pytest.approx([93, 0, 100])
     assert parse_bound("p0", background) == -1.0

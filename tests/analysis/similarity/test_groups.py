@@ -15,7 +15,7 @@ from sklearn.metrics import silhouette_samples, silhouette_score
 from uncone.analysis.clusters.silhouettes import cosine_silhouettes
 from uncone.analysis.similarity.clustering import cut, linkage_of
 from uncone.analysis.similarity.groups import hierarchical, k_means
-from uncone.errors import NoUsableRowsError, OptionError
+from uncone.errors import OptionError
 
 
 @pytest.fixture(scope="module")
@@ -83,11 +83,11 @@ def test_auto_takes_the_largest_silhouette_of_all_that_it_tries(blobs):
     assert hierarchical(units, "auto").k == max(scores, key=scores.get)
 
 
-def test_each_row_is_nearest_to_the_centre_of_its_group(blobs):
+def test_each_row_is_nearest_to_the_center_of_its_group(blobs):
     units, _ = blobs
     members = k_means(units, 5).members
-    centres = _units(np.stack([units[members == g].astype(float).sum(axis=0) for g in range(5)]))
-    assert ((units @ centres.T).argmax(axis=1) == members).mean() > 0.99
+    centers = _units(np.stack([units[members == g].astype(float).sum(axis=0) for g in range(5)]))
+    assert ((units @ centers.T).argmax(axis=1) == members).mean() > 0.99
 
 
 def test_k_means_is_the_same_for_a_seed_whatever_the_threads(blobs):
@@ -120,14 +120,14 @@ def test_a_tree_with_ties_still_gives_as_many_groups_as_asked():
     assert len(set(cut(linkage_of(units), 4).tolist())) == 4
 
 
-def test_of_many_rows_a_sample_is_joined_and_the_rest_goes_to_the_nearest_centre(blobs):
+def test_of_many_rows_a_sample_is_joined_and_the_rest_goes_to_the_nearest_center(blobs):
     units, labels = blobs
-    found = hierarchical(units, 4, "ward", labels, most=100)
-    assert "100 rows drawn with seed 0; the other 200" in found.note
+    found = hierarchical(units, 4, "ward", labels, limit=100)
+    assert "100 vectors drawn with seed 0; the other 200" in found.note
     drawn = np.sort(np.random.default_rng(0).permutation(300)[:100])
-    centres = _units(np.stack([units[drawn[found.members[drawn] == g]].astype(float).sum(axis=0) for g in range(4)]))
+    centers = _units(np.stack([units[drawn[found.members[drawn] == g]].astype(float).sum(axis=0) for g in range(4)]))
     rest = np.setdiff1d(np.arange(300), drawn)
-    assert np.array_equal((units[rest] @ centres.T).argmax(axis=1), found.members[rest])
+    assert np.array_equal((units[rest] @ centers.T).argmax(axis=1), found.members[rest])
     assert found.ari > 0.95
 
 
@@ -141,17 +141,6 @@ def test_a_row_alone_and_rows_without_a_group():
 
 
 @pytest.mark.parametrize("group", METHODS)
-def test_rows_without_a_direction_are_in_no_group(group, blobs):
-    units = blobs[0][:30].copy()
-    units[3], units[5] = 0, np.nan
-    found = group(units, 3)
-    assert np.flatnonzero(found.members < 0).tolist() == [3, 5] and sum(one.size for one in found.groups) == 28
-    assert "2 rows without a direction" in found.note
-    kept = np.delete(units, [3, 5], axis=0)
-    assert np.array_equal(group(kept, 3).members, np.delete(found.members, [3, 5]))
-
-
-@pytest.mark.parametrize("group", METHODS)
 def test_two_rows_one_group_and_equal_rows(group, blobs):
     units = blobs[0]
     assert group(units[:2], 2).members.tolist() == [0, 1] and group(units[:2], 2).silhouette is None
@@ -159,22 +148,20 @@ def test_two_rows_one_group_and_equal_rows(group, blobs):
     assert one.k == 1 and one.silhouette is None and one.ari is None and "One group" in one.note
     assert group(units[:2], "auto").k == 1
     equal = group(np.repeat(units[:1], 12, axis=0), 3)
-    assert equal.k == 1 and "All rows are equal: one group, not 3." in equal.note
+    assert equal.k == 1 and "All vectors are equal: one group, not 3." in equal.note
     three = group(np.repeat(units[[0, 1, 5]], 4, axis=0), 5)
-    assert three.k == 3 and "only 3 different rows" in three.note
+    assert three.k == 3 and "only 3 distinct vectors" in three.note
     assert group(units[:1], 1).groups[0].mean_cosine is None
 
 
 @pytest.mark.parametrize("group", METHODS)
 def test_bad_numbers_of_groups(group, blobs):
     units = blobs[0][:5]
-    with pytest.raises(OptionError, match=r"5 rows cannot be put into 6 groups\. Ask for 5 or fewer, or auto"):
+    with pytest.raises(OptionError, match=r"5 vectors cannot be put into 6 groups\. Ask for 5 or fewer, or auto"):
         group(units, 6)
     for bad in (0, -1, 2.5):
         with pytest.raises(OptionError, match="whole number from 1 on"):
             group(units, bad)
-    with pytest.raises(NoUsableRowsError, match="None of 5 rows has a direction"):
-        group(np.zeros((5, 3), np.float32), 2)
 
 
 def test_no_such_linkage(blobs):
@@ -192,11 +179,11 @@ def test_noise_is_called_weak_and_missing_labels_do_not_count():
     assert sum(sum(one.labels.values()) for one in found.groups) == 150
 
 
-def test_of_very_many_rows_centres_are_learnt_from_some(monkeypatch, blobs):
-    monkeypatch.setattr("uncone.analysis.similarity.groups.MOST_LEARNT", 100)
-    monkeypatch.setattr("uncone.analysis.similarity.groups._TRIED_ON", 150)
+def test_of_very_many_rows_centers_are_learned_from_some(monkeypatch, blobs):
+    monkeypatch.setattr("uncone.analysis.similarity.groups._CENTER_SAMPLE", 100)
+    monkeypatch.setattr("uncone.analysis.similarity.groups._AUTO_SAMPLE", 150)
     found = k_means(blobs[0], "auto", blobs[1])
-    assert "Tried on 150 rows" in found.note and "learnt from 100 rows" in found.note and found.ari > 0.9
+    assert "Tried on 150 vectors" in found.note and "learned from 100 vectors" in found.note and found.ari > 0.9
 
 
 def test_one_group_and_outliers_are_called_so():

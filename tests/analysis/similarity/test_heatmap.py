@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cophenet, dendrogram, linkage
 from scipy.spatial.distance import pdist, squareform
 
-from uncone.analysis.similarity.heatmap import chosen_rows, picture
-from uncone.errors import NoUsableRowsError, OptionError
+from uncone.analysis.similarity.heatmap import picture, stratified_sample
+from uncone.errors import OptionError
 
 
 def _rows(n=60, d=8, seed=0):
@@ -55,46 +55,36 @@ def test_by_clustering_the_tree_fits_the_drawn_order():
     np.testing.assert_allclose(cophenet(made.linkage), cophenet(linkage(distances, "average")), atol=1e-6)
     drawn = squareform(distances)[np.ix_(made.leaves, made.leaves)]
     plain = squareform(distances)[np.ix_(*[dendrogram(linkage(distances, "average"), no_plot=True)["leaves"]] * 2)]
-    # Turned branches bring neighbours nearer.
+    # Turned branches bring neighbors nearer.
     assert np.diag(drawn, 1).sum() < np.diag(plain, 1).sum()
-
-
-def test_by_groups():
-    members = np.array([1, 0, -1, 0, 1, 0])
-    made = picture(_rows(6), _percentile, None, "groups", members=members)
-    assert members[made.rows].tolist() == [0, 0, 0, 1, 1, -1]
-    assert made.blocks == [("group 0", 3), ("group 1", 2), ("no group", 1)]
 
 
 def test_of_many_rows_every_label_keeps_its_part():
     labels = ["a"] * 600 + ["b"] * 300 + ["c"] * 99 + ["d"]
-    made = picture(_rows(1000), _percentile, labels, "label", most=100)
+    made = picture(_rows(1000), _percentile, labels, "label", limit=100)
     counts = Counter(labels[row] for row in made.rows)
     assert sum(counts.values()) == 100 and counts["d"] == 1
     for label, share in (("a", 60), ("b", 30), ("c", 10)):
         assert abs(counts[label] - share) <= 1
-    assert "100 of 1,000 rows, drawn with seed 0, of every label" in made.note
-    again = picture(_rows(1000), _percentile, labels, "label", most=100)
+    assert "100 of 1,000 texts, drawn with seed 0, stratified by label" in made.note
+    again = picture(_rows(1000), _percentile, labels, "label", limit=100)
     assert np.array_equal(again.rows, made.rows)
-    other = picture(_rows(1000), _percentile, labels, "label", most=100, seed=1)
+    other = picture(_rows(1000), _percentile, labels, "label", limit=100, seed=1)
     assert not np.array_equal(np.sort(other.rows), np.sort(made.rows))
 
 
 @given(st.lists(st.sampled_from("abcde"), min_size=1, max_size=60), st.integers(1, 30), st.integers(0, 3))
 def test_the_sample_has_the_size_that_was_asked_for_and_every_label_it_can(labels, most, seed):
-    rows = chosen_rows(labels, len(labels), most, seed)
+    rows = stratified_sample(labels, len(labels), most, seed)
     assert len(set(rows.tolist())) == len(rows) == min(most, len(labels)) and (np.diff(rows) > 0).all()
     assert len({labels[row] for row in rows}) == len(set(labels)) or len(set(labels)) > most
 
 
-def test_rows_without_a_direction_are_left_out_and_one_row_is_drawn():
-    units = _rows(10)
-    units[2], units[4] = 0, np.inf
-    made = picture(units, _percentile, None, "clustering")
-    assert sorted(made.rows.tolist()) == [0, 1, 3, 5, 6, 7, 8, 9] and "2 rows without a direction" in made.note
-    one = picture(units[:1], _percentile, ["a"], "label")
+def test_one_row_is_drawn():
+    units = _rows(1)
+    one = picture(units, _percentile, ["a"], "label")
     assert one.cosines.tolist() == [[1.0]] and one.rows.tolist() == [0]
-    alone = picture(units[:1], _percentile, None, "clustering")
+    alone = picture(units, _percentile, None, "clustering")
     assert alone.linkage.shape == (0, 4) and alone.leaves.tolist() == [0]
 
 
@@ -106,9 +96,5 @@ def test_equal_rows_are_drawn():
 def test_bad_input():
     with pytest.raises(OptionError, match=r"needs labels\. Name a column"):
         picture(_rows(), _percentile, None, "label")
-    with pytest.raises(OptionError, match="needs the groups"):
-        picture(_rows(), _percentile, None, "groups")
     with pytest.raises(OptionError, match="no order 'size'"):
         picture(_rows(), _percentile, None, "size")
-    with pytest.raises(NoUsableRowsError, match="there is no heatmap"):
-        picture(np.zeros((3, 2)), _percentile, None, "clustering")

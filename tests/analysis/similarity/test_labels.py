@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from uncone.analysis.similarity.labels import label_sums, separability
+from uncone.analysis.similarity.labels import label_sums
 from uncone.analysis.similarity.labels.labels import per_label
 from uncone.analysis.similarity.labels.separability import label_auc
 from uncone.analysis.similarity.pairwise.unit_rows import units_of
@@ -52,8 +52,8 @@ def check(found, units, labels, background=0.0):
 
 @pytest.mark.parametrize("labels", [["a", "b"], ["x", "y", "z", "x", "x"], ["1", "2", "10"]])
 def test_table_equals_a_double_loop(labels, monkeypatch):
-    monkeypatch.setattr(label_sums, "_AT_ONCE", 16)
-    monkeypatch.setattr(label_sums, "_BYTES", 300)  # so that sums are made in several pieces
+    monkeypatch.setattr(label_sums, "BLOCK", 16)
+    monkeypatch.setattr(label_sums, "_OUTER_BYTES", 300)  # so that sums are made in several pieces
     units = table_of()
     given = [labels[i % len(labels)] for i in range(len(units))]
     found = per_label(units, given, 0.25)
@@ -65,7 +65,7 @@ def test_table_equals_a_double_loop(labels, monkeypatch):
 
 
 def test_many_labels_make_a_bounded_table_and_exact_sums(monkeypatch):
-    monkeypatch.setattr(label_sums, "_AT_ONCE", 50)
+    monkeypatch.setattr(label_sums, "BLOCK", 50)
     units = table_of(500, 8)
     rng = np.random.default_rng(2)
     given = [f"label {k}" for k in np.minimum(rng.zipf(1.3, 500), 1000)]
@@ -134,7 +134,7 @@ def test_a_label_with_one_text_has_no_within():
 def test_one_label_has_no_between():
     found = per_label(table_of(20), ["a"] * 20, 0.1)
     assert len(found.table) == 1 and found.between.mean is None and found.between.pairs == 0
-    assert found.auc is found.auc_low is None and "one label only" in found.sentence
+    assert found.auc is found.auc_low is None and "only one label" in found.sentence
     single = per_label(table_of(3), ["a", "b", "c"], 0.1)
     assert single.within.mean is None and single.auc is None and "No label has two texts" in single.sentence
 
@@ -151,7 +151,7 @@ def test_texts_that_are_all_equal():
         assert row.cosine.mean == pytest.approx(1, abs=1e-6) and row.cosine.sd == 0
         assert row.cosine.low is row.cosine.high is None, "one text says nothing about others"
     assert found.auc == 0.5 and found.auc_low is None and found.texts == 1
-    assert "too few texts to tell whether the labels are separable: 1 that differ" in found.sentence
+    assert "1 distinct text is too few to say whether the labels are separable" in found.sentence
 
 
 def test_rows_without_a_label_are_left_out():
@@ -159,13 +159,13 @@ def test_rows_without_a_label_are_left_out():
     given = ["a", None, "b", "", float("nan")] * 10
     found = per_label(units, given, 0.0)
     check(found, units, [label if label in ("a", "b") else None for label in given])
-    assert "Left out: 30 rows without a label." in found.sentence
+    assert "30 texts without a label were left out." in found.sentence
 
 
 def test_bad_input_is_one_line():
-    with pytest.raises(ShapeError, match="one label per row: there are 2 for 9"):
+    with pytest.raises(ShapeError, match="one label per text: there are 2 for 9"):
         per_label(table_of(9), ["a", "b"], 0.0)
-    with pytest.raises(OptionError, match="No row has a label"):
+    with pytest.raises(OptionError, match="No text has a label"):
         per_label(table_of(3), [None, "", " "], 0.0)
 
 
@@ -173,18 +173,22 @@ def test_sentence_grades_what_the_cosines_tell():
     rng = np.random.default_rng(0)
     codes = np.arange(240) % 2
     centres = rng.normal(size=(2, 10))
-    for apart, said in ((3.0, "apart well"), (0.5, "apart in part"), (0.25, "hardly tell"), (0.0, "do not tell")):
+    for apart, said in (
+        (3.0, "separates the labels well"),
+        (0.5, "partly"),
+        (0.25, "barely"),
+        (0.0, "doesn't separate"),
+    ):
         units = units_of(apart * centres[codes] + rng.normal(size=(240, 10)))[0]
         assert said in per_label(units, codes.tolist(), 0.0).sentence
     # A label of scattered texts, and a few texts in the middle of them.
     scattered = units_of(rng.normal(size=(200, 10)) + 1.0 * np.eye(1, 10))[0]
     middle = np.repeat(np.eye(1, 10, dtype=np.float32), 20, axis=0)
     found = per_label(np.concatenate([scattered, middle]), ["all"] * 200 + ["middle"] * 20, 0.0)
-    assert "do not follow the labels" in found.sentence and found.auc_high < 0.5
+    assert "doesn't follow the labels" in found.sentence and found.auc_high < 0.5
 
 
-def test_many_rows_are_drawn_for_the_auc(monkeypatch):
-    monkeypatch.setattr(separability, "LOOKED_AT", 200)
+def test_many_rows_are_drawn_for_the_auc():
     units, codes = table_of(2000), np.arange(2000) % 3
     found = label_auc(units, codes, seed=1, most=200)
     assert found.rows == 200 and found == label_auc(units, codes, seed=1, most=200)

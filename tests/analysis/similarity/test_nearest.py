@@ -1,4 +1,4 @@
-"""The rows most alike to one text, against a loop."""
+"""The rows most similar to one text, against a loop."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def test_ties_and_copies(units):
 
 
 def test_bad_input(units):
-    with pytest.raises(OtherSpaceError, match="9 dimensions and the rows have 8"):
+    with pytest.raises(OtherSpaceError, match="9 dimensions and the table has 8"):
         near(units, np.ones(9))
     with pytest.raises(NoUsableRowsError, match="no direction"):
         near(units, np.zeros(8))
-    with pytest.raises(OptionError, match="at least 1 row"):
+    with pytest.raises(OptionError, match="at least 1 text"):
         near(units, np.ones(8), top=0)
     with pytest.raises(OptionError, match="Swap"):
         near(units, np.ones(8), low=0.5, high=0.1)

@@ -49,15 +49,15 @@ def test_auc_of_every_two_labels_is_that_of_scikit_learn():
         truth = (np.array(labels) == one)[mask]
         assert value == pytest.approx(roc_auc_score(truth, found.cosines[mask]), abs=1e-4)
         assert 0.5 < low < value < high < 1
-    assert found.differs.startswith("Every two labels differ: most entailment over contradiction (AUC 0.97")
+    assert found.differs.startswith("All labels differ: most entailment over contradiction (AUC 0.97")
 
 
 def test_ties_count_half():
     left = np.eye(40)
     found = two_columns(left, left, ["a", "b"] * 20)
-    assert found.auc["a over b"][0] == 0.5 and "do not tell the labels apart" in found.differs
+    assert found.auc["a over b"][0] == 0.5 and "doesn't separate the labels" in found.differs
     few = two_columns(left[:20], left[:20], ["a", "b"] * 10)
-    assert "too few rows to tell whether the labels differ: 20 pairs that share no text" in few.differs
+    assert "20 pairs that share no text are too few to say whether the labels differ" in few.differs
     same = np.ones((40, 3))
     assert two_columns(same, same, ["a", "b"] * 20).auc == {}, "one text is one pair, however often it stands there"
 
@@ -143,11 +143,11 @@ def test_sentences():
     assert "2 of 3 pairs of labels differ: most" in (said := two_columns(left, right, labels).differs)
     assert said.endswith("No difference found: entailment and neutral.")
     same = two_columns(*pairs_of(300, (0.5, 0.5))).differs
-    assert same.startswith("Cosines do not tell the labels apart; the farthest from chance is entailment over neutral")
+    assert same.startswith("Cosine doesn't separate the labels; the largest difference is entailment over neutral")
     little = two_columns(*pairs_of(9000, (0.5, 0.4))).differs
     assert little.startswith("The two labels differ, but little: entailment over neutral (AUC 0.5")
-    assert "one label only" in two_columns(left, right, ["x"] * 600).differs
-    assert "too few rows" in two_columns(left[:3], right[:3], labels[:3]).differs
+    assert "only one label" in two_columns(left, right, ["x"] * 600).differs
+    assert "too few pairs" in two_columns(left[:3], right[:3], labels[:3]).differs
     assert "nothing to compare" in two_columns(left, right, [None] * 600).differs
 
 
@@ -188,7 +188,7 @@ def test_bad_input_is_one_line():
     left, right, labels = pairs_of(9)
     with pytest.raises(ShapeError, match="one shape"):
         two_columns(left, right[:8], labels)
-    with pytest.raises(ShapeError, match="one label per row: there are 2 for 9"):
+    with pytest.raises(ShapeError, match="one label per pair: there are 2 for 9"):
         two_columns(left, right, labels[:2])
-    with pytest.raises(NoUsableRowsError, match="None of the 9 rows"):
+    with pytest.raises(NoUsableRowsError, match="None of the 9 pairs"):
         two_columns(0 * left, right, labels)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from uncone.errors import FitError
-from uncone.evaluation.prescribe.candidates import candidates_for
-from uncone.evaluation.prescribe.fitting import fit_all, unfitted
+from uncone.evaluation.prescribe.candidates import candidates_for, fit_all
 from uncone.evaluation.table import Method
-from uncone.repairs.registry import make
+from uncone.repairs.registry import make, make_seeded
 
 
 def test_the_family_fits_the_space():
@@ -38,5 +37,5 @@ def test_what_cannot_be_fitted_is_told():
 
 
 def test_seeds():
-    assert unfitted(Method("c", "clustered"), 5).seed == 5
-    assert unfitted(Method("c", "center,clustered", {"seed": 2}), 5).steps[1].seed == 2
+    assert make_seeded("clustered", {}, 5).seed == 5
+    assert make_seeded("center,clustered", {"seed": 2}, 5).steps[1].seed == 2

@@ -22,7 +22,7 @@ from uncone.errors import MissingPackageError, OptionError
 from uncone.evaluation.table import Cell, EvaluationTable, Method, Row, TaskRow
 from uncone.report.charts.model import Forest, Heatmap, Points
 from uncone.report.document import Facts, Fold, Notes, Table, Tabs
-from uncone.report.documents.evaluate.scores import gain, labels, points, signed
+from uncone.report.documents.evaluate.scores import Scores, labels, points, signed
 from uncone.report.documents.evaluate.tables import average_table, difference_table, score_table, task_table
 from uncone.report.render.latex import escaped
 from uncone.report.results.evaluate import COLUMNS, Evaluated
@@ -259,7 +259,7 @@ def test_raw_vectors_of_the_best_layer_are_left_alone():
     assert "81.0" in result.headline
     raised = replace(result.table, rows=[*result.table.rows[:1], *result.table.rows[3:]])
     assert not Evaluated(raised).helps
-    assert any("droptop (layer 5) +8.5" in line and "73.5" in line for line in result.lines())
+    assert any("droptop (layer 5) gains +8.5" in line and "73.5" in line for line in result.lines())
     assert any("droptop (layer 6) −2.2" in line for line in result.lines())
 
 
@@ -268,7 +268,7 @@ def test_layers_are_not_compared_without_a_test():
     low = replace(rows[0], average=0.7)
     result = Evaluated(replace(healthy().table, rows=[low, *rows[3:]]))
     assert result.helps
-    assert any("raw (layer 6) with 70.0" in line and "no difference was tested" in line for line in result.lines())
+    assert any("raw (layer 6) with 70.0" in line and "were not tested" in line for line in result.lines())
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_one_set(gain_of, half, helps, number):
     result = one_set(gain_of, half)
     assert result.helps is helps
     assert f" {number} " in result.headline
-    assert [column.title for column in score_table(result.table).columns] == ["method", "pairs.csv"]
+    assert [column.title for column in score_table(Scores(result.table)).columns] == ["method", "pairs.csv"]
 
 
 def test_little_was_measured(assert_renderings):
@@ -311,15 +311,15 @@ def test_little_was_measured(assert_renderings):
 def test_the_mean_gain():
     table = many().table
     row = table.rows[1]
-    found = gain(table, row)
+    found = Scores(table).gain(row)
     values = [one.difference for one in row.cells]
     assert found.value == pytest.approx(np.mean([one.value for one in values]))
     assert (found.low, found.high) == (row.difference.low, row.difference.high) and found.units == row.difference.units
     assert found.high - found.low < 0.9 * np.mean([one.high - one.low for one in values])
-    assert gain(table, table.rows[0]) is None
+    assert Scores(table).gain(table.rows[0]) is None
     assert found.proven == row.difference.significant
     missing = replace(row, average=None, difference=None)
-    assert gain(table, missing).low is None and not gain(table, missing).proven
+    assert Scores(table).gain(missing).low is None and not Scores(table).gain(missing).proven
     assert found.gains == sum(one.significant and one.value > 0 for one in values)
 
 
@@ -331,15 +331,15 @@ def test_few_pairs_prove_nothing():
     table = Evaluated(replace(result.table, rows=[result.table.rows[0], row]))
     assert not table.helps
     assert table.headline.endswith("20 independent pairs, and a proof needs 30.")
-    assert rows_of(score_table(table.table))["whiten"].cells[1].mark == ""
+    assert rows_of(score_table(Scores(table.table)))["whiten"].cells[1].mark == ""
 
 
 def test_a_gain_that_only_the_average_proves():
     raw, sets = (0.5, 0.5), SETS[:2]
     close = row_of("close", (0.518, 0.518), raw, datasets=sets)
     result = Evaluated(EvaluationTable("m", sets, [row_of("raw", raw, datasets=sets), close]))
-    assert result.helps and gain(result.table, close).gains == 0
-    assert [cell.mark for cell in rows_of(score_table(result.table))["close"].cells] == ["", "", "", "*"]
+    assert result.helps and Scores(result.table).gain(close).gains == 0
+    assert [cell.mark for cell in rows_of(score_table(Scores(result.table)))["close"].cells] == ["", "", "", "*"]
 
 
 def test_stars_stand_only_where_a_difference_is_significant():
@@ -347,29 +347,33 @@ def test_stars_stand_only_where_a_difference_is_significant():
     noisy = row_of("noisy", shifted(0.1), RAW, half=0.02)
     noisy = replace(noisy, cells=[replace(one, difference=apart(0.1, 0.02, significant=False)) for one in noisy.cells])
     table = replace(table, rows=[table.rows[0], noisy, table.rows[4]], published=())
-    rows = rows_of(score_table(table))
+    rows = rows_of(score_table(Scores(table)))
     assert [cell.mark for cell in rows["raw"].cells[1:]] == [""] * 8
     assert [cell.mark for cell in rows["noisy"].cells[1:]] == [*[""] * 7, "*"]
     assert [cell.mark for cell in rows["mute"].cells[1:]] == ["↓*"] * 8
     assert all(cell.level is Level.CROWDED for cell in rows["mute"].cells[1:])
-    for other in (score_table(table, "wmean"), score_table(table, "all", "pearson")):
+    for other in (score_table(Scores(table), "wmean"), score_table(Scores(table), "all", "pearson")):
         assert not any(cell.mark for row in other.rows for cell in row.cells)
 
 
 def test_the_best_of_each_set_is_marked_and_never_a_published_one():
     table = tiny().table
-    rows = [row for row in score_table(table).rows if len(row.cells) > 1 and not row.muted]
+    rows = [row for row in score_table(Scores(table)).rows if len(row.cells) > 1 and not row.muted]
     for at in range(len(SETS)):
         best = [row.cells[at + 1].text for row in rows if row.cells[at + 1].strong]
         top = max(row.cells[at].spearman.all for row in table.rows)
         assert best and set(best) == {f"{100 * top:.1f}"}
-    weighted = score_table(table, "wmean")
+    weighted = score_table(Scores(table), "wmean")
     published = [row for row in weighted.rows if row.muted]
     assert [row.cells[0].text for row in published] == ["last layer mean"]
     assert published[0].cells[0].small == "Li et al. 2020, table 2"
     assert not any(cell.strong for cell in published[0].cells)
-    assert not any(row.cells[0].text == "last layer mean" for row in score_table(table).rows), "no score under all"
-    assert "last layer mean" in rows_of(score_table(table, brief=True)), "the terminal has them in its one table"
+    assert not any(row.cells[0].text == "last layer mean" for row in score_table(Scores(table)).rows), (
+        "no score under all"
+    )
+    assert "last layer mean" in rows_of(score_table(Scores(table), brief=True)), (
+        "the terminal has them in its one table"
+    )
 
 
 def test_every_number_is_in_the_document():
@@ -385,9 +389,9 @@ def test_every_number_is_in_the_document():
     assert units == ["1,000"] * 7 + ["7,000"]
     seeded = rows_of(tables["spearman-all"])["clustered k-means + PCA"].cells
     assert (seeded[0].small, seeded[1].small) == ("5 seeds", "± 0.4")
-    differences = rows_of(difference_table(result.table))
+    differences = rows_of(difference_table(Scores(result.table)))
     assert (differences["mute"].cells[1].text, differences["mute"].cells[1].small) == ("−5.0", "−7.0 to −3.0")
-    whitened = rows_of(average_table(replace(result.table, rows=result.table.rows[:3])))["whiten"].cells
+    whitened = rows_of(average_table(Scores(replace(result.table, rows=result.table.rows[:3]))))["whiten"].cells
     assert [cell.text for cell in whitened[1:6]] == ["57.9", "55.9", "56.9", "58.9", "0.90"]
     assert (whitened[6].text, whitened[6].mark, whitened[7].text) == ("+17.0", "*", "7 of 7")
     isotropy = rows_of(tables["isoscore"])["raw"].cells
@@ -545,7 +549,7 @@ def test_reasons_are_given():
     assert isinstance(notes.blocks[0], Notes) and notes.brief == notes.blocks
     assert [line.partition(":")[0] for line in notes.blocks[0].lines] == ["flat on STS13", "gone on STS13"]
     assert "the similarities are all 0.5" in notes.blocks[0].lines[0]
-    cells = rows_of(score_table(result.table))["flat"].cells
+    cells = rows_of(score_table(Scores(result.table)))["flat"].cells
     assert [cell.text for cell in cells[1:]] == ["35.0", "–", "–"]
     assert (cells[1].strong, cells[1].mark) == (True, "*")
 

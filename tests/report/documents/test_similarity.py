@@ -125,7 +125,7 @@ def build(n=60, names=("cat", "dog", "fish"), text="text {}: the {} on the mat",
         "histogram": background.histogram,
         "pictures": [("mean", picture), ("cls", picture)][:pictures],
         "per_label": labels_of(cosines, labels, list(names), background.mean),
-        "pairs": Pairs(one[best], other[best], off[best], ranks(off, off[best]), len(off), "the 12 most alike"),
+        "pairs": Pairs(one[best], other[best], off[best], ranks(off, off[best]), len(off), "the 12 most similar"),
         "near": Pairs(np.full(3, -1), np.arange(3), np.array([0.9, 0.8, 0.7]), np.array([99.9, 95.0, 60.0]), 9, ""),
         "near_text": "a cat",
         "duplicates": Pairs(np.array([3]), np.array([9]), np.array([0.999]), np.array([100.0]), 1, "cosine over 0.99"),
@@ -192,8 +192,8 @@ def test_the_headline_has_the_mean_of_the_background_and_the_auc(found):
         (0.52, 0.49, 0.55, "labels are not separable: AUC 0.52"),
         (0.55, 0.52, 0.58, "labels are hardly separable"),
         (0.93, 0.9, 0.95, "labels are well separable"),
-        (0.41, 0.38, 0.44, "pairs of one label are less alike than others"),
-        (0.7, None, None, "labels are hard to judge on so few rows"),
+        (0.41, 0.38, 0.44, "pairs with the same label are less similar than others"),
+        (0.7, None, None, "labels are hard to judge on so few texts"),
     ],
 )
 def test_how_separable_labels_are(found, auc, low, high, said):
@@ -204,7 +204,7 @@ def test_how_separable_labels_are(found, auc, low, high, said):
 def test_without_labels_the_headline_has_the_most_similar_pair(found):
     bare = replace(found, labels=None, per_label=None, texts=None)
     assert bare.headline == (
-        f"Two random rows score {found.background.mean:.2f}, the most alike pair {found.pairs.cosines[0]:.2f}."
+        f"Two random vectors score {found.background.mean:.2f}, the most similar pair {found.pairs.cosines[0]:.2f}."
     )
     assert replace(bare, pairs=replace(bare.pairs, cosines=np.array([]))).headline.endswith(".")
 
@@ -278,7 +278,7 @@ def simple():
     within, between = estimates["cat", "cat"], estimates["cat", "dog"]
     labels = Labels({"cat": 12, "dog": 12}, table, within, between, 0.83, 0.79, 0.87, "Labels differ.", 24)
     numbers = {"cosines": np.array([0.91, 0.85, 0.75]), "percentiles": np.array([99.5, 97.25, 88.0])}
-    pairs = Pairs(np.array([0, 1, 2]), np.array([4, 3, 5]), found=66, why="the 3 most alike", **numbers)
+    pairs = Pairs(np.array([0, 1, 2]), np.array([4, 3, 5]), found=66, why="the 3 most similar", **numbers)
     steps = [replace(step, numbers={"mean": 0.41, "auc": None}) for step in made.steps]
     return replace(made, background=mean, per_label=labels, pairs=pairs, steps=steps)
 

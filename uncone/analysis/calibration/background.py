@@ -28,9 +28,8 @@ from uncone.data.source import Source, batches
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
 from uncone.run.measure import Plan, measure
 from uncone.stats.bundle import Bundle
-from uncone.stats.samples.fingerprints import Fingerprints
+from uncone.stats.samples.fingerprints import Fingerprints, Sketches
 from uncone.stats.samples.row_sample import RowSample, SampledRows, cutoff_for
-from uncone.stats.samples.sketches import Sketches
 from uncone.stats.sums.unit_scatter import CosineSums, PairMoments, UnitScatter
 from uncone.stats.unusable import Unusable
 

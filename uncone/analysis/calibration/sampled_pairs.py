@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from uncone.analysis.intervals.intervals import effective_number
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.run.blas_threads import in_order
-from uncone.stats.samples.copies import copy_groups
+from uncone.stats.samples.fingerprints import copy_groups
 from uncone.stats.samples.hashing import Hashes, fingerprints
 from uncone.stats.samples.row_sample import SampledRows
 

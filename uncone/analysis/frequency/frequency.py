@@ -15,7 +15,7 @@ from uncone.analysis.number_format import cosine, count, percent, plain
 from uncone.data.arrays.bags import Bags
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.errors import ShapeError
-from uncone.stats.samples.copies import copy_groups, row_prints
+from uncone.stats.samples.fingerprints import copy_groups, row_prints
 from uncone.stats.samples.hashing import hash_keys
 
 __all__ = ["NEAREST", "frequency_findings", "frequency_of", "word_means"]

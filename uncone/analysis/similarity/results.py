@@ -1,4 +1,4 @@
-"""What a table of texts against each other comes to: plain values and frames of columns, to be drawn and written."""
+"""Results of comparing the texts of a table: plain values and arrays, to be shown and written."""
 
 from __future__ import annotations
 
@@ -8,18 +8,8 @@ from dataclasses import dataclass, field
 from uncone.data.batch import IntVector, Matrix, Vector
 
 __all__ = [
-    "Crowd",
-    "Estimate",
-    "Group",
-    "Groups",
-    "Labels",
-    "Pair",
-    "Pairs",
-    "PerLabel",
-    "Picture",
-    "Step",
-    "TwoColumns",
-]
+    "Crowd", "Estimate", "Group", "Groups", "Labels", "Pair", "Pairs", "PerLabel", "Picture", "Step", "TwoColumns",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -35,20 +25,23 @@ class Estimate:
 
 @dataclass(frozen=True)
 class PerLabel:
-    """The cosines between the texts of two labels; of one label, when they are the same."""
+    """The cosines between the texts of two labels, or within one label if they are the same.
+
+    `above` is the mean minus that of the background; its interval includes the error of both.
+    """
 
     one: str
     other: str
     cosine: Estimate
     above: Estimate
-    """The same minus the mean of the background; the interval holds the error of both."""
 
 
 @dataclass(frozen=True)
 class Labels:
     """Whether labels are separable: `table` has every label with itself, then every two labels.
 
-    `auc` is the probability that a pair within a label is more alike than one between labels, with its interval.
+    `auc` is the probability that a pair within a label is more similar than one between labels. `texts` is the number
+    of distinct texts with a label, which the intervals rest on.
     """
 
     counts: Mapping[str, int]
@@ -60,14 +53,13 @@ class Labels:
     auc_high: float | None
     sentence: str
     texts: int
-    """The distinct texts that have a label: what the intervals and the sentence rest on."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of rows, most alike first: `one` < `other` are row numbers; `found` is how many there are in all.
+    """Pairs of texts, most similar first: `one` < `other` are row numbers; `found` counts all pairs, listed or not.
 
-    `percentiles` say what share of the background lies below each cosine, in percent.
+    `percentiles` are the shares of the background below each cosine, in percent.
     """
 
     one: IntVector
@@ -80,10 +72,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Crowd:
-    """Why near-duplicates cannot be told by their cosine: the share of unrelated pairs that reach `bound` too.
-
-    `per_row` is how many of them a row has on average.
-    """
+    """Why cosine can't detect near-duplicates: the share of unrelated pairs above `bound`, and how many a text has."""
 
     bound: float
     share: float
@@ -104,7 +93,11 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Texts by group: `members` (n,) holds the group of every row, -1 where it has none."""
+    """Texts by group: `members` (n,) holds the group of every row, -1 if it has none.
+
+    `ari` is the agreement with the labels, adjusted for chance. `outliers` counts the texts outside the largest group
+    if they are so few that there is one group and some outliers.
+    """
 
     method: str
     k: int
@@ -112,19 +105,17 @@ class Groups:
     groups: Sequence[Group]
     silhouette: float | None
     ari: float | None
-    """Agreement with the labels, adjusted for chance."""
     note: str = ""
     outliers: int = 0
-    """The texts outside the largest group, where they are so few that there is one group and some outliers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """The heatmap: cosines and background percentiles (m, m) of the rows `rows`, in the order they are drawn.
+    """A heatmap: cosines and background percentiles (m, m) of the texts `rows`, in the order they are drawn.
 
-    `order` says by what: "label" or "clustering"; `linkage` (m - 1, 4), as scipy has it, is of the rows in that order
-    before they are sorted, and None where there is no dendrogram; `leaves` are its leaves in drawn order. When `rows`
-    are not all, `note` says how they were chosen.
+    `order` is "label" or "clustering". `linkage` (m - 1, 4) is scipy's, over `rows` sorted by number, and `leaves` are
+    its leaves in drawn order; both are None without a dendrogram. `blocks` are labels in drawn order with their sizes.
+    `note` says how the texts were chosen if they are not all.
     """
 
     rows: IntVector
@@ -134,16 +125,15 @@ class Picture:
     linkage: Matrix | None
     leaves: IntVector | None
     blocks: Sequence[tuple[str, int]]
-    """The labels or groups in drawn order, with the rows of each."""
     note: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class TwoColumns:
-    """The cosine of each text with the one beside it, by label: `cosines` (n,), one Estimate a label, raw and above.
+    """The cosine of each text with the one beside it (n,), and its mean for each label.
 
-    `differs` says in a sentence whether the labels differ at all; `auc` has the AUC of every two labels, and `units`
-    how many independent pairs each of these rests on: those that share a text count as one.
+    `differs` is a sentence about the differences between labels; `auc` has the AUC of every two labels with its
+    interval, and `units` the number of independent pairs behind each: those that share a text count as one.
     """
 
     cosines: Vector
@@ -156,10 +146,7 @@ class TwoColumns:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One step from the raw heatmap to a readable one: its heading, what is seen and why, the numbers, a heatmap.
-
-    `rows` are those of the heatmap, the same in every step.
-    """
+    """A step from the raw heatmap to a readable one: heading, explanation, numbers, and a heatmap of `rows`."""
 
     key: str
     title: str
@@ -171,7 +158,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Pair:
-    """A pair with both texts, as it is listed."""
+    """A listed pair with both texts and labels."""
 
     one: int
     other: int

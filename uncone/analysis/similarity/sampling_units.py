@@ -1,6 +1,6 @@
-"""Distinct texts as the sampling units of intervals: copies weigh in a mean, never in its certainty.
+"""Distinct texts as the sampling units of intervals: copies weigh in a mean, but add no certainty.
 
-Identical rows stand for one text. Leaving it out leaves out all of its copies.
+Identical vectors stand for one text, and leaving out a text leaves out all of its copies.
 """
 
 from __future__ import annotations
@@ -11,46 +11,32 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncone.analysis.similarity.pairwise.unit_rows import Units
+from uncone.analysis.similarity.pairwise.unit_rows import BLOCK, Units
 from uncone.data.batch import IntVector, Vector
-from uncone.stats.samples.copies import copy_groups, row_prints
+from uncone.stats.samples.fingerprints import copy_groups, row_prints
 
 __all__ = [
-    "KNOWN",
-    "BackgroundError",
-    "Cells",
-    "background_error",
-    "cells_of",
-    "copies_of",
-    "independent_pairs",
-    "leave_out",
-    "pair_texts",
-    "text_variance",
-]
-
-_AT_ONCE = 8192
+    "BackgroundError", "Cells", "background_error", "cells_of", "copies_of", "independent_pairs", "jackknife",
+    "pair_texts", "text_variance",
+]  # fmt: skip
 
 
 class BackgroundError(NamedTuple):
-    """How uncertain the mean of the background is: its variance, and what each row adds to its error.
+    """The variance of the background's mean, and the contribution of each row to its error.
 
-    Of one column of texts `each` (n,) holds what all copies of the row's text add together, of two columns what the
-    row itself adds. It is None when the background is of other texts.
+    With one column of texts, `each` (n,) holds the contribution of all copies of the row's text; with two columns,
+    that of the row. It is None if the background is of other texts.
     """
 
-    variance: float
+    variance: float = 0.0
     each: Vector | None = None
 
 
-KNOWN = BackgroundError(0.0)
-"""A mean that is taken as known."""
-
-
 class Cells(NamedTuple):
-    """Distinct texts by label: identical rows of one label stand once.
+    """Distinct texts by label: identical rows with one label are one cell.
 
-    `rows` are the first of each, in order; `weights` how many there are; `groups` the number of the text, which may
-    stand under several labels.
+    `rows` are the first row of each, in order; `weights` the number of copies; `groups` the number of the text, which
+    may appear with several labels.
     """
 
     rows: IntVector
@@ -59,17 +45,17 @@ class Cells(NamedTuple):
 
     @property
     def texts(self) -> int:
-        """How many distinct texts there are."""
+        """The number of distinct texts."""
         return int(self.groups.max(initial=-1)) + 1
 
 
 def copies_of(units: Units) -> IntVector | None:
-    """The text of each row as a number, from 0; None when no two rows are identical."""
+    """The text of each row as a number from 0; None if no two rows are identical."""
     return copy_groups(row_prints([units]))
 
 
 def cells_of(codes: IntVector, groups: IntVector | None) -> Cells:
-    """The distinct texts of rows with labels as numbers from 0.
+    """The distinct texts of rows with label codes from 0.
 
     >>> cells_of(np.array([0, 0, 1, 1]), np.array([5, 5, 5, 2]))
     Cells(rows=array([0, 2, 3]), weights=array([2., 1., 1.]), groups=array([1, 1, 0]))
@@ -84,11 +70,11 @@ def cells_of(codes: IntVector, groups: IntVector | None) -> Cells:
     return Cells(rows, counts[order].astype(np.float64), np.unique(groups[rows], return_inverse=True)[1])
 
 
-def leave_out(total: float, pairs: float, less: Vector, fewer: Vector) -> Vector | None:
-    """What each text adds to the error of the mean total/pairs, by the delete-one jackknife: squared, they add up.
+def jackknife(total: float, pairs: float, less: Vector, fewer: Vector) -> Vector | None:
+    """Contributions of texts to the error of the mean total/pairs, whose squares add up to its variance.
 
-    Without a text the sum is smaller by `less` and has `fewer` pairs. None where a text leaves no pair, or there are
-    fewer than three.
+    Without a text, the sum is smaller by `less` and has `fewer` pairs. None if a text leaves no pair, or there are
+    fewer than three texts.
     """
     count, left = len(less), pairs - fewer
     if count < 3 or not (left > 0).all():
@@ -98,18 +84,18 @@ def leave_out(total: float, pairs: float, less: Vector, fewer: Vector) -> Vector
 
 
 def background_error(units: Units, groups: IntVector | None) -> BackgroundError:
-    """The error of the mean cosine of all pairs of rows but copies, by the texts of the rows."""
+    """The error of the mean cosine of all pairs except copies."""
     n = len(units)
-    blocks = [slice(start, start + _AT_ONCE) for start in range(0, n, _AT_ONCE)]
+    blocks = [slice(start, start + BLOCK) for start in range(0, n, BLOCK)]
     total = sum((units[part].sum(axis=0, dtype=np.float64) for part in blocks), np.zeros(units.shape[1]))
     cells = cells_of(np.zeros(n, np.int64), groups)
-    own, towards = np.empty(len(cells.rows)), np.empty(len(cells.rows))
-    for start in range(0, len(cells.rows), _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
+    own, towards = np.empty((2, len(cells.rows)))
+    for start in range(0, len(cells.rows), BLOCK):
+        part = slice(start, start + BLOCK)
         block = units[cells.rows[part]].astype(np.float64)
         own[part], towards[part] = np.vecdot(block, block), block @ total
     less, fewer = cells.weights * (towards - cells.weights * own), cells.weights * (n - cells.weights)
-    each = leave_out(float(less.sum()) / 2, float(fewer.sum()) / 2, less, fewer)
+    each = jackknife(float(less.sum()) / 2, float(fewer.sum()) / 2, less, fewer)
     if each is None:
         return BackgroundError(math.nan)
     of_text = np.empty(cells.texts)
@@ -119,7 +105,7 @@ def background_error(units: Units, groups: IntVector | None) -> BackgroundError:
 
 
 def pair_texts(left: ArrayLike, right: ArrayLike) -> tuple[IntVector, IntVector]:
-    """The texts of the two sides of each pair as numbers: identical vectors on either side have the same."""
+    """The texts of both sides of each pair as numbers; identical vectors have the same on either side."""
     sides = [np.asarray(side) for side in (left, right)]
     kind = np.result_type(*sides, np.float32)
     numbers = np.unique(row_prints([side.astype(kind, copy=False) for side in sides]), return_inverse=True)[1]
@@ -127,12 +113,11 @@ def pair_texts(left: ArrayLike, right: ArrayLike) -> tuple[IntVector, IntVector]
 
 
 def text_variance(each: Vector, one: IntVector, other: IntVector) -> float:
-    """The variance of the sum of what pairs add, when pairs that share a text vary together.
+    """The dyadic-robust variance of a sum over pairs that vary together if they share a text.
 
-    Over texts, the squared sum of what their pairs add; what a pair has of its own counts for both of its texts, so
-    once of it is taken off again (the dyadic-robust variance; Aronow, Samii and Assenova 2015). Copies of a pair are
-    added up first. A difference of sums may come out too small, even negative: it is no less than the smaller of the
-    two variances that regard only first or only second texts as shared.
+    The squared sums over the pairs of each text count a pair's own part twice, so it is subtracted once (Aronow, Samii
+    and Assenova 2015). Copies of a pair are added up first. Because a difference of sums may come out too small, the
+    result is at least the smaller of the two variances in which only first or only second texts are shared.
 
     >>> text_variance(np.ones(2), np.array([0, 2]), np.array([1, 3]))  # no text is shared
     2.0
@@ -150,7 +135,7 @@ def text_variance(each: Vector, one: IntVector, other: IntVector) -> float:
 
 
 def independent_pairs(one: IntVector, other: IntVector) -> float:
-    """How many pairs without a shared text tell as much: n for n such pairs, n/k where each text stands in k.
+    """The effective number of independent pairs: n if no text is shared, n/k if each text is in k pairs.
 
     >>> independent_pairs(np.array([0, 0, 2, 2]), np.array([1, 1, 3, 3]))
     2.0

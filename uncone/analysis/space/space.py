@@ -18,8 +18,7 @@ from uncone.data.source import BLOCK, Rows, Source, batches, regrid
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
 from uncone.run.measure import Plan, measure
 from uncone.stats.bundle import Bundle
-from uncone.stats.samples.copies import copy_groups, row_prints
-from uncone.stats.samples.fingerprints import Fingerprints
+from uncone.stats.samples.fingerprints import Fingerprints, copy_groups, row_prints
 from uncone.stats.samples.row_sample import SampledRows, cutoff_for
 from uncone.stats.sums.moments import Moments
 from uncone.stats.sums.norms import Norms

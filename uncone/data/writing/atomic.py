@@ -99,6 +99,9 @@ def replacing(out: Path, *, folder: bool = False, failure: type[UnconeError] = O
                 temporary.chmod(_mode(target))
                 temporary.replace(target)
             else:
+                for path in (path for path in temporary.rglob("*") if path.is_file()):
+                    with path.open("rb+") as file:
+                        os.fsync(file.fileno())
                 _swap_folders(temporary, target, room / "old")
     finally:
         if room is not None:

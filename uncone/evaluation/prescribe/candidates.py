@@ -1,13 +1,26 @@
-"""The repairs that are tried."""
+"""The repairs that are tried, and their fits on the same rows, which the affine ones need measured only once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from uncone.evaluation.table import Method
+import numpy as np
 
-__all__ = ["candidates_for"]
+from uncone.data.batch import Matrix
+from uncone.data.vectors.memory import ArrayVectors
+from uncone.errors import FitError
+from uncone.evaluation.table import Method
+from uncone.repairs.affine.affine import Affine
+from uncone.repairs.affine.rounding import rounding
+from uncone.repairs.registry import make_seeded
+from uncone.repairs.repair import Repair
+from uncone.run.measure import Plan, measure
+from uncone.stats.bundle import Bundle
+from uncone.stats.sums.moments import Moments
+from uncone.stats.sums.unit_sum import UnitSum
+
+__all__ = ["candidates_for", "fit_all"]
 
 _TOPS = (1, 3, 7, 15)
 _NARROW = 256
@@ -24,18 +37,31 @@ def candidates_for(dim: int, n: int, *, with_flow: bool = False) -> list[Method]
     >>> [method.name for method in candidates_for(8, 300)]
     ['center', 'standardize', 'mute', 'droptop 1', 'droptop 3', 'droptop 7', 'whiten']
     """
-    asked: list[tuple[str, str, dict[str, Any]]] = [(kind, kind, {}) for kind in ("center", "standardize", "mute")]
-    asked += [(f"droptop {k}", "droptop", {"k": k}) for k in _TOPS if k < dim]
-    asked += [("whiten", "whiten", {})]
+    candidates: list[tuple[str, str, dict[str, Any]]] = [(kind, kind, {}) for kind in ("center", "standardize", "mute")]
+    candidates += [(f"droptop {k}", "droptop", {"k": k}) for k in _TOPS if k < dim]
+    candidates += [("whiten", "whiten", {})]
     if dim > _NARROW:
-        asked += [(f"whiten {_NARROW}", "whiten", {"dim": _NARROW})]
+        candidates += [(f"whiten {_NARROW}", "whiten", {"dim": _NARROW})]
     if n >= _FEWEST_CLUSTERS * _PER_CLUSTER:
         k, p = min(27, n // _PER_CLUSTER), min(12, dim // 8)
-        asked += [(f"clustered {k}, {p}", "clustered", {"k": k, "p": p})]
+        candidates += [(f"clustered {k}, {p}", "clustered", {"k": k, "p": p})]
     if with_flow:
-        asked += [("flow", "flow", {})]
-    return _methods(asked)
+        candidates += [("flow", "flow", {})]
+    return [Method(name, repair, options, protocol="inductive") for name, repair, options in candidates]
 
 
-def _methods(asked: Sequence[tuple[str, str, dict[str, Any]]]) -> list[Method]:
-    return [Method(name, repair, options, protocol="inductive") for name, repair, options in asked]
+def fit_all(methods: Sequence[Method], rows: Matrix, seed: int) -> list[Repair | FitError]:
+    """Each method fitted on the rows (n, d), or why it cannot be."""
+    repairs = [make_seeded(method.repair, method.options, seed) for method in methods]
+    dim = rows.shape[1]
+    # In float64, so that none of them has to measure again.
+    plan = Plan(dtype=np.float64)
+    shared = measure(ArrayVectors(rows), Bundle(units=UnitSum(dim), moments=Moments(dim, dtype=np.float64)), plan)
+    noise = rounding(shared["moments"], rows.dtype)
+    found: list[Repair | FitError] = []
+    for repair in repairs:
+        try:
+            found.append(repair.fit_stats(shared, noise=noise) if isinstance(repair, Affine) else repair.fit(rows))
+        except FitError as error:
+            found.append(error)
+    return found

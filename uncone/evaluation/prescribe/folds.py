@@ -1,4 +1,9 @@
-"""Folds of pairs: what is chosen or fitted on some shares no text with those it is judged on."""
+"""Folds of pairs, and how well similarities follow the scores over them.
+
+What is chosen or fitted on some folds shares no text with those it is judged on. The cosines of two folds come from two
+fits, so they are never ranked with each other: each fold has a score of its own, and the mean over the folds, weighted
+with their pairs, is the score. Pairs that share texts are drawn together.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from uncone.analysis.intervals.bootstrap import Replicates, centered
 from uncone.analysis.intervals.pair_units import PairUnits, pair_units
+from uncone.analysis.intervals.resampling import Weights
+from uncone.analysis.intervals.weighted import Auc, Spearman
 from uncone.data.batch import IntVector
 from uncone.errors import FormatError, OptionError
 from uncone.evaluation.prescribe.problem import PairProblem
 
-__all__ = ["LEAST_FOLDS", "Folds", "split"]
+__all__ = ["LEAST_FOLDS", "Folds", "Judge", "split"]
+
+_Floats = NDArray[np.float64]
 
 LEAST_FOLDS = 3
 """One to test on, one to choose on, one to fit on."""
@@ -81,7 +91,7 @@ def split(pairs: PairProblem, texts: IntVector, folds: int, seed: int) -> Folds:
     return Folds(dealt, units, k)
 
 
-def _dealt(counts: np.ndarray[tuple[int, int], np.dtype[np.float64]], k: int, rng: np.random.Generator) -> IntVector:
+def _dealt(counts: _Floats, k: int, rng: np.random.Generator) -> IntVector:
     """The fold of each unit: the largest first, each to where it adds least to the squares of the loads."""
     shares = counts / counts.sum(axis=0)
     order = rng.permutation(len(counts))
@@ -92,3 +102,33 @@ def _dealt(counts: np.ndarray[tuple[int, int], np.dtype[np.float64]], k: int, rn
         fold[unit] = int((load @ shares[unit]).argmin())
         load[fold[unit]] += shares[unit]
     return fold
+
+
+class Judge:
+    """Spearman, or ROC-AUC for labels, of the similarities of M methods (M, n) over the folds."""
+
+    def __init__(self, pairs: PairProblem, folds: Folds) -> None:
+        self.places = [folds.pairs(fold) for fold in range(folds.k)]
+        self.weights = np.array([len(place) for place in self.places], np.float64) / len(pairs)
+        self._pairs, self._units = pairs, folds.units
+
+    def on(self, places: IntVector, similarities: _Floats) -> _Floats:
+        """The scores (M,) of the similarities (M, pairs) of some pairs; NaN where there are none to tell apart."""
+        if not len(places):
+            return np.full(len(similarities), np.nan)
+        return self._score(places, similarities)(np.ones((1, len(places)), np.int64))[:, 0]
+
+    def over_folds(self, similarities: _Floats, replicates: int, seed: int) -> Replicates:
+        """The scores of similarities (M, n), and on draws of the pairs; the same draws for all."""
+        each = [self._score(place, similarities[:, place]) for place in self.places]
+
+        def statistic(drawn: Weights) -> _Floats:
+            found = [one(drawn[:, place]) for one, place in zip(each, self.places, strict=True)]
+            return np.asarray(np.einsum("f,fmr->mr", self.weights, np.stack(found)))
+
+        scores = statistic(np.ones((1, similarities.shape[1]), np.int64))[:, 0]
+        values = self._units.replicate(statistic, replicates, seed, centers=len(self.places))
+        return centered(scores, values, similarities.shape[1], self._units.independent)
+
+    def _score(self, places: IntVector, similarities: _Floats) -> Auc | Spearman:
+        return (Auc if self._pairs.labelled else Spearman)(self._pairs.scores[places], similarities)

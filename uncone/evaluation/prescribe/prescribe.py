@@ -18,13 +18,12 @@ from uncone.analysis.intervals.bootstrap import Replicates, differences
 from uncone.analysis.intervals.resampling import LEVEL, REPLICATES
 from uncone.data.batch import IntVector, Matrix
 from uncone.errors import FitError, FormatError, OptionError, ShapeError
-from uncone.evaluation.prescribe.candidates import candidates_for
-from uncone.evaluation.prescribe.fitting import fit_all, unfitted
-from uncone.evaluation.prescribe.folds import Folds, split
-from uncone.evaluation.prescribe.judging import Judge
+from uncone.evaluation.prescribe.candidates import candidates_for, fit_all
+from uncone.evaluation.prescribe.folds import Folds, Judge, split
 from uncone.evaluation.prescribe.problem import PairProblem
 from uncone.evaluation.prescribe.verdict import Prescription, Tried, reason_for
 from uncone.evaluation.table import Method
+from uncone.repairs.registry import make_seeded
 from uncone.repairs.repair import Progress, Repair
 
 __all__ = ["LEAST_GAIN", "prescribe"]
@@ -229,7 +228,7 @@ def _some(judged: Replicates, rows: Sequence[int]) -> Replicates:
 
 
 def _final(method: Method, rows: Matrix, seed: int) -> Repair:
-    return unfitted(method, seed).fit(rows[np.isfinite(rows).all(axis=1)])
+    return make_seeded(method.repair, method.options, seed).fit(rows[np.isfinite(rows).all(axis=1)])
 
 
 def _number(value: float) -> float | None:

@@ -12,8 +12,7 @@ import onnx  # noqa: E402
 
 from uncone.errors import ExportError  # noqa: E402
 from uncone.exports.fitted import Fitted  # noqa: E402
-from uncone.exports.onnx.graph import PRODUCER, repair_graph  # noqa: E402
-from uncone.exports.onnx.run import check_repair  # noqa: E402
+from uncone.exports.onnx.graph import PRODUCER, check_repair, repair_graph  # noqa: E402
 from uncone.exports.place import placed  # noqa: E402
 from uncone.repairs.repair import Repair  # noqa: E402
 

@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uncone.extras import require
 
-require("onnx", extra="onnx")
+require("onnx", "onnxruntime", extra="onnx")
 
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
+import onnxruntime  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 from uncone._version import __version__  # noqa: E402
 from uncone.errors import ExportError  # noqa: E402
 from uncone.exports.affine_form import primitive_steps  # noqa: E402
+from uncone.exports.probe import check  # noqa: E402
 from uncone.repairs.affine.affine import Affine  # noqa: E402
+from uncone.repairs.clustered import Clustered  # noqa: E402
 from uncone.repairs.repair import Repair  # noqa: E402
 
-__all__ = ["IR_VERSION", "OPSET", "PRODUCER", "Graph", "add_normalize", "centred", "repair_graph"]
+if TYPE_CHECKING:
+    from uncone.repairs.flow.flow import Flow
+    from uncone.repairs.flow.glow import Step
+
+__all__ = ["IR_VERSION", "OPSET", "PRODUCER", "Graph", "add_normalize", "check_repair", "repair_graph", "session"]
 
 OPSET = 17
 IR_VERSION = 8
 """What onnxruntime takes; the defaults of the onnx package are newer than that."""
 PRODUCER = "uncone"
+_END = np.iinfo(np.int64).max
 
 
 class Graph:
@@ -91,21 +99,18 @@ def _add(graph: Graph, step: Repair, d: int) -> int:
         return int(step.matrix_.shape[1])
     if step.kind == "normalize":
         add_normalize(graph)
-        return d
-    if step.kind == "clustered":
-        from uncone.exports.onnx.clustered import add_clustered
-
-        add_clustered(graph, step)
-        return d
-    if step.kind == "flow":
-        from uncone.exports.onnx.flow import add_flow
-
-        add_flow(graph, step)
-        return d
-    raise ExportError(f"There is no ONNX graph for a repair of kind {step.kind!r}. Try --to numpy, or uncone apply.")
+    elif step.kind == "clustered":
+        _clustered(graph, step)
+    elif step.kind == "flow":
+        _flow(graph, step)
+    else:
+        raise ExportError(
+            f"There is no ONNX graph for a repair of kind {step.kind!r}. Try --to numpy, or uncone apply."
+        )
+    return d
 
 
-def centred(graph: Graph, rows: str, mean: NDArray[Any]) -> str:
+def centered(graph: Graph, rows: str, mean: NDArray[Any]) -> str:
     """The rows without their mean, which is subtracted in two parts: float32 alone would cut it."""
     high = np.asarray(mean, np.float32)
     low = np.asarray(mean, np.float64) - high
@@ -115,7 +120,7 @@ def centred(graph: Graph, rows: str, mean: NDArray[Any]) -> str:
 
 def _affine(graph: Graph, step: Affine) -> None:
     """(x - mean) @ matrix + offset, in this order: centred, float32 keeps its digits."""
-    rows = centred(graph, graph.last, step.mean_) if step.mean_.any() else graph.last
+    rows = centered(graph, graph.last, step.mean_) if step.mean_.any() else graph.last
     if step.matrix_.shape[0] != step.matrix_.shape[1] or not np.array_equal(step.matrix_, np.eye(len(step.matrix_))):
         rows = graph.add("MatMul", rows, graph.constant(step.matrix_))
     if step.offset_.any():
@@ -128,3 +133,99 @@ def add_normalize(graph: Graph) -> None:
     lengths = graph.add("ReduceL2", rows, axes=[1], keepdims=1)
     empty = graph.add("Equal", lengths, graph.constant(0.0))
     graph.add("Div", rows, graph.add("Where", empty, graph.constant(1.0), lengths))
+
+
+def _clustered(graph: Graph, step: Clustered) -> None:
+    """Add the nodes of a fitted repair.
+
+    The rows are centred before they are compared with the centroids, or float32 has no digits left for it. Directions
+    are not gathered for every row, p x d numbers each: all of them are multiplied, and those of other clusters masked,
+    which takes k x p numbers a row.
+    """
+    rows = graph.last
+    labels = _labels(graph, rows, step)
+    high = step.means_.astype(np.float32)
+    fixed = graph.add("Sub", rows, graph.add("Gather", graph.constant(high), labels, axis=0))
+    fixed = graph.add("Sub", fixed, graph.add("Gather", graph.constant(step.means_ - high), labels, axis=0))
+    held = [(cluster, i) for cluster, count in enumerate(step.counts_.tolist()) for i in range(count)]
+    if not held:
+        return
+    directions = np.stack([step.directions_[owner] for owner in held])
+    owners = graph.constant(np.array([[cluster for cluster, _ in held]], np.int64))
+    column = graph.add("Unsqueeze", labels, graph.constant(np.array([1])))
+    own = graph.add("Cast", graph.add("Equal", owners, column), to=TensorProto.FLOAT)
+    parts = graph.add("Mul", graph.add("MatMul", fixed, graph.constant(directions.T)), own)
+    graph.add("Sub", fixed, graph.add("MatMul", parts, graph.constant(directions)))
+
+
+def _labels(graph: Graph, rows: str, step: Clustered) -> str:
+    """The cluster of each row (n,): the largest of z.linear + z².quadratic + bias."""
+    cells = step.cells_
+    z = graph.add("Mul", centered(graph, rows, cells.centre), graph.constant(1.0 / cells.scale))
+    score = graph.add("MatMul", z, graph.constant(cells.linear.T))
+    score = graph.add("Add", score, graph.constant(cells.bias))
+    if cells.quadratic is not None:
+        squares = graph.add("Mul", z, z)
+        score = graph.add("Add", score, graph.add("MatMul", squares, graph.constant(cells.quadratic.T)))
+    return graph.add("ArgMax", score, axis=1, keepdims=0)
+
+
+def _flow(graph: Graph, flow: Flow) -> None:
+    """Add the nodes of a trained flow, as its network goes through them."""
+    network = flow.network()
+    rows = graph.add("Mul", centered(graph, graph.last, flow.centre_), graph.constant(1.0 / flow.scale_))
+    done: list[str] = []
+    for steps, width, after in zip(network.steps, network.widths, [*network.widths[1:], network.dim], strict=True):
+        for step in steps:  # type: ignore[attr-defined]
+            rows = _step(graph, rows, step)
+        if after < network.dim:
+            done.append(_columns(graph, rows, 0, width - after))
+            rows = _columns(graph, rows, width - after, _END)
+    graph.last = rows
+    if done:
+        graph.add("Concat", *done, rows, axis=1)
+
+
+def _step(graph: Graph, rows: str, step: Step) -> str:
+    """Actnorm, reversal, additive coupling."""
+    scale = np.exp(step.log_scale.double().numpy())
+    rows = graph.add("Add", rows, graph.constant(step.shift.numpy()))
+    rows = graph.add("Mul", rows, graph.constant(scale))
+    ends = (graph.constant(np.array([one])) for one in (-1, -_END, 1, -1))
+    rows = graph.add("Slice", rows, *ends)
+    weights = [one.numpy() for one in step.layers]
+    if not weights:
+        return rows
+    front, back = _columns(graph, rows, 0, step.front), _columns(graph, rows, step.front, _END)
+    moved = front
+    for i in range(0, len(weights), 2):
+        moved = graph.add("MatMul", moved, graph.constant(weights[i].T))
+        moved = graph.add("Add", moved, graph.constant(weights[i + 1]))
+        if i + 2 < len(weights):
+            moved = graph.add("Relu", moved)
+    return graph.add("Concat", front, graph.add("Add", back, moved), axis=1)
+
+
+def _columns(graph: Graph, rows: str, start: int, stop: int) -> str:
+    return graph.add("Slice", rows, *(graph.constant(np.array([one])) for one in (start, stop, 1)))
+
+
+def session(graph: onnx.ModelProto) -> onnxruntime.InferenceSession:
+    """A graph that can be run, on one thread and without chatter.
+
+    Raises:
+        ExportError: onnxruntime refuses it.
+    """
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level, options.intra_op_num_threads = 3, 1
+    try:
+        return onnxruntime.InferenceSession(graph.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's errors have no common class
+        reason = " ".join(str(error).split())[:160]
+        raise ExportError(f"onnxruntime does not take the graph ({reason}). Is it older than 1.15?") from error
+
+
+def check_repair(graph: onnx.ModelProto, repair: Repair) -> float:
+    """Run a graph on rows like the data: the largest difference, as a share of the largest value."""
+    running = session(graph)
+    return check(repair, lambda rows: np.asarray(running.run(None, {"vectors": rows})[0]), "The ONNX graph")

@@ -44,7 +44,7 @@ _LOUD = (
 )
 
 
-def export_sentence_transformers(repair: Repair, model: Path, out: Path, *, fitted: Fitted | None = None) -> list[str]:
+def export_sentence_transformers(repair: Repair, out: Path, *, model: Path, fitted: Fitted) -> list[str]:
     """Write the model folder with the repair as its last modules; the notes for the user.
 
     A folder whose own pipeline the repair was fitted on keeps all its modules, its `Normalize` too, and the repair
@@ -53,7 +53,7 @@ def export_sentence_transformers(repair: Repair, model: Path, out: Path, *, fitt
     Raises:
         ExportError: these vectors cannot be made by modules of sentence-transformers.
     """
-    vectors = vectors_of(model, fitted or Fitted())
+    vectors = vectors_of(model, fitted)
     form = affine_form(repair) if vectors.level == "sentence" else None
     notes: list[str] = []
     with placed(out, folder=True, ours=marked) as folder, _written():
@@ -203,15 +203,8 @@ def _is_float32(folder: Path) -> bool:
         with safe_open(file, "np") as tensors:
             found |= {tensors.get_slice(key).get_dtype() for key in tensors.keys()}  # noqa: SIM118 - no dict
     named = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return (
-        bool(files)
-        and found <= {"F32", "I64", "I32"}
-        and (named.get("dtype") or named.get("torch_dtype"))
-        in (
-            None,
-            "float32",
-        )
-    )
+    stored = named.get("dtype") or named.get("torch_dtype")
+    return bool(files) and found <= {"F32", "I64", "I32"} and stored in (None, "float32")
 
 
 def _writable(folder: Path) -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from uncone.analysis.intervals.bootstrap import Aggregation, Difference
+from uncone.analysis.measures.finding import finite
 from uncone.errors import OptionError
-from uncone.evaluation.table import Cell, EvaluationTable, Method, Row, TaskRow
+from uncone.evaluation.table import EvaluationTable, Method, Row, TaskRow
 from uncone.extras import require
+from uncone.report.charts.csv import csv_text
 from uncone.report.document import Document, Section
 from uncone.report.documents.evaluate.document import evaluation_document
-from uncone.report.documents.evaluate.scores import AGGREGATIONS, gain, labels
+from uncone.report.documents.evaluate.scores import AGGREGATIONS, Scores
 from uncone.report.documents.evaluate.sentences import headline, recommended, sentences
 from uncone.report.documents.evaluate.tables import score_table
 from uncone.report.plain import json_values
@@ -45,27 +45,30 @@ class Evaluated(Result):
 
     table: EvaluationTable
 
+    @cached_property
+    def _scores(self) -> Scores:
+        return Scores(self.table)
+
     @property
     def headline(self) -> str:
         """Whether a repair helps here, in a sentence."""
-        return headline(self.table)
+        return headline(self._scores)
 
     @property
     def helps(self) -> bool:
         """Whether a method gains a point or more on average, proven, over the raw vectors of every layer tried."""
-        return recommended(self.table) is not None
+        return recommended(self._scores) is not None
 
     def lines(self) -> list[str]:
         """The findings, in sentences written from the numbers."""
-        return sentences(self.table)
+        return sentences(self._scores)
 
     def to_dict(self) -> dict[str, Any]:
         """The summary: plain JSON values, versioned by `schema`; correlations are between -1 and 1."""
         table = self.table
-        names = labels([row.method for row in table.rows])
         rows = [
-            {"label": label, **json_values(row), "gain": gain(table, row)}
-            for label, row in zip(names, table.rows, strict=True)
+            {"label": label, **json_values(row), "gain": self._scores.gain(row)}
+            for label, row in zip(self._scores.labels, table.rows, strict=True)
         ]
         summary = {
             "schema": EVALUATED_SCHEMA,
@@ -84,7 +87,7 @@ class Evaluated(Result):
         return plain
 
     def document(self) -> Document:
-        """What there is to say, built once for all renderers."""
+        """The document, built once for all renderers."""
         return evaluation_document(self.table)
 
     def to_latex(self, aggregation: Aggregation | None = None) -> str:
@@ -99,16 +102,12 @@ class Evaluated(Result):
             return render(evaluation_document(self.table, _DIGITS))
         if aggregation not in AGGREGATIONS:
             raise OptionError(f"There is no aggregation {aggregation!r}; there are {', '.join(AGGREGATIONS)}.")
-        scores = Section("Scores", [score_table(self.table, aggregation, digits=_DIGITS)])
+        scores = Section("Scores", [score_table(self._scores, aggregation, digits=_DIGITS)])
         return render(Document("Evaluation", self.table.model, "", [], [scores]))
 
     def to_csv(self) -> str:
         """Every figure on a line of its own, with what it was measured on."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(_figures(self.table))
-        return text.getvalue()
+        return csv_text(COLUMNS, self._figures())
 
     def to_frame(self) -> pandas.DataFrame:
         """The lines of `to_csv` as a pandas table.
@@ -119,76 +118,66 @@ class Evaluated(Result):
         require("pandas", extra="models")
         import pandas
 
-        frame = pandas.DataFrame(list(_figures(self.table)), columns=list(COLUMNS))
+        frame = pandas.DataFrame(list(self._figures()), columns=list(COLUMNS))
         floats = dict.fromkeys(("value", "low", "high"), "float64")
         return frame.astype({**floats, "n": "Int64", "units": "Int64"})
+
+    def _figures(self) -> Iterator[tuple[Any, ...]]:
+        """Correlations, isotropy, differences and spreads by dataset, averages, tasks, and published scores.
+
+        The average over the datasets stands as the dataset "average"; a row of the literature has "published" before
+        its protocol.
+        """
+        for row in self.table.rows:
+            for figure in (*_row_figures(row), *self._average_figures(row)):
+                yield (*self._method(row.method), *finite(list(figure)))
+        for task in self.table.tasks:
+            for figure in _task_figures(task):
+                yield (*self._method(task.method), *finite(list(figure)))
+        for row in self.table.published:
+            for figure in _row_figures(row):
+                if figure[3] is not None:
+                    yield (*self._method(row.method, "published, "), *finite(list(figure)))
+
+    def _method(self, method: Method, prefix: str = "") -> tuple[str, ...]:
+        protocol = f"{prefix}{method.protocol}"
+        return (self.table.model, method.layer, method.pooling, method.level, method.name, protocol, method.fitted_on)
+
+    def _average_figures(self, row: Row) -> Iterator[_Figure]:
+        n, gain = sum(cell.spearman.n for cell in row.cells), self._scores.gain(row)
+        units = None if gain is None else gain.units
+        yield ("average", "spearman", "all", row.average, row.low, row.high, n, units)
+        if gain is not None:
+            yield ("average", "spearman_difference", "all", gain.value, gain.low, gain.high, n, units)
 
     def __repr__(self) -> str:
         """The result in a line."""
         return f"<Evaluated {self.table.model}: {self.headline}>"
 
 
-def _figures(table: EvaluationTable) -> Iterator[tuple[Any, ...]]:
-    """Correlations, isotropy, differences and spreads by dataset, averages, tasks, and published scores.
-
-    The average over the datasets stands as the dataset "average"; a row of the literature has "published" before its
-    protocol.
-    """
-    for row in table.rows:
-        for figure in (*_of_row(row), *_averages(table, row)):
-            yield (*_of_method(table, row.method), *_finite(figure))
-    for task in table.tasks:
-        for figure in _of_task(task):
-            yield (*_of_method(table, task.method), *_finite(figure))
-    for row in table.published:
-        for figure in _of_row(row):
-            if figure[3] is not None:
-                yield (*_of_method(table, row.method, published=True), *_finite(figure))
-
-
-def _of_method(table: EvaluationTable, method: Method, *, published: bool = False) -> tuple[str, ...]:
-    protocol = f"published, {method.protocol}" if published else method.protocol
-    return (table.model, method.layer, method.pooling, method.level, method.name, protocol, method.fitted_on)
-
-
-def _of_row(row: Row) -> Iterator[_Figure]:
+def _row_figures(row: Row) -> Iterator[_Figure]:
     for cell in row.cells:
-        yield from _of_cell(cell)
+        for measure, scores in (("spearman", cell.spearman), ("pearson", cell.pearson)):
+            for way in AGGREGATIONS:
+                yield (cell.dataset, measure, way, getattr(scores, way), None, None, scores.n, None)
+        for measure, value in (("isoscore", cell.isoscore), ("baseline", cell.baseline)):
+            yield (cell.dataset, measure, "", value, None, None, None, None)
+        if cell.spread is not None:
+            yield (cell.dataset, "spearman_spread", "all", cell.spread, None, None, cell.spearman.n, None)
+        if cell.difference is not None:
+            yield _difference_figure(cell.dataset, "spearman", "all", cell.difference, cell.spearman.n)
 
 
-def _of_cell(cell: Cell) -> Iterator[_Figure]:
-    for measure, scores in (("spearman", cell.spearman), ("pearson", cell.pearson)):
-        for way in AGGREGATIONS:
-            yield (cell.dataset, measure, way, getattr(scores, way), None, None, scores.n, None)
-    for measure, value in (("isoscore", cell.isoscore), ("baseline", cell.baseline)):
-        yield (cell.dataset, measure, "", value, None, None, None, None)
-    if cell.spread is not None:
-        yield (cell.dataset, "spearman_spread", "all", cell.spread, None, None, cell.spearman.n, None)
-    if cell.difference is not None:
-        yield _difference(cell.dataset, "spearman", "all", cell.difference, cell.spearman.n)
-
-
-def _averages(table: EvaluationTable, row: Row) -> Iterator[_Figure]:
-    n = sum(cell.spearman.n for cell in row.cells)
-    gained = gain(table, row)
-    units = None if gained is None else gained.units
-    yield ("average", "spearman", "all", row.average, row.low, row.high, n, units)
-    if gained is not None:
-        yield ("average", "spearman_difference", "all", gained.value, gained.low, gained.high, n, units)
-
-
-def _of_task(task: TaskRow) -> Iterator[_Figure]:
+def _task_figures(task: TaskRow) -> Iterator[_Figure]:
     for name, score in task.scores.items():
         yield (task.task, name, "", score.value, score.low, score.high, score.n, None)
     for name, difference in task.differences.items():
-        yield _difference(task.task, name, "", difference, task.scores[name].n if name in task.scores else None)
+        n = task.scores[name].n if name in task.scores else None
+        yield _difference_figure(task.task, name, "", difference, n)
     if task.isoscore is not None:
         yield (task.task, "isoscore", "", task.isoscore, None, None, None, None)
 
 
-def _difference(dataset: str, measure: str, way: str, one: Difference, n: int | None) -> _Figure:
-    return (dataset, f"{measure}_difference", way, one.value, one.low, one.high, n, one.units)
-
-
-def _finite(figure: _Figure) -> tuple[Any, ...]:
-    return tuple(None if isinstance(value, float) and not math.isfinite(value) else value for value in figure)
+def _difference_figure(dataset: str, measure: str, way: str, difference: Difference, n: int | None) -> _Figure:
+    ends = difference.value, difference.low, difference.high
+    return (dataset, f"{measure}_difference", way, *ends, n, difference.units)

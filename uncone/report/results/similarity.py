@@ -15,6 +15,7 @@ from uncone.data.batch import IntVector, Matrix
 from uncone.report.document import Document
 from uncone.report.plain import json_values
 from uncone.report.result import Result
+from uncone.report.results import similarity_tables as tables
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -136,54 +137,24 @@ class Similarity(Result):
         return plain
 
     def pairs_frame(self) -> pandas.DataFrame:
-        """The pairs with their texts, cosines and percentiles as a table of pandas.
-
-        Raises:
-            MissingPackageError: pandas is not installed.
-        """
-        from uncone.report.results.similarity_tables import pairs_frame
-
-        return pairs_frame(self, self.pairs)
+        """The pairs with their texts, cosines and percentiles as a DataFrame; needs pandas, as do all frames."""
+        return tables.pairs_frame(self, self.pairs)
 
     def near_frame(self) -> pandas.DataFrame:
-        """The rows nearest to the text that was asked for, as a table of pandas.
-
-        Raises:
-            MissingPackageError: pandas is not installed.
-        """
-        from uncone.report.results.similarity_tables import near_frame
-
-        return near_frame(self)
+        """The texts nearest to `near_text`, as a DataFrame."""
+        return tables.near_frame(self)
 
     def duplicates_frame(self) -> pandas.DataFrame:
-        """The near-duplicates as a table of pandas.
-
-        Raises:
-            MissingPackageError: pandas is not installed.
-        """
-        from uncone.report.results.similarity_tables import pairs_frame
-
-        return pairs_frame(self, self.duplicates)
+        """The near-duplicates as a DataFrame."""
+        return tables.pairs_frame(self, self.duplicates)
 
     def labels_frame(self) -> pandas.DataFrame:
-        """Every label with itself and every two labels, as a table of pandas; of two text columns, every label.
-
-        Raises:
-            MissingPackageError: pandas is not installed.
-        """
-        from uncone.report.results.similarity_tables import labels_frame
-
-        return labels_frame(self)
+        """Every label with itself and every two labels, as a DataFrame; of two text columns, every label."""
+        return tables.labels_frame(self)
 
     def groups_frame(self) -> pandas.DataFrame:
-        """The groups of every method with their sizes and most central texts, as a table of pandas.
-
-        Raises:
-            MissingPackageError: pandas is not installed.
-        """
-        from uncone.report.results.similarity_tables import groups_frame
-
-        return groups_frame(self)
+        """The groups of every method with their sizes and most central texts, as a DataFrame."""
+        return tables.groups_frame(self)
 
     def __repr__(self) -> str:
         """The result in a line."""

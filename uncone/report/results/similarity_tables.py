@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uncone.analysis.similarity.results import Pairs, PerLabel
+from uncone.analysis.similarity.results import Pair, Pairs, PerLabel
 from uncone.errors import OptionError
 from uncone.extras import require
-from uncone.report.results.similarity import Similarity
 from uncone.report.tables import table_format
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
 
+    from uncone.report.results.similarity import Similarity
+
 __all__ = [
-    "groups_frame",
-    "groups_table",
-    "labels_frame",
-    "labels_table",
-    "near_frame",
-    "pairs_frame",
-    "pairs_table",
-]
+    "groups_frame", "groups_table", "labels_frame", "labels_table", "near_frame", "pairs_frame", "pairs_table",
+]  # fmt: skip
 
 Columns = dict[str, list[Any]]
 
 _ESTIMATE = ("mean", "low", "high", "sd")
+_PAIR = ("one", "other", "cosine", "percentile", "text", "other_text", "label", "other_label")
 _INTEGERS = ("row", "other_row", "one", "other", "pairs", "group", "size", "central")
 _NUMBERS = (
     "cosine",
@@ -49,11 +44,9 @@ def pairs_table(result: Similarity, path: Path) -> bytes:
     Raises:
         OptionError: the path ends neither in .csv nor in .parquet.
     """
-    names = {"one": "row", "other": "other_row", "cosine": "cosine", "percentile": "percentile"}
-    names |= {"text": "text", "other_text": "other_text"}
-    names |= {} if result.labels is None else {"label": "label", "other_label": "other_label"}
-    listed = result.listed(result.pairs if result.near is None else result.near)
-    return _file({head: [getattr(pair, name) for pair in listed] for name, head in names.items()}, path)
+    names = {name: name for name in _PAIR if result.labels is not None or not name.endswith("label")}
+    names |= {"one": "row", "other": "other_row"}
+    return _file(_pair_columns(result.listed(result.pairs if result.near is None else result.near), names), path)
 
 
 def labels_table(result: Similarity, path: Path) -> bytes:
@@ -91,18 +84,14 @@ def groups_table(result: Similarity, path: Path) -> bytes:
 
 def pairs_frame(result: Similarity, pairs: Pairs) -> pandas.DataFrame:
     """Pairs with both texts and labels, most similar first."""
-    names = ("one", "other", "cosine", "percentile", "text", "other_text", "label", "other_label")
-    rows = [asdict(pair) for pair in result.listed(pairs)]
-    return _frame({name: [row[name] for row in rows] for name in names})
+    return _frame(_pair_columns(result.listed(pairs), {name: name for name in _PAIR}))
 
 
 def near_frame(result: Similarity) -> pandas.DataFrame:
     """The vectors nearest to the text of `near`; empty without such a text."""
-    names = {"row": "other", "cosine": "cosine", "percentile": "percentile", "text": "other_text"}
+    names = {"other": "row", "cosine": "cosine", "percentile": "percentile", "other_text": "text"}
     listed = [] if result.near is None else result.listed(result.near)
-    return _frame(
-        {head: [getattr(pair, name) for pair in listed] for head, name in (names | {"label": "other_label"}).items()}
-    )
+    return _frame(_pair_columns(listed, names | {"other_label": "label"}))
 
 
 def labels_frame(result: Similarity) -> pandas.DataFrame:
@@ -118,12 +107,16 @@ def labels_frame(result: Similarity) -> pandas.DataFrame:
 def groups_frame(result: Similarity) -> pandas.DataFrame:
     """One line per group, with a column per label that counts the group's texts with that label."""
     groups = [(one.method, group) for one in result.groups for group in one.groups]
-    labels = list(dict.fromkeys(label for _, group in groups for label in group.labels))
+    labels = dict.fromkeys(label for _, group in groups for label in group.labels)
     columns: Columns = {"method": [method for method, _ in groups], "group": [group.number for _, group in groups]}
     for name in ("size", "silhouette", "mean_cosine", "central"):
         columns[name] = [getattr(group, name) for _, group in groups]
     columns["text"] = [result.text(group.central) for _, group in groups]
     return _frame(columns | {f"n_{label}": [group.labels.get(label, 0) for _, group in groups] for label in labels})
+
+
+def _pair_columns(pairs: Sequence[Pair], names: dict[str, str]) -> Columns:
+    return {head: [getattr(pair, name) for pair in pairs] for name, head in names.items()}
 
 
 def _label_lines(result: Similarity) -> Sequence[PerLabel]:
@@ -138,37 +131,31 @@ def _kind(name: str) -> type:
     return float if name in _NUMBERS else str
 
 
-def _frame(columns: Mapping[str, Sequence[Any]], texts: Sequence[str] = ()) -> pandas.DataFrame:
-    """Numbers stay numbers, also in an empty table."""
+def _frame(columns: Columns, texts: Sequence[str] = ()) -> pandas.DataFrame:
+    """A DataFrame in which numbers stay numbers, even if it is empty."""
     require("pandas", extra="models")
     import pandas
 
-    kinds = {int: "int64", float: "float64", str: "object"}
-    forms = {name: kinds[str if name in texts else _kind(name)] for name in columns}
-    return pandas.DataFrame(dict(columns)).astype(forms)
+    dtypes = {int: "int64", float: "float64", str: "object"}
+    return pandas.DataFrame(columns).astype({name: dtypes[str if name in texts else _kind(name)] for name in columns})
 
 
 def _file(columns: Columns, path: Path) -> bytes:
-    columns = {name: list(map(_encodable, held)) if _kind(name) is str else held for name, held in columns.items()}
-    if table_format(path) == "parquet":
-        return _parquet(columns)
-    page = io.StringIO(newline="")
-    table = csv.writer(page, lineterminator="\n")
-    table.writerow(columns)
-    table.writerows(zip(*columns.values(), strict=True))
-    return page.getvalue().encode("utf-8")
-
-
-def _parquet(columns: Columns) -> bytes:
+    """A table in the format of the path. Lone surrogates, which UTF-8 can't encode, are replaced."""
+    columns = {
+        name: [text.encode("utf-8", "replace").decode() for text in values] if _kind(name) is str else values
+        for name, values in columns.items()
+    }
+    if table_format(path) == "csv":
+        text = io.StringIO(newline="")
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(columns)
+        table.writerows(zip(*columns.values(), strict=True))
+        return text.getvalue().encode("utf-8")
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    kinds = {int: pa.int64(), float: pa.float64(), str: pa.string()}
+    types = {int: pa.int64(), float: pa.float64(), str: pa.string()}
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.table({name: pa.array(held, kinds[_kind(name)]) for name, held in columns.items()}), sink)
+    pq.write_table(pa.table({name: pa.array(values, types[_kind(name)]) for name, values in columns.items()}), sink)
     return bytes(sink.getvalue().to_pybytes())
-
-
-def _encodable(text: str) -> str:
-    """Half a surrogate pair has no bytes in UTF-8."""
-    return text.encode("utf-8", errors="replace").decode("utf-8")

@@ -150,10 +150,6 @@ class RowSample(Statistic):
         self._labels: list[Sequence[str] | None] = []
         self._kept = 0
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"dim": self.dim, "k": self.k, "seed": self.seed, "cutoff": self.cutoff, "named": self.named}
-
     def update(self, batch: Batch) -> None:
         hashes = hash_keys(batch.rows, self.seed)
         chosen = np.arange(batch.n) if self.cutoff is None else np.flatnonzero(hashes <= np.uint64(self.cutoff))

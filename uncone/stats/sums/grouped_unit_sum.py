@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.arrays.bags import Bags, run_starts
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
 from uncone.stats.samples.hashing import hash_keys
-from uncone.stats.statistic import State, Statistic
+from uncone.stats.statistic import Statistic
 from uncone.stats.words.open_groups import OpenGroups
 
 __all__ = ["GroupedUnitSum"]
@@ -29,6 +27,8 @@ class GroupedUnitSum(Statistic):
     0.5
     """
 
+    additive = ("counts", "group_pairs", "totals", "squares")
+
     def __init__(self, dim: int, *, buckets: int = 100, seed: int = 0) -> None:
         self.dim = dim
         self.buckets = buckets
@@ -38,10 +38,6 @@ class GroupedUnitSum(Statistic):
         self.totals: Matrix = np.zeros((buckets, dim))
         self.squares: Matrix = np.zeros((buckets, dim))
         self._open = OpenGroups()
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"dim": self.dim, "buckets": self.buckets, "seed": self.seed}
 
     def update(self, batch: Batch) -> None:
         if batch.n == 0:
@@ -66,26 +62,6 @@ class GroupedUnitSum(Statistic):
         self.group_pairs += np.bincount(bucket, weights=sizes**2, minlength=self.buckets).astype(np.int64)
         self.totals[met] += bags.sums(sums)
         self.squares[met] += bags.sums(sums**2)
-
-    def absorb(self, other: GroupedUnitSum) -> None:
-        self.counts += other.counts
-        self.group_pairs += other.group_pairs
-        self.totals += other.totals
-        self.squares += other.squares
-
-    def state(self) -> State:
-        return {
-            "counts": self.counts,
-            "group_pairs": self.group_pairs,
-            "totals": self.totals,
-            "squares": self.squares,
-        }
-
-    def _restore(self, state: State) -> None:
-        self.counts = state["counts"].copy()
-        self.group_pairs = state["group_pairs"].copy()
-        self.totals = state["totals"].copy()
-        self.squares = state["squares"].copy()
 
     @property
     def n(self) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -50,10 +49,6 @@ class Norms(Statistic):
         self._longest: list[NamedNorm] = []
         self._shortest: list[NamedNorm] = []
         self._waiting: list[_Waiting] = []
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"keep": self.keep}
 
     def update(self, batch: Batch) -> None:
         if batch.n:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from uncone.data.batch import Batch, Matrix, Vector
@@ -28,10 +26,6 @@ class PartitionSums(Statistic):
         self.scales = scales
         self.n = 0
         self.log_sums: Matrix = np.full((len(scales), 2, directions.shape[1]), -np.inf)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"directions": self.directions, "scales": self.scales}
 
     def update(self, batch: Batch) -> None:
         if batch.n == 0:

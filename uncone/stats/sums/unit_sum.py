@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from uncone.data.batch import Batch, Vector
-from uncone.stats.statistic import State, Statistic
+from uncone.stats.statistic import Statistic
 
 __all__ = ["UnitSum"]
 
@@ -23,34 +21,19 @@ class UnitSum(Statistic):
     0.3333
     """
 
+    additive = ("n", "total", "squares")
+
     def __init__(self, dim: int) -> None:
         self.dim = dim
         self.n = 0
         self.total: Vector = np.zeros(dim)
         self.squares: Vector = np.zeros(dim)
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"dim": self.dim}
-
     def update(self, batch: Batch) -> None:
         weights = (1.0 / batch.norms).astype(batch.vectors.dtype)
         self.total += weights @ batch.vectors
         self.squares += weights**2 @ (batch.vectors * batch.vectors)
         self.n += batch.n
-
-    def absorb(self, other: UnitSum) -> None:
-        self.n += other.n
-        self.total += other.total
-        self.squares += other.squares
-
-    def state(self) -> State:
-        return {"n": np.array(self.n, np.int64), "total": self.total, "squares": self.squares}
-
-    def _restore(self, state: State) -> None:
-        self.n = int(state["n"])
-        self.total = state["total"].copy()
-        self.squares = state["squares"].copy()
 
     @property
     def contributions(self) -> Vector:

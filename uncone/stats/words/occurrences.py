@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,10 +56,6 @@ class Occurrences(Statistic):
         self._parts: list[_Part] = []
         self._shelf = Shelf(_AT_FIRST)
         self._wanted = np.array(sorted(self.chosen), np.int64)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"dim": self.dim, "chosen": self.chosen, "most": self.most, "seed": self.seed}
 
     def update(self, batch: Batch) -> None:
         if batch.words is None:

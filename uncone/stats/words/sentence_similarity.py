@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,6 +26,8 @@ class SentenceSimilarity(Statistic):
     (0.7071, [2])
     """
 
+    additive = ("counts", "totals")
+
     def __init__(self, *, buckets: int = 100, seed: int = 0, keep: bool = False) -> None:
         self.buckets = buckets
         self.seed = seed
@@ -38,10 +38,6 @@ class SentenceSimilarity(Statistic):
         self._sentences: IntVector = np.empty(0, np.int64)
         self._kept: list[Matrix] = []
         self._open = OpenGroups()
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"buckets": self.buckets, "seed": self.seed, "keep": self.keep}
 
     def update(self, batch: Batch) -> None:
         if batch.n == 0:
@@ -78,22 +74,15 @@ class SentenceSimilarity(Statistic):
         self._sentences = np.bincount(place, weights=counts, minlength=len(self._cells)).astype(np.int64)
 
     def absorb(self, other: SentenceSimilarity) -> None:
-        self.counts += other.counts
-        self.totals += other.totals
+        super().absorb(other)
         self._count_lengths(other._cells, other._sentences)
         self._kept += other._kept
 
     def state(self) -> State:
-        return {
-            "counts": self.counts,
-            "totals": self.totals,
-            "cells": self._cells,
-            "sentences": self._sentences,
-            "kept": self.values,
-        }
+        return {**super().state(), "cells": self._cells, "sentences": self._sentences, "kept": self.values}
 
     def _restore(self, state: State) -> None:
-        self.counts, self.totals = state["counts"].copy(), state["totals"].copy()
+        super()._restore(state)
         self._cells, self._sentences = state["cells"].copy(), state["sentences"].copy()
         self._kept = [state["kept"].copy()] if len(state["kept"]) else []
 

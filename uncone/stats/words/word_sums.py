@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from uncone.data.arrays.bags import run_starts
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
-from uncone.stats.statistic import State, Statistic
+from uncone.stats.statistic import Statistic
 from uncone.stats.words.open_groups import OpenGroups
 
 __all__ = ["WordSums"]
@@ -29,6 +27,11 @@ class WordSums(Statistic):
     [0.3333]
     """
 
+    additive = (
+        *("totals", "counts", "_contexts", "pairs", "squares"),
+        *("_copy_pairs", "_copy_squares", "singles", "single_total"),
+    )
+
     def __init__(self, dim: int, words: int, *, copied: bool = False) -> None:
         self.dim = dim
         self.words = words
@@ -43,10 +46,6 @@ class WordSums(Statistic):
         self._open = OpenGroups()
         self.singles = 0
         self.single_total: Vector = np.zeros(dim)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"dim": self.dim, "words": self.words, "copied": self.copied}
 
     def update(self, batch: Batch) -> None:
         if batch.words is None or batch.n == 0:
@@ -89,36 +88,6 @@ class WordSums(Statistic):
             times = np.ones_like(sizes) if copies is None else copies
             self._copy_pairs[found] += np.add.reduceat(times * sizes**2, first)
             self._copy_squares[found] += np.add.reduceat(times * squares, first)
-
-    def absorb(self, other: WordSums) -> None:
-        self.totals += other.totals
-        self.counts += other.counts
-        self.pairs += other.pairs
-        self.squares += other.squares
-        self._contexts += other._contexts
-        self._copy_pairs += other._copy_pairs
-        self._copy_squares += other._copy_squares
-        self.singles += other.singles
-        self.single_total += other.single_total
-
-    def state(self) -> State:
-        return {
-            "totals": self.totals,
-            "counts": self.counts,
-            "contexts": self._contexts,
-            "pairs": self.pairs,
-            "squares": self.squares,
-            "copy_pairs": self._copy_pairs,
-            "copy_squares": self._copy_squares,
-            "singles": np.array(self.singles, np.int64),
-            "single_total": self.single_total,
-        }
-
-    def _restore(self, state: State) -> None:
-        self.totals, self.squares = state["totals"].copy(), state["squares"].copy()
-        self.counts, self._contexts, self.pairs = (state[key].copy() for key in ("counts", "contexts", "pairs"))
-        self._copy_pairs, self._copy_squares = state["copy_pairs"].copy(), state["copy_squares"].copy()
-        self.singles, self.single_total = int(state["singles"]), state["single_total"].copy()
 
     @property
     def contexts(self) -> IntVector:

@@ -12,8 +12,8 @@ import numpy as np
 
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.number_format import count
-from uncone.analysis.similarity.duplicates import crowd_at, equal_pairs, same_text
-from uncone.analysis.similarity.pairwise.blocks import coarser
+from uncone.analysis.similarity.duplicates import crowd_at, duplicate_bound, equal_pairs, same_text
+from uncone.analysis.similarity.pairwise.survey import coarser
 from uncone.analysis.similarity.results import Crowd, Groups, Labels, Pairs, Picture, Step, TwoColumns
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.stats.samples.hashing import hash_keys
@@ -110,7 +110,7 @@ class Comparison:
         """A look at every pair of rows; with two text columns, at the two texts of every row."""
         if self.main.beside is not None:
             return self._beside()
-        from uncone.analysis.similarity.pairwise.blocks import survey
+        from uncone.analysis.similarity.pairwise.survey import survey
 
         wanted, meaning = self.wanted, self.meanings[0]
         low, high, alike = self._bounds()
@@ -121,15 +121,12 @@ class Comparison:
             low=low,
             high=high,
             most=wanted.listed,
-            alike=alike,
+            duplicate=alike,
             labels=self.labels,
             percentile=meaning.percentile,
-            whole=max(n, 2),
-            seed=wanted.seed,
             progress=self._counted("pairs", n * (n - 1) // 2),
         )
         pairs = found.top if found.within_range is None else found.within_range
-        self.said += [found.note] if found.note else []
         crowd = self._crowd(alike)
         duplicates = found.duplicates if crowd is None else self._equal()
         return Surveyed(coarser(found.histogram, _BINS), self._placed(pairs), self._placed(duplicates), crowd)
@@ -152,7 +149,7 @@ class Comparison:
         low, high, alike = self._bounds()
         cosines = np.clip(np.vecdot(self.main.units, self.main.beside).astype(np.float64), -1.0, 1.0)
         counts, edges = np.histogram(cosines, bins=2048, range=(-1.0, 1.0))
-        said = "rows between the bounds" if self.wanted.bounded else "the most alike rows"
+        said = "pairs between the bounds" if self.wanted.bounded else "the most similar pairs"
         pairs = self._rows_within(cosines, low, high, said)
         crowd = self._crowd(alike)
         if crowd is None:
@@ -179,7 +176,7 @@ class Comparison:
 
     def _bounds(self) -> tuple[float | None, float | None, float]:
         """The cosines from and to which pairs are listed, and from which on they are near-duplicates."""
-        from uncone.analysis.similarity.filters import bounds, duplicate_bound, parse_bound
+        from uncone.analysis.similarity.filters import bounds, parse_bound
 
         wanted, background = self.wanted, self.background
         if wanted.duplicates is None:
@@ -331,9 +328,9 @@ class Comparison:
         path = self.wanted.matrix
         if path is None:
             return {}
-        from uncone.analysis.similarity.pairwise.blocks import write_matrix
+        from uncone.analysis.similarity.pairwise.matrix import write_matrix
 
-        write_matrix(self.main.units, Path(path), most=None, progress=self._counted("matrix", self.main.n))
+        write_matrix(self.main.units, Path(path), progress=self._counted("matrix", self.main.n))
         if self.main.n < self.table.rows:
             self.said.append(
                 f"The matrix has the {self.main.n:,} rows that were compared, in their order, not all "

@@ -1,4 +1,4 @@
-"""What is seen of a space when its rows are drawn against each other: a small heatmap, and the numbers of all pairs."""
+"""A space as the walk-through shows it: a small heatmap, and numbers over all pairs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.lazy_property import once
 
-__all__ = ["Seen", "auc_of", "cosines_of"]
+__all__ = ["SpaceView", "auc_of", "cosine_matrix"]
 
 
-def cosines_of(rows: Matrix) -> Matrix:
-    """The cosine of every two rows (n, n), in float64; NaN with a row that is zero.
+def cosine_matrix(rows: Matrix) -> Matrix:
+    """The cosine of every two vectors (n, n), in float64; NaN with a zero vector.
 
-    >>> cosines_of(np.array([[3.0, 0.0], [0.0, 2.0]])).tolist()
+    >>> cosine_matrix(np.array([[3.0, 0.0], [0.0, 2.0]])).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
     units = _units(rows)
@@ -25,13 +25,13 @@ def cosines_of(rows: Matrix) -> Matrix:
 
 
 def _units(rows: Matrix) -> Matrix:
-    exact = np.asarray(rows, np.float64)
-    norms = np.sqrt(np.vecdot(exact, exact))
-    return np.asarray(exact / np.where(norms > 0, norms, np.nan)[:, None])
+    wide = np.asarray(rows, np.float64)
+    norms = np.sqrt(np.vecdot(wide, wide))
+    return np.asarray(wide / np.where(norms > 0, norms, np.nan)[:, None])
 
 
 def auc_of(within: Vector, between: Vector) -> float | None:
-    """The probability that a pair within a label is more alike than one between labels; equal ones count half.
+    """The probability that a pair within a label is more similar than one between labels; ties count half.
 
     >>> auc_of(np.array([0.9, 0.5]), np.array([0.5, 0.1]))
     0.875
@@ -44,29 +44,26 @@ def auc_of(within: Vector, between: Vector) -> float | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """The rows (n, d) of a space, the labels as numbers (n,), and which rows are looked at.
-
-    `paired` are the rows whose every pair is taken, `drawn` those of the heatmap, in its order.
-    """
+class SpaceView:
+    """Vectors (n, d) and label codes (n,): all pairs of the rows `paired` are measured, `drawn` are in the heatmap."""
 
     rows: Matrix
     codes: IntVector | None
     paired: IntVector
     drawn: IntVector
 
-    def after(self, rows: Matrix) -> Seen:
-        """The same look at the rows after a repair."""
-        return Seen(rows, self.codes, self.paired, self.drawn)
+    def after(self, rows: Matrix) -> SpaceView:
+        """The same view of the vectors after a repair."""
+        return SpaceView(rows, self.codes, self.paired, self.drawn)
 
     @property
     def heatmap(self) -> Matrix:
         """The cosines of the drawn rows."""
-        return cosines_of(self.rows[self.drawn])
+        return cosine_matrix(self.rows[self.drawn])
 
     @once
     def mean(self) -> float:
-        """The mean cosine of two different rows, over all pairs: (|S|^2 - n)/(n^2 - n) with S the sum of the units."""
+        """The mean cosine of all pairs: (|S|^2 - n)/(n^2 - n), with S the sum of the unit vectors."""
         units = _units(self.rows)
         units = units[np.isfinite(units[:, 0])]
         n, total = len(units), units.sum(axis=0)
@@ -74,9 +71,9 @@ class Seen:
 
     @once
     def _pairs(self) -> tuple[Vector, IntVector, IntVector]:
-        """The cosines of the pairs of the paired rows, and the places of both rows."""
+        """The cosines of the pairs, and the places of both rows."""
         one, other = np.triu_indices(len(self.paired), 1)
-        cosines = cosines_of(self.rows[self.paired])[one, other]
+        cosines = cosine_matrix(self.rows[self.paired])[one, other]
         known = np.isfinite(cosines)
         return cosines[known], one[known], other[known]
 
@@ -87,19 +84,15 @@ class Seen:
 
     @once
     def numbers(self) -> dict[str, float | None]:
-        """Mean, deviation, percentiles and, with labels, what pairs within and between them score."""
+        """Mean, deviation and percentiles of the cosines and, with labels, their means within and between labels."""
         cosines, one, other = self._pairs
-        shares = np.quantile(cosines, [0.025, 0.5, 0.975]).tolist() if len(cosines) else [None] * 3
-        found: dict[str, float | None] = {"mean": self.mean, "sd": self.sd}
-        found |= dict(zip(("p2.5", "p50", "p97.5"), shares, strict=True))
+        quantiles = np.quantile(cosines, [0.025, 0.5, 0.975]).tolist() if len(cosines) else [None] * 3
+        made: dict[str, float | None] = {"mean": self.mean, "sd": self.sd}
+        made |= dict(zip(("p2.5", "p50", "p97.5"), quantiles, strict=True))
         if self.codes is not None:
-            codes = self.codes[self.paired]
-            labelled = (codes[one] >= 0) & (codes[other] >= 0)
-            same = codes[one] == codes[other]
-            within, between = cosines[labelled & same], cosines[labelled & ~same]
-            found |= {"within": _mean(within), "between": _mean(between), "auc": auc_of(within, between)}
-        return found
-
-
-def _mean(values: Vector) -> float | None:
-    return float(values.mean()) if len(values) else None
+            first, second = (self.codes[self.paired][side] for side in (one, other))
+            labeled, same = (first >= 0) & (second >= 0), first == second
+            kinds = {"within": cosines[labeled & same], "between": cosines[labeled & ~same]}
+            made |= {name: float(values.mean()) if len(values) else None for name, values in kinds.items()}
+            made["auc"] = auc_of(*kinds.values())
+        return made

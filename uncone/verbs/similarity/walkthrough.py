@@ -1,4 +1,4 @@
-"""Why do my cosines look random? A walk from the raw heatmap to one that can be read, on the user's own rows."""
+"""Why do my cosines look random? A walk from the raw heatmap to a readable one, on the user's own texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from uncone.analysis.cosine.baseline import CROWDED
 from uncone.analysis.cosine.rogue import rogue
 from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.number_format import cosine, count, percent, plain
-from uncone.analysis.similarity.heatmap import chosen_rows, drawn_order
+from uncone.analysis.similarity.heatmap import clustered_order, stratified_sample
 from uncone.analysis.similarity.label_codes import coded
 from uncone.analysis.similarity.results import Step
 from uncone.analysis.similarity.sampling_units import copies_of
@@ -22,260 +22,257 @@ from uncone.data.vectors.memory import ArrayVectors
 from uncone.errors import FitError, NoUsableRowsError, ShapeError
 from uncone.repairs import Center, DropTop, Mute, Repair, Whiten
 from uncone.run.measure import Plan
-from uncone.verbs.similarity.steps import Seen, cosines_of
+from uncone.verbs.similarity.steps import SpaceView, cosine_matrix
 
 __all__ = ["steps"]
 
-Numbers = Mapping[str, float | None]
-
-_MEASURED = 10_000
-"""Rows that are measured and repaired; of more, a seeded sample is."""
-_PAIRED = 1_500
-"""Rows whose every pair is taken: a million pairs."""
-_DRAWN = 60
+_MEASURED, _PAIRED, _DRAWN = 10_000, 1_500, 60
+"""Vectors that are measured and repaired, of which all pairs are measured, and in the heatmaps: seeded samples."""
 _NARROW = 10
-"""Cosines that vary as they would in fewer than a tenth of the dimensions are crowded."""
+"""Cosines are crowded if they vary as they would in fewer than a tenth of the dimensions."""
 _EQUAL = 1e-6
-"""A mean cosine no farther from 1 is that of rows that differ by rounding."""
+"""Vectors with a mean cosine this close to 1 are equal up to rounding."""
 _SEPARATE = 0.55
-"""An AUC below this tells labels apart so little that nobody would see it."""
+"""An AUC below this separates labels so little that nobody would see it."""
 
 
 def steps(
     vectors: Matrix, labels: Sequence[Hashable] | None = None, *, seed: int = 0, most: int = _DRAWN
 ) -> list[Step]:
-    """The walk over rows (n, d) as they came from the model, not scaled: what is seen, why, and what changes it.
+    """The walk-through for vectors (n, d) as they came from the model, without normalization.
 
-    Every step has its numbers over all pairs and, where there is something to see, a heatmap of the same rows in the
-    same order. In a space that is not crowded the walk says so and ends.
+    Every step has numbers over all pairs and, if there is something to see, a heatmap of the same texts in the same
+    order. In a space that is not crowded, the walk says so and ends.
 
     Raises:
-        ShapeError: not a table of rows, or fewer than two.
-        NoUsableRowsError: fewer than two rows have a direction.
+        ShapeError: not a table of vectors, or fewer than two.
+        NoUsableRowsError: fewer than two vectors have a direction.
     """
     walk = _Walk.over(vectors, labels, seed, most)
-    last = walk.end_at_once()
+    last = walk.early_end()
     if last is not None:
         return [walk.raw(), last]
-    found = [walk.raw(), walk.length(), walk.dimension(), walk.background(), *walk.rogue(), walk.centre()]
+    made = [walk.raw(), walk.length(), walk.dimension(), walk.background(), *walk.rogue(), walk.center()]
     for repair in (DropTop(), Whiten()):
         if walk.narrow:
-            found.append(walk.further(repair))
-    return [*found, walk.end()]
+            made.append(walk.further(repair))
+    return [*made, walk.end()]
 
 
 @dataclass(eq=False)
 class _Walk:
-    """The rows of the walk: `seen` as they are, `now` as the last repair left them."""
+    """The vectors of the walk: `raw_view` as they are, `view` after the last repair.
 
-    seen: Seen
-    now: Seen
+    `places` are the row numbers of the drawn vectors in the table, and `n` is the number of usable vectors.
+    """
+
+    raw_view: SpaceView
+    view: SpaceView
     places: IntVector
-    """The numbers of the drawn rows in the table."""
     n: int
     seed: int
 
     @classmethod
     def over(cls, vectors: Matrix, labels: Sequence[Hashable] | None, seed: int, most: int) -> _Walk:
-        """Choose the rows that are measured, paired and drawn."""
+        """Choose the vectors that are measured, paired and drawn."""
         usable = _usable(vectors)
         codes = None if labels is None else coded(labels)[0][usable]
-        measured = chosen_rows(codes, len(usable), _MEASURED, seed)
+        measured = stratified_sample(codes, len(usable), _MEASURED, seed)
         rows = np.asarray(vectors[usable[measured]], np.float64)
         codes = None if codes is None else codes[measured]
-        paired = chosen_rows(codes, len(rows), _PAIRED, seed)
-        drawn = chosen_rows(codes, len(rows), most, seed)
-        # In the order of the centred rows, because in the raw ones what all share hides which are alike.
-        drawn = drawn[drawn_order((rows - rows.mean(axis=0))[drawn], None if codes is None else codes[drawn])]
-        seen = Seen(rows, codes, paired, drawn)
-        return cls(seen, seen, usable[measured[drawn]], len(usable), seed)
+        paired = stratified_sample(codes, len(rows), _PAIRED, seed)
+        drawn = stratified_sample(codes, len(rows), most, seed)
+        # In the order of the centered vectors: in the raw ones, the shared mean hides which are similar.
+        drawn = drawn[clustered_order((rows - rows.mean(axis=0))[drawn], None if codes is None else codes[drawn])]
+        view = SpaceView(rows, codes, paired, drawn)
+        return cls(view, view, usable[measured[drawn]], len(usable), seed)
 
     @property
     def dim(self) -> int:
-        return int(self.seen.rows.shape[1])
+        return int(self.raw_view.rows.shape[1])
 
     @property
-    def as_in(self) -> float:
-        """The dimensions in which random rows have cosines that vary as much: in k, their deviation is 1/sqrt(k)."""
-        return 1 / self.now.sd**2 if self.now.sd > 0 else math.inf
+    def equivalent_dim(self) -> float:
+        """The number of dimensions in which random cosines vary as much: in k, their deviation is 1/sqrt(k)."""
+        return 1 / self.view.sd**2 if self.view.sd > 0 else math.inf
 
     @property
     def narrow(self) -> bool:
-        return self.as_in * _NARROW < self.dim
+        return self.equivalent_dim * _NARROW < self.dim
 
     def raw(self) -> Step:
-        seen, found = self.seen, self.seen.numbers
+        raw, numbers = self.raw_view, self.raw_view.numbers
         text = (
-            f"Two random texts score {cosine(seen.mean)} on average, and 95 % of all pairs lie between "
-            f"{cosine(found['p2.5'] or 0.0)} and {cosine(found['p97.5'] or 0.0)}."
+            f"Two random texts score {cosine(raw.mean)} on average, and 95 % of all pairs score "
+            f"{cosine(numbers['p2.5'] or 0.0)} to {cosine(numbers['p97.5'] or 0.0)}."
         )
-        if seen.mean >= CROWDED:
-            text += f" Half of all pairs, related or not, score over {cosine(found['p50'] or 0.0)}."
-        if (auc := found.get("auc")) is not None:
+        if raw.mean >= CROWDED:
+            text += f" Half of all pairs, related or not, score above {cosine(numbers['p50'] or 0.0)}."
+        if (auc := numbers.get("auc")) is not None:
             text += (
-                " The chance that a pair within a label is more alike than one between labels (AUC) is "
-                f"{cosine(auc)}, where 0.50 is a coin."
+                " The probability that a pair within a label is more similar than one between labels (AUC) is "
+                f"{cosine(auc)}; 0.50 is chance."
             )
-        if self.n > len(seen.rows):
-            text += f" Measured on {len(seen.rows):,} of {self.n:,} rows, drawn with seed {self.seed}."
-        numbers = {**found, "rows": float(len(seen.rows)), "dimensions": float(self.dim)}
-        return self._step("raw", "The raw heatmap", text, numbers, seen.heatmap)
+        if self.n > len(raw.rows):
+            text += f" Measured on {len(raw.rows):,} of {self.n:,} texts, drawn with seed {self.seed}."
+        sizes = {"rows": float(len(raw.rows)), "dimensions": float(self.dim)}
+        return self._step("raw", "The raw heatmap", text, {**numbers, **sizes}, raw.heatmap)
 
-    def end_at_once(self) -> Step | None:
-        """Why there is no more to walk: all rows equal, too few that differ, or nothing crowded."""
-        seen, copies = self.seen, copies_of(self.seen.rows.astype(np.float32))
-        n = len(seen.rows) if copies is None else int(copies.max()) + 1
-        if 1 - seen.mean < _EQUAL:
-            text = (
-                "All rows are the same vector but for rounding: nothing can tell them apart. Look at how they are made."
-            )
-            return self._step("equal", "There is nothing to tell apart", text, {"mean": seen.mean})
+    def early_end(self) -> Step | None:
+        """The reason to stop: all vectors equal, too few distinct texts, or a space that is not crowded."""
+        raw, copies = self.raw_view, copies_of(self.raw_view.rows.astype(np.float32))
+        n = len(raw.rows) if copies is None else int(copies.max()) + 1
+        if 1 - raw.mean < _EQUAL:
+            text = "All vectors are equal up to rounding, so nothing can tell them apart. Check how they were made."
+            return self._step("equal", "All vectors are equal", text, {"mean": raw.mean})
         if n < LEAST_UNITS:
             text = (
-                f"With {count(n, 'different text')}, what all share and what is chance cannot be told apart. Take "
-                f"{LEAST_UNITS} at least."
+                f"{count(n, 'distinct text')} {'is' if n == 1 else 'are'} too few to distinguish what all texts share "
+                f"from chance. Use at least {LEAST_UNITS}."
             )
             return self._step("few", "Too few texts to say why", text, {"rows": float(n)})
-        if seen.mean >= CROWDED or self.narrow:
+        if raw.mean >= CROWDED or self.narrow:
             return None
         text = (
-            f"Random texts score {cosine(seen.mean)} on average, with a standard deviation of {cosine(seen.sd)}: they "
-            f"do not crowd together. A pair over {cosine(seen.numbers['p97.5'] or 0.0)} is more similar than 97.5 % of "
-            "all pairs, and related texts need not come near 1 for that. Read a score against the background: uncone "
-            "calibrate says what it means."
+            f"Random texts score {cosine(raw.mean)} on average, with a standard deviation of {cosine(raw.sd)}: the "
+            f"space is not crowded. A pair above {cosine(raw.numbers['p97.5'] or 0.0)} is more similar than 97.5 % of "
+            "all pairs, so related texts need not come near 1. uncone calibrate shows what a score means."
         )
-        return self._step("not_crowded", "Nothing is crowded", text, {"mean": seen.mean, "sd": seen.sd})
+        return self._step("not_crowded", "The space is not crowded", text, {"mean": raw.mean, "sd": raw.sd})
 
     def length(self) -> Step:
-        """Folklore: that vectors of different lengths make cosines strange."""
-        rows, norms = self.seen.rows[self.seen.paired], np.linalg.norm(self.seen.rows, axis=1)
+        """Folklore: different lengths of vectors distort cosines."""
+        rows, norms = self.raw_view.rows[self.raw_view.paired], np.linalg.norm(self.raw_view.rows, axis=1)
         factors = 2.0 ** np.random.default_rng(self.seed).integers(-10, 11, len(rows))
-        change = float(np.abs(cosines_of(rows * factors[:, None]) - cosines_of(rows)).max())
-        times = float(norms.max() / norms.min())
+        change = float(np.abs(cosine_matrix(rows * factors[:, None]) - cosine_matrix(rows)).max())
+        ratio = float(norms.max() / norms.min())
         text = (
-            f"The longest row is {plain(times)} times as long as the shortest, but a cosine divides by both lengths. "
-            "Every row was multiplied by a power of two from 1/1024 to 1024, which a computer does without rounding: "
-            f"the largest change of any cosine is {'exactly 0' if change == 0 else plain(change)}. So scaling rows to "
-            "length 1 does not help either. It is the dot product that depends on length."
+            f"The longest vector is {plain(ratio)} times as long as the shortest, but a cosine divides by both "
+            "lengths. We multiplied every vector by a power of two from 1/1024 to 1024, which a computer does without "
+            f"rounding: the largest change of any cosine is {'exactly 0' if change == 0 else plain(change)}. So "
+            "normalizing the vectors doesn't help either. Only the dot product depends on length."
         )
-        numbers = {"largest_change": change, "longest_over_shortest": times}
+        numbers = {"largest_change": change, "longest_over_shortest": ratio}
         return self._step("length", "It is not the length of the vectors", text, numbers)
 
     def dimension(self) -> Step:
-        """Folklore: that cosines are high because there are many dimensions."""
-        n = len(self.seen.paired)
+        """Folklore: cosines are high because there are many dimensions."""
+        n = len(self.raw_view.paired)
         random = np.random.default_rng(self.seed).standard_normal((n, self.dim))
-        chance = Seen(random, None, np.arange(n), np.arange(min(n, len(self.seen.drawn))))
+        chance = SpaceView(random, None, np.arange(n), np.arange(min(n, len(self.raw_view.drawn))))
         expected = 1 / math.sqrt(self.dim)
         text = (
-            f"{count(n, 'row')} of random numbers in {self.dim:,} dimensions have a mean cosine of "
-            f"{cosine(chance.mean, 3)} and a standard deviation of {cosine(chance.sd, 3)}; theory says 0 and 1/√d = "
-            f"{cosine(expected, 3)}. Many dimensions bring cosines near 0. A mean of {cosine(self.seen.mean)} comes "
-            "from what the rows share."
+            f"{count(n, 'random vector')} in {self.dim:,} dimensions have a mean cosine of {cosine(chance.mean, 3)} "
+            f"and a standard deviation of {cosine(chance.sd, 3)}; theory says 0 and 1/√d = {cosine(expected, 3)}. Many "
+            f"dimensions bring cosines near 0. A mean of {cosine(self.raw_view.mean)} comes from what the texts share."
         )
         numbers = {"mean": chance.mean, "sd": chance.sd, "one_over_root_d": expected}
         return self._step("dimension", "It is not the number of dimensions", text, numbers, chance.heatmap)
 
     def background(self) -> Step:
-        """The same cosines, less what unrelated texts score."""
-        found, mean = self.seen.numbers, self.seen.mean
-        low, high = ((found[name] or 0.0) - mean for name in ("p2.5", "p97.5"))
+        """The same cosines minus the mean of unrelated texts."""
+        raw, mean = self.raw_view.numbers, self.raw_view.mean
+        low, high = ((raw[name] or 0.0) - mean for name in ("p2.5", "p97.5"))
         text = (
-            f"Take {cosine(mean)}, what random texts score anyway, off every cosine: what is left above 0 is more "
-            f"alike than that. 2.5 % of pairs have more than {cosine(high)}. No vector changes and neither does the "
-            "order of the pairs, so this is a way to read scores. uncone calibrate does it with percentiles and "
-            "thresholds."
+            f"Subtract {cosine(mean)}, the score of random texts, from every cosine: what is left above 0 is more "
+            f"similar than that. 2.5 % of pairs are above {cosine(high)}. The vectors and the order of the pairs don't "
+            "change, so this is only a way to read scores. uncone calibrate does it with percentiles and thresholds."
         )
         numbers: dict[str, float | None] = {"background": mean, "p2.5": low, "p97.5": high}
-        numbers |= {name: found[name] for name in ("sd", "auc") if name in found}
-        return self._step("background", "Read against the background", text, numbers, self.seen.heatmap - mean)
+        numbers |= {name: raw[name] for name in ("sd", "auc") if name in raw}
+        return self._step("background", "Read against the background", text, numbers, self.raw_view.heatmap - mean)
 
     def rogue(self) -> list[Step]:
-        """Where the mean cosine comes from, and what is left when its few dimensions are muted."""
-        space = measure_space(ArrayVectors(self.seen.rows), Plan(dtype=np.float64), seed=self.seed)
-        found = {finding.name: finding for finding in rogue(space)}
-        named = found["rogue_dimensions"].value
-        out = named if isinstance(named, list) else []
+        """The dimensions behind the mean cosine, and the cosines without them."""
+        raw = self.raw_view
+        space = measure_space(ArrayVectors(raw.rows), Plan(dtype=np.float64), seed=self.seed)
+        findings = {finding.name: finding for finding in rogue(space)}
+        named = findings["rogue_dimensions"].value
+        dimensions = named if isinstance(named, list) else []
         text = (
             "A cosine is a sum over the dimensions, and so is its mean. "
-            f"{found['rogue_share_3'].meaning} {found['rogue_dimensions'].meaning}"
+            f"{findings['rogue_share_3'].meaning} {findings['rogue_dimensions'].meaning}"
         )
-        shares = {f"share_of_{k}": found[f"rogue_share_{k}"].magnitude for k in (1, 3, 5)}
-        first = self._step("rogue", "Which dimensions carry it", text, {**shares, "rogue_dimensions": float(len(out))})
-        if not out:
+        numbers = {f"share_of_{k}": findings[f"rogue_share_{k}"].magnitude for k in (1, 3, 5)}
+        numbers["rogue_dimensions"] = float(len(dimensions))
+        first = self._step("rogue", "Which dimensions carry it", text, numbers)
+        if not dimensions:
             return [first]
-        muted = self.seen.after(_after(Mute(dimensions=out), self.seen.rows))
+        muted = raw.after(_repaired(Mute(dimensions=dimensions), raw.rows))
         text = (
-            f"With {count(len(out), 'dimension')} of {self.dim:,} set to zero ({', '.join(map(str, out))}), two random "
-            f"texts score {cosine(muted.mean)}; it was {cosine(self.seen.mean)}."
+            f"With {count(len(dimensions), 'dimension')} of {self.dim:,} set to zero "
+            f"({', '.join(map(str, dimensions))}), two random texts score {cosine(muted.mean)} instead of "
+            f"{cosine(raw.mean)}."
         )
         return [first, self._step("mute", "Without the rogue dimensions", text, muted.numbers, muted.heatmap)]
 
-    def centre(self) -> Step:
-        """The mean vector off every row."""
-        rows = self.seen.rows
-        self.now = self.seen.after(_after(Center(), rows))
+    def center(self) -> Step:
+        """Every vector minus the mean vector."""
+        rows = self.raw_view.rows
+        self.view = self.raw_view.after(_repaired(Center(), rows))
         share = float(np.linalg.norm(rows.mean(axis=0)) / np.sqrt(np.vecdot(rows, rows).mean()))
         text = (
-            f"The mean vector is {percent(min(share, 1.0))} as long as a typical row, and every row holds it. Taken "
-            f"off all of them, it leaves a mean cosine of {cosine(self.now.mean)}, with a standard deviation of "
-            f"{cosine(self.now.sd)} where it was {cosine(self.seen.sd)}."
+            f"Every vector contains the mean vector, which is {percent(min(share, 1.0))} as long as a typical vector. "
+            f"Subtracting it leaves a mean cosine of {cosine(self.view.mean)}, with a standard deviation of "
+            f"{cosine(self.view.sd)} instead of {cosine(self.raw_view.sd)}."
         )
-        numbers = {**self.now.numbers, "mean_vector_over_typical_row": share}
-        return self._step("center", "Without what all rows share", text, numbers, self.now.heatmap)
+        numbers = {**self.view.numbers, "mean_vector_over_typical_row": share}
+        return self._step("center", "Without what all texts share", text, numbers, self.view.heatmap)
 
     def further(self, repair: Repair) -> Step:
-        """Directions that dominate after centring: dropped, or evened out."""
-        before, varied = self.now.sd, self.as_in
+        """Drop or even out the directions that dominate after centering."""
+        before, varied, drops = self.view.sd, self.equivalent_dim, isinstance(repair, DropTop)
         start = (
-            f"The cosines still vary as those of random rows in {plain(varied)} dimensions would, not in {self.dim:,}: "
-            "few directions carry most of what differs."
+            f"The cosines still vary as they would in {plain(varied)} random dimensions, not in {self.dim:,}: "
+            "a few directions carry most of the differences."
         )
-        title = "Without the strongest directions" if isinstance(repair, DropTop) else "All directions alike"
+        title = "Without the strongest directions" if drops else "All directions equal"
         try:
-            self.now = self.seen.after(_after(repair, self.seen.rows))
+            self.view = self.raw_view.after(_repaired(repair, self.raw_view.rows))
         except FitError as error:  # nothing differs but in those few directions
             return self._step(repair.kind, title, f"{start} {error}", {"varies_as_in_dimensions": varied})
-        done = "Centred, and with the same variance in all directions (whitened)"
+        done = "Centered, and with the same variance in all directions (whitened)"
         if isinstance(repair, DropTop):
             done = f"Without the mean and the top {count(int(repair.directions_.shape[1]), 'principal direction')}"
-        text = f"{start} {done}, they have a standard deviation of {cosine(self.now.sd)}; it was {cosine(before)}."
-        numbers = {**self.now.numbers, "varies_as_in_dimensions": self.as_in}
-        return self._step(repair.kind, title, text, numbers, self.now.heatmap)
+        text = f"{start} {done}, they have a standard deviation of {cosine(self.view.sd)} instead of {cosine(before)}."
+        numbers = {**self.view.numbers, "varies_as_in_dimensions": self.equivalent_dim}
+        return self._step(repair.kind, title, text, numbers, self.view.heatmap)
 
     def end(self) -> Step:
-        """What to do with it."""
-        text = "What is left in the last heatmap is what tells these texts apart."
-        numbers = {"mean_before": self.seen.mean, "mean_after": self.now.mean}
-        before, after = self.seen.numbers.get("auc"), self.now.numbers.get("auc")
+        """What to do next."""
+        text = "The last heatmap shows what distinguishes these texts."
+        numbers = {"mean_before": self.raw_view.mean, "mean_after": self.view.mean}
+        before, after = self.raw_view.numbers.get("auc"), self.view.numbers.get("auc")
         if before is not None and after is not None:
             numbers |= {"auc_before": before, "auc_after": after}
-            text += f" Of labels it tells an AUC of {cosine(after)}, where the raw cosines told {cosine(before)}."
+            text += f" It separates the labels with an AUC of {cosine(after)}; the raw cosines had {cosine(before)}."
             if after < _SEPARATE:
-                text += " That is hardly more than a coin: these cosines show little of these labels."
+                text += " That is hardly more than chance: these cosines show little of these labels."
         text += (
             " The repairs were fitted and shown on the same texts: a heatmap that is easier to read is no proof that a "
-            "repair helps, and it may harm. Only labelled pairs can show what it does for your task: uncone fix SOURCE "
+            "repair helps, and it may harm. Only labeled pairs can show what it does for your task: uncone fix SOURCE "
             "--method auto --pairs pairs.csv. To keep the vectors and read their scores, use uncone calibrate."
         )
         return self._step("next", "What to do", text, numbers)
 
-    def _step(self, key: str, title: str, text: str, numbers: Numbers, heatmap: Matrix | None = None) -> Step:
-        of_rows = heatmap is not None and key != "dimension"
-        return Step(key, title, text, numbers, heatmap, self.places if of_rows else None)
+    def _step(
+        self, key: str, title: str, text: str, numbers: Mapping[str, float | None], heatmap: Matrix | None = None
+    ) -> Step:
+        has_rows = heatmap is not None and key != "dimension"
+        return Step(key, title, text, numbers, heatmap, self.places if has_rows else None)
 
 
-def _after(repair: Repair, rows: Matrix) -> Matrix:
+def _repaired(repair: Repair, rows: Matrix) -> Matrix:
     return np.asarray(repair.fit(rows).transform(rows))
 
 
 def _usable(vectors: Matrix) -> IntVector:
     rows = np.asarray(vectors)
     if rows.ndim != 2 or len(rows) < 2:
-        raise ShapeError(f"This walk needs at least 2 rows x dimensions; we got an array of shape {rows.shape}.")
+        raise ShapeError(f"The walk-through needs at least 2 vectors; we got an array of shape {rows.shape}.")
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.vecdot(rows, rows)
     usable = np.flatnonzero(np.isfinite(squares) & (squares > 0))
     if len(usable) < 2:
-        raise NoUsableRowsError(f"{len(usable)} of {len(rows):,} rows have a direction; cosines need at least 2.")
+        raise NoUsableRowsError(f"{len(usable)} of {len(rows):,} vectors have a direction; cosines need at least 2.")
     return usable

@@ -1,4 +1,4 @@
-"""How alike texts of one label are, and of two: a table with intervals, and whether labels are separable at all."""
+"""Similarity within and between labels: a table with intervals, and whether labels are separable at all."""
 
 from __future__ import annotations
 
@@ -11,21 +11,17 @@ from numpy.typing import ArrayLike
 from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.number_format import count
 from uncone.analysis.similarity.label_codes import coded
-from uncone.analysis.similarity.labels.label_sums import LabelSums, PairMean, Sides, Squares, above, estimate
-from uncone.analysis.similarity.labels.separability import Auc, label_auc, left_open
+from uncone.analysis.similarity.labels.label_sums import LabelSums, above, estimate
+from uncone.analysis.similarity.labels.separability import Auc, inconclusive, label_auc
 from uncone.analysis.similarity.pairwise.unit_rows import checked_units
-from uncone.analysis.similarity.results import Estimate, Labels, PerLabel
-from uncone.analysis.similarity.sampling_units import KNOWN, BackgroundError, copies_of
-from uncone.data.batch import IntVector
+from uncone.analysis.similarity.results import Labels, PerLabel
+from uncone.analysis.similarity.sampling_units import BackgroundError, copies_of
 from uncone.errors import OptionError, ShapeError
 
-__all__ = ["COUNTED", "MOST_LABELS", "per_label"]
+__all__ = ["per_label"]
 
-MOST_LABELS = 30
-"""Labels in the table, the largest: 30 with themselves and 435 pairs of two. All labels are in the sums below it."""
-
-COUNTED = 1000
-"""Labels whose rows are told, the largest."""
+_TABLE_LABELS, _COUNTED_LABELS = 30, 1000
+"""The largest labels: those in the table, which has 30 + 435 lines, and those whose texts are counted."""
 
 
 def per_label(
@@ -34,123 +30,97 @@ def per_label(
     background_mean: float,
     seed: int = 0,
     *,
-    most: int = MOST_LABELS,
-    background: BackgroundError = KNOWN,
+    most: int = _TABLE_LABELS,
+    background: BackgroundError = BackgroundError(),  # noqa: B008 - immutable
 ) -> Labels:
     """Mean and standard deviation of the cosines within each label and between every two, exact over all pairs.
 
-    Distinct rows are the sampling units of the intervals: n rows make n(n-1)/2 pairs, but no more than n independent
-    things, and copies of a row are one. Rows without a label (None, NaN, an empty text) are left out.
+    Distinct texts are the sampling units of the intervals: n texts make n(n-1)/2 pairs, but are only n independent
+    observations, and copies are one. Texts without a label (None, NaN, blank) are left out.
 
     Args:
-        units: rows of length 1 (n, d), as `units_of` makes them.
-        labels: one per row: texts or numbers.
-        background_mean: mean cosine of unrelated pairs; taken off in `above`.
-        seed: of the rows that are compared for the AUC, where there are many.
-        most: labels in the table, the largest first chosen.
-        background: the error of the mean of the background; by default the mean is taken as known.
+        units: unit vectors (n, d).
+        labels: one per vector: texts or numbers.
+        background_mean: mean cosine of unrelated pairs, subtracted in `above`.
+        seed: of the sample for the AUC if there are many texts.
+        most: number of labels in the table, largest first.
+        background: the error of the mean of the background; by default that is taken as known.
 
     Raises:
-        ShapeError: not one label per row.
-        OptionError: no row has a label.
+        ShapeError: not one label per vector.
+        OptionError: no text has a label.
     """
     table = checked_units(units)
     if len(labels) != len(table):
-        raise ShapeError(f"We need one label per row: there are {len(labels):,} for {len(table):,} rows.")
+        raise ShapeError(f"We need one label per text: there are {len(labels):,} for {len(table):,} texts.")
     codes, names = coded(labels)
-    kept = np.flatnonzero(codes >= 0)
-    if not len(kept):
-        raise OptionError("No row has a label: each is empty. Name another column, or leave the labels out.")
+    known = np.flatnonzero(codes >= 0)
+    if not len(known):
+        raise OptionError("No text has a label: each is empty. Name another column, or leave the labels out.")
     groups, each = copies_of(table), background.each
-    if len(kept) < len(codes):
-        table, codes = table[kept], codes[kept]
-        groups = None if groups is None else groups[kept]
-        each = None if each is None else each[kept]
+    if len(known) < len(codes):
+        table, codes = table[known], codes[known]
+        groups = None if groups is None else groups[known]
+        each = None if each is None else each[known]
     sums = LabelSums.of(table, codes, groups, each)
     by_size = np.argsort(-sums.counts, kind="stable")
     chosen = np.sort(by_size[: max(most, 1)])
-    rows, within, between = _estimates(sums, chosen, names, background_mean, background)
+    summed = sums.squares(chosen)
+    numbers = chosen.tolist()
+    means = [(a, a, sums.within_label(a, float(summed.squares[at, at]))) for at, a in enumerate(numbers)]
+    between = sums.between_labels(chosen, summed)
+    means += [(a, b, mean) for (a, b), mean in zip(combinations(numbers, 2), between, strict=True)]
+    rows = [
+        PerLabel(names[a], names[b], estimate(mean), above(mean, background_mean, background)) for a, b, mean in means
+    ]
+    if len(sums.counts) == len(chosen) == 2:  # the same pairs have the same interval
+        between_all = rows[-1].cosine
+    else:
+        between_all = estimate(sums.overall(summed.every - summed.within, within=False))
     auc = label_auc(table, codes, seed, groups=groups)
-    told = np.sort(by_size[:COUNTED]).tolist()
     return Labels(
-        {names[a]: int(sums.counts[a]) for a in told},
+        {names[a]: int(sums.counts[a]) for a in np.sort(by_size[:_COUNTED_LABELS]).tolist()},
         rows,
-        within,
-        between,
+        estimate(sums.overall(summed.within, within=True)),
+        between_all,
         auc.value,
         auc.low,
         auc.high,
-        _sentence(auc, sums, len(labels) - len(kept), len(chosen)),
+        _sentence(auc, sums, len(labels) - len(known), len(chosen)),
         sums.cells.texts,
     )
 
 
-def _estimates(
-    sums: LabelSums, chosen: IntVector, names: list[str], mean: float, error: BackgroundError
-) -> tuple[list[PerLabel], Estimate, Estimate]:
-    """The chosen labels with themselves, every two of them, and all pairs of one label and of two."""
-    summed = sums.squares(chosen)
-    sides = sums.sides(chosen, summed)
-    rows = []
-    for at, a in enumerate(chosen.tolist()):
-        found = sums.within_label(a, (summed.squares[at, at] - sums.own_fourth(a)) / 2)
-        rows.append(PerLabel(names[a], names[a], estimate(found), above(found, mean, error)))
-    for (at, a), (bt, b) in combinations(enumerate(chosen.tolist()), 2):
-        found = _between(summed, sides, at, bt, int(sums.counts[a] * sums.counts[b]))
-        rows.append(PerLabel(names[a], names[b], estimate(found), above(found, mean, error)))
-    within = sums.overall(summed.within, within=True)
-    if len(sums.counts) == len(chosen) == 2:  # the same pairs have the same interval
-        return rows, estimate(within), rows[-1].cosine
-    return rows, estimate(within), estimate(sums.overall(summed.every - summed.within, within=False))
-
-
-def _between(summed: Squares, sides: Sides, a: int, b: int, pairs: int) -> PairMean:
-    """The cosines between two labels: a two-sample U-statistic.
-
-    The variance of its mean is that of the texts of either side, each with the mean of the other side. The degrees of
-    freedom are Welch's, and fewer than the distinct texts of both.
-    """
-    mean, square = float(summed.cosines[a, b]) / pairs, float(summed.squares[a, b]) / pairs
-    n, m = int(sides.texts[a]), int(sides.texts[b])
-    if n < 2 or m < 2:
-        return PairMean(mean, square, pairs, np.nan, 0)
-    one, other = float(sides.variance[a, b]), float(sides.variance[b, a])
-    freedom = (one + other) ** 2 / (one**2 / (n - 1) + other**2 / (m - 1)) if one + other > 1e-30 else n + m - 2
-    variance = one + other + 2 * float(sides.shared[a, b])
-    covariance = float(sides.covariance[a, b] + sides.covariance[b, a])
-    return PairMean(mean, square, pairs, variance, min(freedom, n + m - float(sides.both[a, b]) - 1), covariance)
-
-
-def _sentence(auc: Auc, sums: LabelSums, unlabelled: int, shown: int) -> str:
-    said = [_verdict(auc, sums)]
+def _sentence(auc: Auc, sums: LabelSums, unlabeled: int, shown: int) -> str:
+    lines = [_verdict(auc, len(sums.counts))]
     if auc.value is not None and auc.rows < len(sums.codes):
-        said.append(f"That is over all pairs of {auc.rows:,} rows drawn from {len(sums.codes):,}.")
+        lines.append(f"The AUC covers all pairs of {auc.rows:,} of {len(sums.codes):,} texts.")
     if shown < len(sums.counts):
-        said.append(f"The table has the {shown:,} largest of {len(sums.counts):,} labels.")
-    if unlabelled:
-        said.append(f"Left out: {count(unlabelled, 'row')} without a label.")
-    return " ".join(said)
+        lines.append(f"The table has the {shown:,} largest of {len(sums.counts):,} labels.")
+    if unlabeled:
+        lines.append(f"{count(unlabeled, 'text')} without a label {'was' if unlabeled == 1 else 'were'} left out.")
+    return " ".join(lines)
 
 
-def _verdict(auc: Auc, sums: LabelSums) -> str:
-    if len(sums.counts) == 1:
-        return "There is one label only, so there is nothing to separate."
+def _verdict(auc: Auc, labels: int) -> str:
+    if labels == 1:
+        return "There is only one label, so there is nothing to separate."
     if auc.value is None:
-        return "No label has two texts, so nothing can be said about pairs of one label."
+        return "No label has two texts, so there are no pairs with the same label."
     shown = f"AUC {auc.value:.3f}"
-    few = f"There are too few texts to tell whether the labels are separable: {auc.texts:,} that differ"
+    few = f"{count(auc.texts, 'distinct text')} {'is' if auc.texts == 1 else 'are'} too few to say whether the labels"
     if auc.low is None or auc.high is None:
-        return f"{few} ({shown}; 0.5 is chance)."
+        return f"{few} are separable ({shown}; 0.5 is chance)."
     shown += f", {auc.low:.3f} to {auc.high:.3f}; 0.5 is chance"
-    if auc.texts < LEAST_UNITS or left_open(auc.low, auc.high):
-        return f"{few} ({shown})."
+    if auc.texts < LEAST_UNITS or inconclusive(auc.low, auc.high):
+        return f"{few} are separable ({shown})."
     if auc.low <= 0.5 <= auc.high:
-        return (
-            f"Cosines do not tell the labels apart: a pair of one label is no more alike than a pair of two ({shown})."
-        )
+        pairs = "pairs with the same label are no more similar than pairs with different labels"
+        return f"Cosine doesn't separate the labels: {pairs} ({shown})."
     if auc.value < 0.5:
-        return f"Cosines do not follow the labels: pairs of two labels are more alike than pairs of one ({shown})."
-    how = "hardly tell the labels apart" if auc.value < 0.6 else "tell the labels apart in part"
-    how = "tell the labels apart well" if auc.value >= 0.8 else how
-    often = f"a pair of one label is more alike than a pair of two {100 * auc.value:.0f} times in 100"
-    return f"Cosines {how}: {often} ({shown})."
+        pairs = "pairs with different labels are more similar than pairs with the same label"
+        return f"Cosine doesn't follow the labels: {pairs} ({shown})."
+    how = "barely separates the labels" if auc.value < 0.6 else "partly separates the labels"
+    how = "separates the labels well" if auc.value >= 0.8 else how
+    often = f"a pair with the same label is more similar than one with different labels {100 * auc.value:.0f} times"
+    return f"Cosine {how}: {often} in 100 ({shown})."

@@ -1,34 +1,92 @@
-"""The whole cosine matrix as a file: strips of it, and the two kinds of file that take them."""
+"""The cosine matrix in tiles that fit into a core's cache, and its file.
+
+The grid is fixed, and each tile is one product on one BLAS thread: the number of cores does not change a digit.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from uncone.analysis.similarity.pairwise.tiles import TILE, product, starts
-from uncone.analysis.similarity.pairwise.unit_rows import Units
+from uncone.analysis.similarity.pairwise.unit_rows import Units, checked_units
+from uncone.data.writing.atomic import check_output, replacing, writing
+from uncone.errors import OptionError, OutputError
+from uncone.run.blas_threads import in_order
 
-__all__ = ["NpyMatrix", "ParquetMatrix", "matrix_strip"]
+__all__ = ["TILE", "tile_product", "write_matrix"]
 
-_SCALE = np.float32(1)
+TILE = 512
+"""Rows and columns of a tile: 1 MiB of float32."""
+_STRIP_BYTES = 512 * 2**20
+"""Strips that wait to be written."""
 
 
-def matrix_strip(units: Units, i: int) -> Units:
-    """The cosines of the rows from i on, at most a strip of them, with all rows.
+def tile_product(one: Units, other: Units, limit: np.float32, buffer: Units) -> Units:
+    """Products of all rows of two blocks, clipped to the limit because rounded lengths may exceed 1."""
+    tile = buffer[: len(one) * len(other)].reshape(len(one), len(other))
+    np.matmul(one, other.T, out=tile)
+    return np.clip(tile, -limit, limit, out=tile)
 
-    Tiles below the diagonal are those above it, turned over: the same product, so the matrix is symmetric.
+
+def write_matrix(units: ArrayLike, path: Path, *, progress: Callable[[int], None] | None = None) -> int:
+    """Write all cosines (n, n) in float32, strip by strip; returns the bytes of the file.
+
+    A .npy holds the matrix; a .parquet one row per text, with the columns `row` and `cosines`, a list of n numbers.
+    The matrix is symmetric to the last digit, its diagonal is 1, and its numbers are those of `survey`. The file
+    appears whole or not at all. `progress` receives the number of rows just written.
+
+    Raises:
+        OptionError: another kind of file.
+        OutputError: the file cannot be written, or the disk has no room for it.
     """
-    own = units[i : i + TILE].copy()  # not the same memory as the other side: numpy would take another product
+    path = Path(path)
+    kind = path.suffix.lower()
+    if kind not in (".npy", ".parquet"):
+        raise OptionError(f"A matrix is written as .npy or .parquet, not as {kind or 'a file without an ending'}.")
+    table = checked_units(units)
+    n = len(table)
+    check_output(path, [])
+    size, free = 4 * n * n, shutil.disk_usage(path.resolve().parent).free
+    if size > free:
+        raise OutputError(f"The matrix of {n:,} texts takes {_giga(size)}, and the disk has {_giga(free)} left.")
+    with replacing(path) as temporary, writing(path):
+        sink = NpyMatrix(temporary, n) if kind == ".npy" else ParquetMatrix(temporary, n)
+        try:
+            strips = in_order(lambda i: _strip(table, i), range(0, n, TILE), _STRIP_BYTES // (4 * TILE * n))
+            for strip in strips:
+                sink.write(strip)
+                if progress is not None:
+                    progress(len(strip))
+            sink.close()
+        except BaseException:
+            with contextlib.suppress(OSError):  # closing may fail on a full disk too
+                sink.file.close()
+            raise
+    return path.stat().st_size
+
+
+def _giga(size: int) -> str:
+    return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"
+
+
+def _strip(units: Units, i: int) -> Units:
+    """Cosines of a strip of rows from i on with all rows.
+
+    Tiles below the diagonal are transposed tiles from above it, so that the matrix is symmetric.
+    """
+    own = units[i : i + TILE].copy()  # not the same memory as the other side: numpy would use another product
     strip = np.empty((len(own), len(units)), np.float32)
-    room = np.empty(TILE * TILE, np.float32)
-    for j in starts(len(units)):
+    buffer, limit = np.empty(TILE * TILE, np.float32), np.float32(1)
+    for j in range(0, len(units), TILE):
         other = units[j : j + TILE]
-        if j < i:
-            strip[:, j : j + TILE] = product(other, own, _SCALE, room).T
-        else:
-            strip[:, j : j + TILE] = product(own, other, _SCALE, room)
+        below = j < i
+        product = tile_product(other, own, limit, buffer).T if below else tile_product(own, other, limit, buffer)
+        strip[:, j : j + TILE] = product
     square = strip[:, i : i + TILE]
     upper = np.triu(square, 1)
     square[:] = upper + upper.T
@@ -37,7 +95,7 @@ def matrix_strip(units: Units, i: int) -> Units:
 
 
 class NpyMatrix:
-    """NumPy's .npy, written from its beginning to its end: a memory map would die of a full disk without a word."""
+    """NumPy's .npy, written in order: a memory map would crash on a full disk."""
 
     def __init__(self, path: Path, n: int) -> None:
         self.file = path.open("wb")
@@ -45,21 +103,16 @@ class NpyMatrix:
         np.lib.format.write_array_header_1_0(self.file, header)
 
     def write(self, strip: Units) -> None:
-        """The next rows."""
+        """Append rows."""
         self.file.write(strip.data.cast("B"))
 
     def close(self) -> None:
-        """The end."""
+        """Finish the file."""
         self.file.close()
-
-    def abandon(self) -> None:
-        """Let go of the file: closing it may fail on a full disk, where writing failed already."""
-        with contextlib.suppress(OSError):
-            self.file.close()
 
 
 class ParquetMatrix:
-    """Parquet: one row per text, `row` and `cosines`, a list of a fixed size as the vectors of other files have it."""
+    """Parquet with the columns `row` and `cosines`, a list of fixed size; each strip is a row group."""
 
     def __init__(self, path: Path, n: int) -> None:
         import pyarrow as pa
@@ -67,22 +120,17 @@ class ParquetMatrix:
 
         self.n, self.row = n, 0
         self.schema = pa.schema([("row", pa.int64()), ("cosines", pa.list_(pa.float32(), n))])
-        self.writer = pq.ParquetWriter(path, self.schema, use_dictionary=False, compression="none")
+        self.file = pq.ParquetWriter(path, self.schema, use_dictionary=False, compression="none")
 
     def write(self, strip: Units) -> None:
-        """The next rows, as a row group."""
+        """Append rows."""
         import pyarrow as pa
 
         rows = pa.array(np.arange(self.row, self.row + len(strip)))
         lists = pa.FixedSizeListArray.from_arrays(pa.array(strip.reshape(-1)), self.n)
-        self.writer.write_batch(pa.record_batch([rows, lists], schema=self.schema))
+        self.file.write_batch(pa.record_batch([rows, lists], schema=self.schema))
         self.row += len(strip)
 
     def close(self) -> None:
-        """The end."""
-        self.writer.close()
-
-    def abandon(self) -> None:
-        """Let go of the file: closing it may fail on a full disk, where writing failed already."""
-        with contextlib.suppress(OSError):
-            self.writer.close()
+        """Finish the file."""
+        self.file.close()

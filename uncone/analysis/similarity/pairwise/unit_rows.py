@@ -1,4 +1,4 @@
-"""Rows at length 1 in float32: what every cosine here is a product of."""
+"""Vectors at length 1 in float32: every cosine of `similarity` is a product of two of them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from uncone.analysis.cosine.paired import unit_rows
 from uncone.data.batch import IntVector
 from uncone.errors import DtypeError, NoUsableRowsError, ShapeError
 
-__all__ = ["Units", "checked_units", "unit_vector", "units_of"]
+__all__ = ["BLOCK", "Units", "checked_units", "unit_vector", "units_of"]
 
 Units = NDArray[np.float32]
 
-_AT_ONCE = 8192
-_NEAR_ONE = 1e-3
-"""How far from 1 the length of a row may be: float16 vectors that were normalised somewhere else are fine."""
+BLOCK = 8192
+"""Vectors that are converted to float64 at a time."""
+_TOLERANCE = 1e-3
+"""How far from 1 a length may be: float16 vectors that were normalized elsewhere are fine."""
 
 
 def units_of(vectors: ArrayLike) -> tuple[Units, IntVector]:
-    """The rows that have a direction, at length 1 (m, d), and which rows they are (m,).
+    """Unit vectors (m, d) of the rows that have a direction, and the numbers of these rows (m,).
 
-    Zero rows and those with NaN or infinite numbers have none, and are left out.
+    Rows that are zero, NaN or infinite have none and are left out.
 
     >>> units, rows = units_of([[3.0, 4.0], [0.0, 0.0], [0.0, -2.0]])
     >>> units.round(1).tolist(), rows.tolist()
@@ -35,11 +36,11 @@ def units_of(vectors: ArrayLike) -> tuple[Units, IntVector]:
     if table.ndim != 2:
         raise ShapeError(f"Vectors are a table of rows x dimensions; this has the shape {table.shape}.")
     units = np.empty(table.shape, np.float32)
-    for start in range(0, len(table), _AT_ONCE):
-        units[start : start + _AT_ONCE] = unit_rows(table[start : start + _AT_ONCE])
+    for start in range(0, len(table), BLOCK):
+        units[start : start + BLOCK] = unit_rows(table[start : start + BLOCK])
     usable = np.flatnonzero(np.isfinite(units).all(axis=1)) if table.shape[1] else np.empty(0, np.int64)
     if not len(usable):
-        raise NoUsableRowsError(f"None of the {len(table):,} rows has a direction: each is zero, NaN or infinite.")
+        raise NoUsableRowsError(f"None of the {len(table):,} vectors has a direction: each is zero, NaN or infinite.")
     return (units if len(usable) == len(units) else units[usable]), usable
 
 
@@ -60,21 +61,21 @@ def unit_vector(vector: ArrayLike) -> Units:
 
 
 def checked_units(units: ArrayLike) -> Units:
-    """The same rows, in float32 and next to each other in memory, once it is clear that they have length 1.
+    """The same vectors as contiguous float32, after a check that they have length 1.
 
     Raises:
         ShapeError: not a table.
-        DtypeError: a row is not finite or not of length 1.
+        DtypeError: a vector is not finite or not of length 1.
     """
     table: Units = np.ascontiguousarray(units, np.float32)
     if np.ndim(units) != 2:
-        raise ShapeError(f"Unit rows are a table of rows x dimensions; these have the shape {np.shape(units)}.")
+        raise ShapeError(f"Unit vectors are a table of rows x dimensions; these have the shape {np.shape(units)}.")
     lengths = np.sqrt(np.vecdot(table, table))
-    off = np.flatnonzero(~(np.abs(lengths - 1) <= _NEAR_ONE))
+    off = np.flatnonzero(~(np.abs(lengths - 1) <= _TOLERANCE))
     if len(off):
         first = int(off[0])
         raise DtypeError(
-            f"Row {first} has the length {lengths[first]:.4g}, and we need rows of length 1. "
-            "units_of(vectors) makes them, and leaves out rows without a direction."
+            f"Row {first} has the length {lengths[first]:.4g}, and we need vectors of length 1. "
+            "units_of(vectors) makes them, and leaves out vectors without a direction."
         )
     return table

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import correlation
 
+from uncone.analysis.intervals.bootstrap import Difference
 from uncone.analysis.number_format import cosine
-from uncone.evaluation.table import EvaluationTable, Method, Row
+from uncone.evaluation.table import Method, Row
 from uncone.report.charts.model import Axis, Chart, Forest, Heatmap, Points, Reference, Symbol
 from uncone.report.documents.evaluate.scores import (
-    average,
-    certainty,
-    gain,
-    interval,
+    MARKS,
+    Gain,
+    Scores,
+    difference_text,
     labels,
     mean_isoscore,
     points,
-    signed,
     trend,
 )
 from uncone.report.text import fitted, printable
@@ -28,7 +28,6 @@ _MOST_MEANS = 40
 _MOST_LINES = 120
 """Rows that a reader may have to scroll through; the table of differences has all."""
 _MOST_JOINT = 36
-_LABEL = 26
 _MOST_TEXTS = 14
 """Columns of a heatmap that have room for numbers."""
 _STATES: dict[int, tuple[str, str, Symbol]] = {
@@ -41,144 +40,127 @@ _PROTOCOLS = {"raw": "muted", "inductive": "accent", "transductive": "second"}
 
 @dataclass(frozen=True)
 class _Line:
-    """A row of a forest plot: a difference in points with its interval."""
+    """A row of a forest plot: a difference to raw vectors on a dataset, or on average."""
 
     label: str
-    where: str
-    value: float
-    low: float | None
-    high: float | None
-    trend: int
-    units: int
+    name: str
+    difference: Difference | Gain
     is_mean: bool = False
 
-    @property
-    def hover(self) -> str:
-        between = interval(self.low, self.high)
-        between = f" ({between})" if between else ""
-        return f"{self.where}: {signed(self.value)}{between}, {certainty(bool(self.trend), self.units)}"
 
-
-def difference_charts(table: EvaluationTable) -> list[Chart]:
+def difference_charts(scores: Scores) -> list[Chart]:
     """Means and datasets in one chart; if that would be long, the means first and the best methods by dataset after."""
-    means = [
-        (row, mean)
-        for label, row in zip(labels([row.method for row in table.rows]), table.rows, strict=True)
-        if (mean := _mean(table, label, row)) is not None
-    ]
-    if not means:
+    n, total = len(scores.table.datasets), len(scores.gains)
+    if not total:
         return []
-    best = sorted(means, key=lambda one: -(average(table, one[0]) or -1.0))
-    n = len(table.datasets)
-    shown = best[:_MOST_MEANS]
-    if n == 1 or len(means) * (n + 1) <= _MOST_JOINT:
-        lines = [line for row, mean in shown for line in (mean, *_datasets(table, row))]
-        return [_forest("forest", "Differences to raw vectors", _selection(shown, means), lines)]
-    few = best[: max(1, _MOST_LINES // (n + 1))]
-    lines = [line for row, mean in few for line in (mean, *_datasets(table, row))]
-    start = f"Averages over {n} datasets. {_selection(shown, means)}"
+    where = "on average" if n > 1 else f"on {scores.table.datasets[0]}"
+    best = sorted(scores.gains, key=lambda pair: -(scores.average(pair[0]) or -1.0))
+    means = [_Line(scores.label(row), f"{scores.label(row)} {where}", gain, is_mean=True) for row, gain in best]
+
+    def with_datasets(most: int) -> list[_Line]:
+        rows = zip(means[:most], best, strict=False)
+        return [line for mean, (row, _) in rows for line in (mean, *(_datasets(row) if n > 1 else ()))]
+
+    if n == 1 or total * (n + 1) <= _MOST_JOINT:
+        start = _selection(_MOST_MEANS, total)
+        return [_forest("forest", "Differences to raw vectors", start, with_datasets(_MOST_MEANS))]
+    few = max(1, _MOST_LINES // (n + 1))
+    start = f"Averages over {n} datasets. {_selection(_MOST_MEANS, total)}"
+    title = "Differences to raw vectors, by dataset"
     return [
-        _forest("forest", "Mean difference to raw vectors", start, [mean for _, mean in shown]),
-        _forest("forest-sets", "Differences to raw vectors, by dataset", _selection(few, means), lines),
+        _forest("forest", "Mean difference to raw vectors", start, means[:_MOST_MEANS]),
+        _forest("forest-sets", title, _selection(few, total), with_datasets(few)),
     ]
 
 
-def _selection(shown: Sequence[object], lines: Sequence[object]) -> str:
-    return "" if len(shown) == len(lines) else f"The {len(shown)} best of {len(lines)} methods; the table has all. "
+def _selection(most: int, total: int) -> str:
+    return f"The {most} best of {total} methods; the table has all. " if most < total else ""
 
 
-def _mean(table: EvaluationTable, label: str, row: Row) -> _Line | None:
-    gained = gain(table, row)
-    if gained is None:
-        return None
-    where = "on average" if len(table.datasets) > 1 else f"on {table.datasets[0]}"
-    bounds = (gained.value, gained.low, gained.high)
-    return _Line(label, f"{label} {where}", *bounds, trend(gained), gained.units, is_mean=True)
-
-
-def _datasets(table: EvaluationTable, row: Row) -> list[_Line]:
-    if len(table.datasets) == 1:
-        return []
+def _datasets(row: Row) -> list[_Line]:
     return [
-        _Line(cell.dataset, f"{row.method.name} on {cell.dataset}", one.value, one.low, one.high, trend(one), one.units)
+        _Line(cell.dataset, f"{row.method.name} on {cell.dataset}", cell.difference)
         for cell in row.cells
-        if (one := cell.difference) is not None and one.value is not None
+        if cell.difference is not None and cell.difference.value is not None
     ]
 
 
 def _forest(name: str, title: str, start: str, lines: Sequence[_Line]) -> Chart:
-    mixed = not all(line.is_mean for line in lines)
+    means = [at for at, line in enumerate(lines) if line.is_mean]
+    mixed = len(means) < len(lines)
     marks = []
     for way, (state, color, symbol) in _STATES.items():
         for is_mean in (True, False):
-            rows = [at for at, line in enumerate(lines) if line.trend == way and line.is_mean == is_mean]
-            chosen = [lines[at] for at in rows]
-            marks.append(
-                Forest(
-                    rows,
-                    [100 * line.value for line in chosen],
-                    [None if line.low is None else 100 * line.low for line in chosen],
-                    [None if line.high is None else 100 * line.high for line in chosen],
-                    label=state,
-                    color=color,
-                    symbol=symbol,
-                    large=is_mean,
-                    open=[way == 0] * len(rows),
-                    hover=[line.hover for line in chosen],
-                    n=[line.units for line in chosen],
+            rows = [at for at, line in enumerate(lines) if trend(line.difference) == way and line.is_mean == is_mean]
+            differences = [lines[at].difference for at in rows]
+            if rows:
+                marks.append(
+                    Forest(
+                        rows,
+                        [_hundred(difference.value) for difference in differences],
+                        [_hundred(difference.low) for difference in differences],
+                        [_hundred(difference.high) for difference in differences],
+                        label=state,
+                        color=color,
+                        symbol=symbol,
+                        large=is_mean,
+                        open=[way == 0] * len(rows),
+                        hover=[f"{lines[at].name}: {difference_text(lines[at].difference)}" for at in rows],
+                        n=[difference.units for difference in differences],
+                    )
                 )
-            )
-    means = [at for at, line in enumerate(lines) if line.is_mean]
     return Chart(
         name,
         title,
         f"{start}Spearman x 100. A filled circle is a proven gain, a square a proven loss, an open circle not proven. "
         f"Bars are 95 % intervals.{' Large marks are means over the datasets.' if mixed else ''}",
-        [mark for mark in marks if mark.rows],
+        marks,
         x=Axis("difference to raw (points)", "difference", zero_line=True),
-        y=Axis(
-            name="method",
-            categories=[fitted(printable(line.label), _LABEL) for line in lines],
-            strong=means if mixed else (),
-        ),
+        y=Axis(name="method", categories=[_short(line.label) for line in lines], strong=means if mixed else ()),
         references=[Reference(at - 0.5, color="rule", horizontal=True) for at in means if at and mixed],
         wide=True,
     )
 
 
-def layer_chart(table: EvaluationTable) -> Chart | None:
+def _hundred(value: float | None) -> float | None:
+    return None if value is None else 100 * value
+
+
+def _short(label: str) -> str:
+    return fitted(printable(label), 26)
+
+
+def layer_chart(scores: Scores) -> Chart | None:
     """The average by layer and method; nothing for a single layer."""
+    table = scores.table
     layers = list(dict.fromkeys(row.method.layer for row in table.rows))
     rows = {(_without_layer(row.method), row.method.layer): row for row in table.rows}
     methods = {_without_layer(row.method): replace(row.method, layer="") for row in table.rows}
-    grid = [[rows.get((key, layer)) for layer in layers] for key in methods]
-    values = [[None if row is None else average(table, row) for row in line] for line in grid]
-    if len(layers) < 2 or all(value is None for line in values for value in line):
-        return None
     names = labels(list(methods.values()))
-    best, at = max(
-        (value, (i, j)) for i, line in enumerate(values) for j, value in enumerate(line) if value is not None
-    )
-    texts = [[_score_text(table, row) for row in line] for line in grid]
+    grid = [[rows.get((key, layer)) for layer in layers] for key in methods]
+    values = [[None if row is None else scores.average(row) for row in line] for line in grid]
+    known = [(value, i, j) for i, line in enumerate(values) for j, value in enumerate(line) if value is not None]
+    if len(layers) < 2 or not known:
+        return None
+    best, i, j = max(known)
     mean = " on average over the datasets" if len(table.datasets) > 1 else ""
+    heatmap = Heatmap(
+        [[_hundred(value) for value in line] for line in values],
+        label="Spearman x 100",
+        texts=[[_cell_text(scores, row) for row in line] for line in grid] if len(layers) <= _MOST_TEXTS else (),
+        hover=[
+            [_cell_hover(scores, f"{name}, layer {layer}", row) for layer, row in zip(layers, line, strict=True)]
+            for name, line in zip(names, grid, strict=True)
+        ],
+    )
     return Chart(
         "layers",
         "Layers and methods",
-        f"Spearman x 100{mean}. The highest is {points(best)}, by {names[at[0]]} at layer {layers[at[1]]}. A star "
+        f"Spearman x 100{mean}. The highest is {points(best)}, by {names[i]} at layer {layers[j]}. A star "
         "marks a proven difference to the raw vectors of the layer, ↓* a proven loss.",
-        [
-            Heatmap(
-                [[None if value is None else 100 * value for value in line] for line in values],
-                label="Spearman x 100",
-                texts=texts if len(layers) <= _MOST_TEXTS else (),
-                hover=[
-                    [_in_words(table, name, layer, row) for layer, row in zip(layers, line, strict=True)]
-                    for name, line in zip(names, grid, strict=True)
-                ],
-            )
-        ],
+        [heatmap],
         x=Axis("layer", "layer", categories=layers),
-        y=Axis(name="method", categories=[fitted(printable(name), _LABEL) for name in names]),
+        y=Axis(name="method", categories=list(map(_short, names))),
         wide=True,
     )
 
@@ -188,48 +170,49 @@ def _without_layer(method: Method) -> tuple[str, ...]:
     return method.name, method.pooling, method.level, method.protocol, method.fitted_on
 
 
-def _score_text(table: EvaluationTable, row: Row | None) -> str:
-    if row is None or average(table, row) is None:
+def _cell_text(scores: Scores, row: Row | None) -> str:
+    if row is None or scores.average(row) is None:
         return ""
-    return points(average(table, row)) + {1: "*", -1: "↓*", 0: ""}[trend(gain(table, row))]
+    return points(scores.average(row)) + MARKS[trend(scores.gain(row))]
 
 
-def _in_words(table: EvaluationTable, name: str, layer: str, row: Row | None) -> str:
+def _cell_hover(scores: Scores, name: str, row: Row | None) -> str:
     if row is None:
-        return f"{name}, layer {layer}: not measured"
-    gained = gain(table, row)
-    to_raw = "" if gained is None else f", {signed(gained.value)} to raw, {certainty(gained.proven, gained.units)}"
-    return f"{name}, layer {layer}: {points(average(table, row))}{to_raw}"
+        return f"{name}: not measured"
+    return ", ".join(filter(None, (f"{name}: {points(scores.average(row))}", difference_text(scores.gain(row)))))
 
 
-def isotropy_chart(table: EvaluationTable) -> Chart | None:
+def isotropy_chart(scores: Scores) -> Chart | None:
     """A point for each row: does a more isotropic space score better?"""
     dots = [
         (label, row.method.protocol, isotropy, 100 * score)
-        for label, row in zip(labels([row.method for row in table.rows]), table.rows, strict=True)
-        if (isotropy := mean_isoscore(row)) is not None and (score := average(table, row)) is not None
+        for label, row in zip(scores.labels, scores.table.rows, strict=True)
+        if (isotropy := mean_isoscore(row)) is not None and (score := scores.average(row)) is not None
     ]
     if len(dots) < 2:
         return None
     marks = []
     for protocol in dict.fromkeys(dot[1] for dot in dots):
-        chosen = [dot for dot in dots if dot[1] == protocol]
+        names, _, x, y = zip(*(dot for dot in dots if dot[1] == protocol), strict=True)
+        hover = [
+            f"{name}: Spearman {cosine(b, 1)}, IsoScore {cosine(a, 3)}" for name, a, b in zip(names, x, y, strict=True)
+        ]
         marks.append(
             Points(
-                [x for _, _, x, _ in chosen],
-                [y for _, _, _, y in chosen],
+                x,
+                y,
                 label=protocol,
                 color=_PROTOCOLS.get(protocol, "ink"),
                 size=10,
                 symbol="diamond" if protocol == "raw" else "circle",
-                texts=[fitted(printable(label), _LABEL) for label, *_ in chosen],
-                hover=[f"{label}: Spearman {cosine(y, 1)}, IsoScore {cosine(x, 3)}" for label, _, x, y in chosen],
+                texts=list(map(_short, names)),
+                hover=hover,
             )
         )
     return Chart(
         "isotropy",
         "Isotropy against score",
-        _relation([x for _, _, x, _ in dots], [y for *_, y in dots]),
+        _relation([dot[2] for dot in dots], [dot[3] for dot in dots]),
         marks,
         x=Axis("IsoScore (1: isotropic)", "IsoScore"),
         y=Axis("Spearman x 100", "Spearman x 100"),
@@ -241,6 +224,6 @@ def _relation(x: Sequence[float], y: Sequence[float]) -> str:
     if len(x) < 4 or len(set(x)) < 2 or len(set(y)) < 2:
         return "Each point is a row of the table."
     return (
-        f"Each point is one of {len(x)} rows of the table. The correlation of isotropy and score is "
-        f"{cosine(correlation(x, y))}. Isotropy is no goal in itself; the score is."
+        f"Each point is one of {len(x)} rows of the table. Isotropy and score correlate at "
+        f"{cosine(correlation(x, y))}. Isotropy is not a goal in itself; the score is."
     )

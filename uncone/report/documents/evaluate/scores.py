@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
 
 from uncone.analysis.intervals.bootstrap import Aggregation, Difference
@@ -15,24 +16,20 @@ from uncone.evaluation.table import Cell, EvaluationTable, Method, Row
 
 __all__ = [
     "AGGREGATIONS",
-    "MEASURES",
+    "MARKS",
     "Gain",
-    "aggregations",
-    "average",
+    "Scores",
     "cell_of",
     "certainty",
     "correlation",
-    "gain",
-    "grouped_rows",
-    "independent_pairs",
+    "difference_text",
     "interval",
     "is_reference",
     "labels",
     "mean_isoscore",
-    "pairs",
+    "measure_title",
     "points",
     "protocol",
-    "repaired_rows",
     "same_space",
     "signed",
     "trend",
@@ -44,15 +41,15 @@ AGGREGATIONS: dict[Aggregation, str] = {
     "wmean": "the mean over the subsets, weighted by their pairs",
 }
 """The ways to combine the subsets of a dataset, in words."""
-
-MEASURES = {
+MARKS = {1: "*", -1: "↓*", 0: ""}
+"""The mark of a proven gain, of a proven loss, and of neither."""
+_TITLES = {
     "macro_f1": "macro F1",
     "ndcg@10": "nDCG@10",
     "mrr@10": "MRR@10",
     "roc_auc": "ROC AUC",
     "best_f1": "best F1",
 }
-"""Titles of the measures of other tasks, if they are not their names with spaces."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +68,99 @@ class Gain:
     gains: int
     losses: int
     units: int = 0
+
+
+class Scores:
+    """The table of an evaluation with what tables, charts and sentences compute from it."""
+
+    def __init__(self, table: EvaluationTable) -> None:
+        self.table = table
+        self.labels = labels([row.method for row in table.rows])
+        self.repaired = [row for row in table.rows if not is_reference(row)]
+        """The rows that are compared to raw vectors."""
+
+    def label(self, row: Row) -> str:
+        """The distinct name of a row."""
+        return next(label for label, other in zip(self.labels, self.table.rows, strict=True) if other is row)
+
+    def average(self, row: Row, kind: Kind = "spearman", aggregation: Aggregation = "all") -> float | None:
+        """The plain mean over all datasets; None if one is undefined."""
+        if kind == "spearman" and aggregation == "all" and row.average is not None:
+            return row.average if math.isfinite(row.average) else None
+        values = [correlation(cell_of(row, dataset), kind, aggregation) for dataset in self.table.datasets]
+        known = [value for value in values if value is not None]
+        return fmean(known) if known and len(known) == len(values) else None
+
+    def gain(self, row: Row) -> Gain | None:
+        """What a method gains over the raw vectors of its layer and pooling; None for these, and if it is unknown."""
+        if is_reference(row):
+            return None
+        known = [cell.difference for cell in row.cells if cell.difference and cell.difference.value is not None]
+        trends = [trend(difference) for difference in known]
+        counts = len(known), trends.count(1), trends.count(-1)
+        mean = row.difference
+        if known and mean is not None and mean.value is not None:
+            return Gain(mean.value, mean.low, mean.high, bool(trend(mean)), *counts, mean.units)
+        if known:  # some datasets have no score, so there is no mean over all of them
+            value = fmean(difference.value for difference in known if difference.value is not None)
+            return Gain(value, None, None, False, *counts)
+        others = (other for other in self.table.rows if is_reference(other) and same_space(other, row))
+        raw, average = next(others, None), self.average(row)
+        reference = None if raw is None else self.average(raw)
+        return None if average is None or reference is None else Gain(average - reference, None, None, False, *counts)
+
+    @cached_property
+    def gains(self) -> list[tuple[Row, Gain]]:
+        """The repaired rows whose gain is known, with it."""
+        return [(row, gain) for row in self.repaired if (gain := self.gain(row)) is not None]
+
+    def pairs(self, dataset: str) -> int:
+        """The number of pairs of a dataset; 0 if nothing was measured on it."""
+        cells = [cell for row in self.table.rows for cell in row.cells if cell.dataset == dataset]
+        return max((cell.spearman.n for cell in cells), default=0)
+
+    def independent_pairs(self, dataset: str) -> int:
+        """The number of independent pairs behind the differences on a dataset; 0 if there are none."""
+        cells = [cell for row in self.table.rows for cell in row.cells if cell.dataset == dataset]
+        return max((cell.difference.units for cell in cells if cell.difference is not None), default=0)
+
+    @cached_property
+    def aggregations(self) -> list[Aggregation]:
+        """The aggregations that differ: one is enough if no dataset has subsets."""
+        for row in (*self.table.rows, *self.table.published):
+            for cell in row.cells:
+                for scores in (cell.spearman, cell.pearson):
+                    if any(points(value, 6) != points(scores.all, 6) for value in (scores.mean, scores.wmean)):
+                        return list(AGGREGATIONS)
+        return ["all"]
+
+    def groups(self) -> list[tuple[str, list[Row]]]:
+        """Rows under titles: by layer and pooling, then by protocol, each in the order in which they come first."""
+        methods = [row.method for row in self.table.rows]
+        several = {name for name in ("layer", "pooling", "level") if len({getattr(one, name) for one in methods}) > 1}
+        spaces = list(dict.fromkeys((method.layer, method.pooling) for method in methods))
+        groups: dict[tuple[object, ...], list[Row]] = {}
+        for row in sorted(self.table.rows, key=lambda row: spaces.index((row.method.layer, row.method.pooling))):
+            method = row.method
+            level = method.level if "level" in several else ""
+            groups.setdefault((method.layer, method.pooling, method.protocol, method.fitted_on, level), []).append(row)
+        return [(_group_title(rows[0].method, several), rows) for rows in groups.values()]
+
+
+def _group_title(method: Method, several: set[str]) -> str:
+    words = [f"layer {method.layer}"] if "layer" in several else []
+    words += [f"{method.pooling} pooling"] if "pooling" in several else []
+    words += [f"{method.level} level"] if "level" in several and method.protocol != "raw" else []
+    return " · ".join([*words, protocol(method)])
+
+
+def protocol(method: Method) -> str:
+    """The protocol under which a method was fitted, in words."""
+    if method.protocol == "raw":
+        return "nothing fitted"
+    if method.protocol == "transductive":
+        return "transductive: fitted on the evaluated texts"
+    return f"{method.protocol}: fitted on {method.fitted_on}" if method.fitted_on else method.protocol
 
 
 def points(value: float | None, digits: int = 1) -> str:
@@ -92,9 +182,9 @@ def signed(value: float | None, digits: int = 1) -> str:
     return f"+{text}" if text[0] not in "-–" and text.strip("0.") else text.replace("-", "−")
 
 
-def interval(low: float | None, high: float | None, digits: int = 1) -> str:
+def interval(low: float | None, high: float | None) -> str:
     """The interval of a difference; nothing if it is unknown."""
-    return "" if low is None or high is None else f"{signed(low, digits)} to {signed(high, digits)}"
+    return "" if low is None or high is None else f"{signed(low)} to {signed(high)}"
 
 
 def trend(difference: Difference | Gain | None) -> int:
@@ -117,19 +207,28 @@ def certainty(proven: bool, units: int, noun: str = "pair") -> str:
     return f"not proven: {amount}, and a proof needs {LEAST_UNITS}" if 0 < units < LEAST_UNITS else "not proven"
 
 
+def difference_text(difference: Difference | Gain | None) -> str:
+    """A difference to raw vectors with its interval, and whether it is proven; nothing if it is unknown."""
+    if difference is None or difference.value is None:
+        return ""
+    between = interval(difference.low, difference.high)
+    between = f" (95 % interval {between})" if between else ""
+    return f"{signed(difference.value)} to raw{between}, {certainty(bool(trend(difference)), difference.units)}"
+
+
+def measure_title(name: str) -> str:
+    """The title of a measure of another task."""
+    return _TITLES.get(name, name.replace("_", " "))
+
+
 def is_reference(row: Row) -> bool:
     """Whether these are raw vectors, to which others are compared."""
     return row.method.protocol == "raw" and not row.method.repair and all(cell.difference is None for cell in row.cells)
 
 
-def repaired_rows(table: EvaluationTable) -> list[Row]:
-    """The rows that are compared to raw vectors."""
-    return [row for row in table.rows if not is_reference(row)]
-
-
-def same_space(method: Method, other: Method) -> bool:
+def same_space(row: Row, other: Row) -> bool:
     """Whether two methods start from the same vectors."""
-    return (method.layer, method.pooling) == (other.layer, other.pooling)
+    return (row.method.layer, row.method.pooling) == (other.method.layer, other.method.pooling)
 
 
 def cell_of(row: Row, dataset: str) -> Cell | None:
@@ -145,93 +244,10 @@ def correlation(cell: Cell | None, kind: Kind = "spearman", aggregation: Aggrega
     return value if value is not None and math.isfinite(value) else None
 
 
-def average(
-    table: EvaluationTable, row: Row, kind: Kind = "spearman", aggregation: Aggregation = "all"
-) -> float | None:
-    """The plain mean over all datasets; None if one is undefined."""
-    if kind == "spearman" and aggregation == "all" and row.average is not None:
-        return row.average if math.isfinite(row.average) else None
-    values = [correlation(cell_of(row, dataset), kind, aggregation) for dataset in table.datasets]
-    finite = [value for value in values if value is not None]
-    return fmean(finite) if finite and len(finite) == len(values) else None
-
-
 def mean_isoscore(row: Row) -> float | None:
     """The mean IsoScore over the datasets that have one."""
     values = [cell.isoscore for cell in row.cells if cell.isoscore is not None and math.isfinite(cell.isoscore)]
     return fmean(values) if values else None
-
-
-def pairs(table: EvaluationTable, dataset: str) -> int:
-    """How many pairs a dataset has; 0 if nothing was measured on it."""
-    return max((cell.spearman.n for row in table.rows for cell in row.cells if cell.dataset == dataset), default=0)
-
-
-def independent_pairs(table: EvaluationTable, dataset: str) -> int:
-    """How many independent pairs the differences on a dataset rest on; 0 if there are none."""
-    cells = [cell for row in table.rows if (cell := cell_of(row, dataset)) is not None]
-    return max((cell.difference.units for cell in cells if cell.difference is not None), default=0)
-
-
-def gain(table: EvaluationTable, row: Row) -> Gain | None:
-    """What a method gains over the raw vectors of its layer and pooling; None for these, and if nothing is known."""
-    if is_reference(row):
-        return None
-    known = [cell.difference for cell in row.cells if cell.difference is not None and cell.difference.value is not None]
-    trends = [trend(difference) for difference in known]
-    wins, losses = trends.count(1), trends.count(-1)
-    if not known:
-        raw = next(
-            (other for other in table.rows if is_reference(other) and same_space(other.method, row.method)), None
-        )
-        own, reference = average(table, row), None if raw is None else average(table, raw)
-        if own is None or reference is None:
-            return None
-        return Gain(own - reference, None, None, False, 0, 0, 0)
-    mean = row.difference
-    if mean is None or mean.value is None:  # some datasets have no score, so there is no mean over all of them
-        value = fmean(difference.value for difference in known if difference.value is not None)
-        return Gain(value, None, None, False, len(known), wins, losses)
-    return Gain(mean.value, mean.low, mean.high, bool(trend(mean)), len(known), wins, losses, mean.units)
-
-
-def aggregations(table: EvaluationTable) -> list[Aggregation]:
-    """The aggregations that differ: one is enough if no dataset has subsets."""
-    for row in (*table.rows, *table.published):
-        for cell in row.cells:
-            for scores in (cell.spearman, cell.pearson):
-                if any(points(value, 6) != points(scores.all, 6) for value in (scores.mean, scores.wmean)):
-                    return list(AGGREGATIONS)
-    return ["all"]
-
-
-def grouped_rows(table: EvaluationTable) -> list[tuple[str, list[Row]]]:
-    """Rows under titles: by layer and pooling, then by protocol, each in the order in which they come first."""
-    methods = [row.method for row in table.rows]
-    several = {name for name in ("layer", "pooling", "level") if len({getattr(one, name) for one in methods}) > 1}
-    spaces = list(dict.fromkeys((one.layer, one.pooling) for one in methods))
-    groups: dict[tuple[object, ...], list[Row]] = {}
-    for row in sorted(table.rows, key=lambda row: spaces.index((row.method.layer, row.method.pooling))):
-        one = row.method
-        level = one.level if "level" in several else ""
-        groups.setdefault((one.layer, one.pooling, one.protocol, one.fitted_on, level), []).append(row)
-    return [(_group_title(rows[0].method, several), rows) for rows in groups.values()]
-
-
-def _group_title(method: Method, several: set[str]) -> str:
-    words = [f"layer {method.layer}"] if "layer" in several else []
-    words += [f"{method.pooling} pooling"] if "pooling" in several else []
-    words += [f"{method.level} level"] if "level" in several and method.protocol != "raw" else []
-    return " · ".join([*words, protocol(method)])
-
-
-def protocol(method: Method) -> str:
-    """The protocol under which a method was fitted, in words."""
-    if method.protocol == "raw":
-        return "nothing fitted"
-    if method.protocol == "transductive":
-        return "transductive: fitted on the evaluated texts"
-    return f"{method.protocol}: fitted on {method.fitted_on}" if method.fitted_on else method.protocol
 
 
 def labels(methods: Sequence[Method]) -> list[str]:
@@ -241,16 +257,15 @@ def labels(methods: Sequence[Method]) -> list[str]:
     ['raw', 'whiten (inductive)', 'whiten (transductive)']
     """
     forms = {"layer": "layer {}", "pooling": "{} pooling", "protocol": "{}", "fitted_on": "on {}", "level": "{} level"}
-    always = [name for name in ("layer", "pooling") if len({getattr(one, name) for one in methods}) > 1]
-    parts = [[one.name, *(forms[name].format(getattr(one, name)) for name in always)] for one in methods]
-    for name in ("protocol", "fitted_on", "level"):
-        values = [str(getattr(one, name)) for one in methods]
-        same_name: dict[tuple[str, ...], set[str]] = {}
-        for words, value in zip(parts, values, strict=True):
-            same_name.setdefault(tuple(words), set()).add(value)
-        parts = [
-            [*words, forms[name].format(value)] if value and len(same_name[tuple(words)]) > 1 else words
-            for words, value in zip(parts, values, strict=True)
-        ]
+    parts = [[method.name] for method in methods]
+    for name, form in forms.items():
+        values = [str(getattr(method, name)) for method in methods]
+        # Layer and pooling are named as soon as any two methods differ in them.
+        keys = [() if name in ("layer", "pooling") else tuple(words) for words in parts]
+        for words, key, value in zip(parts, keys, values, strict=True):
+            if value and len({other for same, other in zip(keys, values, strict=True) if same == key}) > 1:
+                words.append(form.format(value))
     names = [f"{name} ({', '.join(rest)})" if rest else name for name, *rest in parts]
-    return [f"{one} #{names[: at + 1].count(one)}" if names.count(one) > 1 else one for at, one in enumerate(names)]
+    return [
+        f"{name} #{names[: at + 1].count(name)}" if names.count(name) > 1 else name for at, name in enumerate(names)
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,28 +26,8 @@ from uncone.report.document import (
     Verdict,
 )
 from uncone.report.documents.similarity import charts
-from uncone.report.documents.similarity.heatmap import heatmap, walk
-from uncone.report.documents.similarity.sentences import (
-    CLEANING,
-    bounds,
-    crowding,
-    duplicates,
-    exact,
-    group_quality,
-    group_title,
-    level,
-    most_similar,
-    nearest,
-    noun,
-    number,
-    percentile_text,
-    reason,
-    signed,
-    size,
-    spread,
-    subtitle,
-    tail_score,
-)
+from uncone.report.documents.similarity import sentences as say
+from uncone.report.documents.similarity.heatmap import heatmap, walkthrough
 from uncone.report.results.similarity import Similarity
 from uncone.report.text import last_name, printable, provenance_facts
 
@@ -55,8 +36,8 @@ __all__ = ["build"]
 _MOST_PAIRS, _OPEN_PAIRS = 200, 20
 _OPEN_ROWS = 24
 """Lines of a table that stand open; the others are folded."""
-_LONGEST, _BRIEF = 400, 52
-"""Letters of a text in the report and on a terminal; the files have all of it."""
+_BRIEF = 52
+"""Letters of a text on a terminal; the files have all of it."""
 _BRIEF_LABELS, _BRIEF_PAIRS, _BRIEF_GROUPS, _BRIEF_NOTES = 6, 3, 4, 2
 """Lines of each kind on a terminal."""
 _WALK = (
@@ -82,9 +63,9 @@ def build(result: Similarity) -> Document:
         _provenance(result),
     )
     return Document(
-        f"Similarity of {noun(result)}s",
+        f"Similarity of {say.noun(result)}s",
         last_name(result.source["name"]),
-        subtitle(result),
+        say.subtitle(result),
         [_verdict(result)],
         [section for section in sections if section is not None],
     )
@@ -93,10 +74,10 @@ def build(result: Similarity) -> Document:
 def _verdict(result: Similarity) -> Verdict:
     labels, two = result.per_label, result.two_columns
     differences = (labels.sentence if labels is not None else "", two.differs if two is not None else "")
-    details = [line for line in (spread(result), *differences, duplicates(result)) if line]
+    details = [line for line in (say.spread(result), *differences, say.duplicates(result)) if line]
     return Verdict(
         result.headline,
-        level(result),
+        say.level(result),
         details,
         cards=list(_cards(result))[:4],
         command=result.suggestion or "",
@@ -106,14 +87,16 @@ def _verdict(result: Similarity) -> Verdict:
 
 def _cards(result: Similarity) -> Iterator[Card]:
     background, labels, two = result.background, result.per_label, result.two_columns
-    interval = f"({number(background.mean_low)} to {number(background.mean_high)})"
-    yield Card(number(background.mean), f"mean cosine of unrelated pairs {interval}")
-    one = tail_score(result, 0.01)
+    interval = f"({say.number(background.mean_low)} to {say.number(background.mean_high)})"
+    yield Card(say.number(background.mean), f"mean cosine of unrelated pairs {interval}")
+    one = say.tail_score(result, 0.01)
     if one is not None:
-        yield Card(number(one), "1 % of unrelated pairs score this or more")
+        yield Card(say.number(one), "1 % of unrelated pairs score this or more")
     if two is not None and np.isfinite(two.cosines).any():
         mean = float(np.nanmean(two.cosines))
-        yield Card(number(mean), f"mean cosine side by side, {signed(mean - background.mean)} above unrelated pairs")
+        yield Card(
+            say.number(mean), f"mean cosine side by side, {say.signed(mean - background.mean)} above unrelated pairs"
+        )
     if labels is not None and labels.auc is not None:
         low, high = labels.auc_low, labels.auc_high
         interval = "" if low is None or high is None else f" ({cosine(low)} to {cosine(high)})"
@@ -122,34 +105,30 @@ def _cards(result: Similarity) -> Iterator[Card]:
         )
     what = "near-duplicate pairs"
     if result.crowd is not None:
-        what = f"pairs of {reason(result.duplicates.why)}; cosine can't detect near-duplicates here"
+        what = f"pairs of {say.reason(result.duplicates.why)}; cosine can't detect near-duplicates here"
     yield Card(f"{result.duplicates.found:,}", what)
-    yield Card(f"{size(result):,}", f"{noun(result)}s compared")
+    yield Card(f"{say.size(result):,}", f"{say.noun(result)}s compared")
 
 
 def _near(result: Similarity) -> Section | None:
     near = result.near
     if near is None:
         return None
-    listed, asked = result.listed(near, _MOST_PAIRS), printable(result.near_text or "")
-    head = [_COSINE, _PERCENTILE, Column(noun(result), align="left", wrap=True)]
+    listed, query = result.listed(near, _MOST_PAIRS), printable(result.near_text or "")
+    head = [_COSINE, _PERCENTILE, _text_column(say.noun(result))]
     rows = [Row([*_score(pair), _side(result, pair.other_text, pair.other_label, pair.other)]) for pair in listed]
-    blocks: list[Block] = _folded(Table(head, rows, name="near", stacked=True), 10, "more")
-    found = f" The table has the first {len(rows):,} of {near.found:,}." if near.found > len(rows) else ""
-    title = f"Nearest to “{clipped(asked, _BRIEF)}”"
-    brief: Block = Table(
-        head,
-        [Row([*_score(pair), Cell(_short(pair.other_text, pair.other_label))]) for pair in listed[:_BRIEF_PAIRS]],
-        title,
-    )
-    brief = brief if listed else Sentences([nearest(result)])
-    return Section("Nearest to your text", blocks, nearest(result) + found, [brief], "near")
+    blocks = _folded(Table(head, rows, name="near", stacked=True), 10, "more")
+    more = f" The table has the first {len(rows):,} of {near.found:,}." if near.found > len(rows) else ""
+    first = [Row([*_score(pair), Cell(_short(pair.other_text, pair.other_label))]) for pair in listed[:_BRIEF_PAIRS]]
+    nearest = say.nearest(result)
+    brief = Table(head, first, f"Nearest to “{clipped(query, _BRIEF)}”") if listed else Sentences([nearest])
+    return Section("Nearest to your text", blocks, nearest + more, [brief], "near")
 
 
 def _heatmaps(result: Similarity) -> Section | None:
     if not result.pictures:
         return None
-    return Section(f"Every {noun(result)} compared with every other", [heatmap(result)], name="heatmap")
+    return Section(f"Every {say.noun(result)} compared with every other", [heatmap(result)], name="heatmap")
 
 
 def _labels(result: Similarity) -> Section | None:
@@ -158,7 +137,7 @@ def _labels(result: Similarity) -> Section | None:
         return None
     totals = [_estimate("all pairs within a label", labels.within)]
     totals += [_estimate("all pairs between labels", labels.between)] if len(labels.counts) > 1 else []
-    texts = ", ".join(f"{printable(label)}: {count(n, noun(result))}" for label, n in labels.counts.items())
+    texts = ", ".join(f"{printable(label)}: {count(n, say.noun(result))}" for label, n in labels.counts.items())
     blocks: list[Block] = [*charts.label_charts(result)]
     blocks += _label_table(labels.table, totals, remarks=[f"{texts}."] if texts else [])
     return Section("Labels", blocks, labels.sentence, _brief_labels(labels.table, totals), "labels")
@@ -172,12 +151,14 @@ def _columns(result: Similarity) -> Section | None:
     blocks: list[Block] = [*([] if chart is None else [chart]), *_label_table(two.table)]
     if two.auc:
         rows = [
-            Row([Cell(printable(names)), Cell(number(auc)), Cell(f"{number(low)} to {number(high)}")])
+            Row([Cell(printable(names)), Cell(say.number(auc)), Cell(f"{say.number(low)} to {say.number(high)}")])
             for names, (auc, low, high) in two.auc.items()
         ]
         head = [Column("labels", align="left"), Column("AUC"), Column("95 % interval")]
         blocks += _folded(Table(head, rows, "Which label scores higher", name="label-auc"), _OPEN_ROWS, "more lines")
-    return Section(f"Two {noun(result)}s side by side", blocks, two.differs, _brief_labels(two.table, []), "columns")
+    return Section(
+        f"Two {say.noun(result)}s side by side", blocks, two.differs, _brief_labels(two.table, []), "columns"
+    )
 
 
 _LABEL_COLUMNS = (
@@ -195,10 +176,8 @@ def _label_table(table: Sequence[PerLabel], totals: Sequence[Row] = (), remarks:
         return []
     rows = [_estimate(_two(line), line.cosine, line.above, strong=line.one == line.other) for line in table]
     first = Table(_LABEL_COLUMNS, [*rows[:_OPEN_ROWS], *totals], remarks=remarks, name="label-table")
-    if len(rows) <= _OPEN_ROWS:
-        return [first]
-    more = count(len(rows) - _OPEN_ROWS, "more line")
-    return [first, Fold(more, [Table(_LABEL_COLUMNS, rows[_OPEN_ROWS:])])]
+    rest = rows[_OPEN_ROWS:]
+    return [first, *([Fold(count(len(rest), "more line"), [Table(_LABEL_COLUMNS, rest)])] if rest else [])]
 
 
 def _brief_labels(table: Sequence[PerLabel], totals: Sequence[Row]) -> list[Block]:
@@ -218,12 +197,16 @@ def _two(line: PerLabel, most: int = 60) -> str:
 
 
 def _estimate(name: str, cosines: Estimate, above: Estimate | None = None, *, strong: bool = False) -> Row:
-    difference = Cell("") if above is None else Cell(signed(above.mean), bounds(above, difference=True))
-    texts = (f"{cosines.pairs:,}", number(cosines.mean), bounds(cosines), number(cosines.sd))
+    difference = Cell("") if above is None else Cell(say.signed(above.mean), say.bounds(above, difference=True))
+    texts = (f"{cosines.pairs:,}", say.number(cosines.mean), say.bounds(cosines), say.number(cosines.sd))
     return Row([Cell(name, strong=strong), *map(Cell, texts), difference], muted=above is None)
 
 
-_COSINE, _PERCENTILE = Column("cosine", align="left"), Column("percentile")
+_COSINE, _PERCENTILE, _GROUP = Column("cosine", align="left"), Column("percentile"), Column("group", align="left")
+
+
+def _text_column(title: str) -> Column:
+    return Column(title, align="left", wrap=True)
 
 
 def _pairs(result: Similarity) -> Section:
@@ -231,14 +214,16 @@ def _pairs(result: Similarity) -> Section:
     listed = result.listed(pairs, _MOST_PAIRS)
     blocks: list[Block] = _folded(_pair_table(result, listed, "pairs"), _OPEN_PAIRS, "more pairs")
     every = f" of {count(pairs.found, 'pair')}" if pairs.found > len(listed) else ""
-    intro = [_sentence(f"{printable(reason(pairs.why)) or count(len(listed), 'pair')}{every}")] if listed else []
-    intro += [most_similar(result), "The percentile is the share of unrelated pairs that score lower."]
-    title = f"Pairs: {printable(reason(pairs.why)) or 'most similar'}, of {pairs.found:,}"
+    intro = (
+        [say.capitalized(f"{printable(say.reason(pairs.why)) or count(len(listed), 'pair')}{every}")] if listed else []
+    )
+    intro += [say.most_similar(result), "The percentile is the share of unrelated pairs that score lower."]
+    title = f"Pairs: {printable(say.reason(pairs.why)) or 'most similar'}, of {pairs.found:,}"
     if result.duplicates.found:
         title += f"; {_duplicate_title(result)}"
-    head = [_COSINE, _PERCENTILE, Column(f"{noun(result)}s", align="left", wrap=True)]
+    head = [_COSINE, _PERCENTILE, _text_column(f"{say.noun(result)}s")]
     rows = [row for pair in listed[:_BRIEF_PAIRS] for row in _brief_pair(pair)]
-    brief = Table(head, rows, title) if listed else Sentences([most_similar(result)])
+    brief = Table(head, rows, title) if listed else Sentences([say.most_similar(result)])
     return Section("Pairs", [*blocks, *_duplicates(result)], " ".join(intro), [brief], "pairs")
 
 
@@ -253,17 +238,19 @@ def _duplicate_title(result: Similarity) -> str:
     found = result.duplicates
     if result.crowd is None:
         return count(found.found, "near-duplicate")
-    return f"{count(found.found, 'pair')} of {printable(reason(found.why))}"
+    return f"{count(found.found, 'pair')} of {printable(say.reason(found.why))}"
 
 
 def _duplicates(result: Similarity) -> list[Block]:
     """Near-duplicates; if cosine can't detect them, pairs that are equal but for case and white space."""
     listed = result.listed(result.duplicates, _MOST_PAIRS)
-    lines = [crowding(result)] if result.crowd is not None else []
+    lines = [say.crowding(result)] if result.crowd is not None else []
     if not listed:
-        return [Sentences([" ".join([*lines, f"No two {noun(result)}s are equal."])])] if lines else []
+        return [Sentences([" ".join([*lines, f"No two {say.noun(result)}s are equal."])])] if lines else []
     summary = (
-        printable(reason(result.duplicates.why)) if result.crowd is None else "equal except for case and white space"
+        printable(say.reason(result.duplicates.why))
+        if result.crowd is None
+        else "equal except for case and white space"
     )
     if result.duplicates.found > len(listed):
         summary += f"; the first {len(listed):,} here"
@@ -274,27 +261,23 @@ def _duplicates(result: Similarity) -> list[Block]:
 
 
 def _pair_table(result: Similarity, listed: Sequence[Pair], name: str) -> Table:
-    texts = [Column(title, align="left", wrap=True) for title in (noun(result), f"other {noun(result)}")]
-    rows = [
-        Row(
-            [
-                *_score(pair),
-                _side(result, pair.text, pair.label, pair.one),
-                _side(result, pair.other_text, pair.other_label, pair.other),
-            ]
-        )
-        for pair in listed
-    ]
+    rows = []
+    for pair in listed:
+        sides = ((pair.text, pair.label, pair.one), (pair.other_text, pair.other_label, pair.other))
+        rows.append(Row([*_score(pair), *(_side(result, *side) for side in sides)]))
+    texts = map(_text_column, (say.noun(result), f"other {say.noun(result)}"))
     return Table([_COSINE, _PERCENTILE, *texts], rows, name=name, stacked=True)
 
 
 def _score(pair: Pair) -> list[Cell]:
-    return [Cell(exact(pair.cosine), strong=True), Cell(percentile_text(pair.percentile))]
+    return [Cell(say.exact(pair.cosine), strong=True), Cell(say.percentile_text(pair.percentile))]
 
 
 def _side(result: Similarity, text: str, label: str, row: int) -> Cell:
     known = [f"label {printable(label)}"] if label else []
-    return Cell(clipped(text, _LONGEST), ", ".join([*known, *([f"row {row:,}"] if result.texts is not None else [])]))
+    return Cell(
+        clipped(text, charts.LONGEST_TEXT), ", ".join([*known, *([f"row {row:,}"] if result.texts is not None else [])])
+    )
 
 
 def _short(text: str, label: str) -> str:
@@ -305,16 +288,9 @@ def _folded(table: Table, most: int, more: str) -> list[Block]:
     """The first rows of a table, and the others behind a line that opens them."""
     if not table.rows:
         return []
-    first = Table(table.columns, table.rows[:most], table.title, table.intro, (), table.name, stacked=table.stacked)
-    rest = table.rows[most:]
-    return [
-        first,
-        *([Fold(f"{len(rest):,} {more}", [Table(table.columns, rest, stacked=table.stacked)])] if rest else []),
-    ]
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    rest = Table(table.columns, table.rows[most:], stacked=table.stacked)
+    fold = [Fold(f"{len(rest.rows):,} {more}", [rest])] if rest.rows else []
+    return [replace(table, rows=table.rows[:most]), *fold]
 
 
 def _groups(result: Similarity) -> Section | None:
@@ -322,24 +298,18 @@ def _groups(result: Similarity) -> Section | None:
         return None
     blocks: list[Block] = []
     for place, groups in enumerate(result.groups, 1):
-        rows = [
-            Row(
-                [
-                    Cell(f"{group.number}"),
-                    Cell(f"{group.size:,}"),
-                    Cell(number(group.silhouette, 2)),
-                    Cell(number(group.mean_cosine)),
-                    Cell(clipped(result.text(group.central), _LONGEST)),
-                ]
-            )
-            for group in groups.groups
-        ]
-        head = [Column("group", align="left"), Column(f"{noun(result)}s"), Column("silhouette"), Column("mean cosine")]
-        head.append(Column("most central", align="left", wrap=True))
-        said = " ".join(part for part in (_sentence(group_quality(groups)), groups.note) if part)
-        table = Table(head, rows, _sentence(group_title(groups)).rstrip("."), said, (), f"groups-{place}", stacked=True)
+        rows = []
+        for group in groups.groups:
+            numbers = (f"{group.number}", f"{group.size:,}", say.number(group.silhouette, 2))
+            text = clipped(result.text(group.central), charts.LONGEST_TEXT)
+            rows.append(Row([*map(Cell, (*numbers, say.number(group.mean_cosine), text))]))
+        heads = map(Column, (f"{say.noun(result)}s", "silhouette", "mean cosine"))
+        intro = " ".join(filter(None, (say.capitalized(say.group_quality(groups)), groups.note)))
+        title = say.capitalized(say.group_title(groups)).rstrip(".")
+        table = Table([_GROUP, *heads, _text_column("most central")], rows, title, intro, stacked=True)
+        blocks += _folded(replace(table, name=f"groups-{place}"), _OPEN_ROWS, "more groups")
         chart = charts.group_chart(groups, place)
-        blocks += [*_folded(table, _OPEN_ROWS, "more groups"), *([] if chart is None else [chart])]
+        blocks += [] if chart is None else [chart]
     others = [Sentences([_scores(groups) for groups in result.groups[1:]])] if len(result.groups) > 1 else []
     return Section("Groups", blocks, brief=[_brief_groups(result, result.groups[0]), *others], name="groups")
 
@@ -348,13 +318,12 @@ def _brief_groups(result: Similarity, groups: Groups) -> Table:
     """The largest groups by their most central text."""
     by_size = sorted(groups.groups, key=lambda group: -group.size)
     rows = [
-        Row([Cell(f"{group.number}"), Cell(f"{group.size:,}"), Cell(_short(result.text(group.central), ""))])
+        Row([*map(Cell, (f"{group.number}", f"{group.size:,}", _short(result.text(group.central), "")))])
         for group in by_size[:_BRIEF_GROUPS]
     ]
     rest = by_size[_BRIEF_GROUPS:]
-    texts = count(sum(group.size for group in rest), noun(result))
-    head = [Column("group", align="left"), Column(f"{noun(result)}s")]
-    head.append(Column("most central", align="left", wrap=True))
+    texts = count(sum(group.size for group in rest), say.noun(result))
+    head = [_GROUP, Column(f"{say.noun(result)}s"), _text_column("most central")]
     remarks = [f"and {count(len(rest), 'more group')} with {texts}"] if rest else []
     return Table(head, rows, _scores(groups), remarks=remarks)
 
@@ -362,8 +331,9 @@ def _brief_groups(result: Similarity, groups: Groups) -> Table:
 def _scores(groups: Groups) -> str:
     """The grouping with its scores, on a line."""
     scores = {"silhouette": groups.silhouette, "ARI with labels": groups.ari}
-    said = [f"{name} {number(value, 2)}" for name, value in scores.items() if value is not None and not groups.outliers]
-    return ": ".join(filter(None, (_sentence(group_title(groups)).rstrip("."), ", ".join(said))))
+    known = {name: value for name, value in scores.items() if value is not None and not groups.outliers}
+    quality = ", ".join(f"{name} {say.number(value, 2)}" for name, value in known.items())
+    return ": ".join(filter(None, (say.capitalized(say.group_title(groups)).rstrip("."), quality)))
 
 
 def _maps(result: Similarity) -> Section | None:
@@ -380,14 +350,14 @@ def _maps(result: Similarity) -> Section | None:
 def _walk(result: Similarity) -> Section | None:
     if not result.steps:
         return None
-    intro = _WALK.format(noun=noun(result))
+    intro = _WALK.format(noun=say.noun(result))
     if result.two_columns is not None:
         intro += f" These are the texts of column {result.source.get('text') or 1} compared with each other."
-    return Section("Why do my cosines look random?", walk(result), intro, name="why")
+    return Section("Why do my cosines look random?", [walkthrough(result)], intro, name="why")
 
 
 def _health(result: Similarity) -> Section | None:
-    facts = [(CLEANING.get(what, what), f"{n:,}") for what, n in result.cleaned.items()]
+    facts = [(say.CLEANING.get(what, what), f"{n:,}") for what, n in result.cleaned.items()]
     facts += [(f"{why}, not among unrelated pairs", count(n, "pair")) for why, n in result.background.left_out.items()]
     notes = [note for note in result.notes if note]
     blocks: list[Block] = [*([Facts(facts)] if facts else []), *([Notes(notes)] if notes else [])]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from uncone.analysis.number_format import clipped, count
+from uncone.analysis.projections.projection import NAMES as METHOD_NAMES
 from uncone.analysis.similarity.results import Groups, PerLabel
-from uncone.data.batch import Vector
 from uncone.report.charts.cloud import MOST_LEGEND
 from uncone.report.charts.model import (
     CATEGORICAL,
@@ -27,62 +27,40 @@ from uncone.report.charts.model import (
     Reference,
     Symbol,
 )
-from uncone.report.documents.similarity.sentences import (
-    bounds,
-    fine,
-    group_title,
-    middle_cut,
-    noun,
-    number,
-    signed,
-    tail_score,
-)
+from uncone.report.documents.similarity import sentences as say
 from uncone.report.results.similarity import Similarity
 from uncone.report.text import printable
 
 __all__ = [
-    "Palette",
-    "columns",
-    "curves",
-    "group_chart",
-    "histogram",
-    "label_charts",
-    "labels_palette",
-    "maps",
-    "palettes",
-    "per_hundredth",
-]
+    "LONGEST_TEXT", "Palette", "columns", "curves", "group_chart", "histogram", "label_charts", "labels_palette",
+    "maps", "palettes", "per_hundredth",
+]  # fmt: skip
 
-PROJECTIONS = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
-_MOST_LABELS = 30
-_BESIDE = 6
-"""Up to this many labels, their two charts stand side by side."""
-_MOST_CURVES = 6
-_BINS = 150
-_LONGEST = 400
+LONGEST_TEXT = 400
 """Letters of a text on the page; the files have all of it."""
+_MOST_LABELS, _BESIDE = 30, 6
+"""Label pairs in a chart, and labels up to which the two charts stand side by side."""
+_MOST_CURVES, _BINS = 6, 150
 _NO_GROUP, _NO_LABEL = "in no group", "without a label"
 _DENSITY = Axis("% of pairs per 0.01", "percent_per_hundredth", zero=True)
 
 
 def histogram(result: Similarity) -> Chart:
     """All pairs over unrelated ones, with the mean of those and the score that 1 % of them reach."""
-    background, name = result.background, _pairs_name(result)
-    references = [Reference(background.mean, f"mean of unrelated pairs: {fine(background.mean)}", "muted", "dot")]
-    one = tail_score(result, 0.01)
-    if one is not None:
-        references.append(Reference(one, f"1 % of unrelated pairs: {fine(one)}"))
+    background = result.background
+    name = "all pairs" if result.two_columns is None else "the two texts of a row"
+    references = [_background_mean(result)]
+    one = say.tail_score(result, 0.01)
+    references += [] if one is None else [Reference(one, f"1 % of unrelated pairs: {say.fine(one)}")]
     sample = "" if background.pairs == background.all_pairs else "a sample of "
     total = int(sum(result.histogram.get("counts", ())))
-    marks = [
-        *_bins(background.histogram, "unrelated pairs", "muted 55%", filled=True),
-        *_bins(result.histogram, name, "accent", filled=False),
-    ]
+    edges, heights = per_hundredth(result.histogram)
+    pairs = [Histogram(edges, heights, name, "accent", False, unit="% of pairs per 0.01")] if heights else []
     return Chart(
         "histogram",
         f"{name[:1].upper()}{name[1:]} compared with unrelated pairs",
         f"{count(total, 'pair')} of the table. In gray, {sample}{count(background.pairs, 'unrelated pair')}.",
-        marks,
+        [*_unrelated(result), *pairs],
         Axis("cosine", "cosine"),
         _DENSITY,
         references,
@@ -90,13 +68,15 @@ def histogram(result: Similarity) -> Chart:
     )
 
 
-def _pairs_name(result: Similarity) -> str:
-    return "all pairs" if result.two_columns is None else "the two texts of a row"
+def _unrelated(result: Similarity) -> list[Histogram]:
+    edges, heights = per_hundredth(result.background.histogram)
+    unit = "% of pairs per 0.01"
+    return [Histogram(edges, heights, "unrelated pairs", "muted 55%", True, unit=unit)] if heights else []
 
 
-def _bins(histogram: Mapping[str, Sequence[float]], label: str, color: str, *, filled: bool) -> list[Histogram]:
-    edges, heights = per_hundredth(histogram)
-    return [Histogram(edges, heights, label, color, filled, unit="% of pairs per 0.01")] if heights else []
+def _background_mean(result: Similarity) -> Reference:
+    mean = result.background.mean
+    return Reference(mean, f"mean of unrelated pairs: {say.fine(mean)}", "muted", "dot")
 
 
 def per_hundredth(histogram: Mapping[str, Sequence[float]]) -> tuple[list[float], list[float]]:
@@ -105,21 +85,16 @@ def per_hundredth(histogram: Mapping[str, Sequence[float]]) -> tuple[list[float]
     edges = np.asarray(histogram.get("edges", ()), float)
     if not counts.sum():
         return [], []
-    counts, edges = _merged(counts, edges)
+    filled = np.flatnonzero(counts)
+    # Wider bins for few pairs, whose histogram would be a comb.
+    merge = int(np.ceil((filled[-1] - filled[0] + 1) / max(1.5 * np.sqrt(counts.sum()), 10)))
+    starts = np.arange(0, len(counts), merge)
+    counts, edges = np.add.reduceat(counts, starts), edges[np.append(starts, len(counts))]
     filled = np.flatnonzero(counts)
     first, last = filled[0], filled[-1] + 1
     # If all pairs score the same, bins have no width.
     density = 100 * counts / counts.sum() * 0.01 / np.maximum(np.diff(edges), 1e-4)
     return edges[first : last + 1].tolist(), density[first:last].tolist()
-
-
-def _merged(counts: Vector, edges: Vector) -> tuple[Vector, Vector]:
-    """Wider bins for few pairs, whose histogram would be a comb."""
-    filled = np.flatnonzero(counts)
-    room = max(1.5 * np.sqrt(counts.sum()), 10)
-    times = int(np.ceil((filled[-1] - filled[0] + 1) / room))
-    starts = np.arange(0, len(counts), times)
-    return np.add.reduceat(counts, starts), edges[np.append(starts, len(counts))]
 
 
 def label_charts(result: Similarity) -> list[Chart]:
@@ -159,7 +134,7 @@ def _forest(lines: Sequence[PerLabel], mean: float, wide: bool) -> Chart:
 
 
 def _two(line: PerLabel, most: int) -> str:
-    first, second = (middle_cut(printable(name) or _NO_LABEL, most) for name in (line.one, line.other))
+    first, second = (say.middle_cut(printable(name) or _NO_LABEL, most) for name in (line.one, line.other))
     return first if line.one == line.other else f"{first} – {second}"
 
 
@@ -176,18 +151,18 @@ def _label_grid(table: Sequence[PerLabel], names: Sequence[str], sd: float, wide
         low=-widest,
         high=widest,
         center=0,
-        texts=[[signed(value) for value in row] for row in values] if len(names) <= 10 else (),
+        texts=[[say.signed(value) for value in row] for row in values] if len(names) <= 10 else (),
         hover=[["" if line is None else _hover(line) for line in row] for row in cells],
     )
-    axis = Axis(name="label", categories=[middle_cut(printable(name) or _NO_LABEL, 14) for name in names])
+    axis = Axis(name="label", categories=[say.middle_cut(printable(name) or _NO_LABEL, 14) for name in names])
     caption = "Mean cosine minus that of unrelated pairs. If the diagonal does not stand out, the labels do not differ."
     return Chart("label-grid", "Above unrelated pairs", caption, [grid], axis, axis, wide=wide)
 
 
 def _hover(line: PerLabel) -> str:
-    interval = f" ({bounds(line.cosine)})" if bounds(line.cosine) else ""
-    mean = f"{_two(line, 40)}: {number(line.cosine.mean)}{interval}, {count(line.cosine.pairs, 'pair')}"
-    return f"{mean}; {signed(line.above.mean)} above unrelated pairs"
+    interval = f" ({say.bounds(line.cosine)})" if say.bounds(line.cosine) else ""
+    mean = f"{_two(line, 40)}: {say.number(line.cosine.mean)}{interval}, {count(line.cosine.pairs, 'pair')}"
+    return f"{mean}; {say.signed(line.above.mean)} above unrelated pairs"
 
 
 def columns(result: Similarity) -> Chart | None:
@@ -195,19 +170,19 @@ def columns(result: Similarity) -> Chart | None:
     two = result.two_columns
     if two is None or not np.isfinite(two.cosines).any():
         return None
-    shown, mean = curves(result), result.background.mean
+    shown = curves(result)
     first = "" if two.labels is None or len(shown) == len(two.table) else " The first labels; the table has them all."
     return Chart(
         "columns",
         "The two texts of a row, by label",
         f"{count(int(np.isfinite(two.cosines).sum()), 'row')}. In gray, unrelated pairs.{first}",
         [
-            *_bins(result.background.histogram, "unrelated pairs", "muted 55%", filled=True),
+            *_unrelated(result),
             *(Line(x, y, name, CATEGORICAL[at % len(CATEGORICAL)]) for at, (name, x, y) in enumerate(shown)),
         ],
         Axis("cosine of the two texts", "cosine"),
         _DENSITY,
-        [Reference(mean, f"mean of unrelated pairs: {fine(mean)}", "muted", "dot")],
+        [_background_mean(result)],
         wide=True,
     )
 
@@ -258,10 +233,10 @@ def group_chart(groups: Groups, place: int) -> Chart | None:
     )
     return Chart(
         f"groups-{place}",
-        f"Groups by labels: {group_title(groups)}",
+        f"Groups by labels: {say.group_title(groups)}",
         "Texts of each label in each group, colored by their share. A group that matches a label has one strong cell.",
         [grid],
-        Axis(name="label", categories=[middle_cut(label, 14) for label in labels]),
+        Axis(name="label", categories=[say.middle_cut(label, 14) for label in labels]),
         Axis(name="group", categories=rows),
         wide=True,
     )
@@ -292,7 +267,7 @@ def palettes(result: Similarity) -> list[Palette]:
     made = [] if labels is None else [labels]
     for groups in result.groups:
         names = [_NO_GROUP if member < 0 else f"group {member}" for member in np.asarray(groups.members).tolist()]
-        made.append(_palette(group_title(groups), names))
+        made.append(_palette(say.group_title(groups), names))
     return made
 
 
@@ -316,17 +291,17 @@ def maps(result: Similarity) -> list[Cloud]:
     """A cloud for every projection, planes first, colored by labels and groups."""
     rows = result.projected
     colorings = [Coloring(one.title, one.codes[rows], one.names, rest=one.rest) for one in palettes(result)]
-    texts = [clipped(printable(result.text(int(row))), _LONGEST) for row in rows]
+    texts = [clipped(printable(result.text(int(row))), LONGEST_TEXT) for row in rows]
     made = []
     for key, points in sorted(result.projections.items(), key=lambda item: item[1].shape[1]):
-        method = PROJECTIONS.get(key.partition("-")[0], key.partition("-")[0])
+        method = METHOD_NAMES.get(key.partition("-")[0], key.partition("-")[0])
         dims = points.shape[1]
         where = "in space; drag to turn them" if dims == 3 else "in the plane"
         made.append(
             Cloud(
                 f"map-{key}",
                 f"{method}, {dims}-D",
-                f"{len(points):,} {noun(result)}s {where}.",
+                f"{len(points):,} {say.noun(result)}s {where}.",
                 [CloudView(method, points)],
                 colorings,
                 texts,

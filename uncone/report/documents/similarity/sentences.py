@@ -1,7 +1,4 @@
-"""The sentences of a similarity and the format of its numbers.
-
-`headline` and `sentences` are part of the JSON, so their wording is part of the schema.
-"""
+"""The sentences of a similarity and the format of its numbers; the JSON contains `headline` and `sentences`."""
 
 from __future__ import annotations
 
@@ -15,57 +12,36 @@ from uncone.analysis.cosine.baseline import COLLAPSED, CROWDED
 from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import clipped, cosine, count, percent
-from uncone.analysis.similarity.labels.separability import left_open
+from uncone.analysis.similarity.labels.separability import inconclusive
 from uncone.analysis.similarity.results import Estimate, Groups, TwoColumns
 from uncone.report.results.similarity import Similarity
 from uncone.report.text import printable
 
 __all__ = [
-    "CLEANING",
-    "bounds",
-    "crowding",
-    "duplicates",
-    "exact",
-    "fine",
-    "group_quality",
-    "group_title",
-    "grouping",
-    "headline",
-    "level",
-    "middle_cut",
-    "most_similar",
-    "nearest",
-    "noun",
-    "number",
-    "percentile_text",
-    "quantile",
-    "reason",
-    "sentences",
-    "signed",
-    "size",
-    "spread",
-    "subtitle",
-    "suggestion",
-    "tail_score",
-]
+    "CLEANING", "bounds", "capitalized", "crowding", "duplicates", "exact", "fine", "group_quality", "group_title",
+    "headline", "level", "middle_cut", "most_similar", "nearest", "noun", "number", "percentile_text", "quantile",
+    "reason", "sentences", "signed", "size", "spread", "subtitle", "suggestion", "tail_score",
+]  # fmt: skip
 
 _HARDLY, _PARTLY = 0.6, 0.8
-"""AUC: below the first labels are hardly separable, below the second partly, else well."""
+"""AUC below which labels are hardly separable, and below which partly."""
 _QUOTED = 70
 CLEANING = {
     "html": "texts with HTML removed",
     "control": "texts with control characters removed",
-    "unicode": "texts with Unicode normalised",
-    "whitespace": "texts with spare whitespace removed",
+    "unicode": "texts with Unicode normalized",
+    "whitespace": "texts with extra whitespace removed",
     "empty": "empty texts left out",
     "duplicate": "duplicates left out",
 }
-"""What each kind of cleaning did."""
+"""The effect of each kind of cleaning."""
+_STRUCTURE = ((0.25, "no substantial"), (0.5, "a weak"), (0.7, "a reasonable"), (np.inf, "a strong"))
+"""Words for a silhouette up to each value (Kaufman and Rousseeuw, Finding Groups in Data, 1990)."""
 
 
 def level(result: Similarity) -> Level:
     """How crowded the space is, judged as in `check` by the mean of unrelated pairs; a note if there are few texts."""
-    if _distinct(result) < LEAST_UNITS:
+    if int(result.source.get("distinct", size(result))) < LEAST_UNITS:
         return Level.NOTE
     mean = result.background.mean
     return Level.COLLAPSED if mean >= COLLAPSED else Level.CROWDED if mean >= CROWDED else Level.HEALTHY
@@ -76,74 +52,64 @@ def noun(result: Similarity) -> str:
     return "vector" if result.texts is None else "text"
 
 
-def _noun(result: Similarity) -> str:
-    """The same in sentences that are part of the JSON."""
-    return "row" if result.texts is None else "text"
-
-
 def size(result: Similarity) -> int:
     """The number of texts that were compared, after cleaning and sampling."""
     return int(result.source.get("compared", result.source["rows"]))
-
-
-def _distinct(result: Similarity) -> int:
-    """The number of distinct texts, of the column that has fewer."""
-    return int(result.source.get("distinct", size(result)))
 
 
 def subtitle(result: Similarity) -> str:
     """What was compared: shape, encoder, layer and pooling, repair."""
     source = result.source
     rows = size(result)
-    parts = [f"{rows:,} x {source['dim']:,}" if source.get("dim") else count(rows, _noun(result))]
+    parts = [f"{rows:,} x {source['dim']:,}" if source.get("dim") else count(rows, noun(result))]
     encoder = source.get("encoder")
     if encoder:
         *around, own = str(encoder).rstrip("/").split("/")
         parts.append(around[-1] if own == "model" and around else own)
         parts += [f"layer {source['layer']}"] if source.get("layer") is not None else []
         parts += [str(source["pooling"])] if source.get("pooling") else []
-    repair = source.get("repair")
-    return " · ".join([*parts, *([f"repaired by {repair}"] if repair else [])])
+    parts += [f"repaired by {source['repair']}"] if source.get("repair") else []
+    return " · ".join(parts)
 
 
 def headline(result: Similarity) -> str:
     """The score of two unrelated texts, and the main result of the labels, the pairs or the columns."""
-    start = f"Two random {_noun(result)}s score {cosine(result.background.mean)}"
+    start = f"Two random {noun(result)}s score {cosine(result.background.mean)}"
     labels, two = result.per_label, result.two_columns
     if two is not None:
-        mean = float(np.nanmean(two.cosines)) if np.isfinite(two.cosines).any() else None
-        beside = "" if mean is None else f", two side by side {cosine(mean)}"
-        return f"{start}{beside}{_farthest(two)}."
+        known = np.isfinite(two.cosines).any()
+        beside = f", two side by side {cosine(float(np.nanmean(two.cosines)))}" if known else ""
+        return f"{start}{beside}{_largest_difference(two)}."
     if labels is not None and labels.auc is not None:
         if labels.auc_high is not None and labels.auc_high < 0.5:
-            return f"{start}; pairs of one label are less alike than others: AUC {cosine(labels.auc)}."
-        return f"{start}; labels are {_apart(labels.auc, labels.auc_low, labels.auc_high, labels.texts)}."
+            return f"{start}; pairs with the same label are less similar than others: AUC {cosine(labels.auc)}."
+        return f"{start}; labels are {_separable(labels.auc, labels.auc_low, labels.auc_high, labels.texts)}."
     if len(result.pairs.cosines):
-        return f"{start}, the most alike pair {cosine(float(np.max(result.pairs.cosines)))}."
+        return f"{start}, the most similar pair {cosine(float(np.max(result.pairs.cosines)))}."
     return f"{start}."
 
 
-def _farthest(two: TwoColumns) -> str:
+def _largest_difference(two: TwoColumns) -> str:
     """The two labels that differ most, the higher one first."""
-    names, found = max(two.auc.items(), key=lambda one: abs(one[1][0] - 0.5), default=("", None))
-    if found is None:
+    if not two.auc:
         return ""
-    auc, low, high = found
+    names = max(two.auc, key=lambda name: abs(two.auc[name][0] - 0.5))
+    auc, low, high = two.auc[names]
     higher, _, lower = names.partition(" over ")
     if auc < 0.5:
         auc, low, high, higher, lower = 1 - auc, 1 - high, 1 - low, lower, higher
-    which = " over ".join(clipped(printable(one), 24) for one in (higher, lower))
     units = two.units.get(names, LEAST_UNITS)
-    told = higher and lower and units >= LEAST_UNITS and not low <= 0.5 <= high
-    return f"; labels are {_apart(auc, low, high, units)}{f', {which}' if told else ''}"
+    certain = higher and lower and units >= LEAST_UNITS and not low <= 0.5 <= high
+    which = ", " + " over ".join(clipped(printable(label), 24) for label in (higher, lower)) if certain else ""
+    return f"; labels are {_separable(auc, low, high, units)}{which}"
 
 
-def _apart(auc: float, low: float | None, high: float | None, units: int) -> str:
+def _separable(auc: float, low: float | None, high: float | None, units: int) -> str:
     """How separable two kinds of pairs are. An AUC of 0.1 separates as well as one of 0.9."""
     if low is None or high is None:
-        return f"hard to judge on so few rows: AUC {cosine(auc)}"
-    if units < LEAST_UNITS or left_open(low, high):
-        return f"hard to judge on so few rows: AUC {cosine(auc)}, {cosine(low)} to {cosine(high)}"
+        return f"hard to judge on so few texts: AUC {cosine(auc)}"
+    if units < LEAST_UNITS or inconclusive(low, high):
+        return f"hard to judge on so few texts: AUC {cosine(auc)}, {cosine(low)} to {cosine(high)}"
     if low <= 0.5 <= high:
         return f"not separable: AUC {cosine(auc)}"
     strength = max(auc, 1 - auc)
@@ -153,29 +119,31 @@ def _apart(auc: float, low: float | None, high: float | None, units: int) -> str
 
 def sentences(result: Similarity) -> list[str]:
     """The main results, in the order of the report."""
-    two = result.two_columns
+    labels, two = result.per_label, result.two_columns
+    cleaned = [f"{CLEANING.get(what, what)} {n:,}" for what, n in result.cleaned.items() if n]
     lines = [
         spread(result),
-        "" if result.per_label is None else result.per_label.sentence,
+        "" if labels is None else labels.sentence,
         "" if two is None else two.differs,
         most_similar(result),
         duplicates(result),
         nearest(result),
-        *(grouping(one) for one in result.groups),
-        _cleaned(result),
+        *(capitalized(": ".join(filter(None, (group_title(one), group_quality(one))))) for one in result.groups),
+        f"Cleaned: {', '.join(cleaned)}." if cleaned else "",
     ]
     return [line for line in lines if line]
 
 
 def spread(result: Similarity) -> str:
-    """Where the scores of unrelated pairs lie, and so from where on a score means something."""
+    """The range of unrelated pairs, and from where on a score is evidence of similarity."""
     low, high, one = (tail_score(result, share) for share in (0.975, 0.025, 0.01))
-    said = "" if low is None or high is None else f"95 % of unrelated pairs lie between {fine(low)} and {fine(high)}"
-    if one is None:
-        return f"{said}." if said else ""
-    reach = f"1 % of {'them' if said else 'unrelated pairs'} reach {fine(one)}"
-    meaning = "even the highest scores mean little" if one >= 0.995 else "below that a score says little"
-    return f"{said}; {reach}: {meaning}." if said else f"{reach}: {meaning}."
+    lines = [] if low is None or high is None else [f"Unrelated pairs score {fine(low)} to {fine(high)} here (95 %)."]
+    if one is not None:
+        meaning = (
+            "even the highest scores mean little" if one >= 0.995 else "a lower score is no evidence of similarity"
+        )
+        lines.append(f"1 % of {'them' if lines else 'unrelated pairs'} score above {fine(one)}, so {meaning}.")
+    return " ".join(lines)
 
 
 def most_similar(result: Similarity) -> str:
@@ -190,13 +158,16 @@ def most_similar(result: Similarity) -> str:
 
 def duplicates(result: Similarity) -> str:
     """The number of near-duplicates, or why cosine can't detect them."""
-    found = result.duplicates.found
-    if result.crowd is not None:
-        return f"{crowding(result)} {_same(result)}"
-    if not found:
-        return ""
-    said = "pair is a near-duplicate" if found == 1 else "pairs are near-duplicates"
-    return f"{found:,} {said}{_because(result.duplicates.why)}."
+    pairs = result.duplicates
+    has = "has" if pairs.found == 1 else "have"
+    if result.crowd is None:
+        kind = "pair is a near-duplicate" if pairs.found == 1 else "pairs are near-duplicates"
+        return f"{pairs.found:,} {kind}{_because(pairs.why)}." if pairs.found else ""
+    if result.two_columns is not None:
+        return f"{crowding(result)} {count(pairs.found, 'row')} {has} the same text twice."
+    if not pairs.found:
+        return f"{crowding(result)} No two {noun(result)}s are the same."
+    return f"{crowding(result)} {count(pairs.found, 'pair')} {has} the same {noun(result)}."
 
 
 def crowding(result: Similarity) -> str:
@@ -205,20 +176,9 @@ def crowding(result: Similarity) -> str:
     if crowd is None:
         return ""
     few = result.two_columns is not None or crowd.per_row < 1.5
-    each = "" if few else f", {crowd.per_row:,.0f} for every {_noun(result)}"
-    return (
-        "Near-duplicates cannot be told by cosine here: the scores of unrelated pairs run on beyond "
-        f"{number(crowd.bound, 4)}, which {percent(crowd.share)} of them reach{each}."
-    )
-
-
-def _same(result: Similarity) -> str:
-    found = result.duplicates.found
-    if result.two_columns is not None:
-        return f"{count(found, 'row')} {'has' if found == 1 else 'have'} the same text twice."
-    if not found:
-        return f"No two {noun(result)}s are the same."
-    return f"{count(found, 'pair')} {'has' if found == 1 else 'have'} the same {noun(result)}."
+    each = "" if few else f", about {crowd.per_row:,.0f} per {noun(result)}"
+    share = f"{percent(crowd.share)} of unrelated pairs score above {number(crowd.bound, 4)}"
+    return f"Cosine can't detect near-duplicates in this space: {share}{each}."
 
 
 def reason(why: str) -> str:
@@ -235,12 +195,12 @@ def nearest(result: Similarity) -> str:
     near = result.near
     if near is None:
         return ""
-    asked = clipped(printable(result.near_text or ""), _QUOTED)
+    query = clipped(printable(result.near_text or ""), _QUOTED)
     if not len(near.cosines):
-        return f"Nothing is near “{asked}”{_because(near.why)}."
+        return f"Nothing is near “{query}”{_because(near.why)}."
     value, share = float(near.cosines[0]), float(near.percentiles[0])
     text = clipped(printable(result.text(int(near.other[0]))), _QUOTED)
-    return f"Nearest to “{asked}”: “{text}” with {exact(value)}, {_rank(share, result.background)}."
+    return f"Nearest to “{query}”: “{text}” with {exact(value)}, {_rank(share, result.background)}."
 
 
 def group_title(groups: Groups) -> str:
@@ -250,33 +210,16 @@ def group_title(groups: Groups) -> str:
     return f"{groups.method}, {count(groups.k, 'group')}"
 
 
-def grouping(groups: Groups) -> str:
-    """The method, how clear its groups are, and whether they agree with the labels."""
-    start, quality = group_title(groups), group_quality(groups)
-    return f"{start[:1].upper()}{start[1:]}{f': {quality}' if quality else ''}."
-
-
 def group_quality(groups: Groups) -> str:
     """How clear the groups are, and whether they agree with the labels."""
-    if groups.outliers:
-        return ""
-    if groups.silhouette is None:
-        tight = ""
-    else:
-        # The words are those of Kaufman and Rousseeuw, Finding Groups in Data, 1990.
-        steps = ((0.25, "no substantial"), (0.5, "a weak"), (0.7, "a reasonable"), (np.inf, "a strong"))
-        strength = next(word for most, word in steps if groups.silhouette <= most)
-        tight = f"silhouette {cosine(groups.silhouette)}, {strength} structure"
-    agrees = ""
-    if groups.ari is not None:
+    parts = []
+    if groups.silhouette is not None and not groups.outliers:
+        strength = next(word for most, word in _STRUCTURE if groups.silhouette <= most)
+        parts.append(f"silhouette {cosine(groups.silhouette)}, {strength} structure")
+    if groups.ari is not None and not groups.outliers:
         word = "not the labels" if groups.ari < 0.1 else "partly the labels" if groups.ari < 0.65 else "the labels"
-        agrees = f"agreement with the labels (ARI) {cosine(groups.ari)}: the groups are {word}"
-    return "; ".join(part for part in (tight, agrees) if part)
-
-
-def _cleaned(result: Similarity) -> str:
-    done = [f"{CLEANING.get(what, what)} {n:,}" for what, n in result.cleaned.items() if n]
-    return f"Cleaned: {', '.join(done)}." if done else ""
+        parts.append(f"agreement with the labels (ARI) {cosine(groups.ari)}: the groups are {word}")
+    return "; ".join(parts)
 
 
 def _rank(percentile: float, background: Background) -> str:
@@ -296,16 +239,11 @@ def tail_score(result: Similarity, share: float) -> float | None:
 
 
 def quantile(background: Background, share: float) -> float | None:
-    """The cosine that this share of a background reaches; None beyond its sample."""
+    """The cosine that this share of a background reaches; None if fewer than ten sampled pairs lie beyond."""
     tails, scores = np.asarray(background.tails, float), np.asarray(background.scores, float)
-    if not len(tails) or share < tails.min() or share > tails.max():
-        return _from_histogram(background, share)
-    return float(np.interp(share, tails[::-1], scores[::-1]))
-
-
-def _from_histogram(background: Background, share: float) -> float | None:
-    """By the bins of the histogram; None if fewer than ten pairs lie beyond."""
-    counts, edges = np.asarray(background.histogram["counts"], float), np.asarray(background.histogram["edges"], float)
+    if len(tails) and tails.min() <= share <= tails.max():
+        return float(np.interp(share, tails[::-1], scores[::-1]))
+    counts, edges = (np.asarray(background.histogram[name], float) for name in ("counts", "edges"))
     total = counts.sum()
     if total * min(share, 1 - share) < 10:
         return None
@@ -318,21 +256,20 @@ def suggestion(result: Similarity) -> str | None:
     path = source.get("path", source.get("name"))
     if source.get("in_memory") or path in (None, "", "-"):
         return None
-    words = ["uncone", "calibrate", str(path)]
     if source.get("encoder") is not None:
-        asked = (("text", "--text"), ("encoder", "--model"), ("layer", "--layer"), ("pooling", "--pooling"))
-        words += [word for key, option in asked if source.get(key) is not None for word in (option, str(source[key]))]
-    elif source.get("column") is not None:
-        words += ["--column", str(source["column"])]
-    words += ["--prompt", str(result.provenance["prompt"])] if result.provenance.get("prompt") else []
-    words += ["--repair", str(source["repair"])] if source.get("repair") else []
-    return shlex.join([*words, "--fpr", "0.01"])
+        options = {"--text": "text", "--model": "encoder", "--layer": "layer", "--pooling": "pooling"}
+    else:
+        options = {"--column": "column"}
+    values = {option: source.get(key) for option, key in options.items()}
+    values |= {"--prompt": result.provenance.get("prompt") or None, "--repair": source.get("repair") or None}
+    words = [word for option, value in values.items() if value is not None for word in (option, str(value))]
+    return shlex.join(["uncone", "calibrate", str(path), *words, "--fpr", "0.01"])
 
 
 def percentile_text(percentile: float) -> str:
     """A percentile, with more digits near 100.
 
-    >>> [percentile_text(one) for one in (41.3, 96.44, 99.46, 99.9987, 100.0)]
+    >>> [percentile_text(value) for value in (41.3, 96.44, 99.46, 99.9987, 100.0)]
     ['41 %', '96.4 %', '99.46 %', '99.9987 %', '100 %']
     """
     left = 100 - percentile
@@ -378,6 +315,11 @@ def bounds(estimate: Estimate, *, difference: bool = False) -> str:
         return ""
     shown = signed if difference else number
     return f"{shown(estimate.low)} to {shown(estimate.high)}"
+
+
+def capitalized(text: str) -> str:
+    """A phrase as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def middle_cut(name: str, most: int) -> str:

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uncone.analysis.similarity.pairwise import blocks, tiles
-from uncone.analysis.similarity.pairwise.blocks import coarser, survey, write_matrix
+from uncone.analysis.similarity.pairwise import matrix as matrices
+from uncone.analysis.similarity.pairwise.matrix import write_matrix
+from uncone.analysis.similarity.pairwise.survey import BINS, coarser, survey
 from uncone.analysis.similarity.pairwise.unit_rows import unit_vector, units_of
 from uncone.errors import DtypeError, NoUsableRowsError, OptionError, OutputError, ShapeError
 
@@ -28,7 +29,7 @@ def written(units, folder):
 
 
 def ordered(matrix, keep=lambda cosine: True):
-    """Every pair by a sort of all, most alike first and then by row numbers."""
+    """Every pair by a sort of all, most similar first and then by row numbers."""
     one, other = np.triu_indices(len(matrix), 1)
     values = matrix[one, other].astype(np.float64)
     order = np.lexsort((other, one, -values))
@@ -42,26 +43,24 @@ def same(pairs, expected, most):
 
 
 @pytest.mark.parametrize("n", [2, 3, 511, 512, 513, 1300])
-@pytest.mark.parametrize("bins", [2, 64, 2048, 65536])
-def test_histogram_is_that_of_numpy(n, bins, tmp_path):
+def test_histogram_is_that_of_numpy(n, tmp_path):
     units = rows(n)
     matrix = written(units, tmp_path)
-    found = survey(units, bins=bins)
-    counts, edges = np.histogram(matrix[np.triu_indices(n, 1)].astype(np.float64), bins=np.linspace(-1, 1, bins + 1))
+    found = survey(units)
+    counts, edges = np.histogram(matrix[np.triu_indices(n, 1)].astype(np.float64), bins=np.linspace(-1, 1, BINS + 1))
     assert found.histogram["edges"] == edges.tolist()
     assert found.histogram["counts"] == counts.tolist()
     assert found.pairs == sum(found.histogram["counts"]) == n * (n - 1) // 2
-    assert found.left_out == 0 and found.note == ""
 
 
 def test_edges_belong_to_the_bin_above():
     # Cosines of exactly -1, -0.5, 0, 0.5 and 1, and a negative one that float32 loses when 1 is added to it.
     units = np.array([[1, 0, 0, 0], [-1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5], [0, 1, 0, 0], [1, 0, 0, 0]], np.float32)
-    found = survey(units, bins=4).histogram["counts"]
+    found = survey(units).histogram["counts"]
     cosines = [float(np.dot(a, b)) for a, b in combinations(units.astype(np.float64), 2)]
-    assert found == np.histogram(cosines, bins=4, range=(-1, 1))[0].tolist()
+    assert found == np.histogram(cosines, bins=BINS, range=(-1, 1))[0].tolist()
     tiny = np.array([[1, 0], [-1e-9, 1]], np.float32)
-    assert survey(tiny, bins=2).histogram["counts"] == [1, 0]
+    assert np.flatnonzero(survey(tiny).histogram["counts"]).tolist() == [BINS // 2 - 1]
 
 
 @given(
@@ -78,10 +77,8 @@ def test_any_table_is_listed_as_by_sorting_all_pairs(n, d, most, low, high):
     if low is not None and high is not None and low > high:
         return
     with pytest.MonkeyPatch.context() as patch:
-        for module in (tiles, blocks):
-            patch.setattr(module, "TILE", 7)
-        patch.setattr("uncone.analysis.similarity.pairwise.blockwise.TILE", 7)
-        found = survey(units, top=most, most=most, low=low, high=high, alike=0.9)
+        patch.setattr("uncone.analysis.similarity.pairwise.survey.TILE", 7)
+        found = survey(units, top=most, most=most, low=low, high=high, duplicate=0.9)
     scale = units.astype(np.float64)
     matrix = np.clip(scale @ scale.T, -1, 1)
     least, greatest = -1 if low is None else min(low, 1 - 1e-6), 1 if high is None else high
@@ -105,7 +102,7 @@ def test_lists_and_counts_equal_a_sort_of_the_matrix(tmp_path):
     units[700] = units[3]
     units[1299] = units[3]
     matrix = written(units, tmp_path)
-    found = survey(units, top=50, low=0.2, high=0.31, most=300, alike=0.9)
+    found = survey(units, top=50, low=0.2, high=0.31, most=300, duplicate=0.9)
     same(found.top, ordered(matrix), 50)
     inside = ordered(matrix, lambda cosine: (cosine >= 0.2) & (cosine <= 0.31))
     same(found.within_range, inside, 300)
@@ -119,7 +116,7 @@ def test_lists_and_counts_equal_a_sort_of_the_matrix(tmp_path):
 
 def test_ties_go_to_the_first_rows_and_cost_no_memory():
     units = np.repeat(np.eye(2, dtype=np.float32), [1000, 300], axis=0)
-    found = survey(units, top=1200, most=5, alike=1.0)
+    found = survey(units, top=1200, most=5, duplicate=1.0)
     copies = 1000 * 999 // 2 + 300 * 299 // 2
     assert found.duplicates.found == copies
     first = [(0, j) for j in range(1, 1000)] + [(1, j) for j in range(2, 203)]
@@ -138,46 +135,26 @@ def test_the_number_of_cores_changes_nothing(monkeypatch):
     assert one == other
 
 
-def test_labels_and_groups_are_counted_apart(tmp_path):
+def test_labels_are_counted_apart(tmp_path):
     n = 1100
     units = rows(n)
-    rng = np.random.default_rng(1)
-    labels = [None if k == 3 else float(k) for k in rng.integers(0, 4, n)]
-    groups = [None if k == 0 else int(k) for k in rng.integers(0, 30, n)]
-    found = survey(units, bins=64, labels=labels, groups=groups, top=20)
+    labels = [None if k == 3 else float(k) for k in np.random.default_rng(1).integers(0, 4, n)]
+    found = survey(units, labels=labels, top=20)
     matrix = written(units, tmp_path).astype(np.float64)
-    within, between, rest, left = [], [], [], set()
+    within, between, rest = [], [], []
     for i, j in combinations(range(n), 2):
-        if groups[i] is not None and groups[i] == groups[j]:
-            left.add((i, j))
-        elif labels[i] is None or labels[j] is None:
+        if labels[i] is None or labels[j] is None:
             rest.append(matrix[i, j])
         else:
             (within if labels[i] == labels[j] else between).append(matrix[i, j])
 
     def counts(values):
-        return np.histogram(values, bins=64, range=(-1, 1))[0].tolist()
+        return np.histogram(values, bins=BINS, range=(-1, 1))[0].tolist()
 
     assert found.histogram["within"] == counts(within)
     assert found.histogram["between"] == counts(between)
     assert found.histogram["counts"] == counts(within + between + rest)
-    assert found.left_out == len(left) and found.pairs == n * (n - 1) // 2 - len(left)
-    assert found.top.found == found.pairs
-    assert not left & set(zip(found.top.one.tolist(), found.top.other.tolist(), strict=True))
-
-
-def test_of_many_rows_some_are_drawn_and_it_says_so(tmp_path):
-    units = rows(900)
-    found = survey(units, whole=600, seed=3, top=10, low=0.5)
-    assert len(found.rows) == 600 and (np.diff(found.rows) > 0).all()
-    matrix = written(units[found.rows], tmp_path)
-    one, other, cosines = ordered(matrix)
-    same(found.top, (found.rows[one], found.rows[other], cosines), 10)
-    assert found.pairs == 600 * 599 // 2
-    assert "900 rows make 404,550 pairs" in found.note and "600 rows drawn with seed 3" in found.note
-    assert "55.6%" in found.note
-    again, another = survey(units, whole=600, seed=3), survey(units, whole=600, seed=4)
-    assert again.rows.tolist() == found.rows.tolist() != another.rows.tolist()
+    assert found.top.found == found.pairs == n * (n - 1) // 2
 
 
 def test_percentiles_and_progress():
@@ -195,14 +172,11 @@ def test_one_row_has_no_pairs():
 
 def test_bad_input_is_one_line():
     units = rows(20)
-    for bins in (0, 1, 100, 1 << 20):
-        with pytest.raises(OptionError, match="power of two"):
-            survey(units, bins=bins)
     with pytest.raises(OptionError, match="Swap"):
         survey(units, low=0.5, high=0.4)
     with pytest.raises(OptionError, match="at least 0"):
         survey(units, top=-1)
-    with pytest.raises(ShapeError, match="one label per row: there are 3 for 20"):
+    with pytest.raises(ShapeError, match="one label per text: there are 3 for 20"):
         survey(units, labels=["a"] * 3)
     with pytest.raises(DtypeError, match="Row 0 has the length 2"):
         survey(2 * units)
@@ -218,7 +192,7 @@ def test_units_leave_out_rows_without_a_direction():
     units, usable = units_of(table)
     assert usable.tolist() == [0, 3] and units.dtype == np.float32
     np.testing.assert_allclose(units, [[0.5**0.5, 0.5**0.5], [-1, 0]], rtol=1e-6)
-    with pytest.raises(NoUsableRowsError, match="None of the 2 rows"):
+    with pytest.raises(NoUsableRowsError, match="None of the 2 vectors"):
         units_of(np.zeros((2, 3)))
     with pytest.raises(ShapeError):
         units_of(np.zeros(3))
@@ -247,15 +221,13 @@ def test_matrix_is_symmetric_exact_and_the_same_in_both_files(tmp_path):
 
 def test_a_matrix_too_large_is_refused(tmp_path, monkeypatch):
     units = rows(200)
-    with pytest.raises(OptionError, match=r"takes 0\.2 MB, more than the 0\.1 MB .* Raise the limit"):
-        write_matrix(units, tmp_path / "m.npy", most=100_000)
     with pytest.raises(OptionError, match=r"\.npy or \.parquet, not as \.csv"):
         write_matrix(units, tmp_path / "m.csv")
     with pytest.raises(OutputError, match="no folder"):
         write_matrix(units, tmp_path / "none" / "m.npy")
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1000}))
     with pytest.raises(OutputError, match=r"the disk has 0\.0 MB left"):
-        write_matrix(units, tmp_path / "m.npy", most=None)
+        write_matrix(units, tmp_path / "m.npy")
     assert not list(tmp_path.iterdir())
 
 
@@ -268,7 +240,7 @@ def test_a_full_disk_leaves_what_was_there(kind, when, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(blocks.NpyMatrix if kind == "npy" else blocks.ParquetMatrix, when, full)
+    monkeypatch.setattr(matrices.NpyMatrix if kind == "npy" else matrices.ParquetMatrix, when, full)
     with pytest.raises(OutputError, match="No space left on device"):
         write_matrix(rows(30), path)
     assert path.read_bytes() == b"before" and list(tmp_path.iterdir()) == [path]
