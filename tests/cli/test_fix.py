@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import time
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -451,10 +452,8 @@ def test_a_damaged_repair(method, rows, tmp_path, capfd):
     for name, said, tensors, says in damages(*good):
         (folder / "repair.json").write_bytes(said)
         (folder / "repair.safetensors").write_bytes(tensors)
-        for arguments in (
-            ("apply", folder, "v.npy", "-o", "f.npy"),
-            ("export", folder, "--to", "onnx", "-o", "r.onnx"),
-        ):
+        apply, export = ("apply", folder, "v.npy", "-o", "f.npy"), ("export", folder, "--to", "onnx", "-o", "r.onnx")
+        for arguments in (apply, export) if method == "whiten" else (apply,):
             err = refused(tmp_path, capfd, *arguments)
             assert (says in err and str(folder) in err) or name == "another kind", (name, err)
             assert any(word in err for word in ("fit anew", "Update uncone")), (name, err)
@@ -467,17 +466,16 @@ def test_a_damaged_repair(method, rows, tmp_path, capfd):
     assert "has no repair.json" in refused(tmp_path, capfd, "apply", "v.npy", "v.npy", "-o", "f.npy")
 
 
-@pytest.mark.parametrize("name", ["levels", "depth", "hidden"])
-@pytest.mark.parametrize("value", [10**6, 10**30, -1, None, "x", True])
-def test_a_flow_of_another_size_is_not_built(name, value, rows, tmp_path, capfd):
+def test_a_flow_of_another_size_is_not_built(rows, tmp_path, capfd):
     """A million levels would take minutes and all memory before they turned out not to fit."""
     folder = tmp_path / fitted("v.npy", "flow", "--epochs", 1)
-    said = json.loads((folder / "repair.json").read_text())
-    said["parameters"][name] = value
-    (folder / "repair.json").write_text(json.dumps(said))
-    start = time.process_time()
-    assert "fit anew" in refused(tmp_path, capfd, "apply", folder, "v.npy", "-o", "f.npy")
-    assert time.process_time() - start < 5
+    saved = json.loads((folder / "repair.json").read_text())
+    for name, value in product(["levels", "depth", "hidden"], [10**6, 10**30, -1, None, "x", True]):
+        changed = {**saved, "parameters": {**saved["parameters"], name: value}}
+        (folder / "repair.json").write_text(json.dumps(changed))
+        start = time.process_time()
+        assert "fit anew" in refused(tmp_path, capfd, "apply", folder, "v.npy", "-o", "f.npy"), (name, value)
+        assert time.process_time() - start < 5, (name, value)
 
 
 def test_a_repair_that_does_not_say_how_it_was_encoded(texts, tiny_model, tmp_path, capfd):
@@ -497,9 +495,9 @@ def test_a_repair_that_does_not_say_how_it_was_encoded(texts, tiny_model, tmp_pa
 @pytest.fixture
 def large(cone, tmp_path):
     """A run that writes long enough to be hit, over a file that was there before."""
-    fitted_on = cone(100_000, 32)
-    np.save("large.npy", fitted_on)
-    fitted("large.npy", "center")
+    np.save("small.npy", cone(300, 32))
+    fitted("small.npy", "center")
+    np.save("large.npy", cone(100_000, 32))
     (tmp_path / "out").mkdir()
     (tmp_path / "out/f.jsonl").write_text("old")
     return tmp_path / "out/f.jsonl"
