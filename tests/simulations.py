@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
+
+from uncone.analysis.measures.registry import families
 
 
 def one_daily(names: str | tuple[str, ...], first: object, *others: object) -> pytest.MarkDecorator:
@@ -19,3 +24,12 @@ def exhaustive(*cases: object) -> list[object]:
 KINDS = one_daily("kind", "heavy tails", "clusters")
 REPEATED = one_daily(("n", "copies"), (60, 10), (150, 3))
 """So many distinct items, and so many copies of each."""
+
+
+@contextmanager
+def without_neighborhoods() -> Iterator[None]:
+    """Leave out what `examine` measures aside: neighborhoods take longest, and have simulations of their own."""
+    some = [family for family in families("check") if family.turn != "aside"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("uncone.analysis.measures.examine.families", lambda _verb: some)
+        yield

@@ -11,6 +11,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from simulations import without_neighborhoods
 
 from uncone import check
 from uncone.analysis.cosine.baseline import score_meaning
@@ -73,7 +74,8 @@ def truth_of(rows, copies):
 
 def intervals_of(rows):
     space = measure_space(ArrayVectors(rows.astype(np.float32)), Plan())
-    found = examine(space)
+    with without_neighborhoods():
+        found = examine(space)
     bounds = {name: (finding.low, finding.high) for name, finding in found.items()}
     quantiles, score = found["pair_cosine_quantiles"], score_meaning(space, 0.5)
     bounds |= {p: (quantiles.low[p], quantiles.high[p]) for p in QUANTILES}

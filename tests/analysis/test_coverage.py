@@ -11,6 +11,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from simulations import without_neighborhoods
 
 from uncone.analysis.cosine.baseline import score_meaning
 from uncone.analysis.intervals.intervals import student
@@ -65,7 +66,8 @@ def drawn(atoms, n, rng):
 
 def intervals_of(rows, sample):
     space = measure_space(ArrayVectors(rows), Plan(), sample=sample)
-    found = examine(space)
+    with without_neighborhoods():
+        found = examine(space)
     quantiles, score = found["pair_cosine_quantiles"], score_meaning(space, 0.5)
     bounds = {name: (finding.low, finding.high) for name, finding in found.items()}
     bounds["median"] = quantiles.low["0.5"], quantiles.high["0.5"]
