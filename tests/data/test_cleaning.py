@@ -86,7 +86,7 @@ def test_every_step_is_counted():
     assert list(cleaned.counts) == list(STEPS)
 
 
-def test_normalisation_does_not_change_which_character_it_is():
+def test_normalization_does_not_change_which_character_it_is():
     assert clean(["x²", "ﬁn", "１"]).texts == ["x²", "ﬁn", "１"]
 
 

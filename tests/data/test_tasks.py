@@ -15,7 +15,7 @@ import pytest
 from uncone.data.tasks import labeled as tasks_labelled
 from uncone.data.tasks import sts as tasks_sts
 from uncone.data.tasks import wic as tasks_wic
-from uncone.data.tasks.labeled import open_labelled
+from uncone.data.tasks.labeled import open_labeled
 from uncone.data.tasks.retrieval import open_retrieval
 from uncone.data.tasks.scored_pairs import STS, PairTask, open_pairs, read_pairs
 from uncone.data.tasks.wic import open_wic
@@ -239,7 +239,7 @@ def test_neither_here_nor_there(tmp_path, offline):
     message = said(MissingSourceError, open_pairs, "sts13", tmp_path)
     assert f"{tmp_path} has no sts/sts13.tsv or STS13-en-test/STS.input.FNWN.txt, {reach}" in message
     assert "SICK_trial.txt" in said(MissingSourceError, open_pairs, "sickr:trial", tmp_path)
-    assert "sst2/dev.tsv" in said(MissingSourceError, open_labelled, "sst2:dev", tmp_path)
+    assert "sst2/dev.tsv" in said(MissingSourceError, open_labeled, "sst2:dev", tmp_path)
     assert "wic/dev.jsonl" in said(MissingSourceError, open_wic, "wic", tmp_path)
 
 
@@ -362,37 +362,37 @@ def test_other_bad_pairs(tmp_path):
 
 def test_sst2(real_data):
     for split, rows in (("train", 67349), ("dev", 872), ("test", 1821)):
-        task = open_labelled(f"sst2:{split}", real_data)
+        task = open_labeled(f"sst2:{split}", real_data)
         assert len(task) == rows == sum(task.classes.values()) and set(task.classes) == {"0", "1"}
-    assert open_labelled("sst2", real_data).split == "test"
+    assert open_labeled("sst2", real_data).split == "test"
 
 
 def test_sst2_of_the_hub(hub, monkeypatch, tmp_path):
     tables, asked = hub
-    monkeypatch.setitem(tasks_labelled.LABELLED, "sst2", {"train": 10, "dev": 10, "test": 10})
+    monkeypatch.setitem(tasks_labelled.LABELED, "sst2", {"train": 10, "dev": 10, "test": 10})
     tables["stanfordnlp/sst2"] = {"sentence": ["a", "b"] * 5, "label": [0, 1] * 5}
     tables["SetFit/sst2"] = {"text": ["c", "d"] * 5, "label": [1, 0] * 5}
-    assert open_labelled("sst2:dev", tmp_path).classes == {"0": 5, "1": 5}
-    task = open_labelled("sst2")
+    assert open_labeled("sst2:dev", tmp_path).classes == {"0": 5, "1": 5}
+    task = open_labeled("sst2")
     assert (task.texts[0], task.labels[0]) == ("c", "1")
     assert [one[::2] for one in asked] == [("stanfordnlp/sst2", "validation"), ("SetFit/sst2", "test")]
 
 
 def test_labelled_files(tmp_path):
     path = write(tmp_path / "own.csv", "Text,kind\n" + "good film,pos\nbad film,neg\n" * 5)
-    task = open_labelled(path, label="kind")
+    task = open_labeled(path, label="kind")
     assert task.classes == {"neg": 5, "pos": 5} and task.texts[1] == "bad film"
-    assert "no column that must be the label; it has Text, kind" in said(ColumnError, open_labelled, path)
+    assert "no column that must be the label; it has Text, kind" in said(ColumnError, open_labeled, path)
     write(path, "text,label\n" + "a,1\n" * 12)
-    assert "all 12 labels are '1'. We need two classes" in said(FormatError, open_labelled, path)
+    assert "all 12 labels are '1'. We need two classes" in said(FormatError, open_labeled, path)
     write(path, "text,label\n" + "a,1\nb,2\n" * 4)
-    assert "has 8 texts, and we need at least 10" in said(ShapeError, open_labelled, path)
+    assert "has 8 texts, and we need at least 10" in said(ShapeError, open_labeled, path)
     write(path, "text,label\n" + "a,1\nb,\n" * 8)
-    assert f"{path}, line 3: the label is ''" in said(FormatError, open_labelled, path)
-    assert "we know sst2" in said(MissingSourceError, open_labelled, "sst3")
+    assert f"{path}, line 3: the label is ''" in said(FormatError, open_labeled, path)
+    assert "we know sst2" in said(MissingSourceError, open_labeled, "sst3")
     path = write(tmp_path / "data" / "sst2" / "dev.tsv", "fine \t1\nbad \t0\textra\n")
     assert f"{path}, line 2: 3 columns, where we need 2" in said(
-        ShapeError, open_labelled, "sst2:dev", tmp_path / "data"
+        ShapeError, open_labeled, "sst2:dev", tmp_path / "data"
     )
 
 

@@ -447,7 +447,7 @@ def test_a_last_layer_after_the_final_norm_is_told(family, tmp_path, loaded):
     tokenizer, _ = loaded("roberta")
     model, config = (getattr(transformers, f"{family}{part}") for part in ("Model", "Config"))
     folder = roberta_like(tmp_path / "model", tokenizer, model(tiny(config, tokenizer, **NORMALISED[family])))
-    assert "final normalisation" in (open_encoder(folder).note or "")
+    assert "final normalization" in (open_encoder(folder).note or "")
 
 
 def test_tokenizers_that_are_not_fast_are_refused():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import importlib
 import os
 import sys
@@ -10,12 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from uncone.data.files import check_readable, find_files
 from uncone.data.side_columns.names import NamedRows, read_names
 from uncone.data.source import Options, Source
 from uncone.data.tables.read import plain_suffix
 from uncone.data.vectors.memory import in_memory
 from uncone.data.vectors.npy import NpyStream
-from uncone.data.vectors.shards import Shards, in_natural_order
+from uncone.data.vectors.shards import Shards
 from uncone.errors import ColumnError, FormatError, MissingSourceError
 
 __all__ = ["SUFFIXES", "open_source"]
@@ -69,14 +69,8 @@ def _open_path(path: str, options: Options) -> Source:
         return _with_names(NpyStream(sys.stdin.buffer, "standard input"), options)
     if Path(path).is_fifo():
         return _with_names(NpyStream(Path(path).open("rb"), path, close=True), options)
-    if Path(path).is_dir():
-        return _open_many(_vector_files(Path(path)), path, options)
-    if not Path(path).exists() and glob.has_magic(path):
-        found = [Path(name) for name in glob.glob(path, recursive=True) if Path(name).is_file()]  # noqa: PTH207
-        if not found:
-            raise MissingSourceError(f"No file matches {path}. We need files such as {', '.join(SUFFIXES)}.")
-        return _open_many(found, path, options)
-    return _open_file(Path(path), options)
+    files = find_files(path, suffix_of, "vectors", SUFFIXES)
+    return _open_file(Path(path), options) if files is None else _open_many(files, path, options)
 
 
 def _open_file(path: Path, options: Options) -> Source:
@@ -85,10 +79,7 @@ def _open_file(path: Path, options: Options) -> Source:
     suffix = suffix_of(path)
     if suffix is None:
         raise FormatError(f"{path} has an unknown ending {path.suffix!r}; we read {', '.join(SUFFIXES)}.")
-    if not os.access(path, os.R_OK):
-        raise MissingSourceError(f"{path} cannot be read: permission denied. Check its owner and mode.")
-    if path.stat().st_size == 0:
-        raise FormatError(f"{path} is empty (0 bytes). We need at least 2 rows of numbers.")
+    check_readable(path, "at least 2 rows of numbers")
     for name, given, takers in (("column", options.column, _COLUMNS), ("tensor", options.tensor, {".safetensors"})):
         if given is not None and suffix not in takers:
             raise ColumnError(f"{path}: --{name} is for {', '.join(sorted(takers))}; a {suffix} file has none.")
@@ -103,24 +94,10 @@ def _with_names(source: Source, options: Options) -> Source:
 
 
 def _open_many(paths: Sequence[Path], name: str, options: Options) -> Source:
-    suffixes = sorted({suffix_of(path) or path.suffix for path in paths})
-    if len(suffixes) > 1:
-        raise FormatError(f"{name} mixes kinds: {', '.join(suffixes)}. Name one with a glob such as '*{suffixes[0]}'.")
-    names_inside = suffixes[0] in _COLUMNS
+    names_inside = suffix_of(paths[0]) in _COLUMNS
     inner = options if names_inside else Options(column=options.column, tensor=options.tensor)
-    ordered = in_natural_order(paths)
-    shards = Shards([_open_file(path, inner) for path in ordered], name)
+    shards = Shards([_open_file(path, inner) for path in paths], name)
     return shards if names_inside else _with_names(shards, options)
-
-
-def _vector_files(folder: Path) -> list[Path]:
-    files = [path for path in folder.iterdir() if path.is_file() and not path.name.startswith((".", "_"))]
-    known = [path for path in files if suffix_of(path)]
-    # A folder of shards often holds a README or a list of words beside them.
-    shards = [path for path in known if suffix_of(path) != ".txt"] or known
-    if not shards:
-        raise MissingSourceError(f"The folder {folder} holds no vectors. We read files such as {', '.join(SUFFIXES)}.")
-    return shards
 
 
 def suffix_of(path: Path) -> str | None:

@@ -117,7 +117,7 @@ def batches(stream: Iterator[Rows], dtype: DTypeLike, first_row: int = 0) -> Ite
 
 
 def check_dtype(name: str, dtype: np.dtype[np.generic]) -> None:
-    """Accept floating vectors and 8-bit quantised ones.
+    """Accept floating vectors and 8-bit quantized ones.
 
     Raises:
         DtypeError: anything else.
@@ -131,7 +131,7 @@ def check_dtype(name: str, dtype: np.dtype[np.generic]) -> None:
         )
     kinds = {"U": "strings", "S": "byte strings", "c": "complex numbers", "b": "booleans", "V": "records"}
     what = kinds.get(dtype.kind, f"{dtype} numbers")
-    raise DtypeError(f"{name} holds {what}; vectors are float16/32/64, or int8/uint8 when quantised. Convert it first.")
+    raise DtypeError(f"{name} holds {what}; vectors are float16/32/64, or int8/uint8 when quantized. Convert it first.")
 
 
 def check_shape(name: str, shape: Sequence[int]) -> tuple[int, int]:

@@ -111,7 +111,7 @@ def pooled_encoder(
 ) -> tuple[Encoder, Pooling]:
     """The encoder, and how its tokens become one vector: as asked for, else as the model's own recipe says.
 
-    Modules of a recipe beyond pooling and normalising are not part of it.
+    Modules of a recipe beyond pooling and normalizing are not part of it.
     """
     loading = loading or Loading()
     recipe = _recipe(model, loading)

@@ -49,7 +49,7 @@ class Pooling:
     def said(self, encoder: Encoder, truncated: int) -> str:
         """What was done to the texts, for a reader."""
         parts = [f"{encoder.name}, layer {', '.join(map(str, self.layers))}, {self.kind} pooling"]
-        parts += ["normalised"] if self.normalize else []
+        parts += ["normalized"] if self.normalize else []
         parts += [f"prompt {self.prompt!r}"] if self.prompt else []
         parts += [f"{truncated:,} texts truncated to {encoder.window} tokens"] if truncated else []
         return ", ".join(parts)

@@ -185,7 +185,7 @@ def _other_tasks(
     separate: bool,
 ) -> list[TaskRow]:
     """The rows of every other task: known by its name, or by what stands before a colon."""
-    from uncone.data.tasks.labeled import LABELLED
+    from uncone.data.tasks.labeled import LABELED
     from uncone.data.tasks.wordsim import WORD_PAIRS
     from uncone.evaluation.tasks import tasks as other
     from uncone.evaluation.vectors import Settings
@@ -197,7 +197,7 @@ def _other_tasks(
     rows: list[TaskRow] = []
     for task in tasks:
         kind, _, what = task.partition(":")
-        if kind in LABELLED:
+        if kind in LABELED:
             if what == "train":
                 raise OptionError(f"The task {task} would be judged on what it learns from. Take {kind}:dev or {kind}.")
             rows += other.evaluate_labelled(model, task, f"{kind}:train", methods, **common)
@@ -216,7 +216,7 @@ def _other_tasks(
             folder = what if kind == "retrieval" else task
             rows += other.evaluate_retrieval(model, folder, methods, separate=separate, **common)
         else:
-            known = [*LABELLED, "wic", *WORD_PAIRS, "labels:FILE", "pairs:FILE", "words:FILE", "retrieval:FOLDER"]
+            known = [*LABELED, "wic", *WORD_PAIRS, "labels:FILE", "pairs:FILE", "words:FILE", "retrieval:FOLDER"]
             raise OptionError(f"There is no task {task!r}; there are {', '.join(known)}.")
     return rows
 

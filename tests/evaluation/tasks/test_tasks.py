@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from uncone.data.tasks.labeled import LabelledTask
+from uncone.data.tasks.labeled import LabeledTask
 from uncone.data.tasks.scored_pairs import PairTask
 from uncone.data.tasks.wic import WicTask
 from uncone.data.tasks.wordsim import WordPairs
@@ -48,7 +48,7 @@ def shape_of(rows, task, names):
 def test_classification(tiny_model):
     texts = [*texts_of(40, 1, WORDS[:6]), *texts_of(40, 2, WORDS[6:])]
     labels = ["one"] * 40 + ["two"] * 40
-    task = LabelledTask("mine", texts, labels)
+    task = LabeledTask("mine", texts, labels)
     methods = "center@transductive,clustered:k=2;p=1@transductive"
     rows = evaluate_labelled(tiny_model, task, None, methods, settings=FEW)
     shape_of(rows, "mine", ["raw", "center", "clustered k=2 p=1"])

@@ -1,4 +1,4 @@
-"""Texts with a label each: SST-2 by name, and any labelled table."""
+"""Texts with a label each: SST-2 by name, and any labeled table."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from uncone.data.tasks.locate import check_rows, data_folder, first_file, name_a
 from uncone.data.texts.hub import HubPart, HubTexts
 from uncone.errors import FormatError, ShapeError, SourceError
 
-__all__ = ["LABELLED", "LabelledTask", "open_labelled"]
+__all__ = ["LABELED", "LabeledTask", "open_labeled"]
 
-LABELLED = {"sst2": {"train": 67349, "dev": 872, "test": 1821}}
+LABELED = {"sst2": {"train": 67349, "dev": 872, "test": 1821}}
 """The sets by name, with the rows of each split."""
 
 # The hub's stanfordnlp/sst2 keeps the labels of the test to itself.
@@ -32,7 +32,7 @@ _FEWEST = 10
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledTask:
+class LabeledTask:
     """Texts with a label each; checked on creation.
 
     Raises:
@@ -63,13 +63,13 @@ class LabelledTask:
         return dict(sorted(Counter(self.labels).items()))
 
 
-def open_labelled(
+def open_labeled(
     source: str | os.PathLike[str],
     data: str | os.PathLike[str] | None = None,
     *,
     text: str | None = None,
     label: str | None = None,
-) -> LabelledTask:
+) -> LabeledTask:
     """SST-2 by `sst2:train`, `sst2:dev` or `sst2`, its test; or a .csv, .tsv, .jsonl or .parquet file.
 
     Args:
@@ -84,8 +84,8 @@ def open_labelled(
     """
     if Path(source).is_file():
         return _from_file(Path(source), text, label)
-    splits: dict[str, Sequence[str]] = {name: tuple(rows) for name, rows in LABELLED.items()}
-    name, split = name_and_split(os.fspath(source), LABELLED, splits, "test")
+    splits: dict[str, Sequence[str]] = {name: tuple(rows) for name, rows in LABELED.items()}
+    name, split = name_and_split(os.fspath(source), LABELED, splits, "test")
     folder = data_folder(data)
     path = first_file(folder, f"{name}/{split}.tsv", f"{name}-{split}.tsv")
     if path is None:
@@ -93,11 +93,11 @@ def open_labelled(
     else:
         rows = [fields for _, fields in tabbed_lines(path, ("sentence", "label"))]
         where, texts, labels = str(path), [fields[0] for fields in rows], [fields[1].strip() for fields in rows]
-    check_rows(len(texts), LABELLED[name][split], where, f"{name} {split}")
-    return LabelledTask(name, texts, labels, split)
+    check_rows(len(texts), LABELED[name][split], where, f"{name} {split}")
+    return LabeledTask(name, texts, labels, split)
 
 
-def _from_file(path: Path, text: str | None, label: str | None) -> LabelledTask:
+def _from_file(path: Path, text: str | None, label: str | None) -> LabeledTask:
     table = read_table(path, (text, label))
     column = table.pick(text, _TEXTS, "text")
     texts = table.texts(column)
@@ -109,7 +109,7 @@ def _from_file(path: Path, text: str | None, label: str | None) -> LabelledTask:
         if value is None or isinstance(value, list | dict) or not str(value).strip():
             raise FormatError(f"{where}: the label is {clipped(str(value))!r}, where we need a word or a number.")
         labels.append(str(value).strip())
-    return LabelledTask(path.name, texts, labels, "all")
+    return LabeledTask(path.name, texts, labels, "all")
 
 
 def _from_hub(name: str, split: str, folder: Path | None) -> tuple[str, list[str], list[str]]:

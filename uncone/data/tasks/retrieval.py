@@ -15,7 +15,7 @@ from uncone.errors import FormatError, MissingSourceError
 
 __all__ = ["RetrievalTask", "open_retrieval"]
 
-_JUDGEMENTS = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv")
+_JUDGMENTS = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class RetrievalTask:
         docs, queries = set(self.doc_ids), set(self.query_ids)
         if not any(query in queries and docs & set(_relevant(judged)) for query, judged in self.qrels.items()):
             raise FormatError(
-                f"{self.name}: no query has a relevant document. Do the ids of the judgements match those of the rest?"
+                f"{self.name}: no query has a relevant document. Do the ids of the judgments match those of the rest?"
             )
 
     @property
@@ -52,7 +52,7 @@ class RetrievalTask:
 
     @property
     def unknown(self) -> int:
-        """Judgements on documents or queries that are not there."""
+        """Judgments on documents or queries that are not there."""
         docs, queries = set(self.doc_ids), set(self.query_ids)
         return sum(doc not in docs or query not in queries for query, judged in self.qrels.items() for doc in judged)
 
@@ -82,15 +82,15 @@ def open_retrieval(folder: str | os.PathLike[str], data: str | os.PathLike[str] 
         looked = " or ".join(map(str, places))
         layout = "corpus.jsonl, queries.jsonl and qrels.tsv"
         raise MissingSourceError(f"There is no folder {looked}. Give one that holds {layout}, as BEIR's do.")
-    judged = first_file(found, *_JUDGEMENTS)
+    judged = first_file(found, *_JUDGMENTS)
     for name in ("corpus.jsonl", "queries.jsonl"):
         if not (found / name).is_file():
             raise MissingSourceError(f"{found} has no {name}. We need corpus.jsonl, queries.jsonl and qrels.tsv.")
     if judged is None:
-        raise MissingSourceError(f"{found} has no {' or '.join(_JUDGEMENTS[:2])}: which document answers which query?")
+        raise MissingSourceError(f"{found} has no {' or '.join(_JUDGMENTS[:2])}: which document answers which query?")
     doc_ids, docs = _texts(found / "corpus.jsonl")
     query_ids, queries = _texts(found / "queries.jsonl")
-    return RetrievalTask(found.name, doc_ids, docs, query_ids, queries, _judgements(judged))
+    return RetrievalTask(found.name, doc_ids, docs, query_ids, queries, _judgments(judged))
 
 
 def _texts(path: Path) -> tuple[list[str], list[str]]:
@@ -102,7 +102,7 @@ def _texts(path: Path) -> tuple[list[str], list[str]]:
     return ids, [f"{title} {text}".strip() if title else text for title, text in zip(titles, texts, strict=True)]
 
 
-def _judgements(path: Path) -> dict[str, dict[str, int]]:
+def _judgments(path: Path) -> dict[str, dict[str, int]]:
     """Query, document, score with a header as BEIR writes it; or query, 0, document, score as TREC does."""
     qrels: dict[str, dict[str, int]] = {}
     for line, fields in tabbed_lines(path, ("query-id", "corpus-id", "score"), more=True):

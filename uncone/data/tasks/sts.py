@@ -180,7 +180,7 @@ def _from_benchmark(path: Path, known: StsSet) -> Pairs:
 
 
 def _from_sick(path: Path, known: StsSet) -> Pairs:
-    """A header, then number, sentence, sentence, relatedness, judgement."""
+    """A header, then number, sentence, sentence, relatedness, judgment."""
     rows = list(
         tabbed_lines(path, ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment"))
     )[1:]

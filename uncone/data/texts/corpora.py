@@ -29,7 +29,7 @@ class Corpus:
     hub: dict[str, tuple[HubPart, ...]]
     fields: tuple[str, ...]
     columns: tuple[str, ...] = ()
-    labelled: bool = False
+    labeled: bool = False
     headings: bool = False
 
     @property
@@ -55,10 +55,10 @@ CORPORA = {
         },
         fields=("premise", "hypothesis"),
         columns=("2", "3"),
-        labelled=True,  # pairs on which the annotators did not agree are left out, as in the folder
+        labeled=True,  # pairs on which the annotators did not agree are left out, as in the folder
     ),
     "wikitext2": Corpus(
-        "WikiText-2: paragraphs of good Wikipedia articles, tokenised, without their headings",
+        "WikiText-2: paragraphs of good Wikipedia articles, tokenized, without their headings",
         default="valid",
         folders=("wikitext-2", "wikitext2"),
         files={split: ((f"{split}.txt", f"wiki.{split}.tokens"),) for split in _HUB_SPLITS},
@@ -67,7 +67,7 @@ CORPORA = {
         headings=True,
     ),
     "ptb": Corpus(
-        "Penn Treebank: sentences of the Wall Street Journal, lower-cased and tokenised",
+        "Penn Treebank: sentences of the Wall Street Journal, lower-cased and tokenized",
         default="valid",
         folders=("ptb",),
         files={split: ((f"{split}.txt", f"ptb.{split}.txt"),) for split in _HUB_SPLITS},
@@ -135,7 +135,7 @@ def open_corpus(name: str, data: str | os.PathLike[str] | None = None) -> TextSo
     if files is not None:
         return CorpusTexts(_open_files(files, corpus), name, headings=corpus.headings)
     try:
-        hub = HubTexts(name, corpus.hub[split], corpus.fields, labelled=corpus.labelled)
+        hub = HubTexts(name, corpus.hub[split], corpus.fields, labeled=corpus.labeled)
     except SourceError as error:
         needed = [f"{corpus.folders[0]}/{names[0]}" for names in corpus.files[split]]
         layout = needed[0] if len(needed) == 1 else f"{needed[0]} to {needed[-1].rpartition('/')[2]}"

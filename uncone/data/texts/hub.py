@@ -38,12 +38,12 @@ class HubTexts(TextSource):
 
     kind = "corpus"
 
-    def __init__(self, name: str, parts: Sequence[HubPart], columns: Sequence[str], *, labelled: bool = False) -> None:
+    def __init__(self, name: str, parts: Sequence[HubPart], columns: Sequence[str], *, labeled: bool = False) -> None:
         self.name = name
         self.columns = columns
-        self.labelled = labelled
+        self.labeled = labeled
         self.tables = _load(parts)
-        needed = [*columns, *(["label"] if labelled else [])]
+        needed = [*columns, *(["label"] if labeled else [])]
         for part, table in zip(parts, self.tables, strict=True):
             missing = [column for column in needed if column not in table.column_names]
             if missing:
@@ -53,7 +53,7 @@ class HubTexts(TextSource):
         row = 0
         for batch in (batch for table in self.tables for batch in table.iter(batch_size=1000)):
             for place, texts in enumerate(zip(*(batch[column] for column in self.columns), strict=True)):
-                if self.labelled and batch["label"][place] == -1:
+                if self.labeled and batch["label"][place] == -1:
                     continue
                 for text in texts:
                     yield TextRow(row, (text or "").removesuffix("\n"))

@@ -41,7 +41,7 @@ def split_sentences(text: str) -> list[str]:
 
     A sentence ends after . ! ? or … and any closing quotes, where white space and then a capital, a digit or an
     opening quote or bracket follows, but not after abbreviations and initials; after 。！？ at once; at an empty line.
-    In tokenised text, where the full stop stands alone, closing quotes that stand alone are taken along.
+    In tokenized text, where the full stop stands alone, closing quotes that stand alone are taken along.
 
     >>> split_sentences('Dr. Lee paid $3.50. "Too much!" he said. It was, e.g. in Bonn, less.')
     ['Dr. Lee paid $3.50.', '"Too much!" he said.', 'It was, e.g. in Bonn, less.']

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import sys
 from abc import ABC, abstractmethod
@@ -10,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from uncone.data.files import check_readable, find_files
 from uncone.data.tables.fields import whole_text
 from uncone.data.tables.read import TABLE_SUFFIXES, plain_suffix
-from uncone.data.vectors.shards import in_natural_order
 from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError
 
 __all__ = [
@@ -146,19 +145,15 @@ def _open_path(path: str, text: tuple[str, ...], label: str | None, data: str | 
         _refuse_columns(path, text, label)
         with Path(path).open("rb") as stream:
             return SpooledTexts(stream, path)
-    if Path(path).is_dir():
-        return _open_many(_text_files(Path(path)), path, text, label)
+    files = find_files(path, text_suffix, "texts", TEXT_SUFFIXES)
+    if files is not None:
+        return ManyTexts([_open_file(file, text, label) for file in files], path)
     if Path(path).exists():
         return _open_file(Path(path), text, label)
     if corpus_name(path) in CORPORA:
         if text or label:
             raise ColumnError(f"The corpus {path} knows its columns: leave out --text and --label.")
         return open_corpus(path, data)
-    if glob.has_magic(path):
-        found = [Path(name) for name in glob.glob(path, recursive=True) if Path(name).is_file()]  # noqa: PTH207
-        if not found:
-            raise MissingSourceError(f"No file matches {path}. We read {', '.join(TEXT_SUFFIXES)}; texts go in a list.")
-        return _open_many(found, path, text, label)
     raise MissingSourceError(
         f"There is no file or folder {path} and no corpus of that name; the corpora are {', '.join(CORPORA)}."
     )
@@ -173,31 +168,11 @@ def _open_file(path: Path, text: tuple[str, ...], label: str | None) -> TextSour
             f"{path} has an unknown ending {path.suffix!r}; we read texts from {', '.join(TEXT_SUFFIXES)}, "
             "the text ones also as .gz or .zst. Give it the right name, or pipe one text a line into `-`."
         )
-    if not os.access(path, os.R_OK):
-        raise MissingSourceError(f"{path} cannot be read: permission denied. Check its owner and mode.")
-    if path.stat().st_size == 0:
-        raise FormatError(f"{path} is empty (0 bytes). We need at least one text; was it written to the end?")
+    check_readable(path, "at least one text")
     if suffix == ".txt":
         _refuse_columns(str(path), text, label)
         return LineTexts(path)
     return TableTexts(path, text, label)
-
-
-def _open_many(paths: Sequence[Path], name: str, text: tuple[str, ...], label: str | None) -> TextSource:
-    suffixes = sorted({text_suffix(path) or path.suffix for path in paths})
-    if len(suffixes) > 1:
-        raise FormatError(f"{name} mixes kinds: {', '.join(suffixes)}. Name one with a glob such as '*{suffixes[0]}'.")
-    return ManyTexts([_open_file(path, text, label) for path in in_natural_order(paths)], name)
-
-
-def _text_files(folder: Path) -> list[Path]:
-    files = [path for path in folder.iterdir() if path.is_file() and not path.name.startswith((".", "_"))]
-    known = [path for path in files if text_suffix(path)]
-    # A folder of tables often holds a README.txt beside them.
-    found = [path for path in known if text_suffix(path) != ".txt"] or known
-    if not found:
-        raise MissingSourceError(f"The folder {folder} holds no texts. We read {', '.join(TEXT_SUFFIXES)}.")
-    return found
 
 
 def _refuse_columns(where: str, text: tuple[str, ...], label: str | None) -> None:

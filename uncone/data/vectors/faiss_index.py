@@ -22,7 +22,7 @@ def open_faiss(path: Path, options: Options) -> Source:
 
 
 class FaissIndex(Source):
-    """A flat, IVF, HNSW or quantised index; quantised vectors come back as the index rounds them."""
+    """A flat, IVF, HNSW or quantized index; quantized vectors come back as the index rounds them."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from uncone.data.source import Rows, Source
 from uncone.errors import ShapeError
 
-__all__ = ["Shards", "in_natural_order"]
+__all__ = ["Shards"]
 
 
 class Shards(Source):
@@ -41,16 +39,3 @@ class Shards(Source):
             if first < stop and start < last:
                 yield from part.read(max(start - first, 0), min(stop, last) - first)
             first = last
-
-
-def in_natural_order(paths: Sequence[Path]) -> list[Path]:
-    """Sorted so that shard 2 comes before shard 10.
-
-    >>> [path.name for path in in_natural_order([Path("s10"), Path("s2")])]
-    ['s2', 's10']
-    """
-
-    def key(path: Path) -> list[tuple[int, str]]:
-        return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", str(path))]
-
-    return sorted(paths, key=key)

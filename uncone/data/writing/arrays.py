@@ -20,7 +20,7 @@ from uncone.data.side_columns.columns import VECTOR, SideColumns, SideValues
 from uncone.data.tables.fields import clipped, is_number
 from uncone.errors import OptionError
 
-__all__ = ["NpySink", "NpzSink", "Plan", "SafetensorsSink", "Sink", "WordSink", "number_texts"]
+__all__ = ["FileSink", "NpySink", "NpzSink", "Plan", "SafetensorsSink", "Sink", "WordSink", "number_texts"]
 
 _NPY_HEAD = 128
 
@@ -69,18 +69,21 @@ class Sink(ABC):
         """Let go of the file, whatever is in it."""
 
 
-class _FileSink(Sink):
+class FileSink(Sink):
     """One file, opened for bytes."""
 
     def __init__(self, path: Path, plan: Plan) -> None:
         self.plan = plan
         self.file: IO[bytes] = path.open("wb")
 
+    def close(self, rows: int) -> None:
+        self.file.close()
+
     def abandon(self) -> None:
         self.file.close()
 
 
-class NpySink(_FileSink):
+class NpySink(FileSink):
     """NumPy's .npy; its head is written again at the end, when the rows are counted."""
 
     def __init__(self, path: Path, plan: Plan) -> None:
@@ -145,7 +148,7 @@ class NpzSink(Sink):
                     part.close()
 
 
-class SafetensorsSink(_FileSink):
+class SafetensorsSink(FileSink):
     """A tensor, or one per layer, of a .safetensors file; its header has room for any number of rows.
 
     Several tensors follow each other, so their rows have to be counted before.
@@ -187,7 +190,7 @@ class SafetensorsSink(_FileSink):
         self.file.close()
 
 
-class WordSink(_FileSink):
+class WordSink(FileSink):
     """Word vectors as text: .txt as GloVe writes it, .vec as word2vec and fastText do, with "rows dim" on top."""
 
     def __init__(self, path: Path, plan: Plan) -> None:

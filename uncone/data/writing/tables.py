@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from uncone.data.batch import Matrix
 from uncone.data.side_columns.columns import SideValues
-from uncone.data.writing.arrays import Plan, Sink, number_texts
+from uncone.data.writing.arrays import FileSink, Plan, Sink, number_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,28 +83,14 @@ class ShardSink(Sink):
             self.shard.close(self.rows)
 
 
-class _LineSink(Sink):
-    """A text file in UTF-8."""
-
-    holds_columns = True
-
-    def __init__(self, path: Path, plan: Plan) -> None:
-        self.plan = plan
-        self.file = path.open("wb")
-
-    def close(self, rows: int) -> None:
-        self.file.close()
-
-    def abandon(self) -> None:
-        self.file.close()
-
-
-class TableSink(_LineSink):
+class TableSink(FileSink):
     """.csv and .tsv: one number per column where the input had it so, else a column with the vector as a JSON list.
 
     One number per column keeps the names of the columns when there are as many as before; else they are numbered. They
     stand together where the first of them stood.
     """
+
+    holds_columns = True
 
     def __init__(self, path: Path, plan: Plan) -> None:
         super().__init__(path, plan)
@@ -139,8 +125,10 @@ class TableSink(_LineSink):
         self.file.write(page.getvalue().encode("utf-8", "replace"))
 
 
-class JsonSink(_LineSink):
+class JsonSink(FileSink):
     """JSON lines: the objects of the input with the vector in its place; a bare list stays one. NaN becomes null."""
+
+    holds_columns = True
 
     def write(self, vectors: Matrix, values: SideValues) -> None:
         lines = [_json_list(numbers) for numbers in number_texts(vectors)]

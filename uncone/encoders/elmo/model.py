@@ -103,7 +103,7 @@ class Elmo(nn.Module):
     def encode(self, sentences: Sequence[Sequence[str]]) -> list[Tensor]:
         """Each layer as (sentences, words, dim), as wide as the longest sentence; beyond a sentence's end is noise.
 
-        Every sentence starts from a zero state: its vectors do not depend on its neighbours.
+        Every sentence starts from a zero state: its vectors do not depend on its neighbors.
         """
         most = self._settings.letters
         known: dict[tuple[int, ...], int] = {(): 0}  # row 0 is the word that fills up short sentences

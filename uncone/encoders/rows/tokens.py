@@ -149,7 +149,7 @@ class TokenRows(_TokenTexts):
 
     def _said(self, truncated: int) -> str:
         said = self.pooling.said(self.encoder, truncated)
-        return said.replace(f"{self.pooling.kind} pooling", "every subword token", 1).replace(", normalised", "", 1)
+        return said.replace(f"{self.pooling.kind} pooling", "every subword token", 1).replace(", normalized", "", 1)
 
 
 class RepairedTexts(_TokenTexts):

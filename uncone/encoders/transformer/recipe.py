@@ -22,7 +22,7 @@ _NAMES = {"cls": "cls", "mean": "mean", "max": "max", "lasttoken": "last", "last
 
 @dataclass(frozen=True)
 class Recipe:
-    """Where the transformer lies, pooling, whether vectors are normalised, the tokens it takes of a text, its prompt.
+    """Where the transformer lies, pooling, whether vectors are normalized, the tokens it takes of a text, its prompt.
 
     `others` are modules and settings beyond these, for which the sentence-transformers package itself is needed.
     """

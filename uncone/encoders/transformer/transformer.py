@@ -63,7 +63,7 @@ class TorchStates(States):
 
 
 class Transformer(Encoder):
-    """A model and its tokenizer, on a device. Layer 0 is the output of the embeddings; the last may be normalised.
+    """A model and its tokenizer, on a device. Layer 0 is the output of the embeddings; the last may be normalized.
 
     `load_head` gives the language-model head of the same weights, or says why there is none; it is called once, late.
     """
@@ -102,7 +102,7 @@ class Transformer(Encoder):
         self.bytes_per_token = 4 * (self.dim * (self.layers + 8) + 2 * int(width))
         inner = getattr(self.model, "decoder", None) or getattr(self.model, "encoder", None)
         if any(hasattr(self.model, norm) for norm in _FINAL_NORMS) or any(hasattr(inner, n) for n in _FINAL_NORMS):
-            self.note = f"Layer {self.layers - 1} is taken after the model's final normalisation, the others before it."
+            self.note = f"Layer {self.layers - 1} is taken after the model's final normalization, the others before it."
 
     def _usable_pad(self, *ids: int | None) -> int:
         """An id that the embeddings know; what stands there is masked, so any will do."""

@@ -17,7 +17,7 @@ from uncone.analysis.intervals.pair_units import item_units, pair_units
 from uncone.analysis.intervals.resampling import Score, log_odds_score, score, share_score
 from uncone.data.batch import Matrix
 from uncone.data.open import open_source
-from uncone.data.tasks.labeled import LabelledTask, open_labelled
+from uncone.data.tasks.labeled import LabeledTask, open_labeled
 from uncone.data.tasks.retrieval import RetrievalTask, open_retrieval
 from uncone.data.tasks.scored_pairs import PairTask, open_pairs
 from uncone.data.tasks.wic import WicTask, open_wic
@@ -64,8 +64,8 @@ class _Judged(NamedTuple):
 
 def evaluate_labelled(
     model: _Model,
-    test: str | os.PathLike[str] | LabelledTask = "sst2",
-    train: str | os.PathLike[str] | LabelledTask | None = None,
+    test: str | os.PathLike[str] | LabeledTask = "sst2",
+    train: str | os.PathLike[str] | LabeledTask | None = None,
     methods: _Methods = None,
     *,
     fit_on: _FitOn = "snli",
@@ -80,8 +80,8 @@ def evaluate_labelled(
     test, without their labels.
     """
     settings = settings or Settings()
-    task = test if isinstance(test, LabelledTask) else open_labelled(test, data)
-    learnt = open_labelled(train, data) if isinstance(train, str | os.PathLike) else train
+    task = test if isinstance(test, LabeledTask) else open_labeled(test, data)
+    learnt = open_labeled(train, data) if isinstance(train, str | os.PathLike) else train
     train_texts = [] if learnt is None else [text.strip() for text in learnt.texts][:limit]
     train_labels = [] if learnt is None else list(learnt.labels)[:limit]
     texts = [text.strip() for text in task.texts]

@@ -1,0 +1,74 @@
+"""The files that a path stands for: a folder or a glob of files of one kind, in natural order."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from uncone.errors import FormatError, MissingSourceError
+
+__all__ = ["check_readable", "find_files", "in_natural_order"]
+
+
+def find_files(
+    path: str, suffix_of: Callable[[Path], str | None], what: str, known: Iterable[str]
+) -> list[Path] | None:
+    """The files of a folder or a glob, all of one kind; None if the path is neither.
+
+    Args:
+        path: what the user named.
+        suffix_of: the ending that tells the kind of a file, None for files that are not read.
+        what: what the files hold, for a message.
+        known: the endings that are read.
+
+    Raises:
+        MissingSourceError: there are no such files.
+        FormatError: they are of several kinds.
+    """
+    folder = Path(path)
+    if folder.is_dir():
+        files = [file for file in folder.iterdir() if file.is_file() and not file.name.startswith((".", "_"))]
+        readable = [file for file in files if suffix_of(file)]
+        # A folder of tables or shards often holds a README.txt or a list of words beside them.
+        found = [file for file in readable if suffix_of(file) != ".txt"] or readable
+        if not found:
+            raise MissingSourceError(f"The folder {path} holds no {what}. We read {', '.join(known)}.")
+    elif not folder.exists() and glob.has_magic(path):
+        found = [Path(name) for name in glob.glob(path, recursive=True) if Path(name).is_file()]  # noqa: PTH207
+        if not found:
+            raise MissingSourceError(f"No file matches {path}. We read {', '.join(known)}.")
+    else:
+        return None
+    suffixes = sorted({suffix_of(file) or file.suffix for file in found})
+    if len(suffixes) > 1:
+        raise FormatError(f"{path} mixes kinds: {', '.join(suffixes)}. Name one with a glob such as '*{suffixes[0]}'.")
+    return in_natural_order(found)
+
+
+def check_readable(path: Path, need: str) -> None:
+    """Refuse a file that may not be read or is empty; `need` says what it should hold.
+
+    Raises:
+        MissingSourceError: it may not be read.
+        FormatError: it is empty.
+    """
+    if not os.access(path, os.R_OK):
+        raise MissingSourceError(f"{path} cannot be read: permission denied. Check its owner and mode.")
+    if path.stat().st_size == 0:
+        raise FormatError(f"{path} is empty (0 bytes). We need {need}; was it written to the end?")
+
+
+def in_natural_order(paths: Sequence[Path]) -> list[Path]:
+    """Sorted so that shard 2 comes before shard 10.
+
+    >>> [path.name for path in in_natural_order([Path("s10"), Path("s2")])]
+    ['s2', 's10']
+    """
+
+    def key(path: Path) -> list[tuple[int, str]]:
+        return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", str(path))]
+
+    return sorted(paths, key=key)
