@@ -102,6 +102,22 @@ def test_late_errors_name_their_line(tmp_path, small_blocks):
         assert says in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl"])
+@pytest.mark.usefixtures("small_blocks")
+def test_texts_are_numbered_through_the_blocks(name, tmp_path):
+    rows = [(f"text {i}", f"beside {i}", str(i % 3)) for i in range(50)]
+    mark = "," if name == "a.csv" else "\t"
+    lines_of_rows = [mark.join(row) for row in [("t", "u", "l"), *rows]]
+    if name == "a.jsonl":
+        lines_of_rows = [f'{{"t": "{text}", "u": "{other}", "l": "{label}"}}' for text, other, label in rows]
+    (tmp_path / name).write_text("\n".join(lines_of_rows))
+    found = list(open_texts(tmp_path / name, text="t", label="l").read())
+    assert found == [(i, text, label) for i, (text, _, label) in enumerate(rows)]
+    found = list(open_texts(tmp_path / name, text="t,u", label="l").read())
+    both = [(text, label) for first, second, label in rows for text in (first, second)]
+    assert found == [(i, text, label) for i, (text, label) in enumerate(both)]
+
+
 def test_a_line_without_an_end_takes_bounded_memory(tmp_path):
     with gzip.open(tmp_path / "a.csv.gz", "wb", 1) as file:
         file.write(b"text\n")
