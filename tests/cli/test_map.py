@@ -39,7 +39,7 @@ def test_everything_is_written(vectors, capsys):
     pytest.importorskip("matplotlib")
     files = ["--json", "a.json", "--markdown", "a.md", "--png", "pictures", "--html", "a.html"]
     out = told(capsys, "v.npy", "--label", "labels.txt", "--points", 50, *files)
-    assert "50 of 120 rows by PCA in 2 dimensions" in out and "a.html" in out and "pictures" in out
+    assert "50 of 120 vectors by PCA in 2 dimensions" in out and "a.html" in out and "pictures" in out
     found = json.loads(Path("a.json").read_text())
     assert found["shown"] == 50 and found["total"] == 120 and found["seed"] == 0
     assert found["colourings"][0]["name"] == "label" and found["panels"][0]["trust"]["k"] == 15
@@ -82,7 +82,7 @@ def test_a_static_picture_of_many_rows(capsys):
     pytest.importorskip("matplotlib")
     np.save("many.npy", np.random.default_rng(0).normal(size=(200_500, 3)).astype(np.float32))
     out = told(capsys, "many.npy", "--points", 300_000, "--png", "many.png", "--colour", "none", "--no-html")
-    assert "200,500 rows by PCA" in out and "axes" in out
+    assert "200,500 vectors by PCA" in out and "axes" in out
     assert Path("many.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -103,7 +103,7 @@ def test_a_static_picture_of_many_rows(capsys):
         (["v.npy", "--dims", 3, "--png", "a.png", "--angles", 99], "a number of sides up to 36"),
         (["v.npy", "--dims", 3, "--png", "a.png", "--angles", "1:2:3"], "a number of sides up to 36"),
         (["v.npy", "--words", "school"], "has none: name them with --text"),
-        (["v.npy", "--words", "zebra", "--text", "labels.txt"], "holds none of the words of --words: zebra"),
+        (["v.npy", "--words", "zebra", "--text", "labels.txt"], "contains none of the words of --words: zebra"),
         (["v.npy", "--words", ", "], "--words is a list such as bank,river"),
         (["v.npy", "--k", 500], "k=500 clusters cannot be made of 120 rows"),
         (["v.npy", "--repair", "nothing"], "nothing"),
@@ -111,7 +111,7 @@ def test_a_static_picture_of_many_rows(capsys):
         (["v.npy", "--html", "v.npy"], "would overwrite the source"),
         (["v.npy", "--model", "m", "--column", "c"], "--column and --tensor are for vectors"),
         (["missing.npy"], "no file or folder missing.npy"),
-        (["three.npy", "--method", "tsne"], "t-SNE needs at least 5 rows; we got 3. Take PCA"),
+        (["three.npy", "--method", "tsne"], "t-SNE needs at least 5 vectors; we got 3. Use PCA"),
     ],
 )
 def test_bad_input_is_one_line(vectors, arguments, message, capsys):
@@ -142,4 +142,4 @@ def test_a_missing_package_is_told_with_the_line_that_installs_it(vectors, capsy
 
 def test_equal_rows_are_a_map_of_one_point(capsys):
     np.save("equal.npy", np.ones((30, 4)))
-    assert "all rows are equal" in told(capsys, "equal.npy", "--no-html")
+    assert "all vectors are equal" in told(capsys, "equal.npy", "--no-html")

@@ -103,7 +103,7 @@ def test_the_learner_with_a_map(uncone):
     assert len(list(Path("sides").glob("*.png"))) >= 3
     # Too few points for t-SNE: said in a line, with what to try.
     Path("few.csv").write_text("x,y\n1,2\n3,4\n5,7\n")
-    assert "at least 5 rows" in uncone("map", "few.csv", "--method", "tsne", code=2).stderr
+    assert "at least 5 vectors" in uncone("map", "few.csv", "--method", "tsne", code=2).stderr
 
 
 @pytest.mark.exhaustive

@@ -37,23 +37,23 @@ def test_a_sample_of_vectors_by_the_hash_of_their_rows(cone):
     points = found.panels[0].points
     np.testing.assert_allclose(np.abs(points), np.abs(expected), atol=1e-3)
     assert [found.text(i) for i in range(3)] == [f"row {row}" for row in found.places[:3]]
-    first = found.colourings[0]
+    first = found.colorings[0]
     assert first.name == "label" and [first.names[i] for i in first.members[:9]] == [
         labels[r] for r in found.places[:9]
     ]
-    assert [one.name for one in found.colourings] == ["label", "cluster", "norm"]
-    norms = found.colourings[-1].values
+    assert [one.name for one in found.colorings] == ["label", "cluster", "norm"]
+    norms = found.colorings[-1].values
     np.testing.assert_allclose(norms, np.linalg.norm(rows[found.places], axis=1), rtol=1e-5)
     assert not found.static and found.density is None and found.source["dimensions"] == 8
     other = uncone.map(rows, points=200, seed=1)
-    assert not np.array_equal(other.places, found.places) and other.colourings[0].name == "cluster"
+    assert not np.array_equal(other.places, found.places) and other.colorings[0].name == "cluster"
 
 
 def test_clusters_of_many_rows_are_looked_for_only_when_asked(cone, monkeypatch):
     monkeypatch.setattr("uncone.verbs.map.colors._UNASKED", 50)
     rows, labels = cone(60, 5), ["a", "b"] * 30
-    assert [one.name for one in uncone.map(rows, labels=labels).colourings] == ["label", "norm"]
-    asked = uncone.map(rows, labels=labels, k=4).colourings
+    assert [one.name for one in uncone.map(rows, labels=labels).colorings] == ["label", "norm"]
+    asked = uncone.map(rows, labels=labels, k=4).colorings
     assert [one.name for one in asked] == ["label", "cluster", "norm"] and len(asked[1].names) == 4
 
 
@@ -73,7 +73,7 @@ def test_bad_rows_are_left_out_and_told(cone):
         uncone.map(np.full((4, 3), 1e-30))
     equal = uncone.map(np.ones((20, 3)))
     assert not equal.panels[0].points.any() and equal.panels[0].trust.trustworthiness is None
-    assert "all rows are equal" in equal.panels[0].trust.sentence
+    assert "all vectors are equal" in equal.panels[0].trust.sentence
 
 
 def test_before_and_after_a_repair_are_the_same_rows(cone, tmp_path):
@@ -86,10 +86,10 @@ def test_before_and_after_a_repair_are_the_same_rows(cone, tmp_path):
     np.testing.assert_allclose(np.abs(repaired.points), expected, atol=1e-3)
     for axis in (0, 1):
         assert np.corrcoef(raw.points[:, axis], repaired.points[:, axis])[0, 1] > -1e-9
-    assert not found.colourings[0].by_panel, "labels are the same colours on both sides"
-    norms = next(one for one in found.colourings if one.name == "norm")
+    assert not found.colorings[0].by_panel, "labels are the same colours on both sides"
+    norms = next(one for one in found.colorings if one.name == "norm")
     assert set(norms.values_by_panel) == {"raw", "repaired"}
-    clusters = next(one for one in found.colourings if one.name == "cluster")
+    clusters = next(one for one in found.colorings if one.name == "cluster")
     assert not clusters.by_panel, "so are clusters: those of the raw rows"
     with pytest.raises(OtherSpaceError, match="dimension 6; these have 4"):
         uncone.map(cone(30, 4), repair=tmp_path / "repair")
@@ -121,21 +121,21 @@ def test_every_layer_shows_the_same_texts(texts, tiny_model):
 
 def test_words_of_every_layer_with_what_they_are(texts, tiny_model):
     found = uncone.map(texts, model=tiny_model, rows="words", layer="all", points=100)
-    names = [one.name for one in found.colourings]
+    names = [one.name for one in found.colorings]
     assert names == ["kind", "frequency", "position", "cluster", "norm"] and len(found.places) == 100
     every = [(text, word) for text in texts for word in find_words(text)]
     assert found.total == len(every) and np.array_equal(found.places, drawn(len(every), 100))
     counts = {}
     for text, word in every:
         counts[text[word.start : word.end]] = counts.get(text[word.start : word.end], 0) + 1
-    kind, frequency = found.colourings[:2]
+    kind, frequency = found.colorings[:2]
     for place, row in enumerate(found.places.tolist()):
         text, word = every[row]
         assert found.texts.sentences[found.texts.sentence[place]] == text
         assert found.text(place) == text[word.start : word.end]
         assert kind.names[kind.members[place]] == word.kind.name.lower()
         assert frequency.values[place] == pytest.approx(np.log10(counts[found.text(place)] / len(every)))
-    position = found.colourings[2].values
+    position = found.colorings[2].values
     assert position.min() == 1 and len(found.panels) == 3
     last = uncone.map(texts, model=tiny_model, rows="words", points=100)
     assert [panel.layer for panel in last.panels] == [2]
@@ -146,16 +146,16 @@ def test_words_of_every_layer_with_what_they_are(texts, tiny_model):
 def test_a_word_list_adds_rows_and_marks_them(texts, tiny_model):
     found = uncone.map(texts, model=tiny_model, rows="words", points=10, words=["SCHOOL", "go", "zebra"])
     school = sum(text.split().count("school") for text in texts)
-    first = found.colourings[0]
+    first = found.colorings[0]
     assert first.name == "words" and first.names == ("SCHOOL", "go") == found.highlight
     assert (first.members == 0).sum() == school and "Not in the texts: zebra." in found.notes
     assert any(note.startswith("Beside a sample of 10 rows") for note in found.notes)
     tokens = uncone.map(texts, model=tiny_model, rows="tokens", points=10, words=["school"])
-    assert (tokens.colourings[0].members == 0).sum() == school
+    assert (tokens.colorings[0].members == 0).sum() == school
     whole = uncone.map(texts, model=tiny_model, points=3, words=["school"])
-    assert (whole.colourings[0].members == 0).sum() == sum("school" in text for text in texts)
+    assert (whole.colorings[0].members == 0).sum() == sum("school" in text for text in texts)
     vectors = uncone.map(np.eye(40) + 1, texts=texts, points=3, words=["school"])
-    assert (vectors.colourings[0].members == 0).sum() == sum("school" in text for text in texts)
+    assert (vectors.colorings[0].members == 0).sum() == sum("school" in text for text in texts)
     with pytest.raises(OptionError, match="none of the words of --words: zebra"):
         uncone.map(texts, model=tiny_model, rows="words", words=["zebra"])
     with pytest.raises(OptionError, match="none of the words of --words: zebra"):
@@ -166,7 +166,7 @@ def test_labels_of_words_are_those_of_their_texts(texts, tiny_model, tmp_path):
     lines = [f'"{text}",{"xy"[i % 2]}' for i, text in enumerate(texts)]
     (tmp_path / "t.csv").write_text("text,label\n" + "\n".join(lines) + "\n")
     found = uncone.map(tmp_path / "t.csv", text="text", label="label", model=tiny_model, rows="words", points=30)
-    first = found.colourings[0]
+    first = found.colorings[0]
     for place in range(30):
         row = texts.index(found.texts.sentences[found.texts.sentence[place]])
         assert first.names[first.members[place]] == "xy"[row % 2]
@@ -188,11 +188,11 @@ def test_repairs_of_texts_and_tokens(texts, tiny_model, tmp_path):
     found = uncone.map(texts, model=str(tiny_model), repair=tmp_path / "sentence", cache=False)
     assert [panel.name for panel in found.panels] == ["raw", "repaired"]
     np.testing.assert_allclose(found.panels[0].points, found.panels[1].points, atol=1e-4)  # only shifted
-    norms = found.colourings[-1]
+    norms = found.colorings[-1]
     assert norms.values_by_panel["repaired"].mean() < norms.values_by_panel["raw"].mean()
     pooled = uncone.map(texts, model=str(tiny_model), repair=tmp_path / "token")
     again = uncone.apply(tmp_path / "token", texts, model=str(tiny_model))
-    norms = pooled.colourings[-1].values_by_panel["repaired"]
+    norms = pooled.colorings[-1].values_by_panel["repaired"]
     np.testing.assert_allclose(norms, np.linalg.norm(again, axis=1), rtol=1e-3, atol=1e-4)
     tokens = uncone.map(texts, model=str(tiny_model), rows="tokens", repair=tmp_path / "token", points=50)
     assert [len(panel.points) for panel in tokens.panels] == [50, 50]
@@ -217,7 +217,7 @@ def test_word_vectors_have_kinds_and_ranks(tmp_path):
     lines = [f"{word} {' '.join(f'{x:.4f}' for x in rng.normal(size=8))}" for word in words]
     (tmp_path / "glove.txt").write_text("\n".join(lines) + "\n")
     found = uncone.map(tmp_path / "glove.txt", colour="frequency")
-    by_name = {one.name: one for one in found.colourings}
+    by_name = {one.name: one for one in found.colorings}
     np.testing.assert_allclose(by_name["frequency"].values, np.log10(np.arange(60) + 1))
     assert [by_name["kind"].names[i] for i in by_name["kind"].members[:4]] == ["word", "word", "number", "symbol"]
 
@@ -241,7 +241,7 @@ def test_millions_are_streamed_into_a_picture(monkeypatch, cone, tmp_path):
     assert clustered.density[0].members.max() == 2
     Whiten().fit(rows).save(tmp_path / "repair")
     both = uncone.map(tmp_path / "v.npy", points=50_000, static=True, colour="none", repair=tmp_path / "repair")
-    assert [one.name for one in both.density] == ["raw", "repaired"] and not both.colourings
+    assert [one.name for one in both.density] == ["raw", "repaired"] and not both.colorings
     assert all(one.counts.sum() + one.outside == 20_000 and one.members is None for one in both.density)
     _same_clusters_on_both_sides(tmp_path, monkeypatch)
     few = uncone.map(rows[:900], points=5_000, static=True)
@@ -286,7 +286,7 @@ def test_many_words_and_a_picture_of_neighbours_can_be_static_too(monkeypatch, t
     both = uncone.map(texts, model=tiny_model, rows="words", points=120, static=True, layer="all", colour="norm")
     assert [one.name for one in both.density] == ["layer 0", "layer 1", "layer 2"]
     means = [np.nansum(one.values * one.counts) / 120 for one in both.density]
-    expected = [both.colourings[0].values_by_panel[one.name].mean() for one in both.density]
+    expected = [both.colorings[0].values_by_panel[one.name].mean() for one in both.density]
     np.testing.assert_allclose(means, expected, rtol=1e-9)
     pytest.importorskip("openTSNE")
     near = uncone.map(cone(80, 5), method="tsne", points=80, static=True, colour="none")
@@ -346,6 +346,6 @@ def test_a_missing_package_is_told_before_anything_is_read(method, package, monk
 
 def test_too_few_rows_for_a_method(cone):
     pytest.importorskip("openTSNE")
-    with pytest.raises(ShapeError, match=r"t-SNE needs at least 5 rows; we got 3\. Take PCA"):
+    with pytest.raises(ShapeError, match=r"t-SNE needs at least 5 vectors; we got 3\. Use PCA"):
         uncone.map(cone(3, 4), method="tsne")
     assert uncone.map(cone(3, 4)).panels[0].trust.k == 1 and len(uncone.map(cone(2, 4)).places) == 2

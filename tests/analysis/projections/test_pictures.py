@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from uncone.analysis.projections import grouping
-from uncone.analysis.projections.coloring import by_category, by_picture, kinds_of
 from uncone.analysis.projections.grouping import group
 from uncone.analysis.projections.pictures import Space, pictures_of
+from uncone.analysis.projections.results import by_category
 from uncone.analysis.projections.selected_layers import ChosenLayers
 from uncone.analysis.projections.word_list import OF_EACH, ListedRows, WordList
 from uncone.data.side_columns.names import NamedRows
@@ -46,7 +46,7 @@ def test_a_picture_of_neighbours_begins_at_axes_that_run_alike():
 
 
 def test_too_few_rows_are_an_error():
-    with pytest.raises(ShapeError, match="t-SNE needs at least 5 rows; we got 3"):
+    with pytest.raises(ShapeError, match="t-SNE needs at least 5 vectors; we got 3"):
         pictures_of([Space("a", rows_of(3), np.arange(3))], np.arange(3), "tsne", 2)
 
 
@@ -54,9 +54,6 @@ def test_the_largest_categories_are_named():
     found = by_category("label", "label", ["a", "b", "b", "", None, "c", "c", "c", " "], most=2)
     assert found.names == ("c", "b") and found.other == 1
     assert found.members.tolist() == [-1, 1, 1, -1, -1, 0, 0, 0, -1]
-    assert kinds_of(np.array([0, 2, 0, 1])).names == ("word", "number", "symbol")
-    one = by_picture("cluster", "cluster", {"a": np.zeros(3, np.int64)}, ["cluster 1"])
-    assert not one.by_panel and one.members.tolist() == [0, 0, 0]
 
 
 def test_clusters_of_blobs_are_found_and_carried_to_other_rows(monkeypatch):
@@ -66,7 +63,7 @@ def test_clusters_of_blobs_are_found_and_carried_to_other_rows(monkeypatch):
     found = group(rows)
     assert found.k == 3 and (found.labels == own).all(), "largest first"
     assert (found.nearest(rows) == own).all()
-    monkeypatch.setattr(grouping, "_LOOKED_AT", 150)
+    monkeypatch.setattr(grouping, "_SAMPLE", 150)
     assert (group(rows).labels == own).all(), "rows that were not looked at go to the nearest mean"
     assert group(rows, k=5).k == 5
     assert group(rows[:2]).labels.tolist() == [0, 0] and group(np.ones((9, 3))).k == 1
@@ -77,13 +74,13 @@ def test_words_stand_in_texts_whatever_their_case():
     assert words.words == ("bank", "River") and len(words) == 2
     texts = ["A RIVER runs", "the bank's river bank", "embankment", "BANK", ""]
     assert [words.first(text) for text in texts] == [1, 0, -1, 0, -1]
-    assert words.held("the river bank") == {0, 1}
+    assert words.contained("the river bank") == {0, 1}
     assert words.firsts(None, 2).tolist() == [-1, -1]
     known, notes = words.known({"river"}, "a.txt")
     assert known.words == ("River",) and notes == ["Not in the texts: bank."]
     assert words.known({"river", "bank"}, "a.txt")[1] == []
     many = WordList([f"w{i}" for i in range(11)])
-    with pytest.raises(OptionError, match=r"a\.txt holds none of the words of --words: w0, .*w7 and 3 more\."):
+    with pytest.raises(OptionError, match=r"a\.txt contains none of the words of --words: w0, .*w7 and 3 more\."):
         many.known(set(), "a.txt")
     nothing, said = WordList().known(set(), "a.txt")
     assert not len(nothing) and said == []
@@ -97,7 +94,7 @@ def test_rows_that_hold_a_word_are_kept_beside_a_sample():
     texts[7] = texts[2_900] = "a bank"
     words = WordList(["bank", "river", "sea"])
     found = measure(NamedRows(ArrayVectors(rows), texts, None), ListedRows.of(words, 3))
-    assert found.there == {"bank", "river"} and found["word1"].sampled.n == OF_EACH
+    assert found.present == {"bank", "river"} and found["word1"].sampled.n == OF_EACH
     some = found["word0"].sampled
     assert some.rows.tolist() == [7, 2_900]
     both = found.beside(some)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from uncone.analysis.projections import axes, layouts
+from uncone.analysis.projections import axes, projection
 from uncone.analysis.projections.axes import fit_axes, signs_like
 from uncone.analysis.projections.projection import project
 from uncone.errors import MissingPackageError, OptionError, ShapeError
@@ -44,13 +44,13 @@ def test_pca_is_that_of_the_singular_values_with_signs_fixed(n, d, dims):
 
 
 @pytest.mark.parametrize(("n", "d"), [(200, 12), (10, 40)])
-def test_svd_is_not_centred(n, d):
+def test_svd_is_not_centered(n, d):
     rows = np.random.default_rng(0).normal(size=(n, d)) * np.linspace(3, 0.2, d) + 5
     left, values, right = np.linalg.svd(rows, full_matrices=False)
     theirs = left[:, :3] * values[:3]
     points = project(rows, "svd", 3)
     np.testing.assert_allclose(points, theirs * np.sign((theirs * points).sum(axis=0)), atol=1e-8)
-    found = fit_axes(rows, 3, centred=False)
+    found = fit_axes(rows, 3, centered=False)
     assert found.explained == pytest.approx((values[:3] ** 2).sum() / (values**2).sum(), abs=1e-12)
     np.testing.assert_allclose(np.abs(right[:3]), np.abs(found.directions.T), atol=1e-8)
 
@@ -69,10 +69,10 @@ def test_many_rows_in_single_precision_and_blocks_are_the_same(method, monkeypat
     rows = rows[rows[:, 0].argsort()].astype(np.float32)
     exact = project(rows.astype(float), method, 3)
     monkeypatch.setattr(axes, "_SMALL", 100)
-    monkeypatch.setattr(axes, "_AT_ONCE", 64)
+    monkeypatch.setattr(axes, "_BLOCK", 64)
     found = project(rows, method, 3)
     np.testing.assert_allclose(found, exact, atol=2e-4)
-    learnt = fit_axes(rows[::2], 3, centred=method == "pca")
+    learnt = fit_axes(rows[::2], 3, centered=method == "pca")
     np.testing.assert_allclose(learnt.points(rows)[::2], project(rows[::2], method, 3), atol=2e-4)
 
 
@@ -82,7 +82,7 @@ def test_axes_can_be_turned_to_run_as_others_do():
     flipped = points * [1, -1, -1] + 4
     signs = signs_like(flipped, points)
     assert signs.tolist() == [1, -1, -1]
-    turned = fit_axes(rows, 3).turned(signs)
+    turned = fit_axes(rows, 3).flipped(signs)
     np.testing.assert_allclose(turned.points(rows), points * signs)
     np.testing.assert_allclose(project(rows, dims=3, axes=turned), points * signs)
     assert signs_like(np.empty((0, 2)), np.empty((0, 2))).tolist() == [1, 1]
@@ -119,7 +119,7 @@ def test_neighbours_seeds_few_rows_and_copies(method):
         assert (own[nearest.argmin(axis=1)] == own).mean() > 0.98
         assert np.array_equal(points, project(rows, method, dims, 0))
         if method not in FLAT:
-            assert len(told) == 1 and f"150 rows in {dims} dimensions" in told[0]
+            assert len(told) == 1 and f"150 vectors in {dims} dimensions" in told[0]
             assert ("compiles itself" in told[0]) == (method == "umap")
         for some in (rows[:5], rows[:7], np.repeat(rows[:2], 10, axis=0), np.repeat(rows[:3], 9, axis=0)):
             points = project(some, method, dims)
@@ -142,7 +142,7 @@ def test_what_umap_is_given(n, own, dims, monkeypatch):
             return given["init"]
 
     monkeypatch.setitem(sys.modules, "umap", SimpleNamespace(UMAP=Umap, __spec__=True))
-    monkeypatch.setattr(layouts, "_OWN", 80 if own else 4_096)
+    monkeypatch.setattr(projection, "_EXACT_UMAP", (80 if own else 4_096, 20_000))
     rows, told = blobs(n)[0], []
     points = project(rows, "umap", dims, 7, told.append)
     assert given["n_components"] == dims and given["random_state"] == 7 and given["n_jobs"] == 1
@@ -156,7 +156,7 @@ def test_the_neighbours_that_umap_is_given_are_the_nearest():
     from sklearn.neighbors import NearestNeighbors
 
     rows = blobs()[0].astype(float)
-    near, apart = layouts._nearest(rows, 7)
+    near, apart = projection._nearest(rows, 7)
     distances, places = NearestNeighbors(n_neighbors=7, algorithm="brute").fit(rows).kneighbors(rows)
     assert np.array_equal(near, places)
     np.testing.assert_allclose(apart, distances, rtol=1e-5, atol=1e-5)
@@ -183,9 +183,9 @@ def test_bad_input():
         with pytest.raises(OptionError, match="2 or 3 dimensions"):
             project(rows, method, dims)
     for method, name in (("tsne", "t-SNE"), ("umap", "UMAP")):
-        with pytest.raises(ShapeError, match=f"{name} needs at least 5 rows; we got 4. Take PCA"):
+        with pytest.raises(ShapeError, match=f"{name} needs at least 5 vectors; we got 4. Use PCA"):
             project(rows[:4], method)
-    with pytest.raises(ShapeError, match="1 of 8 rows hold NaN"):
+    with pytest.raises(ShapeError, match="1 of 8 vectors contain NaN"):
         project(np.vstack([rows[:7], np.full((1, rows.shape[1]), np.nan)]))
     with pytest.raises(ShapeError, match="rows x dimensions"):
         project(rows[0])

@@ -13,11 +13,11 @@ import pytest
 from report.snapshots import assert_wording
 from rich.cells import cell_len
 
-from uncone.analysis.projections.results import Colouring, Panel, Texts, Trust
+from uncone.analysis.projections.results import Coloring, Panel, Texts, Trust
 from uncone.report.charts.cloud import category_colors, value_range, view_of
-from uncone.report.charts.model import Coloring
+from uncone.report.charts.model import Coloring as CloudColoring
 from uncone.report.document import Fold, Table
-from uncone.report.documents.map.colors import marks
+from uncone.report.documents.map.colors import marked_words
 from uncone.report.results.map import Map
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` \x1b[31m"
@@ -53,10 +53,10 @@ def build(n=120, dims=2, layers=(4,), names=None, method="tsne", start="", **mor
         for place, layer in enumerate(layers)
     ]
     members = np.array([-1 if word == "the" else int(word == "42") for word in words])
-    colourings = [
-        Colouring("kind", "kind of token", members, KINDS),
-        Colouring("frequency", "log-frequency", values=np.where(np.arange(n) % 10 == 0, np.nan, rng.normal(size=n))),
-        Colouring("position", "position", values=np.arange(n) % 6.0),
+    colorings = [
+        Coloring("kind", "kind of token", members, KINDS),
+        Coloring("frequency", "log-frequency", values=np.where(np.arange(n) % 10 == 0, np.nan, rng.normal(size=n))),
+        Coloring("position", "position", values=np.arange(n) % 6.0),
     ]
     given = {
         "source": {"name": "data/wiki.txt", "kind": "lines", "rows": 500, "dimensions": 64, "dtype": "float32",
@@ -66,7 +66,7 @@ def build(n=120, dims=2, layers=(4,), names=None, method="tsne", start="", **mor
         "panels": panels,
         "places": np.sort(rng.choice(500, n, replace=False)),
         "texts": Texts(texts, *spots.T),
-        "colourings": colourings,
+        "colorings": colorings,
         "total": 500,
         "seed": 7,
         "notes": ["2 texts were cut.", ""],
@@ -84,9 +84,9 @@ def found():
 def evil():
     texts = Texts([EVIL] * 3, np.arange(120) % 3, np.zeros(120, int), np.full(120, 9))
     panels = [replace(one, name=EVIL, trust=replace(one.trust, sentence=EVIL)) for one in build().panels]
-    colourings = [Colouring(EVIL, EVIL, np.zeros(120, int), [EVIL])]
+    colorings = [Coloring(EVIL, EVIL, np.zeros(120, int), [EVIL])]
     source = {"name": EVIL, "rows": 500, "dimensions": 64, "model": EVIL, "row": EVIL, "repair": EVIL}
-    return build(texts=texts, panels=panels, colourings=colourings, source=source, notes=[EVIL], highlight=[EVIL],
+    return build(texts=texts, panels=panels, colorings=colorings, source=source, notes=[EVIL], highlight=[EVIL],
                  provenance={EVIL: EVIL}, written={EVIL: EVIL})  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def test_the_headline_says_how_many_rows_by_what(found):
     assert "layers 0, 2" in build(layers=(0, 2)).headline
     both = build(layers=(0, 1), names=("raw", "repaired"), source={**found.source, "layer": "-1"})
     assert "layer -1, raw and repaired" in both.headline
-    assert "500 rows" in build(source={"name": "v.npy"}).headline
+    assert "500 vectors" in build(source={"name": "v.npy"}).headline
 
 
 def test_the_lines_tell_trust_colours_and_marked_words(found):
@@ -119,11 +119,11 @@ def test_the_lines_tell_trust_colours_and_marked_words(found):
     assert lines[0] == "Groups can be read off 0."
     counts = [found.texts.sentences[s][a:b] for s, a, b in zip(*_spots(found), strict=True)]
     n, other = counts.count("42"), counts.count("the")
-    assert f"Coloured by kind of token: word ({120 - n - other}), number ({n}), others ({other})." in lines
+    assert f"Colored by kind of token: word ({120 - n - other}), number ({n}), others ({other})." in lines
     both = build(layers=(0, 1)).lines()
     assert both[:2] == ["Layer 0: Groups can be read off 0.", "Layer 1: Groups can be read off 1."]
     many = build(layers=range(5)).lines()[0]
-    assert "between 0.86 (layer 4) and 0.90 (layer 0)" in many
+    assert "0.86 (layer 4) to 0.90 (layer 0)" in many
     marked = build(highlight=["bank", "shore"]).lines()[-1]
     assert marked == f"Marked: bank ({sum(one.lower() == 'bank' for one in counts)}). Not among the points: shore."
 
@@ -135,13 +135,15 @@ def _spots(found):
 def test_marks_are_found_whatever_the_case_and_in_whole_texts():
     made = build(highlight=["river", "BANK"])
     expected = [{"river": 0, "bank": 1}.get(made.text(i).lower(), -1) for i in range(120)]
-    assert marks(made).tolist() == expected
+    assert marked_words(made).tolist() == expected
     whole = build(highlight=["river"], texts=Texts(["a river, wide", "no", "River"], np.arange(120) % 3))
-    assert marks(whole).tolist() == [0, -1, 0] * 40
-    own = Colouring("words", "word list", np.full(120, 1), ("river", "BANK"))
-    assert (marks(replace(made, colourings=[own])) == 1).all(), "those that the map was made with are taken"
-    label = Colouring("label", "label", np.full(120, 1), ("river", "BANK"))
-    assert marks(replace(made, colourings=[label])).tolist() == expected, "labels that are called as words are no words"
+    assert marked_words(whole).tolist() == [0, -1, 0] * 40
+    own = Coloring("words", "word list", np.full(120, 1), ("river", "BANK"))
+    assert (marked_words(replace(made, colorings=[own])) == 1).all(), "those that the map was made with are taken"
+    label = Coloring("label", "label", np.full(120, 1), ("river", "BANK"))
+    assert marked_words(replace(made, colorings=[label])).tolist() == expected, (
+        "labels that are called as words are no words"
+    )
 
 
 def test_the_next_command_is_one_that_exists(found):
@@ -166,10 +168,10 @@ def test_the_dictionary_has_numbers_and_no_points(found):
     assert plain["schema"] == 1 and plain["shown"] == 120 and plain["total"] == 500
     assert plain["panels"][0]["trust"]["trustworthiness"] == 0.9 and "coordinates" not in plain["panels"][0]
     kinds, frequency, _ = plain["colourings"]
-    members = found.colourings[0].members
+    members = found.colorings[0].members
     assert kinds["counts"] == {"word": int((members == 0).sum()), "number": int((members == 1).sum())}
     assert kinds["unknown"] == int((members == -1).sum())
-    assert frequency["unknown"] == 12 and frequency["low"] == np.nanmin(found.colourings[1].values)
+    assert frequency["unknown"] == 12 and frequency["low"] == np.nanmin(found.colorings[1].values)
     points = json.loads(found.to_json(points=True))["panels"][0]
     np.testing.assert_allclose(points["coordinates"], found.panels[0].points, atol=1e-5)
     assert points["rows"] == found.places.tolist()
@@ -237,13 +239,13 @@ def test_sentences_stand_once_and_only_those_that_are_used():
 def test_colours_of_the_page_are_those_of_the_points(found):
     kinds, frequency, position = held(found.to_html())["colorings"]
     members = unpacked(kinds["codes"][0])
-    assert np.where(members == 255, -1, members).tolist() == found.colourings[0].members.tolist()
+    assert np.where(members == 255, -1, members).tolist() == found.colorings[0].members.tolist()
     assert kinds["names"] == ["word", "number", "unknown"] and sum(kinds["counts"]) == 120
-    codes, values = unpacked(frequency["codes"][0]), found.colourings[1].values
+    codes, values = unpacked(frequency["codes"][0]), found.colorings[1].values
     assert ((codes == 65_535) == np.isnan(values)).all()
     shown = frequency["least"] + codes * frequency["step"]
     np.testing.assert_allclose(shown[codes < 65_535], values[~np.isnan(values)], atol=1e-4)
-    assert position["step"] == 1 and unpacked(position["codes"][0]).tolist() == found.colourings[2].values.tolist()
+    assert position["step"] == 1 and unpacked(position["codes"][0]).tolist() == found.colorings[2].values.tolist()
 
 
 def test_what_differs_by_picture_is_held_by_picture():
@@ -251,9 +253,9 @@ def test_what_differs_by_picture_is_held_by_picture():
     names, places = ("layer 0", "layer 1"), [np.arange(0, 120, 2), np.arange(120)]
     members = {name: rng.integers(-1, 3, 120) for name in names}
     norms = {name: rng.normal(size=120) for name in names}
-    cluster = Colouring("cluster", "cluster", members["layer 0"], ("a", "b", "c"), by_panel=members)
-    norm = Colouring("norm", "norm", values=norms["layer 0"], values_by_panel=norms)
-    made = build(layers=(0, 1), colourings=[cluster, norm])
+    cluster = Coloring("cluster", "cluster", members["layer 0"], ("a", "b", "c"), by_panel=members)
+    norm = Coloring("norm", "norm", values=norms["layer 0"], values_by_panel=norms)
+    made = build(layers=(0, 1), colorings=[cluster, norm])
     panels = [replace(p, points=p.points[at], places=at) for p, at in zip(made.panels, places, strict=True)]
     made = replace(made, panels=panels)
     store = held(made.to_html())
@@ -284,8 +286,8 @@ def test_the_frame_has_words_and_colours(found):
     frame = found.points_frame()
     assert list(frame["word"]) == [found.text(i) for i in range(120)]
     np.testing.assert_array_equal(frame[["x", "y"]], found.panels[0].points)
-    np.testing.assert_array_equal(frame["frequency"], found.colourings[1].values)
-    assert list(frame["kind"].fillna("none")) == ["none" if k < 0 else KINDS[k] for k in found.colourings[0].members]
+    np.testing.assert_array_equal(frame["frequency"], found.colorings[1].values)
+    assert list(frame["kind"].fillna("none")) == ["none" if k < 0 else KINDS[k] for k in found.colorings[0].members]
 
 
 def test_many_categories_have_colours_of_their_own_and_then_grey():
@@ -296,10 +298,10 @@ def test_many_categories_have_colours_of_their_own_and_then_grey():
 
 def test_a_few_extreme_numbers_do_not_take_all_colours():
     values = np.concatenate([np.linspace(0, 1, 1000), [1e6], [np.nan]])
-    assert value_range(Coloring("x", values=values))[1] < 2
-    assert value_range(Coloring("x", values=np.full(4, np.nan))) == (0, 1)
-    assert value_range(Coloring("x", values=np.full(300, 2.0))) == (2, 3)
-    made = build(colourings=[Colouring("x", "x", values=np.full(120, 2.0))])
+    assert value_range(CloudColoring("x", values=values))[1] < 2
+    assert value_range(CloudColoring("x", values=np.full(4, np.nan))) == (0, 1)
+    assert value_range(CloudColoring("x", values=np.full(300, 2.0))) == (2, 3)
+    made = build(colorings=[Coloring("x", "x", values=np.full(120, 2.0))])
     assert held(made.to_html())["colorings"][0]["step"] == 1
     cells = [cell.text for cell in section(made, "Colors").blocks[0].rows[0].cells]
     assert cells == ["x", "2", "2", "120", "0"]
@@ -395,7 +397,7 @@ def test_the_document_has_trust_and_counts(found):
     (trust,) = section(made, "How far to trust it").blocks
     assert [cell.text for cell in trust.rows[0].cells] == ["layer 4", "120", "0.900", "0.800", "40.0 %", "120"]
     kinds, numbers = section(made, "Colors").blocks
-    members = found.colourings[0].members
+    members = found.colorings[0].members
     assert isinstance(kinds, Fold) and isinstance(numbers, Table)
     counted = {row.cells[0].text: row.cells[1].text for row in kinds.blocks[0].rows}
     assert counted == {name: str((members == k).sum()) for k, name in ((0, "word"), (1, "number"), (-1, "unknown"))}
@@ -405,11 +407,11 @@ def test_the_document_has_trust_and_counts(found):
 
 
 def test_a_map_without_anything_known_is_still_a_map():
-    bare = build(texts=None, colourings=[], notes=[], source={"name": "v.npy"}, highlight=["a"])
+    bare = build(texts=None, colorings=[], notes=[], source={"name": "v.npy"}, highlight=["a"])
     page = bare.to_html()
     assert "Color by" not in page and 'type="search"' not in page
     assert bare.text(3) == f"row {bare.places[3]:,}" and "uncone check v.npy" in bare.to_text()
     assert list(bare.points_frame()) == ["panel", "row", "x", "y"]
     nothing = Trust(None, None, None, 0, 2, "")
     few = replace(bare, panels=[replace(bare.panels[0], trust=nothing)])
-    assert few.lines()[0].startswith("It shows who is near whom") and "– | – | –" in few.to_markdown()
+    assert few.lines()[0].startswith("It shows neighbors") and "– | – | –" in few.to_markdown()

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-from uncone.analysis.projections.results import Colouring, Panel, Texts, Trust
+from uncone.analysis.projections.results import Coloring, Panel, Texts, Trust
 from uncone.report.results.map import Map
 
 pytestmark = [
@@ -30,10 +30,10 @@ def build(points, panels=("layer 1",), **more):
         "panels": [Panel(name, np.roll(points, 3 * k, axis=0), np.arange(n), TRUST) for k, name in enumerate(panels)],
         "places": np.arange(n) * 2,
         "texts": Texts(sentences, np.arange(n), starts, ends),
-        "colourings": [
-            Colouring("kind", "kind", np.arange(n) % 3 - 1, ("one", "two")),
-            Colouring("frequency", "log-frequency", values=np.linspace(-9, 0, n)),
-            Colouring(
+        "colorings": [
+            Coloring("kind", "kind", np.arange(n) % 3 - 1, ("one", "two")),
+            Coloring("frequency", "log-frequency", values=np.linspace(-9, 0, n)),
+            Coloring(
                 "cluster", "cluster", np.zeros(n, int), ("x", "y"), by_panel={p: np.arange(n) % 2 for p in panels}
             ),
         ],

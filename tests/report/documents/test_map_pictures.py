@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from uncone.analysis.projections.results import Colouring, Density, Panel, Texts, Trust
+from uncone.analysis.projections.results import Coloring, Density, Panel, Texts, Trust
 from uncone.errors import MissingPackageError, OptionError
 from uncone.report.charts.cloud import category_colors
 from uncone.report.charts.sheet import density_sheets, majority
@@ -29,9 +29,9 @@ def build(n=60, dims=2, names=("layer 3",), **more):
         "panels": panels,
         "places": np.arange(n),
         "texts": Texts(["bank", "river", "$x^2$"], np.arange(n) % 3),
-        "colourings": [
-            Colouring("kind", "kind", np.arange(n) % 3 - 1, ("a", "b_$")),
-            Colouring("norm", "norm |x|", values=np.where(np.arange(n) % 5 == 0, np.nan, np.linspace(0, 1, n))),
+        "colorings": [
+            Coloring("kind", "kind", np.arange(n) % 3 - 1, ("a", "b_$")),
+            Coloring("norm", "norm |x|", values=np.where(np.arange(n) % 5 == 0, np.nan, np.linspace(0, 1, n))),
         ],
         "total": 900,
         "seed": 7,
@@ -57,7 +57,7 @@ def test_a_plane_is_one_sheet_and_few_points_are_also_svg():
     svg = drawn["map-pca.svg"].decode()
     for said in (
         "PCA in 2 dimensions",
-        "60 of 900 rows",
+        "60 of 900 vectors",
         "seed 7",
         "trustworthiness 0.87",
         "42\u00a0% of variance",
@@ -76,15 +76,15 @@ def _letters(svg):
 def test_the_points_have_the_colours_of_their_categories():
     png = build(n=40).pictures()["map-pca.png"]
     assert all(has_colour(png, colour, 40) for colour in category_colors(2))
-    alone = build(n=40, colourings=[Colouring("kind", "kind", np.zeros(40, int), ("a",))]).pictures()["map-pca.png"]
+    alone = build(n=40, colorings=[Coloring("kind", "kind", np.zeros(40, int), ("a",))]).pictures()["map-pca.png"]
     assert has_colour(alone, "#0072B2", 40) and not has_colour(alone, "#E69F00", 40)
 
 
 def test_another_colouring_is_asked_for_by_name():
-    assert set(build().pictures(colouring="norm")) == {"map-pca-norm.png", "map-pca-norm.svg"}
-    with pytest.raises(OptionError, match="not coloured by 'size'; there are: kind, norm"):
-        build().pictures(colouring="size")
-    assert build(colourings=[]).pictures()
+    assert set(build().pictures(coloring="norm")) == {"map-pca-norm.png", "map-pca-norm.svg"}
+    with pytest.raises(OptionError, match="not colored by 'size'; there are: kind, norm"):
+        build().pictures(coloring="size")
+    assert build(colorings=[]).pictures()
 
 
 def test_space_is_seen_from_several_sides():
@@ -103,7 +103,7 @@ def test_several_pictures_stand_on_one_sheet():
     assert list(seven) == list(one)
     letters = _letters(seven["map-pca.svg"].decode())
     assert all(f"layer{k}" in letters for k in range(7))
-    space = build(n=30, dims=3, names=[f"layer {k}" for k in range(5)]).pictures(1, colouring="norm")
+    space = build(n=30, dims=3, names=[f"layer {k}" for k in range(5)]).pictures(1, coloring="norm")
     assert list(space) == ["map-pca-norm-3d-1.png", "map-pca-norm-3d-1.svg"]
 
 
@@ -128,7 +128,7 @@ def test_millions_are_drawn_as_density():
     made = build(static=True, density=[held], total=5_000)
     drawn = made.pictures()
     assert list(drawn) == ["map-pca.png", "map-pca-density.png"]
-    assert made.headline.startswith(f"{held.counts.sum():,} of 5,000 rows by PCA")
+    assert made.headline.startswith(f"{held.counts.sum():,} of 5,000 vectors by PCA")
     assert list(build(density=[density(members=False)]).pictures()) == ["map-pca.png"]
     assert list(build(density=[density(members=False, values=True)]).pictures()) == [
         "map-pca.png",

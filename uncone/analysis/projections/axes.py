@@ -1,4 +1,4 @@
-"""The axes of a flat picture: principal directions (PCA) or singular ones (SVD), learnt from some rows, used on all."""
+"""The axes of a linear projection: principal directions (PCA) or singular ones (SVD), fitted on a sample."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from uncone.run.blas_threads import in_order
 __all__ = ["Axes", "fit_axes", "signs_like"]
 
 _SMALL = 1 << 22
-"""Numbers up to which double precision costs nothing that is felt."""
-_AT_ONCE = 4096
+"""Matrix entries up to which double precision is fast enough."""
+_BLOCK = 4096
 _FLAT = 1e-6
-"""Rows that differ by less than this share of their length differ by rounding."""
-_HELD = {8: 1e-12, 4: 1e-7}
-"""The share of the first eigenvalue, by bytes per number, under which a direction holds nothing but rounding."""
+"""Vectors that differ by less than this share of their length are equal up to rounding."""
+_MINIMUM = {8: 1e-12, 4: 1e-7}
+"""The share of the first eigenvalue, by bytes per number, below which a direction is rounding."""
 
 
 @dataclass(frozen=True)
 class Axes:
-    """Where rows fall on a few directions: x becomes (x - reference) V + offset, with V (d, dims).
+    """A projection onto a few directions: x becomes (x - reference) V + offset, with V (d, dims).
 
     `explained` is the share of the variance on these axes (SVD: of the squared length), `spread` the root of the mean
-    squared distance of the rows from their mean: 0 when they are all equal, which become one point.
+    squared distance from the mean: 0 if all vectors are equal and become one point.
     """
 
     reference: Vector
@@ -35,33 +35,28 @@ class Axes:
     explained: float
     spread: float
 
-    @property
-    def dims(self) -> int:
-        """Axes."""
-        return int(self.directions.shape[1])
-
     def points(self, rows: Matrix) -> Matrix:
-        """The points (n, dims) of rows (n, d), in blocks, on all cores."""
-        if len(rows) <= _AT_ONCE:
+        """The points (n, dims) of vectors (n, d), in blocks, on all cores."""
+        if len(rows) <= _BLOCK:
             return self.points_here(rows)
         return np.concatenate(list(in_order(self.points_here, _blocks(rows))))
 
     def points_here(self, rows: Matrix) -> Matrix:
         """The same, in this thread."""
-        # About the reference, because far from zero the digits of float32 go into what all rows share.
+        # Relative to the reference, because far from zero float32 spends its digits on what all vectors share.
         reference, directions = self.reference.astype(rows.dtype), self.directions.astype(rows.dtype)
-        rest = (reference - self.reference) @ self.directions  # what rounding the reference takes off too much
+        rest = (reference - self.reference) @ self.directions  # what rounding the reference subtracts too much
         return np.asarray((rows - reference) @ directions + (self.offset + rest), np.float64)
 
-    def turned(self, signs: Vector) -> Axes:
-        """The same with some axes the other way round."""
+    def flipped(self, signs: Vector) -> Axes:
+        """The same with some axes reversed."""
         return Axes(self.reference, self.directions * signs, self.offset * signs, self.explained, self.spread)
 
 
-def fit_axes(rows: Matrix, dims: int, *, centred: bool = True) -> Axes:
-    """The `dims` directions that hold most of the variance of the rows (n, d); without `centred`, of their length.
+def fit_axes(rows: Matrix, dims: int, *, centered: bool = True) -> Axes:
+    """The `dims` directions with most of the variance of vectors (n, d); without `centered`, of their squared length.
 
-    Each points to where its largest part is positive. Directions that are not there are zero.
+    Each points to where its largest coefficient is positive. Missing directions are zero.
 
     >>> axes = fit_axes(np.array([[0.0, 0.0], [0.0, 3.0], [0.0, -3.0]]), 2)
     >>> axes.points(np.array([[5.0, 2.0]])).tolist(), axes.explained
@@ -69,7 +64,7 @@ def fit_axes(rows: Matrix, dims: int, *, centred: bool = True) -> Axes:
     """
     rows = rows.astype(np.float64) if rows.size <= _SMALL else rows
     n, d = rows.shape
-    reference = rows[:_AT_ONCE].mean(axis=0, dtype=np.float64).astype(rows.dtype).astype(np.float64)
+    reference = rows[:_BLOCK].mean(axis=0, dtype=np.float64).astype(rows.dtype).astype(np.float64)
     sums, small = _products(rows, reference, tall=d <= n)
     shift = sums / n
     mean = reference + shift
@@ -77,24 +72,24 @@ def fit_axes(rows: Matrix, dims: int, *, centred: bool = True) -> Axes:
     length = np.hypot(spread, np.linalg.norm(mean))
     if spread <= _FLAT * length or spread == 0.0:
         return Axes(mean, np.zeros((d, dims)), np.zeros(dims), 0.0, 0.0)
-    origin = mean if centred else np.zeros(d)
+    origin = mean if centered else np.zeros(d)
     if d <= n:
         small = small - n * np.outer(shift, shift)
-        small = small if centred else small + n * np.outer(mean, mean)
+        small = small if centered else small + n * np.outer(mean, mean)
     else:
         about = rows.astype(np.float64) - origin
         small = about @ about.T
     total = float(np.trace(small))
     values, vectors = _largest(small, dims)
     directions = vectors if d <= n else about.T @ vectors / np.sqrt(np.maximum(values, np.finfo(np.float64).tiny))
-    held = values > _HELD[rows.dtype.itemsize] * values[0]  # a direction without variance has no points but rounding
-    found = np.zeros((d, dims))
-    found[:, : len(values)][:, held] = (directions * _signs(directions))[:, held]
-    return Axes(reference, found, (reference - origin) @ found, float(values[held].sum() / total), float(spread))
+    real = values > _MINIMUM[rows.dtype.itemsize] * values[0]  # a direction without variance is rounding
+    kept = np.zeros((d, dims))
+    kept[:, : len(values)][:, real] = (directions * _signs(directions))[:, real]
+    return Axes(reference, kept, (reference - origin) @ kept, float(values[real].sum() / total), float(spread))
 
 
 def signs_like(points: Matrix, others: Matrix) -> Vector:
-    """By how much to multiply each axis of the points, 1 or -1, so that it runs as that of the other points does.
+    """The sign, 1 or -1, that makes each axis of the points run in the direction of the other points.
 
     >>> signs_like(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[-1.0, 2.0], [-2.0, 1.0]])).tolist()
     [-1.0, 1.0]
@@ -106,7 +101,7 @@ def signs_like(points: Matrix, others: Matrix) -> Vector:
 
 
 def _products(rows: Matrix, reference: Vector, *, tall: bool) -> tuple[Vector, Matrix]:
-    """The sums of y and of y y' over the rows, y = x - reference; of wide rows only the trace of the second is kept."""
+    """The sums of y and of y y' over the vectors, y = x - reference; of wide vectors only the trace of the second."""
 
     def of(block: Matrix) -> tuple[Vector, Matrix]:
         y = block - reference.astype(block.dtype)
@@ -114,7 +109,7 @@ def _products(rows: Matrix, reference: Vector, *, tall: bool) -> tuple[Vector, M
         return y.sum(axis=0, dtype=np.float64), squares
 
     sums, squares = np.zeros(rows.shape[1]), np.zeros((rows.shape[1],) * 2) if tall else np.zeros((1, 1))
-    parts = in_order(of, _blocks(rows)) if len(rows) > _AT_ONCE else iter([of(rows)])
+    parts = in_order(of, _blocks(rows)) if len(rows) > _BLOCK else iter([of(rows)])
     for one, products in parts:
         sums += one
         squares += products if tall else np.trace(products)
@@ -122,11 +117,11 @@ def _products(rows: Matrix, reference: Vector, *, tall: bool) -> tuple[Vector, M
 
 
 def _blocks(rows: Matrix) -> Iterator[Matrix]:
-    return (rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE))
+    return (rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK))
 
 
 def _largest(symmetric: Matrix, k: int) -> tuple[Vector, Matrix]:
-    """The k largest eigenvalues, largest first, and their vectors; fewer of a smaller matrix."""
+    """The k largest eigenvalues, largest first, and their eigenvectors; fewer of a smaller matrix."""
     from scipy.linalg import eigh
 
     m = len(symmetric)

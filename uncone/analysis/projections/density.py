@@ -1,4 +1,4 @@
-"""Millions of rows as one picture: each is put on the axes as it is read and counted where it falls; none is kept."""
+"""Millions of vectors as one picture: each is projected as it is read and counted in its cell; none is stored."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from uncone.stats.statistic import State, Statistic
 __all__ = ["Grid", "Members", "Raster", "Through", "Values", "density_of"]
 
 Members = Callable[[Batch], IntVector]
-"""The category of every row of a batch, -1 where it has none."""
+"""The category of every vector of a batch, -1 if it has none."""
 Values = Callable[[Batch], Vector]
-"""The number of every row of a batch, NaN where it has none."""
+"""The number of every vector of a batch, NaN if it has none."""
 
 _CELLS = 1_000
 """Cells along the longer side of a picture."""
 _EDGE = 1e-4
-"""The share of the rows beyond each edge that a picture may lose: else one row far away makes a dot of all others."""
+"""The share of vectors that may lie beyond each edge: else one outlier would shrink all others to a dot."""
 _MARGIN = 0.04
 
 
@@ -37,7 +37,7 @@ class Grid:
 
     @classmethod
     def around(cls, points: Matrix, cells: int | None = None) -> Grid:
-        """A grid that holds nearly all of the points (n, 2)."""
+        """A grid around nearly all of the points (n, 2)."""
         ordered, spare = np.sort(points, axis=0), int(_EDGE * len(points))
         low, high = ordered[spare], ordered[-1 - spare]
         side = float((high - low).max()) or 1.0
@@ -55,34 +55,29 @@ class Grid:
         """The cell of every point, numbered row by row from the low end of the second axis; -1 beyond the edges."""
         h, w = self.shape
         x, y = (
-            _whole((points[:, i] - edges[0]) / (edges[1] - edges[0]), len(edges))
+            np.nan_to_num(np.clip(np.floor((points[:, i] - edges[0]) / (edges[1] - edges[0])), -1, len(edges)), nan=-1)
             for i, edges in enumerate((self.edges_x, self.edges_y))
         )
         inside = (x >= 0) & (x < w) & (y >= 0) & (y < h)
-        return np.where(inside, y * w + x, -1)
-
-
-def _whole(cells: Vector, most: int) -> IntVector:
-    """Cells as whole numbers; what is not finite or far away is beyond the edges."""
-    return np.asarray(np.nan_to_num(np.clip(np.floor(cells), -1, most), nan=-1), np.int64)
+        return np.where(inside, y * w + x, -1).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Through:
-    """The axes of a picture of changed rows, for rows that are not changed yet."""
+    """The axes of a picture of repaired vectors, for vectors before the repair."""
 
     change: Callable[[Matrix], Matrix]
     axes: Axes
 
     def points_here(self, rows: Matrix) -> Matrix:
-        """The points (n, dims) of rows (n, d), in this thread."""
+        """The points (n, dims) of vectors (n, d), in this thread."""
         return self.axes.points_here(self.change(rows))
 
 
 class Raster(Statistic):
-    """How many rows fall into each cell, which category most of them have, and the mean of their numbers.
+    """The number of vectors in each cell, their most frequent category, and the mean of their numbers.
 
-    `cutoff` takes only rows whose numbers have a hash up to it.
+    With a `cutoff`, only vectors whose row numbers have a hash up to it are counted.
     """
 
     def __init__(
@@ -100,68 +95,68 @@ class Raster(Statistic):
         self.members, self.names, self.values = members, names, values
         self.cutoff, self.seed = cutoff, seed
         self.outside = 0
-        self._waiting: list[tuple[IntVector, IntVector | None, Vector | None]] = []
-        self._held: State = {}
+        self._pending: list[tuple[IntVector, IntVector | None, Vector | None]] = []
+        self._totals: State = {}
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What two of them share."""
-        held = {"axes": self.axes, "grid": self.grid, "members": self.members, "names": self.names}
-        return {**held, "values": self.values, "cutoff": self.cutoff, "seed": self.seed}
+        """What two rasters must share to be merged."""
+        names = ("axes", "grid", "members", "names", "values", "cutoff", "seed")
+        return {name: getattr(self, name) for name in names}
 
     def update(self, batch: Batch) -> None:
-        """Put the rows of a batch where they fall."""
+        """Count the vectors of a batch."""
         if self.cutoff is not None:
             batch = batch.where(hash_keys(batch.rows, self.seed) <= np.uint64(self.cutoff))
         if batch.n:
             cells = self.grid.cells(self.axes.points_here(batch.vectors))
             members = None if self.members is None else self.members(batch)
-            self._waiting.append((cells, members, None if self.values is None else self.values(batch)))
+            self._pending.append((cells, members, None if self.values is None else self.values(batch)))
 
     def absorb(self, other: Raster) -> None:
-        """Add what another has counted."""
-        held = self._counts()
-        for cells, members, values in other._waiting:
+        """Add the counts of another raster."""
+        totals = self._counts()
+        for cells, members, values in other._pending:
             self.outside += int((cells < 0).sum())
-            self._add(held, cells, members, values)
-        for name, one in other._held.items():
-            held[name] += one
+            self._add(totals, cells, members, values)
+        for name, one in other._totals.items():
+            totals[name] += one
         self.outside += other.outside
 
     def _counts(self) -> State:
-        if not self._held:
+        if not self._totals:
             cells = int(np.prod(self.grid.shape))
-            self._held = {"counts": np.zeros(cells, np.int64)}
+            self._totals = {"counts": np.zeros(cells, np.int64)}
             if self.members is not None:
-                self._held["members"] = np.zeros((self.names, cells), np.int32)
+                self._totals["members"] = np.zeros((self.names, cells), np.int32)
             if self.values is not None:
-                self._held |= {"sums": np.zeros(cells), "known": np.zeros(cells, np.int64)}
-        return self._held
+                self._totals |= {"sums": np.zeros(cells), "known": np.zeros(cells, np.int64)}
+        return self._totals
 
     @staticmethod
-    def _add(held: State, cells: IntVector, members: IntVector | None, values: Vector | None) -> None:
+    def _add(totals: State, cells: IntVector, members: IntVector | None, values: Vector | None) -> None:
         inside = cells >= 0
-        np.add.at(held["counts"], cells[inside], 1)
+        np.add.at(totals["counts"], cells[inside], 1)
         if members is not None:
             named = inside & (members >= 0)
-            np.add.at(held["members"], (members[named], cells[named]), 1)
+            np.add.at(totals["members"], (members[named], cells[named]), 1)
         if values is not None:
             known = inside & np.isfinite(values)
-            np.add.at(held["sums"], cells[known], values[known])
-            np.add.at(held["known"], cells[known], 1)
+            np.add.at(totals["sums"], cells[known], values[known])
+            np.add.at(totals["known"], cells[known], 1)
 
     def state(self) -> State:
-        """Everything that was counted."""
+        """All counts."""
         whole = self.empty()
         whole.absorb(self)
         return {**whole._counts(), "outside": np.array([whole.outside], np.int64)}
 
     def _restore(self, state: State) -> None:
         self.outside = int(state["outside"][0])
-        self._held = {name: one for name, one in state.items() if name != "outside"}
+        self._totals = {name: one for name, one in state.items() if name != "outside"}
 
     def density(self, name: str, names: tuple[str, ...] = ()) -> Density:
-        """The picture of what was counted."""
+        """The counts as a picture."""
         state, shape = self.state(), self.grid.shape
         members = values = None
         if "members" in state:
@@ -181,7 +176,7 @@ def density_of(
     names: tuple[str, ...] = (),
     values: Vector | None = None,
 ) -> Density:
-    """The picture of points (n, 2) that are there already, with their categories or numbers."""
+    """The density of points (n, 2), with their categories or numbers."""
     flat = Axes(np.zeros(2), np.eye(2), np.zeros(2), 1.0, 1.0)
     raster = Raster(
         flat,

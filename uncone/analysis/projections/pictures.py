@@ -1,14 +1,14 @@
-"""From rows of one or several spaces to pictures side by side, whose axes run alike."""
+"""Pictures of one or several spaces, side by side, with axes in the same direction."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from uncone.analysis.projections.axes import Axes, fit_axes, signs_like
-from uncone.analysis.projections.projection import FLAT, Method, check_rows, project
+from uncone.analysis.projections.projection import FLAT, Method, Progress, check_rows, project
 from uncone.analysis.projections.results import Panel
 from uncone.analysis.projections.trust import trust_of
 from uncone.data.batch import IntVector, Matrix, Vector
@@ -18,7 +18,7 @@ __all__ = ["Picture", "Space", "pictures_of"]
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Rows (m, d) of a layer or of a repair, which stand at these `places` of the map."""
+    """Vectors (m, d) of a layer or a repair, at these `places` of the map."""
 
     name: str
     vectors: Matrix
@@ -27,13 +27,13 @@ class Space:
 
     @property
     def norms(self) -> Vector:
-        """|x| of every row."""
+        """The length of every vector."""
         return np.asarray(np.sqrt(np.vecdot(self.vectors, self.vectors).astype(np.float64)))
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A panel, and the axes of PCA or SVD that it is drawn on or was begun at."""
+    """A panel, and the axes of PCA or SVD that it is drawn on or started from."""
 
     panel: Panel
     axes: Axes
@@ -45,26 +45,26 @@ def pictures_of(
     method: Method,
     dims: int,
     seed: int = 0,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[Picture]:
-    """A picture of every space; `rows` are the numbers of the map's rows.
+    """A picture of every space; `rows` are the row numbers of the map's points.
 
-    Every space has its own axes: a layer is not measured along those of another. But each axis of PCA runs in the
-    direction in which that of the picture before does on the rows of both, and t-SNE and UMAP begin there.
+    Every space has its own axes, but each axis of PCA points in the same direction as in the previous picture, by the
+    rows of both, and t-SNE and UMAP start there.
 
     Raises:
-        ShapeError: too few rows, or rows that are not finite.
+        ShapeError: too few vectors, or vectors that are not finite.
     """
     made: list[Picture] = []
     before: tuple[IntVector, Matrix] | None = None
     for space in spaces:
         vectors = check_rows(space.vectors, method)
-        axes = fit_axes(vectors, dims, centred=method != "svd")
+        axes = fit_axes(vectors, dims, centered=method != "svd")
         points = axes.points(vectors)
         if before is not None:
             _, mine, theirs = np.intersect1d(space.places, before[0], assume_unique=True, return_indices=True)
             signs = signs_like(points[mine], before[1][theirs])
-            axes, points = axes.turned(signs), points * signs
+            axes, points = axes.flipped(signs), points * signs
         before = space.places, points
         if method not in FLAT:
             points = project(vectors, method, dims, seed, progress, axes)

@@ -1,22 +1,29 @@
-"""A map: rows as points, what they can be coloured by, and how far the picture can be trusted."""
+"""A map: vectors as points, their colors, and how far to trust the picture."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from uncone.data.batch import IntVector, Matrix, Vector
 
-__all__ = ["Colouring", "Density", "Panel", "Texts", "Trust"]
+__all__ = ["METHOD_NAMES", "Coloring", "Density", "Panel", "Texts", "Trust", "by_category"]
+
+METHOD_NAMES = {"pca": "PCA", "svd": "SVD", "tsne": "t-SNE", "umap": "UMAP"}
+_NAMED = 12
+"""Categories with a color of their own."""
 
 
 @dataclass(frozen=True)
 class Trust:
-    """How far a picture keeps neighbourhoods, on `n` of its points with `k` neighbours each.
+    """How well a picture keeps neighborhoods, on `n` of its points with `k` neighbors each.
 
-    `trustworthiness` falls when points are near on the picture that are not near in the space, `continuity` when
-    neighbours of the space are torn apart (Venna and Kaski 2001); both are 1 at best and about 0.5 for a random
-    picture. `explained` is the share of the variance on the picture's axes, for PCA and SVD alone.
+    `trustworthiness` falls if points are near in the picture but not in the space, `continuity` if neighbors in the
+    space are torn apart (Venna and Kaski 2001); both are 1 at best and about 0.5 for a random picture. `explained` is
+    the share of the variance on the axes of PCA or SVD.
     """
 
     trustworthiness: float | None
@@ -39,11 +46,12 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Colouring:
-    """What points can be coloured by: a category each (`members` into `names`), or a number each (`values`).
+class Coloring:
+    """The colors of points: a category each (`members` into `names`), or a number each (`values`).
 
-    A member of -1 and a value of NaN are unknown, and are drawn in grey. Of many categories the largest are named, and
-    the others are -1 with `other` rows.
+    A member of -1 and a value of NaN are unknown and drawn in gray. Of many categories the largest are named, and the
+    others are -1, with `other` points. Colors that differ by picture, such as clusters and norms, are in `by_panel`
+    and `values_by_panel`, by the name of the picture, for all points of the map.
     """
 
     name: str
@@ -53,14 +61,26 @@ class Colouring:
     values: Vector | None = None
     other: int = 0
     by_panel: Mapping[str, IntVector] = field(default_factory=dict)
-    """Where it differs by picture, such as clusters: the members by the name of the picture."""
     values_by_panel: Mapping[str, Vector] = field(default_factory=dict)
-    """The same for numbers, such as norms: those of all rows of the map, NaN where the picture has none."""
+
+
+def by_category(name: str, title: str, categories: Sequence[str | None], most: int = _NAMED) -> Coloring:
+    """A color for each of the most frequent categories, most frequent first; None and blanks are unknown.
+
+    >>> by_category("label", "label", ["b", "a", "b", None], most=1).members.tolist()
+    [0, -1, 0, -1]
+    """
+    counts = Counter(category for category in categories if category is not None and category.strip())
+    ordered = sorted(counts, key=lambda category: (-counts[category], category))
+    codes: dict[str | None, int] = {category: code for code, category in enumerate(ordered[:most])}
+    members = np.array([codes.get(category, -1) for category in categories], np.int64)
+    other = sum(counts[category] for category in ordered[most:])
+    return Coloring(name, title, members=members, names=tuple(ordered[:most]), other=other)
 
 
 @dataclass(frozen=True)
 class Texts:
-    """What is shown of each point: characters starts[i] to ends[i] of sentences[sentence[i]], or all of it."""
+    """The text of each point: characters starts[i] to ends[i] of sentences[sentence[i]], or all of it."""
 
     sentences: Sequence[str]
     sentence: IntVector
@@ -70,12 +90,12 @@ class Texts:
 
 @dataclass(frozen=True)
 class Density:
-    """All rows on a grid, where they are too many for dots: the picture called `name` on its two axes.
+    """All vectors on a grid, if they are too many for dots: the picture called `name` on its two axes.
 
-    `counts` (h, w) are the rows of every cell, the lowest y first, between `edges_x` (w + 1) and `edges_y` (h + 1).
-    `members` (h, w) are places in `names`: the category that most rows of a cell have, -1 where it is not known;
-    `values` (h, w) the mean number of its rows, NaN where there is none; by the first colouring of the map. `outside`
-    rows lie beyond the edges. The points of the panel of the same name are a sample of these rows.
+    `counts` (h, w) are the vectors of every cell, the lowest y first, between `edges_x` (w + 1) and `edges_y` (h + 1).
+    `members` (h, w) are the most frequent category of each cell as places in `names`, -1 if unknown, and `values`
+    (h, w) the mean number of its vectors, NaN if there is none; by the first coloring of the map. `outside` vectors
+    lie beyond the edges. The points of the panel with the same name are a sample of these vectors.
     """
 
     name: str

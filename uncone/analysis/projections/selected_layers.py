@@ -1,4 +1,4 @@
-"""Some layers of an encoder as if they were all it has: so that only their vectors are kept."""
+"""Some layers of an encoder, as if it had no others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ChosenLayers(Encoder):
         self.model_bytes, self.bytes_per_token = encoder.model_bytes, encoder.bytes_per_token
 
     def passages(self, texts: Sequence[str], window: Window) -> list[list[Passage]]:
-        """As the encoder cuts them."""
+        """The passages of the encoder."""
         return self.inner.passages(texts, window)
 
     def encode(self, batch: Sequence[Passage]) -> States:
@@ -33,15 +33,15 @@ class ChosenLayers(Encoder):
         return _ChosenStates(self.inner.encode(batch), self.chosen)
 
     def fingerprint(self) -> str:
-        """That of the encoder: which layers are looked at changes nothing in it."""
+        """The fingerprint of the encoder, whatever layers are chosen."""
         return self.inner.fingerprint()
 
     def prepare(self, texts: Iterable[str]) -> None:
-        """As the encoder does."""
+        """Prepare the encoder."""
         self.inner.prepare(texts)
 
     def token_name(self, token: Any) -> str:  # noqa: ANN401 - an id or a word
-        """As the encoder calls it."""
+        """The name of a token in the encoder."""
         return self.inner.token_name(token)
 
 
@@ -58,5 +58,5 @@ class _ChosenStates(States):
     def _mean(
         self, pool: Callable[[int, IntVector, IntVector], Matrix], layer: int, tokens: IntVector, starts: IntVector
     ) -> Matrix:
-        found = [pool(one, tokens, starts) for one in self.chosen[layer]]
-        return found[0] if len(found) == 1 else np.asarray(np.mean(found, axis=0, dtype=np.float32))
+        states = [pool(one, tokens, starts) for one in self.chosen[layer]]
+        return states[0] if len(states) == 1 else np.asarray(np.mean(states, axis=0, dtype=np.float32))

@@ -1,4 +1,4 @@
-"""A list of words to look for: in which rows they stand, and rows that hold them."""
+"""A list of words to find in texts, and samples of the rows that contain them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from uncone.stats.samples.row_sample import RowSample, SampledRows
 __all__ = ["OF_EACH", "ListedRows", "WordList", "bare"]
 
 OF_EACH = 500
-"""Rows with a word of the list that are shown beside a sample, at most, for each word."""
+"""Rows that contain a word of the list, at most, that are shown in addition to a sample."""
 _NAMED = 8
 
 
 class WordList:
-    """Words, whatever their case; a text holds one when it stands among its words, or is the whole text.
+    """Words, case-insensitive; a text contains one if it is among its words, or is the whole text.
 
-    >>> found = WordList(["river", "Bank"])
-    >>> found.first("the BANK of the river"), found.first("a bank"), found.first("a shore")
+    >>> words = WordList(["river", "Bank"])
+    >>> words.first("the BANK of the river"), words.first("a bank"), words.first("a shore")
     (0, 1, -1)
     """
 
@@ -36,36 +36,36 @@ class WordList:
     def __len__(self) -> int:
         return len(self.words)
 
-    def held(self, text: str) -> set[int]:
-        """The places in the list of all words that the text holds."""
+    def contained(self, text: str) -> set[int]:
+        """The places in the list of all words that the text contains."""
         own = {identity(text[word.start : word.end]) for word in find_words(text)} | {identity(text.strip())}
         return {self.places[word] for word in own if word in self.places}
 
     def first(self, text: str) -> int:
-        """The first word of the list that the text holds; -1 when it holds none."""
-        return min(self.held(text), default=-1)
+        """The first word of the list that the text contains; -1 if it contains none."""
+        return min(self.contained(text), default=-1)
 
     def firsts(self, texts: Sequence[str] | None, n: int) -> IntVector:
-        """That of each of n texts."""
+        """The first word of each of n texts."""
         return np.full(n, -1, np.int64) if texts is None else np.array([self.first(text) for text in texts], np.int64)
 
-    def known(self, there: set[str], name: str) -> tuple[WordList, list[str]]:
-        """The words of the list that are `there`, and a note that names the others.
+    def known(self, present: set[str], name: str) -> tuple[WordList, list[str]]:
+        """The words of the list that are `present`, and a note that names the others.
 
         Raises:
-            OptionError: none is there.
+            OptionError: none is present.
         """
-        known = [word for word in self.words if identity(word) in there]
-        unknown = [word for word in self.words if identity(word) not in there]
+        known = [word for word in self.words if identity(word) in present]
+        unknown = [word for word in self.words if identity(word) not in present]
         more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
         named = f"{', '.join(unknown[:_NAMED])}{more}"
         if unknown and not known:
-            raise OptionError(f"{name} holds none of the words of --words: {named}. Name some that stand in it.")
+            raise OptionError(f"{name} contains none of the words of --words: {named}. Name some that it contains.")
         return WordList(known), [f"Not in the texts: {named}."] if unknown else []
 
 
 class ListedRows(Bundle):
-    """Up to `OF_EACH` rows whose texts hold each word of a list, by the hashes of their numbers."""
+    """Up to `OF_EACH` rows whose texts contain each word of a list, by the hashes of their numbers."""
 
     def __init__(self, words: WordList, **members: RowSample) -> None:
         super().__init__(**members)
@@ -73,36 +73,36 @@ class ListedRows(Bundle):
 
     @classmethod
     def of(cls, words: WordList, dim: int, seed: int = 0) -> ListedRows:
-        """One that has seen nothing."""
+        """An empty sample."""
         return cls(words, **{f"word{place}": RowSample(dim, OF_EACH, seed=seed) for place in range(len(words))})
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What two of them share."""
+        """What two samples must share to be merged."""
         return {"words": self.words, **super().settings}
 
     def update(self, batch: Batch) -> None:
-        """Keep the rows of a batch that hold a word."""
-        held = [self.words.held(text) for text in batch.texts or ()]
-        for place in set().union(*held):
-            mine: NDArray[np.bool_] = np.array([place in own for own in held], np.bool_)
+        """Keep the rows of a batch that contain a word."""
+        words = [self.words.contained(text) for text in batch.texts or ()]
+        for place in set().union(*words):
+            mine: NDArray[np.bool_] = np.array([place in own for own in words], np.bool_)
             self.members[f"word{place}"].update(batch.where(mine))
 
     @property
-    def there(self) -> set[str]:
-        """The words that were met, by the names under which they are compared."""
+    def present(self) -> set[str]:
+        """The words that occur, in the form in which they are compared."""
         return {word for word, place in self.words.places.items() if self[f"word{place}"].sampled.n}
 
     def beside(self, sample: SampledRows) -> SampledRows:
-        """The rows of a sample and those that hold a word, in their order, each once."""
-        found = [one for place in range(len(self.words)) if (one := self[f"word{place}"].sampled).n]
-        joined = SampledRows.joined([sample, *found])
+        """The rows of a sample and those that contain a word, in their order, each once."""
+        samples = [one for place in range(len(self.words)) if (one := self[f"word{place}"].sampled).n]
+        joined = SampledRows.joined([sample, *samples])
         _, first = np.unique(joined.rows, return_index=True)
         return joined.take(first) if len(first) > sample.n else sample
 
 
 def bare(name: str) -> str:
-    r"""A word or token without the mark for the space before it, by the name under which words are compared.
+    r"""A word or token without the mark for the space before it, in the form in which words are compared.
 
     >>> bare("\u0120The"), bare("\u2581a"), bare("##ing")
     ('the', 'a', '##ing')

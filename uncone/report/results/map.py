@@ -1,4 +1,4 @@
-"""What `map` returns: rows as points, what they can be colored by, and how far to trust the pictures."""
+"""The result of `map`: vectors as points, their colors, and how far to trust the pictures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uncone.analysis.projections.results import Colouring, Density, Panel, Texts
+from uncone.analysis.projections.results import Coloring, Density, Panel, Texts
 from uncone.data.batch import IntVector
 from uncone.extras import require
 from uncone.report.document import Document
@@ -28,11 +28,11 @@ Angles = int | Sequence[tuple[float, float]]
 
 @dataclass(frozen=True, eq=False)
 class Map(Result):
-    """Rows of a space as points of one or several pictures.
+    """Vectors as points of one or several pictures.
 
     `source` says what is shown: name, kind, rows, dimensions and dtype; model, layer, layers, pooling, row and repair
     where there are any. `places` are the row numbers of the map's points, of `total` rows; the places of a panel point
-    into them. Colourings and texts have one entry for each point; the first colouring is shown at the start.
+    into them. Colorings and texts have one entry for each point; the first coloring is shown at the start.
     `highlight` are words whose points are marked and labeled. A `static` map is a picture that cannot be turned or
     pointed at; of millions of rows it has the `density` of all of them. `written` holds the files that were written,
     by what they are.
@@ -44,7 +44,7 @@ class Map(Result):
     panels: Sequence[Panel]
     places: IntVector
     texts: Texts | None
-    colourings: Sequence[Colouring]
+    colorings: Sequence[Coloring]
     total: int
     seed: int
     notes: Sequence[str]
@@ -56,26 +56,26 @@ class Map(Result):
 
     @property
     def headline(self) -> str:
-        """How many rows are shown of how many, by which method, in a sentence."""
+        """The number of points, of how many, and the method, in a sentence."""
         from uncone.report.documents.map.sentences import headline
 
         return headline(self)
 
     @property
     def suggestion(self) -> str | None:
-        """The command to run next on the same rows, ready to paste; None if the source is no file."""
+        """The next command, ready to paste; None if the source is not a file."""
         from uncone.report.documents.map.sentences import suggestion
 
         return suggestion(self)
 
     def lines(self) -> list[str]:
-        """What is shown and how far to trust it, in sentences."""
+        """The main results as sentences."""
         from uncone.report.documents.map.sentences import sentences
 
         return sentences(self)
 
     def text(self, point: int) -> str:
-        """What a point is: its word if it stands in a sentence, else its whole text, else the number of its row."""
+        """The word of a point in its sentence, or its whole text, or the number of its row."""
         texts = self.texts
         if texts is None:
             return f"row {int(self.places[point]):,}"
@@ -105,7 +105,7 @@ class Map(Result):
             "seed": self.seed,
             "static": self.static,
             "panels": panels,
-            "colourings": [summary_of(self, one) for one in self.colourings],
+            "colourings": [summary_of(self, one) for one in self.colorings],
             "highlight": self.highlight,
             "notes": self.notes,
             "written": self.written,
@@ -124,30 +124,26 @@ class Map(Result):
         return json_text(self.to_dict(points=points))
 
     def document(self) -> Document:
-        """What there is to say, for all renderers."""
+        """The pictures, their trust, the counts of their colors, notes and provenance."""
         from uncone.report.documents.map.document import document
 
         return document(self)
 
-    def pictures(self, angles: Angles = 3, *, colouring: str | None = None) -> dict[str, bytes]:
+    def pictures(self, angles: Angles = 3, *, coloring: str | None = None) -> dict[str, bytes]:
         """Pictures for a paper by file name: PNG, and SVG if there are few points; in space one for every angle.
 
-        Several panels stand on one sheet. `colouring` names another than the first.
+        Several panels stand on one sheet. `coloring` names another than the first.
 
         Raises:
             MissingPackageError: matplotlib is not installed.
-            OptionError: there is no such colouring, or no angle.
+            OptionError: there is no such coloring, or no angle.
         """
         from uncone.report.documents.map.pictures import pictures
 
-        return pictures(self, angles, colouring)
+        return pictures(self, angles, coloring)
 
     def points_frame(self) -> pandas.DataFrame:
-        """Every point of every picture as a table of pandas: panel, row, coordinates, word or text, and its colors.
-
-        Raises:
-            MissingPackageError: pandas is not installed.
-        """
+        """Every point of every picture as a DataFrame: panel, row, coordinates, word or text, and its colors."""
         require("pandas", extra="models")
         import pandas
 
@@ -164,7 +160,7 @@ class Map(Result):
             columns["text"] = [texts.sentences[int(texts.sentence[place])] for place in places]
             if texts.starts is not None:
                 columns["word"] = [self.text(int(place)) for place in places]
-        for one in self.colourings:
+        for one in self.colorings:
             columns[f"colour_{one.name}" if one.name in columns else one.name] = shown_colors(one, panel)
         return columns
 

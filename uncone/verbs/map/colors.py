@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from uncone.analysis.frequency.word_counts import corpus_frequencies
-from uncone.analysis.projections.coloring import by_category, by_number, by_picture, kinds_of
 from uncone.analysis.projections.grouping import Grouping, group
-from uncone.analysis.projections.results import Colouring
+from uncone.analysis.projections.results import Coloring, by_category
 from uncone.analysis.projections.word_list import WordList
 from uncone.data.batch import IntVector, Vector
 from uncone.encoders.segmentation import Kind, find_words
@@ -62,7 +61,7 @@ class Colours:
     seed: int = 0
     groupings: dict[str, Grouping] = field(default_factory=dict)
 
-    def all(self, asked: str | None) -> list[Colouring]:
+    def all(self, asked: str | None) -> list[Coloring]:
         """The colouring that was asked for, or the one that tells most, and then the others.
 
         Raises:
@@ -80,14 +79,14 @@ class Colours:
             names.remove("cluster")
         return [makers[name]() for name in names]
 
-    def _told_most(self, makers: dict[str, Callable[[], Colouring]]) -> str:
+    def _told_most(self, makers: dict[str, Callable[[], Coloring]]) -> str:
         in_texts = "kind" if self.gathered.facts is not None else "cluster"
         return next(name for name in ("words", "label", in_texts) if name in makers)
 
-    def _makers(self) -> dict[str, Callable[[], Colouring]]:
+    def _makers(self) -> dict[str, Callable[[], Coloring]]:
         """How to make each colouring of which enough is known."""
         rows = self.gathered
-        made: dict[str, Callable[[], Colouring]] = {"cluster": self._clusters, "norm": self._norms}
+        made: dict[str, Callable[[], Coloring]] = {"cluster": self._clusters, "norm": self._norms}
         if rows.labels is not None and any(label.strip() for label in rows.labels):
             made["label"] = lambda: by_category("label", "label", rows.labels or ())
         if len(self.words):
@@ -96,30 +95,31 @@ class Colours:
             made |= {"kind": self._kinds, "frequency": self._frequency}
         if rows.facts is not None:
             positions = rows.facts.positions.astype(np.float64)
-            made["position"] = lambda: by_number("position", "position in the text, in tokens", positions)
+            made["position"] = lambda: Coloring("position", "position in the text, in tokens", values=positions)
         return made
 
-    def _words(self) -> Colouring:
+    def _words(self) -> Coloring:
         rows = self.gathered
         members = self.words.firsts([rows.shown(place) or "" for place in range(rows.n)], rows.n)
-        return Colouring("words", "word list", members=members, names=self.words.words)
+        return Coloring("words", "word list", members=members, names=self.words.words)
 
-    def _kinds(self) -> Colouring:
+    def _kinds(self) -> Coloring:
         rows = self.gathered
         if rows.facts is not None:
-            return kinds_of(rows.facts.kinds)
+            names = [Kind(kind).name.lower() for kind in rows.facts.kinds.tolist()]
+            return by_category("kind", "kind of token", names)
         return by_category("kind", "kind of word", [kind_of(rows.shown(place) or "") for place in range(rows.n)])
 
-    def _frequency(self) -> Colouring:
+    def _frequency(self) -> Coloring:
         rows = self.gathered
         if rows.facts is None:
             # Files of word vectors begin with the most frequent words.
-            return by_number("frequency", "log10 of the rank in the file", np.log10(rows.rows + 1.0))
+            return Coloring("frequency", "log10 of the rank in the file", values=np.log10(rows.rows + 1.0))
         shares = corpus_frequencies(rows.counts or {})
         logs = shares.log(rows.facts.words) / np.log(10)
-        return by_number("frequency", f"log10 of the frequency in {shares.name}", logs)
+        return Coloring("frequency", f"log10 of the frequency in {shares.name}", values=np.asarray(logs, np.float64))
 
-    def _clusters(self) -> Colouring:
+    def _clusters(self) -> Coloring:
         rows, raw = self.gathered, self.gathered.spaces[0]
         # Both sides of a repair have the clusters of the raw rows, so that one sees where each of them goes.
         repaired = len(rows.spaces) > 1 and rows.spaces[-1].name == REPAIRED
@@ -130,23 +130,24 @@ class Colours:
         if repaired:
             members = np.full(rows.n, -1, np.int64)
             members[raw.places] = self.groupings[raw.name].labels
-            return by_picture("cluster", f"cluster of the {raw.name} rows", {raw.name: members}, self._named())
+            return Coloring("cluster", f"cluster of the {raw.name} rows", members, self._named())
         by_panel: dict[str, IntVector] = {}
         for space in rows.spaces:
             members = np.full(rows.n, -1, np.int64)
             members[space.places] = self.groupings[space.name].labels
             by_panel[space.name] = members
-        return by_picture("cluster", "cluster", by_panel, self._named())
+        several = by_panel if len(by_panel) > 1 else {}
+        return Coloring("cluster", "cluster", by_panel[raw.name], self._named(), by_panel=several)
 
     def grouping(self, name: str) -> Grouping:
         """The clusters of a space, once they are found; of a repaired one, those of the raw rows."""
         return self.groupings.get(name) or next(iter(self.groupings.values()))
 
-    def _named(self) -> list[str]:
+    def _named(self) -> tuple[str, ...]:
         """The names of the clusters, of the picture that has most of them."""
-        return [f"cluster {i + 1}" for i in range(max(one.k for one in self.groupings.values()))]
+        return tuple(f"cluster {i + 1}" for i in range(max(one.k for one in self.groupings.values())))
 
-    def _norms(self) -> Colouring:
+    def _norms(self) -> Coloring:
         rows, by_panel = self.gathered, dict[str, Vector]()
         for space in rows.spaces:
             norms = np.full(rows.n, np.nan)
@@ -154,4 +155,4 @@ class Colours:
             by_panel[space.name] = norms
         first = next(iter(by_panel.values()))
         several = by_panel if len(by_panel) > 1 else {}
-        return Colouring("norm", "norm |x|", values=first, values_by_panel=several)
+        return Coloring("norm", "norm |x|", values=first, values_by_panel=several)

@@ -105,7 +105,7 @@ def map(
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> found = map(rng.normal(size=(60, 8)) * np.arange(8, 0, -1), labels=["a", "b"] * 30)
-    >>> found.panels[0].points.shape, found.colourings[0].names, round(found.panels[0].trust.explained, 1)
+    >>> found.panels[0].points.shape, found.colorings[0].names, round(found.panels[0].trust.explained, 1)
     ((60, 2), ('a', 'b'), 0.5)
     """
     from uncone.analysis.projections.word_list import WordList
@@ -244,7 +244,7 @@ def _map(gathered: Gathered, wanted: _Wanted) -> Map:
         panels=[picture.panel for picture in pictures],
         places=gathered.rows,
         texts=gathered.texts,
-        colourings=made,
+        colorings=made,
         total=gathered.total,
         seed=wanted.seed,
         notes=notes,

@@ -143,7 +143,7 @@ def beside_note(drawn: int, shown: int) -> list[str]:
 def _there(listed: ListedRows, sample: SampledRows, name: str) -> set[str]:
     if sample.texts is None:
         raise OptionError(f"--words looks for words in the rows' texts, and {name} has none: name them with --text.")
-    return listed.there
+    return listed.present
 
 
 def both_sides(vectors: Matrix, saved: Saved | None, repaired: Matrix | None = None) -> tuple[list[Space], list[str]]:

@@ -11,7 +11,7 @@ from uncone.analysis.number_format import count
 from uncone.analysis.projections.axes import Axes
 from uncone.analysis.projections.density import Grid, Members, Raster, Through, density_of
 from uncone.analysis.projections.pictures import Picture
-from uncone.analysis.projections.results import Colouring, Density
+from uncone.analysis.projections.results import Coloring, Density
 from uncone.data.batch import Batch, IntVector
 from uncone.data.source import Source
 from uncone.errors import OptionError
@@ -29,7 +29,7 @@ def static_densities(
     gathered: Gathered,
     pictures: Sequence[Picture],
     colours: Colours,
-    first: Colouring | None,
+    first: Coloring | None,
     points: int,
     progress: Progress | None = None,
 ) -> tuple[list[Density], list[str]]:
@@ -77,14 +77,14 @@ def check_streams(gathered: Gathered, name: str) -> None:
         raise OptionError(f"{name} can be read only once, and a static picture takes two passes: save it first.")
 
 
-def _seen(source: Source, axes: Axes, first: Colouring | None) -> tuple[Source, Axes | Through]:
+def _seen(source: Source, axes: Axes, first: Coloring | None) -> tuple[Source, Axes | Through]:
     """What is read for a picture, and how its rows get there: raw rows are asked for the cluster they are in."""
     if isinstance(source, Mapped) and first is not None and first.name == "cluster":
         return source.source, Through(source.repair.map, axes)
     return source, axes
 
 
-def _held(gathered: Gathered, picture: Picture, first: Colouring | None) -> Density:
+def _held(gathered: Gathered, picture: Picture, first: Coloring | None) -> Density:
     panel = picture.panel
     if first is None:
         return density_of(panel.name, panel.points)
@@ -96,7 +96,7 @@ def _held(gathered: Gathered, picture: Picture, first: Colouring | None) -> Dens
     return density_of(panel.name, panel.points, members=members[panel.places], names=tuple(first.names))
 
 
-def _coloured(first: Colouring | None, colours: Colours, name: str) -> dict[str, Any]:
+def _coloured(first: Coloring | None, colours: Colours, name: str) -> dict[str, Any]:
     """How a raster finds the category or the number of a row that was never seen before."""
     if first is None:
         return {}
@@ -107,7 +107,7 @@ def _coloured(first: Colouring | None, colours: Colours, name: str) -> dict[str,
     return {"members": _members(first, colours, name), "names": len(first.names)}
 
 
-def _members(first: Colouring, colours: Colours, name: str) -> Members:
+def _members(first: Coloring, colours: Colours, name: str) -> Members:
     if first.name == "cluster":
         found = colours.grouping(name)
         return lambda batch: found.nearest(batch.vectors)

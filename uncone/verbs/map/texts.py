@@ -212,7 +212,7 @@ def _drawn(asked: TextsAsked) -> _Drawn:
     selection = asked.selection
     for unit in selection.read():
         _keep(held, unit, asked.points, asked.seed)
-        for place in asked.words.held(unit.text) if listed else ():
+        for place in asked.words.contained(unit.text) if listed else ():
             _keep(listed[place], unit, OF_EACH, asked.seed)
     sample = _smallest(held, asked.points, asked.seed)
     there = {word for word, place in asked.words.places.items() if listed[place]}

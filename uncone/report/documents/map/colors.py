@@ -1,4 +1,4 @@
-"""Colors of a map: what each point is colored by, on the page and on paper, and how many points have each color."""
+"""Colors of a map: the color of each point, on the page and on paper, and the number of points with each color."""
 
 from __future__ import annotations
 
@@ -6,105 +6,95 @@ from typing import Any
 
 import numpy as np
 
-from uncone.analysis.projections.results import Colouring, Panel
+from uncone.analysis.projections.results import Coloring, Panel
 from uncone.analysis.projections.word_list import WordList
 from uncone.data.batch import IntVector, Vector
-from uncone.report.charts.model import Coloring
+from uncone.report.charts.model import Coloring as CloudColoring
 from uncone.report.results.map import Map
 
-__all__ = ["colorings", "counts_of", "extent", "marks", "shown_colors", "summary_of"]
+__all__ = ["counts_of", "extent", "marked_words", "panel_colorings", "shown_colors", "summary_of"]
 
 
-def colorings(result: Map) -> list[list[Coloring]]:
+def panel_colorings(result: Map) -> list[list[CloudColoring]]:
     """For each picture, the colorings of all points of the map; those that do not differ by picture are shared."""
     shared = {
-        place: _coloring(result, one, result.panels[0])
-        for place, one in enumerate(result.colourings)
+        one.name: _coloring(one, result.panels[0])
+        for one in result.colorings
         if not (one.by_panel or one.values_by_panel)
     }
-    return [
-        [shared.get(place) or _coloring(result, one, panel) for place, one in enumerate(result.colourings)]
-        for panel in result.panels
-    ]
+    return [[shared.get(one.name) or _coloring(one, panel) for one in result.colorings] for panel in result.panels]
 
 
-def _coloring(result: Map, colouring: Colouring, panel: Panel) -> Coloring:
-    if colouring.values is not None:
-        return Coloring(colouring.title, values=_values(colouring, panel))
-    codes = _codes(colouring, panel)
+def _coloring(coloring: Coloring, panel: Panel) -> CloudColoring:
+    if coloring.values is not None:
+        return CloudColoring(coloring.title, values=_values(coloring, panel))
+    codes = _codes(coloring, panel)
     unknown = int((codes < 0).sum())
-    rest = "unknown" if not colouring.other else "other" if colouring.other >= unknown else "other or unknown"
-    if colouring.name == "words":
-        rest = "none of them"
-    return Coloring(colouring.title, codes, [str(name) for name in colouring.names], rest=rest)
+    rest = "unknown" if not coloring.other else "other" if coloring.other >= unknown else "other or unknown"
+    rest = "none of them" if coloring.name == "words" else rest
+    return CloudColoring(coloring.title, codes, [str(name) for name in coloring.names], rest=rest)
 
 
-def _codes(colouring: Colouring, panel: Panel) -> IntVector:
-    """The category of every point of the map on this picture, -1 if it is unknown."""
-    held = colouring.by_panel.get(panel.name, colouring.members)
-    return np.full(int(panel.places.max(initial=-1)) + 1, -1) if held is None else np.asarray(held, np.int64)
+def _codes(coloring: Coloring, panel: Panel) -> IntVector:
+    """The category of every point of the map in this picture, -1 if it is unknown."""
+    members = coloring.by_panel.get(panel.name, coloring.members)
+    return np.full(int(panel.places.max(initial=-1)) + 1, -1) if members is None else np.asarray(members, np.int64)
 
 
-def _values(colouring: Colouring, panel: Panel) -> Vector:
-    return np.asarray(colouring.values_by_panel.get(panel.name, colouring.values), np.float64)
+def _values(coloring: Coloring, panel: Panel) -> Vector:
+    return np.asarray(coloring.values_by_panel.get(panel.name, coloring.values), np.float64)
 
 
-def shown_colors(colouring: Colouring, panel: Panel) -> Vector | list[str | None]:
-    """The number or the name of the category of every point of a picture."""
-    if colouring.values is not None:
-        return _values(colouring, panel)[panel.places]
-    names = dict(enumerate(map(str, colouring.names)))
-    return [names.get(code) for code in _codes(colouring, panel)[panel.places].tolist()]
+def shown_colors(coloring: Coloring, panel: Panel) -> Vector | list[str | None]:
+    """The number or the category of every point of a picture."""
+    if coloring.values is not None:
+        return _values(coloring, panel)[panel.places]
+    names = dict(enumerate(map(str, coloring.names)))
+    return [names.get(code) for code in _codes(coloring, panel)[panel.places].tolist()]
 
 
-def counts_of(result: Map, colouring: Colouring) -> list[list[int]]:
-    """How many points each category has, and the unknown ones last: once, or for each picture if that differs."""
-    k = len(colouring.names)
-    every = [_codes(colouring, panel)[panel.places] for panel in result.panels if colouring.by_panel]
-    every = every or [_codes(colouring, result.panels[0])]
-    bounded = [np.where((codes >= 0) & (codes < k), codes, k) for codes in every]
-    return [np.bincount(codes, minlength=k + 1).tolist() for codes in bounded]
+def counts_of(result: Map, coloring: Coloring) -> list[list[int]]:
+    """The points of each category, and the unknown ones last: once, or for each picture if that differs."""
+    k = len(coloring.names)
+    every = [_codes(coloring, panel)[panel.places] for panel in result.panels if coloring.by_panel]
+    every = every or [_codes(coloring, result.panels[0])]
+    return [np.bincount(np.where((codes >= 0) & (codes < k), codes, k), minlength=k + 1).tolist() for codes in every]
 
 
-def extent(colouring: Colouring) -> tuple[float, float, int, int]:
-    """The smallest and the largest number on all pictures, and how many are known and unknown."""
-    every = [*colouring.values_by_panel.values()] or [np.asarray(colouring.values, np.float64)]
-    values = np.concatenate(every)
+def extent(coloring: Coloring) -> tuple[float, float, int, int]:
+    """The smallest and the largest number in all pictures, and the number of known and unknown values."""
+    values = np.concatenate([*coloring.values_by_panel.values()] or [np.asarray(coloring.values, np.float64)])
     known = values[np.isfinite(values)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
     return low, high, len(known), len(values) - len(known)
 
 
-def summary_of(result: Map, colouring: Colouring) -> dict[str, Any]:
-    """A colouring without its points: how many of each category, or the range of its numbers."""
-    made: dict[str, Any] = {"name": colouring.name, "title": colouring.title}
-    if colouring.values is not None:
-        low, high, known, unknown = extent(colouring)
+def summary_of(result: Map, coloring: Coloring) -> dict[str, Any]:
+    """A coloring without its points: the points of each category, or the range of its numbers."""
+    head: dict[str, Any] = {"name": coloring.name, "title": coloring.title}
+    if coloring.values is not None:
+        low, high, known, unknown = extent(coloring)
         ends = {"low": low, "high": high} if known else {"low": None, "high": None}
-        return {**made, "kind": "numbers", **ends, "known": known, "unknown": unknown}
-    if colouring.by_panel:
-        by_panel = {one.name: _tally(_codes(colouring, one)[one.places], colouring) for one in result.panels}
-        return {**made, "kind": "names", "by_panel": by_panel}
-    codes = np.asarray(colouring.members if colouring.members is not None else [], np.int64)
-    return {**made, "kind": "names", "counts": _tally(codes, colouring), "other": colouring.other,
-            "unknown": int((codes < 0).sum()) - colouring.other}  # fmt: skip
+        return {**head, "kind": "numbers", **ends, "known": known, "unknown": unknown}
+    names = [str(name) for name in coloring.names]
+    tallies = [dict(zip(names, counts, strict=False)) for counts in counts_of(result, coloring)]
+    if coloring.by_panel:
+        panels = [panel.name for panel in result.panels]
+        return {**head, "kind": "names", "by_panel": dict(zip(panels, tallies, strict=True))}
+    unknown = 0 if coloring.members is None else int((np.asarray(coloring.members) < 0).sum())
+    return {**head, "kind": "names", "counts": tallies[0], "other": coloring.other,
+            "unknown": unknown - coloring.other}  # fmt: skip
 
 
-def _tally(codes: IntVector, colouring: Colouring) -> dict[str, int]:
-    counts = np.bincount(codes[codes >= 0], minlength=len(colouring.names)).tolist()
-    return {str(name): n for name, n in zip(colouring.names, counts, strict=False)}
-
-
-def marks(result: Map) -> IntVector:
-    """Which word of the list each point is or contains, -1 for none."""
-    listed = next((one for one in result.colourings if one.name == "words"), None)
+def marked_words(result: Map) -> IntVector:
+    """The word of the list that each point is or contains, -1 for none."""
+    listed = next((one for one in result.colorings if one.name == "words"), None)
     if listed is not None and listed.members is not None and tuple(listed.names) == tuple(result.highlight):
         return np.asarray(listed.members, np.int64)
     n = len(result.places)
     if result.texts is None or not len(result.highlight):
         return np.full(n, -1, np.int64)
-    # The same words come up again and again: each is looked up once.
     shown = [result.text(point) for point in range(n)]
-    once = list(dict.fromkeys(shown))
-    found = dict(zip(once, WordList(result.highlight).firsts(once, len(once)).tolist(), strict=True))
-    return np.array([found[text] for text in shown], np.int64)
+    distinct = list(dict.fromkeys(shown))
+    words = dict(zip(distinct, WordList(result.highlight).firsts(distinct, len(distinct)).tolist(), strict=True))
+    return np.array([words[text] for text in shown], np.int64)

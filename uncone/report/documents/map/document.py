@@ -27,17 +27,8 @@ from uncone.report.document import (
     Verdict,
     Widget,
 )
-from uncone.report.documents.map.colors import colorings, counts_of, extent, marks
-from uncone.report.documents.map.sentences import (
-    METHODS,
-    SEVERAL,
-    axes_of,
-    axis_share,
-    stamp,
-    subtitle,
-    trust_text,
-    unparted,
-)
+from uncone.report.documents.map import sentences as say
+from uncone.report.documents.map.colors import counts_of, extent, marked_words, panel_colorings
 from uncone.report.results.map import Map
 from uncone.report.text import last_name, printable, provenance_facts
 
@@ -58,15 +49,15 @@ def document(result: Map) -> Document:
     notes = [note for note in result.notes if note]
     source = {key: value for key, value in result.source.items() if key not in _HIDDEN}
     facts = provenance_facts({**source, "seed": result.seed, **result.provenance})
-    several = len(result.panels) > SEVERAL
+    several = len(result.panels) > say.SEVERAL
     return Document(
         title=result.headline,
         name=last_name(result.source["name"]),
-        subtitle=subtitle(result),
+        subtitle=say.subtitle(result),
         verdicts=[
             Verdict(
                 result.headline,
-                details=[unparted(line) for line in result.lines()],
+                details=[say.unbroken(line) for line in result.lines()],
                 command=result.suggestion or "",
                 bulleted=True,
             )
@@ -93,23 +84,23 @@ def clouds(result: Map) -> list[Cloud]:
     spans = None
     if texts is not None and texts.starts is not None and texts.ends is not None:
         spans = np.stack([texts.starts, texts.ends], axis=1)
-    several, found = len(result.panels) > 1, marks(result)
+    several, words = len(result.panels) > 1, marked_words(result)
     made = []
-    for place, (panel, colored) in enumerate(zip(result.panels, colorings(result), strict=True), 1):
-        told = trust_text(result, panel.trust)
+    for place, (panel, colored) in enumerate(zip(result.panels, panel_colorings(result), strict=True), 1):
+        trust = say.trust_text(result, panel.trust)
         every = len(panel.places) == n and bool((np.asarray(panel.places) == np.arange(n)).all())
         made.append(
             Cloud(
                 name=f"map-{result.method}{f'-{place}' if several else ''}",
-                title=printable(panel.name) if several else _method(result),
-                caption=unparted(f"{told[:1].upper()}{told[1:]}.") if told else "",
-                views=[CloudView("", panel.points, None if every else panel.places, stamp=stamp(result, panel))],
+                title=printable(panel.name) if several else f"{say.method(result)}, {result.dims}-D",
+                caption=say.unbroken(f"{trust[:1].upper()}{trust[1:]}.") if trust else "",
+                views=[CloudView("", panel.points, None if every else panel.places, stamp=say.stamp(result, panel))],
                 colorings=colored,
                 texts=whole,
-                axes=axes_of(result),
+                axes=say.axes_of(result),
                 wide=True,
                 spans=spans,
-                marks=found,
+                marks=words,
                 marked=result.highlight,
                 source_rows=result.places,
             )
@@ -117,19 +108,15 @@ def clouds(result: Map) -> list[Cloud]:
     return made
 
 
-def _method(result: Map) -> str:
-    return f"{METHODS.get(result.method, result.method)}, {result.dims}-D"
-
-
 def _still(result: Map) -> list[Block]:
     """Pictures that can't be turned, drawn as they are written to files."""
     data = {"pictures": partial(_images, result), "alt": " ".join([result.headline, *result.lines()])}
-    picture = Widget("widgets/pictures.html", data, [Sentences([f"{_method(result)}."])])
+    picture = Widget("widgets/pictures.html", data, [Sentences([f"{say.method(result)}, {result.dims}-D."])])
     if not result.density:
         return [picture]
     cells = "There are too many points for dots, so each cell shows how many fall into it."
-    if result.colourings:
-        by_number = result.colourings[0].values is not None
+    if result.colorings:
+        by_number = result.colorings[0].values is not None
         cells += " A cell has the color "
         cells += "of the mean of its points." if by_number else "of most of its points, fainter if there are few."
     return [picture, Sentences([cells])]
@@ -152,7 +139,7 @@ def _trust(result: Map, panels: Sequence[Panel]) -> Table:
         values = [shown(trust.trustworthiness), shown(trust.continuity), share]
         measured = Cell(f"{trust.n:,}", f"k = {trust.k}")
         rows.append(Row([Cell(clipped(printable(one.name), 60)), Cell(f"{len(one.points):,}"), *values, measured]))
-    heads = ("points", "trustworthiness", "continuity", f"{axis_share(result)} on the axes", "measured on")
+    heads = ("points", "trustworthiness", "continuity", f"{say.axis_share(result)} on the axes", "measured on")
     left = len(result.panels) - len(panels)
     return Table(
         [Column("picture", align="left"), *map(Column, heads)],
@@ -165,7 +152,7 @@ def _colors(result: Map) -> list[Block]:
     """How many points each category has, and the ranges of numbers."""
     blocks: list[Block] = []
     numbers = []
-    for one, colored in zip(result.colourings, colorings(result)[0], strict=True):
+    for one, colored in zip(result.colorings, panel_colorings(result)[0], strict=True):
         if one.values is not None:
             low, high, known, unknown = extent(one)
             ends = [f"{low:.4g}", f"{high:.4g}"] if known else ["–", "–"]

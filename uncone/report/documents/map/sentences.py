@@ -9,49 +9,41 @@ from typing import Any
 import numpy as np
 
 from uncone.analysis.number_format import clipped, cosine, count, percent
-from uncone.analysis.projections.results import Panel, Trust
-from uncone.report.documents.map.colors import counts_of, extent, marks
+from uncone.analysis.projections.results import METHOD_NAMES, Panel, Trust
+from uncone.report.documents.map.colors import counts_of, extent, marked_words
 from uncone.report.results.map import Map
 from uncone.report.text import printable
 
 __all__ = [
-    "METHODS",
-    "SEVERAL",
-    "axes_of",
-    "axis_share",
-    "headline",
-    "sentences",
-    "shown_rows",
-    "stamp",
-    "subtitle",
-    "suggestion",
-    "trust_text",
-    "unparted",
-    "where",
-]
+    "SEVERAL", "axes_of", "axis_share", "headline", "method", "sentences", "shown_points", "stamp", "subtitle",
+    "suggestion", "trust_text", "unbroken", "where",
+]  # fmt: skip
 
-METHODS = {"pca": "PCA", "svd": "SVD", "tsne": "t-SNE", "umap": "UMAP"}
-_STRAIGHT = (
-    "The axes are directions of the space: what is far apart on the picture is far apart in the space, "
-    "but what is near may not be."
+_LINEAR = (
+    "The axes are directions of the space: points far apart in the picture are far apart in the space, but neighbors "
+    "in the picture may not be neighbors in the space."
 )
-_BENT = "It shows who is near whom: read neighbours from it, neither the distance of far groups nor their size."
-_READING = {"pca": _STRAIGHT, "svd": _STRAIGHT, "tsne": _BENT, "umap": _BENT}
-"""How a picture of each method is to be read."""
+_NEIGHBORS = "It shows neighbors: don't read anything into the distance between far groups or their size."
+_READING = {"pca": _LINEAR, "svd": _LINEAR, "tsne": _NEIGHBORS, "umap": _NEIGHBORS}
+"""How to read a picture of each method."""
 
 _AXES = {"pca": "PC", "svd": "direction"}
-"""What the axes are called, of methods whose axes are directions of the space."""
+"""Names of the axes that are directions of the space."""
 
 _UNITS = {"words": "word", "tokens": "token", "cls": "CLS vector", "sentences": "text", "texts": "text"}
 _IN_MEMORY = ("array", "blocks", "list")
 SEVERAL = 3
-"""Up to this many pictures the trust of each gets a sentence; of more, the range."""
+"""Up to this many pictures the trust of each gets a sentence; beyond, the range does."""
 _NAMED = 6
 
 
+def method(result: Map) -> str:
+    """The name of the method."""
+    return METHOD_NAMES.get(result.method, result.method)
+
+
 def _unit(result: Map) -> str:
-    """What a point is called."""
-    return _UNITS.get(str(result.source.get("row")), "row")
+    return _UNITS.get(str(result.source.get("row")), "vector")
 
 
 def axes_of(result: Map) -> list[str]:
@@ -60,8 +52,8 @@ def axes_of(result: Map) -> list[str]:
     return [] if name is None else [f"{name} {axis}" for axis in range(1, result.dims + 1)]
 
 
-def shown_rows(result: Map) -> str:
-    """How many rows are shown, of how many."""
+def shown_points(result: Map) -> str:
+    """The number of points, of how many."""
     n = sum(int(one.counts.sum()) for one in result.density[:1]) if result.density else len(result.places)
     if n == result.total:
         return f"{'all ' if n > 1 else ''}{count(n, _unit(result))}"
@@ -69,7 +61,7 @@ def shown_rows(result: Map) -> str:
 
 
 def where(result: Map) -> str:
-    """The layers or the names of the pictures; empty where there is nothing to tell."""
+    """The layers or the names of the pictures; empty if there is only one."""
     layers = [panel.layer for panel in result.panels]
     known = [layer for layer in layers if layer is not None]
     if known and len(known) == len(layers) and len(set(known)) == len(known):
@@ -77,8 +69,8 @@ def where(result: Map) -> str:
             return f"layer {known[0]}"
         whole = known == list(range(known[0], known[-1] + 1))
         return f"layers {known[0]} to {known[-1]}" if whole else f"layers {', '.join(map(str, known))}"
-    held = result.source.get("layer")
-    layer = "" if held is None else f"layer {held}"
+    number = result.source.get("layer")
+    layer = "" if number is None else f"layer {number}"
     if len(result.panels) > 1:
         names = [printable(panel.name) for panel in result.panels]
         joined = f"{', '.join(names[:-1])} and {names[-1]}"
@@ -87,23 +79,21 @@ def where(result: Map) -> str:
 
 
 def headline(result: Map) -> str:
-    """How many rows are shown of how many, by which method, from where."""
-    start = shown_rows(result)
-    method = METHODS.get(result.method, result.method)
-    place = where(result)
-    told = f"{start[:1].upper()}{start[1:]} by {method} in {result.dims} dimensions"
-    return f"{told}{f', {place}' if place else ''}, seed {result.seed}."
+    """The number of points, of how many, the method, the layer and the seed."""
+    start, place = shown_points(result), where(result)
+    picture = f"{start[:1].upper()}{start[1:]} by {method(result)} in {result.dims} dimensions"
+    return f"{picture}{f', {place}' if place else ''}, seed {result.seed}."
 
 
 def stamp(result: Map, panel: Panel) -> str:
-    """What stands on every picture: method, how many points of how many rows, and the seed."""
+    """The line in every picture: method, number of points, and seed."""
     n, total = len(panel.points), result.total
     shown = f"{n:,} of {count(total, _unit(result))}" if n != total else count(n, _unit(result))
-    return f"{METHODS.get(result.method, result.method)} · {shown} · seed {result.seed}"
+    return f"{method(result)} · {shown} · seed {result.seed}"
 
 
 def sentences(result: Map) -> list[str]:
-    """How far to trust the pictures, how to read them, the colours at the start, the marked words."""
+    """How far to trust the pictures, how to read them, the first coloring, the marked words."""
     lines = [*_trusts(result.panels), _READING.get(result.method, ""), _colored_by(result), _marked(result)]
     return [line for line in lines if line]
 
@@ -112,39 +102,35 @@ def _trusts(panels: Sequence[Panel]) -> list[str]:
     if len(panels) == 1:
         return [panels[0].trust.sentence]
     if len(panels) <= SEVERAL:
-        return [f"{_started(panel.name)}: {panel.trust.sentence}" for panel in panels if panel.trust.sentence]
-    held = [(panel.trust.trustworthiness, panel) for panel in panels]
-    known = [(value, panel) for value, panel in held if value is not None]
+        names = [printable(panel.name) for panel in panels]
+        named = zip(names, panels, strict=True)
+        return [f"{name[:1].upper()}{name[1:]}: {one.trust.sentence}" for name, one in named if one.trust.sentence]
+    known = [(value, printable(panel.name)) for panel in panels if (value := panel.trust.trustworthiness) is not None]
     if not known:
         return []
-    least, most = min(known, key=lambda one: one[0]), max(known, key=lambda one: one[0])
+    (low, lowest), (high, highest) = (pick(known, key=lambda one: one[0]) for pick in (min, max))
     return [
-        f"Trustworthiness of the {len(panels)} pictures lies between {cosine(least[0])} ({printable(least[1].name)}) "
-        f"and {cosine(most[0])} ({printable(most[1].name)}); 1 is best, a random picture has about 0.5."
+        f"The trustworthiness of the {len(panels)} pictures is {cosine(low)} ({lowest}) to {cosine(high)} ({highest}); "
+        "1 is best, and a random picture has about 0.5."
     ]
 
 
-def _started(text: str) -> str:
-    shown = printable(text)
-    return f"{shown[:1].upper()}{shown[1:]}"
-
-
 def axis_share(result: Map) -> str:
-    """What the axes hold a share of: SVD does not subtract the mean, so that it is not the variance."""
+    """What the axes hold a share of: SVD does not center, so it is not the variance."""
     return "squared length" if result.method == "svd" else "variance"
 
 
-def unparted(text: str) -> str:
-    r"""The text with no line ending between a number and its per cent.
+def unbroken(text: str) -> str:
+    r"""The text without a line break between a number and its percent sign.
 
-    >>> unparted("67 % of variance")
+    >>> unbroken("67 % of variance")
     '67\xa0% of variance'
     """
     return text.replace(" %", "\u00a0%")
 
 
 def trust_text(result: Map, trust: Trust) -> str:
-    """The numbers of a picture's trust, short."""
+    """The numbers of a picture's trust."""
     parts = [
         f"{name} {cosine(value)}"
         for name, value in (("trustworthiness", trust.trustworthiness), ("continuity", trust.continuity))
@@ -155,40 +141,40 @@ def trust_text(result: Map, trust: Trust) -> str:
 
 
 def _colored_by(result: Map) -> str:
-    """What the colours are at the start, with the largest counts; a word list is told of by `_marked`."""
-    if not result.colourings:
+    """The first coloring with its largest counts; `_marked` describes a word list."""
+    if not result.colorings:
         return ""
-    first = result.colourings[0]
+    first = result.colorings[0]
     if first.name == "words" and result.highlight:
         return ""
     title = clipped(printable(first.title), 60)
     if result.density:
-        return f"Coloured by {title}."
+        return f"Colored by {title}."
     if first.values is not None:
         low, high, _, _ = extent(first)
-        return f"Coloured by {title}, from {_short(low)} to {_short(high)}."
+        return f"Colored by {title}, from {_short(low)} to {_short(high)}."
     counts, *others = counts_of(result, first)
     if others:
-        return f"Coloured by {title}, found anew in every picture."
+        return f"Colored by {title}, computed separately for every picture."
     names = [clipped(printable(str(name)) or "without a name", 40) for name in first.names]
     parts = sorted(zip(counts[:-1], names, strict=True), key=lambda one: -one[0])
-    told = [f"{name} ({n:,})" for n, name in parts[:_NAMED] if n]
+    largest = [f"{name} ({n:,})" for n, name in parts[:_NAMED] if n]
     rest = sum(n for n, _ in parts[_NAMED:]) + counts[-1]
-    told += [f"others ({rest:,})"] if rest else []
-    return f"Coloured by {title}: {', '.join(told)}." if told else f"Coloured by {title}."
+    largest += [f"others ({rest:,})"] if rest else []
+    return f"Colored by {title}: {', '.join(largest)}." if largest else f"Colored by {title}."
 
 
 def _marked(result: Map) -> str:
-    """How many points each word of the list has."""
+    """The number of points of each word of the list."""
     if not result.highlight:
         return ""
-    members = marks(result)
+    members = marked_words(result)
     counts = np.bincount(members[members >= 0], minlength=len(result.highlight)).tolist()
-    held = [f"{printable(word)} ({n:,})" for word, n in zip(result.highlight, counts, strict=True) if n]
-    lacking = [printable(word) for word, n in zip(result.highlight, counts, strict=True) if not n]
-    told = f"Marked: {', '.join(held[:12])}{f' and {len(held) - 12} more' if held[12:] else ''}." if held else ""
-    missing = f"Not among the points: {', '.join(lacking[:12])}{' …' if lacking[12:] else ''}." if lacking else ""
-    return " ".join(part for part in (told, missing) if part)
+    words = [(printable(word), n) for word, n in zip(result.highlight, counts, strict=True)]
+    shown, missing = [f"{word} ({n:,})" for word, n in words if n], [word for word, n in words if not n]
+    lines = [f"Marked: {', '.join(shown[:12])}{f' and {len(shown) - 12} more' if shown[12:] else ''}."] if shown else []
+    lines += [f"Not among the points: {', '.join(missing[:12])}{' …' if missing[12:] else ''}."] if missing else []
+    return " ".join(lines)
 
 
 def _short(value: float) -> str:
@@ -196,7 +182,7 @@ def _short(value: float) -> str:
 
 
 def subtitle(result: Map) -> str:
-    """What is mapped, short: shape, model, pooling, repair."""
+    """What is mapped: shape, model, pooling, repair."""
     source = result.source
     parts = [f"{result.total:,} x {source['dimensions']:,}"] if source.get("dimensions") else []
     if source.get("model"):
@@ -208,7 +194,7 @@ def subtitle(result: Map) -> str:
 
 
 def suggestion(result: Map) -> str | None:
-    """What to run next on the same rows: the layers of the model in depth, or the check of the vectors."""
+    """The next command on the same source: the layers of the model in depth, or a check of the vectors."""
     source = result.source
     path = source.get("corpus", source.get("path", source.get("name")))
     if source.get("in_memory") or source.get("kind") in _IN_MEMORY or path in (None, "", "-"):
@@ -219,15 +205,15 @@ def suggestion(result: Map) -> str | None:
         words = ["uncone", "layers", str(model), "--corpus", str(path)]
         words += ["--text", str(column)] if column else []
         words += ["--rows", str(source["row"])] if source.get("row", "words") != "words" else []
-        return shlex.join([*words, *_asked(source, "limit", "sample"), "--deep"])
+        return shlex.join([*words, *_options(source, "limit", "sample"), "--deep"])
     if model is None:
-        return shlex.join(["uncone", "check", str(path), *_asked(source, "column", "tensor")])
+        return shlex.join(["uncone", "check", str(path), *_options(source, "column", "tensor")])
     texts = ["--text", str(column)] if column else []
-    more = _asked(source, "model", "layer", "pooling", "prompt", "limit")
+    more = _options(source, "model", "layer", "pooling", "prompt", "limit")
     return shlex.join(["uncone", "check", str(path), *texts, *more])
 
 
-def _asked(source: Mapping[str, Any], *options: str) -> list[str]:
-    """The options that were given, as they are written."""
+def _options(source: Mapping[str, Any], *options: str) -> list[str]:
+    """The given options, as on the command line."""
     given = [(option, source.get(option)) for option in options]
     return [word for option, value in given if value is not None for word in (f"--{option}", str(value))]

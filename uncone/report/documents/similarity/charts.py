@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from uncone.analysis.number_format import clipped, count
-from uncone.analysis.projections.projection import NAMES as METHOD_NAMES
+from uncone.analysis.projections.results import METHOD_NAMES
 from uncone.analysis.similarity.results import Groups, PerLabel
 from uncone.report.charts.cloud import MOST_LEGEND
 from uncone.report.charts.model import (
