@@ -204,7 +204,7 @@ def _write(folder, family):
     _quiet()
     tokenizer = _TOKENIZERS[family]()
     torch.manual_seed(sum(map(ord, family)))
-    model = _MODELS[family](tokenizer)
+    model = _model(family, tokenizer)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
@@ -352,111 +352,53 @@ _TOKENIZERS = {
 # Models: large random weights, so that words differ and contexts matter.
 
 
-def _bert(tokenizer, **more):
-    shape = {"hidden_size": SIZE, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
-    return transformers.BertModel(
-        transformers.BertConfig(
-            vocab_size=len(tokenizer),
-            max_position_embeddings=128,
-            initializer_range=0.3,
-            pad_token_id=tokenizer.pad_token_id,
-            **shape,
-            **more,
-        )
-    )
-
-
-def _roberta_model(tokenizer):
-    return transformers.RobertaModel(
-        transformers.RobertaConfig(
-            vocab_size=len(tokenizer),
-            hidden_size=SIZE,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            intermediate_size=48,
-            max_position_embeddings=130,
-            initializer_range=0.3,
-            pad_token_id=tokenizer.pad_token_id,
-            bos_token_id=tokenizer.bos_token_id,
-            eos_token_id=tokenizer.eos_token_id,
-        )
-    )
-
-
-def _gpt2_model(tokenizer):
-    end = tokenizer.eos_token_id
-    return transformers.GPT2Model(
-        transformers.GPT2Config(
-            vocab_size=len(tokenizer),
-            n_embd=SIZE,
-            n_layer=2,
-            n_head=4,
-            n_positions=128,
-            initializer_range=0.2,
-            bos_token_id=end,
-            eos_token_id=end,
-        )
-    )
-
-
-def _t5_model(tokenizer):
-    return transformers.T5Model(
-        transformers.T5Config(
-            vocab_size=len(tokenizer),
-            d_model=SIZE,
-            d_kv=8,
-            d_ff=48,
-            num_layers=3,
-            num_heads=4,
-            relative_attention_num_buckets=8,
-            pad_token_id=tokenizer.pad_token_id,
-            eos_token_id=tokenizer.eos_token_id,
-            decoder_start_token_id=tokenizer.pad_token_id,
-        )
-    )
-
-
-def _llama_model(tokenizer):
-    return transformers.LlamaModel(
-        transformers.LlamaConfig(
-            vocab_size=len(tokenizer),
-            hidden_size=SIZE,
-            num_hidden_layers=3,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            intermediate_size=48,
-            max_position_embeddings=256,
-            initializer_range=0.2,
-            bos_token_id=tokenizer.bos_token_id,
-            eos_token_id=tokenizer.eos_token_id,
-        )
-    )
-
-
-def _distilbert_model(tokenizer):
-    return transformers.DistilBertModel(
-        transformers.DistilBertConfig(
-            vocab_size=len(tokenizer),
-            dim=SIZE,
-            n_layers=2,
-            n_heads=4,
-            hidden_dim=48,
-            max_position_embeddings=128,
-            initializer_range=0.3,
-            pad_token_id=tokenizer.pad_token_id,
-        )
-    )
-
-
+_SHAPE = {"hidden_size": SIZE, "num_attention_heads": 4, "intermediate_size": 48}
+_GPT2 = {"n_embd": SIZE, "n_layer": 2, "n_head": 4, "n_positions": 128, "initializer_range": 0.2}
+_GPT2_IDS = {"bos_token_id": "eos", "eos_token_id": "eos"}
 _MODELS = {
-    "bert": _bert,
-    "roberta": _roberta_model,
-    "gpt2": _gpt2_model,
-    "t5": _t5_model,
-    "llama": _llama_model,
-    "distilbert": _distilbert_model,
-    "forgetful": _gpt2_model,
+    "bert": (
+        "Bert",
+        {**_SHAPE, "num_hidden_layers": 3, "max_position_embeddings": 128, "initializer_range": 0.3},
+        {"pad_token_id": "pad"},
+    ),
+    "roberta": (
+        "Roberta",
+        {**_SHAPE, "num_hidden_layers": 2, "max_position_embeddings": 130, "initializer_range": 0.3},
+        {"pad_token_id": "pad", "bos_token_id": "bos", "eos_token_id": "eos"},
+    ),
+    "gpt2": ("GPT2", _GPT2, _GPT2_IDS),
+    "forgetful": ("GPT2", _GPT2, _GPT2_IDS),
+    "t5": (
+        "T5",
+        {"d_model": SIZE, "d_kv": 8, "d_ff": 48, "num_layers": 3, "num_heads": 4, "relative_attention_num_buckets": 8},
+        {"pad_token_id": "pad", "eos_token_id": "eos", "decoder_start_token_id": "pad"},
+    ),
+    "llama": (
+        "Llama",
+        {
+            **_SHAPE,
+            **{"num_hidden_layers": 3, "num_key_value_heads": 2},
+            **{"max_position_embeddings": 256, "initializer_range": 0.2},
+        },
+        {"bos_token_id": "bos", "eos_token_id": "eos"},
+    ),
+    "distilbert": (
+        "DistilBert",
+        {
+            **{"dim": SIZE, "n_layers": 2, "n_heads": 4, "hidden_dim": 48},
+            **{"max_position_embeddings": 128, "initializer_range": 0.3},
+        },
+        {"pad_token_id": "pad"},
+    ),
 }
+"""Of every kind: the class of transformers, its shape, and which special tokens of the tokenizer it is told."""
+
+
+def _model(kind, tokenizer):
+    name, shape, ids = _MODELS[kind]
+    given = {key: getattr(tokenizer, f"{token}_token_id") for key, token in ids.items()}
+    config = getattr(transformers, f"{name}Config")(vocab_size=len(tokenizer), **shape, **given)
+    return getattr(transformers, f"{name}Model")(config)
 
 
 # The measures, from the rows of a layer: pairs of rows one by one, as a matrix of all of them.

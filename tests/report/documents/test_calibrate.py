@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from report.blocks import EVIL
 from report.snapshots import assert_wording
 
 import uncone
@@ -20,8 +21,6 @@ from uncone.data.tasks.pair_file import PairFile
 from uncone.report.documents.calibrate.charts import background, references, shown_range
 from uncone.report.documents.calibrate.sentences import hits, subtitle
 from uncone.report.documents.calibrate.tables import backgrounds, mappings, operating, scores, thresholds
-
-EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` \x1b[31m"
 
 
 def rows_of(mean, n=500, d=24, seed=0):

@@ -6,11 +6,10 @@ import json
 
 import numpy as np
 import pytest
+from report.blocks import EVIL
 from report.snapshots import assert_wording
 
 from uncone import check, compare
-
-EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *bold* `code`"
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from report.blocks import EVIL
 from report.snapshots import assert_wording
 
 from uncone import check
@@ -18,7 +19,6 @@ from uncone.repairs.registry import make
 from uncone.report.documents.fix import changes, chosen_epoch, learning
 from uncone.report.results.fix import Repaired
 
-EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` \x1b[31m"
 CURVE = [(0, 1.9, 1.95), (1, 0.2, 0.4), (2, -0.5, -0.25), (3, -0.9, -0.1)]
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from report.blocks import EVIL, charts, lines, section, texts
 from report.snapshots import assert_wording
 
 from uncone.analysis.layers.contrast import Contrast
@@ -21,15 +22,14 @@ from uncone.analysis.layers.published import published_curves
 from uncone.analysis.layers.sizes import StudySize
 from uncone.analysis.measures.finding import Finding, Level
 from uncone.analysis.measures.registry import families, measures
+from uncone.data.writing import atomic
 from uncone.errors import OptionError, OutputError
-from uncone.report import write
 from uncone.report.charts.model import Forest, Heatmap, Points
 from uncone.report.documents.layers.values import difference_text, short_names
 from uncone.report.documents.layers.words import extremes
 from uncone.report.results.layers import LayerComparison, LayerStudy
 from uncone.report.tables import sentence_table, table_format, word_table
 
-EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` $\\frac \x1b[31m"
 CONTEXTUAL = [name for family in families("layers") if "words" in family.needs for name in family.names]
 WORDS = re.findall(
     r"\w+", "the of and to a in is was he for it with as his on be at by i this bank river light play run set"
@@ -207,22 +207,6 @@ ALL = {
 @pytest.fixture(params=ALL)
 def made(request):
     return ALL[request.param]()
-
-
-def charts(made):
-    return {chart.name: chart for chart in made.document().charts()}
-
-
-def lines(chart):
-    return {line.label: line for line in chart.marks}
-
-
-def section(made, title):
-    return next(one for one in made.document().sections if one.title == title)
-
-
-def texts(table):
-    return [[cell.text for cell in row.cells] for row in table.rows]
 
 
 def test_every_study_has_every_rendering(made, assert_renderings):
@@ -443,7 +427,7 @@ def test_figures_appear_all_or_none(tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(write.os, "fsync", full)
+    monkeypatch.setattr(atomic.os, "fsync", full)
     with pytest.raises(OutputError, match="No space left"):
         study(2).save_figures(tmp_path / "new")
     assert not (tmp_path / "new").exists()

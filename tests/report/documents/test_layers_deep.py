@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from report.blocks import EVIL, charts, lines, section, texts
 from report.snapshots import assert_wording
 
 from uncone.analysis.layers.deep_results import (
@@ -35,7 +36,6 @@ from uncone.report.documents.layers import shortened
 from uncone.report.documents.layers.manifold import telling_layers
 from uncone.report.results.layers import LayerComparison, LayerStudy
 
-EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* \x1b[31m"
 ROWS = 3_000
 SHOWN = 400
 
@@ -244,22 +244,6 @@ ALL = {
 @pytest.fixture(params=ALL)
 def made(request):
     return ALL[request.param]()
-
-
-def charts(made):
-    return {chart.name: chart for chart in made.document().charts()}
-
-
-def lines(chart):
-    return {line.label: line for line in chart.marks}
-
-
-def section(made, title):
-    return next(one for one in made.document().sections if one.title == title)
-
-
-def texts(table):
-    return [[cell.text for cell in row.cells] for row in table.rows]
 
 
 def test_every_study_has_every_rendering(made, assert_renderings):

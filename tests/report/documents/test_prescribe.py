@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from report.blocks import EVIL
 from report.snapshots import assert_wording
 
 from uncone.analysis.intervals.bootstrap import Difference
@@ -13,8 +14,6 @@ from uncone.evaluation.prescribe.verdict import Prescription, Tried
 from uncone.evaluation.table import Method
 from uncone.report.documents.prescribe import candidate_blocks
 from uncone.report.results.prescribe import Prescribed
-
-EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` \x1b[31m"
 
 
 def candidate(name, score, value, half=0.01, chosen=0, note="", units=143):
