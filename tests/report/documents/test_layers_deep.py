@@ -365,7 +365,7 @@ def test_the_manifold_question_has_a_plain_answer():
     )
     assert section(bare(), "Is it a curved manifold?").blocks[0].lines[0].startswith("No")
     reasons = ["the last", "the most curved", "the most ordered by position"]
-    assert [why for _, why in telling_layers(one.deep)] == reasons
+    assert list(telling_layers(one.deep).values()) == reasons
     rows = texts(section(study(sinks=(3,)), "Is it a curved manifold?").blocks[1])
     assert [row[0] for row in rows] == ["0", "1", "2", "3", "3, without 3 sinks"] and rows[-1][1] == "2,997"
 

@@ -42,7 +42,7 @@ ROGUE = (
         "Largest (s_j² − Σu_ij²)/(n² − n) over the baseline, s = Σu.", TIMKEY, "contrast"),
     Measure("rogue_share_3", "Three strongest dimensions", SHARE, "The same, for the three largest together.", TIMKEY,
         "layers fix dots contrast", heading=("rogue", "top 3"), curve=Curve("Rogue dimensions", "share of the baseline",
-        "Share of the mean cosine from the three strongest dimensions, unless the baseline is below 0.05.")),
+        "Share of the mean cosine from the three strongest dimensions. It isn't measured if the baseline is below 0.05.")),
     Measure("rogue_share_5", "Five strongest dimensions", SHARE, "The same, for the five largest together.", TIMKEY,
         "contrast"),
     Measure("rogue_dimensions", "Rogue dimensions", DIMENSION_LIST,
@@ -87,11 +87,12 @@ NEIGHBOURS = (
         "Number of directions in which a vector has neighbors, by angle.")),
     Measure("hubness_skew", "Hubness", RATIO,
         "Skewness, over the rows, of how often a row is among the k = 10 nearest of another, by cosine.", HUBS, "check",
-        curve=Curve("Hubs: skewness", "skewness of N₁₀",
-        "Near 0, all vectors are neighbors about equally often. The higher, the more queries get the same few.")),
+        curve=Curve("Hubs", "skewness of N₁₀",
+        "Skewness of how often a vector is among the nearest neighbors of others. Near 0, all are about equally often. "
+        "The higher, the more queries get the same few.")),
     Measure("antihub_share", "Never found", SHARE, "Share of the rows that are among the k = 10 nearest of no other.",
         HUBS, "", curve=Curve("Anti-hubs", "share of the vectors",
-        "Vectors that are among the nearest of no other.")),
+        "Vectors that are among the nearest neighbors of no other.")),
 )
 NORM_MEAN = Measure("norm_mean", "Mean norm", NORM, "Mean of |x|.", shown_in="check layers contrast",
     heading=("norm", "mean"), curve=Curve("Norms of the vectors", "mean norm, |x|", "Mean length of a vector."))

@@ -26,7 +26,8 @@ CLUSTERS = (
     Measure("cluster_count", "Clusters", COUNT,
         "k of 2 to 15 with the largest mean Euclidean silhouette of k-means, on a seeded sample; 1 when under 0.1.",
         CAI, "", curve=Curve("Clusters", "clusters, k",
-        "k with the best Euclidean silhouette; 1 if none reaches 0.1.")),
+        "Number of k-means clusters. It is the k you chose, or the one with the best Euclidean silhouette; 1 if none "
+        "reaches 0.1.")),
     Measure("cluster_silhouette", "Silhouette", SCORE,
         "Mean of (b − a)/max(a, b): a the mean distance to the own cluster, b to the nearest other.", CAI, "",
         curve=Curve("How clear the clusters are", "silhouette", "From 0 (no clusters) to 1 (far apart).")),
@@ -54,7 +55,7 @@ TYPES = (
     Measure("isoscore_within", "IsoScore in clusters", SCORE,
         "IsoScore, corrected, of the rows of each cluster; mean weighted by size.", CAI, "",
         curve=Curve("Isotropy inside clusters", "IsoScore",
-        "From 0 (one direction) to 1 (all equally); weighted by size.")),
+        "IsoScore from 0 (one direction) to 1 (all directions used equally), weighted by the size of the clusters.")),
 )
 FREQUENCY = (
     Measure("frequency_norm_r", "Frequency and mean norm", CORRELATION,
@@ -76,12 +77,13 @@ MANIFOLD = (
         "Local dimension over that of as many Gaussian rows with the same mean and covariance (of each cluster that "
         "stands apart). A curved sheet is well below 1; so are small clusters.", CAI, "", curve=Curve("Curved or flat",
         "LID / LID if flat",
-        "Local dimension over that of Gaussian vectors with the same covariance. A curved sheet lies well "
+        "Local dimension over that of Gaussian vectors with the same mean and covariance. A curved sheet lies well "
         "below 1, but so do many small clusters.")),
     Measure("position_angle_r", "Position along the curve", CORRELATION,
         "Rank correlation of position with the angle along the path of the mean rows by position, on the principal "
         "components 1 to 3; judged against permuted positions.", shown_in="", curve=Curve("Position along the curve",
-        "|r|", "Size of the correlation of position with the angle along the curve.", zero=True)),
+        "|r|", "Correlation of the position of a vector with the angle along the curve of the mean vectors by "
+        "position.", zero=True)),
     Measure("manifold_visible", "Curved sheet", FLAG,
         "1 when a curved sheet of few dimensions, or a curve by position, is visible.", CAI, ""),
 )

@@ -30,7 +30,7 @@ SELFSIM = (
         ETHAYARAJH, "dots sizes contrast", difference="Self-similarity, raw"),
     Measure("selfsim_adjusted", "Self-similarity, adjusted", COSINE, "The same minus the baseline of the layer.",
         ETHAYARAJH, "layers dots sizes contrast", heading=("selfsim", "adjusted"),
-        curve=Curve("Self-similarity, adjusted", "SelfSim − baseline",
+        curve=Curve("A word across contexts: self-similarity", "SelfSim − baseline",
         "Mean cosine of a word with itself in other texts, minus the baseline. The lower, the more contextual.",
         zero=True), difference="Self-similarity, adjusted"),
 )
@@ -45,7 +45,7 @@ INTRASIM = (
     Measure("intrasim_adjusted_matched", "Intra-sentence similarity, length-matched", COSINE,
         "Intra-sentence similarity minus that of unrelated words: zero when a sentence's words are no more alike.",
         shown_in="layers dots sizes contrast", heading=("intrasim", "matched"),
-        curve=Curve("Intra-sentence similarity, length-matched", "IntraSim − unrelated words",
+        curve=Curve("The words of a sentence: intra-sentence similarity", "IntraSim − unrelated words",
         "Mean cosine of a sentence's words with their mean, minus that of as many unrelated words.", zero=True),
         difference="Intra-sentence similarity"),
 )
@@ -56,7 +56,7 @@ MEV = (
     Measure("mev_matched", "Explained, random words", SCORE, "The same for as many occurrences of different words.",
         shown_in="dots sizes"),
     Measure("mev_adjusted", "Explained by one vector, adjusted", SCORE, "MEV minus that of random words.", ETHAYARAJH,
-        "layers dots sizes contrast", heading=("mev", "adjusted"), curve=Curve("Explained by one vector, adjusted",
+        "layers dots sizes contrast", heading=("mev", "adjusted"), curve=Curve("Can one vector stand for a word? MEV",
         "MEV − random words",
         "Share of a word's occurrences that one vector explains, minus that of as many random words.", zero=True),
         difference="Explained by one vector"),

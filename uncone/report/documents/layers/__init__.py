@@ -6,21 +6,20 @@ import re
 from collections.abc import Iterator, Sequence
 
 from uncone.analysis.layers.contrast import Contrast
-from uncone.analysis.layers.deep_results import DeepLayer
 from uncone.analysis.number_format import cosine, count
 from uncone.report.charts.model import Chart, series_color
-from uncone.report.document import Block, Cell, Column, Document, Notes, Row, Section, Sentences, Table
+from uncone.report.document import Block, Column, Document, Notes, Section, Sentences, Table
 from uncone.report.documents.layers.clusters import cluster_section
-from uncone.report.documents.layers.comparison import compared_charts, difference_sections
-from uncone.report.documents.layers.curves import base_range, curve_charts, one_scale
+from uncone.report.documents.layers.comparison import comparison_charts, difference_section
+from uncone.report.documents.layers.curves import base_range, curve_charts, measure_scale
 from uncone.report.documents.layers.frequency import frequency_section
 from uncone.report.documents.layers.manifold import manifold_section
 from uncone.report.documents.layers.neighbors import dimension_section, hub_section
 from uncone.report.documents.layers.overview import (
-    about_intervals,
-    brief_layers,
     brief_places,
+    brief_table,
     definitions,
+    interval_note,
     layer_section,
     provenance,
     sink_section,
@@ -29,7 +28,7 @@ from uncone.report.documents.layers.overview import (
     subtitle,
     verdict,
 )
-from uncone.report.documents.layers.values import number_text, short_names, unit_noun
+from uncone.report.documents.layers.values import number_text, row_noun, short_names, text_row
 from uncone.report.documents.layers.words import word_charts, word_section
 from uncone.report.results.layers import LayerStudy
 
@@ -38,13 +37,13 @@ __all__ = ["document"]
 _BRIEF_NOTES, _BRIEF_DEEP_NOTES = 3, 1
 _BRIEF_SENTENCES = 3
 _BRIEF_LETTERS = 240
-"""What a reader takes in of one finding on the terminal; the report has it all."""
+"""Length of a finding on the terminal; the report has it all."""
 
 
 def document(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> Document:
     """One study in full, or several side by side with their differences from the first."""
     first, several = studies[0], len(studies) > 1
-    verdicts = [verdict(one, swatch=series_color(place) if several else "") for place, one in enumerate(studies)]
+    verdicts = [verdict(study, swatch=series_color(i) if several else "") for i, study in enumerate(studies)]
     return Document(
         title=verdicts[0].headline,
         name=f"{len(studies)} studies side by side" if several else first.name,
@@ -56,24 +55,28 @@ def document(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> Do
 
 def _sections(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> Iterator[Section | None]:
     several = len(studies) > 1
-    about = about_intervals(studies)
     names = short_names(studies) if several else [""]
-    named = list(zip(studies, names, strict=True))
-    yield from (_deep_story(study, _titled("Behind the cone in short", name)) for study, name in named)
-    yield Section("", _cone(studies, contrasts), brief=brief_layers(studies), name="curves")
-    for study, name in named:
-        title = _titled("Most and least contextual words", name)
-        brief = not several and study.deep is None
-        yield word_section(study, title, 5 if several else 10, brief=brief)
-    yield from difference_sections(studies, contrasts, about)
+    note = interval_note(studies)
+    pairs = list(zip(studies, names, strict=True))
+    for study, name in pairs:
+        if study.deep is not None and study.deep.story:
+            yield Section(_titled("Behind the cone in short", name), [Sentences(study.deep.story, bulleted=True)])
+    tables = [brief_table(study, len(studies)) for study in studies]
+    brief = [table for table in tables if table is not None]
+    yield Section("", _cone_charts(studies, contrasts), brief=brief, name="curves")
+    for study, name in pairs:
+        title, is_brief = _titled("Most and least contextual words", name), not several and study.deep is None
+        yield word_section(study, title, 5 if several else 10, brief=is_brief)
+    yield difference_section(studies, contrasts, note)
     yield from (
-        size_section(study, _titled("By the number of texts", name), brief=not several) for study, name in named
+        size_section(study, _titled("By the number of texts", name), brief=not several) for study, name in pairs
     )
-    yield from (sink_section(study, _titled("Sinks", name)) for study, name in named)
-    yield from _behind(studies, names)
-    yield layer_section(studies, about)
+    yield from (sink_section(study, _titled("Sinks", name)) for study, name in pairs)
+    if any(study.deep is not None for study in studies):
+        yield from _behind(studies, names)
+    yield layer_section(studies, note)
     yield definitions(studies)
-    yield _left_out(studies, names)
+    yield _note_section(studies, names)
     yield provenance(studies)
 
 
@@ -81,18 +84,17 @@ def _titled(title: str, name: str) -> str:
     return f"{title}: {name}" if name else title
 
 
-def _cone(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> list[Chart]:
+def _cone_charts(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> list[Chart]:
     if all(len(study.layers) == 1 for study in studies):
-        return one_scale(studies)
+        return measure_scale(studies)
     if len(studies) > 1:
-        return compared_charts(studies, contrasts, "layers")
+        return comparison_charts(studies, contrasts, "layers")
     charts = curve_charts(studies[0], "layers")
-    words = word_charts(studies[0])
-    after = next((place + 1 for place, chart in enumerate(charts) if chart.name == "mev"), len(charts))
-    return [*charts[:after], *words, *charts[after:]]
+    after = next((place for place, chart in enumerate(charts, 1) if chart.name == "mev"), len(charts))
+    return [*charts[:after], *word_charts(studies[0]), *charts[after:]]
 
 
-def _left_out(studies: Sequence[LayerStudy], names: Sequence[str]) -> Section | None:
+def _note_section(studies: Sequence[LayerStudy], names: Sequence[str]) -> Section | None:
     """What was left out, cut or sampled; terminals show the first notes of a single study."""
     blocks: list[Block] = []
     for study, name in zip(studies, names, strict=True):
@@ -107,21 +109,13 @@ def _left_out(studies: Sequence[LayerStudy], names: Sequence[str]) -> Section | 
     return Section("What was left out", blocks, brief=brief, name="notes")
 
 
-def _deep_story(study: LayerStudy, title: str) -> Section | None:
-    if study.deep is None or not study.deep.story:
-        return None
-    return Section(title, [Sentences(study.deep.story, bulleted=True)])
-
-
 def _behind(studies: Sequence[LayerStudy], names: Sequence[str]) -> Iterator[Section | None]:
     """What `--deep` found behind the cone of each study."""
     deep = [study for study in studies if study.deep is not None]
-    if not deep:
-        return
     most = max(layer.n for study in deep if study.deep is not None for layer in study.deep.layers)
     charts: list[Chart] = []
     if any(len(study.layers) > 1 for study in deep):
-        charts = compared_charts(deep, (), "deep") if len(studies) > 1 else curve_charts(studies[0], "deep")
+        charts = comparison_charts(deep, (), "deep") if len(studies) > 1 else curve_charts(studies[0], "deep")
     yield Section(
         "Behind the cone",
         charts,
@@ -131,14 +125,14 @@ def _behind(studies: Sequence[LayerStudy], names: Sequence[str]) -> Iterator[Sec
         name="behind",
     )
     yield dimension_section(studies)
-    for place, (study, name) in enumerate(zip(studies, names, strict=True)):
+    for place, (study, name) in enumerate(zip(studies, names, strict=True), 1):
         if study.deep is None:
             continue
-        unit, suffix = unit_noun(study), f"_{place + 1}" if name else ""
-        yield cluster_section(study.deep, unit, _titled("Clusters", name))
+        row, suffix = row_noun(study), f"_{place}" if name else ""
+        yield cluster_section(study.deep, row, _titled("Clusters", name))
         yield hub_section(study.deep, _titled("Hubs", name))
-        yield frequency_section(study.deep, study.name, unit, _titled("Word frequency", name), suffix)
-        yield manifold_section(study.deep, study.name, unit, _titled("Is it a curved manifold?", name), suffix)
+        yield frequency_section(study.deep, study.name, row, _titled("Word frequency", name), suffix)
+        yield manifold_section(study.deep, study.name, row, _titled("Is it a curved manifold?", name), suffix)
 
 
 def _brief_deep(study: LayerStudy) -> list[Block]:
@@ -148,41 +142,25 @@ def _brief_deep(study: LayerStudy) -> list[Block]:
     sentences = [shortened(sentence) for sentence in story[:_BRIEF_SENTENCES]]
     more = len(story) - _BRIEF_SENTENCES
     sentences += [f"{count(more, 'more sentence')} behind the cone in the report."] if more > 0 else []
-    columns = [
-        Column("layer"),
-        Column("LID", "euclidean"),
-        Column("LID", "cosine"),
-        Column("clusters", "k"),
-        Column("silhouette"),
-        Column("hubness", f"skew, k={layers[-1].hubness.k}"),
-        Column("freq-norm", "r"),
-    ]
+    heads = [("layer", ""), ("LID", "euclidean"), ("LID", "cosine"), ("clusters", "k"), ("silhouette", "")]
+    heads += [("hubness", f"skew, k={layers[-1].hubness.k}"), ("freq-norm", "r")]
+    rows = []
+    for layer in (layers[place] for place in brief_places(study) if place < len(layers)):
+        lids = (number_text(layer.dimensions[metric].value) for metric in ("euclidean", "cosine"))
+        clusters = (f"{layer.clusters.k}", number_text(layer.clusters.silhouette, cosine))
+        norm_r = None if layer.frequency is None else layer.frequency.norm_r
+        hubs = number_text(layer.hubness.skew)
+        rows.append(text_row(str(layer.number), *lids, *clusters, hubs, number_text(norm_r, cosine)))
     nearest = layers[-1].dimensions["euclidean"].k
     remark = f"LID: the {nearest} nearest of n = {base_range(layers)}; published values are half of it"
-    rows = [_brief_row(layers[place]) for place in brief_places(study) if place < len(layers)]
-    return [Sentences(sentences), Table(columns, rows, remarks=[remark])]
-
-
-def _brief_row(layer: DeepLayer) -> Row:
-    texts = (
-        str(layer.number),
-        number_text(layer.dimensions["euclidean"].value),
-        number_text(layer.dimensions["cosine"].value),
-        f"{layer.clusters.k}",
-        number_text(layer.clusters.silhouette, cosine),
-        number_text(layer.hubness.skew),
-        number_text(None if layer.frequency is None else layer.frequency.norm_r, cosine),
-    )
-    return Row([Cell(text) for text in texts])
+    return [Sentences(sentences), Table([Column(*head) for head in heads], rows, remarks=[remark])]
 
 
 def shortened(text: str) -> str:
-    """The first sentences of a finding, as many as are short together; always the first."""
-    ends = [*_sentence_ends(text), len(text)]
+    """The first sentences of a finding, as many as are short together; always the first.
+
+    A full stop inside a quotation ends no sentence.
+    """
+    stops = [match.start() for match in re.finditer(r"\. ", text)]
+    ends = [stop + 1 for stop in stops if text.count("“", 0, stop) == text.count("”", 0, stop)] + [len(text)]
     return text[: max((end for end in ends if end <= _BRIEF_LETTERS), default=ends[0])]
-
-
-def _sentence_ends(text: str) -> list[int]:
-    """Where its sentences end but the last; a full stop inside a quotation does not count."""
-    stops = [found.start() for found in re.finditer(r"\. ", text)]
-    return [stop + 1 for stop in stops if text.count("“", 0, stop) == text.count("”", 0, stop)]

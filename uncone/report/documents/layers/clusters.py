@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from uncone.analysis.layers.deep_results import Cluster, Clusters, Deep, DeepLayer, TypeCosines
+from uncone.analysis.layers.deep_results import Cluster, Clusters, Deep
 from uncone.analysis.number_format import clipped, cosine, count, percent
 from uncone.report.document import Block, Cell, Column, Fold, Notes, Row, Section, Sentences, Table
-from uncone.report.documents.layers.values import number_text
+from uncone.report.documents.layers.values import columns, number_text, text_row
 from uncone.report.text import printable
 
 __all__ = ["cluster_section"]
@@ -19,25 +19,21 @@ _LEAST_SHARE = 0.005
 """Smaller shares are left out of a list of shares."""
 
 
-def cluster_section(deep: Deep, unit: str, title: str) -> Section:
+def cluster_section(deep: Deep, row: str, title: str) -> Section:
     """The clusters of every layer; the last layer is open."""
+    folds = [
+        Fold(
+            f"Layer {layer.number}",
+            _cluster_blocks(layer.clusters),
+            open=layer is deep.layers[-1],
+            summary=f"{_summary(layer.clusters)} · n = {layer.clusters.n:,}",
+        )
+        for layer in deep.layers
+    ]
     return Section(
         title,
-        [
-            Fold(
-                f"Layer {layer.number}",
-                [
-                    Sentences([layer.clusters.sentence]),
-                    _cluster_table(layer.clusters),
-                    *_examples(layer.clusters),
-                    _cosine_table(layer),
-                ],
-                open=layer is deep.layers[-1],
-                summary=f"{_summary(layer.clusters)} · n = {layer.clusters.n:,}",
-            )
-            for layer in deep.layers
-        ],
-        intro=f"k-means, the largest cluster first. S_inter is the mean cosine of different {unit}s in a cluster, as "
+        folds,
+        intro=f"k-means, the largest cluster first. S_inter is the mean cosine of different {row}s in a cluster, as "
         "it is and after subtracting the cluster's mean. Subtracting a mean always makes cosines small, so the "
         "sentence of a layer is about differences only.",
     )
@@ -59,48 +55,38 @@ def _summary(clusters: Clusters) -> str:
     return ", ".join(parts)
 
 
-def _cluster_table(clusters: Clusters) -> Table:
-    """What each cluster holds."""
-    return Table(
-        [
-            Column("cluster: over-represented words", align="left"),
-            Column("vectors"),
-            Column("kinds", align="left", wrap=True),
-            Column("first token"),
-            Column("median position"),
-            Column("frequency rank", align="left", wrap=True),
-            *map(Column, ("silhouette", "IsoScore", "S_inter", "S_inter, centered")),
-        ],
-        [_cluster_row(place, one) for place, one in enumerate(clusters.clusters)],
-        compact=True,
-    )
-
-
-def _examples(clusters: Clusters) -> list[Block]:
-    """Vectors of each cluster in their texts."""
-    limit = _EXAMPLES if len(clusters.clusters) <= _MANY else 1
-    lines = [
-        f"Cluster {place + 1}: {' / '.join(clipped(printable(example), 110) for example in one.examples[:limit])}"
-        for place, one in enumerate(clusters.clusters)
-        if one.examples
+def _cluster_blocks(clusters: Clusters) -> list[Block]:
+    """The sentence, what each cluster holds, examples in their texts, and S_inter and S_intra four ways."""
+    heads = [
+        *columns("cluster: over-represented words", "vectors"),
+        Column("kinds", align="left", wrap=True),
+        *columns("first token", "median position", left=0),
+        Column("frequency rank", align="left", wrap=True),
+        *columns("silhouette", "IsoScore", "S_inter", "S_inter, centered", left=0),
     ]
-    return [Notes(lines)] if lines else []
+    rows = [_cluster_row(place, cluster) for place, cluster in enumerate(clusters.clusters, 1)]
+    limit = _EXAMPLES if len(clusters.clusters) <= _MANY else 1
+    examples = [
+        f"Cluster {place}: {' / '.join(clipped(printable(example), 110) for example in cluster.examples[:limit])}"
+        for place, cluster in enumerate(clusters.clusters, 1)
+        if cluster.examples
+    ]
+    notes = [Notes(examples)] if examples else []
+    return [Sentences([clusters.sentence]), Table(heads, rows, compact=True), *notes, _cosine_table(clusters)]
 
 
-def _cluster_row(place: int, one: Cluster) -> Row:
-    kinds = dict(sorted(one.kinds.items(), key=lambda pair: -pair[1]))
+def _cluster_row(place: int, cluster: Cluster) -> Row:
+    kinds = dict(sorted(cluster.kinds.items(), key=lambda pair: -pair[1]))
+    numbers = (cluster.silhouette, cluster.isoscore, cluster.raw.inter, cluster.centred.inter)
     return Row(
         [
-            Cell(f"{place + 1}: {' · '.join(clipped(printable(word), 24) for word in one.words[:_WORDS])}"),
-            Cell(f"{one.size:,}", percent(one.share)),
+            Cell(f"{place}: {' · '.join(clipped(printable(word), 24) for word in cluster.words[:_WORDS])}"),
+            Cell(f"{cluster.size:,}", percent(cluster.share)),
             Cell(_shares(kinds)),
-            Cell(percent(one.first)),
-            Cell(number_text(one.position)),
-            Cell(_shares(one.bins)),
-            *(
-                Cell(number_text(value, cosine))
-                for value in (one.silhouette, one.isoscore, one.raw.inter, one.centred.inter)
-            ),
+            Cell(percent(cluster.first)),
+            Cell(number_text(cluster.position)),
+            Cell(_shares(cluster.bins)),
+            *(Cell(number_text(value, cosine)) for value in numbers),
         ]
     )
 
@@ -109,26 +95,17 @@ def _shares(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{name}: {percent(share)}" for name, share in shares.items() if share >= _LEAST_SHARE)
 
 
-def _cosine_table(layer: DeepLayer) -> Table:
-    """S_inter and S_intra four ways; inside clusters weighted by their size, and as a plain mean, as published."""
-    clusters = layer.clusters
-    rows: Sequence[tuple[str, Sequence[TypeCosines]]] = (
-        ("as they are", [clusters.raw]),
-        ("inside clusters", [clusters.within_raw, clusters.within_raw_plain]),
-        ("centered", [clusters.global_]),
-        ("centered by cluster", [clusters.within, clusters.within_plain]),
-    )
-    heads = ("S_inter", "S_intra", "S_inter, unweighted", "S_intra, unweighted")
-    return Table(
-        [Column("mean cosine", align="left"), *map(Column, heads)],
-        [Row([Cell(name), *_padded([cell for one in pairs for cell in _cosines(one)])]) for name, pairs in rows],
-        compact=True,
-    )
-
-
-def _cosines(one: TypeCosines) -> list[Cell]:
-    return [Cell(number_text(value, lambda number: cosine(number, 3))) for value in (one.inter, one.intra)]
-
-
-def _padded(cells: list[Cell]) -> list[Cell]:
-    return cells + [Cell("")] * (4 - len(cells))
+def _cosine_table(clusters: Clusters) -> Table:
+    """Inside clusters: weighted by their size, and as a plain mean, as published."""
+    kinds = {
+        "as they are": [clusters.raw],
+        "inside clusters": [clusters.within_raw, clusters.within_raw_plain],
+        "centered": [clusters.global_],
+        "centered by cluster": [clusters.within, clusters.within_plain],
+    }
+    rows = []
+    for name, pairs in kinds.items():
+        texts = [number_text(value, lambda v: cosine(v, 3)) for one in pairs for value in (one.inter, one.intra)]
+        rows.append(text_row(name, *texts, *[""] * (4 - len(texts))))
+    heads = columns("mean cosine", "S_inter", "S_intra", "S_inter, unweighted", "S_intra, unweighted")
+    return Table(heads, rows, compact=True)

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from uncone.analysis.layers.contrast import Contrast
 from uncone.analysis.measures.finding import Finding
 from uncone.analysis.measures.measure import Verb
-from uncone.analysis.measures.registry import measure, measures
+from uncone.analysis.measures.registry import measures
 from uncone.report.charts.model import Axis, Chart, Line, series_color
 from uncone.report.document import Cell, Column, Row, Section, Table
-from uncone.report.documents.layers.curves import (
-    LAYER_AXIS,
-    curve_measures,
-    finding_line,
-    unsigned,
-    value_axis,
-)
+from uncone.report.documents.layers.curves import LAYER_AXIS, curve_of, finding_line, value_axis
 from uncone.report.documents.layers.values import (
-    contrast_names,
+    columns,
     difference_text,
     entry,
-    main_measures,
+    is_main,
+    row_noun,
     short_names,
-    unit_noun,
+    text_row,
 )
 from uncone.report.results.layers import LayerStudy
 from uncone.report.text import fitted
 
-__all__ = ["compared_charts", "difference_sections"]
+__all__ = ["comparison_charts", "difference_section"]
 
 _DEPTH_AXIS = Axis("relative depth (0 = embeddings)", "relative depth")
 _UNSIGNED = ("position_angle_r",)
@@ -38,9 +34,10 @@ _ENDS = 2
 """Studies of different depths are compared at both ends; a line between them would claim more than was measured."""
 
 
-def compared_charts(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], verb: Verb) -> list[Chart]:
+def comparison_charts(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], verb: Verb) -> list[Chart]:
     """Every measure with a curve, each followed by its differences; what has no partner comes last."""
-    pairs = [(_overlay(studies, name), _difference(studies, contrasts, name)) for name in curve_measures(verb)]
+    names = [name for name, one in measures(verb).items() if one.chart is not None or one.difference]
+    pairs = [(_overlay(studies, name), _difference(studies, contrasts, name)) for name in names]
     return [chart for pair in sorted(pairs, key=lambda pair: None in pair) for chart in pair if chart is not None]
 
 
@@ -49,30 +46,17 @@ def _overlay(studies: Sequence[LayerStudy], name: str) -> Chart | None:
     relative = len({_depth(study) for study in studies}) > 1
     lines = []
     for place, (study, label) in enumerate(zip(studies, short_names(studies), strict=True)):
-        line = finding_line([layer.findings.get(name) for layer in study.layers])
-        if line is None:
-            continue
-        line = unsigned(line) if name in _UNSIGNED else line
-        line = replace(
-            line,
-            x=[float(layer.number) for layer in study.layers],
-            label=fitted(label),
-            color=series_color(place),
-            name=f"{name}_size" if name in _UNSIGNED else name,
-            group=label,
-        )
-        lines.append(_at_depth(line, _depth(study)) if relative else line)
-    if not lines:
+        findings = [(layer.number, layer.findings.get(name)) for layer in study.layers]
+        style: dict[str, Any] = {"label": fitted(label), "color": series_color(place), "group": label}
+        line = finding_line(name, findings, unsigned=name in _UNSIGNED, **style)
+        if line is not None:
+            lines.append(_at_depth(line, _depth(study)) if relative else line)
+    curve = curve_of(name, row_noun(studies[0]))
+    if not lines or curve is None:
         return None
-    curve = measures("layers")[name].chart if name in measures("layers") else measure(name).chart
-    if curve is None:
-        return None
-    title, y_title, caption = (
-        text.replace("{row}", unit_noun(studies[0])) for text in (curve.title, curve.axis, curve.caption)
-    )
-    x = _DEPTH_AXIS if relative else LAYER_AXIS
-    y = value_axis(name, y_title, lines, zero=curve.zero)
-    return Chart(name, title, caption + _bases(studies, name), lines, x, y, direct=True)
+    caption = f"{curve.caption}{_bases(studies, name)}"
+    y = value_axis(name, curve.axis, lines, zero=curve.zero)
+    return Chart(name, curve.title, caption, lines, _DEPTH_AXIS if relative else LAYER_AXIS, y, direct=True)
 
 
 def _bases(studies: Sequence[LayerStudy], name: str) -> str:
@@ -95,32 +79,23 @@ def _at_depth(line: Line, depth: int) -> Line:
     notes = [f"layer {x:.0f}" for x in line.x]
     if depth:
         return replace(line, x=[x / depth for x in line.x], notes=notes)
-    return replace(
-        line,
-        x=[0.0, 1.0],
-        y=[*line.y] * 2,
-        low=[*line.low] * 2,
-        high=[*line.high] * 2,
-        n=[*line.n] * 2,
-        notes=notes * 2,
-        dash="dot",
-    )
+    twice: dict[str, Any] = {name: [*getattr(line, name)] * 2 for name in ("y", "low", "high", "n")}
+    return replace(line, x=[0.0, 1.0], notes=notes * 2, dash="dot", **twice)
 
 
-def _difference(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], measure_name: str) -> Chart | None:
-    title = measures("layers")[measure_name].difference if measure_name in measures("layers") else ""
+def _difference(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], name: str) -> Chart | None:
+    title = measures("layers")[name].difference if name in measures("layers") else ""
     if not title:
         return None
-    names = contrast_names(studies, contrasts)
+    first, *others = short_names(studies)
     relative = any(a != b for one in contrasts for a, b in one.layers)
     lines = []
-    for place, (contrast, (of, _)) in enumerate(zip(contrasts, names, strict=True)):
-        line = finding_line([findings.get(measure_name) for findings in contrast.findings])
+    for place, (contrast, label) in enumerate(zip(contrasts, others, strict=False)):
+        findings = [(b, found.get(name)) for (_, b), found in zip(contrast.layers, contrast.findings, strict=True)]
+        style: dict[str, Any] = {"label": fitted(label), "color": series_color(place + 1), "group": label}
+        line = finding_line(f"difference_{name}", findings, **style)
         if line is not None:
-            line = replace(
-                line, label=fitted(of), color=series_color(place + 1), name=f"difference_{measure_name}", group=of
-            )
-            lines.append(_paired(line, contrast, relative=relative))
+            lines.append(_at_mean_depth(line, contrast) if relative else line)
     if not lines:
         return None
     at_ends = any(line.error_bars for line in lines)
@@ -128,11 +103,11 @@ def _difference(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], me
         # A little apart, so that intervals do not cover one another.
         shifts = [0.025 * (place - (len(lines) - 1) / 2) for place in range(len(lines))]
         lines = [replace(line, x=[x + shift for x in line.x]) for line, shift in zip(lines, shifts, strict=True)]
-    caption = f"Each study minus {fitted(names[0][1])}, with its 95 % interval."
+    caption = f"Each study minus {fitted(first)}, with its 95 % interval."
     caption += " Models of different depths are compared at their first and last layers." if at_ends else ""
     return Chart(
-        f"difference_{measure_name}",
-        f"{title.replace('{row}', unit_noun(studies[0]))}: difference",
+        f"difference_{name}",
+        f"{title.replace('{row}', row_noun(studies[0]))}: difference",
         caption,
         lines,
         _DEPTH_AXIS if relative else LAYER_AXIS,
@@ -141,10 +116,8 @@ def _difference(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], me
     )
 
 
-def _paired(line: Line, contrast: Contrast, *, relative: bool) -> Line:
-    """At the layer that both share, or at the mean of their relative depths."""
-    if not relative:
-        return replace(line, x=[float(b) for _, b in contrast.layers])
+def _at_mean_depth(line: Line, contrast: Contrast) -> Line:
+    """The differences at the mean of the relative depths of both studies."""
     last = [max((pair[side] for pair in contrast.layers), default=0) for side in (0, 1)]
     depths = [[layer / most for layer, most in zip(pair, last, strict=True) if most] for pair in contrast.layers]
     notes = [f"layer {b} against {a}" for a, b in contrast.layers]
@@ -152,35 +125,31 @@ def _paired(line: Line, contrast: Contrast, *, relative: bool) -> Line:
     return replace(line, x=x, notes=notes, error_bars=len(x) <= _ENDS)
 
 
-def difference_sections(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], about: str) -> list[Section]:
+def difference_section(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], about: str) -> Section | None:
     """The tables of differences; terminals show those of the last layers."""
     if not contrasts:
-        return []
-    named = list(zip(contrasts, contrast_names(studies, contrasts), strict=True))
-    return [
-        Section(
-            "Differences",
-            [_difference_table(studies[0], one, f"{of} minus {to}") for one, (of, to) in named],
-            intro=f"Bold: the 95 % interval does not contain zero. {about}",
-            brief=[_last_layers(studies[0], one, of, to) for one, (of, to) in named if one.layers],
-            name="differences",
-        )
-    ]
+        return None
+    first, *others = short_names(studies)
+    pairs = list(zip(contrasts, others, strict=False))
+    return Section(
+        "Differences",
+        [_difference_table(studies[0], contrast, f"{name} minus {first}") for contrast, name in pairs],
+        intro=f"Bold: the 95 % interval does not contain zero. {about}",
+        brief=[_last_layers(studies[0], contrast, name, first) for contrast, name in pairs if contrast.layers],
+        name="differences",
+    )
 
 
 def _difference_table(study: LayerStudy, contrast: Contrast, title: str) -> Table:
     """Measures by pairs of layers."""
     names = list(dict.fromkeys(name for findings in contrast.findings for name in findings))
     heads = [str(b) if a == b else f"{b} vs {a}" for a, b in contrast.layers]
-    return Table(
-        [Column("layer" if all(a == b for a, b in contrast.layers) else "layers", align="left"), *map(Column, heads)],
-        [
-            Row([Cell(entry(name, study).title), *(_difference_cell(one.get(name)) for one in contrast.findings)])
-            for name in names
-        ],
-        title=title,
-        compact=True,
-    )
+    rows = [
+        Row([Cell(entry(name, study).title), *(_difference_cell(one.get(name)) for one in contrast.findings)])
+        for name in names
+    ]
+    corner = "layer" if all(a == b for a, b in contrast.layers) else "layers"
+    return Table(columns(corner, *heads), rows, title=title, compact=True)
 
 
 def _difference_cell(finding: Finding | None) -> Cell:
@@ -192,15 +161,12 @@ def _difference_cell(finding: Finding | None) -> Cell:
     return Cell(text, bounds, strong=proven, hover=f"n = {finding.n:,}\n{finding.meaning}")
 
 
-def _last_layers(study: LayerStudy, contrast: Contrast, of: str, to: str) -> Table:
+def _last_layers(study: LayerStudy, contrast: Contrast, name: str, first: str) -> Table:
     below, above = contrast.layers[-1]
     layers = f"layer {above}" if above == below else f"layers {above} and {below}"
-    findings = [(name, one) for name, one in contrast.findings[-1].items() if name in main_measures()]
+    findings = [one for name, one in contrast.findings[-1].items() if is_main(name)]
     return Table(
         [Column("", align="left"), Column("difference"), Column("95 % interval", align="left")],
-        [
-            Row([Cell(entry(name, study).title), Cell((text := difference_text(one))[0]), Cell(text[1])])
-            for name, one in findings
-        ],
-        title=f"{fitted(of, 28)} minus {fitted(to, 28)}, {layers}",
+        [text_row(entry(one.name, study).title, *difference_text(one)) for one in findings],
+        title=f"{fitted(name, 28)} minus {fitted(first, 28)}, {layers}",
     )

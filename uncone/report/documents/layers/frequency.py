@@ -5,79 +5,70 @@ from __future__ import annotations
 from uncone.analysis.layers.deep_results import Deep, Frequency, HeadFrequency
 from uncone.analysis.number_format import cosine, count
 from uncone.report.charts.model import Cloud, CloudView, Coloring
-from uncone.report.document import Block, Cell, Column, Fold, Row, Section, Sentences, Table
+from uncone.report.document import Block, Column, Fold, Section, Sentences, Table
 from uncone.report.documents.layers.neighbors import table_title
-from uncone.report.documents.layers.values import number_text, with_interval
+from uncone.report.documents.layers.values import columns, number_text, text_row, with_interval
 from uncone.report.text import printable
 
 __all__ = ["frequency_section"]
 
 
-def frequency_section(deep: Deep, study: str, unit: str, title: str, suffix: str) -> Section | None:
+def frequency_section(deep: Deep, study: str, row: str, title: str, suffix: str) -> Section | None:
     """Words by frequency: clouds, then the model's table and every layer; `suffix` keeps chart names unique."""
-    found = [(f"Layer {layer.number}", layer.frequency) for layer in deep.layers]
-    if deep.table is not None:
-        found.insert(0, (table_title(deep.table.name), deep.table.frequency))
-    known = [(name, one) for name, one in found if one is not None]
-    blocks: list[Block] = [*_clouds(deep, study, suffix)]
+    spaces = [(f"Layer {layer.number}", layer.frequency) for layer in deep.layers]
+    known = [(name, one) for name, one in spaces if one is not None]
+    clouds = [("layer", name.lower(), one) for name, one in known if len(one.points)][-1:]
+    if deep.table is not None and deep.table.frequency is not None:
+        known.insert(0, (table_title(deep.table.name), deep.table.frequency))
+        if len(deep.table.frequency.points):
+            clouds.insert(0, ("table", printable(deep.table.name), deep.table.frequency))
+    blocks: list[Block] = [_cloud(f"frequency_{kind}{suffix}", name, study, one) for kind, name, one in clouds]
     blocks += [_fold(name, one, is_open=place in (0, len(known) - 1)) for place, (name, one) in enumerate(known)]
     if deep.head is not None:
         sentences = Sentences([deep.head.sentence, _head_numbers(deep.head)])
         blocks.append(Fold("The language-model head", [sentences], open=True))
     if not blocks:
         return None
-    return Section(
-        title,
-        blocks,
-        intro=f"The mean vectors of {unit}s by the rank of their frequency: mean norm, mean distance to the 3, 5 and 7 "
-        "nearest neighbors, and mean dot product with the 3, 5 and 7 largest. Ranges with more than 150 "
-        f"{unit}s use a seeded sample of 150."
-        if known
-        else "",
+    intro = (
+        f"The mean vectors of {row}s by the rank of their frequency: mean norm, mean distance to the 3, 5 and 7 "
+        f"nearest neighbors, and mean dot product with the 3, 5 and 7 largest. Ranges with more than 150 {row}s use a "
+        "seeded sample of 150."
     )
+    return Section(title, blocks, intro=intro if known else "")
 
 
-def _fold(name: str, found: Frequency, *, is_open: bool) -> Fold:
-    r = with_interval(found.norm_r, found.norm_low, found.norm_high, cosine)
-    return Fold(
-        name,
-        [Sentences([found.sentence]), _bin_table(found)],
-        open=is_open,
-        summary=f"mean norm and log-frequency: r = {r} · n = {found.n:,}",
-    )
+def _norm_correlation(frequency: Frequency) -> str:
+    return with_interval(frequency.norm_r, frequency.norm_low, frequency.norm_high, cosine)
 
 
-def _bin_table(found: Frequency) -> Table:
-    """Norm, distance and dot product to the nearest words, by bins of frequency rank."""
-    ks = sorted({k for one in found.bins for k in (*one.distance, *one.dot)})
+def _fold(name: str, frequency: Frequency, *, is_open: bool) -> Fold:
+    """The sentence, and norm, distance and dot product to the nearest words by bins of frequency rank."""
+    ks = sorted({k for one in frequency.bins for k in (*one.distance, *one.dot)})
     near = [Column(kind, f"k = {k}") for kind in ("distance", "dot product") for k in ks]
-    rows = [
-        Row(
-            [
-                Cell(one.name),
-                Cell(f"{one.words:,}"),
-                *(Cell(number_text(value)) for value in (one.norm, *map(one.distance.get, ks), *map(one.dot.get, ks))),
-            ]
-        )
-        for one in found.bins
-    ]
-    columns = [Column("rank", align="left"), Column(f"{found.unit}s"), Column("norm"), *near]
-    return Table(columns, rows, remarks=[_correlations(found)], compact=True)
+    rows = []
+    for one in frequency.bins:
+        numbers = (one.norm, *map(one.distance.get, ks), *map(one.dot.get, ks))
+        rows.append(text_row(one.name, f"{one.words:,}", *map(number_text, numbers)))
+    heads = [*columns("rank", f"{frequency.unit}s", "norm"), *near]
+    table = Table(heads, rows, remarks=[_correlations(frequency)], compact=True)
+    summary = f"mean norm and log-frequency: r = {_norm_correlation(frequency)} · n = {frequency.n:,}"
+    return Fold(name, [Sentences([frequency.sentence]), table], open=is_open, summary=summary)
 
 
-def _correlations(found: Frequency) -> str:
+def _correlations(frequency: Frequency) -> str:
     """Of log-frequency with the norm and the principal components."""
-    norm = with_interval(found.norm_r, found.norm_low, found.norm_high, cosine)
-    first = ", ".join(number_text(None if one is None else abs(one), cosine) for one in found.components_r[:3])
-    vector = with_interval(found.vector_norm_r, found.vector_norm_low, found.vector_norm_high, cosine)
-    parts = [f"mean norm of its vectors r = {norm}, by rank {number_text(found.norm_rho, cosine)}"]
-    parts += [] if found.vector_norm_r == found.norm_r else [f"norm of its mean vector r = {vector}"]
+    first = ", ".join(number_text(None if one is None else abs(one), cosine) for one in frequency.components_r[:3])
+    vector = with_interval(frequency.vector_norm_r, frequency.vector_norm_low, frequency.vector_norm_high, cosine)
+    rank = number_text(frequency.norm_rho, cosine)
+    parts = [f"mean norm of its vectors r = {_norm_correlation(frequency)}, by rank {rank}"]
+    parts += [] if frequency.vector_norm_r == frequency.norm_r else [f"norm of its mean vector r = {vector}"]
     parts += [f"first components |r| = {first}"] if first else []
-    if found.explained is not None:
-        components = count(len(found.components_r), "component")
-        parts.append(f"norm and {components} together R² = {cosine(found.explained)}, adjusted for their number")
-    left_out = f" ({found.unknown:,} of unknown frequency left out)" if found.unknown else ""
-    return f"Log-frequency ({found.source}) with {'; '.join(parts)}; n = {count(found.n, found.unit)}{left_out}."
+    if frequency.explained is not None:
+        components = count(len(frequency.components_r), "component")
+        parts.append(f"norm and {components} together R² = {cosine(frequency.explained)}, adjusted for their number")
+    left_out = f" ({frequency.unknown:,} of unknown frequency left out)" if frequency.unknown else ""
+    n = count(frequency.n, frequency.unit)
+    return f"Log-frequency ({frequency.source}) with {'; '.join(parts)}; n = {n}{left_out}."
 
 
 def _head_numbers(head: HeadFrequency) -> str:
@@ -90,35 +81,20 @@ def _head_numbers(head: HeadFrequency) -> str:
     )
 
 
-def _clouds(deep: Deep, study: str, suffix: str) -> list[Cloud]:
-    """The words of the input table and of the last layer on two singular directions."""
-    clouds = []
-    table = None if deep.table is None else deep.table.frequency
-    if deep.table is not None and table is not None and len(table.points):
-        title = f"Words by frequency: {printable(deep.table.name)}"
-        clouds.append(_cloud(f"frequency_table{suffix}", title, study, table))
-    with_points = [layer for layer in deep.layers if layer.frequency is not None and len(layer.frequency.points)]
-    for layer in with_points[-1:]:
-        assert layer.frequency is not None
-        title = f"Words by frequency: layer {layer.number}"
-        clouds.append(_cloud(f"frequency_layer{suffix}", title, study, layer.frequency))
-    return clouds
-
-
-def _cloud(name: str, title: str, study: str, found: Frequency) -> Cloud:
-    shown = len(found.points)
-    words = f"{count(shown, 'word')} of {found.n:,}" if shown < found.n else count(found.n, "word")
-    caption = f"{words} on the first two singular directions. The color shows how often a word occurs ({found.source})."
-    if found.norm_r is not None:
-        r = with_interval(found.norm_r, found.norm_low, found.norm_high, cosine)
-        caption += f" Correlation of log-frequency with the mean norm: {r}."
+def _cloud(name: str, title: str, study: str, frequency: Frequency) -> Cloud:
+    """The words on two singular directions."""
+    shown, n = len(frequency.points), frequency.n
+    words = f"{count(shown, 'word')} of {n:,}" if shown < n else count(n, "word")
+    caption = f"{words} on the first two singular directions. Color: how often a word occurs ({frequency.source})."
+    if frequency.norm_r is not None:
+        caption += f" Correlation of log-frequency with the mean norm: {_norm_correlation(frequency)}."
     return Cloud(
         name,
-        title,
+        f"Words by frequency: {title}",
         caption,
-        [CloudView("words", found.points)],
-        [Coloring("log₁₀ frequency", values=found.logs)],
-        [printable(word) for word in found.shown],
+        [CloudView("words", frequency.points)],
+        [Coloring("log₁₀ frequency", values=frequency.logs)],
+        [printable(word) for word in frequency.shown],
         ("direction 1", "direction 2"),
         group=study,
     )

@@ -8,55 +8,64 @@ from dataclasses import replace
 
 import numpy as np
 
-from uncone.analysis.layers.contrast import Contrast
 from uncone.analysis.measures.finding import Finding
 from uncone.analysis.measures.measure import Measure
-from uncone.analysis.measures.registry import measure, placed
-from uncone.analysis.measures.registry import measures as declared_measures
+from uncone.analysis.measures.registry import measure, measures, placed
 from uncone.analysis.number_format import plain
+from uncone.report.document import Cell, Column, Row
 from uncone.report.lines import interval
 from uncone.report.results.layers import LayerStudy
 from uncone.report.text import last_name, printable
 
 __all__ = [
-    "chosen",
-    "contrast_names",
+    "columns",
     "difference_text",
     "entry",
+    "evenly",
+    "finding_names",
+    "is_main",
     "layer_sinks",
-    "main_measures",
-    "measures",
-    "noun",
-    "number_at",
     "number_text",
+    "pair_noun",
+    "row_noun",
     "short_names",
-    "unit_noun",
+    "text_row",
     "with_interval",
 ]
 
 
-def main_measures() -> list[str]:
-    """The measures that a short rendering shows."""
-    return [*placed("layers", "layers"), *placed("deep", "layers")]
+def row_noun(study: LayerStudy) -> str:
+    """What each vector is of: a word or token in context, or a whole text."""
+    return {"words": "word", "tokens": "token"}.get(study.source["row"], "text")
+
+
+def pair_noun(study: LayerStudy) -> str:
+    """What random pairs are made of: words, tokens, or just pairs."""
+    row = row_noun(study)
+    return "pairs" if row == "text" else f"{row}s"
 
 
 def entry(name: str, study: LayerStudy) -> Measure:
     """The declaration of a measure, as it is computed in this study."""
-    if name == "baseline":
-        of_words = study.source["row"] in ("words", "tokens")
-        return replace(declared_measures("layers" if of_words else "check")[name], title=f"Random {noun(study)}")
-    return measure(name)
+    if name != "baseline" or row_noun(study) == "text":
+        return measure(name)
+    return replace(measures("layers")[name], title=f"Random {pair_noun(study)}")
 
 
-def noun(study: LayerStudy) -> str:
-    """What random pairs are made of: words, tokens, or just pairs."""
-    row = str(study.source["row"])
-    return row if row in ("words", "tokens") else "pairs"
+def is_main(name: str) -> bool:
+    """Whether short renderings show a measure."""
+    return name in (*placed("layers", "layers"), *placed("deep", "layers"))
 
 
-def unit_noun(study: LayerStudy) -> str:
-    """What each vector is of: a word or token in context, or a whole text."""
-    return {"words": "word", "tokens": "token"}.get(study.source.get("row", "words"), "text")
+def finding_names(study: LayerStudy) -> list[str]:
+    """Every measure that some layer has, in the order of the layers."""
+    return list(dict.fromkeys(name for layer in study.layers for name in layer.findings))
+
+
+def layer_sinks(study: LayerStudy) -> list[tuple[int, Finding]]:
+    """The layers that have sinks, with the finding."""
+    findings = ((layer.number, layer.findings.get("sinks")) for layer in study.layers)
+    return [(layer, one) for layer, one in findings if one is not None and one.magnitude]
 
 
 def number_text(value: float | None, style: Callable[[float], str] = plain) -> str:
@@ -76,31 +85,24 @@ def with_interval(
 def difference_text(finding: Finding) -> tuple[str, str]:
     """A difference with its sign, and its interval, empty if there is none."""
     unit = measure(finding.name).unit
-    bounds = " to ".join(unit.difference(one) for one in (finding.low, finding.high))
+    bounds = " to ".join(unit.difference(bound) for bound in (finding.low, finding.high))
     return unit.difference(finding.magnitude), bounds if interval(finding) else ""
 
 
-def measures(study: LayerStudy) -> list[str]:
-    """Every measure that some layer has, in the order of the layers."""
-    return list(dict.fromkeys(name for layer in study.layers for name in layer.findings))
+def columns(*titles: str, left: int = 1) -> list[Column]:
+    """Columns by their titles, the first `left` of them aligned to the left."""
+    return [Column(title, align="left" if place < left else "right") for place, title in enumerate(titles)]
 
 
-def number_at(study: LayerStudy, name: str, place: int = -1) -> float | None:
-    """A measure at a layer, if it is known there."""
-    value = study.layers[place].value(name)
-    return value if math.isfinite(value) else None
+def text_row(*texts: str) -> Row:
+    """A row of plain cells."""
+    return Row([Cell(text) for text in texts])
 
 
-def layer_sinks(study: LayerStudy) -> list[tuple[int, Finding]]:
-    """The layers that have sinks, with the finding."""
-    findings = ((layer.number, layer.findings.get("sinks")) for layer in study.layers)
-    return [(layer, one) for layer, one in findings if one is not None and one.magnitude]
-
-
-def chosen(total: int, limit: int) -> list[int]:
+def evenly(total: int, limit: int) -> list[int]:
     """At most `limit` of `total` places, evenly spread, with the first and the last.
 
-    >>> chosen(3, 5), chosen(49, 4)
+    >>> evenly(3, 5), evenly(49, 4)
     ([0, 1, 2], [0, 16, 32, 48])
     """
     if total <= limit:
@@ -110,8 +112,7 @@ def chosen(total: int, limit: int) -> list[int]:
 
 def short_names(studies: Sequence[LayerStudy]) -> list[str]:
     """What distinguishes the studies: the model, the corpus or both; with a letter if names are the same."""
-    models = [last_name(study.source["model"]) for study in studies]
-    corpora = [last_name(study.source["corpus"]) for study in studies]
+    models, corpora = ([last_name(study.source[key]) for study in studies] for key in ("model", "corpus"))
     if len(set(corpora)) == 1:
         names = models
     elif len(set(models)) == 1:
@@ -120,16 +121,5 @@ def short_names(studies: Sequence[LayerStudy]) -> list[str]:
         names = [printable(study.name) for study in studies]
     if len(set(names)) == len(names):
         return names
-    return [f"{_letter(place)} {name}" for place, name in enumerate(names)]
-
-
-def contrast_names(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> list[tuple[str, str]]:
-    """Short names of the two studies of each contrast: the one that differs, and the one it differs from."""
-    names = short_names(studies)
-    if len(contrasts) == len(studies) - 1:
-        return [(name, names[0]) for name in names[1:]]
-    return [(last_name(one.of), last_name(one.to)) for one in contrasts]
-
-
-def _letter(place: int) -> str:
-    return chr(ord("A") + place) if place < 26 else str(place + 1)
+    letters = [chr(ord("A") + place) if place < 26 else str(place + 1) for place in range(len(names))]
+    return [f"{letter} {name}" for letter, name in zip(letters, names, strict=True)]

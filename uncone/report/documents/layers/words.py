@@ -12,9 +12,9 @@ from uncone.analysis.layers.story import contextual_words
 from uncone.analysis.measures.finding import finite
 from uncone.analysis.number_format import clipped, cosine, count
 from uncone.report.charts.model import CATEGORICAL, Axis, Chart, Heatmap, Line
-from uncone.report.document import Block, Cell, Column, Facts, Row, Section, SideBySide, Table
+from uncone.report.document import Facts, Section, SideBySide, Table
 from uncone.report.documents.layers.curves import LAYER_AXIS
-from uncone.report.documents.layers.values import chosen, number_at
+from uncone.report.documents.layers.values import columns, evenly, number_text, text_row
 from uncone.report.results.layers import LayerStudy
 from uncone.report.text import printable
 
@@ -34,7 +34,7 @@ def word_charts(study: LayerStudy) -> list[Chart]:
     table = study.words
     if table is None or not table.n or len(study.layers) < 2:
         return []
-    return [chart for chart in (_mev(study, table), _heatmap(study, table)) if chart is not None]
+    return [chart for chart in (_mev_chart(study, table), _heatmap(study, table)) if chart is not None]
 
 
 def word_section(study: LayerStudy, title: str, limit: int, *, brief: bool) -> Section | None:
@@ -43,16 +43,20 @@ def word_section(study: LayerStudy, title: str, limit: int, *, brief: bool) -> S
     most, least = extremes(study, limit)
     if table is None or not most:
         return None
-    both = (("Most contextual", most), ("Least contextual", least))
+    ends = {"Most contextual": most, "Least contextual": least}
     # The story may name these words already.
-    ends = [str(table.words[i]) for i in (*most[:3], *least[:3])]
-    told = any(all(word in sentence for word in ends) for sentence in study.story)
+    named = [table.words[i] for i in (*most[:3], *least[:3])]
+    repeated = any(all(word in sentence for word in named) for sentence in study.story)
+    facts = [
+        (name.lower(), ", ".join(clipped(printable(table.words[i]), 24) for i in places[:_BRIEF]))
+        for name, places in ends.items()
+    ]
     return Section(
         title,
-        [SideBySide([_word_table(study, table, places, name) for name, places in both])],
+        [SideBySide([_word_table(study, table, places, name) for name, places in ends.items()])],
         intro="By self-similarity in the last layer, also shown minus the baseline (adjusted). The lower it is, the "
         "more the vector of a word changes with its context.",
-        brief=[_brief(table, both)] if brief and not told else (),
+        brief=[Facts(facts)] if brief and not repeated else (),
     )
 
 
@@ -72,33 +76,18 @@ def extremes(study: LayerStudy, limit: int = 10) -> tuple[list[int], list[int]]:
 def _word_table(study: LayerStudy, table: WordTable, places: Sequence[int], title: str) -> Table:
     last = len(study.layers) - 1
     landmarks = sorted({0, last // 2, last})
-    heads = [f"layer {study.layers[place].number}" for place in landmarks]
-    baseline = number_at(study, "baseline")
-    columns = [
-        Column("word", align="left"),
-        Column("kind", align="left"),
-        *map(Column, ("contexts", *heads, "adjusted")),
-    ]
+    baseline = study.curve("baseline")[-1]
     rows = []
     for i in places:
-        values = [float(table.selfsim[i, place]) for place in landmarks]
-        texts = [cosine(value, 3) if math.isfinite(value) else "–" for value in values]
-        adjusted = "–" if baseline is None else cosine(values[-1] - baseline, 3)
-        cells = (clipped(printable(str(table.words[i])), 40), table.kinds[i], f"{int(table.contexts[i]):,}")
-        rows.append(Row([Cell(text) for text in (*cells, *texts, adjusted)]))
-    return Table(columns, rows, title=title, compact=True)
+        values = table.selfsim[i, landmarks].tolist()
+        adjusted = None if baseline is None else values[-1] - baseline
+        cells = (clipped(printable(table.words[i]), 40), table.kinds[i], f"{int(table.contexts[i]):,}")
+        rows.append(text_row(*cells, *(number_text(value, lambda v: cosine(v, 3)) for value in (*values, adjusted))))
+    heads = (f"layer {study.layers[place].number}" for place in landmarks)
+    return Table(columns("word", "kind", "contexts", *heads, "adjusted", left=2), rows, title=title, compact=True)
 
 
-def _brief(table: WordTable, both: Sequence[tuple[str, Sequence[int]]]) -> Block:
-    return Facts(
-        [
-            (title.lower(), ", ".join(clipped(printable(str(table.words[i])), 24) for i in places[:_BRIEF]))
-            for title, places in both
-        ]
-    )
-
-
-def _mev(study: LayerStudy, table: WordTable) -> Chart | None:
+def _mev_chart(study: LayerStudy, table: WordTable) -> Chart | None:
     """One curve per word that the user named, else a few across the range."""
     last = np.asarray(table.mev[:, -1], dtype=float)
     known = np.flatnonzero((table.mev_n > 0) & np.isfinite(last))
@@ -108,31 +97,35 @@ def _mev(study: LayerStudy, table: WordTable) -> Chart | None:
     if named:
         places, which = named[:_NAMED_CURVES], "The words you named"
         which += f", the first {_NAMED_CURVES} of {len(named)}" if len(named) > _NAMED_CURVES else ""
-        missing = [word for word in table.asked if table.place(word) not in known]
-        which += f" ({count(len(missing), 'word')} not measured)" if missing else ""
+        missing = len(table.asked) - len(named)
+        which += f" ({count(missing, 'word')} not measured)" if missing else ""
     else:
         order = known[np.argsort(last[known], kind="stable")]
-        places = [int(order[i]) for i in chosen(len(order), _CURVES)]
+        places = [int(order[i]) for i in evenly(len(order), _CURVES)]
         which = f"{count(len(places), 'word')} across the range of the {len(known):,} measured"
     numbers = [float(layer.number) for layer in study.layers]
     lines = [
         Line(
             numbers,
             finite(table.mev[place].tolist()),
-            clipped(printable(str(table.words[place])), 14),
+            clipped(printable(table.words[place]), 14),
             CATEGORICAL[rank % len(CATEGORICAL)],
             dash="solid" if rank < len(CATEGORICAL) else "dash",
             n=[int(table.mev_n[place])] * len(numbers),
-            group=printable(str(table.words[place])),
+            group=printable(table.words[place]),
         )
         for rank, place in enumerate(places)
     ]
-    caption = (
+    return Chart(
+        "word_mev",
+        "MEV, word by word",
         f"{which}. Share of a word's occurrences that one vector explains. The fewer the occurrences, the larger the "
-        "share."
+        "share.",
+        lines,
+        LAYER_AXIS,
+        Axis("share explained, MEV", "mev"),
+        direct=True,
     )
-    y = Axis("share explained, MEV", "mev")
-    return Chart("word_mev", "MEV, word by word", caption, lines, LAYER_AXIS, y, direct=True)
 
 
 def _heatmap(study: LayerStudy, table: WordTable) -> Chart | None:
@@ -142,22 +135,21 @@ def _heatmap(study: LayerStudy, table: WordTable) -> Chart | None:
     # A word in two texts has a single pair, so its value is noise, unless the user named it.
     enough = table.contexts >= _least_contexts(study)
     enough[named] = True
-    known = [int(i) for i in np.flatnonzero(np.isfinite(last) & enough)]
+    known = np.flatnonzero(np.isfinite(last) & enough).tolist()
     if not known:
         return None
     most, least = contextual_words(table, _least_contexts(study), _END)
     # The table is sorted by frequency: the places left go to the most frequent words.
-    wanted = [*(place for place in named if place in set(known)), *most, *least, *known]
-    places = sorted(list(dict.fromkeys(wanted))[:_HEATMAP], key=lambda i: (last[i], i), reverse=True)
-    if len(places) == len(known):
-        which = count(len(known), "word")
-    else:
+    ranked = dict.fromkeys([*(place for place in named if place in set(known)), *most, *least, *known])
+    places = sorted(list(ranked)[:_HEATMAP], key=lambda i: (last[i], i), reverse=True)
+    which = count(len(known), "word")
+    if len(places) < len(known):
         which = (
             f"{len(places)} of {len(known):,} words: {'those you named, ' * bool(table.asked)}the most and the least "
             "contextual, and the most frequent"
         )
     values = [finite(table.selfsim[i].tolist()) for i in places]
-    words = [printable(str(table.words[i])) for i in places]
+    words = [printable(table.words[i]) for i in places]
     numbers = [str(layer.number) for layer in study.layers]
     low = min([0.9, *(value for row in values for value in row if value is not None)])
     contexts = [int(table.contexts[i]) for i in places]
