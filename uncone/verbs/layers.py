@@ -70,7 +70,7 @@ def layers(
     from uncone.analysis.layers.published import published_curves
     from uncone.analysis.layers.settings import settings_from
     from uncone.analysis.layers.sizes import StudySize, sizes_up_to
-    from uncone.analysis.layers.story import tell
+    from uncone.analysis.layers.story import layer_story
     from uncone.analysis.layers.study import study
     from uncone.data.texts.selection import Selection
     from uncone.encoders.open import open_encoder
@@ -114,7 +114,7 @@ def layers(
         layers=levels,
         words=found.words,
         sentences=found.sentences,
-        story=tell(levels, found.words, chosen.rule.rows, chosen.least),
+        story=layer_story(levels, found.words, chosen.rule.rows, chosen.least),
         notes=notes,
         provenance=provenance_of(found, selection, encoder, chosen),
         published=published_curves(encoder.name, encoder.layers) if chosen.rule.rows == "words" else (),

@@ -20,7 +20,7 @@ from uncone.data.arrays.bags import Bags, run_starts
 from uncone.data.batch import IntVector, Keys, Matrix, Vector, WordBags
 from uncone.data.lazy_property import once
 
-__all__ = ["InClusters", "Types", "mean_over_clusters", "type_cosines"]
+__all__ = ["InClusters", "Types", "mean_over_clusters", "type_cosines", "weighted_mean"]
 
 
 class InClusters(NamedTuple):
@@ -86,13 +86,14 @@ def mean_over_clusters(found: Sequence[TypeCosines], weights: Sequence[float] | 
     >>> mean_over_clusters([TypeCosines(0.5, None), TypeCosines(0.2, 0.9)], [1, 2])
     TypeCosines(inter=0.3, intra=0.9)
     """
-    means = []
-    for name in ("inter", "intra"):
-        known = [(getattr(one, name), float(w)) for one, w in zip(found, weights, strict=True)]
-        pairs = [(value, weight) for value, weight in known if value is not None]
-        total = sum(weight for _, weight in pairs)
-        means.append(sum(value * (weight / total) for value, weight in pairs) if total else None)
-    return TypeCosines(*means)
+    return TypeCosines(*(weighted_mean([getattr(one, name) for one in found], weights) for name in ("inter", "intra")))
+
+
+def weighted_mean(values: Sequence[float | None], weights: Sequence[float] | IntVector) -> float | None:
+    """The mean of the values that are known, with these weights."""
+    known = [(value, float(weight)) for value, weight in zip(values, weights, strict=True) if value is not None]
+    total = sum(weight for _, weight in known)
+    return sum(value * (weight / total) for value, weight in known) if total else None
 
 
 def _in_clusters(rows: Matrix, lengths: Vector, bags: WordBags, types: int, k: int) -> InClusters:

@@ -1,9 +1,10 @@
-"""Behind the cone: the neighbourhoods, clusters, frequency shells and manifolds of every layer, on a sample of rows."""
+"""Behind the cone: the neighborhoods, clusters, frequency shells and manifolds of every layer, on a sample of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
@@ -17,11 +18,19 @@ from uncone.analysis.frequency.word_counts import (
     tokenizer_frequencies,
     wordfreq_frequencies,
 )
-from uncone.analysis.layers.deep_results import Deep, DeepLayer, Frequency, Manifold, TableDeep
-from uncone.analysis.layers.deep_story import tell_deep
+from uncone.analysis.layers.deep_results import (
+    Clusters,
+    Deep,
+    DeepLayer,
+    Dimension,
+    Frequency,
+    Hubness,
+    Manifold,
+    TableDeep,
+)
+from uncone.analysis.layers.deep_story import deep_story
 from uncone.analysis.layers.geometry import LayerGeometry
 from uncone.analysis.layers.settings import StudySettings
-from uncone.analysis.layers.static_table import table_deep
 from uncone.analysis.measures.finding import Finding
 from uncone.analysis.measures.registry import families
 from uncone.analysis.neighbors.dimension import dimensions_of
@@ -32,15 +41,16 @@ from uncone.data.batch import IntVector
 from uncone.data.lazy_property import once
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.rows.facts import RowFacts
-from uncone.errors import ModelError
+from uncone.errors import ModelError, OptionError
 from uncone.extras import require
 from uncone.run.blas_threads import on_all_cores
 from uncone.run.layers import LayerPass
 from uncone.stats.samples.row_sample import SampledRows
 
-__all__ = ["check_frequency", "deep_study"]
+__all__ = ["check_frequency", "deep_study", "table_deep"]
 
-Found = tuple[DeepLayer, list[Finding]]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def deep_study(
@@ -52,40 +62,61 @@ def deep_study(
 ) -> tuple[Deep, list[list[Finding]]]:
     """What lies behind every layer, and the findings that are drawn from it, layer by layer."""
     samples = [layer.rows.sampled.at_most(settings.deep_sample) for layer in layers]
-    known = run.facts(_union([sample.rows for sample in samples]))
+    facts = run.facts(_union([sample.rows for sample in samples]))
     frequencies = _frequencies(settings, run.encoder, counts) if settings.rule.has_words else None
-    look = _Look(known, frequencies, settings, run.copies is not None)
+    study = _Study(facts, frequencies, settings, run.copies is not None)
 
-    def one(place: int) -> Found:
-        found = look.at(layers[place].number, samples[place])
+    def examine(place: int) -> tuple[DeepLayer, list[Finding]]:
+        result = study.examine(layers[place].number, samples[place])
         if progress is not None:
             progress(1)
-        return found
+        return result
 
     with on_all_cores() as threads:
-        found = list(threads.map(one, range(len(layers))))
-    table = _table(run, frequencies, settings) if frequencies is not None else None
-    head = None
-    if settings.rule.has_words:
-        head = head_frequency(run.encoder, run.selection, settings.window, seed=settings.seed)
-    deep = [layer for layer, _ in found]
+        results = list(threads.map(examine, range(len(layers))))
+    table = head = None
+    attempt, seed = _Attempts(), settings.seed
+    if frequencies is not None:
+        table = attempt("The input embeddings", None, _table, run, frequencies, settings)
+        texts = run.selection, settings.window
+        head = attempt("The language-model head", None, head_frequency, run.encoder, *texts, seed=seed)
+    deep = [layer for layer, _ in results]
+    notes = [_sample_note(deep, layers, settings), "" if table is None else table.note, run.encoder.head_note]
+    notes += [f"{name} could not be measured, because {error}." for name, error in attempt.failures.items()]
     return (
         Deep(
             deep,
             [sample.rows for sample in samples],
-            known,
+            facts,
             table,
             head,
-            frequencies.name if frequencies is not None else "",
-            tell_deep(deep, table, head),
-            [*_notes(deep, layers, settings), *_told(run.encoder, table)],
+            "" if frequencies is None else frequencies.name,
+            deep_story(deep, table, head),
+            [note for note in notes if note],
         ),
-        [findings for _, findings in found],
+        [findings for _, findings in results],
     )
 
 
+class _Attempts:
+    """Parts that are measured one by one; one that fails costs no report. `failures` has the reasons by part."""
+
+    def __init__(self) -> None:
+        self.failures: dict[str, Exception] = {}
+
+    def __call__(self, part: str, fallback: T, compute: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """What `compute` returns, or the fallback if it fails."""
+        try:
+            return compute(*args, **kwargs)
+        except OptionError:
+            raise
+        except Exception as error:  # whatever a part does, the others are reported
+            self.failures[part] = error
+            return fallback
+
+
 @dataclass(frozen=True)
-class _Look:
+class _Study:
     """What all layers share: which word every sampled row is, and how often that occurs."""
 
     facts: RowFacts
@@ -106,46 +137,45 @@ class _Look:
         """The bin of frequency ranks of every row."""
         return None if self.frequencies is None else list(self.frequencies.bins(self.facts.words))
 
-    def at(self, number: int, sample: SampledRows) -> Found:
-        """One layer."""
-        seed = self.settings.seed
+    def examine(self, number: int, sample: SampledRows) -> tuple[DeepLayer, list[Finding]]:
+        """One layer and its findings; a part that cannot be measured leaves the others alone."""
+        seed, attempt = self.settings.seed, _Attempts()
         places = np.searchsorted(self.facts.rows, sample.rows).astype(np.int64)
         facts, vectors = self.facts.take(places), sample.vectors
         # Copies of a text are encoded in other batches, so that their rows may differ by rounding.
         own = facts.originals if self.repeated else np.arange(sample.n, dtype=np.int64)
         first, known = (vectors[own], facts.take(own)) if len(own) < sample.n else (vectors, facts)
         units = None if sample.groups is None else sample.groups[own]
-        dimensions = dimensions_of(first, seed=seed, units=units)
-        hubness = hubness_of(first, seed=seed, name=known.shown, numbers=sample.rows[own])
-        clusters = clusters_of(
-            vectors,
-            self.types[places],
-            sample.rows if sample.groups is None else sample.groups,
-            facts,
-            None if self.bins is None else [self.bins[i] for i in places.tolist()],
-            k=self.settings.k,
-            seed=seed,
-        )
-        frequency = self._frequency(sample, facts)
-        positions = known.positions if self.settings.rule.has_words else None
-        manifold = manifold_of(
+        groups = sample.rows if sample.groups is None else sample.groups
+        bins = None if self.bins is None else [self.bins[i] for i in places.tolist()]
+        types, numbers = self.types[places], sample.rows[own]
+        unknown = {metric: Dimension(metric) for metric in ("euclidean", "cosine")}
+        dimensions = attempt("dimensions", unknown, dimensions_of, first, seed=seed, units=units)
+        hubness = attempt("hubness", Hubness(), hubness_of, first, seed=seed, name=known.shown, numbers=numbers)
+        one_cluster = Clusters(n=sample.n, labels=np.zeros(sample.n, np.int64))
+        k = self.settings.k
+        clusters = attempt("clusters", one_cluster, clusters_of, vectors, types, groups, facts, bins, k=k, seed=seed)
+        frequency = attempt("frequency", None, self._frequency, sample, facts)
+        manifold = attempt(
+            "manifold",
+            Manifold(n=len(first)),
+            manifold_of,
             first,
             sample.norms[own],
-            positions,
+            known.positions if self.settings.rule.has_words else None,
             clusters.labels[own],
-            words=self.types[places[own]],
+            words=types[own],
             lid=dimensions["euclidean"],
             seed=seed,
         )
         if len(own) < sample.n:
             manifold = _placed(manifold, own)
-            share = 1 - len(own) / sample.n
+            kept = len(own) / sample.n
             dimensions = {
-                name: replace(one, duplicates=1 - (1 - share) * (1 - one.duplicates))
-                for name, one in dimensions.items()
+                name: replace(one, duplicates=1 - kept * (1 - one.duplicates)) for name, one in dimensions.items()
             }
         layer = DeepLayer(number, sample.n, dimensions, hubness, clusters, frequency, manifold)
-        return layer, [one for family in families("deep") for one in family.findings(layer)]
+        return layer, _findings(layer, attempt.failures)
 
     def _frequency(self, sample: SampledRows, facts: RowFacts) -> Frequency | None:
         if self.frequencies is None:
@@ -153,6 +183,15 @@ class _Look:
         words, means, norms = word_means(sample.vectors, sample.norms, facts.words)
         unit = "token" if self.settings.rule.rows == "tokens" else "word"
         return frequency_of(means, words, self.frequencies, norms=norms, unit=unit, seed=self.settings.seed)
+
+
+def _findings(layer: DeepLayer, failures: Mapping[str, Exception]) -> list[Finding]:
+    """The findings of every family; of one that needs a part that failed, why it could not be measured."""
+    findings: list[Finding] = []
+    for family in families("deep"):
+        errors = [failures[need] for need in family.needs if need in failures]
+        findings += family.failures(errors[0], layer.n) if errors else family.findings(layer)
+    return findings
 
 
 def _placed(manifold: Manifold, places: IntVector) -> Manifold:
@@ -173,10 +212,10 @@ def _frequencies(settings: StudySettings, encoder: Encoder, counts: Mapping[str,
         return corpus_frequencies(counts)
     if settings.frequency == "wordfreq":
         return wordfreq_frequencies()
-    return tokenizer_frequencies(_order(settings, encoder))
+    return tokenizer_frequencies(_token_order(settings, encoder))
 
 
-def _order(settings: StudySettings, encoder: Encoder) -> Sequence[str]:
+def _token_order(settings: StudySettings, encoder: Encoder) -> Sequence[str]:
     """The tokens in the order of the encoder's table."""
     table = encoder.input_table(marked=settings.rule.rows == "tokens")
     if table is None:
@@ -194,7 +233,7 @@ def check_frequency(settings: StudySettings, encoder: Encoder) -> None:
     if settings.frequency == "wordfreq":
         require("wordfreq", extra="frequency")
     if settings.frequency == "tokenizer":
-        _order(settings, encoder)
+        _token_order(settings, encoder)
 
 
 def _table(run: LayerPass, frequencies: Frequencies, settings: StudySettings) -> TableDeep | None:
@@ -207,14 +246,39 @@ def _table(run: LayerPass, frequencies: Frequencies, settings: StudySettings) ->
     return table_deep(run.encoder, frequencies, settings.seed)
 
 
-def _told(encoder: Encoder, table: TableDeep | None) -> list[str]:
-    """What has to be known of the table and of the head."""
-    return [note for note in (table.note if table is not None else "", encoder.head_note) if note]
+def table_deep(encoder: Encoder, frequencies: Frequencies | None, seed: int = 0) -> TableDeep | None:
+    """What lies in the table that an encoder looks its tokens up in; None when it has none, or only one row.
+
+    The same measures as for a layer, so that static and contextual vectors can be compared: mind that the local
+    dimension grows with the number of rows. Rows are tokens, so `frequencies` should be `token_frequencies`; with any
+    other, a row is as frequent as the word that it is. Rows of zeros and rows that are no numbers are left out.
+    """
+    table = encoder.input_table()
+    if table is None:
+        return None
+    names, vectors = table
+    usable = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
+    bad = int((~usable).sum())
+    if bad:
+        names, vectors = [names[i] for i in np.flatnonzero(usable).tolist()], vectors[usable]
+    if len(names) < 2:
+        return None
+    left_out = f"{count(bad, 'row')} of zeros or without numbers {'was' if bad == 1 else 'were'} left out."
+    name, unit = ("word vectors", "word") if encoder.layers == 1 else ("input embeddings", "token")
+    return TableDeep(
+        name=name,
+        n=len(names),
+        dim=vectors.shape[1],
+        dimensions=dimensions_of(vectors, seed=seed),
+        hubness=hubness_of(vectors, seed=seed, name=lambda row: names[row]),
+        frequency=frequency_of(vectors, names, frequencies, unit=unit, seed=seed) if frequencies is not None else None,
+        note=" ".join(filter(None, (encoder.table_note, left_out if bad else ""))),
+    )
 
 
-def _notes(deep: Sequence[DeepLayer], layers: Sequence[LayerGeometry], settings: StudySettings) -> list[str]:
+def _sample_note(deep: Sequence[DeepLayer], layers: Sequence[LayerGeometry], settings: StudySettings) -> str:
     most, rows = max(one.n for one in deep), max(layer.n for layer in layers)
     if most == rows:
-        return [f"Behind the cone: measured on all {count(rows, 'row')} of every layer."]
+        return f"Behind the cone: measured on all {count(rows, 'vector')} of every layer."
     room = "" if most >= settings.deep_sample else "; --memory has no room for more"
-    return [f"Behind the cone: measured on a seeded sample of {most:,} of {count(rows, 'row')} of every layer{room}."]
+    return f"Behind the cone: measured on a seeded sample of {most:,} of {count(rows, 'vector')} of every layer{room}."

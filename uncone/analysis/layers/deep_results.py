@@ -1,10 +1,15 @@
-"""What `layers --deep` finds behind the cone: neighbourhoods, clusters, word frequency, manifolds."""
+"""What `layers --deep` finds behind the cone: neighborhoods, clusters, word frequency, manifolds.
+
+Every field has a default: what could not be measured is unknown, and the rest of the report stands.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from uncone.data.batch import IntVector, Matrix, Vector
 
@@ -28,6 +33,14 @@ __all__ = [
 ]
 
 
+def _no_rows() -> IntVector:
+    return np.zeros(0, np.int64)
+
+
+def _no_points() -> Matrix:
+    return np.zeros((0, 3))
+
+
 @dataclass(frozen=True)
 class Dimension:
     """Local intrinsic dimension by maximum likelihood on the distances to the `k` nearest of `base` distinct rows.
@@ -35,18 +48,18 @@ class Dimension:
     `value` is the mean over `queries` rows; `paper` is the published convention, on squared distances: half of it.
     None where it cannot be known. `duplicates` is the share of the rows that repeat another and were left out;
     `two_nn` is the estimate from the two nearest alone (Facco et al. 2017); `recall` says, for an approximate search,
-    which share of the true neighbours it found.
+    which share of the true neighbors it found.
     """
 
     metric: str
-    value: float | None
-    low: float | None
-    high: float | None
-    two_nn: float | None
-    k: int
-    queries: int
-    base: int
-    duplicates: float
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    two_nn: float | None = None
+    k: int = 0
+    queries: int = 0
+    base: int = 0
+    duplicates: float = 0.0
     recall: float | None = None
 
     @property
@@ -66,28 +79,28 @@ class Hub:
 
 @dataclass(frozen=True)
 class Hubness:
-    """How unevenly rows are the neighbours of others: `skew` of the k-occurrence over `n` rows, by cosine.
+    """How unevenly rows are the neighbors of others: `skew` of the k-occurrence over `n` rows, by cosine.
 
-    `antihubs` is the share of rows that are nobody's neighbour, `hubs` the worst, most first; `top_share` is the share
-    of all neighbour lists' places that the worst hundredth of the rows takes.
+    `antihubs` is the share of rows that are nobody's neighbor, `hubs` the worst, most first; `top_share` is the share
+    of all neighbor lists' places that the worst hundredth of the rows takes.
     """
 
-    skew: float | None
-    low: float | None
-    high: float | None
-    antihubs: float | None
-    top_share: float | None
-    hubs: Sequence[Hub]
-    k: int
-    n: int
+    skew: float | None = None
+    low: float | None = None
+    high: float | None = None
+    antihubs: float | None = None
+    top_share: float | None = None
+    hubs: Sequence[Hub] = ()
+    k: int = 0
+    n: int = 0
 
 
 @dataclass(frozen=True)
 class TypeCosines:
     """Mean cosine of different types (S_inter) and of one type's occurrences (S_intra); None where there is none."""
 
-    inter: float | None
-    intra: float | None
+    inter: float | None = None
+    intra: float | None = None
 
 
 @dataclass(frozen=True)
@@ -110,8 +123,8 @@ class Cluster:
     silhouette: float | None
     isoscore: float | None
     examples: Sequence[str] = ()
-    raw: TypeCosines = field(default_factory=lambda: TypeCosines(None, None))
-    centred: TypeCosines = field(default_factory=lambda: TypeCosines(None, None))
+    raw: TypeCosines = TypeCosines()
+    centred: TypeCosines = TypeCosines()
 
 
 @dataclass(frozen=True)
@@ -120,29 +133,29 @@ class Clusters:
 
     `tried` maps each k to its silhouette. `labels` (n,) are the cluster of every row of the sample, largest cluster
     first. `raw` are S_inter and S_intra as they are; `global_` after subtracting the mean of all (k = 1); `within_raw`
-    inside clusters without any centring, `within` inside clusters after subtracting their means, both weighted by size;
+    inside clusters without centering, `within` inside clusters after subtracting their means, both weighted by size;
     `within_raw_plain` and `within_plain` the same as plain means over clusters, as published. `sentence` says what
     clusters explain, from these differences. `isoscore` is that inside clusters, weighted by size, and
     `isoscore_all` that of all rows together.
     """
 
-    k: int
-    silhouette: float | None
-    silhouette_cosine: float | None
-    tried: Mapping[int, float]
-    asked: bool
-    n: int
-    clusters: Sequence[Cluster]
-    labels: IntVector
-    raw: TypeCosines
-    global_: TypeCosines
-    within_raw: TypeCosines
-    within: TypeCosines
-    within_raw_plain: TypeCosines
-    within_plain: TypeCosines
-    isoscore: float | None
-    isoscore_all: float | None
-    sentence: str
+    k: int = 1
+    silhouette: float | None = None
+    silhouette_cosine: float | None = None
+    tried: Mapping[int, float] = field(default_factory=dict)
+    asked: bool = False
+    n: int = 0
+    clusters: Sequence[Cluster] = ()
+    labels: IntVector = field(default_factory=_no_rows)
+    raw: TypeCosines = TypeCosines()
+    global_: TypeCosines = TypeCosines()
+    within_raw: TypeCosines = TypeCosines()
+    within: TypeCosines = TypeCosines()
+    within_raw_plain: TypeCosines = TypeCosines()
+    within_plain: TypeCosines = TypeCosines()
+    isoscore: float | None = None
+    isoscore_all: float | None = None
+    sentence: str = "Clusters could not be measured."
     chance: float | None = None
     """Silhouette of as many clusters of Gaussian rows with the same covariance: what slices of one cloud have."""
     judged: int = 0
@@ -155,7 +168,7 @@ class Clusters:
 class Bin:
     """The words of a range of frequency ranks: mean norm; mean distance and dot product to the k nearest, by k.
 
-    The neighbours are looked for among all words, those of `queries` words of the range.
+    The neighbors are looked for among all words, those of `queries` words of the range.
     """
 
     name: str
@@ -173,7 +186,7 @@ class Frequency:
     `norm_r` is the correlation (Pearson) of log-frequency with the mean norm of a word's occurrences, `norm_rho` the
     rank correlation; `vector_norm_r` that with the norm of the word's vector, which is the mean of its occurrences.
     `components_r` are those with each of the first principal components, turned so that none is negative. `points`
-    (m, 2) are the words of `shown` on the two first singular directions (uncentred), `logs` their log10 frequency.
+    (m, 2) are the words of `shown` on the two first singular directions (uncentered), `logs` their log10 frequency.
     """
 
     source: str
@@ -229,32 +242,32 @@ class Manifold:
     `lid` is the local dimension by the `k` nearest of `base` rows (distinct, and one of each word where words are
     known), `flat` that of as many Gaussian rows with the same mean and covariance (of each cluster that stands apart):
     rows that are curved lie well below, and so do rows in small clusters. `spread` and `spread_flat` are the directions
-    that these neighbours spread over, which tells the two apart. `pca` is the number of directions that hold 95 % of
+    that these neighbors spread over, which tells the two apart. `pca` is the number of directions that hold 95 % of
     the variance. Where rows have a position, `angle_r` is the rank correlation of position with the angle along the
     curve of the mean rows by position, `angle_chance` the share of permuted positions that do as well, `turns` how far
     that curve goes round, `position_share` the share of the variance on the three first components that position
     explains, and `position_share_without` that share without the mean that has most of it; `spread_wide` are the
-    directions that twice as many neighbours spread over, `uneven` and `jump` how far the rows are from an even sheet
+    directions that twice as many neighbors spread over, `uneven` and `jump` how far the rows are from an even sheet
     (see `manifold_local.Local`); `without_sinks` is the same without rows over ten times the median norm, None when
     there are none.
     `points` (m, 3) are rows on the principal components 1 to 3, `points_positions` and `points_rows` their positions
     (-1 unknown) and places in the sample, `path` (p, 3) the mean rows by position.
     """
 
-    visible: bool
-    lid: float | None
-    flat: float | None
-    pca: int
-    ratio: float | None
-    angle_r: float | None
-    turns: float | None
-    position_share: float | None
-    points: Matrix
-    points_rows: IntVector
-    points_positions: IntVector
-    path: Matrix
-    sinks: int
-    sentence: str
+    visible: bool = False
+    lid: float | None = None
+    flat: float | None = None
+    pca: int = 0
+    ratio: float | None = None
+    angle_r: float | None = None
+    turns: float | None = None
+    position_share: float | None = None
+    points: Matrix = field(default_factory=_no_points)
+    points_rows: IntVector = field(default_factory=_no_rows)
+    points_positions: IntVector = field(default_factory=_no_rows)
+    path: Matrix = field(default_factory=_no_points)
+    sinks: int = 0
+    sentence: str = "Whether the vectors lie on a curved sheet could not be measured."
     without_sinks: Manifold | None = None
     angle_chance: float | None = None
     spread: float | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 
@@ -13,59 +13,59 @@ from uncone.analysis.layers.layer import Layer, WordTable
 from uncone.analysis.measures.finding import Finding
 from uncone.analysis.number_format import cosine, count, percent
 
-__all__ = ["contextual_words", "tell"]
+__all__ = ["contextual_words", "layer_story"]
 
 _HEAVY = 0.5
 _STEPS = 2
 _NAMED = 5
 
 
-def tell(layers: Sequence[Layer], words: WordTable | None, row: str = "words", least: int = 5) -> list[str]:
+def layer_story(layers: Sequence[Layer], words: WordTable | None, row: str = "words", least: int = 5) -> list[str]:
     """What the curves show, the most important first; nothing is said that the intervals do not carry."""
-    found = [_crowding(layers, row)]
+    sentences = [_crowding(layers, row)]
     if "selfsim_adjusted" in layers[0].findings and len(layers) > 1:
-        found += [*_context(layers), *_steps(layers), *_explained(layers)]
-    found += [*_rogue(layers), *_sinks(layers)]
+        sentences += [*_self_similarity(layers), *_sentence_similarity(layers), *_steps(layers), *_mev(layers)]
+    sentences += [*_rogue(layers), *_sinks(layers)]
     if words is not None and len(layers) > 1:
-        found += _words(words, least)
-    return found
+        sentences += _words(words, least)
+    return sentences
 
 
 def _crowding(layers: Sequence[Layer], row: str) -> str:
-    things = {"words": "words", "tokens": "tokens", "cls": "CLS vectors", "sentences": "texts"}[row]
+    noun = {"words": "words", "tokens": "tokens", "cls": "CLS vectors", "sentences": "texts"}[row]
     known = {layer.number: value for layer in layers if math.isfinite(value := layer.value("baseline"))}
     if not known:
-        return f"How alike two random {things} are could not be measured."
+        return f"How similar two random {noun} are could not be measured."
     first, last, top = min(known), max(known), max(known, key=known.__getitem__)
+    most = known[top]
+    verdict = "Collapsed" if most >= COLLAPSED else "Crowded" if most >= CROWDED else "Healthy"
     if len(known) == 1:
-        return f"{_verdict(known[top])}: two random {things} score {cosine(known[top])}."
-    ends = (
-        f"two random {things} score {cosine(known[first])} at layer {first} and {cosine(known[last])} at layer {last}"
-    )
-    where = "" if top in (first, last) else f"; the most, {cosine(known[top])}, at layer {top}"
-    return f"{_verdict(known[top])}: {ends}{where}."
+        return f"{verdict}: two random {noun} score {cosine(most)}."
+    ends = f"{cosine(known[first])} at layer {first} and {cosine(known[last])} at layer {last}"
+    peak = "" if top in (first, last) else f", with a peak of {cosine(most)} at layer {top}"
+    return f"{verdict}: two random {noun} score {ends}{peak}."
 
 
-def _verdict(value: float) -> str:
-    return "Collapsed" if value >= COLLAPSED else "Crowded" if value >= CROWDED else "Healthy"
+def _self_similarity(layers: Sequence[Layer]) -> list[str]:
+    values = np.array([layer.value("selfsim_adjusted") for layer in layers])
+    if not np.isfinite(values).all():
+        return []
+    falls = values.argmin() > 0
+    place, last = int(values.argmin() if falls else values.argmax()), len(values) - 1
+    verb, extreme = ("falls", "most") if falls else ("rises", "least")
+    text = f"Self-similarity (above the random baseline) {verb} from {cosine(values[0])} at layer 0 to "
+    text += f"{cosine(values[place])} at layer {place}, the {extreme} contextual layer"
+    return [f"{text}." if place == last else f"{text}. It is {cosine(values[last])} at layer {last}."]
 
 
-def _context(layers: Sequence[Layer]) -> list[str]:
-    found = []
-    for name, what, low, high in (
-        ("selfsim_adjusted", "two occurrences of a word score", "most contextual", "least contextual"),
-        ("intrasim_adjusted_matched", "the words of a sentence score", "least alike", "most alike"),
-    ):
-        values = np.array([layer.value(name) for layer in layers])
-        if not np.isfinite(values).all():
-            continue
-        bottom, top, last = int(values.argmin()), int(values.argmax()), len(values) - 1
-        parts = [f"{_signed(values[0])} at layer 0", f"{_signed(values[-1])} at layer {last}"]
-        parts += [f"{_signed(values[bottom])} at layer {bottom} ({low})"] if bottom not in (0, last) else []
-        parts += [f"{_signed(values[top])} at layer {top} ({high})"] if top not in (0, last) else []
-        chance = "random words" if name.startswith("selfsim") else "as many unrelated words"
-        found.append(f"Against {chance}, {what} {_listed(parts)}.")
-    return found
+def _sentence_similarity(layers: Sequence[Layer]) -> list[str]:
+    values = np.array([layer.value("intrasim_adjusted_matched") for layer in layers])
+    if not np.isfinite(values).all():
+        return []
+    top = int(values.argmax())
+    others = [f"{cosine(values[place])} at layer {place}" for place in sorted({0, len(values) - 1} - {top})]
+    more = f"{cosine(values[top])} more" if values[top] >= 0.005 else "no more"
+    return [f"Words in the same sentence are {more} similar than unrelated words at layer {top} ({', '.join(others)})."]
 
 
 def _steps(layers: Sequence[Layer]) -> list[str]:
@@ -76,31 +76,28 @@ def _steps(layers: Sequence[Layer]) -> list[str]:
         if all(_apart(a, b) for a, b in pairs):
             word, sentence = (float(b.value) - float(a.value) for a, b in pairs)  # type: ignore[arg-type]
             changes.append((abs(word) + abs(sentence), before.number, word, sentence))
-    told = sorted(sorted(changes, reverse=True)[:_STEPS], key=lambda change: change[1])
-    return [_step(number, word, sentence) for _, number, word, sentence in told]
+    largest = sorted(sorted(changes, reverse=True)[:_STEPS], key=lambda change: change[1])
+    return [_step(number, word, sentence) for _, number, word, sentence in largest]
 
 
 def _step(number: int, word: float, sentence: float) -> str:
     verbs = ["rises" if value > 0 else "falls" for value in (word, sentence)]
-    if verbs[0] == verbs[1]:
-        change = f"both SelfSim and IntraSim {'rise' if word > 0 else 'fall'}"
-    else:
-        change = f"SelfSim {verbs[0]} and IntraSim {verbs[1]}"
-    meaning = f"words become {'less' if word > 0 else 'more'} contextual"
-    alike = f"the words of a sentence {'more' if sentence > 0 else 'less'} alike"
-    joined = f"{meaning} and {alike}"
-    return f"From layer {number} to {number + 1} {change} ({_signed(word)}, {_signed(sentence)}): {joined}."
+    second = "" if verbs[0] == verbs[1] else f" {verbs[1]}"
+    return (
+        f"From layer {number} to {number + 1}, SelfSim {verbs[0]} by {cosine(abs(word))} and IntraSim{second} by "
+        f"{cosine(abs(sentence))}: words become {'less' if word > 0 else 'more'} contextual, and words in the same "
+        f"sentence {'more' if sentence > 0 else 'less'} similar."
+    )
 
 
-def _explained(layers: Sequence[Layer]) -> list[str]:
+def _mev(layers: Sequence[Layer]) -> list[str]:
     values = np.array([layer.value("mev_adjusted") for layer in layers])
     if not np.isfinite(values).all():
         return []
     least = int(values.argmin())
-    raw = layers[least].value("mev")
     return [
-        f"One vector explains {percent(raw)} of a word's occurrences at layer {least}, where it explains least against "
-        f"chance ({_signed(float(values[least]))} over as many different words)."
+        f"At layer {least}, one vector explains {percent(layers[least].value('mev'))} of a word's occurrences. That is "
+        f"{cosine(values[least])} more than of as many different words, the smallest difference of all layers."
     ]
 
 
@@ -109,23 +106,25 @@ def _rogue(layers: Sequence[Layer]) -> list[str]:
     if not heavy:
         return []
     most = max(heavy, key=lambda layer: layer.value("rogue_share_3"))
-    named = most["rogue_dimensions"].value
-    which = f" ({', '.join(map(str, named[:3]))})" if isinstance(named, list) and named else ""
+    names = most["rogue_dimensions"].value
+    which = f" ({', '.join(map(str, names[:3]))})" if isinstance(names, list) and names else ""
     share = percent(min(most.value("rogue_share_3"), 1.0))
     where = _ranges([layer.number for layer in heavy])
-    return [f"Three dimensions carry over half of every similarity at {where}: {share} at layer {most.number}{which}."]
+    return [
+        f"Three dimensions carry more than half of the mean cosine at {where}: {share} at layer {most.number}{which}."
+    ]
 
 
 def _sinks(layers: Sequence[Layer]) -> list[str]:
-    having = [layer for layer in layers if layer.value("sinks") > 0]
-    if not having:
+    layers = [layer for layer in layers if layer.value("sinks") > 0]
+    if not layers:
         return []
-    most = max(having, key=lambda layer: layer.value("sinks"))
-    first = most["sinks"].rows[0] if most["sinks"].rows else None
-    example = f", such as {first['text']}" if first and first.get("text") else ""
-    number = count(int(most.value("sinks")), "row")
-    where = _ranges([layer.number for layer in having])
-    return [f"Sinks at {where}: up to {number} over ten times the median norm{example}. --no-sinks leaves them out."]
+    most = max(layers, key=lambda layer: layer.value("sinks"))
+    first = most["sinks"].rows[0] if most["sinks"].rows else {}
+    example = f", such as {first['text']}" if first.get("text") else ""
+    vectors = count(int(most.value("sinks")), "vector")
+    where = _ranges([layer.number for layer in layers])
+    return [f"Sinks at {where}: up to {vectors} over 10 times the median norm{example}. --no-sinks leaves them out."]
 
 
 def contextual_words(words: WordTable, least: int, keep: int) -> tuple[list[int], list[int]]:
@@ -142,7 +141,7 @@ def _words(words: WordTable, least: int) -> list[str]:
     if len(most) < 2 * _NAMED and set(most) & set(fewest):
         return []
     named = [", ".join(words.words[i] for i in places) for places in (most, fewest)]
-    return [f"Most contextual words of the last layer: {named[0]}; least: {named[1]}."]
+    return [f"Most contextual words in the last layer: {named[0]}. Least contextual: {named[1]}."]
 
 
 def _apart(a: Finding, b: Finding) -> bool:
@@ -153,31 +152,12 @@ def _apart(a: Finding, b: Finding) -> bool:
     return bool(abs(float(b.value) - float(a.value)) > reach)  # type: ignore[arg-type]
 
 
-def _signed(value: float) -> str:
-    """A difference with its sign.
-
-    >>> _signed(0.041), _signed(-0.2), _signed(0.0001)
-    ('+0.04', '-0.20', '0.00')
-    """
-    shown = f"{value:+.2f}"
-    return "0.00" if shown in ("+0.00", "-0.00") else shown
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
 def _ranges(numbers: Sequence[int]) -> str:
     """Layer numbers in words.
 
     >>> _ranges([3, 4, 5, 7]), _ranges([2])
     ('layers 3-5, 7', 'layer 2')
     """
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    shown = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
-    return f"layer{'s' if len(numbers) > 1 else ''} {', '.join(shown)}"
+    runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
+    texts = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+    return f"layer{'s' if len(numbers) > 1 else ''} {', '.join(texts)}"

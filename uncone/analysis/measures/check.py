@@ -42,7 +42,8 @@ ROGUE = (
         "Largest (s_j² − Σu_ij²)/(n² − n) over the baseline, s = Σu.", TIMKEY, "contrast"),
     Measure("rogue_share_3", "Three strongest dimensions", SHARE, "The same, for the three largest together.", TIMKEY,
         "layers fix dots contrast", heading=("rogue", "top 3"), curve=Curve("Rogue dimensions", "share of the baseline",
-        "Share of the mean cosine from the three strongest dimensions. It isn't measured if the baseline is below 0.05.")),
+        "Share of the mean cosine from the three strongest dimensions. It isn't measured if the baseline is below "
+        "0.05.")),
     Measure("rogue_share_5", "Five strongest dimensions", SHARE, "The same, for the five largest together.", TIMKEY,
         "contrast"),
     Measure("rogue_dimensions", "Rogue dimensions", DIMENSION_LIST,

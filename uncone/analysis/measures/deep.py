@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uncone.analysis.clusters.clusters import cluster_findings
+from uncone.analysis.clusters.story import cluster_findings
 from uncone.analysis.frequency.frequency import frequency_findings
 from uncone.analysis.measures.check import NEIGHBOURS
 from uncone.analysis.measures.measure import Curve, Family, Measure
@@ -90,13 +90,13 @@ MANIFOLD = (
 
 FAMILIES = (
     Family((*NEIGHBOURS[:2], *TWO_NN, *NEIGHBOURS[2:]),
-        lambda layer: neighbourhood_findings(layer.dimensions, layer.hubness), ("deep",),
+        lambda layer: neighbourhood_findings(layer.dimensions, layer.hubness), ("deep",), ("dimensions", "hubness"),
         summary="local intrinsic dimension on true distances, from 100 and from the two nearest; hubs, and rows that "
         "are nobody's neighbour"),
-    Family((*CLUSTERS, *TYPES), lambda layer: cluster_findings(layer.clusters), ("deep",),
+    Family((*CLUSTERS, *TYPES), lambda layer: cluster_findings(layer.clusters), ("deep",), ("clusters",),
         summary="k, how clear the clusters are, and cosines and isotropy inside them"),
     Family(FREQUENCY, lambda layer: [] if layer.frequency is None else frequency_findings(layer.frequency), ("deep",),
-        partial=True, summary="log-frequency of a word against lengths and principal components"),
-    Family(MANIFOLD, lambda layer: manifold_findings(layer.manifold), ("deep",), partial=True,
+        ("frequency",), partial=True, summary="log-frequency of a word against lengths and principal components"),
+    Family(MANIFOLD, lambda layer: manifold_findings(layer.manifold), ("deep",), ("manifold",), partial=True,
         summary="the manifold question"),
 )

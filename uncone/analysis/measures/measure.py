@@ -110,8 +110,9 @@ class Family:
 
     `compute` gets the measured space (a `Geometry`; with `--deep` a `DeepLayer`) and returns findings, or bare numbers:
     one, or one by name. `needs` names the statistics that have to be collected; a family is left out where one of them
-    is not. `statistics` makes those of its own, which `compute` finds in `space.statistics`. `summary` is its line in
-    the README. A `partial` family may leave measures out.
+    is not. With `--deep` they are parts of the `DeepLayer`; where one of them failed, the findings say why.
+    `statistics` makes those of its own, which `compute` finds in `space.statistics`. `summary` is its line in the
+    README. A `partial` family may leave measures out.
 
     `turn` is when it is computed: `aside` in a thread of its own, `last` after all others because it uses every core.
     """
@@ -143,7 +144,11 @@ class Family:
         try:
             return self._findings(self.compute(space), n)
         except Exception as error:  # whatever a measure does, the others are reported
-            return [_failed(measure, self.package, error, n) for measure in self.measures]
+            return self.failures(error, n)
+
+    def failures(self, error: Exception, n: int) -> list[Finding]:
+        """Findings that say why nothing could be measured."""
+        return [_failed(measure, self.package, error, n) for measure in self.measures]
 
     def _findings(self, result: Any, n: int) -> list[Finding]:  # noqa: ANN401 - as functions return it
         if isinstance(result, Finding):
