@@ -14,8 +14,9 @@ from sklearn.metrics import adjusted_rand_score, silhouette_samples, silhouette_
 from uncone.analysis.clusters import choose_k as cluster_choice
 from uncone.analysis.clusters import shape as cluster_shape
 from uncone.analysis.clusters.choose_k import LEAST, best_clusters, chance_silhouette
-from uncone.analysis.clusters.clusters import cluster_findings, cluster_labels, clusters_of
+from uncone.analysis.clusters.clusters import cluster_labels, clusters_of
 from uncone.analysis.clusters.shape import corrected_isoscore
+from uncone.analysis.clusters.story import cluster_findings
 from uncone.analysis.clusters.types import Types, mean_over_clusters, type_cosines
 from uncone.analysis.layers.deep_results import TypeCosines
 from uncone.encoders.rows.facts import RowFacts
@@ -59,7 +60,7 @@ def test_three_blobs_are_three_clusters(seed):
     assert set(found.tried) == set(range(2, 16)) and max(found.tried, key=found.tried.get) == 3
     assert found.silhouette == found.tried[3] > 0.5 > found.chance
     assert found.sentence.startswith("3 clusters with a silhouette of 0.")
-    assert "What makes them alike is a cluster that they share, not a cone." in found.sentence
+    assert "They are similar because they share a cluster, not because of a cone." in found.sentence
     assert found.within_raw.inter > found.raw.inter + 0.3 and found.across < 0
 
 
@@ -70,15 +71,15 @@ def test_a_ball_is_one_cluster(d, seed):
     assert found.k == 1 and max(found.tried.values()) < LEAST
     assert found.silhouette is None and found.silhouette_cosine is None and found.chance is None
     assert not found.labels.any()
-    assert found.sentence.startswith("No clusters: of k = 2 to 15, the largest silhouette is 0.0")
-    assert found.sentence.endswith("Two types score 0.00: there is no cone either.")
+    assert found.sentence.startswith("No clusters: for k = 2 to 15, the highest silhouette is 0.0")
+    assert found.sentence.endswith("Different types score 0.00: there is no cone either.")
     assert found.within == found.global_ and found.within_raw == found.raw
 
 
 def test_a_cone_is_one_cluster():
     found = found_in(ball(seed=3) + np.float32(2.0))
     assert found.k == 1 and found.raw.inter > 0.7 and abs(found.global_.inter) < 0.01
-    scores = f"Two types score {found.raw.inter:.2f}, and 0.00 once the mean of all rows is subtracted"
+    scores = f"Different types score {found.raw.inter:.2f}, and 0.00 after subtracting the overall mean"
     assert found.sentence.endswith(f"{scores}: one cone explains it, without clusters.")
 
 
@@ -88,11 +89,9 @@ def test_blobs_in_a_cone():
     assert found.k == 3 and adjusted_rand_score(found.labels, own) > 0.99
     assert found.across > 0.7 and found.within_raw.inter > found.across + 0.05
     more, above = found.within_raw.inter - found.across, 1 - found.across
-    told = (
-        f"A cone that all clusters share explains {found.across:.2f}, a cluster {more:.2f} of the {above:.2f} above it."
-    )
-    assert told in found.sentence
-    assert "by construction, and tells nothing of clusters" in found.sentence
+    assert f"A cone that all clusters share explains {found.across:.2f};" in found.sentence
+    assert f"sharing a cluster adds {more:.2f} of the remaining {above:.2f}." in found.sentence
+    assert "by construction and says nothing about clusters" in found.sentence
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -104,9 +103,9 @@ def test_a_cloud_that_is_cut_is_said_to_be_one(seed, cone):
     assert "slices of one cloud, not clusters" in found.sentence and "Clusters explain" in found.sentence
     asked = found_in(ball() + np.float32(2.0), seed, k=3)
     assert asked.k == 3 and asked.asked and asked.tried == {}
-    assert "slices of one cloud" in asked.sentence and "Clusters explain next to nothing of it." in asked.sentence
+    assert "slices of one cloud" in asked.sentence and "Clusters explain almost none of it." in asked.sentence
     for one in (found, asked):
-        assert "speaks of clusters" not in one.sentence, "there are none"
+        assert "is due to clusters" not in one.sentence, "there are none"
 
 
 def test_the_cloud_to_compare_with_has_the_same_covariance():
@@ -327,7 +326,7 @@ def test_seeds_and_threads():
 def test_all_rows_equal(dtype, asked):
     rows = np.full((30, 5), 0.1, dtype)
     found = found_in(rows, k=asked)
-    assert found.k == 1 and found.sentence.startswith("All rows are equal: one cluster.")
+    assert found.k == 1 and found.sentence.startswith("All vectors are equal: one cluster.")
     assert found.raw.inter == pytest.approx(1.0) and found.global_ == TypeCosines(None, None)
     assert found.isoscore is None and found.isoscore_all is None and found.tried == {}
 
@@ -337,7 +336,7 @@ def test_equal_rows_but_for_one_that_is_not_in_the_sample():
     drawn = np.random.default_rng(0).permutation(6000)[: cluster_choice._LEARNT_FROM]
     rows[np.setdiff1d(np.arange(6000), drawn)[0]] = [3.0, 0.0, 0.0, 1.0]
     found = found_in(rows)
-    assert found.k == 1 and found.sentence.startswith("All rows of the sample are equal: one cluster.")
+    assert found.k == 1 and found.sentence.startswith("All vectors of the sample are equal: one cluster.")
     assert found.raw.inter > 0.99 and not found.labels.any()
 
 
@@ -347,7 +346,7 @@ def test_fewer_different_rows_than_clusters():
     assert found.k == 3 and found.silhouette == pytest.approx(1.0) and set(found.tried) == {2, 3}
     assert found.within == TypeCosines(None, None) and found.within_raw.inter == pytest.approx(1.0)
     asked = found_in(rows, k=5)
-    assert asked.k == 3 and "3 clusters (5 were asked for, but no more hold rows)" in asked.sentence
+    assert asked.k == 3 and "3 clusters (you chose 5, but no more hold vectors)" in asked.sentence
 
 
 def test_a_cluster_for_every_type():
@@ -356,7 +355,10 @@ def test_a_cluster_for_every_type():
     rows = np.eye(3, 8)[own] + 1.0
     found = clusters_of(rows, own, np.arange(60))
     assert found.k == 3 and found.within_raw.inter is None and found.across == pytest.approx(found.raw.inter)
-    assert f"Two types score {found.raw.inter:.2f}: no cluster holds two, so these are scores across" in found.sentence
+    assert (
+        f"Different types score {found.raw.inter:.2f}: no cluster holds two, so these are scores across"
+        in found.sentence
+    )
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
@@ -365,7 +367,7 @@ def test_few_rows(n):
     found = clusters_of(rows, np.arange(n), np.arange(n))
     assert sum(one.size for one in found.clusters) == n and found.sentence
     if n < 3:
-        assert found.k == 1 and "cannot fall into clusters" in found.sentence
+        assert found.k == 1 and "cannot form clusters" in found.sentence
     every = clusters_of(rows, np.arange(n), np.arange(n), k=n)
     assert every.k == n and every.silhouette is None and every.within == TypeCosines(None, None)
     assert all(one.isoscore is None and one.size == 1 for one in every.clusters) or n == 1

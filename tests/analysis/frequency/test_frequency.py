@@ -24,7 +24,7 @@ from uncone.analysis.frequency.word_counts import (
     tokenizer_frequencies,
     wordfreq_frequencies,
 )
-from uncone.analysis.layers.static_table import table_deep
+from uncone.analysis.layers.deep import table_deep
 from uncone.analysis.neighbors.dimension import dimensions_of
 from uncone.analysis.neighbors.hubness import hubness_of
 from uncone.data.texts.selection import Selection

@@ -147,7 +147,7 @@ def test_static_vectors(tmp_path):
     assert study.deep.head is None
     assert study.deep.layers[0].hubness.n == len(words) and study.deep.layers[0].hubness.skew < 1.4, "no hub is a copy"
     assert study.deep.layers[0].clusters.k > 1, "the occurrences of a word are all alike"
-    assert f"{found.duplicates:.0%}".replace("%", " %") + " of the rows are copies of others" in study.deep.story[1]
+    assert f"{found.duplicates:.0%}".replace("%", " %") + " of the vectors are copies of others" in study.deep.story[1]
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
@@ -157,6 +157,33 @@ def test_very_few_texts(tiny_model, n):
     assert len(study.deep.layers) == 3
     json.loads(study.to_json())
     assert study.to_html() and study.to_markdown()
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "told"),
+    [
+        ("dimensions_of", "lid_euclidean", "lid_euclidean could not be measured, because the space is flat"),
+        ("hubness_of", "hubness_skew", "hubness_skew could not be measured, because the space is flat"),
+        ("clusters_of", "cluster_count", "cluster_count could not be measured, because the space is flat"),
+        ("frequency_of", "frequency_norm_r", "frequency_norm_r could not be measured, because the space is flat"),
+        ("manifold_of", "manifold_ratio", "manifold_ratio could not be measured, because the space is flat"),
+        ("head_frequency", "", "The language-model head could not be measured, because the space is flat."),
+        ("_table", "", "The input embeddings could not be measured, because the space is flat."),
+    ],
+)
+def test_a_part_that_fails_is_a_finding_and_costs_no_report(tiny_model, monkeypatch, part, name, told):
+    def fail(*args, **kwargs):
+        raise np.linalg.LinAlgError("the space is flat")
+
+    monkeypatch.setattr(f"uncone.analysis.layers.deep.{part}", fail)
+    study = uncone.layers(tiny_model, texts(40), deep=True, min_contexts=2)
+    assert any(told in note for note in study.notes)
+    for layer in study.layers:
+        failed = [one.name for one in layer.findings.values() if one.failed]
+        assert (name in failed) == bool(name) and "baseline" not in failed
+        assert all(layer[one].value is None for one in failed)
+    json.loads(study.to_json())
+    assert "could not be measured" in study.to_html() and study.to_text() and study.to_latex()
 
 
 def test_sinks_left_out_of_one_layer_alone(tiny_model):

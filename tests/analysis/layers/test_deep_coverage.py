@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from simulations import KINDS, REPEATED
 
-from uncone.analysis.clusters.clusters import cluster_findings, clusters_of
+from uncone.analysis.clusters.clusters import clusters_of
+from uncone.analysis.clusters.story import cluster_findings
 from uncone.analysis.frequency.correlations import pearson, pearson_interval
 from uncone.analysis.frequency.frequency import frequency_of, word_means
 from uncone.analysis.frequency.head import _squares

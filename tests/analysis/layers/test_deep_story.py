@@ -7,7 +7,7 @@ import pytest
 
 from uncone.analysis.clusters.clusters import clusters_of
 from uncone.analysis.layers.deep_results import DeepLayer, Dimension, Hub, Hubness
-from uncone.analysis.layers.deep_story import most_curved, tell_deep
+from uncone.analysis.layers.deep_story import deep_story, most_curved
 from uncone.analysis.neighbors.manifold.manifold import manifold_of
 
 
@@ -29,7 +29,7 @@ def layer(number, *, lid=8.0, silhouette=0.4, chance=0.1, skew=0.5, visible=Fals
 
 
 def told(*layers):
-    return " ".join(tell_deep(layers, None, None))
+    return " ".join(deep_story(layers, None, None))
 
 
 def test_the_clearest_clusters_are_those_that_stand_out_from_slices():
@@ -41,21 +41,23 @@ def test_copies_are_told_of_before_the_clusters_that_they_make():
     one = layer(1)
     copied = replace(one, dimensions={name: replace(d, duplicates=0.4) for name, d in one.dimensions.items()})
     said = told(layer(0, silhouette=0.15), copied)
-    assert "clearest at layer 1, where 40 % of the rows are copies of others, which make clusters: 2 clusters" in said
-    assert "40 % of the rows are copies of others, which make clusters. 2 clusters of 1." in told(copied)
+    assert (
+        "clearest at layer 1, where 40 % of the vectors are copies of others, which form clusters: 2 clusters" in said
+    )
+    assert "40 % of the vectors are copies of others, which form clusters. 2 clusters of 1." in told(copied)
 
 
 def test_slices_of_clouds_are_no_clusters():
     said = told(layer(0, silhouette=0.3, chance=0.29), layer(1, silhouette=0.5, chance=0.49))
-    assert "No layer falls into clusters. Layer 1: 2 clusters of 1." in said and "clearest" not in said
+    assert "No layer has clusters. Layer 1: 2 clusters of 1." in said and "clearest" not in said
 
 
 @pytest.mark.parametrize(
     ("lids", "expected"),
     [
-        ((9.0, 8.0, 12.0), "12.0 dimensions at layer 2, the most of all layers; the fewest, 8.00, at layer 1 ("),
-        ((9.0, 12.0, 8.0), "8.00 dimensions at layer 2, the fewest of all layers; the most, 12.0, at layer 1 ("),
-        ((8.0, 12.0, 9.0), "9.00 dimensions at layer 2; the fewest, 8.00, at layer 0, the most, 12.0, at layer 1 ("),
+        ((9.0, 8.0, 12.0), "12.0 at layer 2, the highest of all layers; the lowest is 8.00 at layer 1 ("),
+        ((9.0, 12.0, 8.0), "8.00 at layer 2, the lowest of all layers; the highest is 12.0 at layer 1 ("),
+        ((8.0, 12.0, 9.0), "9.00 at layer 2; the lowest is 8.00 at layer 0 and the highest is 12.0 at layer 1 ("),
     ],
 )
 def test_no_layer_is_told_of_twice(lids, expected):
@@ -63,13 +65,11 @@ def test_no_layer_is_told_of_twice(lids, expected):
 
 
 def test_hubs_are_quoted_and_their_absence_has_an_n():
-    assert "most of all “A [hub] . And more” (40); 25 % of the rows are nobody's neighbour." in told(layer(0, skew=3.0))
-    assert "There are no hubs to speak of: the skewness of being a neighbour is 0.50, over 2,500 rows." in told(
-        layer(0)
+    assert "most of all “A [hub] . And more” (40). 25 % of the vectors are a neighbor of none." in told(
+        layer(0, skew=3.0)
     )
-    assert "No layer has hubs to speak of: the skewness of being a neighbour is at most 0.50, over" in told(
-        layer(0, skew=0.1), layer(1)
-    )
+    assert "There are no hubs: the skewness of neighbor counts is 0.50, over 2,500 vectors." in told(layer(0))
+    assert "No layer has hubs: the skewness of neighbor counts is at most 0.50" in told(layer(0, skew=0.1), layer(1))
 
 
 def test_hubs_that_are_not_proven_are_not_absent():
@@ -77,10 +77,10 @@ def test_hubs_that_are_not_proven_are_not_absent():
     one = layer(1, skew=1.76)
     wide = replace(one, hubness=replace(one.hubness, low=1.25, high=2.28))
     said = told(layer(0), wide)
-    assert "Whether there are hubs is open: at layer 1 the skewness of being a neighbor is 1.76 (1.25 to 2.28)" in said
+    assert "There may be hubs: at layer 1, the skewness of neighbor counts is 1.76 (1.25 to 2.28)" in said
     assert "hubs begin at 1.4" in said and "No layer has hubs" not in said
     low = replace(one, hubness=replace(one.hubness, skew=0.9, low=0.6, high=1.2))
-    assert "No layer has hubs to speak of" in told(layer(0), low)
+    assert "No layer has hubs:" in told(layer(0), low)
 
 
 def test_a_sentence_on_one_layer_is_not_said_of_several():

@@ -8,7 +8,7 @@ import pytest
 import uncone
 from uncone.analysis.layers.contrast import contrast
 from uncone.analysis.layers.layer import Layer
-from uncone.analysis.layers.story import tell
+from uncone.analysis.layers.story import layer_story
 from uncone.analysis.measures.finding import Finding
 
 
@@ -31,30 +31,43 @@ def layer(number, **values):
 
 
 def test_a_step_in_which_both_rise_is_told_with_its_numbers():
-    told = tell([layer(11), layer(12, selfsim_adjusted=0.54, intrasim_adjusted_matched=0.16)], None)
+    told = layer_story([layer(11), layer(12, selfsim_adjusted=0.54, intrasim_adjusted_matched=0.16)], None)
     assert (
-        "From layer 11 to 12 both SelfSim and IntraSim rise (+0.04, +0.06): words become less contextual and the words "
-        "of a sentence more alike." in told
+        "From layer 11 to 12, SelfSim rises by 0.04 and IntraSim by 0.06: words become less contextual, and words in "
+        "the same sentence more similar." in told
     )
 
 
 def test_opposite_steps_and_steps_within_the_interval():
-    told = " ".join(tell([layer(0), layer(1, selfsim_adjusted=0.3, intrasim_adjusted_matched=0.2)], None))
-    assert "SelfSim falls and IntraSim rises (-0.20, +0.10): words become more contextual" in told
-    assert "From layer" not in " ".join(tell([layer(0), layer(1, selfsim_adjusted=0.505)], None))
+    told = " ".join(layer_story([layer(0), layer(1, selfsim_adjusted=0.3, intrasim_adjusted_matched=0.2)], None))
+    assert "SelfSim falls by 0.20 and IntraSim rises by 0.10: words become more contextual" in told
+    assert "From layer" not in " ".join(layer_story([layer(0), layer(1, selfsim_adjusted=0.505)], None))
 
 
 @pytest.mark.parametrize(("most", "word"), [(0.1, "Healthy"), (0.4, "Crowded"), (0.95, "Collapsed")])
 def test_the_first_sentence_is_the_verdict(most, word):
-    told = tell([layer(0), layer(1, baseline=most), layer(2)], None)[0]
+    told = layer_story([layer(0), layer(1, baseline=most), layer(2)], None)[0]
     assert told.startswith(f"{word}: two random words score 0.10 at layer 0 and 0.10 at layer 2")
     assert ("at layer 1" in told) == (most > 0.1)
 
 
+def test_context_is_told_from_the_first_layer_to_the_extreme():
+    numbers = [(0.86, 0.01), (0.53, 0.2), (0.6, 0.32)]
+    layers = [layer(i, selfsim_adjusted=a, intrasim_adjusted_matched=b) for i, (a, b) in enumerate(numbers)]
+    told = layer_story(layers, None)
+    assert (
+        "Self-similarity (above the random baseline) falls from 0.86 at layer 0 to 0.53 at layer 1, the most "
+        "contextual layer. It is 0.60 at layer 2." in told
+    )
+    assert "Words in the same sentence are 0.32 more similar than unrelated words at layer 2 (0.01 at layer 0)." in told
+    rising = " ".join(layer_story([layer(0, intrasim_adjusted_matched=-0.1), layer(1, selfsim_adjusted=0.7)], None))
+    assert "rises from 0.50 at layer 0 to 0.70 at layer 1, the least contextual layer." in rising
+
+
 def test_sinks_and_rogue_dimensions_are_told_with_their_layers():
-    told = " ".join(tell([layer(0), layer(1, rogue_share_3=0.7), layer(2, rogue_share_3=0.6, sinks=12)], None))
+    told = " ".join(layer_story([layer(0), layer(1, rogue_share_3=0.7), layer(2, rogue_share_3=0.6, sinks=12)], None))
     assert "at layers 1-2: 70 % at layer 1 (7)" in told
-    assert "Sinks at layer 2: up to 12 rows" in told
+    assert "Sinks at layer 2: up to 12 vectors" in told
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,8 @@ import pytest
 from sklearn.metrics import silhouette_score
 
 from uncone import Level, check
-from uncone.analysis.clusters.clusters import cluster_findings, clusters_of
+from uncone.analysis.clusters.clusters import clusters_of
+from uncone.analysis.clusters.story import cluster_findings
 from uncone.analysis.neighbors.dimension import dimensions_of
 from uncone.analysis.neighbors.hubness import hubness_of
 from uncone.analysis.neighbors.manifold.manifold import manifold_findings, manifold_of
