@@ -136,7 +136,7 @@ def test_unknown_words_are_not_in_the_table(written, table, sentences):
 def test_a_text_of_unknown_words_is_counted(written, table, sentences):
     study = uncone.layers(written(table), [*sentences, "xyzzy plugh", "1 2 3"])
     # "Zebra!" has a mark that is known.
-    assert any(note.startswith("2 passages without any row") for note in study.notes)
+    assert any(note.startswith("2 passages without any vector") for note in study.notes)
 
 
 def test_the_file_may_hold_much_more(tmp_path, table, sentences, measured):

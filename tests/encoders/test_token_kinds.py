@@ -42,7 +42,7 @@ def test_rows_by_kind(folder_of, hidden, sentences, family):
     counted = Counter(kind for _, kind in naive_tokens(hidden, family, sentences))
     assert study.source["rows_by_kind"] == dict(counted)
     assert {"word", "piece", "symbol"} <= set(counted), "the texts have to hold what is tested"
-    assert any(note.startswith("Rows by kind: ") for note in study.notes)
+    assert any(note.startswith("Vectors by kind: ") for note in study.notes)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -66,10 +66,10 @@ def layers(
     >>> study = layers("bert-base-cased", "snli")  # doctest: +SKIP
     >>> study.curve("baseline")  # doctest: +SKIP
     """
+    from uncone.analysis.layers.layer import StudySize, sizes_up_to
     from uncone.analysis.layers.notes import notes_of, provenance_of
     from uncone.analysis.layers.published import published_curves
     from uncone.analysis.layers.settings import settings_from
-    from uncone.analysis.layers.sizes import StudySize, sizes_up_to
     from uncone.analysis.layers.story import layer_story
     from uncone.analysis.layers.study import study
     from uncone.data.texts.selection import Selection
@@ -88,7 +88,7 @@ def layers(
     saved = checkpoints_in(state, encoder, asked, save_every) if state is not None or resume else None
     found = study(encoder, selection, chosen, checkpoints=saved, resume=resume, progress=progress)
     levels = list(found.layers)
-    notes = [*notes_of(found, selection, encoder, chosen), *([] if found.deep is None else found.deep.notes)]
+    notes = [*notes_of(found, encoder, chosen), *([] if found.deep is None else found.deep.notes)]
     sizes: list[StudySize] = []
     if curve:
         plain = replace(chosen, deep=False, keep_sentences=False)

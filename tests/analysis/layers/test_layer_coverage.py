@@ -14,8 +14,8 @@ import pytest
 from simulations import exhaustive
 
 from uncone.analysis.layers import examine as examine_layer
-from uncone.analysis.layers.examine import examine_layers
 from uncone.analysis.layers.geometry import LayerGeometry
+from uncone.analysis.layers.study import examine_layers
 from uncone.data.batch import Batch
 from uncone.stats.bundle import Bundle
 from uncone.stats.samples.row_sample import RowSample

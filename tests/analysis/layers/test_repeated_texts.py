@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import uncone
-from uncone.analysis.layers.examine import examine_layers
 from uncone.analysis.layers.geometry import LayerGeometry
+from uncone.analysis.layers.study import examine_layers
 from uncone.data.batch import Batch, Keys
 from uncone.stats.bundle import Bundle
 from uncone.stats.samples.row_sample import RowSample

@@ -18,7 +18,7 @@ from uncone.analysis.clusters.shape import about_zero, measure_clusters, parts_o
 from uncone.analysis.clusters.silhouettes import cosine_silhouettes
 from uncone.analysis.clusters.story import cluster_story
 from uncone.analysis.clusters.types import Types, mean_over_clusters, weighted_mean
-from uncone.analysis.layers.deep_results import Cluster, Clusters
+from uncone.analysis.layers.deep_results import Clusters
 from uncone.data.batch import IntVector, Matrix
 from uncone.encoders.rows.facts import RowFacts
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
@@ -58,7 +58,6 @@ def clusters_of(
         by_cosine = cosine_silhouettes(units, labels[choice.judged], len(sizes))
         measured = measure_clusters(vectors, lengths, z, noise, labels, Types(words, groups))
     within_raw, within = measured.within_raw.each, measured.within.each
-    contents = contents_of(labels, len(sizes), words, facts, bins, measured.apart)
     found = Clusters(
         k=len(sizes),
         silhouette=None if choice.values is None else float(choice.values.mean()),
@@ -67,17 +66,14 @@ def clusters_of(
         asked=k is not None,
         n=len(labels),
         clusters=[
-            Cluster(
-                size,
-                size / len(labels),
-                *contents[i][:5],
-                _silhouette_of(choice, labels, i),
-                measured.isoscores[i],
-                contents[i].examples,
-                within_raw[i],
-                within[i],
+            replace(
+                cluster,
+                silhouette=_silhouette_of(choice, labels, i),
+                isoscore=measured.isoscores[i],
+                raw=within_raw[i],
+                centred=within[i],
             )
-            for i, size in enumerate(sizes.tolist())
+            for i, cluster in enumerate(contents_of(labels, len(sizes), words, facts, bins, measured.apart))
         ],
         labels=labels,
         raw=measured.raw.each[0],

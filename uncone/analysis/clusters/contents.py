@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from uncone.analysis.frequency.word_counts import BINS
+from uncone.analysis.layers.deep_results import Cluster
 from uncone.data.batch import IntVector, Vector
 from uncone.encoders.rows.facts import RowFacts
 
-__all__ = ["Contents", "contents_of"]
+__all__ = ["contents_of"]
 
 _WORDS = 12
 _EXAMPLES = 3
@@ -21,17 +22,6 @@ _LEAST = 2
 """A word has to stand so often in a cluster: once may be chance."""
 
 
-class Contents(NamedTuple):
-    """What one cluster holds; what is not known is empty or NaN."""
-
-    words: Sequence[str] = ()
-    kinds: Mapping[str, float] = {}
-    first: float = float("nan")
-    position: float = float("nan")
-    bins: Mapping[str, float] = {}
-    examples: Sequence[str] = ()
-
-
 def contents_of(
     labels: IntVector,
     k: int,
@@ -39,7 +29,7 @@ def contents_of(
     facts: RowFacts | None,
     bins: Sequence[str] | None,
     apart: Vector,
-) -> list[Contents]:
+) -> list[Cluster]:
     """What each of k clusters holds: labels and types of the rows, and how far each is from the middle of its cluster.
 
     A position counts as the first when no row stands before it: special tokens, which models put at the beginning, are
@@ -47,26 +37,24 @@ def contents_of(
     """
     sizes = np.bincount(labels, minlength=k)
     ranges = [{} for _ in range(k)] if bins is None else _shares(labels, sizes, bins, BINS)
+    clusters = [Cluster(n, n / len(labels), bins=own) for n, own in zip(sizes.tolist(), ranges, strict=True)]
     if facts is None:
-        return [Contents(bins=own) for own in ranges]
+        return clusters
     names = _over_represented(labels, sizes, words, facts)
-    kinds = _kinds(labels, sizes, facts)
-    earliest = facts.positions == facts.positions.min(initial=0 if not facts.n else int(facts.positions[0]))
-    found = []
-    for cluster in range(k):
+    _, place, which = np.unique(facts.kinds, return_index=True, return_inverse=True)
+    kinds = _share_table(labels, sizes, which, [facts.kind(int(one)) for one in place])
+    earliest = facts.positions == facts.positions.min()
+    for cluster, contents in enumerate(clusters):
         rows = np.flatnonzero(labels == cluster)
-        positions = facts.positions[rows]
-        found.append(
-            Contents(
-                names[cluster],
-                kinds[cluster],
-                float(earliest[rows].mean()),
-                float(np.median(positions)),
-                ranges[cluster],
-                _examples(rows, words, facts, apart[rows]),
-            )
+        clusters[cluster] = replace(
+            contents,
+            words=names[cluster],
+            kinds=kinds[cluster],
+            first=float(earliest[rows].mean()),
+            position=float(np.median(facts.positions[rows])),
+            examples=_examples(rows, words, facts, apart[rows]),
         )
-    return found
+    return clusters
 
 
 def _over_represented(labels: IntVector, sizes: IntVector, words: IntVector, facts: RowFacts) -> list[list[str]]:
@@ -88,21 +76,15 @@ def _over_represented(labels: IntVector, sizes: IntVector, words: IntVector, fac
     return found
 
 
-def _kinds(labels: IntVector, sizes: IntVector, facts: RowFacts) -> list[dict[str, float]]:
-    numbers, place, which = np.unique(facts.kinds, return_index=True, return_inverse=True)
-    names = [facts.kind(int(one)) for one in place]
-    return _table(labels, sizes, which, names if len(numbers) else [])
-
-
 def _shares(labels: IntVector, sizes: IntVector, of: Sequence[str], order: Iterable[str]) -> list[dict[str, float]]:
     """The share of each name among the rows of each cluster, in a given order; other names come last."""
     met = dict.fromkeys(of)
     names = [name for name in dict.fromkeys((*order, *sorted(met))) if name in met]
     numbers = {name: i for i, name in enumerate(names)}
-    return _table(labels, sizes, np.fromiter(map(numbers.__getitem__, of), np.int64, len(of)), names)
+    return _share_table(labels, sizes, np.fromiter(map(numbers.__getitem__, of), np.int64, len(of)), names)
 
 
-def _table(labels: IntVector, sizes: IntVector, which: IntVector, names: Sequence[str]) -> list[dict[str, float]]:
+def _share_table(labels: IntVector, sizes: IntVector, which: IntVector, names: Sequence[str]) -> list[dict[str, float]]:
     counts = np.bincount(labels * len(names) + which, minlength=len(sizes) * len(names)).reshape(len(sizes), -1)
     shares = counts / np.maximum(sizes, 1)[:, None]
     return [dict(zip(names, row, strict=True)) for row in shares.tolist()]

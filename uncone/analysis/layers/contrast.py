@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,27 +13,20 @@ from uncone.analysis.context.context import Estimate
 from uncone.analysis.layers.layer import Layer, WordTable
 from uncone.analysis.measures.finding import Finding
 from uncone.analysis.measures.registry import placed
-from uncone.data.batch import Matrix
+from uncone.data.batch import Matrix, Vector
 
-__all__ = ["Contrast", "Study", "contrast"]
+__all__ = ["Contrast", "contrast"]
 
 _NORMAL = 1.96
 
 
-class Study(Protocol):
-    """What is compared."""
-
+class _Study(Protocol):
     @property
-    def name(self) -> str:
-        """What to call it."""
-
+    def name(self) -> str: ...
     @property
-    def layers(self) -> Sequence[Layer]:
-        """Its layers."""
-
+    def layers(self) -> Sequence[Layer]: ...
     @property
-    def words(self) -> WordTable | None:
-        """Its words."""
+    def words(self) -> WordTable | None: ...
 
 
 @dataclass(frozen=True)
@@ -63,7 +56,7 @@ class Contrast:
         }
 
 
-def contrast(of: Study, to: Study, *, paired: bool, least: int = 5) -> Contrast:
+def contrast(of: _Study, to: _Study, *, paired: bool, least: int = 5) -> Contrast:
     """Differences of two studies: layer by layer when they have equally many, else of the first and the last.
 
     On the same texts (`paired`) baseline and IntraSim are compared bucket of sentences by bucket, SelfSim and MEV word
@@ -71,58 +64,47 @@ def contrast(of: Study, to: Study, *, paired: bool, least: int = 5) -> Contrast:
     """
     last = len(to.layers) - 1, len(of.layers) - 1
     places = [(i, i) for i in range(last[0] + 1)] if last[0] == last[1] else sorted({(0, 0), last})
-    words = _shared_words(of, to) if paired else None
-    found = [
-        _differences(of.layers[b], to.layers[a], a, b, words if paired else None, paired, least) for a, b in places
+    words = _shared_words(of, to, least) if paired else {}
+    findings = [
+        _differences(
+            of.layers[b], to.layers[a], {name: x[:, b] - y[:, a] for name, (x, y) in words.items()}, paired=paired
+        )
+        for a, b in places
     ]
-    return Contrast(of.name, to.name, places, found, paired)
+    return Contrast(of.name, to.name, places, findings, paired)
 
 
-@dataclass(frozen=True)
-class _Words:
-    """The words that both studies have: SelfSim and MEV of each study, and in how many sentences they stand."""
-
-    contexts: np.ndarray
-    selfsim: tuple[Matrix, Matrix]
-    mev: tuple[Matrix, Matrix]
-
-
-def _shared_words(of: Study, to: Study) -> _Words | None:
+def _shared_words(of: _Study, to: _Study, least: int) -> dict[str, tuple[Matrix, Matrix]]:
+    """SelfSim and MEV in both studies of the words that stand in at least so many sentences of each."""
     if of.words is None or to.words is None:
-        return None
-    there = {word: i for i, word in enumerate(to.words.words)}
-    pairs = [(i, there[word]) for i, word in enumerate(of.words.words) if word in there]
+        return {}
+    places = {word: i for i, word in enumerate(to.words.words)}
+    pairs = [(i, places[word]) for i, word in enumerate(of.words.words) if word in places]
     if not pairs:
-        return None
+        return {}
     a, b = np.array(pairs).T
-    return _Words(
-        np.minimum(of.words.contexts[a], to.words.contexts[b]),
-        (of.words.selfsim[a], to.words.selfsim[b]),
-        (of.words.mev[a], to.words.mev[b]),
-    )
+    enough = np.minimum(of.words.contexts[a], to.words.contexts[b]) >= least
+    a, b = a[enough], b[enough]
+    return {"selfsim": (of.words.selfsim[a], to.words.selfsim[b]), "mev": (of.words.mev[a], to.words.mev[b])}
 
 
-def _differences(
-    of: Layer, to: Layer, a: int, b: int, words: _Words | None, paired: bool, least: int
-) -> dict[str, Finding]:
-    found: dict[str, Finding] = {}
-    baseline = _estimate(of, to, "baseline", paired)
+def _differences(of: Layer, to: Layer, words: Mapping[str, Vector], *, paired: bool) -> dict[str, Finding]:
+    """The differences at a pair of layers; `words` has those of each shared word."""
+    findings: dict[str, Finding] = {}
     for name in placed("layers", "contrast"):
         if of.findings.get(name) is None or to.findings.get(name) is None:
             continue
         estimate = _estimate(of, to, name, paired)
-        if words is not None and name in ("selfsim", "selfsim_adjusted", "mev", "mev_adjusted"):
-            first, second = words.mev if name.startswith("mev") else words.selfsim
-            each = (first[:, b] - second[:, a])[words.contexts >= least]
+        each = words.get(name.removesuffix("_adjusted"))
+        if each is not None:
             by_word = Estimate.of_mean(each[np.isfinite(each)])
             if name == "selfsim_adjusted":
-                by_word = by_word.minus(Estimate(baseline.value, baseline.variance, baseline.units))
+                by_word = by_word.minus(_estimate(of, to, "baseline", paired))
             # The value stays that of the two findings; words that only one study has do not tell its spread.
             estimate = Estimate(estimate.value, by_word.variance, by_word.units)
-        n = min(of[name].n, to[name].n)
-        low_high = estimate.finding(name, n, "", least=-math.inf, most=math.inf)
-        found[name] = Finding(name, low_high.value, n, _meaning(low_high), low=low_high.low, high=low_high.high)
-    return found
+        finding = estimate.finding(name, min(of[name].n, to[name].n), "", least=-math.inf, most=math.inf)
+        findings[name] = replace(finding, meaning=_meaning(finding))
+    return findings
 
 
 def _estimate(of: Layer, to: Layer, name: str, paired: bool) -> Estimate:
@@ -141,8 +123,8 @@ def _variance(finding: Finding) -> float:
 
 def _meaning(finding: Finding) -> str:
     if not isinstance(finding.value, float):
-        return "Not measured in both."
+        return "Not measured in both studies."
     if finding.low is None or finding.high is None:
-        return f"{finding.value:+.3g}; how sure that is, is not known."
-    sure = "beyond chance" if finding.low > 0 or finding.high < 0 else "within chance"
-    return f"{finding.value:+.3g}, {sure}."
+        return f"{finding.value:+.3g}, without an interval."
+    chance = "more than chance" if finding.low > 0 or finding.high < 0 else "within chance"
+    return f"{finding.value:+.3g}, {chance}."

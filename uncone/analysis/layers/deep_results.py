@@ -5,6 +5,7 @@ Every field has a default: what could not be measured is unknown, and the rest o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -114,14 +115,14 @@ class Cluster:
 
     size: int
     share: float
-    words: Sequence[str]
-    kinds: Mapping[str, float]
-    first: float
-    position: float
+    words: Sequence[str] = ()
+    kinds: Mapping[str, float] = field(default_factory=dict)
+    first: float = math.nan
+    position: float = math.nan
     """Median position of its rows."""
-    bins: Mapping[str, float]
-    silhouette: float | None
-    isoscore: float | None
+    bins: Mapping[str, float] = field(default_factory=dict)
+    silhouette: float | None = None
+    isoscore: float | None = None
     examples: Sequence[str] = ()
     raw: TypeCosines = TypeCosines()
     centred: TypeCosines = TypeCosines()

@@ -1,14 +1,21 @@
-"""What is known of one layer of a model, and of the words and sentences across its layers."""
+"""What is known of one layer of a model, of words and sentences across its layers, and by the number of texts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.measures.finding import Finding
+from uncone.analysis.measures.registry import placed
 from uncone.data.batch import IntVector, Matrix
+from uncone.errors import ShapeError
 
-__all__ = ["Layer", "SentenceTable", "WordTable"]
+__all__ = ["Layer", "SentenceTable", "StudySize", "WordTable", "sizes_up_to"]
+
+_PARTS = (8, 4, 2)
+"""Shares of the texts that `--curve` measures too."""
 
 
 @dataclass(frozen=True)
@@ -70,3 +77,34 @@ class SentenceTable:
     intrasim: Matrix
     expected: Matrix
     """IntraSim of as many unrelated words: the length-matched baseline."""
+
+
+@dataclass(frozen=True)
+class StudySize:
+    """The layers of a study as they were measured on a part of its texts."""
+
+    texts: int
+    layers: Sequence[Layer]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        names = placed("layers", "sizes")
+        findings = [{name: one[name].to_dict() for name in names if name in one.findings} for one in self.layers]
+        layers = zip(self.layers, findings, strict=True)
+        return {"texts": self.texts, "layers": [{"layer": one.number, "findings": found} for one, found in layers]}
+
+
+def sizes_up_to(
+    texts: int, layers: Sequence[Layer], measure: Callable[[int], Sequence[Layer]]
+) -> tuple[list[StudySize], list[str]]:
+    """An eighth, a quarter and half of the texts, each part of the next, then all; and what could not be measured."""
+    sizes: list[StudySize] = []
+    missing: list[str] = []
+    for size in (texts // part for part in _PARTS):
+        try:
+            if size < LEAST_UNITS:
+                raise ShapeError(f"we need at least {LEAST_UNITS}")
+            sizes.append(StudySize(size, measure(size)))
+        except ShapeError:
+            missing = [f"{size:,} texts are too few for --curve."]
+    return [*sizes, StudySize(texts, layers)], missing

@@ -25,34 +25,20 @@ class Curve:
         return {**self.__dict__, "values": list(self.values)}
 
 
-_ETHAYARAJH = "Ethayarajh 2019, How Contextual are Contextualized Word Representations?"
-_STS = "SemEval STS 2012-2016"
-_BERT = ("bert-base-cased", _STS, _ETHAYARAJH)
+_STS = ("SemEval STS 2012-2016", "Ethayarajh 2019, How Contextual are Contextualized Word Representations?")
+# fmt: off
 _CURVES = (
-    Curve(
-        "baseline",
-        (0.105, 0.168, 0.219, 0.245, 0.327, 0.377, 0.420, 0.398, 0.399, 0.484, 0.561, 0.675, 0.477),
-        *_BERT,
-    ),
-    Curve(
-        "selfsim",
-        (0.954, 0.921, 0.871, 0.823, 0.798, 0.781, 0.765, 0.744, 0.731, 0.754, 0.782, 0.839, 0.755),
-        *_BERT,
-    ),
-    Curve(
-        "intrasim",
-        (0.435, 0.522, 0.570, 0.590, 0.642, 0.695, 0.726, 0.711, 0.720, 0.771, 0.820, 0.870, 0.776),
-        *_BERT,
-    ),
-    Curve(
-        "baseline",
-        (0.611, 0.644, 0.597, 0.614, 0.587, 0.573, 0.578, 0.582, 0.595, 0.617, 0.667, 0.758, 0.978),
-        "gpt2",
-        _STS,
-        _ETHAYARAJH,
-    ),
-    Curve("baseline", (0.008, 0.157, 0.136), "elmo", _STS, _ETHAYARAJH),
+    Curve("baseline", (0.105, 0.168, 0.219, 0.245, 0.327, 0.377, 0.420, 0.398, 0.399, 0.484, 0.561, 0.675, 0.477),
+        "bert-base-cased", *_STS),
+    Curve("selfsim", (0.954, 0.921, 0.871, 0.823, 0.798, 0.781, 0.765, 0.744, 0.731, 0.754, 0.782, 0.839, 0.755),
+        "bert-base-cased", *_STS),
+    Curve("intrasim", (0.435, 0.522, 0.570, 0.590, 0.642, 0.695, 0.726, 0.711, 0.720, 0.771, 0.820, 0.870, 0.776),
+        "bert-base-cased", *_STS),
+    Curve("baseline", (0.611, 0.644, 0.597, 0.614, 0.587, 0.573, 0.578, 0.582, 0.595, 0.617, 0.667, 0.758, 0.978),
+        "gpt2", *_STS),
+    Curve("baseline", (0.008, 0.157, 0.136), "elmo", *_STS),
 )
+# fmt: on
 
 
 def published_curves(model: str, layers: int) -> tuple[Curve, ...]:

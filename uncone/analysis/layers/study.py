@@ -13,11 +13,11 @@ import numpy as np
 from uncone.analysis.context.matched import matched_intrasim
 from uncone.analysis.context.mev import mev_of_words
 from uncone.analysis.layers.deep_results import Deep
-from uncone.analysis.layers.examine import examine_layers
 from uncone.analysis.layers.geometry import LayerGeometry
 from uncone.analysis.layers.layer import Layer, SentenceTable, WordTable
 from uncone.analysis.layers.settings import StudySettings
-from uncone.analysis.measures.measure import Collecting
+from uncone.analysis.measures.finding import Finding
+from uncone.analysis.measures.measure import Collecting, Family
 from uncone.analysis.measures.registry import families, own_statistics
 from uncone.data.batch import Matrix
 from uncone.data.texts.selection import Selection
@@ -25,6 +25,7 @@ from uncone.encoders.encoder import Encoder
 from uncone.encoders.segmentation import identity
 from uncone.encoders.survey import Survey, Vocabulary, survey
 from uncone.errors import ShapeError
+from uncone.run.blas_threads import on_all_cores
 from uncone.run.checkpoint import Checkpoint
 from uncone.run.layers import LayerPass, LayerResult
 from uncone.run.memory import Room, share_out
@@ -38,15 +39,20 @@ from uncone.stats.words.occurrences import Occurrences
 from uncone.stats.words.sentence_similarity import SentenceSimilarity
 from uncone.stats.words.word_sums import WordSums
 
-__all__ = ["Studied", "study"]
+__all__ = ["LayerRun", "examine_layers", "study"]
 
 Progress = Callable[[str, int, int | None], None]
 Checkpoints = Callable[[dict[str, Any], dict[str, Any]], Checkpoint]
+_OF_WORDS = {"words", "sentences", "occurrences"}
 
 
 @dataclass(frozen=True)
-class Studied:
-    """The findings of every layer, the tables, and what was met on the way."""
+class LayerRun:
+    """The findings of every layer, the tables, and what was met on the way.
+
+    `vocabulary` is the number of words that occur twice or more, `mev_requested` that of words to measure MEV of:
+    --memory may have had room for fewer.
+    """
 
     layers: Sequence[Layer]
     words: WordTable | None
@@ -54,12 +60,23 @@ class Studied:
     survey: Survey
     result: LayerResult
     room: Room
-    wanted: int
-    mev_wanted: int
+    vocabulary: int
+    mev_requested: int
     checkpoint: Checkpoint | None = None
     deep: Deep | None = None
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from walking through torch and the model again and again: nothing there goes away."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+@_no_collection()
 def study(
     encoder: Encoder,
     selection: Selection,
@@ -68,24 +85,12 @@ def study(
     checkpoints: Checkpoints | None = None,
     resume: bool = False,
     progress: Progress | None = None,
-) -> Studied:
+) -> LayerRun:
     """Survey the texts, encode them once, measure every layer, and examine it.
 
     Raises:
         ShapeError: too few texts, or no word in enough of them.
     """
-    with _no_collection():
-        return _study(encoder, selection, settings, checkpoints, resume, progress)
-
-
-def _study(
-    encoder: Encoder,
-    selection: Selection,
-    settings: StudySettings,
-    checkpoints: Checkpoints | None,
-    resume: bool,
-    progress: Progress | None,
-) -> Studied:
     rule = settings.rule
     encoder.prepare(unit.text for unit in selection.read())
     if settings.deep:
@@ -94,32 +99,23 @@ def _study(
         check_frequency(settings, encoder)
     surveyed = survey(selection, rule, encoder, settings.window, _step(progress, "reading", None))
     _check_texts(selection, surveyed, settings)
-    asked = [identity(word, rule.cased) for word in settings.words]
-    everything = Vocabulary(surveyed, len(surveyed.counts), asked, settings.seed)
-    wanted = [*everything.asked_numbers(), *everything.drawn(settings.mev_words, settings.least, settings.seed)]
-    occurrences = [everything.occurrences(number) for number in wanted]
-    deep = settings.deep_sample if settings.deep else 0
-    room = share_out(encoder, settings.memory, len(everything), occurrences, deep)
-    words = Vocabulary(surveyed, room.words, asked, settings.seed) if room.words < len(everything) else everything
-    followed = words.asked_numbers()
-    drawn = words.drawn(max(room.mev_words - len(followed), 0), settings.least, settings.seed)
+    named = [identity(word, rule.cased) for word in settings.words]
+    everything = Vocabulary(surveyed, len(surveyed.counts), named, settings.seed)
+    followed = [*everything.asked_numbers(), *everything.drawn(settings.mev_words, settings.least, settings.seed)]
+    occurrences = [everything.occurrences(number) for number in followed]
+    deep_sample = settings.deep_sample if settings.deep else 0
+    room = share_out(encoder, settings.memory, len(everything), occurrences, deep_sample)
+    words = Vocabulary(surveyed, room.words, named, settings.seed) if room.words < len(everything) else everything
+    numbers = words.asked_numbers()
+    drawn = words.drawn(max(room.mev_words - len(numbers), 0), settings.least, settings.seed)
     checkpoint = None
     if checkpoints is not None:
         content = {**room.to_dict(), "corpus_content": surveyed.tally.digest}
         checkpoint = checkpoints(settings.to_dict(), content)
-    run = LayerPass(
-        encoder,
-        selection,
-        rule,
-        settings.window,
-        room,
-        words.number,
-        settings.batch_size,
-        settings.no_sinks,
-        surveyed.repeated,
-    )
+    batches = settings.batch_size, settings.no_sinks, surveyed.repeated
+    run = LayerPass(encoder, selection, rule, settings.window, room, words.number, *batches)
     result = run.run(
-        _statistics(encoder.dim, len(words), sorted({*followed, *drawn}), surveyed, settings, room),
+        _statistics(encoder.dim, len(words), sorted({*numbers, *drawn}), surveyed, settings, room),
         checkpoint,
         checkpoint.load() if checkpoint is not None and resume else None,
         _step(progress, "encoding", surveyed.tally.taken),
@@ -127,14 +123,41 @@ def _study(
     _check_rows(selection, result)
     layers = _layers(result, settings, drawn, room, surveyed)
     examined = examine_layers(layers)
-    behind = None
+    deep = None
     if settings.deep:
         step = _step(progress, "looking behind the cone", encoder.layers)
-        behind, more = deep_study(layers, run, surveyed.counts, settings, step)
-        examined = [one.with_findings(new) for one, new in zip(examined, more, strict=True)]
+        deep, findings = deep_study(layers, run, surveyed.counts, settings, step)
+        examined = [one.with_findings(more) for one, more in zip(examined, findings, strict=True)]
     sentences = _sentence_table(selection, result, layers, examined) if settings.keep_sentences else None
     table = _word_table(result, layers, examined, words) if rule.has_words else None
-    return Studied(examined, table, sentences, surveyed, result, room, len(everything), len(wanted), checkpoint, behind)
+    sizes = len(everything), len(followed)
+    return LayerRun(examined, table, sentences, surveyed, result, room, *sizes, checkpoint, deep)
+
+
+def examine_layers(layers: Sequence[LayerGeometry]) -> list[Layer]:
+    """Every finding of every layer by name, on all cores: halves of a layer at a time, so that no core is left over.
+
+    One half is how the rows lie in their space, the other what words are to their sentences and to each other. The
+    families of a half stand on the same intermediates.
+    """
+    shape = [family for family in families("layers") if not _OF_WORDS & {*family.needs}]
+    context = [family for family in families("layers") if _OF_WORDS & {*family.needs}]
+    with on_all_cores() as threads:
+        # A sample is put in order when it is first asked for: before two threads ask for the same.
+        list(threads.map(lambda one: one.sample.order, layers))
+        shapes = [threads.submit(_findings, one, shape) for one in layers]
+        contexts = [threads.submit(_findings, one, context) for one in layers]
+        halves = [one.result() | other.result() for one, other in zip(shapes, contexts, strict=True)]
+    return [
+        Layer(layer.number, {one.name: one for family in families("layers") for one in found.get(family, ())})
+        for layer, found in zip(layers, halves, strict=True)
+    ]
+
+
+def _findings(layer: LayerGeometry, members: Sequence[Family]) -> dict[Family, list[Finding]]:
+    """What the statistics of a layer allow."""
+    collected = layer.collected
+    return {family: family.findings(layer) for family in members if family.wanted <= collected}
 
 
 def _statistics(
@@ -253,16 +276,6 @@ def _check_rows(selection: Selection, result: LayerResult) -> None:
     fewest = min(bundle["units"].n for bundle in result.layers)
     if fewest < 3:
         raise ShapeError(f"{selection.source.name} gave {fewest} rows; we need at least 3. Add texts.")
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector from walking through torch and the model again and again: nothing there goes away."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def _step(progress: Progress | None, name: str, total: int | None) -> Callable[[int], None] | None:

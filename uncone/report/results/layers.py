@@ -10,9 +10,8 @@ import numpy as np
 
 from uncone.analysis.layers.contrast import Contrast
 from uncone.analysis.layers.deep_results import Deep, Dimension
-from uncone.analysis.layers.layer import Layer, SentenceTable, WordTable
+from uncone.analysis.layers.layer import Layer, SentenceTable, StudySize, WordTable
 from uncone.analysis.layers.published import Curve
-from uncone.analysis.layers.sizes import StudySize
 from uncone.analysis.measures.finding import finite
 from uncone.report.document import Document
 from uncone.report.result import Result
