@@ -159,7 +159,7 @@ def planted(rng, share, contexts):
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 1.0])
 @pytest.mark.parametrize("contexts", [5, 12, 40])
 def test_planted_words_are_recovered(share, contexts):
-    from uncone.analysis.context.mev import explained_share
+    from uncone.analysis.context.mev import explained_variance
 
     rows = planted(np.random.default_rng(1), share, contexts) * np.linspace(1, 3, contexts)[:, None]
     sums = WordSums(64, 1)
@@ -167,7 +167,7 @@ def test_planted_words_are_recovered(share, contexts):
     assert sums.selfsim()[0] == pytest.approx(share, abs=1e-12)
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     # n unit vectors with all cosines s have the largest eigenvalue 1 + (n - 1) s.
-    assert explained_share(units) == pytest.approx((1 + (contexts - 1) * share) / contexts, abs=1e-12)
+    assert explained_variance(units)[0] == pytest.approx((1 + (contexts - 1) * share) / contexts, abs=1e-12)
 
 
 def test_self_similarity_covers_the_mean_over_words(runs):
@@ -194,14 +194,14 @@ def test_self_similarity_covers_the_mean_over_words(runs):
 
 def test_mev_is_at_least_what_self_similarity_forces():
     """For unit vectors MEV >= SelfSim + (1 - SelfSim)/n."""
-    from uncone.analysis.context.mev import explained_share
+    from uncone.analysis.context.mev import explained_variance
 
     rng = np.random.default_rng(0)
     for n in (2, 5, 30):
         rows = rng.normal(size=(n, 9)) + rng.normal(size=9)
         units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         selfsim = (np.linalg.norm(units.sum(axis=0)) ** 2 - n) / (n * n - n)
-        assert explained_share(units) >= selfsim + (1 - selfsim) / n - 1e-12
+        assert explained_variance(units)[0] >= selfsim + (1 - selfsim) / n - 1e-12
 
 
 def test_the_sample_is_in_order_before_two_threads_look_at_a_layer(monkeypatch):

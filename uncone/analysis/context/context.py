@@ -1,4 +1,7 @@
-"""How much a word's vector depends on its context, and how alike the words of a sentence are (Ethayarajh 2019)."""
+"""How much a word's vector depends on its context, and how similar the words of a sentence are (Ethayarajh 2019).
+
+And how similar the occurrences of one type are, and those of different types (Cai et al. 2021).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ from uncone.analysis.measures.finding import Finding, Level
 from uncone.analysis.number_format import cosine, count
 from uncone.data.batch import Vector
 
-__all__ = ["Estimate", "baseline_estimate", "baseline_of", "intra_sentence", "self_similarity", "word_mean"]
+__all__ = ["Estimate", "baseline_of", "intra_sentence", "self_similarity", "type_similarity"]
+
+_TYPE_CONTEXTS = 2
+"""Different sentences that a type stands in for S_intra."""
 
 
 @dataclass(frozen=True)
@@ -52,16 +58,16 @@ class Estimate:
         self, name: str, n: int, meaning: str, *, least: float = -2.0, most: float = 2.0, paired: bool = False
     ) -> Finding:
         """As a finding; the interval stays within what is possible. `paired` findings carry their replicates."""
+        replicates = self.replicates if paired else None
         if not math.isfinite(self.value):
-            return Finding(name, None, n, meaning, replicates=self.replicates if paired else None)
+            return Finding(name, None, n, meaning, replicates=replicates)
         low, high = around(self.value, self.variance, self.units)
         low = None if low is None else min(max(low, least), self.value)
         high = None if high is None else max(min(high, most), self.value)
-        replicates = self.replicates if paired else None
         return Finding(name, self.value, n, meaning, low=low, high=high, replicates=replicates)
 
 
-def baseline_estimate(layer: LayerGeometry) -> Estimate:
+def _baseline(layer: LayerGeometry) -> Estimate:
     """Mean cosine of two rows from different sentences, exact."""
     units = layer.grouped
     return Estimate.of_jackknife(min(units.baseline, 1.0), units.jackknife())
@@ -69,13 +75,13 @@ def baseline_estimate(layer: LayerGeometry) -> Estimate:
 
 def baseline_of(layer: LayerGeometry) -> Finding:
     """The baseline; its interval leaves out sentences, never pairs."""
-    estimate = layer.derived(baseline_estimate)
+    estimate = layer.derived(_baseline)
     value = estimate.value
     level = Level.COLLAPSED if value >= COLLAPSED else Level.CROWDED if value >= CROWDED else Level.HEALTHY
     finding = estimate.finding(
         "baseline",
         layer.n,
-        f"Two random rows of different sentences have a cosine of {cosine(value)} on average.",
+        f"Two random vectors from different sentences have a cosine of {cosine(value)} on average.",
         least=-1.0,
         most=1.0,
         paired=True,
@@ -86,21 +92,21 @@ def baseline_of(layer: LayerGeometry) -> Finding:
 def self_similarity(layer: LayerGeometry) -> list[Finding]:
     """SelfSim: a plain mean over the words that stand in enough sentences; words and sentences are sampling units."""
     assert layer.words is not None
-    baseline = layer.derived(baseline_estimate)
-    raw, by_words, each, n = word_mean(layer, layer.least)
+    baseline = layer.derived(_baseline)
+    raw, by_words, each, n = _word_mean(layer, layer.least)
     # What a row adds to the baseline: what a text adds to both does not count in the difference.
     to_baseline = 2 * (layer.sample.dot(layer.grouped.total) / layer.sample.norms / layer.n - baseline.value)
     adjusted = Estimate(raw.value - baseline.value, two_way(layer, by_words, each, to_baseline), raw.units)
     over = f"over {count(n, 'word')} in at least {layer.least} sentences"
     return [
-        raw.finding("selfsim", n, f"Two occurrences of a word have a cosine of {_said(raw)}, {over}.", most=1.0),
+        raw.finding("selfsim", n, f"Two occurrences of a word have a cosine of {_text(raw)}, {over}.", most=1.0),
         adjusted.finding(
-            "selfsim_adjusted", n, f"That is {_said(adjusted)} above two random words: 0 would be no trace of the word."
+            "selfsim_adjusted", n, f"That is {_text(adjusted)} above two random words; 0 is no trace of the word."
         ),
     ]
 
 
-def word_mean(layer: LayerGeometry, least: int) -> tuple[Estimate, float, Vector, int]:
+def _word_mean(layer: LayerGeometry, least: int) -> tuple[Estimate, float, Vector, int]:
     """The mean self-similarity of the words in at least so many different sentences.
 
     With its variance over words alone, what each sampled row adds to it, and the number of words. Pairs from copies of
@@ -123,16 +129,18 @@ def intra_sentence(layer: LayerGeometry) -> list[Finding]:
     similarity, n = layer.sentences, layer.sentences.n
     matched = layer.derived(matched_intrasim)
     raw = Estimate.of_jackknife(similarity.mean, similarity.jackknife())
-    published = raw.minus(layer.derived(baseline_estimate))
-    meaning = f"A word has a cosine of {_said(raw)} with the mean of its sentence."
+    published = raw.minus(layer.derived(_baseline))
+    meaning = f"A word has a cosine of {_text(raw)} with the mean of its sentence."
     found = [
         raw.finding("intrasim", n, meaning, most=1.0, paired=True),
         published.finding(
-            "intrasim_adjusted", n, f"That is {_said(published)} above the baseline, as published; not zero for chance."
+            "intrasim_adjusted",
+            n,
+            f"That is {_text(published)} above the baseline, as published. It isn't zero for unrelated words.",
         ),
     ]
     if matched is None:
-        why = "There are too few sentences to put unrelated words together."
+        why = "There are too few sentences to draw unrelated words from."
         missing = [Finding(name, None, n, why) for name in ("intrasim_matched", "intrasim_adjusted_matched")]
         return [*found, *missing]
     expected = Estimate.of_jackknife(matched.value, matched.replicates)
@@ -142,18 +150,82 @@ def intra_sentence(layer: LayerGeometry) -> list[Finding]:
         expected.finding(
             "intrasim_matched",
             matched.n,
-            f"As many unrelated words have {_said(expected)} with their mean.",
+            f"As many unrelated words have a cosine of {_text(expected)} with their mean.",
             most=1.0,
             paired=True,
         ),
         difference.finding(
             "intrasim_adjusted_matched",
             n,
-            f"The words of a sentence are {_said(difference)} more alike than as many unrelated ones.",
+            f"The words of a sentence are {_text(difference)} more similar than as many unrelated ones.",
             paired=True,
         ),
     ]
 
 
-def _said(estimate: Estimate) -> str:
-    return "an unknown amount" if not math.isfinite(estimate.value) else cosine(estimate.value)
+def type_similarity(layer: LayerGeometry) -> list[Finding]:
+    """S_intra over the types in two sentences or more, S_inter over all pairs; types and sentences are units."""
+    assert layer.words is not None
+    within, _, _, n = _word_mean(layer, _TYPE_CONTEXTS)
+    between, t = _between(layer)
+    return [
+        within.finding("s_intra", n, f"Within a type: {_text(within)}, over {n:,} types.", most=1.0),
+        between.finding("s_inter", t, f"Between types: {_text(between)}, over {t:,} types."),
+    ]
+
+
+def _between(layer: LayerGeometry) -> tuple[Estimate, int]:
+    """(|sum m|^2 - sum |m|^2)/(T^2 - T) and T; its variance from the mean cosine of each type with all others.
+
+    Types that occur once are only there as a sum, so their part in the variance is read off those in the sample.
+    """
+    words = layer.words
+    assert words is not None
+    counts = np.maximum(words.counts, 1)  # a word that was not met has a sum of zero, and so a mean of zero
+    met = int(np.count_nonzero(words.counts))
+    total = (1 / counts) @ words.totals + words.single_total
+    t = met + words.singles
+    if t < 3:
+        return Estimate(math.nan, math.nan, t), t
+    squares = np.vecdot(words.totals, words.totals) / counts**2
+    value = (float(total @ total) - float(squares.sum()) - words.singles) / (t * (t - 1))
+    each = [((words.totals @ total / counts - squares) / (t - 1))[words.counts > 0]]
+    shares = [met / t]
+    sample = layer.sample
+    alone = np.flatnonzero(sample.words == -1) if sample.words is not None else np.empty(0, np.int64)
+    if len(alone) > 1:
+        units = sample.vectors_at(alone) / sample.norms[alone, None]
+        each.append((units @ total - 1) / (t - 1))
+        shares.append(words.singles / t)
+    mean = sum(share * float(one.mean()) for share, one in zip(shares, each, strict=True) if len(one))
+    square = sum(share * float((one**2).mean()) for share, one in zip(shares, each, strict=True) if len(one))
+    by_types = 4 * max(square - mean**2, 0.0) / t
+    return Estimate(
+        value, two_way(layer, by_types, _type_influence(layer, total, squares, value, t)), min(t, layer.texts)
+    ), t
+
+
+def _type_influence(layer: LayerGeometry, total: Vector, squares: Vector, value: float, t: int) -> Vector:
+    """What each sampled row adds to S_inter, times the number of rows.
+
+    A row whose type stands in one text alone adds its type, any other its context.
+    """
+    words, sample = layer.words, layer.sample
+    each = np.zeros(sample.n)
+    if words is None or sample.words is None:
+        return each
+    towards = sample.dot(total) / sample.norms
+    single, rows = np.flatnonzero(sample.words == -1), np.flatnonzero(sample.words >= 0)
+    each[single] = 2 * layer.n / t * ((towards[single] - 1) / (t - 1) - value)
+    word = sample.words[rows]
+    counts, contexts = words.counts[word], words.contexts[word]
+    means = (words.totals @ total)[word] / counts
+    by_type = (means - squares[word]) / (t - 1) - value
+    # The mean of few contexts lies too close to each of them.
+    by_context = (towards[rows] - means) / (t - 1) * np.sqrt(contexts / np.maximum(contexts - 1, 1))
+    each[rows] = 2 * layer.n / t * np.where(contexts > 1, by_context, by_type) / counts
+    return each
+
+
+def _text(estimate: Estimate) -> str:
+    return cosine(estimate.value) if math.isfinite(estimate.value) else "an unknown amount"

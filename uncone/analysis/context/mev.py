@@ -16,7 +16,7 @@ from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.stats.samples.hashing import hash_keys
 from uncone.stats.samples.row_sample import SampledRows
 
-__all__ = ["WordMev", "explained_share", "mev_findings", "mev_of_words"]
+__all__ = ["WordMev", "explained_variance", "mev_findings", "mev_of_words"]
 
 _GRID = 8
 _ORDERS, _ROWS = 16, 400
@@ -24,17 +24,12 @@ _ORDERS, _ROWS = 16, 400
 _SMALL, _STEPS = 24, 60
 
 
-def explained_share(rows: Matrix, *, centered: bool = False) -> float:
-    """sigma_1^2 / sum sigma_i^2 of the rows (n, d) as they are; `centered`: the share of the first principal component.
+def explained_variance(rows: Matrix) -> tuple[float, Vector]:
+    """sigma_1^2 / sum sigma_i^2 of the rows (n, d) as they are, and what each adds to it beyond its own share (n,).
 
-    >>> explained_share(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).__round__(4)
+    >>> explained_variance(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))[0].__round__(4)
     0.6667
     """
-    return _explained(rows - rows.mean(axis=0, dtype=np.float64) if centered else rows)[0]
-
-
-def _explained(rows: Matrix) -> tuple[float, Vector]:
-    """The share, and what each row adds to it beyond its own share of the whole (n,)."""
     rows = rows.astype(np.float64)
     powers = np.vecdot(rows, rows)
     total = float(powers.sum())
@@ -93,7 +88,7 @@ def mev_of_words(layer: LayerGeometry) -> WordMev:
     distinct = {word: one.distinct if layer.distinct_share < 1 else len(one.units) for word, one in met.items()}
     kept = {word: one for word, one in met.items() if distinct[word] > 1}
     words = sorted(kept)
-    found = [_explained(kept[word].vectors) for word in words]
+    found = [explained_variance(kept[word].vectors) for word in words]
     sizes = np.array([distinct[word] for word in words], np.int64)
     values = np.array([share for share, _ in found])
     units = [kept[word].units for word in words]
@@ -174,7 +169,11 @@ def _chance(layer: LayerGeometry, sizes: IntVector) -> tuple[Vector, Matrix] | N
     for place, size in enumerate(sizes.tolist()):
         # The first of an order: further on there are only rare words, for the frequent ones have come already.
         some = [order[:size] for order in draws[: max(_ROWS // size, 4)]]
-        found = _of_small_sets(sample, some) if size <= _SMALL else [_explained(sample.vectors_at(one)) for one in some]
+        found = (
+            _of_small_sets(sample, some)
+            if size <= _SMALL
+            else [explained_variance(sample.vectors_at(one)) for one in some]
+        )
         for rows, (share, added) in zip(some, found, strict=True):
             means[place] += share / len(some)
             each[place, rows] += added / len(some)
@@ -182,7 +181,7 @@ def _chance(layer: LayerGeometry, sizes: IntVector) -> tuple[Vector, Matrix] | N
 
 
 def _of_small_sets(sample: SampledRows, sets: Sequence[IntVector]) -> list[tuple[float, Vector]]:
-    """As `_explained`, for many small sets of as many rows at once."""
+    """As `explained_variance`, for many small sets of as many rows at once."""
     rows = sample.vectors_at(np.concatenate(sets)).astype(np.float64).reshape(len(sets), len(sets[0]), -1)
     grams = rows @ rows.transpose(0, 2, 1)
     values, vectors = np.linalg.eigh(grams)

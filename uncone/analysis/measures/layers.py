@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from uncone.analysis.context.context import baseline_of, intra_sentence, self_similarity
+from uncone.analysis.context.context import baseline_of, intra_sentence, self_similarity, type_similarity
 from uncone.analysis.context.mev import mev_findings
-from uncone.analysis.context.types import types
 from uncone.analysis.cosine.rogue import rogue
 from uncone.analysis.measures.check import MEAN, NORM_MEAN, PARTITION, ROGUE, SPECTRUM
 from uncone.analysis.measures.measure import Curve, Family, Measure
@@ -79,7 +78,8 @@ FAMILIES = (
         "which come out at zero (as published, 8 of them do at 0.29 when the baseline is 0.4)"),
     Family(MEV, mev_findings, ("layers",), ("words", "occurrences"),
         "what one vector explains of a word's occurrences, over 100 words drawn at random"),
-    Family(TYPES, types, ("layers",), ("words",), "mean cosine within a type and between types, over all pairs"),
+    Family(TYPES, type_similarity, ("layers",), ("words",),
+        "mean cosine within a type and between types, over all pairs"),
     Family((MEAN,), mean_over_rms, ("layers",), ("moments", "rows"), "as for `check`"),
     Family(ROGUE, rogue, ("layers",), ("units", "rows"), "as for `check`"),
     Family(SPECTRUM, spectrum, ("layers",), ("moments", "rows"), "as for `check`"),
