@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from pathlib import Path
 from typing import Any
 
+from uncone.analysis.measures.finding import finite
 from uncone.data.batch import Matrix
 from uncone.errors import OptionError
 from uncone.report.results.layers import LayerStudy
@@ -20,14 +20,14 @@ _COUNTS = ("row", "words", "count", "contexts", "mev_n")
 
 
 def table_format(path: Path) -> str:
-    """The format that a name asks for by its ending: csv or parquet.
+    """The format of a file by its ending: csv or parquet.
 
     Raises:
-        OptionError: it ends otherwise.
+        OptionError: it has another ending.
     """
     ending = path.suffix.lower().removeprefix(".")
     if ending not in ("csv", "parquet"):
-        raise OptionError(f"{path.name} does not say how to write a table. End it with .csv or .parquet.")
+        raise OptionError(f"{path.name} has no known format for a table. End it with .csv or .parquet.")
     return ending
 
 
@@ -35,22 +35,21 @@ def word_table(study: LayerStudy, path: Path) -> bytes:
     """Every word with its occurrences, contexts, SelfSim and MEV by layer, in the format of the path.
 
     Raises:
-        OptionError: the path has another ending, or the rows of the study are no words.
+        OptionError: the path has another ending, or the study has no words.
     """
-    written = table_format(path)
     table = study.words
     if table is None:
-        raise OptionError(f"{study.name} has no table of words: its rows are {study.source['row']}. Ask for words.")
-    columns: Columns = {
-        "word": [_encodable(word) for word in table.words],
+        raise _missing(study, "words")
+    columns = {
+        "word": list(map(_encodable, table.words)),
         "kind": list(table.kinds),
-        "count": [int(n) for n in table.counts],
-        "contexts": [int(n) for n in table.contexts],
+        "count": table.counts.tolist(),
+        "contexts": table.contexts.tolist(),
         **_by_layer(study, "selfsim", table.selfsim),
-        "mev_n": [int(n) for n in table.mev_n],
+        "mev_n": table.mev_n.tolist(),
         **_by_layer(study, "mev", table.mev),
     }
-    return _written(columns, written)
+    return _file(columns, table_format(path))
 
 
 def sentence_table(study: LayerStudy, path: Path) -> bytes:
@@ -59,25 +58,28 @@ def sentence_table(study: LayerStudy, path: Path) -> bytes:
     Raises:
         OptionError: the path has another ending, or the study has no sentences of words.
     """
-    written = table_format(path)
     table = study.sentences
     if table is None:
-        raise OptionError(f"{study.name} has no table of sentences: its rows are {study.source['row']}. Ask for words.")
-    columns: Columns = {
-        "row": [int(row) for row in table.rows],
-        "text": [_encodable(text) for text in table.texts],
-        "words": [int(n) for n in table.lengths],
+        raise _missing(study, "sentences")
+    columns = {
+        "row": table.rows.tolist(),
+        "text": list(map(_encodable, table.texts)),
+        "words": table.lengths.tolist(),
         **_by_layer(study, "intrasim", table.intrasim),
         **_by_layer(study, "expected", table.expected),
     }
-    return _written(columns, written)
+    return _file(columns, table_format(path))
+
+
+def _missing(study: LayerStudy, which: str) -> OptionError:
+    return OptionError(f"{study.name} has no table of {which}: its rows are {study.source['row']}. Use --rows words.")
 
 
 def _by_layer(study: LayerStudy, name: str, values: Matrix) -> Columns:
     """A column per layer, empty where a number is not known."""
-    numbers = [layer.number for layer in study.layers]
-    known = [[float(value) if math.isfinite(value) else None for value in column] for column in values.T]
-    return {f"{name}_{number}": column for number, column in zip(numbers, known, strict=True)}
+    return {
+        f"{name}_{layer.number}": finite(column) for layer, column in zip(study.layers, values.T.tolist(), strict=True)
+    }
 
 
 def _encodable(text: str) -> str:
@@ -85,17 +87,13 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
-def _written(columns: Columns, written: str) -> bytes:
-    if written == "parquet":
-        return _parquet(columns)
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(columns)
-    table.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue().encode("utf-8")
-
-
-def _parquet(columns: Columns) -> bytes:
+def _file(columns: Columns, ending: str) -> bytes:
+    if ending == "csv":
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(columns)
+        table.writerows(zip(*columns.values(), strict=True))
+        return text.getvalue().encode("utf-8")
     import pyarrow as pa
     import pyarrow.parquet as pq
 

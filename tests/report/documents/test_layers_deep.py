@@ -33,7 +33,7 @@ from uncone.encoders.rows.facts import RowFacts
 from uncone.report.charts.model import Cloud
 from uncone.report.document import Fold
 from uncone.report.documents.layers import shortened
-from uncone.report.documents.layers.manifold import telling_layers
+from uncone.report.documents.layers.deep import telling_layers
 from uncone.report.results.layers import LayerComparison, LayerStudy
 
 ROWS = 3_000
@@ -421,7 +421,7 @@ def test_a_layer_with_sinks_is_shown_without_them_first():
 
 def test_terminal_has_a_line_per_layer_and_the_table_of_models():
     sentences, table = section(study(), "Behind the cone").brief
-    assert texts(table)[3] == ["3", "11.0", "8.80", "5", "0.17", "2.50", "0.36"]
+    assert texts(table)[3] == ["3", "11.0", "8.800", "2.500", "5", "0.170", "0.360"]
     assert list(sentences.lines[:3]) == study().deep.story[:3] and sentences.lines[3].startswith("2 more")
     layers = list(study().deep.layers)
     layers[0] = replace(layers[0], dimensions={name: dimension(name, 9.0, 100_000) for name in ("euclidean", "cosine")})

@@ -1,6 +1,6 @@
 """What `layers --deep` finds behind the cone: neighborhoods, clusters, word frequency, manifolds.
 
-Every field has a default: what could not be measured is unknown, and the rest of the report stands.
+docs/deep.md says what each field is. What could not be measured has the default value.
 """
 
 from __future__ import annotations
@@ -44,12 +44,10 @@ def _no_points() -> Matrix:
 
 @dataclass(frozen=True)
 class Dimension:
-    """Local intrinsic dimension by maximum likelihood on the distances to the `k` nearest of `base` distinct rows.
+    """Local intrinsic dimension: the mean over `queries` rows, from the `k` nearest of `base` distinct rows.
 
-    `value` is the mean over `queries` rows; `paper` is the published convention, on squared distances: half of it.
-    None where it cannot be known. `duplicates` is the share of the rows that repeat another and were left out;
-    `two_nn` is the estimate from the two nearest alone (Facco et al. 2017); `recall` says, for an approximate search,
-    which share of the true neighbors it found.
+    `two_nn` is the estimate from the two nearest alone (Facco et al. 2017), `duplicates` the share of rows that repeat
+    another and were left out, `recall` the share of true neighbors that an approximate search found.
     """
 
     metric: str
@@ -80,10 +78,10 @@ class Hub:
 
 @dataclass(frozen=True)
 class Hubness:
-    """How unevenly rows are the neighbors of others: `skew` of the k-occurrence over `n` rows, by cosine.
+    """How unevenly rows are neighbors of others: `skew` of the k-occurrence over `n` rows, by cosine.
 
-    `antihubs` is the share of rows that are nobody's neighbor, `hubs` the worst, most first; `top_share` is the share
-    of all neighbor lists' places that the worst hundredth of the rows takes.
+    `antihubs` is the share of rows that are nobody's neighbor; `top_share` is the share of all places in neighbor lists
+    that the worst hundredth of the rows takes.
     """
 
     skew: float | None = None
@@ -108,9 +106,8 @@ class TypeCosines:
 class Cluster:
     """One cluster: its rows, what it holds, and its shape.
 
-    `words` are the words most over-represented against all rows, `kinds` the share of each kind, `first` the share of
-    rows before which no row stands in what the model saw at once, `bins` the share of each bin of frequency rank,
-    `silhouette` the mean over those of its rows that were judged.
+    `words` are the most over-represented ones; `first` is the share of rows with no row before them in what the model
+    saw at once; `silhouette` is the mean over its rows that were judged.
     """
 
     size: int
@@ -132,12 +129,9 @@ class Cluster:
 class Clusters:
     """The clusters of a layer: k by the Euclidean silhouette, and what subtracting their means does to cosines.
 
-    `tried` maps each k to its silhouette. `labels` (n,) are the cluster of every row of the sample, largest cluster
-    first. `raw` are S_inter and S_intra as they are; `global_` after subtracting the mean of all (k = 1); `within_raw`
-    inside clusters without centering, `within` inside clusters after subtracting their means, both weighted by size;
-    `within_raw_plain` and `within_plain` the same as plain means over clusters, as published. `sentence` says what
-    clusters explain, from these differences. `isoscore` is that inside clusters, weighted by size, and
-    `isoscore_all` that of all rows together.
+    `tried` maps each k to its silhouette; `labels` (n,) number the clusters, the largest first. Cosines of types: as
+    they are, after subtracting the mean of all, and inside clusters without and with subtracting their means, both
+    weighted by size and as plain means over clusters, as published. `isoscore` is that inside clusters.
     """
 
     k: int = 1
@@ -167,10 +161,7 @@ class Clusters:
 
 @dataclass(frozen=True)
 class Bin:
-    """The words of a range of frequency ranks: mean norm; mean distance and dot product to the k nearest, by k.
-
-    The neighbors are looked for among all words, those of `queries` words of the range.
-    """
+    """The words of a range of frequency ranks: mean norm; mean distance and dot product to the k nearest, by k."""
 
     name: str
     words: int
@@ -184,10 +175,10 @@ class Bin:
 class Frequency:
     """How the vectors of words depend on how often these occur, over `n` words with a known frequency.
 
-    `norm_r` is the correlation (Pearson) of log-frequency with the mean norm of a word's occurrences, `norm_rho` the
-    rank correlation; `vector_norm_r` that with the norm of the word's vector, which is the mean of its occurrences.
-    `components_r` are those with each of the first principal components, turned so that none is negative. `points`
-    (m, 2) are the words of `shown` on the two first singular directions (uncentered), `logs` their log10 frequency.
+    `norm_r` and `norm_rho` are correlations of log-frequency with the mean norm of a word's occurrences,
+    `vector_norm_r` that with the norm of their mean, `components_r` those with the first principal components, turned
+    so that none is negative. `points` (m, 2) are the words of `shown` on the two first singular directions
+    (uncentered), `logs` their log10 frequency.
     """
 
     source: str
@@ -217,9 +208,7 @@ class Frequency:
 class HeadFrequency:
     """The logits of a language-model head: mean logit of a token on its log-frequency, and what is left on PMI.
 
-    `r2` is the share of the variance of the mean logit that log-frequency explains over `tokens` tokens; `slope` its
-    slope; `pmi_r` the correlation of the rest of the logit with the PMI of token and context, over `pairs` pairs that
-    stand together at least `least` times; `pmi_rho` by rank.
+    `pmi_r` and `pmi_rho` are over `pairs` pairs of token and context that stand together at least `least` times.
     """
 
     r2: float | None
@@ -240,17 +229,11 @@ class HeadFrequency:
 class Manifold:
     """Whether the `n` rows lie on a curved sheet of few dimensions.
 
-    `lid` is the local dimension by the `k` nearest of `base` rows (distinct, and one of each word where words are
-    known), `flat` that of as many Gaussian rows with the same mean and covariance (of each cluster that stands apart):
-    rows that are curved lie well below, and so do rows in small clusters. `spread` and `spread_flat` are the directions
-    that these neighbors spread over, which tells the two apart. `pca` is the number of directions that hold 95 % of
-    the variance. Where rows have a position, `angle_r` is the rank correlation of position with the angle along the
-    curve of the mean rows by position, `angle_chance` the share of permuted positions that do as well, `turns` how far
-    that curve goes round, `position_share` the share of the variance on the three first components that position
-    explains, and `position_share_without` that share without the mean that has most of it; `spread_wide` are the
-    directions that twice as many neighbors spread over, `uneven` and `jump` how far the rows are from an even sheet
-    (see `manifold_local.Local`); `without_sinks` is the same without rows over ten times the median norm, None when
-    there are none.
+    `lid` is the local dimension by the `k` nearest of `base` rows, `flat` that of as many Gaussian rows with the same
+    mean and covariance; `spread` and `spread_flat` are the directions that these neighbors spread over, `pca` those
+    that hold 95 % of the variance. `angle_r` is the rank correlation of position with the angle along the curve of the
+    mean rows by position, `angle_chance` the share of permuted positions that do as well, `turns` how far that curve
+    goes round. `without_sinks` is the same without rows over ten times the median norm, None when there are none.
     `points` (m, 3) are rows on the principal components 1 to 3, `points_positions` and `points_rows` their positions
     (-1 unknown) and places in the sample, `path` (p, 3) the mean rows by position.
     """

@@ -79,15 +79,16 @@ UNIFORMITY = Measure("uniformity", "Uniformity", LOG, "log E exp(−2|u − v|²
 NEIGHBOURS = (
     Measure("lid_euclidean", "Local dimension, Euclidean", DIMENSION,
         "Mean over seeded rows of (k − 1)/Σ log(r_k/r_i), r_1 … r_k the distances to the k = 100 nearest distinct "
-        "rows.", LEVINA, "check", curve=Curve("Local dimension, Euclidean", "LID",
+        "rows.", LEVINA, "check behind", heading=("LID", "euclidean"), curve=Curve("Local dimension, Euclidean", "LID",
         "Number of directions in which a vector has neighbors, on true distances. It grows with n, so compare "
         "it at equal n only.")),
     Measure("lid_cosine", "Local dimension, cosine", DIMENSION,
-        "The same with the chord |u − v|, u = x/|x|, as distance.", LEVINA, "check",
+        "The same with the chord |u − v|, u = x/|x|, as distance.", LEVINA, "check behind", heading=("LID", "cosine"),
         curve=Curve("Local dimension, cosine", "LID",
         "Number of directions in which a vector has neighbors, by angle.")),
     Measure("hubness_skew", "Hubness", RATIO,
-        "Skewness, over the rows, of how often a row is among the k = 10 nearest of another, by cosine.", HUBS, "check",
+        "Skewness, over the rows, of how often a row is among the k = 10 nearest of another, by cosine.", HUBS,
+        "check behind", heading=("hubness", "skewness"),
         curve=Curve("Hubs", "skewness of N₁₀",
         "Skewness of how often a vector is among the nearest neighbors of others. Near 0, all are about equally often. "
         "The higher, the more queries get the same few.")),

@@ -25,11 +25,12 @@ TWO_NN = (
 CLUSTERS = (
     Measure("cluster_count", "Clusters", COUNT,
         "k of 2 to 15 with the largest mean Euclidean silhouette of k-means, on a seeded sample; 1 when under 0.1.",
-        CAI, "", curve=Curve("Clusters", "clusters, k",
+        CAI, "behind", heading=("clusters", "k"), curve=Curve("Clusters", "clusters, k",
         "Number of k-means clusters. It is the k you chose, or the one with the best Euclidean silhouette; 1 if none "
         "reaches 0.1.")),
     Measure("cluster_silhouette", "Silhouette", SCORE,
-        "Mean of (b − a)/max(a, b): a the mean distance to the own cluster, b to the nearest other.", CAI, "",
+        "Mean of (b − a)/max(a, b): a the mean distance to the own cluster, b to the nearest other.", CAI, "behind",
+        heading=("silhouette", ""),
         curve=Curve("How clear the clusters are", "silhouette", "From 0 (no clusters) to 1 (far apart).")),
 )
 TYPES = (
@@ -59,8 +60,8 @@ TYPES = (
 )
 FREQUENCY = (
     Measure("frequency_norm_r", "Frequency and mean norm", CORRELATION,
-        "Correlation of log p(w) with the mean of the norms of the word's rows; interval by Fisher's z.", LI, "",
-        curve=Curve("Frequency and mean norm", "r",
+        "Correlation of log p(w) with the mean of the norms of the word's rows; interval by Fisher's z.", LI, "behind",
+        heading=("freq-norm", "r"), curve=Curve("Frequency and mean norm", "r",
         "Correlation of a word's log-frequency with the mean norm of its vectors.", zero=True)),
     Measure("frequency_vector_norm_r", "Frequency and norm of the mean", CORRELATION,
         "Correlation of log p(w) with the norm of the word's vector, the mean of its rows, which is shorter the more "

@@ -17,7 +17,7 @@ __all__ = ["VERBS", "Collecting", "Curve", "Family", "Measure", "Place", "Turn",
 Verb = Literal["check", "layers", "deep"]
 VERBS: tuple[Verb, ...] = get_args(Verb)
 """Who computes a family: `check` on a space, `layers` on each layer, `layers --deep` on a sample of each layer."""
-Place = Literal["check", "compare", "health", "fix", "layers", "dots", "sizes", "contrast"]
+Place = Literal["check", "compare", "health", "fix", "layers", "behind", "dots", "sizes", "contrast"]
 """Where a measure is shown beyond the full tables, which have every measure:
 
 check     rows of the terminal report, one space or several side by side
@@ -25,6 +25,7 @@ compare   rows of spaces side by side only
 health    findings about the data, not the space, in a section of their own
 fix       before and after a repair
 layers    columns of the short table of layers, bold rows of the long one
+behind    columns of the short table of `layers --deep`
 dots      the chart on one scale that studies of one layer have instead of curves
 sizes     the table by the number of texts (`--curve`)
 contrast  differences between two studies

@@ -6,16 +6,21 @@ import re
 from collections.abc import Iterator, Sequence
 
 from uncone.analysis.layers.contrast import Contrast
-from uncone.analysis.number_format import cosine, count
+from uncone.analysis.measures.registry import placed
+from uncone.analysis.number_format import count
 from uncone.report.charts.model import Chart, series_color
-from uncone.report.document import Block, Column, Document, Notes, Section, Sentences, Table
-from uncone.report.documents.layers.clusters import cluster_section
+from uncone.report.document import Block, Document, Notes, Section, Sentences
 from uncone.report.documents.layers.comparison import comparison_charts, difference_section
 from uncone.report.documents.layers.curves import base_range, curve_charts, measure_scale
-from uncone.report.documents.layers.frequency import frequency_section
-from uncone.report.documents.layers.manifold import manifold_section
-from uncone.report.documents.layers.neighbors import dimension_section, hub_section
+from uncone.report.documents.layers.deep import (
+    cluster_section,
+    dimension_section,
+    frequency_section,
+    hub_section,
+    manifold_section,
+)
 from uncone.report.documents.layers.overview import (
+    brief_layers,
     brief_places,
     brief_table,
     definitions,
@@ -28,7 +33,7 @@ from uncone.report.documents.layers.overview import (
     subtitle,
     verdict,
 )
-from uncone.report.documents.layers.values import number_text, row_noun, short_names, text_row
+from uncone.report.documents.layers.values import row_noun, short_names
 from uncone.report.documents.layers.words import word_charts, word_section
 from uncone.report.results.layers import LayerStudy
 
@@ -61,8 +66,7 @@ def _sections(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> I
     for study, name in pairs:
         if study.deep is not None and study.deep.story:
             yield Section(_titled("Behind the cone in short", name), [Sentences(study.deep.story, bulleted=True)])
-    tables = [brief_table(study, len(studies)) for study in studies]
-    brief = [table for table in tables if table is not None]
+    brief = [table for study in studies for table in brief_layers(study, len(studies))]
     yield Section("", _cone_charts(studies, contrasts), brief=brief, name="curves")
     for study, name in pairs:
         title, is_brief = _titled("Most and least contextual words", name), not several and study.deep is None
@@ -142,18 +146,12 @@ def _brief_deep(study: LayerStudy) -> list[Block]:
     sentences = [shortened(sentence) for sentence in story[:_BRIEF_SENTENCES]]
     more = len(story) - _BRIEF_SENTENCES
     sentences += [f"{count(more, 'more sentence')} behind the cone in the report."] if more > 0 else []
-    heads = [("layer", ""), ("LID", "euclidean"), ("LID", "cosine"), ("clusters", "k"), ("silhouette", "")]
-    heads += [("hubness", f"skew, k={layers[-1].hubness.k}"), ("freq-norm", "r")]
-    rows = []
-    for layer in (layers[place] for place in brief_places(study) if place < len(layers)):
-        lids = (number_text(layer.dimensions[metric].value) for metric in ("euclidean", "cosine"))
-        clusters = (f"{layer.clusters.k}", number_text(layer.clusters.silhouette, cosine))
-        norm_r = None if layer.frequency is None else layer.frequency.norm_r
-        hubs = number_text(layer.hubness.skew)
-        rows.append(text_row(str(layer.number), *lids, *clusters, hubs, number_text(norm_r, cosine)))
-    nearest = layers[-1].dimensions["euclidean"].k
-    remark = f"LID: the {nearest} nearest of n = {base_range(layers)}; published values are half of it"
-    return [Sentences(sentences), Table([Column(*head) for head in heads], rows, remarks=[remark])]
+    nearest, hubs = layers[-1].dimensions["euclidean"].k, layers[-1].hubness.k
+    remark = (
+        f"LID: the {nearest} nearest of n = {base_range(layers)}; published values are half of it. Hubs: k = {hubs}"
+    )
+    table = brief_table(study, placed("deep", "behind"), brief_places(study), [remark])
+    return [Sentences(sentences), *table]
 
 
 def shortened(text: str) -> str:

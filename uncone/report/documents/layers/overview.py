@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from uncone.analysis.cosine.baseline import COLLAPSED, CROWDED
@@ -28,6 +29,7 @@ from uncone.report.results.layers import LayerStudy
 from uncone.report.text import last_name, provenance_facts
 
 __all__ = [
+    "brief_layers",
     "brief_places",
     "brief_table",
     "definitions",
@@ -172,34 +174,29 @@ def brief_places(study: LayerStudy, studies: int = 1) -> list[int]:
     return evenly(layers, layers if layers <= limit else min(limit, _LONG))
 
 
-def brief_table(study: LayerStudy, studies: int) -> Table | None:
+def brief_table(study: LayerStudy, names: Sequence[str], places: Sequence[int], remarks: Sequence[str]) -> list[Table]:
+    """Measures by layer, for one screen; none if no layer has any of them."""
+    names = [name for name in names if any(layer.findings.get(name) is not None for layer in study.layers)]
+    sinks = dict(layer_sinks(study))
+    rows = []
+    for layer in (study.layers[place] for place in places):
+        number_cell = Cell(str(layer.number), mark="*" if layer.number in sinks else "")
+        rows.append(Row([number_cell, *(Cell(number(layer.findings.get(name))) for name in names)]))
+    heads = [Column("layer"), *(Column(*measure(name).column) for name in names)]
+    return [Table(heads, rows, remarks=remarks)] if names else []
+
+
+def brief_layers(study: LayerStudy, studies: int) -> list[Table]:
     """The main measures by layer, for one screen."""
-    main = (*placed("layers", "layers"), *placed("deep", "layers"))
-    names = [name for name in main if any(layer.findings.get(name) is not None for layer in study.layers)]
-    if not names:
-        return None
-    sinks = layer_sinks(study)
-    marked = dict(sinks)
-    places = brief_places(study, studies)
-    rows = [
-        Row(
-            [
-                Cell(str(layer.number), mark="*" if layer.number in marked else ""),
-                *(Cell(number(layer.findings.get(name))) for name in names),
-            ]
-        )
-        for layer in (study.layers[place] for place in places)
-    ]
+    sinks, places = layer_sinks(study), brief_places(study, studies)
     remarks = [subtitle(study)] if studies > 1 else []
     if sinks:
         most = f"{'up to ' * (len(sinks) > 1)}{count(_most(sinks), 'vector')} over 10 times the median norm"
         remarks.append(f"* sinks in {count(len(sinks), 'layer')}: {most}")
     if studies == 1 and len(places) < len(study.layers):
         remarks.append(f"{len(places)} of {len(study.layers)} layers shown; the report has all of them")
-    title = last_name(study.name) if studies > 1 else ""
-    return Table(
-        [Column("layer"), *(Column(*measure(name).column) for name in names)], rows, title=title, remarks=remarks
-    )
+    tables = brief_table(study, (*placed("layers", "layers"), *placed("deep", "layers")), places, remarks)
+    return [replace(table, title=last_name(study.name)) if studies > 1 else table for table in tables]
 
 
 def layer_section(studies: Sequence[LayerStudy], about: str) -> Section:

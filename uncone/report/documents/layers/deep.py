@@ -1,0 +1,449 @@
+"""What is behind the cone: local dimension, clusters, hubs, word frequency and manifolds, as sections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from uncone.analysis.layers.deep_results import (
+    Cluster,
+    Clusters,
+    Deep,
+    DeepLayer,
+    Dimension,
+    Frequency,
+    HeadFrequency,
+    Hubness,
+    Manifold,
+)
+from uncone.analysis.layers.deep_story import most_curved
+from uncone.analysis.number_format import clipped, cosine, count, percent, plain
+from uncone.report.charts.model import Cloud, CloudView, Coloring
+from uncone.report.document import Block, Cell, Column, Fold, Notes, Row, Section, Sentences, Table
+from uncone.report.documents.layers.curves import base_range
+from uncone.report.documents.layers.values import columns, number_text, short_names, text_row, with_interval
+from uncone.report.results.layers import LayerStudy
+from uncone.report.text import fitted, printable
+
+__all__ = [
+    "cluster_section",
+    "dimension_section",
+    "frequency_section",
+    "hub_section",
+    "manifold_section",
+    "telling_layers",
+]
+
+_PUBLISHED = (
+    "Published values, by cosine and on squared distances: BERT 5.6, GPT-2 7.0, ELMo 9.1; static: GloVe 18.0 (100 "
+    "dimensions) and 26.1 (300), word2vec 21.1 (Cai et al. 2021)."
+)
+_METRICS = ("euclidean", "cosine")
+_HUBS = 5
+_WORDS, _EXAMPLES = 10, 3
+_MANY = 5
+"""Clusters beyond which each shows one example, so that a long list stays readable."""
+_LEAST_SHARE = 0.005
+"""Smaller shares are left out of a list of shares."""
+
+
+def dimension_section(studies: Sequence[LayerStudy]) -> Section | None:
+    """Local dimension of contextual layers against static tables; none if it was not measured."""
+    rows = [
+        [Cell(name), *row]
+        for study, name in zip(studies, short_names(studies), strict=True)
+        if study.deep is not None
+        for row in _dimension_rows(study.deep)
+    ]
+    if not rows:
+        return None
+    squared = [Column("Euclidean", "squared"), Column("cosine", "squared")]
+    heads = [*columns("model", "vectors", "kind", "Euclidean", "cosine", left=3), *squared]
+    brief = [
+        Row([Cell(fitted(f"{fitted(printable(model.text), 20)}: {vectors.text}", 36)), kind, euclidean, cosine, n])
+        for model, vectors, kind, euclidean, cosine, _, _, n, _ in rows
+    ]
+    remark = "On true distances. Published values use squared distances and are half of these."
+    short = columns("vectors", "kind", "Euclidean", "cosine", "n", left=2)
+    return Section(
+        "Local dimension: contextual against static",
+        [Table([*heads, Column("n"), Column("duplicates")], [Row(row) for row in rows])],
+        intro="Maximum likelihood on true distances, with 95 % intervals over the queries. On squared distances, as "
+        f"published, it is exactly half. It grows with n, so compare it at equal n only. {_PUBLISHED}",
+        brief=[Table(short, brief, title="Local dimension", remarks=[remark])] if len(studies) > 1 else (),
+        name="local-dimension",
+    )
+
+
+def _dimension_rows(deep: Deep) -> list[list[Cell]]:
+    """The last layer, the mean over the layers, and the table of the model."""
+    contextual = [layer for layer in deep.layers if layer.number > 0]
+    last = deep.layers[-1]
+    which, kind = (f"layer {last.number}", "contextual") if contextual else ("words of the corpus", "static")
+    rows = [_dimension_row(which, kind, last.dimensions, base_range([last]))]
+    if len(contextual) > 1:
+        which = f"mean of layers {contextual[0].number} to {contextual[-1].number}"
+        means = {metric: _mean_dimension([layer.dimensions[metric] for layer in contextual]) for metric in _METRICS}
+        rows.append(_dimension_row(which, "contextual", means, base_range(contextual)))
+    if deep.table is not None:
+        dimensions = deep.table.dimensions
+        rows.append(
+            _dimension_row(printable(deep.table.name), "static", dimensions, f"{dimensions[_METRICS[0]].base:,}")
+        )
+    return rows
+
+
+def _dimension_row(which: str, kind: str, dimensions: Mapping[str, Dimension], base: str) -> list[Cell]:
+    both = [dimensions[metric] for metric in _METRICS]
+    bounds = ["" if one.low is None or one.high is None else f"{plain(one.low)} to {plain(one.high)}" for one in both]
+    values = [Cell(number_text(one.value), text) for one, text in zip(both, bounds, strict=True)]
+    squared = [Cell(number_text(one.paper)) for one in both]
+    return [Cell(which), Cell(kind), *values, *squared, Cell(base), Cell(percent(both[0].duplicates))]
+
+
+def _mean_dimension(dimensions: Sequence[Dimension]) -> Dimension:
+    known = [one.value for one in dimensions if one.value is not None]
+    duplicates = sum(one.duplicates for one in dimensions) / len(dimensions)
+    return Dimension("mean", sum(known) / len(known) if known else None, duplicates=duplicates)
+
+
+def hub_section(deep: Deep, title: str) -> Section:
+    """The worst hubs of the model's table and of every layer; the last layer is open."""
+    spaces = [] if deep.table is None else [(_capitalized(deep.table.name), deep.table.hubness)]
+    spaces += [(f"Layer {layer.number}", layer.hubness) for layer in deep.layers]
+    return Section(
+        title,
+        [_hub_fold(name, hubs, is_open=hubs is spaces[-1][1]) for name, hubs in spaces],
+        intro="Hubs are among the nearest neighbors of very many other vectors, by cosine: a search returns them for "
+        "every query. Anti-hubs are among the nearest neighbors of none: a search hardly ever finds them.",
+    )
+
+
+def _hub_fold(title: str, hubs: Hubness, *, is_open: bool) -> Fold:
+    lines = [
+        f"{clipped(printable(hub.text), 110) or f'vector {hub.row:,}'} · among the {hubs.k} nearest of "
+        f"{count(hub.count, 'vector')}"
+        for hub in hubs.hubs[:_HUBS]
+    ]
+    summary = (
+        f"skewness {with_interval(hubs.skew, hubs.low, hubs.high)}; {number_text(hubs.antihubs, percent)} anti-hubs; "
+        f"the top 1 % of hubs fill {number_text(hubs.top_share, percent)} of all neighbor lists · n = {hubs.n:,}"
+    )
+    body = Sentences(lines, bulleted=True) if lines else Sentences(["No vector stands out."])
+    return Fold(title, [body], open=is_open, summary=summary)
+
+
+def _capitalized(name: str) -> str:
+    text = printable(name)
+    return text[:1].upper() + text[1:]
+
+
+def cluster_section(deep: Deep, row: str, title: str) -> Section:
+    """The clusters of every layer; the last layer is open."""
+    folds = [
+        Fold(
+            f"Layer {layer.number}",
+            _cluster_blocks(layer.clusters),
+            open=layer is deep.layers[-1],
+            summary=f"{_summary(layer.clusters)} · n = {layer.clusters.n:,}",
+        )
+        for layer in deep.layers
+    ]
+    return Section(
+        title,
+        folds,
+        intro=f"k-means, the largest cluster first. S_inter is the mean cosine of different {row}s in a cluster, as "
+        "it is and after subtracting the cluster's mean. Subtracting a mean always makes cosines small, so the "
+        "sentence of a layer is about differences only.",
+    )
+
+
+def _summary(clusters: Clusters) -> str:
+    """How many there are, how clear they are, and how their number was chosen."""
+    if clusters.k == 1 and clusters.tried:
+        best = max(clusters.tried.values())
+        return f"one cluster: the best silhouette of {len(clusters.tried)} values of k is {cosine(best)}"
+    parts = [count(clusters.k, "cluster")]
+    if clusters.silhouette is not None:
+        parts.append(f"silhouette {cosine(clusters.silhouette)}")
+        parts += [f"{cosine(clusters.chance)} by chance"] if clusters.chance is not None else []
+    if clusters.asked:
+        parts.append("you chose k")
+    elif clusters.tried:
+        parts.append(f"k chosen from {min(clusters.tried)} to {max(clusters.tried)}")
+    return ", ".join(parts)
+
+
+def _cluster_blocks(clusters: Clusters) -> list[Block]:
+    """The sentence, what each cluster holds, examples in their texts, and S_inter and S_intra four ways."""
+    heads = [
+        *columns("cluster: over-represented words", "vectors"),
+        Column("kinds", align="left", wrap=True),
+        *columns("first token", "median position", left=0),
+        Column("frequency rank", align="left", wrap=True),
+        *columns("silhouette", "IsoScore", "S_inter", "S_inter, centered", left=0),
+    ]
+    rows = [_cluster_row(place, cluster) for place, cluster in enumerate(clusters.clusters, 1)]
+    limit = _EXAMPLES if len(clusters.clusters) <= _MANY else 1
+    examples = [
+        f"Cluster {place}: {' / '.join(clipped(printable(example), 110) for example in cluster.examples[:limit])}"
+        for place, cluster in enumerate(clusters.clusters, 1)
+        if cluster.examples
+    ]
+    notes = [Notes(examples)] if examples else []
+    return [Sentences([clusters.sentence]), Table(heads, rows, compact=True), *notes, _cosine_table(clusters)]
+
+
+def _cluster_row(place: int, cluster: Cluster) -> Row:
+    kinds = dict(sorted(cluster.kinds.items(), key=lambda pair: -pair[1]))
+    numbers = (cluster.silhouette, cluster.isoscore, cluster.raw.inter, cluster.centred.inter)
+    return Row(
+        [
+            Cell(f"{place}: {' · '.join(clipped(printable(word), 24) for word in cluster.words[:_WORDS])}"),
+            Cell(f"{cluster.size:,}", percent(cluster.share)),
+            Cell(_shares(kinds)),
+            Cell(percent(cluster.first)),
+            Cell(number_text(cluster.position)),
+            Cell(_shares(cluster.bins)),
+            *(Cell(number_text(value, cosine)) for value in numbers),
+        ]
+    )
+
+
+def _shares(shares: Mapping[str, float]) -> str:
+    return ", ".join(f"{name}: {percent(share)}" for name, share in shares.items() if share >= _LEAST_SHARE)
+
+
+def _cosine_table(clusters: Clusters) -> Table:
+    """Inside clusters: weighted by their size, and as a plain mean, as published."""
+    kinds = {
+        "as they are": [clusters.raw],
+        "inside clusters": [clusters.within_raw, clusters.within_raw_plain],
+        "centered": [clusters.global_],
+        "centered by cluster": [clusters.within, clusters.within_plain],
+    }
+    rows = []
+    for name, pairs in kinds.items():
+        texts = [number_text(value, lambda v: cosine(v, 3)) for one in pairs for value in (one.inter, one.intra)]
+        rows.append(text_row(name, *texts, *[""] * (4 - len(texts))))
+    heads = columns("mean cosine", "S_inter", "S_intra", "S_inter, unweighted", "S_intra, unweighted")
+    return Table(heads, rows, compact=True)
+
+
+def frequency_section(deep: Deep, study: str, row: str, title: str, suffix: str) -> Section | None:
+    """Words by frequency: clouds, then the model's table and every layer; `suffix` keeps chart names unique."""
+    spaces = [(f"Layer {layer.number}", layer.frequency) for layer in deep.layers]
+    known = [(name, one) for name, one in spaces if one is not None]
+    clouds = [("layer", name.lower(), one) for name, one in known if len(one.points)][-1:]
+    if deep.table is not None and deep.table.frequency is not None:
+        known.insert(0, (_capitalized(deep.table.name), deep.table.frequency))
+        if len(deep.table.frequency.points):
+            clouds.insert(0, ("table", printable(deep.table.name), deep.table.frequency))
+    blocks: list[Block] = [
+        _frequency_cloud(f"frequency_{kind}{suffix}", name, study, one) for kind, name, one in clouds
+    ]
+    blocks += [
+        _frequency_fold(name, one, is_open=place in (0, len(known) - 1)) for place, (name, one) in enumerate(known)
+    ]
+    if deep.head is not None:
+        sentences = Sentences([deep.head.sentence, _head_numbers(deep.head)])
+        blocks.append(Fold("The language-model head", [sentences], open=True))
+    if not blocks:
+        return None
+    intro = (
+        f"The mean vectors of {row}s by the rank of their frequency: mean norm, mean distance to the 3, 5 and 7 "
+        f"nearest neighbors, and mean dot product with the 3, 5 and 7 largest. Ranges with more than 150 {row}s use a "
+        "seeded sample of 150."
+    )
+    return Section(title, blocks, intro=intro if known else "")
+
+
+def _norm_correlation(frequency: Frequency) -> str:
+    return with_interval(frequency.norm_r, frequency.norm_low, frequency.norm_high, cosine)
+
+
+def _frequency_fold(name: str, frequency: Frequency, *, is_open: bool) -> Fold:
+    """The sentence, and norm, distance and dot product to the nearest words by bins of frequency rank."""
+    ks = sorted({k for one in frequency.bins for k in (*one.distance, *one.dot)})
+    near = [Column(kind, f"k = {k}") for kind in ("distance", "dot product") for k in ks]
+    rows = []
+    for one in frequency.bins:
+        numbers = (one.norm, *map(one.distance.get, ks), *map(one.dot.get, ks))
+        rows.append(text_row(one.name, f"{one.words:,}", *map(number_text, numbers)))
+    heads = [*columns("rank", f"{frequency.unit}s", "norm"), *near]
+    table = Table(heads, rows, remarks=[_correlations(frequency)], compact=True)
+    summary = f"mean norm and log-frequency: r = {_norm_correlation(frequency)} · n = {frequency.n:,}"
+    return Fold(name, [Sentences([frequency.sentence]), table], open=is_open, summary=summary)
+
+
+def _correlations(frequency: Frequency) -> str:
+    """Of log-frequency with the norm and the principal components."""
+    first = ", ".join(number_text(None if one is None else abs(one), cosine) for one in frequency.components_r[:3])
+    vector = with_interval(frequency.vector_norm_r, frequency.vector_norm_low, frequency.vector_norm_high, cosine)
+    rank = number_text(frequency.norm_rho, cosine)
+    parts = [f"mean norm of its vectors r = {_norm_correlation(frequency)}, by rank {rank}"]
+    parts += [] if frequency.vector_norm_r == frequency.norm_r else [f"norm of its mean vector r = {vector}"]
+    parts += [f"first components |r| = {first}"] if first else []
+    if frequency.explained is not None:
+        components = count(len(frequency.components_r), "component")
+        parts.append(f"norm and {components} together R² = {cosine(frequency.explained)}, adjusted for their number")
+    left_out = f" ({frequency.unknown:,} of unknown frequency left out)" if frequency.unknown else ""
+    n = count(frequency.n, frequency.unit)
+    return f"Log-frequency ({frequency.source}) with {'; '.join(parts)}; n = {n}{left_out}."
+
+
+def _head_numbers(head: HeadFrequency) -> str:
+    r2 = with_interval(head.r2, head.low, head.high, cosine)
+    return (
+        f"Mean logit on log-frequency: R² = {r2}, slope {number_text(head.slope)}, over {count(head.tokens, 'token')}. "
+        f"The rest with PMI: r = {number_text(head.pmi_r, cosine)}, by rank {number_text(head.pmi_rho, cosine)}, over "
+        f"{count(head.pairs, 'pair')} that occur together at least {head.least} times. Measured on "
+        f"{count(head.read, 'token')} of the corpus."
+    )
+
+
+def _frequency_cloud(name: str, title: str, study: str, frequency: Frequency) -> Cloud:
+    """The words on two singular directions."""
+    shown, n = len(frequency.points), frequency.n
+    words = f"{count(shown, 'word')} of {n:,}" if shown < n else count(n, "word")
+    caption = f"{words} on the first two singular directions. Color: how often a word occurs ({frequency.source})."
+    if frequency.norm_r is not None:
+        caption += f" Correlation of log-frequency with the mean norm: {_norm_correlation(frequency)}."
+    return Cloud(
+        name,
+        f"Words by frequency: {title}",
+        caption,
+        [CloudView("words", frequency.points)],
+        [Coloring("log₁₀ frequency", values=frequency.logs)],
+        [printable(word) for word in frequency.shown],
+        ("direction 1", "direction 2"),
+        group=study,
+    )
+
+
+def manifold_section(deep: Deep, study: str, row: str, title: str, suffix: str) -> Section:
+    """The plain answer, the table of layers, and the layers that show most."""
+    clouds = [_manifold_cloud(deep, place, why, study, suffix) for place, why in telling_layers(deep).items()]
+    return Section(
+        title,
+        [Sentences(_answer(deep)), _manifold_table(deep), *clouds],
+        intro=f"LID is the local dimension around different {row}s. Spread is the number of directions that neighbors "
+        "lie in. A curved sheet has far fewer of both than a flat cloud with the same covariance. Vectors follow their "
+        "position if the angle along the curve of the mean vectors correlates with it (r) more than with permuted "
+        "positions (by chance).",
+    )
+
+
+def _answer(deep: Deep) -> list[str]:
+    """Yes or no, then the sentences of the most curved layer and of the last."""
+    curved = [layer for layer in deep.layers if layer.manifold.visible]
+    clearest = [most_curved(curved)] if curved else []
+    sentences = {layer.number: layer.manifold.sentence for layer in (*clearest, deep.layers[-1])}
+    yes = f"{'Yes' if curved else 'No'}: a curved manifold (a “Swiss roll”) is {'' if curved else 'not '}visible"
+    if len(deep.layers) == 1:
+        return [f"{yes} here.", *filter(None, sentences.values())]
+    layers = ", ".join(str(layer.number) for layer in curved)
+    where = f"in layer{'s' * (len(curved) > 1)} {layers}" if curved else "in any layer"
+    return [f"{yes} {where}.", *(f"Layer {number}: {text}" for number, text in sentences.items() if text)]
+
+
+def _manifold_table(deep: Deep) -> Table:
+    """Local against global dimension and the part of position, by layer; a second row without the sinks."""
+    rows = []
+    for layer in deep.layers:
+        manifold = layer.manifold
+        versions = [(str(layer.number), manifold, layer.n)]
+        if manifold.without_sinks is not None:
+            name = f"{layer.number}, without {count(manifold.sinks, 'sink')}"
+            versions.append((name, manifold.without_sinks, layer.n - manifold.sinks))
+        for name, one, n in versions:
+            sizes = map(number_text, (one.lid, one.flat, one.ratio, one.spread, one.spread_flat))
+            angle = (number_text(value, cosine) for value in (one.angle_r, one.angle_chance))
+            position = (number_text(one.turns), number_text(one.position_share, percent))
+            visible = "yes" if one.visible else "no"
+            rows.append(text_row(name, f"{one.n or n:,}", visible, *sizes, f"{one.pca:,}", *angle, *position))
+    heads = ("LID", "LID if flat", "ratio", "spread", "spread if flat", "PCA, 95 %")
+    position_heads = ("angle, r", "by chance", "turns", "explained by position")
+    return Table(columns("layer", "vectors", "visible", *heads, *position_heads), rows, compact=True)
+
+
+def telling_layers(deep: Deep) -> dict[int, str]:
+    """The last layer, the one farthest from flat, and the one most ordered by position: places, with the reason."""
+    manifolds = {place: layer.manifold for place, layer in enumerate(deep.layers) if len(layer.manifold.points)}
+    if not manifolds:
+        return {}
+    reasons = {max(manifolds): "the last" if len(deep.layers) > 1 else ""}
+    # Curved sheets first, then what is far from flat for other reasons, such as small clusters.
+    curved = [(not one.visible, one.ratio, place) for place, one in manifolds.items() if one.ratio is not None]
+    if curved:
+        flat, _, place = min(curved)
+        reasons.setdefault(place, "the farthest from flat" if flat else "the most curved")
+    shares = [(_without_sinks(one).position_share, -place) for place, one in manifolds.items()]
+    ordered = [(share, place) for share, place in shares if share is not None]
+    if ordered:
+        reasons.setdefault(-max(ordered)[1], "the most ordered by position")
+    return reasons
+
+
+def _without_sinks(manifold: Manifold) -> Manifold:
+    """The manifold without the sinks, which hide the rest."""
+    return manifold if manifold.without_sinks is None else manifold.without_sinks
+
+
+def _manifold_cloud(deep: Deep, place: int, why: str, study: str, suffix: str) -> Cloud:
+    """The vectors of a layer on three principal components; first without the sinks, if there are any."""
+    layer = deep.layers[place]
+    shown = {"all vectors": layer.manifold}
+    if layer.manifold.without_sinks is not None:
+        shown = {"without sinks": layer.manifold.without_sinks, **shown}
+    starts = np.cumsum([0, *(len(one.points) for one in shown.values())])
+    views = [
+        CloudView(label, one.points, np.arange(start, start + len(one.points)), one.path if len(one.path) > 1 else None)
+        for (label, one), start in zip(shown.items(), starts[:-1], strict=True)
+    ]
+    positions = np.concatenate([one.points_positions for one in shown.values()])
+    known = bool((positions >= 0).any())
+    values = np.where(positions >= 0, positions, np.nan).astype(np.float64)
+    return Cloud(
+        f"manifold_layer_{layer.number}{suffix}",
+        f"Layer {layer.number}{f', {why}' if why else ''}",
+        _caption(layer, positions=known),
+        views,
+        [Coloring("position", values=values)] if known else (),
+        [text for one in shown.values() for text in _texts(deep, place, one)],
+        ("PC 1", "PC 2", "PC 3"),
+        group=study,
+    )
+
+
+def _caption(layer: DeepLayer, *, positions: bool) -> str:
+    """Local against global dimension, and what position has to do with it."""
+    manifold, best = layer.manifold, _without_sinks(layer.manifold)
+    sentences = [f"{len(manifold.points):,} of {manifold.n or layer.n:,} vectors on the principal components 1 to 3."]
+    if positions:
+        sentences.append("The color is the position. The line connects the mean vectors by position.")
+    if manifold.lid is not None and manifold.flat is not None:
+        sentences.append(f"Local dimension {plain(manifold.lid)}; {plain(manifold.flat)} if it were flat.")
+    sentences.append(f"{manifold.pca} directions hold 95 % of the variance.")
+    if best.angle_r is not None:
+        sentences.append(f"Position and the angle along the curve correlate at {cosine(best.angle_r)}.")
+    if best.position_share is not None:
+        sentences.append(f"Position explains {percent(best.position_share)} of the variance here.")
+    if manifold.without_sinks is not None:
+        sentences.append(f"With and without {count(manifold.sinks, 'sink')}.")
+    return " ".join(sentences)
+
+
+def _texts(deep: Deep, place: int, manifold: Manifold) -> list[str]:
+    """Each vector by its sentence, with its position."""
+    rows = deep.rows[place][manifold.points_rows]
+    if deep.facts is None:
+        names = [f"vector {row:,}" for row in rows.tolist()]
+    else:
+        facts = deep.facts.at(rows)
+        names = [printable(facts.shown(i)) for i in range(facts.n)]
+    positions = [
+        f" · position {position:,}" if position >= 0 else "" for position in manifold.points_positions.tolist()
+    ]
+    return [f"{name}{position}" for name, position in zip(names, positions, strict=True)]
