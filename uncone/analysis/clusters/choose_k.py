@@ -55,20 +55,20 @@ def best_clusters(z: Matrix, seed: int) -> Choice:
     places = np.random.default_rng(seed).permutation(len(z))[:_LEARNT_FROM]
     rows, judged = np.take(z, places, axis=0), places[:_JUDGED_ON]
     ks = [k for k in TRIED if k < len(judged)]
-    one = Choice(np.zeros((1, z.shape[1]), z.dtype), {}, judged, None)
+    single = Choice(np.zeros((1, z.shape[1]), z.dtype), {}, judged, None)
     if not ks or not rows.any():
-        return one
-    found = _k_means(rows, ks, seed)
-    labels = {k: _labels(rows[: len(judged)], centroids) for k, centroids in found.items()}
+        return single
+    centroids = _k_means(rows, ks, seed)
+    labels = {k: _labels(rows[: len(judged)], own) for k, own in centroids.items()}
     labels = {k: own for k, own in labels.items() if 1 < len(np.unique(own)) < len(judged)}
     if not labels:
-        return one
+        return single
     values = dict(zip(labels, silhouettes_from(distances_of(rows[: len(judged)]), list(labels.values())), strict=True))
     tried = {k: float(value.mean()) for k, value in values.items()}
     best = max(tried, key=lambda k: tried[k])  # the smallest of several that are as good
     if tried[best] < LEAST:
-        return one._replace(tried=tried)
-    return Choice(found[best], tried, judged, values[best])
+        return single._replace(tried=tried)
+    return Choice(centroids[best], tried, judged, values[best])
 
 
 def asked_clusters(z: Matrix, k: int, seed: int) -> Choice:
@@ -97,13 +97,13 @@ def chance_silhouette(z: Matrix, k: int, seed: int) -> float | None:
     n = min(_DRAWN, len(z))
     if k >= n:
         return None
-    drawn = rng.standard_normal((n, len(source)), dtype=np.float32) @ source
-    drawn *= np.float32(1 / np.sqrt(max(len(source) - 1, 1)))
-    found = _k_means(drawn, [k], seed)
-    labels = _labels(drawn, found[k]) if k in found else np.zeros(n, np.int64)
+    cloud = rng.standard_normal((n, len(source)), dtype=np.float32) @ source
+    cloud *= np.float32(1 / np.sqrt(max(len(source) - 1, 1)))
+    centroids = _k_means(cloud, [k], seed)
+    labels = _labels(cloud, centroids[k]) if k in centroids else np.zeros(n, np.int64)
     if len(np.unique(labels)) < 2:
         return None
-    return float(silhouettes_from(distances_of(drawn), [labels])[0].mean())
+    return float(silhouettes_from(distances_of(cloud), [labels])[0].mean())
 
 
 def _k_means(rows: Matrix, ks: Sequence[int], seed: int) -> dict[int, Matrix]:
@@ -127,9 +127,9 @@ def _k_means(rows: Matrix, ks: Sequence[int], seed: int) -> dict[int, Matrix]:
     for _ in range(_LAST_STEPS):
         own, _ = _own(rows, wide, bounds)
         wide = _means(own, rows, wide)
-    held: Vector = own.sum(axis=1)
+    sizes: Vector = own.sum(axis=1)
     parts = {k: slice(*ends) for k, ends in zip(best, pairwise(bounds.tolist()), strict=True)}
-    return {k: wide[part] for k, part in parts.items() if held[part].all() and len(np.unique(wide[part], axis=0)) == k}
+    return {k: wide[part] for k, part in parts.items() if sizes[part].all() and len(np.unique(wide[part], axis=0)) == k}
 
 
 def _main_directions(rows: Matrix, seed: int) -> Matrix:

@@ -58,7 +58,7 @@ def clusters_of(
         by_cosine = cosine_silhouettes(units, labels[choice.judged], len(sizes))
         measured = measure_clusters(vectors, lengths, z, noise, labels, Types(words, groups))
     within_raw, within = measured.within_raw.each, measured.within.each
-    found = Clusters(
+    clusters = Clusters(
         k=len(sizes),
         silhouette=None if choice.values is None else float(choice.values.mean()),
         silhouette_cosine=None if choice.values is None else float(by_cosine.mean()),
@@ -88,7 +88,7 @@ def clusters_of(
         judged=len(choice.judged),
         across=measured.within_raw.across,
     )
-    return replace(found, sentence=cluster_story(found, k))
+    return replace(clusters, sentence=cluster_story(clusters, k))
 
 
 def cluster_labels(vectors: Matrix, *, k: int | None = None, seed: int = 0) -> tuple[IntVector, dict[int, float]]:

@@ -69,11 +69,11 @@ def _over_represented(labels: IntVector, sizes: IntVector, words: IntVector, fac
     expected = sizes[:, None] * observed.sum(axis=0) / max(int(sizes.sum()), 1)
     more = (observed >= _LEAST) & (observed > expected)
     surprise = np.where(more, observed * np.log(np.where(more, observed, 1.0) / np.where(more, expected, 1.0)), 0.0)
-    found = []
+    words_of = []
     for row in surprise:
         best = np.argsort(-row, kind="stable")[:_WORDS]
-        found.append([facts.words[int(known[place[i]])] for i in best.tolist() if row[i] > 0])
-    return found
+        words_of.append([facts.words[int(known[place[i]])] for i in best.tolist() if row[i] > 0])
+    return words_of
 
 
 def _shares(labels: IntVector, sizes: IntVector, of: Sequence[str], order: Iterable[str]) -> list[dict[str, float]]:
@@ -92,12 +92,12 @@ def _share_table(labels: IntVector, sizes: IntVector, which: IntVector, names: S
 
 def _examples(rows: IntVector, words: IntVector, facts: RowFacts, apart: Vector) -> list[str]:
     """The rows nearest to the middle of a cluster, of different words, each in its sentence."""
-    shown: dict[tuple[int, str], str] = {}
+    examples: dict[tuple[int, str], str] = {}
     for place in rows[np.argsort(apart, kind="stable")[:_LOOKED_AT]].tolist():
         word = int(words[place])
         key = (word, "") if word >= 0 else (word, facts.words[place])
-        if key not in shown:
-            shown[key] = facts.shown(place)
-        if len(shown) == _EXAMPLES:
+        if key not in examples:
+            examples[key] = facts.shown(place)
+        if len(examples) == _EXAMPLES:
             break
-    return list(shown.values())
+    return list(examples.values())

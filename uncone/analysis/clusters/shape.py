@@ -96,14 +96,14 @@ def _lengths(y: Matrix, noise: Vector) -> Vector:
 def _isoscores(y: Matrix, lengths: Vector, labels: IntVector, k: int) -> list[float | None]:
     """The IsoScore of each cluster; of a large one, that of rows at even steps."""
     order, runs = runs_by_label(labels)
-    found: list[float | None] = [None] * k
+    scores: list[float | None] = [None] * k
     for label, run in runs:
         rows = order[run]
         if lengths[rows].any():
             most = _SPREAD_OVER // k
             some = rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
-            found[label] = corrected_isoscore(np.take(y, some, axis=0))
-    return found
+            scores[label] = corrected_isoscore(np.take(y, some, axis=0))
+    return scores
 
 
 def corrected_isoscore(rows: Matrix) -> float | None:

@@ -52,13 +52,13 @@ class Types:
         """
         bags: WordBags | None = None
         before: NDArray[np.bool_] | None = None
-        found = []
+        results = []
         for given, lengths in rows:
             usable = lengths > 0
             if bags is None or before is None or not np.array_equal(usable, before):
                 bags, before = self._bags(labels, usable), usable
-            found.append(_in_clusters(given, lengths, bags, self._count, k))
-        return found
+            results.append(_in_clusters(given, lengths, bags, self._count, k))
+        return results
 
     @property
     def _count(self) -> int:
@@ -80,13 +80,15 @@ def type_cosines(rows: Matrix, types: Types) -> TypeCosines:
     return types.inside(np.zeros(len(rows), np.int64), 1, (rows, lengths))[0].each[0]
 
 
-def mean_over_clusters(found: Sequence[TypeCosines], weights: Sequence[float] | IntVector) -> TypeCosines:
+def mean_over_clusters(cosines: Sequence[TypeCosines], weights: Sequence[float] | IntVector) -> TypeCosines:
     """The mean over the clusters that have one, with these weights.
 
     >>> mean_over_clusters([TypeCosines(0.5, None), TypeCosines(0.2, 0.9)], [1, 2])
     TypeCosines(inter=0.3, intra=0.9)
     """
-    return TypeCosines(*(weighted_mean([getattr(one, name) for one in found], weights) for name in ("inter", "intra")))
+    return TypeCosines(
+        *(weighted_mean([getattr(one, name) for one in cosines], weights) for name in ("inter", "intra"))
+    )
 
 
 def weighted_mean(values: Sequence[float | None], weights: Sequence[float] | IntVector) -> float | None:

@@ -53,7 +53,7 @@ def matched_intrasim(layer: LayerGeometry) -> Matched | None:
     assert layer.sentences is not None
     similarity = layer.sentences
     lengths, sentences = similarity.lengths
-    draws = layer.drawn_once(1, lambda random: _drawn(layer.sample_groups, random))
+    draws = layer.shared_draw(1, lambda random: _drawn(layer.sample_groups, random))
     if draws is None or not len(lengths):
         return None
     bags, sets = draws

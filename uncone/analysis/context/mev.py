@@ -98,7 +98,7 @@ def mev_of_words(layer: LayerGeometry) -> WordMev:
 def mev_findings(layer: LayerGeometry) -> list[Finding]:
     """MEV over the words drawn at random, the same for as many rows of different words, and the difference."""
     measured = layer.derived(mev_of_words)
-    chosen = np.flatnonzero(np.isin(measured.words, layer.drawn))
+    chosen = np.flatnonzero(np.isin(measured.words, layer.mev_words))
     values, sizes = measured.values[chosen], measured.sizes[chosen]
     n = len(values)
     if n == 0:
@@ -162,7 +162,7 @@ def _chance(layer: LayerGeometry, sizes: IntVector) -> tuple[Vector, Matrix] | N
         orders = (np.argsort(hash_keys(origins[known], int(random.integers(1 << 30)))) for _ in range(_ORDERS))
         return [_one_of_each(words, known[order]) for order in orders]
 
-    draws = layer.drawn_once(2, draw)
+    draws = layer.shared_draw(2, draw)
     if min(map(len, draws)) < 5:
         return None
     means, each = np.zeros(len(sizes)), np.zeros((len(sizes), sample.n))

@@ -19,7 +19,7 @@ def two_way(layer: LayerGeometry, by_words: float, each: Vector, other: Vector |
     its own), and put back text by text. `other` is what the rows add to a number that is subtracted.
     """
     sample = layer.sample
-    texts, pairs = layer.drawn_once(
+    texts, pairs = layer.shared_draw(
         3, lambda _: (_codes(layer.sample_groups), _codes(word_pairs(layer.sample_groups, sample.words, sample.rows)))
     )
     own = _mean_variance(each, layer.n, pairs)
@@ -65,9 +65,9 @@ def selfsim_influence(layer: LayerGeometry, selfsim: Vector, chosen: IntVector) 
     each = np.zeros(sample.n)
     if words is None or sample.words is None or not len(chosen):
         return each
-    wanted = np.zeros(words.words, np.bool_)
-    wanted[chosen] = True
-    rows = np.flatnonzero((sample.words >= 0) & wanted[sample.words])
+    is_chosen = np.zeros(words.words, np.bool_)
+    is_chosen[chosen] = True
+    rows = np.flatnonzero((sample.words >= 0) & is_chosen[sample.words])
     word = sample.words[rows]
     counts = words.counts[word]
     own = counts / words.contexts[word]

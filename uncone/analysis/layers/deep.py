@@ -170,9 +170,9 @@ class _Study:
         )
         if len(own) < sample.n:
             manifold = _placed(manifold, own)
-            kept = len(own) / sample.n
+            share = len(own) / sample.n
             dimensions = {
-                name: replace(one, duplicates=1 - kept * (1 - one.duplicates)) for name, one in dimensions.items()
+                name: replace(one, duplicates=1 - share * (1 - one.duplicates)) for name, one in dimensions.items()
             }
         layer = DeepLayer(number, sample.n, dimensions, hubness, clusters, frequency, manifold)
         return layer, _findings(layer, attempt.failures)

@@ -29,7 +29,7 @@ _PARTITION_ROWS = 2_048
 class LayerGeometry(Geometry):
     """The rows of one layer: the words of sentences, or one vector per text (then without words and sentences).
 
-    `drawn` are the numbers of the words that were drawn at random for MEV; `least` is the number of sentences in
+    `mev_words` are the numbers of the words that were drawn at random for MEV; `least` is the number of sentences in
     which a word has to stand to count for self-similarity.
     """
 
@@ -38,7 +38,7 @@ class LayerGeometry(Geometry):
     words: WordSums | None = None
     sentences: SentenceSimilarity | None = None
     occurrences: Occurrences | None = None
-    drawn: tuple[int, ...] = ()
+    mev_words: tuple[int, ...] = ()
     least: int = 5
     seed: int = 0
     left_out: int = 0
@@ -101,7 +101,7 @@ class LayerGeometry(Geometry):
         """Different sentences that the sampled rows stand in."""
         return len(np.unique(self.sample_groups))
 
-    def drawn_once(self, purpose: int, draw: Callable[[np.random.Generator], Any]) -> Any:  # noqa: ANN401 - what it draws
+    def shared_draw(self, purpose: int, draw: Callable[[np.random.Generator], Any]) -> Any:  # noqa: ANN401 - what it draws
         """What `draw` draws: the same for every layer whose sample holds the same rows."""
         key = purpose, self.sample.rows.tobytes()
         if key not in self.shared:

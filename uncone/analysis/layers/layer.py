@@ -44,7 +44,7 @@ class WordTable:
     """The words that were measured, most frequent first: occurrences, sentences, and curves over the layers.
 
     `selfsim` and `mev` are (words, layers), NaN where a word was not measured; `mev_n` (words,) says on how many
-    occurrences MEV stands. `asked` are the words that the user named.
+    occurrences MEV stands. `named` are the words that the user chose to follow.
     """
 
     words: Sequence[str]
@@ -53,7 +53,7 @@ class WordTable:
     selfsim: Matrix
     mev: Matrix
     mev_n: IntVector
-    asked: Sequence[str] = ()
+    named: Sequence[str] = ()
     kinds: Sequence[str] = ()
     """Word, number, symbol; for tokens also piece and special."""
 

@@ -22,12 +22,12 @@ _KINDS = {kind: "special token" if kind == Kind.SPECIAL else kind.name.lower() f
 
 def notes_of(run: LayerRun, encoder: Encoder, settings: StudySettings) -> list[str]:
     """Everything that could not be measured, was left out, cut or sampled, each in a sentence."""
-    found, tally, result, words = run.survey.tally, run.result.tally, run.result, run.words
+    survey, tally, result, words = run.survey.tally, run.result.tally, run.result, run.words
     window = _window(encoder, settings)
     counts = [
-        (found.blank, "{} left out.", "blank text"),
-        (found.duplicates, "{} left out: repeated contexts would fake stability.", "exact duplicate"),
-        (found.passed_over, "{} not in the sample.", "text"),
+        (survey.blank, "{} left out.", "blank text"),
+        (survey.duplicates, "{} left out: repeated contexts would fake stability.", "exact duplicate"),
+        (survey.passed_over, "{} not in the sample.", "text"),
         (tally.windowed, f"{{}} longer than {window} tokens, cut into windows.", "text"),
         (tally.truncated, f"{{}} longer than {window} tokens, truncated.", "text"),
         (tally.cut_words, "{} cut in two by the end of a window left out.", "word"),
@@ -48,7 +48,7 @@ def notes_of(run: LayerRun, encoder: Encoder, settings: StudySettings) -> list[s
                 f"--memory has room for {words.n:,} of the {run.vocabulary:,} words that occur twice or more, so a "
                 "seeded sample of them is followed."
             )
-        missing = [word for word in settings.words if identity(word, settings.rule.cased) not in words.asked]
+        missing = [word for word in settings.words if identity(word, settings.rule.cased) not in words.named]
         notes += [f"Not in the texts: {', '.join(missing)}."] if missing else []
         if (words.mev_n < words.counts)[words.mev_n > 0].any():
             most = f"{run.room.occurrences:,}"

@@ -91,68 +91,62 @@ class StudySettings:
         }
 
 
-def settings_from(given: Mapping[str, Any], *, limit: int | None = None, sample: int | None = None) -> StudySettings:
+def settings_from(options: Mapping[str, Any], *, limit: int | None = None, sample: int | None = None) -> StudySettings:
     """The settings of a study from named options.
 
     Raises:
         OptionError: an option that does not exist, or a value that cannot be used.
     """
-    unknown = sorted(set(given) - set(_DEFAULTS))
+    unknown = sorted(set(options) - set(_DEFAULTS))
     if unknown:
         raise OptionError(f"There is no option {unknown[0]!r}; there are {', '.join(_DEFAULTS)}.")
-    asked = {**_DEFAULTS, **given}
+    values = {**_DEFAULTS, **options}
     for name, allowed in (("rows", ROWS), ("word_pooling", WORD_POOLINGS), ("pooling", POOLINGS)):
-        if asked[name] not in allowed:
-            raise OptionError(f"--{name.replace('_', '-')} is {', '.join(allowed)}, not {asked[name]!r}.")
+        if values[name] not in allowed:
+            raise OptionError(f"--{name.replace('_', '-')} is {', '.join(allowed)}, not {values[name]!r}.")
     least = {"mev_words": 0, "min_contexts": 2, "seed": 0, "window": 4, "stride": 1, "batch_size": 1}
     least |= {"k": 1, "deep_sample": 100}
     for name, smallest in least.items():
-        _check_number(name, asked[name], smallest)
+        _check_number(name, values[name], smallest)
     _check_number("limit", limit, 2)
     _check_number("sample", sample, 2)
-    if asked["seed"] >= _MOST_SEED:
-        raise OptionError(f"--seed is under {_MOST_SEED:,}, not {asked['seed']}.")
-    if asked["stride"] is not None and asked["window"] is not None and asked["stride"] > asked["window"]:
-        raise OptionError(f"--stride {asked['stride']} is longer than --window {asked['window']}: words would be lost.")
-    _check_deep(asked)
+    if values["seed"] >= _MOST_SEED:
+        raise OptionError(f"--seed is under {_MOST_SEED:,}, not {values['seed']}.")
+    if values["stride"] is not None and values["window"] is not None and values["stride"] > values["window"]:
+        raise OptionError(
+            f"--stride {values['stride']} is longer than --window {values['window']}: words would be lost."
+        )
+    _check_deep(values)
     rule = RowRule(
-        rows=asked["rows"],
-        word_pooling=asked["word_pooling"],
-        pooling=asked["pooling"],
-        kinds=_kinds(asked["kinds"], asked["rows"]),
-        cased=bool(asked["cased"]),
-        special=asked["special"],
+        kinds=_kinds(values["kinds"], values["rows"]),
+        cased=bool(values["cased"]),
+        **{name: values[name] for name in ("rows", "word_pooling", "pooling", "special")},
     )
     return StudySettings(
         rule=rule,
-        window=Window(asked["window"], asked["stride"], cut=not rule.has_words),
-        words=tuple(asked["words"]),
-        mev_words=asked["mev_words"],
-        least=asked["min_contexts"],
-        seed=asked["seed"],
-        memory=_MEMORY[bool(asked["deep"])] if asked["memory"] is None else memory_of(asked["memory"]),
-        batch_size=asked["batch_size"],
-        no_sinks=bool(asked["no_sinks"]),
-        keep_sentences=bool(asked["sentences"]) and rule.has_words,
-        deep=bool(asked["deep"]),
-        k=asked["k"],
-        frequency=asked["frequency"],
-        deep_sample=asked["deep_sample"],
+        window=Window(values["window"], values["stride"], cut=not rule.has_words),
+        words=tuple(values["words"]),
+        least=values["min_contexts"],
+        memory=_MEMORY[bool(values["deep"])] if values["memory"] is None else memory_of(values["memory"]),
+        keep_sentences=bool(values["sentences"]) and rule.has_words,
+        no_sinks=bool(values["no_sinks"]),
+        deep=bool(values["deep"]),
+        **{name: values[name] for name in ("mev_words", "seed", "batch_size", "k", "frequency", "deep_sample")},
     )
 
 
-def _check_deep(asked: Mapping[str, Any]) -> None:
+def _check_deep(values: Mapping[str, Any]) -> None:
     """Refuse what only a look behind the cone can use, and what it cannot."""
-    if asked["frequency"] not in SOURCES:
-        raise OptionError(f"--frequency is {', '.join(SOURCES)}, not {asked['frequency']!r}.")
-    if asked["k"] is not None and asked["k"] > _MOST_CLUSTERS:
-        raise OptionError(f"--k is at most {_MOST_CLUSTERS:,}, not {asked['k']:,}.")
-    changed = [name for name in ("k", "frequency", "deep_sample") if asked[name] != _DEFAULTS[name]]
-    if changed and not asked["deep"]:
+    if values["frequency"] not in SOURCES:
+        raise OptionError(f"--frequency is {', '.join(SOURCES)}, not {values['frequency']!r}.")
+    if values["k"] is not None and values["k"] > _MOST_CLUSTERS:
+        raise OptionError(f"--k is at most {_MOST_CLUSTERS:,}, not {values['k']:,}.")
+    changed = [name for name in ("k", "frequency", "deep_sample") if values[name] != _DEFAULTS[name]]
+    if changed and not values["deep"]:
         raise OptionError(f"--{changed[0].replace('_', '-')} belongs to --deep. Add that.")
-    if "frequency" in changed and asked["rows"] not in ("words", "tokens"):
+    if "frequency" in changed and values["rows"] not in ("words", "tokens"):
         raise OptionError(
-            f"--frequency is that of words or tokens, and a row of --rows {asked['rows']} is a whole text."
+            f"--frequency is that of words or tokens, and a row of --rows {values['rows']} is a whole text."
         )
 
 
@@ -165,8 +159,8 @@ def memory_of(text: str | int) -> int:
     Raises:
         OptionError: not of that form.
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text).lower())
-    size = float(found[1]) * _UNITS[found[2]] if found is not None else 0.0
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text).lower())
+    size = float(match[1]) * _UNITS[match[2]] if match is not None else 0.0
     if not 0 < size < _MOST_MEMORY:
         raise OptionError(f"--memory is a size such as 2GB or 500MB, not {str(text)[:40]!r}.")
     return int(size)

@@ -166,13 +166,13 @@ def _statistics(
     seed = settings.seed
     # Rows are numbered before words that no token covers are dropped, so there may be a few less than counted.
     rows = surveyed.rows if settings.rule.has_words else surveyed.tally.taken
-    kept = room.deep or room.sample
+    size = room.deep or room.sample
     members: dict[str, Any] = {
         "moments": Moments(dim),
         "units": GroupedUnitSum(dim, seed=seed),
         "norms": Norms(),
         "unusable": Unusable(),
-        "rows": RowSample(dim, kept, seed=seed, cutoff=cutoff_for(kept, rows, seed), named=False),
+        "rows": RowSample(dim, size, seed=seed, cutoff=cutoff_for(size, rows, seed), named=False),
     }
     if settings.rule.has_words:
         members["words"] = WordSums(dim, words, copied=surveyed.repeated is not None)
@@ -242,19 +242,19 @@ def _sentence_table(
 ) -> SentenceTable | None:
     if "sentences" not in result.layers[0].members:
         return None
-    kept = [bundle["sentences"].values for bundle in result.layers]
-    groups, lengths = kept[0][:, 0].astype(np.int64), kept[0][:, 1].astype(np.int64)
-    wanted = result.units[groups]
+    tables = [bundle["sentences"].values for bundle in result.layers]
+    groups, lengths = tables[0][:, :2].astype(np.int64).T
+    numbers = result.units[groups]
     texts = {unit.number: unit.text for unit in selection.read()}
-    intrasim = np.full((len(groups), len(kept)), np.nan)
+    intrasim = np.full((len(groups), len(tables)), np.nan)
     expected = np.full(intrasim.shape, np.nan)
-    for place, (values, one, layer) in enumerate(zip(kept, layers, examined, strict=True)):
-        known, rows, found = np.intersect1d(groups, values[:, 0].astype(np.int64), return_indices=True)
-        intrasim[rows, place] = values[found, 2]
+    for place, (values, one, layer) in enumerate(zip(tables, layers, examined, strict=True)):
+        known, rows, places = np.intersect1d(groups, values[:, 0].astype(np.int64), return_indices=True)
+        intrasim[rows, place] = values[places, 2]
         matched = None if layer["intrasim"].failed else one.derived(matched_intrasim)
         if matched is not None and len(known):
             expected[:, place] = matched.at(lengths)
-    return SentenceTable(wanted, [texts[i] for i in wanted.tolist()], lengths, intrasim, expected)
+    return SentenceTable(numbers, [texts[i] for i in numbers.tolist()], lengths, intrasim, expected)
 
 
 def _check_texts(selection: Selection, surveyed: Survey, settings: StudySettings) -> None:

@@ -97,7 +97,7 @@ def _mev_chart(study: LayerStudy, table: WordTable) -> Chart | None:
     if named:
         places, which = named[:_NAMED_CURVES], "The words you named"
         which += f", the first {_NAMED_CURVES} of {len(named)}" if len(named) > _NAMED_CURVES else ""
-        missing = len(table.asked) - len(named)
+        missing = len(table.named) - len(named)
         which += f" ({count(missing, 'word')} not measured)" if missing else ""
     else:
         order = known[np.argsort(last[known], kind="stable")]
@@ -145,7 +145,7 @@ def _heatmap(study: LayerStudy, table: WordTable) -> Chart | None:
     which = count(len(known), "word")
     if len(places) < len(known):
         which = (
-            f"{len(places)} of {len(known):,} words: {'those you named, ' * bool(table.asked)}the most and the least "
+            f"{len(places)} of {len(known):,} words: {'those you named, ' * bool(table.named)}the most and the least "
             "contextual, and the most frequent"
         )
     values = [finite(table.selfsim[i].tolist()) for i in places]
@@ -173,7 +173,7 @@ def _heatmap(study: LayerStudy, table: WordTable) -> Chart | None:
 
 
 def _named(table: WordTable) -> list[int]:
-    return [place for word in table.asked if (place := table.place(word)) >= 0]
+    return [place for word in table.named if (place := table.place(word)) >= 0]
 
 
 def _least_contexts(study: LayerStudy) -> int:
