@@ -134,7 +134,7 @@ def test_what_clusters_explain(seen):
     alike = 144 / 164
     assert blobs["s_inter_within_raw"] == pytest.approx(alike, abs=0.02)
     assert blobs.clusters.raw.inter == pytest.approx(alike / 3, abs=0.02)
-    assert "What makes them alike is a cluster that they share, not a cone." in blobs.clusters.sentence
+    assert "They are similar because they share a cluster, not because of a cone." in blobs.clusters.sentence
     for name in SPACES:
         assert seen[name]["s_inter_within"] == pytest.approx(0.0, abs=0.02), "by construction"
     assert seen["cone"]["s_inter_within_raw"] == pytest.approx(seen["cone"]["baseline"], abs=0.01)

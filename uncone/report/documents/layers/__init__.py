@@ -147,9 +147,7 @@ def _brief_deep(study: LayerStudy) -> list[Block]:
     more = len(story) - _BRIEF_SENTENCES
     sentences += [f"{count(more, 'more sentence')} behind the cone in the report."] if more > 0 else []
     nearest, hubs = layers[-1].dimensions["euclidean"].k, layers[-1].hubness.k
-    remark = (
-        f"LID: the {nearest} nearest of n = {base_range(layers)}; published values are half of it. Hubs: k = {hubs}"
-    )
+    remark = f"LID: {nearest} nearest of n = {base_range(layers)}; published values are half. Hubs: k = {hubs}"
     table = brief_table(study, placed("deep", "behind"), brief_places(study), [remark])
     return [Sentences(sentences), *table]
 
