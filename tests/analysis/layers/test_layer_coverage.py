@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from simulations import exhaustive
 
-from uncone.analysis.layers import examine as examine_layer
+from uncone.analysis.layers import study as layer_study
 from uncone.analysis.layers.geometry import LayerGeometry
 from uncone.analysis.layers.study import examine_layers
 from uncone.data.batch import Batch
@@ -205,7 +205,7 @@ def test_mev_is_at_least_what_self_similarity_forces():
 
 
 def test_the_sample_is_in_order_before_two_threads_look_at_a_layer(monkeypatch):
-    ready, look = [], examine_layer._findings
+    ready, look = [], layer_study._findings
 
     def spy(geometry, some):
         kept = vars(geometry).get("sample")
