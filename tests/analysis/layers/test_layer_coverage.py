@@ -212,7 +212,7 @@ def test_the_sample_is_in_order_before_two_threads_look_at_a_layer(monkeypatch):
         ready.append(kept is not None and "order" in vars(kept))
         return look(geometry, some)
 
-    monkeypatch.setattr(examine_layer, "_findings", spy)
+    monkeypatch.setattr(layer_study, "_findings", spy)
     rng = np.random.default_rng(0)
     rows, groups, words = language(rng, 60, rng.normal(size=(WORDS, D)), 0.3)
     examine_layers([geometry_of(rows, groups, words, WORDS)])
