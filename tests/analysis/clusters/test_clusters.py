@@ -17,7 +17,7 @@ from uncone.analysis.clusters.choose_k import LEAST, best_clusters, chance_silho
 from uncone.analysis.clusters.clusters import cluster_labels, clusters_of
 from uncone.analysis.clusters.shape import corrected_isoscore
 from uncone.analysis.clusters.story import cluster_findings
-from uncone.analysis.clusters.types import Types, mean_over_clusters, type_cosines
+from uncone.analysis.clusters.types import Types, mean_over_clusters
 from uncone.analysis.layers.deep_results import TypeCosines
 from uncone.encoders.rows.facts import RowFacts
 from uncone.encoders.segmentation import Kind
@@ -142,6 +142,12 @@ def test_k_means_of_all_k_is_as_good_as_that_of_scikit_learn():
     tried = best_clusters(rows, 0).tried
     expected = silhouette_score(rows, KMeans(8, n_init=3, random_state=0).fit_predict(rows))
     assert max(tried, key=tried.get) == 8 and tried[8] == pytest.approx(expected, abs=1e-3)
+
+
+def type_cosines(rows, types):
+    """S_inter and S_intra of all rows."""
+    lengths = np.sqrt(np.vecdot(rows, rows))
+    return types.inside(np.zeros(len(rows), np.int64), 1, (rows, lengths))[0].each[0]
 
 
 def cosines_by_loops(rows, words, groups, other=None):

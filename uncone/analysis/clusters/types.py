@@ -20,7 +20,7 @@ from uncone.data.arrays.bags import Bags, run_starts
 from uncone.data.batch import IntVector, Keys, Matrix, Vector, WordBags
 from uncone.data.lazy_property import once
 
-__all__ = ["InClusters", "Types", "mean_over_clusters", "type_cosines", "weighted_mean"]
+__all__ = ["InClusters", "Types", "mean_over_clusters", "weighted_mean"]
 
 
 class InClusters(NamedTuple):
@@ -67,17 +67,6 @@ class Types:
     def _bags(self, labels: IntVector, usable: NDArray[np.bool_]) -> WordBags:
         """The rows of each type in each cluster, in the order of the clusters."""
         return Keys(self.groups, np.where(usable, labels * self._count + self.numbers, -1)).word_bags
-
-
-def type_cosines(rows: Matrix, types: Types) -> TypeCosines:
-    """S_inter and S_intra of rows.
-
-    >>> rows = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]])
-    >>> type_cosines(rows, Types(np.array([0, 0, 1]), np.array([0, 1, 2])))
-    TypeCosines(inter=0.5, intra=0.0)
-    """
-    lengths = np.sqrt(np.vecdot(rows, rows))
-    return types.inside(np.zeros(len(rows), np.int64), 1, (rows, lengths))[0].each[0]
 
 
 def mean_over_clusters(cosines: Sequence[TypeCosines], weights: Sequence[float] | IntVector) -> TypeCosines:

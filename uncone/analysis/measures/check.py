@@ -90,8 +90,8 @@ NEIGHBOURS = (
         "Skewness, over the rows, of how often a row is among the k = 10 nearest of another, by cosine.", HUBS,
         "check behind", heading=("hubness", "skewness"),
         curve=Curve("Hubs", "skewness of N₁₀",
-        "Skewness of how often a vector is among the nearest neighbors of others. Near 0, all are about equally often. "
-        "The higher, the more queries get the same few.")),
+        "Skewness of how often a vector is among the nearest neighbors of others. Near 0, all vectors are neighbors "
+        "about equally often. The higher, the more queries get the same few.")),
     Measure("antihub_share", "Never found", SHARE, "Share of the rows that are among the k = 10 nearest of no other.",
         HUBS, "", curve=Curve("Anti-hubs", "share of the vectors",
         "Vectors that are among the nearest neighbors of no other.")),
