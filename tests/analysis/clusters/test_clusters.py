@@ -15,9 +15,8 @@ from uncone.analysis.clusters import choose_k as cluster_choice
 from uncone.analysis.clusters import shape as cluster_shape
 from uncone.analysis.clusters.choose_k import LEAST, best_clusters, chance_silhouette
 from uncone.analysis.clusters.clusters import cluster_labels, clusters_of
-from uncone.analysis.clusters.shape import corrected_isoscore
+from uncone.analysis.clusters.shape import Types, corrected_isoscore, mean_over_clusters
 from uncone.analysis.clusters.story import cluster_findings
-from uncone.analysis.clusters.types import Types, mean_over_clusters
 from uncone.analysis.layers.deep_results import TypeCosines
 from uncone.encoders.rows.facts import RowFacts
 from uncone.encoders.segmentation import Kind

@@ -14,10 +14,16 @@ import numpy as np
 
 from uncone.analysis.clusters.choose_k import Choice, asked_clusters, best_clusters, chance_silhouette
 from uncone.analysis.clusters.contents import contents_of
-from uncone.analysis.clusters.shape import about_zero, measure_clusters, parts_of
+from uncone.analysis.clusters.shape import (
+    Types,
+    about_zero,
+    mean_over_clusters,
+    measure_clusters,
+    parts_of,
+    weighted_mean,
+)
 from uncone.analysis.clusters.silhouettes import cosine_silhouettes
 from uncone.analysis.clusters.story import cluster_story
-from uncone.analysis.clusters.types import Types, mean_over_clusters, weighted_mean
 from uncone.analysis.layers.deep_results import Clusters
 from uncone.data.batch import IntVector, Matrix
 from uncone.encoders.rows.facts import RowFacts

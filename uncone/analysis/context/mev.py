@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from uncone.analysis.context.context import Estimate
-from uncone.analysis.context.word_variance import clustered, word_pairs
+from uncone.analysis.context.context import Estimate, clustered, word_pairs
 from uncone.analysis.layers.geometry import LayerGeometry
 from uncone.analysis.measures.finding import Finding
 from uncone.analysis.number_format import percent
