@@ -30,7 +30,7 @@ CLUSTERS = (
         "reaches 0.1.")),
     Measure("cluster_silhouette", "Silhouette", SCORE,
         "Mean of (b − a)/max(a, b): a the mean distance to the own cluster, b to the nearest other.", CAI, "behind",
-        heading=("silhouette", ""),
+        heading=("silhou-", "ette"),
         curve=Curve("How clear the clusters are", "silhouette", "From 0 (no clusters) to 1 (far apart).")),
 )
 TYPES = (
