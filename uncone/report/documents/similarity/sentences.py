@@ -159,12 +159,13 @@ def most_similar(result: Similarity) -> str:
 def duplicates(result: Similarity) -> str:
     """The number of near-duplicates, or why cosine can't detect them."""
     pairs = result.duplicates
-    has = "has" if pairs.found == 1 else "have"
+    has = "has" if pairs.found == 1 or not pairs.found else "have"
     if result.crowd is None:
         kind = "pair is a near-duplicate" if pairs.found == 1 else "pairs are near-duplicates"
         return f"{pairs.found:,} {kind}{_because(pairs.why)}." if pairs.found else ""
     if result.two_columns is not None:
-        return f"{crowding(result)} {count(pairs.found, 'row')} {has} the same text twice."
+        rows = count(pairs.found, "row") if pairs.found else "No row"
+        return f"{crowding(result)} {rows} {has} the same text twice."
     if not pairs.found:
         return f"{crowding(result)} No two {noun(result)}s are the same."
     return f"{crowding(result)} {count(pairs.found, 'pair')} {has} the same {noun(result)}."
