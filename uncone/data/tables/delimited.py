@@ -198,9 +198,10 @@ def end_of_rows(data: bytes, delimiter: str = ",") -> int:
     quotes = np.flatnonzero(letters == _QUOTE)
     opening, closing = quotes[::2], quotes[1::2]
     doubled = closing[: len(opening) - 1] + 1 == opening[1:]
-    before, after = letters[opening - 1], letters[np.minimum(closing + 1, len(data) - 1)]
-    begins = (before == ord(delimiter)) | (before == _NEWLINE) | (opening == 0)
-    ends = (after == ord(delimiter)) | (after == _NEWLINE) | (after == _RETURN) | (closing == len(data) - 1)
+    borders = np.zeros(256, np.bool_)
+    borders[[ord(delimiter), _NEWLINE, _RETURN]] = True
+    begins = borders[letters[opening - 1]] | (opening == 0)
+    ends = borders[letters[np.minimum(closing + 1, len(data) - 1)]] | (closing == len(data) - 1)
     begins[1:] |= doubled
     ends[: len(doubled)] |= doubled
     if not (begins.all() and ends.all()):
@@ -216,5 +217,5 @@ def end_of_rows(data: bytes, delimiter: str = ",") -> int:
 def _has_lone_return(data: bytes) -> bool:
     """Whether a carriage return stands without a line feed: only to pyarrow that is the end of a row."""
     letters = np.frombuffer(data, np.uint8)
-    returns = letters == _RETURN
-    return bool(returns[-1] or (returns[:-1] & (letters[1:] != _NEWLINE)).any())
+    places = np.flatnonzero(letters == _RETURN)
+    return bool(places[-1] == len(data) - 1 or (letters[places + 1] != _NEWLINE).any())

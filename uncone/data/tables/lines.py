@@ -29,7 +29,7 @@ __all__ = [
 LONGEST_LINE = 1 << 26
 """Bytes of the longest line, or row, that is read: a file without line ends would fill the memory."""
 
-_BLOCK = 1 << 18
+_BLOCK = 1 << 19
 _FIRST = 1 << 16  # the first block is small, because most readers look at a few rows before they begin
 
 
@@ -65,7 +65,7 @@ class LineBlock(NamedTuple):
 
 
 def line_blocks(stream: IO[bytes], name: str) -> Iterator[LineBlock]:
-    """The lines of a stream, a quarter of a megabyte at a time.
+    """The lines of a stream, half a megabyte at a time.
 
     Raises:
         FormatError: UTF-16, a NUL byte, or a line that is too long.
