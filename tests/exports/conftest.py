@@ -1,6 +1,9 @@
-"""Fitted repairs of every kind, on a narrow cone with clusters, and the rows that they are tried on."""
+"""Fitted repairs of every kind on a narrow cone with clusters, the rows they are tried on, a model and texts."""
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +19,7 @@ from uncone.repairs.clustered import Clustered
 from uncone.repairs.flow.flow import Flow
 
 D = 24
+WORDS = "the text go school a cat sat on 3 mats and ran home, why not? yes! old dogs never learn new tricks"
 AFFINE = {
     "center": Center,
     "standardize": Standardize,
@@ -96,3 +100,16 @@ def close():
         assert np.abs(found - expected).max() <= share * np.abs(expected).max()
 
     return check
+
+
+@pytest.fixture(scope="session")
+def model(tiny_model) -> Path:
+    """bert-tiny if it is on this machine, else a model that was made up."""
+    real = Path(os.environ.get("UNCONE_DATA") or ".") / ".." / "models" / "bert-tiny"
+    return real.resolve() if (real / "model.safetensors").is_file() else tiny_model
+
+
+@pytest.fixture(scope="session")
+def texts() -> list[str]:
+    rng = np.random.default_rng(0)
+    return [" ".join(rng.choice(WORDS.split(), size=rng.integers(1, 12))) for _ in range(1000)]

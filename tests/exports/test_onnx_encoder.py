@@ -1,9 +1,7 @@
 """One graph from token ids to repaired vectors, against the source of vectors that every verb uses."""
 
 import json
-import os
 import shutil
-from pathlib import Path
 
 import numpy as np
 import onnxruntime
@@ -19,43 +17,6 @@ from uncone.repairs.affine.normalize import Normalize
 from uncone.repairs.affine.whiten import Whiten
 from uncone.repairs.chain import Chain
 from uncone.repairs.clustered import Clustered
-
-WORDS = [
-    "the",
-    "text",
-    "go",
-    "school",
-    "a",
-    "cat",
-    "sat",
-    "on",
-    "3",
-    "mats",
-    "and",
-    "ran",
-    "home,",
-    "why",
-    "not?",
-    "yes!",
-    "old",
-    "dogs",
-    "never",
-    "learn",
-    "new",
-    "tricks",
-]
-
-
-@pytest.fixture(scope="module")
-def model(tiny_model) -> Path:
-    real = Path(os.environ.get("UNCONE_DATA") or ".") / ".." / "models" / "bert-tiny"
-    return real.resolve() if (real / "model.safetensors").is_file() else tiny_model
-
-
-@pytest.fixture(scope="module")
-def texts() -> list[str]:
-    rng = np.random.default_rng(0)
-    return [" ".join(rng.choice(WORDS, size=rng.integers(1, 12))) for _ in range(1000)]
 
 
 def vectors(model, texts, **asked) -> np.ndarray:

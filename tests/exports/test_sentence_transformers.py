@@ -26,7 +26,6 @@ from uncone.repairs.chain import Chain
 from uncone.repairs.clustered import Clustered
 from uncone.repairs.flow.flow import Flow
 
-PIECES = "the text go school a cat sat on 3 mats and ran home, why not? yes! old dogs never learn new tricks"
 READER = """
 import json, sys
 
@@ -63,16 +62,8 @@ json.dump(properties, open(sys.argv[2], "w"))
 
 
 @pytest.fixture(scope="session")
-def model(tiny_model) -> Path:
-    """bert-tiny where it is, else the made-up one."""
-    real = Path(os.environ.get("UNCONE_DATA") or ".") / ".." / "models" / "bert-tiny"
-    return real.resolve() if (real / "model.safetensors").is_file() else tiny_model
-
-
-@pytest.fixture(scope="session")
-def texts() -> list[str]:
-    rng = np.random.default_rng(0)
-    return [" ".join(rng.choice(PIECES.split(), size=rng.integers(1, 12))) for _ in range(400)]
+def texts(texts) -> list[str]:
+    return texts[:400]
 
 
 @pytest.fixture(scope="session")
