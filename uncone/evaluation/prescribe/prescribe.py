@@ -180,8 +180,11 @@ class _Crossed:
     def _cosines(self, places: IntVector, repair: Repair | FitError | None) -> _Floats:
         if isinstance(repair, FitError):
             return np.full(len(places), np.nan)
-        left, right = self.rows[self.pairs.left[places]], self.rows[self.pairs.right[places]]
-        return pair_cosines(left, right) if repair is None else pair_cosines(repair.map(left), repair.map(right))
+        # Each pair once: the last digits of a matrix product may differ between copies, which breaks their tie.
+        distinct, copies = np.unique([self.pairs.left[places], self.pairs.right[places]], axis=1, return_inverse=True)
+        left, right = self.rows[distinct[0]], self.rows[distinct[1]]
+        mapped = (left, right) if repair is None else (repair.map(left), repair.map(right))
+        return pair_cosines(*mapped)[copies.reshape(-1)]
 
 
 def _checked(vectors: Matrix, pairs: PairProblem) -> Matrix:
