@@ -15,7 +15,7 @@ from simulations import without_neighborhoods
 
 from uncone import check
 from uncone.analysis.cosine.baseline import score_meaning
-from uncone.analysis.measures.examine import examine
+from uncone.analysis.measures.verdict import examine
 from uncone.analysis.space.space import measure_space
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.run.measure import Plan

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uncone.analysis.cosine.baseline import score_meaning
-from uncone.analysis.measures.examine import examine
 from uncone.analysis.measures.finding import Finding
-from uncone.analysis.measures.verdict import judge
+from uncone.analysis.measures.verdict import examine, judge
 from uncone.analysis.neighbors.neighborhood import ANN_ROWS, Neighbourhood, neighbourhood_of
 from uncone.analysis.space.chart_data import draw
 from uncone.analysis.space.space import SAMPLE_ROWS, Space, measure_space

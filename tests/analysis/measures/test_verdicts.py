@@ -45,7 +45,7 @@ def test_the_sentence_of_a_score():
     low, middle, high = crowded.scores
     assert low.evidence == "none" and "0.6 is not evidence of similarity" in low.meaning
     assert low.beaten_by > middle.beaten_by > high.beaten_by == 0.0
-    assert high.evidence == "strong" and "None of 1,999,000 random pairs" in high.meaning and high.high > 0
+    assert high.evidence == "strong" and "None of 1,999,000 unrelated pairs" in high.meaning and high.high > 0
     assert all(score.meaning in crowded.verdict.text for score in crowded.scores)
 
 
@@ -142,7 +142,7 @@ def test_few_distinct_vectors_have_no_verdict(distinct, copies):
     found = check(rows, scores=[0.999])
     assert found.verdict.level is Level.NOTE and f"{distinct} distinct" in found.verdict.headline
     assert "Leave it" not in found.verdict.text and "Measure more vectors" in found.verdict.todo
-    assert found.scores[0].evidence == "unknown" and "cannot say what 0.999 means" in found.scores[0].meaning
+    assert found.scores[0].evidence == "unknown" and "too few to say what 0.999 means" in found.scores[0].meaning
 
 
 def test_thirty_vectors_have_a_verdict():

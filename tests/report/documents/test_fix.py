@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -91,20 +92,25 @@ def test_rows_of_another_corpus_are_not_called_those_fitted_on(crowded):
 def test_a_healthy_space_is_warned_of(healthy, crowded):
     assert healthy.healthy and healthy.warning
     assert not crowded.healthy and crowded.warning == ""
-    for text in (healthy.to_html(), healthy.to_markdown(), " ".join(healthy.to_text().split())):
+    for text in (unescape(healthy.to_html()), healthy.to_markdown(), " ".join(healthy.to_text().split())):
         assert healthy.warning in text
 
 
 def test_what_is_not_better_is_not_called_so(crowded):
-    assert replace(crowded, after=crowded.before).headline.startswith("Still crowded: two random rows score")
+    assert replace(crowded, after=crowded.before).headline.startswith("Still crowded. Unrelated vectors score")
     worse = replace(crowded, before=crowded.after, after=crowded.before)
-    assert worse.headline.startswith("Less round: crowded after the repair; two random rows score")
+    assert worse.headline.startswith("Less round: crowded after the repair. Unrelated vectors score")
     assert "rises from 0.00 to" in worse.lines()[0]
     assert "stays at" in " ".join(replace(crowded, after=crowded.before).lines())
 
 
 def test_every_rendering_reminds(crowded):
-    for text in (crowded.to_html(), crowded.to_markdown(), crowded.to_json(), " ".join(crowded.to_text().split())):
+    for text in (
+        unescape(crowded.to_html()),
+        crowded.to_markdown(),
+        crowded.to_json(),
+        " ".join(crowded.to_text().split()),
+    ):
         assert crowded.reminder in text
 
 
@@ -193,12 +199,12 @@ def test_markdown(crowded, trained):
 def test_the_learning_curve(trained, crowded):
     assert chosen_epoch(trained) == 2
     assert learning(trained) == (
-        "Epoch 2 of 3 was taken: -0.25 bits per dimension of the held-out rows, from 1.95 at epoch 0."
+        "Epoch 2 of 3 is used: -0.25 bits per dimension on the held-out vectors, from 1.95 at epoch 0."
     )
     assert learning(crowded) == ""
     alone = replace(trained, history=[(epoch, train, None) for epoch, train, _ in CURVE])
-    assert chosen_epoch(alone) == 3 and "training rows" in learning(alone)
-    assert "did not get better than epoch 0" in learning(replace(trained, history=[(0, 1.0, 1.0), (1, 0.9, 1.1)]))
+    assert chosen_epoch(alone) == 3 and "training vectors" in learning(alone)
+    assert "did not improve on epoch 0" in learning(replace(trained, history=[(0, 1.0, 1.0), (1, 0.9, 1.1)]))
     charts = trained.document().charts()
     assert [chart.name for chart in charts] == ["cosines", "eigenvalues", "learning"]
     assert [chart.name for chart in crowded.document().charts()] == ["cosines", "eigenvalues"]

@@ -1,4 +1,4 @@
-"""What two random rows score: the baseline, the distribution around it, and what a given score means."""
+"""Cosines of unrelated pairs: the baseline, the distribution around it, and what a given score means."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ __all__ = ["QUANTILES", "ScoreMeaning", "baseline", "central_rows", "quantiles",
 QUANTILES = (0.01, 0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975, 0.99)
 CROWDED, COLLAPSED = 0.25, 0.9
 _TIE = 1e-6  # the cosine of a row with its copy is 1 but for rounding
+_CENTRAL = 5
 
 
 def baseline(space: Space) -> Finding:
@@ -33,26 +34,21 @@ def baseline(space: Space) -> Finding:
     # Copies raise the mean, but crowd nothing.
     apart = _unrelated(value, space.copy_pairs)
     level = Level.COLLAPSED if apart >= COLLAPSED else Level.CROWDED if apart >= CROWDED else Level.HEALTHY
-    return Finding(
-        "baseline",
-        value,
-        space.n,
-        f"Two random rows have a cosine of {cosine(value)} on average; where all directions are in use it is near 0.",
-        _ADVICE[level],
-        None if low is None else min(max(low, -1.0), value),
-        None if high is None else max(min(high, 1.0), value),
-        CROWDED,
-        level,
+    low = None if low is None else min(max(low, -1.0), value)
+    high = None if high is None else max(min(high, 1.0), value)
+    meaning = (
+        f"Unrelated vectors have a cosine of {cosine(value)} on average. With all directions in use, it is near 0."
     )
+    return Finding("baseline", value, space.n, meaning, _ADVICE[level], low, high, CROWDED, level)
 
 
-_FIND_OUT = "Labelled pairs can show whether a repair helps: uncone fix --method auto --pairs."
+_FIND_OUT = "Labeled pairs can show whether a repair helps: uncone fix --method auto --pairs."
 _ADVICE = {
     Level.HEALTHY: "Nothing to do: a score far above the background means something.",
-    Level.CROWDED: "Read scores against the random pairs of this space: a threshold from elsewhere does not carry "
-    "over. The crowding may come from the model or from a topic that all texts share; vectors alone cannot say which. "
+    Level.CROWDED: "Compare scores with the unrelated pairs of this space, and don't reuse a threshold from another "
+    "one. The model may cause the crowding, or a topic that all texts share: vectors alone can't show which. "
     + _FIND_OUT,
-    Level.COLLAPSED: "Cosines hardly tell these vectors apart. Look at how they are made (layer, pooling, prompt). "
+    Level.COLLAPSED: "Cosines hardly separate these vectors. Look at how they are made (layer, pooling, prompt). "
     + _FIND_OUT,
 }
 
@@ -108,16 +104,11 @@ def _quantile_finding(space: Space, values: np.ndarray, low: np.ndarray | None, 
     def named(numbers: np.ndarray) -> dict[str, float]:
         return {str(p): float(number) for p, number in zip(QUANTILES, numbers, strict=True)}
 
-    middle = f"95 % of random pairs lie between {cosine(values[1])} and {cosine(values[-2])}."
-    return Finding(
-        "pair_cosine_quantiles",
-        named(values),
-        space.cosines.m,
-        f"{middle} Taken from {space.cosines.pairs:,} pairs of {space.cosines.m:,} rows.",
-        "Read a score against these: one that random pairs reach says little.",
-        None if low is None else named(low),
-        None if high is None else named(high),
-    )
+    middle = f"Unrelated pairs score {cosine(values[1])} to {cosine(values[-2])} (95 %)"
+    meaning = f"{middle}, by {space.cosines.pairs:,} pairs of {space.cosines.m:,} vectors."
+    advice = "A score that unrelated pairs reach says little."
+    least, most = (None if end is None else named(end) for end in (low, high))
+    return Finding("pair_cosine_quantiles", named(values), space.cosines.m, meaning, advice, least, most)
 
 
 def _at(space: Space, p: np.ndarray) -> np.ndarray:
@@ -127,7 +118,7 @@ def _at(space: Space, p: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ScoreMeaning:
-    """How many random pairs beat a score."""
+    """The share of unrelated pairs that score as high, and what that makes the score worth."""
 
     score: float
     beaten_by: float
@@ -143,7 +134,7 @@ class ScoreMeaning:
 
 
 def score_meaning(space: Space, score: float) -> ScoreMeaning:
-    """The share of random pairs that reach or beat `score`."""
+    """What `score` is worth as evidence, by the share of unrelated pairs that reach it."""
     cosines = space.cosines
     over = (cosines.values >= score - _TIE).astype(np.float64)
     share = float(over.mean())
@@ -163,18 +154,16 @@ def score_meaning(space: Space, score: float) -> ScoreMeaning:
 
 
 def _score_sentence(score: float, share: float, high: float | None, worth: Evidence, space: Space) -> str:
-    pairs = "random pairs" if space.sample.groups is None else "random pairs of distinct vectors"
+    pairs = "unrelated pairs" if space.sample.groups is None else "unrelated pairs of distinct vectors"
     compared = min(space.cosines.pairs, space.distinct * (space.distinct - 1) // 2)
     reach = f"{percent(share)} of {pairs} score" if share else f"None of {compared:,} {pairs} scores"
     reach += f" {score:g} or more"
     if worth is Evidence.UNKNOWN:
         most = "" if high is None else f", and it may be up to {percent(high)}"
-        return f"{reach}{most}: with {count(space.distinct, 'distinct vector')}, we cannot say what {score:g} means."
-    if worth is Evidence.NONE:
-        return f"{reach}, so {score:g} is not evidence of similarity here."
-    if worth is Evidence.WEAK:
-        return f"{reach}: {score:g} is weak evidence of similarity."
-    return f"{reach}: {score:g} is evidence of similarity for one pair. In a search, every vector is another chance."
+        return f"{reach}{most}: {count(space.distinct, 'distinct vector')} are too few to say what {score:g} means."
+    grade = {Evidence.NONE: "not evidence", Evidence.WEAK: "weak evidence", Evidence.STRONG: "evidence"}[worth]
+    search = " In a search, every vector is another chance." if worth is Evidence.STRONG else ""
+    return f"{reach}, so {score:g} is {grade} of similarity here.{search}"
 
 
 def _clipped(interval: Interval, least: float) -> Interval:
@@ -190,35 +179,20 @@ def uniformity(space: Space) -> Finding:
     # Pairs of copies are known to be 1: only the rest of the mean is uncertain, and by its own measure.
     rest = mean - space.cosines.copies if space.distinct > 1 else mean
     low, high = around(value, *pair_mean_spread(space.cosines, kernel).times(1 / rest**2))
-    return Finding(
-        "uniformity",
-        value,
-        space.cosines.m,
-        f"{plain(value)}, where 0 is a single point and -4 about the best there is: rows spread over the sphere.",
-        "Compare it between models on the same texts; lower is more spread out.",
-        low,
-        None if high is None else min(high, 0.0),
-    )
+    meaning = f"{plain(value)}, where 0 is a single point and -4 about the best there is: an even spread on the sphere."
+    advice = "Compare it between models on the same texts; lower is more spread out."
+    return Finding("uniformity", value, space.cosines.m, meaning, advice, low, None if high is None else min(high, 0.0))
 
 
-def central_rows(space: Space, keep: int = 5) -> Finding:
-    """The sampled rows with the highest mean cosine to all others: the first suspects for hubs."""
-    means = (_towards_sum(space) - 1) / (space.n - 1)
-    order = np.argsort(-means, kind="stable")[:keep]
-    sample = space.sample
+def central_rows(space: Space) -> Finding:
+    """The sampled vectors with the highest mean cosine to all others: the first suspects for hubs."""
+    means, sample = (_towards_sum(space) - 1) / (space.n - 1), space.sample
+    order = np.argsort(-means, kind="stable")[:_CENTRAL]
+    texts = [None if sample.texts is None else sample.texts[i] for i in order]
     rows = [
-        {
-            "row": int(sample.rows[i]),
-            "text": None if sample.texts is None else sample.texts[i],
-            "value": float(means[i]),
-        }
-        for i in order
+        {"row": int(sample.rows[i]), "text": text, "value": float(means[i])}
+        for i, text in zip(order, texts, strict=True)
     ]
-    return Finding(
-        "central_rows",
-        float(means[order[0]]),
-        sample.n,
-        f"The row that is closest to everything has a mean cosine of {cosine(means[order[0]])} with all others.",
-        "Such rows turn up in answers to any query (hubs): look at what they have in common.",
-        rows=rows,
-    )
+    meaning = f"The most central vector has a mean cosine of {cosine(means[order[0]])} with all others."
+    advice = "Such vectors turn up in answers to any query (hubs): look at what they have in common."
+    return Finding("central_rows", float(means[order[0]]), sample.n, meaning, advice, rows=rows)

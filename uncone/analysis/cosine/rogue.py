@@ -21,13 +21,13 @@ _CHOICE = 1.15
 def rogue(space: Geometry) -> list[Finding]:
     """The shares of the baseline that the top 1, 3 and 5 dimensions carry, and which stand out.
 
-    A dimension stands out when it carries at least 5 % and three times the mean share, among the five largest.
-    Below a baseline of .05 the shares are noise around zero and are not given.
+    A dimension stands out if it carries at least 5 % and three times the mean share, among the five largest. Below a
+    baseline of 0.05 the shares are noise around zero and are not given.
     """
     contributions, baseline = space.units.contributions, space.units.baseline
     order = np.argsort(-contributions, kind="stable")
     if baseline < _LEAST_BASELINE:
-        meaning = f"No shares: the baseline is below {_LEAST_BASELINE}, so there is nothing to carry."
+        meaning = f"No shares: the baseline is below {_LEAST_BASELINE}."
         shares = [Finding(f"rogue_share_{k}", None, space.n, meaning) for k in (1, 3, 5)]
         return [*shares, Finding("rogue_dimensions", [], space.n, "No dimension dominates.", level=Level.HEALTHY)]
     each = contributions[order] / baseline
@@ -37,29 +37,21 @@ def rogue(space: Geometry) -> list[Finding]:
 
 
 def _share(space: Geometry, dimensions: IntVector, k: int) -> Finding:
-    baseline = space.units.baseline
-    share = float(space.units.contributions[dimensions].sum() / baseline)
+    share = float(space.units.contributions[dimensions].sum() / space.units.baseline)
     low, high = _interval(space, dimensions, share)
     heavy = share >= _HEAVY and space.dim > 2 * k
     subject = "The strongest dimension carries" if k == 1 else f"The {k} strongest dimensions carry"
-    return Finding(
-        f"rogue_share_{k}",
-        share,
-        space.n,
-        f"{subject} {percent(min(share, 1.0))} of the mean cosine.",
-        "Every score depends on them. Whether muting them helps is for labelled pairs to show." if heavy else "",
-        low,
-        high,
-        _HEAVY,
-        Level.CROWDED if heavy else Level.HEALTHY,
-    )
+    meaning = f"{subject} {percent(min(share, 1.0))} of the mean cosine."
+    advice = "Every score depends on them. Only labeled pairs can show whether muting them helps." if heavy else ""
+    level = Level.CROWDED if heavy else Level.HEALTHY
+    return Finding(f"rogue_share_{k}", share, space.n, meaning, advice, low, high, _HEAVY, level)
 
 
 def _interval(space: Geometry, dimensions: IntVector, share: float) -> Interval:
     """Infinitesimal jackknife of the ratio of two U-statistics, from what each sampled row adds to them.
 
-    The reach is a little wider for the choice of the strongest. None with few rows: which dimensions come out on top
-    is then a matter of chance itself.
+    The reach is a little wider for the choice of the strongest. None with few rows: chance itself then decides which
+    dimensions come out on top.
     """
     if space.distinct < FEW:
         return None, None
@@ -73,14 +65,9 @@ def _interval(space: Geometry, dimensions: IntVector, share: float) -> Interval:
 def _dimensions(space: Geometry, out: list[int], share: float) -> Finding:
     if not out:
         return Finding("rogue_dimensions", [], space.n, "No dimension stands out.", level=Level.HEALTHY)
-    listed = ", ".join(str(j) for j in out)
-    noun, verb = ("Dimension", "carries") if len(out) == 1 else ("Dimensions", "carry")
-    return Finding(
-        "rogue_dimensions",
-        out,
-        space.n,
-        f"{noun} {listed} (counted from 0) {verb} {percent(min(share, 1.0))} of the mean cosine.",
-        "Look at these columns: a constant offset in them raises every cosine alike.",
-        threshold=0,
-        level=Level.CROWDED if share >= _HEAVY else Level.NOTE,
-    )
+    subject, verb = ("Dimension", "carries") if len(out) == 1 else ("Dimensions", "carry")
+    listed = f"{', '.join(map(str, out))} (counted from 0)"
+    meaning = f"{subject} {listed} {verb} {percent(min(share, 1.0))} of the mean cosine."
+    advice = "Look at these columns: a constant offset in them raises every cosine."
+    level = Level.CROWDED if share >= _HEAVY else Level.NOTE
+    return Finding("rogue_dimensions", out, space.n, meaning, advice, threshold=0, level=level)

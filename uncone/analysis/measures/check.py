@@ -5,7 +5,6 @@ from __future__ import annotations
 from uncone.analysis.cosine.baseline import baseline, central_rows, quantiles, uniformity
 from uncone.analysis.cosine.rogue import rogue
 from uncone.analysis.measures.measure import Curve, Family, Measure
-from uncone.analysis.measures.papers import ETHAYARAJH, HUBS, LEVINA, MU, ROY, RUDMAN, TIMKEY, WANG
 from uncone.analysis.measures.unit import (
     COSINE,
     COUNT,
@@ -26,15 +25,39 @@ from uncone.analysis.space.norms import norms
 from uncone.analysis.spectrum.isotropy import mean_over_rms, partition
 from uncone.analysis.spectrum.spectrum import spectrum
 
-__all__ = ["FAMILIES", "MEAN", "NEIGHBOURS", "NORM_MEAN", "PARTITION", "ROGUE", "SPECTRUM"]
+__all__ = [
+    "CAI",
+    "ETHAYARAJH",
+    "FACCO",
+    "FAMILIES",
+    "LI",
+    "MEAN",
+    "NEIGHBOURS",
+    "NORM_MEAN",
+    "PARTITION",
+    "ROGUE",
+    "SPECTRUM",
+]
+
+ETHAYARAJH = "Ethayarajh 2019, How Contextual are Contextualized Word Representations?"
+TIMKEY = "Timkey and van Schijndel 2021, All Bark and No Bite"
+ROY = "Roy and Vetterli 2007, The effective rank"
+RUDMAN = "Rudman et al. 2022, IsoScore"
+MU = "Mu and Viswanath 2018, All-but-the-Top"
+WANG = "Wang and Isola 2020, Alignment and Uniformity on the Hypersphere"
+CAI = "Cai et al. 2021, Isotropy in the Contextual Embedding Space: Clusters and Manifolds"
+LI = "Li et al. 2020, On the Sentence Embeddings from Pre-trained Language Models"
+HUBS = "Radovanović et al. 2010, Hubs in Space"
+LEVINA = "Levina and Bickel 2004, Maximum Likelihood Estimation of Intrinsic Dimension"
+FACCO = "Facco et al. 2017, Estimating the intrinsic dimension of datasets by a minimal neighborhood information"
 
 # A table: one argument per line would make it three times as long.
 # fmt: off
-BASELINE = Measure("baseline", "Random pairs", COSINE,
+BASELINE = Measure("baseline", "Unrelated pairs", COSINE,
     "(|Σu|² − n)/(n² − n) with u = x/|x|: the exact mean cosine over all pairs.", ETHAYARAJH, "check fix",
     heading=("baseline", ""))
-PAIRS = Measure("pair_cosine_quantiles", "95 % of random pairs", QUANTILES,
-    "Quantiles of the cosine over random pairs of rows; every pair up to 2,048 rows.", shown_in="check fix")
+PAIRS = Measure("pair_cosine_quantiles", "95 % of unrelated pairs", QUANTILES,
+    "Quantiles of the cosine over random pairs of vectors; every pair up to 2,048 vectors.", shown_in="check fix")
 MEAN = Measure("mean_over_rms", "Distance from zero mean", SCORE, "|mean of x| / √(mean of |x|²).", MU,
     "check fix dots contrast")
 ROGUE = (
@@ -98,21 +121,21 @@ NEIGHBOURS = (
 )
 NORM_MEAN = Measure("norm_mean", "Mean norm", NORM, "Mean of |x|.", shown_in="check layers contrast",
     heading=("norm", "mean"), curve=Curve("Norms of the vectors", "mean norm, |x|", "Mean length of a vector."))
-OUTLIERS = Measure("norm_outliers", "Outlier rows", COUNT,
-    "Rows over 10 times the median norm, or under a tenth of it.", shown_in="")
+OUTLIERS = Measure("norm_outliers", "Outlier vectors", COUNT,
+    "Vectors over 10 times the median norm, or under a tenth of it.", shown_in="")
 CENTRAL = Measure("central_rows", "Closest to everything", COSINE,
-    "The highest mean cosine of a row with all others; rows by name.", HUBS, "")
+    "The highest mean cosine of a vector with all others; vectors by name.", HUBS, "")
 HEALTH = (
-    Measure("bad_rows", "Bad rows", COUNT, "Rows that hold NaN, infinity or numbers beyond the working precision.",
+    Measure("bad_rows", "Bad vectors", COUNT, "Vectors with NaN, infinity or numbers beyond the working precision.",
         shown_in="health compare"),
-    Measure("zero_vectors", "Zero vectors", COUNT, "Rows of norm 0.", shown_in="health"),
+    Measure("zero_vectors", "Zero vectors", COUNT, "Vectors of norm 0.", shown_in="health"),
     Measure("duplicate_share", "Duplicates", SHARE,
-        "Share of rows that repeat an earlier row bit for bit, in the working precision.", shown_in="health compare"),
+        "Share of vectors that repeat an earlier one exactly, in the working precision.", shown_in="health compare"),
     Measure("constant_dimensions", "Constant dimensions", DIMENSION_LIST,
-        "Dimensions with the same number in every row.", shown_in="health"),
-    Measure("rows_per_dimension", "Rows per dimension", RATIO, "n/d.", shown_in="health"),
+        "Dimensions with the same number in every vector.", shown_in="health"),
+    Measure("rows_per_dimension", "Vectors per dimension", RATIO, "n/d.", shown_in="health"),
     Measure("looks_transposed", "Looks transposed", FLAG,
-        "1 when the number of rows is a usual dimension and d is not.", shown_in="health"),
+        "1 if the number of vectors is a usual dimension and d is not.", shown_in="health"),
 )
 
 FAMILIES = (

@@ -5,9 +5,8 @@ from __future__ import annotations
 from uncone.analysis.context.context import baseline_of, intra_sentence, self_similarity, type_similarity
 from uncone.analysis.context.mev import mev_findings
 from uncone.analysis.cosine.rogue import rogue
-from uncone.analysis.measures.check import MEAN, NORM_MEAN, PARTITION, ROGUE, SPECTRUM
+from uncone.analysis.measures.check import CAI, ETHAYARAJH, MEAN, NORM_MEAN, PARTITION, ROGUE, SPECTRUM
 from uncone.analysis.measures.measure import Curve, Family, Measure
-from uncone.analysis.measures.papers import CAI, ETHAYARAJH
 from uncone.analysis.measures.unit import COSINE, COUNT, SCORE
 from uncone.analysis.space.norms import norms, sinks
 from uncone.analysis.spectrum.isotropy import mean_over_rms, partition

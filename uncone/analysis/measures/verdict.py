@@ -1,16 +1,38 @@
-"""The verdict: one sentence and one level, in words that a non-specialist uses."""
+"""All findings of a space, and the verdict on it: one level and a few sentences that a non-specialist understands."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 
 from uncone.analysis.cosine.baseline import ScoreMeaning
 from uncone.analysis.intervals.intervals import FEW, LEAST_UNITS
 from uncone.analysis.measures.finding import Finding, Level, worst
+from uncone.analysis.measures.registry import families, placed
 from uncone.analysis.number_format import cosine, count, percent
+from uncone.analysis.space.space import Space
+from uncone.run.blas_threads import one_blas_thread
 
-__all__ = ["Verdict", "judge"]
+__all__ = ["Verdict", "examine", "judge"]
+
+
+def examine(space: Space) -> dict[str, Finding]:
+    """Every finding by name."""
+    space.sample.order  # noqa: B018 - taken before two threads ask for it
+    every = families("check")
+    # One BLAS thread: eigenvalues of a few hundred dimensions take longer on two that wait for each other. So there is
+    # a core left, for the neighborhoods.
+    with one_blas_thread(), ThreadPoolExecutor(1) as thread:
+        waiting = {family: thread.submit(family.findings, space) for family in every if family.turn == "aside"}
+        found = {family: family.findings(space) for family in every if family.turn == "first"}
+        found |= {family: future.result() for family, future in waiting.items()}
+        found |= {family: family.findings(space) for family in every if family.turn == "last"}
+    # Few vectors are measured but not judged, unless all are the same.
+    few, health = 1 < space.distinct < LEAST_UNITS, placed("check", "health")
+    findings = [one for family in every for one in found[family]]
+    judged = [replace(one, level=Level.NOTE) if few and one.name not in health else one for one in findings]
+    return {finding.name: finding for finding in judged}
 
 
 @dataclass(frozen=True)
@@ -32,21 +54,32 @@ class Verdict:
 def judge(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning] = (), *, repaired: bool = False) -> Verdict:
     """The verdict on a space from its findings; on fewer than 30 distinct vectors there is none.
 
-    A repaired space is at best rounder: whether it is better, only labelled pairs can say.
+    A repaired space is at best rounder: only labeled pairs can show whether it is better.
     """
-    baseline, distinct = findings["baseline"], _distinct(findings)
+    baseline, distinct, details = findings["baseline"], _distinct(findings), _details(findings, scores)
     if baseline.value is None:
-        return Verdict(Level.NOTE, f"No verdict: {baseline.meaning}", _details(findings, scores), "", "")
+        return Verdict(Level.NOTE, f"No verdict: {baseline.meaning}", details, "", "")
+    mean = cosine(float(baseline.value))  # type: ignore[arg-type]
+    transposed = findings["looks_transposed"]
     if 1 < distinct < LEAST_UNITS or baseline.n < LEAST_UNITS:
-        return Verdict(Level.NOTE, _too_few(baseline, distinct), _details(findings, scores), "", _more(findings))
+        few = f"Too few vectors for a verdict: {distinct} distinct, and at least {LEAST_UNITS} are needed."
+        more = transposed.advice if transposed.magnitude else "Measure more vectors before you decide anything."
+        return Verdict(Level.NOTE, f"{few} Unrelated vectors score {mean} on average.", details, "", more)
     spread = worst([findings[name].level for name in ("effective_rank", "top1_share")])
     level = worst([baseline.level, spread])
+    healthy, narrow = level is Level.HEALTHY, baseline.level is Level.HEALTHY and level is not Level.HEALTHY
+    word = "Rounder" if repaired and healthy else str(level).capitalize()
+    one = f"one direction carries {percent(findings['top1_share'].magnitude or 0.0)} of the variance"
+    headline = f"{word}: unrelated vectors score {mean} on average{f', but {one}' if narrow else ''}."
+    todo = findings["top1_share" if narrow else "baseline"].advice
+    if healthy:
+        todo = "" if repaired else "Leave it as it is."
     return Verdict(
-        Level.NOTE if repaired and level is Level.HEALTHY else level,
-        _headline(level, baseline, findings, repaired),
-        _details(findings, scores),
-        _why(findings, spread) if level is not Level.HEALTHY else "",
-        _todo(level, findings, repaired),
+        Level.NOTE if repaired and healthy else level,
+        headline,
+        details,
+        "" if healthy else _why(findings, spread),
+        transposed.advice if transposed.magnitude else todo,
     )
 
 
@@ -55,45 +88,18 @@ def _distinct(findings: Mapping[str, Finding]) -> int:
     return n - round(share * n)
 
 
-def _too_few(baseline: Finding, distinct: int) -> str:
-    value = float(baseline.value)  # type: ignore[arg-type]
-    return (
-        f"Too few vectors for a verdict: {distinct} distinct, and we need at least {LEAST_UNITS}. Two random ones "
-        f"score {cosine(value)} on average."
-    )
-
-
-def _more(findings: Mapping[str, Finding]) -> str:
-    transposed = findings["looks_transposed"]
-    return transposed.advice if transposed.magnitude else "Measure more vectors before you decide anything."
-
-
-def _headline(level: Level, baseline: Finding, findings: Mapping[str, Finding], repaired: bool) -> str:
-    value = float(baseline.value)  # type: ignore[arg-type]
-    word = "Rounder" if repaired and level is Level.HEALTHY else str(level).capitalize()
-    if level is not Level.HEALTHY and baseline.level is Level.HEALTHY:
-        share = findings["top1_share"].magnitude or 0.0
-        return (
-            f"{word}: two random rows score {cosine(value)} on average, but one direction carries "
-            f"{percent(share)} of the variance."
-        )
-    return f"{word}: two random rows score {cosine(value)}."
-
-
 def _details(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning]) -> str:
     quantiles = findings["pair_cosine_quantiles"].value
     if not isinstance(quantiles, dict):
         return " ".join(score.meaning for score in scores)
     low, high = quantiles["0.025"], quantiles["0.975"]
-    parts = [f"95 % of random pairs lie between {cosine(low)} and {cosine(high)}."]
+    parts = [f"Unrelated pairs score {cosine(low)} to {cosine(high)} here (95 %)."]
     if scores:
         parts += [score.meaning for score in scores]
-    elif _distinct(findings) < LEAST_UNITS:
-        pass  # what stands out of so few is chance
-    elif high < 0.995:
-        parts.append(f"A score has to be over {cosine(high)} to stand out from them.")
-    else:
-        parts.append("Even the highest scores do not stand out from them.")
+    elif _distinct(findings) >= LEAST_UNITS:  # what stands out among fewer is chance
+        parts.append(
+            f"A score above {cosine(high)} stands out." if high < 0.995 else "Even the highest scores do not stand out."
+        )
     return " ".join([*parts, *_caution(findings)])
 
 
@@ -103,10 +109,8 @@ def _caution(findings: Mapping[str, Finding]) -> list[str]:
         return []
     vectors = count(distinct, "distinct vector")
     if baseline.low is None:
-        return [f"Measured on only {vectors}: too few to say how sure this is."]
-    return [
-        f"Measured on only {vectors}: the mean may be anywhere from {cosine(baseline.low)} to {cosine(baseline.high)}."
-    ]
+        return [f"Measured on only {vectors}: too few to say how certain this is."]
+    return [f"Measured on only {vectors}: the mean may be {cosine(baseline.low)} to {cosine(baseline.high)}."]
 
 
 def _why(findings: Mapping[str, Finding], spread: Level) -> str:
@@ -116,16 +120,7 @@ def _why(findings: Mapping[str, Finding], spread: Level) -> str:
         return f"{few} ({', '.join(map(str, rogue.value))}) {verb} most of every similarity."
     if findings["mean_over_rms"].level is Level.CROWDED:
         mean = findings["mean_over_rms"].magnitude or 0.0
-        return f"All rows share a common part: the mean vector is {percent(min(mean, 1.0))} as long as a typical row."
+        return f"All vectors share a common part: the mean is {percent(min(mean, 1.0))} as long as a typical vector."
     if spread is not Level.HEALTHY:
         return findings["top1_share"].meaning
     return f"The three strongest dimensions carry {percent(min(share, 1.0))} of the mean cosine." if share else ""
-
-
-def _todo(level: Level, findings: Mapping[str, Finding], repaired: bool) -> str:
-    if findings["looks_transposed"].magnitude:
-        return findings["looks_transposed"].advice
-    if level is Level.HEALTHY:
-        return "" if repaired else "Leave it as it is."
-    worse = "top1_share" if findings["baseline"].level is Level.HEALTHY else "baseline"
-    return findings[worse].advice

@@ -1,125 +1,101 @@
-"""Whether the data are what they should be: bad rows, copies, constant dimensions, the shape."""
+"""Health of the data: unusable vectors, copies, constant dimensions, the shape."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from uncone.analysis.measures.finding import Finding, Level
+from uncone.analysis.measures.finding import Finding, Level, Value
 from uncone.analysis.number_format import count, percent, plain
 from uncone.analysis.space.space import Space
 
 __all__ = ["health"]
 
-# Dimensions that encoders have; a matrix with so many rows and another number of columns may lie on its side.
+# Dimensions that encoders have; a matrix with this many rows and another number of columns may be transposed.
 _USUAL = {25, 50, 100, 200, 300, 312, 1152, 3584, 5120, *(64 * k for k in (1, 2, 4, 5, 6, 8, 10, 12, 14, 16))}
 _USUAL |= {1280, 1536, 1792, 2048, 2304, 2560, 3072, 4096, 8192}
 _MANY_COPIES = 0.01
 
 
 def health(space: Space) -> list[Finding]:
-    """The findings about the rows themselves."""
-    return [_bad(space), _zero(space), _copies(space), _constant(space), _rows_per_dimension(space), _transposed(space)]
+    """The findings about the data, not the space."""
+    n, d, seen, unusable = space.n, space.dim, space.unusable.seen, space.unusable
+    precision = "double precision" if space.moments.dtype == np.float64 else "single precision"
+    share, compared = space.prints.duplicate_share, space.prints.kept
+    estimated = "" if compared == n else f", estimated on {compared:,} vectors"
+    constant = np.flatnonzero(np.diag(space.moments.sums.second) == 0).tolist()
+    few = space.distinct <= d
+    empty = " There are no more distinct vectors than dimensions, so some directions are empty." if few else ""
+    transposed = seen < d and seen in _USUAL and d not in _USUAL
+    question = f": is it the transpose of {d:,} vectors of {seen:,} dimensions?" if transposed else "."
+    return [
+        _finding(
+            "bad_rows",
+            unusable.bad,
+            seen,
+            f"{count(unusable.bad, 'vector')} of {seen:,} with NaN, infinity or numbers beyond {precision}"
+            f"{_listed('row ', unusable.bad_rows, unusable.bad)}; left out everywhere.",
+            "Find out what produced them: an empty text, an overflow in half precision. Huge numbers need --float64.",
+            bool(unusable.bad),
+        ),
+        _finding(
+            "zero_vectors",
+            unusable.zero,
+            seen,
+            f"{count(unusable.zero, 'zero vector')} of {seen:,}{_listed('row ', unusable.zero_rows, unusable.zero)}; "
+            "they have no direction and are left out everywhere.",
+            "Empty texts and unknown words often produce them: drop them before searching.",
+            bool(unusable.zero),
+        ),
+        _finding(
+            "duplicate_share",
+            share,
+            compared,
+            f"{percent(share)} of the vectors repeat an earlier one exactly, in {precision}{estimated}.",
+            "Copies raise the baseline and crowd the first answers of a search: deduplicate.",
+            share > _MANY_COPIES,
+            _MANY_COPIES,
+        ),
+        _finding(
+            "constant_dimensions",
+            constant,
+            n,
+            f"{count(len(constant), 'dimension')} of {d:,} with the same number in every vector"
+            f"{_listed('', constant[:5], len(constant))}.",
+            "They carry no information and, if not zero, raise every cosine: drop them.",
+            bool(constant),
+        ),
+        _finding(
+            "rows_per_dimension",
+            n / d,
+            n,
+            f"{plain(n / d)} vectors per dimension ({n:,} x {d:,}).{empty}",
+            "Measure more vectors before you trust the spectrum.",
+            few,
+            1.0,
+        ),
+        _finding(
+            "looks_transposed",
+            int(transposed),
+            seen,
+            f"{seen:,} vectors of {d:,} dimensions{question}",
+            "If so, save the transpose (np.save(path, X.T)) and check that.",
+            transposed,
+            0 if transposed else None,
+        ),
+    ]
 
 
-def _bad(space: Space) -> Finding:
-    bad, seen = space.unusable.bad, space.unusable.seen
-    rows = _first(space.unusable.bad_rows, bad)
-    return Finding(
-        "bad_rows",
-        bad,
-        seen,
-        f"{count(bad, 'row')} of {seen:,} with NaN, infinity or numbers beyond {_precision(space)}{rows}; "
-        "left out everywhere.",
-        "Find out what produced them: an empty text, an overflow in half precision. Huge numbers take --float64."
-        if bad
-        else "",
-        threshold=0,
-        level=Level.NOTE if bad else Level.HEALTHY,
-    )
+def _finding(
+    name: str, value: Value, n: int, meaning: str, advice: str, flagged: bool, threshold: float | None = 0
+) -> Finding:
+    level = Level.NOTE if flagged else Level.HEALTHY
+    return Finding(name, value, n, meaning, advice if flagged else "", threshold=threshold, level=level)
 
 
-def _zero(space: Space) -> Finding:
-    zero, seen = space.unusable.zero, space.unusable.seen
-    rows = _first(space.unusable.zero_rows, zero)
-    return Finding(
-        "zero_vectors",
-        zero,
-        seen,
-        f"{count(zero, 'zero vector')} of {seen:,} rows{rows}; they have no direction and are left out everywhere.",
-        "An empty text or an unknown word often gives one: drop them before searching." if zero else "",
-        threshold=0,
-        level=Level.NOTE if zero else Level.HEALTHY,
-    )
-
-
-def _copies(space: Space) -> Finding:
-    share, kept = space.prints.duplicate_share, space.prints.kept
-    compared = "" if kept == space.n else f", estimated on {kept:,} rows"
-    return Finding(
-        "duplicate_share",
-        share,
-        kept,
-        f"{percent(share)} of the rows repeat an earlier row exactly, in {_precision(space)}{compared}.",
-        "Copies raise the baseline and fill the first answers of a search: deduplicate."
-        if share > _MANY_COPIES
-        else "",
-        threshold=_MANY_COPIES,
-        level=Level.NOTE if share > _MANY_COPIES else Level.HEALTHY,
-    )
-
-
-def _constant(space: Space) -> Finding:
-    constant = [int(j) for j in np.flatnonzero(np.diag(space.moments.sums.second) == 0)]
-    examples = f": {', '.join(map(str, constant[:5]))}{' …' if len(constant) > 5 else ''}" if constant else ""
-    return Finding(
-        "constant_dimensions",
-        constant,
-        space.n,
-        f"{count(len(constant), 'dimension')} of {space.dim:,} with the same number in every row{examples}.",
-        "They carry nothing and, if not zero, raise every cosine: drop them." if constant else "",
-        threshold=0,
-        level=Level.NOTE if constant else Level.HEALTHY,
-    )
-
-
-def _rows_per_dimension(space: Space) -> Finding:
-    ratio = space.n / space.dim
-    few = space.distinct <= space.dim
-    meaning = f"{plain(ratio)} rows per dimension ({space.n:,} x {space.dim:,})."
-    if few:
-        meaning += " With no more distinct rows than dimensions, some directions are empty for want of rows."
-    return Finding(
-        "rows_per_dimension",
-        ratio,
-        space.n,
-        meaning,
-        "Measure on more rows before trusting the spectrum." if few else "",
-        threshold=1.0,
-        level=Level.NOTE if few else Level.HEALTHY,
-    )
-
-
-def _transposed(space: Space) -> Finding:
-    seen, d = space.unusable.seen, space.dim
-    suspect = seen < d and seen in _USUAL and d not in _USUAL
-    if not suspect:
-        return Finding("looks_transposed", 0, seen, f"{seen:,} rows of {d:,} dimensions.", level=Level.HEALTHY)
-    return Finding(
-        "looks_transposed",
-        1,
-        seen,
-        f"{seen:,} rows of {d:,} dimensions: is this {d:,} vectors of {seen:,} dimensions, lying on its side?",
-        "If so, save its transpose (np.save(path, X.T)) and check that.",
-        threshold=0,
-        level=Level.NOTE,
-    )
-
-
-def _precision(space: Space) -> str:
-    return "double precision" if space.moments.dtype == np.float64 else "single precision"
-
-
-def _first(rows: np.ndarray, total: int) -> str:
+def _listed(noun: str, numbers: Sequence[int] | np.ndarray, total: int) -> str:
+    """The first of some numbers in parentheses; empty without any."""
     if not total:
         return ""
-    return f" (row {', '.join(f'{row:,}' for row in rows)}{' …' if total > len(rows) else ''})"
+    return f" ({noun}{', '.join(f'{number:,}' for number in numbers)}{' …' if total > len(numbers) else ''})"

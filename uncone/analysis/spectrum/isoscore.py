@@ -19,11 +19,11 @@ def isoscores(space: Geometry, sampling: Sampling) -> list[Finding]:
         undefined = "Not defined in one dimension."
         return [Finding(name, None, n, undefined) for name in ("isoscore", "isoscore_corrected")]
     plain_score = (participation_ratio(space.directions[0]) - 1) / (d - 1)
-    biased = f"{plain(plain_score)} of 1; it reads too low when there are few rows per dimension ({plain(n / d)} here)."
+    biased = f"{plain(plain_score)} of 1; too low if there are few vectors per dimension ({plain(n / d)} here)."
     corrected = corrected_participation(space)
     found = [Finding("isoscore", plain_score, n, biased, "Compare isoscore_corrected, which does not depend on n.")]
     if corrected is None:
-        return [*found, Finding("isoscore_corrected", None, n, "Needs at least 4 rows that differ.")]
+        return [*found, Finding("isoscore_corrected", None, n, "Needs at least 4 distinct vectors.")]
     score = min(max((corrected - 1) / (d - 1), 0.0), 1.0)
     # The correction takes rows for independent; where they come in groups, the interval makes up for it.
     shift = sampling.group_bias(participation_ratio) / (d - 1)
@@ -31,18 +31,10 @@ def isoscores(space: Geometry, sampling: Sampling) -> list[Finding]:
     low, high = (None, None) if low is None or high is None else (min(low, score), max(high, score))
     if low is not None and not 1 <= corrected <= d:
         low = min(low, plain_score)  # a few rows carry the variance, and the estimate has left its range
-    found.append(
-        Finding(
-            "isoscore_corrected",
-            score,
-            n,
-            f"{plain(score)} of 1, where 1 is a ball and 0 a line: the share of the dimensions in even use.",
-            "Low is normal for text; compare it between layers or models.",
-            None if low is None else max(low, 0.0),
-            None if high is None else min(high, 1.0),
-        )
-    )
-    return found
+    low, high = None if low is None else max(low, 0.0), None if high is None else min(high, 1.0)
+    meaning = f"{plain(score)} of 1, where 1 is a ball and 0 a line: the share of the dimensions in even use."
+    advice = "Low is normal for text; compare it between layers or models."
+    return [*found, Finding("isoscore_corrected", score, n, meaning, advice, low, high)]
 
 
 def _isoscore_spread(space: Geometry, sampling: Sampling, corrected: float) -> Spread:

@@ -19,9 +19,9 @@ _FEW_CARRY = 3.0  # an effective sample of a third of the rows
 
 
 def mean_over_rms(space: Geometry) -> Finding:
-    """|mean| / rms norm: 0 when centred, 1 when all rows are the same.
+    """|mean| / rms norm: 0 if centered, 1 if all rows are the same.
 
-    The interval is that of |mean|^2 without its bias tr(C)/n, so it reaches 0 in a centred space; the value
+    The interval is that of |mean|^2 without its bias tr(C)/n, so it reaches 0 in a centered space; the value
     itself stays inside.
     """
     n, mean = space.n, space.moments.mean
@@ -30,17 +30,10 @@ def mean_over_rms(space: Geometry) -> Finding:
     low, high = _mean_interval(space, mean, power)
     if low is not None and high is not None:
         low, high = min(low, value), max(high, value)
-    return Finding(
-        "mean_over_rms",
-        value,
-        n,
-        f"The mean vector is {percent(min(value, 1.0))} as long as a typical row; 0 is a centred space.",
-        "Every cosine holds this common part; thresholds have to allow for it." if value >= _FAR else "",
-        low,
-        high,
-        _FAR,
-        Level.CROWDED if value >= _FAR else Level.HEALTHY,
-    )
+    meaning = f"The mean vector is {percent(min(value, 1.0))} as long as a typical vector; 0 is a centered space."
+    advice = "This common part raises every cosine, so thresholds have to allow for it." if value >= _FAR else ""
+    level = Level.CROWDED if value >= _FAR else Level.HEALTHY
+    return Finding("mean_over_rms", value, n, meaning, advice, low, high, _FAR, level)
 
 
 def _mean_interval(space: Geometry, mean: np.ndarray, power: float) -> Interval:
@@ -50,7 +43,7 @@ def _mean_interval(space: Geometry, mean: np.ndarray, power: float) -> Interval:
     unbiased = squared - spread / max(n - 1, 1)
     share = unbiased / power
     each = (2 * space.sample.dot(mean) - share * space.sample.norms.astype(np.float64) ** 2) / power
-    # The second term is the variance of |mean|^2 in a centred space, where the first vanishes.
+    # The second term is the variance of |mean|^2 in a centered space, where the first vanishes.
     second = float((space.directions[0] ** 2).sum()) * 2 / (n**2 * power**2)
     variance, units = space.mean_spread(each)
     low, high = around(share, variance + second, units)
@@ -62,12 +55,10 @@ def _mean_interval(space: Geometry, mean: np.ndarray, power: float) -> Interval:
 
 def partition(space: Geometry) -> list[Finding]:
     """log10 I = log10(min Z/max Z) over the eigenvectors of X'X with both signs, as it is and at mean norm 1."""
-    as_is = "at the scale of the data"
+    as_is = "at the scale of the data; it depends on the lengths of the vectors"
     at_one = "scaled to mean norm 1, so that models can be compared"
-    return [
-        _finding(space, "partition_isotropy_log10", 0, f"{as_is}; it depends on the lengths of the rows"),
-        _finding(space, "partition_isotropy_unit_log10", 1, at_one),
-    ]
+    names = {"partition_isotropy_log10": as_is, "partition_isotropy_unit_log10": at_one}
+    return [_finding(space, name, place, scale) for place, (name, scale) in enumerate(names.items())]
 
 
 def _finding(space: Geometry, name: str, place: int, scale: str) -> Finding:
@@ -76,16 +67,10 @@ def _finding(space: Geometry, name: str, place: int, scale: str) -> Finding:
     value = float(logs.min() - logs.max()) / math.log(10)
     low, high = _partition_interval(space, place, value)
     shown = plain(10**value) if value > -4 else f"1e{value:.1f}"
-    every = "all rows" if sums.n == space.n else f"a sample of {sums.n:,} rows"
-    return Finding(
-        name,
-        value,
-        sums.n,
-        f"I = {shown}, where 1 is isotropic and 0 a cone: {scale}. Over {every}.",
-        "Compare it before and after a repair, on the same rows.",
-        low,
-        None if high is None else min(high, 0.0),
-    )
+    every = "all vectors" if sums.n == space.n else f"a sample of {sums.n:,} vectors"
+    meaning = f"I = {shown}, where 1 is isotropic and 0 a cone: {scale}. Over {every}."
+    advice = "Compare it before and after a repair, on the same vectors."
+    return Finding(name, value, sums.n, meaning, advice, low, None if high is None else min(high, 0.0))
 
 
 def _partition_interval(space: Geometry, place: int, value: float) -> Interval:

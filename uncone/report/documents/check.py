@@ -42,7 +42,7 @@ from uncone.report.lines import interval, number
 from uncone.report.results.check import Diagnosis
 from uncone.report.text import fitted, last_name, printable, provenance_facts
 
-__all__ = ["cosine_chart", "document", "eigenvalue_chart", "findings_table", "shape", "verdict"]
+__all__ = ["cosine_chart", "document", "eigenvalue_chart", "findings_table", "shape", "source_facts", "verdict"]
 
 _WIDTH = 66
 _LOG_SPAN = 20
@@ -62,7 +62,7 @@ def document(spaces: Sequence[Diagnosis]) -> Document:
         sections=[
             Section("", _charts(spaces)),
             *([_side_by_side(spaces)] if several else _findings(first)),
-            Section("Provenance", [Facts(_provenance(space), _name(space) if several else "") for space in spaces]),
+            Section("Provenance", [Facts(source_facts(space), _name(space) if several else "") for space in spaces]),
         ],
     )
 
@@ -107,17 +107,17 @@ def cosine_chart(spaces: Sequence[Diagnosis], names: Sequence[str] | None = None
     ]
     asked = [Reference(score.score, f"{score.score:g}") for score in first.scores]
     caption = (
-        "Dotted lines are the means. The further to the right, the more crowded; read a score against the histogram "
-        "of its own space."
+        "Dotted lines are the means. The further to the right, the more crowded. Compare a score with the histogram of "
+        "its own space."
         if several
         else first.verdict.details
     )
     return Chart(
         "cosines",
-        "Cosines of random pairs",
+        "Cosines of unrelated pairs",
         caption,
         marks,
-        Axis("cosine of two random vectors, cos(x, y)", "cosine"),
+        Axis("cosine of two unrelated vectors, cos(x, y)", "cosine"),
         Axis("% of pairs per 0.01", "percent_per_0.01", zero=True),
         [*means, *asked],
         wide=True,
@@ -155,23 +155,12 @@ def findings_table(spaces: Sequence[Diagnosis], names: Sequence[str] | None = No
     """Every finding that all spaces have, a column for each space."""
     names = [_name(space) for space in spaces] if names is None else names
     shared = [name for name in spaces[0].findings if all(name in space.findings for space in spaces)]
-    rows = [
-        Row(
-            [
-                Cell(measure(name).title, hover=measure(name).definition),
-                *(
-                    Cell(number(one[name]), interval(one[name]), one[name].level, hover=one[name].meaning)
-                    for one in spaces
-                ),
-            ]
-        )
-        for name in shared
-    ]
+    rows = []
+    for name in shared:
+        found = [space[name] for space in spaces]
+        cells = [Cell(number(one), interval(one), one.level, hover=one.meaning) for one in found]
+        rows.append(Row([Cell(measure(name).title, hover=measure(name).definition), *cells]))
     return Table([Column("finding", align="left"), *(Column(fitted(name, 22)) for name in names)], rows)
-
-
-def _finding_cell(finding: Finding) -> Cell:
-    return Cell(number(finding), interval(finding), finding.level, hover=finding.meaning)
 
 
 def _name(space: Diagnosis) -> str:
@@ -179,15 +168,19 @@ def _name(space: Diagnosis) -> str:
 
 
 def _cards(space: Diagnosis) -> list[Card]:
-    rogue = space["rogue_dimensions"].value
-    named = rogue if isinstance(rogue, list) else []
+    rogue = _rogue(space)
     mean, rank = (space[name].magnitude for name in ("baseline", "effective_rank"))
     return [
-        Card("–" if mean is None else cosine(mean), "mean cosine of random pairs"),
+        Card("–" if mean is None else cosine(mean), "mean cosine of unrelated pairs"),
         Card(f"{'–' if rank is None else plain(rank)} of {space.source['dimensions']:,}", "directions in use"),
         Card(number(space["top1_share"]), "of the variance in one direction"),
-        Card(", ".join(map(str, named)) or "none", "rogue dimension" if len(named) == 1 else "rogue dimensions"),
+        Card(", ".join(map(str, rogue)) or "none", "rogue dimension" if len(rogue) == 1 else "rogue dimensions"),
     ]
+
+
+def _rogue(space: Diagnosis) -> list[int]:
+    value = space["rogue_dimensions"].value
+    return value if isinstance(value, list) else []
 
 
 def _charts(spaces: Sequence[Diagnosis]) -> list[Block]:
@@ -200,7 +193,6 @@ def _charts(spaces: Sequence[Diagnosis]) -> list[Block]:
 def _contributions(space: Diagnosis) -> Chart:
     """What each dimension adds to the baseline; rogue dimensions are named."""
     values = space.pictures.contributions
-    rogue = space["rogue_dimensions"].value
     return Chart(
         "contributions",
         "Contribution per dimension",
@@ -208,7 +200,7 @@ def _contributions(space: Diagnosis) -> Chart:
         [Bars(list(range(len(values))), values)],
         Axis("dimension j", "dimension", whole=True),
         Axis("part of the mean cosine", "contribution", zero_line=True),
-        notes=[Note(j, values[j], str(j)) for j in rogue] if isinstance(rogue, list) else [],
+        notes=[Note(j, values[j], str(j)) for j in _rogue(space)],
     )
 
 
@@ -246,8 +238,8 @@ def _norms(space: Diagnosis) -> Chart:
 
 def _findings(space: Diagnosis) -> list[Section]:
     intro = (
-        "Each with its 95 % interval where it has one and the number of vectors it was measured on. Open a row for "
-        "what it means, what to do, the definition and the paper."
+        "Each with its 95 % interval, if it has one, and the number of vectors it was measured on. Open a finding for "
+        "what it means, what to do, its definition and paper."
     )
     brief: list[Block] = [
         Items([_brief_item(space, space[name]) for name in placed("check", "check")]),
@@ -311,7 +303,7 @@ def _health_line(space: Diagnosis) -> Sentences:
     if any(space[name].failed for name in placed("check", "health")):
         return Sentences(["–"], "data")
     parts = [
-        count(int(space["bad_rows"].magnitude or 0), "bad row"),
+        count(int(space["bad_rows"].magnitude or 0), "bad vector"),
         count(int(space["zero_vectors"].magnitude or 0), "zero vector"),
         f"{percent(space['duplicate_share'].magnitude or 0.0)} duplicates",
         count(int(space["constant_dimensions"].magnitude or 0), "constant dimension"),
@@ -334,12 +326,8 @@ def _hubs(space: Diagnosis) -> list[Block]:
 
 def _side_by_side(spaces: Sequence[Diagnosis]) -> Section:
     table = findings_table(spaces)
-    brief = [
-        row
-        for row in table.rows
-        if row.cells[0].text
-        in {measure(name).title for place in ("check", "compare") for name in placed("check", place)}
-    ]
+    titles = {measure(name).title for name in (*placed("check", "check"), *placed("check", "compare"))}
+    brief = [row for row in table.rows if row.cells[0].text in titles]
     failed = _failures(spaces)
     return Section("Findings", [*failed, table], brief=[Table(table.columns, brief), *failed])
 
@@ -350,7 +338,8 @@ def _failures(spaces: Sequence[Diagnosis]) -> list[Block]:
     return [Notes(reasons, "failed")] if reasons else []
 
 
-def _provenance(space: Diagnosis) -> list[tuple[str, str]]:
+def source_facts(space: Diagnosis) -> list[tuple[str, str]]:
+    """The source of a space, and how it was measured."""
     source = space.source
     named = f"{source['name']} ({source['kind']}, {source['dtype']})"
     return [("source", named), *provenance_facts(space.provenance)]

@@ -22,7 +22,7 @@ from uncone.report.document import (
     Table,
     Verdict,
 )
-from uncone.report.documents.check import cosine_chart, eigenvalue_chart, findings_table, shape, verdict
+from uncone.report.documents.check import cosine_chart, eigenvalue_chart, findings_table, shape, source_facts, verdict
 from uncone.report.documents.prescribe import candidate_blocks
 from uncone.report.lines import interval, number
 from uncone.report.results.check import Diagnosis
@@ -38,17 +38,14 @@ _QUANTILES = {
     "0.975": "97.5 % of pairs are below",
 }
 _TITLES = {
-    "baseline": "Random pairs, mean cosine",
+    "baseline": "Unrelated pairs, mean cosine",
     "rogue_share_3": "Share of top 3 dimensions",
     "top1_share": "Variance in top direction",
     "partition_isotropy_unit_log10": "Partition isotropy, log₁₀",
 }
 """Where the title of the measure needs its row to be understood."""
 
-_NEGATIVE = (
-    "Negative bits per dimension are normal: it is a density that is measured, and a density may be above 1. "
-    "Lower is better."
-)
+_NEGATIVE = "Negative bits per dimension are normal: they measure a density, which may exceed 1. Lower is better."
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class Change:
     intervals: tuple[str, str]
     way: str
     overlap: bool | None
-    """Whether the 95 % intervals overlap; None where one is not known."""
+    """Whether the 95 % intervals overlap; None if one is unknown."""
 
     @property
     def mark(self) -> str:
@@ -70,7 +67,7 @@ class Change:
         return {"rises": "↑", "falls": "↓", "wider": "↔", "narrower": "↔", "same": "="}.get(self.way, "")
 
     @property
-    def sureness(self) -> str:
+    def certainty(self) -> str:
         """What the intervals say, in two words."""
         return "" if self.overlap is None else "intervals overlap" if self.overlap else "intervals apart"
 
@@ -82,8 +79,7 @@ def document(result: Repaired) -> Document:
     """Both verdicts, the change of every main finding, charts, and how the repair was made."""
     spaces, old, new = result.spaces, shape(result.before), shape(result.after)
     changed = _change_table(result, quantiles=True)
-    details = [("saved to", result.saved), ("repaired vectors", result.written)]
-    written = [(name, where) for name, where in details if where]
+    written = _outputs(result)
     return Document(
         title=result.headline,
         name=last_name(result.before.source["name"]),
@@ -135,19 +131,12 @@ def _change_table(result: Repaired, *, quantiles: bool = False) -> Table:
         *(Column(name) for name in _NAMES),
         Column("change", align="left"),
     ]
-    rows = [
-        Row(
-            [
-                Cell(one.title, hover=measure(one.before.name).definition),
-                *(
-                    Cell(value, ends, finding.level, hover=finding.meaning)
-                    for value, ends, finding in zip(one.values, one.intervals, (one.before, one.after), strict=True)
-                ),
-                Cell(f"{one.mark} {one.way}".strip(), one.sureness),
-            ]
-        )
-        for one in changes(result, quantiles=quantiles)
-    ]
+    rows = []
+    for one in changes(result, quantiles=quantiles):
+        both = zip(one.values, one.intervals, (one.before, one.after), strict=True)
+        cells = [Cell(value, ends, finding.level, hover=finding.meaning) for value, ends, finding in both]
+        title = Cell(one.title, hover=measure(one.before.name).definition)
+        rows.append(Row([title, *cells, Cell(f"{one.mark} {one.way}".strip(), one.certainty)]))
     return Table(columns, rows)
 
 
@@ -201,16 +190,14 @@ def _notes(result: Repaired) -> list[Section]:
 def _provenance(result: Repaired) -> list[Block]:
     """The repair, and how both spaces were measured."""
     made = [("method", result.method), ("repair", str(result.repair).replace("\n", " "))]
-    places = [("saved to", result.saved), ("repaired vectors", result.written)]
-    known = [
-        (key, value) for key, value in provenance_facts(result.provenance) if key not in ("method", "prescription")
-    ]
-    source = result.before.source
-    named = ("source", f"{source['name']} ({source['kind']}, {source['dtype']})")
-    return [
-        Facts([*made, *known, *((key, where) for key, where in places if where)], "The repair"),
-        Facts([named, *provenance_facts(result.before.provenance)], "The measurement"),
-    ]
+    made += [fact for fact in provenance_facts(result.provenance) if fact[0] not in ("method", "prescription")]
+    measured = Facts(source_facts(result.before), "The measurement")
+    return [Facts([*made, *_outputs(result)], "The repair"), measured]
+
+
+def _outputs(result: Repaired) -> list[tuple[str, str]]:
+    places = {"saved to": result.saved, "repaired vectors": result.written}
+    return [(name, place) for name, place in places.items() if place]
 
 
 def changes(result: Repaired, *, quantiles: bool = False) -> list[Change]:
@@ -229,7 +216,7 @@ def headline(result: Repaired) -> str:
     """Before and after in a sentence."""
     was, now = result.before.verdict.level, result.after.verdict.level
     if was is Level.HEALTHY and now is Level.NOTE:
-        how = "Not crowded before the repair, nor after"
+        how = "Not crowded before or after the repair"
     elif was is now:
         how = "Too few vectors for a verdict" if now is Level.NOTE else f"Still {now}"
     elif now.rank < was.rank:
@@ -240,16 +227,16 @@ def headline(result: Repaired) -> str:
     if None in means:
         return f"{how}."
     old, new = (cosine(mean or 0.0) for mean in means)
-    end = "as before" if old == new else f"instead of {old}"
-    return f"{how}{';' if ':' in how else ':'} two random rows score {new} {end}."
+    end = "as before" if old == new else f"down from {old}" if float(new) < float(old) else f"up from {old}"
+    return f"{how}. Unrelated vectors score {new} on average, {end}."
 
 
 def sentences(result: Repaired) -> list[str]:
     """What changed: the baseline, IsoScore, partition isotropy, directions, thresholds, and what that is worth."""
     found = {change.before.name: change for change in changes(result)}
     lines = [
-        _moved(found.get("baseline"), "The mean cosine of random pairs", cosine),
-        _moved(found.get("isoscore_corrected"), "IsoScore, corrected for n,", cosine, "1 uses all directions alike"),
+        _moved(found.get("baseline"), "The mean cosine of unrelated pairs", cosine),
+        _moved(found.get("isoscore_corrected"), "IsoScore, corrected for n,", cosine, "1 uses all directions equally"),
         _moved(
             found.get("partition_isotropy_unit_log10"), "Partition isotropy (log₁₀, norm 1)", _power, "0 is isotropic"
         ),
@@ -257,7 +244,7 @@ def sentences(result: Repaired) -> list[str]:
         _threshold(found.get("pair_cosine_quantiles")),
     ]
     if result.provenance.get("fitted_on") == result.before.source["name"]:
-        lines.append("All this is on the rows that the repair was fitted on; on others it may do less.")
+        lines.append("These numbers are for the vectors that the repair was fitted on. On others it may do less.")
     return [line for line in lines if line]
 
 
@@ -272,11 +259,9 @@ def learning(result: Repaired) -> str:
     first, best = curve[0], curve[place]
     known = first[column] is not None and best[column] is not None
     if not known or place == 0:
-        return f"Training did not get better than epoch {first[0]}, which was taken."
-    return (
-        f"Epoch {best[0]} of {curve[-1][0]} was taken: {plain(best[column])} bits per dimension of the {rows} rows, "
-        f"from {plain(first[column])} at epoch {first[0]}."
-    )
+        return f"Training did not improve on epoch {first[0]}, which is used."
+    bits = f"{plain(best[column])} bits per dimension on the {rows} vectors"
+    return f"Epoch {best[0]} of {curve[-1][0]} is used: {bits}, from {plain(first[column])} at epoch {first[0]}."
 
 
 def chosen_epoch(result: Repaired) -> int:
@@ -363,5 +348,5 @@ def _threshold(change: Change | None) -> str:
         (cosine(value["0.025"]), cosine(value["0.975"])) for value in (change.before.value, change.after.value)
     )
     if (a, b) == (c, d):
-        return f"95 % of random pairs lie between {c} and {d}, as before."
-    return f"95 % of random pairs lay between {a} and {b} and now lie between {c} and {d}: choose every threshold anew."
+        return f"Unrelated pairs score {c} to {d} (95 %), as before."
+    return f"Unrelated pairs score {c} to {d} (95 %), before {a} to {b}. Choose new thresholds."

@@ -19,13 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["REMINDER", "REPAIRED_SCHEMA", "Repaired"]
 
 REPAIRED_SCHEMA = 1
-REMINDER = (
-    "An index that holds the old vectors must be rebuilt, and queries must go through the same repair: raw and "
-    "repaired vectors do not mix."
-)
+REMINDER = "Re-index your documents and apply the same repair to queries: raw and repaired vectors can't be compared."
 _WARNING = (
-    "The space was not crowded before the repair. Do not use the repair unless labelled pairs show that it helps: "
-    "uncone fix --method auto --pairs."
+    "The space was not crowded before the repair. Don't use the repair unless labeled pairs show that it helps: uncone "
+    "fix --method auto --pairs."
 )
 
 
