@@ -20,15 +20,15 @@ _MANY_COPIES = 0.01
 
 def health(space: Space) -> list[Finding]:
     """The findings about the data, not the space."""
-    n, d, seen, unusable = space.n, space.dim, space.unusable.seen, space.unusable
+    return [*_unusable(space), *_shape(space)]
+
+
+def _unusable(space: Space) -> list[Finding]:
+    """Vectors that cannot be used, and copies."""
+    seen, unusable = space.unusable.seen, space.unusable
     precision = "double precision" if space.moments.dtype == np.float64 else "single precision"
     share, compared = space.prints.duplicate_share, space.prints.kept
-    estimated = "" if compared == n else f", estimated on {compared:,} vectors"
-    constant = np.flatnonzero(np.diag(space.moments.sums.second) == 0).tolist()
-    few = space.distinct <= d
-    empty = " There are no more distinct vectors than dimensions, so some directions are empty." if few else ""
-    transposed = seen < d and seen in _USUAL and d not in _USUAL
-    question = f": is it the transpose of {d:,} vectors of {seen:,} dimensions?" if transposed else "."
+    estimated = "" if compared == space.n else f", estimated on {compared:,} vectors"
     return [
         _finding(
             "bad_rows",
@@ -57,6 +57,18 @@ def health(space: Space) -> list[Finding]:
             share > _MANY_COPIES,
             _MANY_COPIES,
         ),
+    ]
+
+
+def _shape(space: Space) -> list[Finding]:
+    """Constant dimensions, and the number of vectors beside that of dimensions."""
+    n, d, seen = space.n, space.dim, space.unusable.seen
+    constant = np.flatnonzero(np.diag(space.moments.sums.second) == 0).tolist()
+    few = space.distinct <= d
+    empty = " There are no more distinct vectors than dimensions, so some directions are empty." if few else ""
+    transposed = seen < d and seen in _USUAL and d not in _USUAL
+    question = f": is it the transpose of {d:,} vectors of {seen:,} dimensions?" if transposed else "."
+    return [
         _finding(
             "constant_dimensions",
             constant,
