@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
 from uncone.analysis.measures.finding import finite
 from uncone.data.batch import Matrix
 from uncone.errors import OptionError
+from uncone.report.charts.csv import csv_text
 from uncone.report.results.layers import LayerStudy
 
 __all__ = ["sentence_table", "table_format", "word_table"]
@@ -89,11 +88,7 @@ def _encodable(text: str) -> str:
 
 def _file(columns: Columns, ending: str) -> bytes:
     if ending == "csv":
-        text = io.StringIO()
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(columns)
-        table.writerows(zip(*columns.values(), strict=True))
-        return text.getvalue().encode("utf-8")
+        return csv_text(columns, zip(*columns.values(), strict=True)).encode("utf-8")
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -32,7 +32,7 @@ __all__ = ["escaped", "render"]
 
 
 def render(document: Document) -> str:
-    """All of a document: what it is about, verdicts, then every section; a chart is its caption."""
+    """A whole document: its name, the verdicts, then every section; a chart is its caption."""
     parts = [f"## {escaped(document.name)}", escaped(document.subtitle)]
     parts += [f"> **Warning.** {escaped(document.warning)}"] if document.warning else []
     for verdict in document.verdicts:
@@ -83,7 +83,7 @@ def _block(block: Block) -> Iterator[str]:  # noqa: C901 - one case per kind of 
         case Chart() | Cloud():
             yield f"*{escaped(block.title)}.* {escaped(block.caption)}"
         case Clouds():
-            yield from (part for one in block.clouds for part in _block(one))
+            yield from (part for cloud in block.clouds for part in _block(cloud))
         case Command():
             yield f"    {printable(block.text)}"
         case Notes():
@@ -93,21 +93,21 @@ def _block(block: Block) -> Iterator[str]:  # noqa: C901 - one case per kind of 
             yield "\n".join(f"- {escaped(name)}: {escaped(value)}" for name, value in block.pairs)
         case Fold():
             yield f"**{escaped(block.title)}**{f' {escaped(block.summary)}' if block.summary else ''}"
-            yield from (part for one in block.blocks for part in _block(one))
+            yield from (part for each in block.blocks for part in _block(each))
         case Tabs():
             for title, blocks in block.tabs:
                 if not (blocks and isinstance(blocks[0], Table) and blocks[0].title):
                     yield f"**{escaped(title)}**"
-                yield from (part for one in blocks for part in _block(one))
+                yield from (part for each in blocks for part in _block(each))
         case SideBySide(blocks=inner) | Widget(otherwise=inner):
-            yield from (part for one in inner for part in _block(one))
+            yield from (part for each in inner for part in _block(each))
 
 
 def _table(table: Table) -> Iterator[str]:
     yield f"**{escaped(table.title)}**" if table.title else ""
     yield escaped(table.intro)
-    heads = [escaped(f"{one.title} ({one.small})" if one.small else one.title) for one in table.columns]
-    rules = ["---" if one.align == "left" else "---:" for one in table.columns]
+    heads = [escaped(f"{column.title} ({column.small})" if column.small else column.title) for column in table.columns]
+    rules = ["---" if column.align == "left" else "---:" for column in table.columns]
     lines = [f"| {' | '.join(heads)} |", f"|{'|'.join(rules)}|"]
     for row in table.rows:
         cells = [_cell(cell) for cell in row.cells]

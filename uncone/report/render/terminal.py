@@ -28,7 +28,6 @@ from uncone.report.document import (
     Items,
     Notes,
     Row,
-    Section,
     Sentences,
     SideBySide,
     Table,
@@ -82,16 +81,15 @@ def _lines(document: Document, console: Console) -> Iterator[Text]:
     for section in document.sections:
         shown = [block for block in section.brief if not isinstance(block, Notes | Facts | Command)]
         last += [block for block in section.brief if isinstance(block, Notes | Facts | Command)]
-        yield from _section(section, shown, console)
-    yield from _closing(document.verdicts, last, console)
+        for block in shown:
+            yield from _spaced(list(_block(block, console)))
+    yield from _spaced(_closing(document.verdicts, last, console))
 
 
-def _section(section: Section, blocks: Sequence[Block], console: Console) -> Iterator[Text]:
-    for block in blocks:
-        lines = list(_block(block, console))
-        if lines:
-            yield Text("")
-            yield from lines
+def _spaced(lines: Sequence[Text]) -> Iterator[Text]:
+    if lines:
+        yield Text("")
+        yield from lines
 
 
 def _title(document: Document, console: Console) -> Iterator[Text]:
@@ -110,27 +108,18 @@ def _verdict(verdict: Verdict, console: Console, *, first: bool, several: bool) 
     name = f"{printable(verdict.name)}: " if verdict.name and several else ""
     for place, line in enumerate(_wrapped(f"{mark}{name}{verdict.headline}", console, WIDTH - 2 - len(mark))):
         yield Text.assemble("  " + " " * (len(mark) if place else 0), (line.plain, style))
-    if not first:
-        return
-    for sentence in verdict.details:
-        start = "  - " if verdict.bulleted else " " * (2 + len(mark))
-        for place, line in enumerate(_wrapped(sentence, console, WIDTH - len(start))):
-            yield Text.assemble(start if place == 0 else " " * len(start), line)
+    for sentence in verdict.details if first else ():
+        yield from _hanging("  - " if verdict.bulleted else " " * (2 + len(mark)), sentence, console)
 
 
-def _closing(verdicts: Sequence[Verdict], last: Sequence[Block], console: Console) -> Iterator[Text]:
+def _closing(verdicts: Sequence[Verdict], last: Sequence[Block], console: Console) -> list[Text]:
     """Why it is so, what to do, the next command, and notes."""
-    parts: list[Text] = []
-    for verdict in (one for one in verdicts[:1] if not one.name):
-        for label, sentences in (("why", verdict.why), ("do", verdict.advice)):
-            parts += _sentences(Sentences(sentences, label), console)
-        if verdict.command:
-            parts += _command(Command(verdict.command))
-    for block in last:
-        parts += _block(block, console)
-    if parts:
-        yield Text("")
-        yield from parts
+    blocks: list[Block] = []
+    if verdicts and not verdicts[0].name:
+        verdict = verdicts[0]
+        blocks += [Sentences(verdict.why, "why"), Sentences(verdict.advice, "do")]
+        blocks += [Command(verdict.command)] if verdict.command else []
+    return [line for block in (*blocks, *last) for line in _block(block, console)]
 
 
 def _block(block: Block, console: Console) -> Iterator[Text]:  # noqa: C901 - one case per kind of block
@@ -144,8 +133,8 @@ def _block(block: Block, console: Console) -> Iterator[Text]:  # noqa: C901 - on
                 yield _item(item)
         case Chart():
             yield from _histograms(block)
-        case Command():
-            yield from _command(block)
+        case Command():  # not wrapped, so that it can be copied
+            yield Text.assemble("  ", (f"{block.label:<{_LABEL}}", "bold"), printable(block.text))
         case Notes():
             yield from _notes(block, console)
         case Facts():
@@ -155,11 +144,11 @@ def _block(block: Block, console: Console) -> Iterator[Text]:  # noqa: C901 - on
             for card in block.cards:
                 yield Text.assemble(f"  {card.value:>12}  ", (printable(card.label), "dim"))
         case Fold(blocks=inner) | SideBySide(blocks=inner) | Widget(otherwise=inner):
-            for one in inner:
-                yield from _block(one, console)
+            for each in inner:
+                yield from _block(each, console)
         case Tabs(tabs=tabs):
-            for one in tabs[0][1]:
-                yield from _block(one, console)
+            for each in tabs[0][1]:
+                yield from _block(each, console)
         case _:
             raise TypeError(f"A {type(block).__name__} cannot be drawn on a terminal.")
 
@@ -168,21 +157,20 @@ def _sentences(block: Sentences, console: Console) -> Iterator[Text]:
     for place, sentence in enumerate(block.lines):
         if block.label:
             yield from _labeled(block.label if place == 0 else "", sentence, console)
-            continue
-        start = "  - " if block.bulleted else "  "
-        for line, wrapped in enumerate(_wrapped(sentence, console, WIDTH - len(start))):
-            yield Text.assemble(start if line == 0 else " " * len(start), wrapped)
+        else:
+            yield from _hanging("  - " if block.bulleted else "  ", sentence, console)
 
 
 def _labeled(label: str, sentence: str, console: Console, style: str = "") -> Iterator[Text]:
     width = max(_LABEL, cell_len(label) + 1)
-    for place, line in enumerate(_wrapped(sentence, console, WIDTH - 2 - width, style=style)):
-        yield Text.assemble("  ", (f"{label if place == 0 else '':<{width}}", "bold"), line)
+    return _hanging(Text.assemble("  ", (f"{label:<{width}}", "bold")), sentence, console, style)
 
 
-def _command(block: Command) -> Iterator[Text]:
-    """Not wrapped, so that it can be copied."""
-    yield Text.assemble("  ", (f"{block.label:<{_LABEL}}", "bold"), printable(block.text))
+def _hanging(start: str | Text, sentence: str, console: Console, style: str = "") -> Iterator[Text]:
+    """A sentence on several lines that all begin below its first letter, behind `start`."""
+    width = cell_len(str(start))
+    for place, line in enumerate(_wrapped(sentence, console, WIDTH - width, style=style)):
+        yield Text.assemble(" " * width if place else start, line)
 
 
 def _notes(block: Notes, console: Console) -> Iterator[Text]:
@@ -221,42 +209,32 @@ def _table(table: Table, console: Console) -> Iterator[Text]:
         for row, texts in zip(table.rows, cells, strict=True):
             yield from _row(table, row, texts, part, widths, console)
     for remark in table.remarks:
-        yield from (Text.assemble("  ", line) for line in _wrapped(remark, console, WIDTH - 2, style="dim"))
+        yield from _hanging("  ", remark, console, style="dim")
 
 
 def _texts(table: Table, with_small: bool) -> tuple[list[list[str]], list[int]]:
     """The texts of all cells, and the room that each column has for marks: numbers stand in line before it."""
-    marks, smalls = [0] * len(table.columns), [0] * len(table.columns)
     rows = [[_cell_parts(cell, with_small) for cell in row.cells] for row in table.rows]
+    marks, smalls = [0] * len(table.columns), [0] * len(table.columns)
     for row in rows:
         for at, (_, mark, small) in enumerate(row):
             if table.columns[at].align == "right":
                 marks[at], smalls[at] = max(marks[at], cell_len(mark)), max(smalls[at], cell_len(small))
-    cells = [
-        [
-            text + mark + " " * (marks[at] - cell_len(mark)) + small + " " * (smalls[at] - cell_len(small))
-            for at, (text, mark, small) in enumerate(row)
+    cells, indent = [], ""
+    for row in rows:
+        texts = [
+            text + _filled(mark, marks[at]) + _filled(small, smalls[at]) for at, (text, mark, small) in enumerate(row)
         ]
-        for row in rows
-    ]
-    return _indented(table, cells), marks
+        is_heading = len(texts) == 1 < len(table.columns)
+        cells.append(texts if is_heading else [indent + texts[0], *texts[1:]])
+        indent = "  " if is_heading else indent  # rows below a heading begin further right
+    return cells, marks
 
 
 def _cell_parts(cell: Cell, with_small: bool) -> tuple[str, str, str]:
     level = f"{MARKS[cell.level]} " if cell.level in (Level.CROWDED, Level.COLLAPSED) and not cell.mark else ""
     small = f" ({printable(cell.small)})" if cell.small and with_small else ""
     return printable(f"{level}{cell.text}"), printable(cell.mark), small
-
-
-def _indented(table: Table, cells: list[list[str]]) -> list[list[str]]:
-    """The rows below a heading begin further right than the heading."""
-    below = False
-    indented = []
-    for texts in cells:
-        is_heading = len(texts) == 1 < len(table.columns)
-        below = below or is_heading
-        indented.append([f"  {texts[0]}", *texts[1:]] if below and not is_heading else texts)
-    return indented
 
 
 def _widths(table: Table, cells: Sequence[Sequence[str]]) -> list[int]:
@@ -313,7 +291,8 @@ def _heads(columns: Sequence[Column], widths: Sequence[int], marks: Sequence[int
             for text, width, room in zip(texts, widths, marks, strict=True)
         ]
         if any(map(str.strip, texts)):
-            yield Text(_aligned(texts, columns, widths), style="dim")
+            cells = zip(texts, columns, widths, strict=True)
+            yield Text("  " + "  ".join(_padded(text, column, width) for text, column, width in cells), style="dim")
 
 
 def _row(
@@ -322,13 +301,12 @@ def _row(
     if len(row.cells) == 1 and len(table.columns) > 1:
         yield Text(f"  {_cut(texts[0], WIDTH - 2)}", style="italic dim")
         return
-    columns = [table.columns[at] for at in part]
     wrapped = [_wrapped_cell(texts[at], console, widths[at]) if table.columns[at].wrap else [texts[at]] for at in part]
     for lines in zip_longest(*wrapped, fillvalue=""):
         line = Text("  ")
-        for at, column, cell in zip(part, columns, lines, strict=True):
+        for at, text in zip(part, lines, strict=True):
             style = "bold" if row.cells[at].strong else STYLES[row.cells[at].level] or ("dim" if row.muted else "")
-            line.append(_padded(_cut(cell, widths[at]), column, widths[at]), style=style).append("  ")
+            line.append(_padded(text, table.columns[at], widths[at]), style=style).append("  ")
         yield line
 
 
@@ -338,14 +316,13 @@ def _wrapped_cell(text: str, console: Console, width: int) -> list[str]:
     return [f"{indent}{line.plain}" for line in _wrapped(text, console, width - len(indent))] or [""]
 
 
-def _aligned(texts: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
-    cells = zip(texts, columns, widths, strict=True)
-    return "  " + "  ".join(_padded(_cut(text, width), column, width) for text, column, width in cells)
-
-
 def _padded(text: str, column: Column, width: int) -> str:
-    room = " " * max(width - cell_len(text), 0)
-    return text + room if column.align == "left" else room + text
+    text = _cut(text, width)
+    return _filled(text, width) if column.align == "left" else " " * (width - cell_len(text)) + text
+
+
+def _filled(text: str, width: int) -> str:
+    return text + " " * (width - cell_len(text))
 
 
 def _histograms(chart: Chart) -> Iterator[Text]:
@@ -353,8 +330,8 @@ def _histograms(chart: Chart) -> Iterator[Text]:
     shown = [mark for mark in chart.marks if isinstance(mark, Histogram) and any(mark.heights)]
     if len(shown) < len(chart.marks) or not shown:
         raise TypeError(f"The chart {chart.name!r} cannot be drawn on a terminal: it is not made of histograms alone.")
-    ends = [_ends(mark) for mark in shown]
-    low, high = min(one[0] for one in ends), max(one[1] for one in ends)
+    lows, highs = zip(*map(_ends, shown), strict=True)
+    low, high = min(lows), max(highs)
     edges = np.linspace(low, high, _BINS + 1)
     styles = {"accent": "blue", "second": "dark_orange"}
     for mark in shown:
@@ -363,9 +340,10 @@ def _histograms(chart: Chart) -> Iterator[Text]:
     left, right = cosine(low), cosine(high)
     yield Text(f"{'':12}{left}{'':{_BINS - len(left) - len(right)}}{right}", style="dim")
     arrows = [" "] * _BINS
-    within = [one for one in chart.references if not one.horizontal and one.dash == "solid" and low <= one.at < high]
-    for one in within:
-        arrows[int((one.at - low) / (high - low) * _BINS)] = "↑"
+    solid = [line.at for line in chart.references if not line.horizontal and line.dash == "solid"]
+    within = [at for at in solid if low <= at < high]
+    for at in within:
+        arrows[int((at - low) / (high - low) * _BINS)] = "↑"
     if within:
         yield Text(f"  {'cut':<10}{''.join(arrows)}")
 
@@ -383,7 +361,7 @@ def _ends(mark: Histogram) -> tuple[float, float]:
 
 
 def _bars(mark: Histogram, edges: np.ndarray) -> str:
-    """The histogram in new bins, as blocks; what is there at all is at least the lowest block."""
+    """The histogram in new bins, as blocks; a bin that is not empty has at least the lowest block."""
     below = np.concatenate([[0.0], np.cumsum(_masses(mark))])
     density = np.diff(np.interp(edges, mark.edges, below))
     heights = np.ceil((len(_BLOCKS) - 1) * density / (density.max() or 1.0) - 1e-9)
