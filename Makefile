@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Real texts and models beside the checkout, where they are: see tests/conftest.py.
 export UNCONE_DATA ?= $(abspath $(wildcard ../shared/data))
 
-.PHONY: demo test test-all snapshots check fix bench tables measures reproduce clean
+.PHONY: demo test test-all snapshots check fix bench tables measures reproduce clean stub
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/uncone demo
@@ -58,6 +58,10 @@ tables: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.baselines
 	$(BIN)/python -m benchmarks.evaluations
 	$(BIN)/python -m benchmarks.gallery
+
+# The signatures of the verbs for type checkers and editors, from the options classes.
+stub: $(VENV)/dev.stamp
+	$(BIN)/python tests/stub.py
 
 # The tables of measures in README.md and docs/, and the JSON Schema of findings.
 measures: $(VENV)/dev.stamp

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 from benchmarks.page import put
+from uncone import layers
 from uncone.data.demo import demo_model
 from uncone.encoders.open import open_encoder
 from uncone.report.results.layers import LayerStudy
-from uncone.verbs import layers
 
 MEASURES = {
     "baseline": "Anisotropy baseline: mean cosine of two words from different sentences",

@@ -8,9 +8,9 @@ import platform
 import time
 
 from benchmarks.page import put
+from uncone import layers
 from uncone.data.demo import demo_model
 from uncone.encoders.open import open_encoder
-from uncone.verbs import layers
 
 
 def main() -> None:

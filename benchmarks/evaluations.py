@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 from benchmarks.page import put
+from uncone import evaluate
 from uncone.data.demo import demo_model
 from uncone.evaluation.table import EvaluationTable, Row
-from uncone.verbs import evaluate
 
 DOCS = Path(__file__).parents[1] / "docs" / "evaluate.md"
 MODELS = {

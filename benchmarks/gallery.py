@@ -11,13 +11,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.page import put
+from uncone import fix, layers, map
 from uncone.analysis.layers.deep_results import Dimension
 from uncone.data.demo import demo_model
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.open import open_encoder
 from uncone.report.results.layers import LayerStudy
 from uncone.report.results.map import Map
-from uncone.verbs import fix, layers, map
 
 CORPUS = "wikitext2"
 
@@ -111,16 +111,16 @@ def said(found: dict[str, LayerStudy]) -> str:
 def pictures(models: dict[str, Encoder]) -> None:
     """The maps of the page."""
     for name, encoder in models.items():
-        made = map(CORPUS, model=encoder, rows="words", layer="all", colour="frequency", points=6_000)
+        made = map(CORPUS, model=encoder, rows="words", layer="all", color="frequency", points=6_000)
         keep(f"{name}-frequency", made)
     tiny, stories, minilm = (models[name] for name in ("bert-tiny", "stories-15m", "all-MiniLM-L6-v2"))
-    keep("minilm-tsne-kind", map(CORPUS, model=minilm, rows="words", layer=-1, method="tsne", colour="kind"))
+    keep("minilm-tsne-kind", map(CORPUS, model=minilm, rows="words", layer=-1, method="tsne", color="kind"))
     keep(
-        "stories-position", map(CORPUS, model=stories, rows="words", layer="2", dims=3, colour="position", points=6_000)
+        "stories-position", map(CORPUS, model=stories, rows="words", layer="2", dims=3, color="position", points=6_000)
     )
     with TemporaryDirectory() as folder, chdir(folder):  # so that the picture names the repair and no folder of ours
         fix("snli", "droptop", model=tiny, layer=2, limit=5_000, save="droptop")
-        made = map("snli", model=tiny, layer=2, limit=5_000, repair="droptop", colour="cluster", points=4_000)
+        made = map("snli", model=tiny, layer=2, limit=5_000, repair="droptop", color="cluster", points=4_000)
         keep("bert-tiny-droptop", made)
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.page import put
+from uncone import layers
 from uncone.data.batch import Batch
 from uncone.data.demo import demo_model
 from uncone.data.texts.selection import Selection
@@ -26,7 +27,6 @@ from uncone.encoders.encoder import Encoder, Window
 from uncone.encoders.open import open_encoder
 from uncone.encoders.rows.rows import RowRule
 from uncone.stats.words.word_sums import WordSums
-from uncone.verbs import layers
 
 PAIRS = 1_000
 PEAKS = 3  # runs: how much freed memory lies about at the peak is chance

@@ -7,95 +7,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from uncone._version import __version__
 
-if TYPE_CHECKING:
-    from uncone.analysis.calibration.calibration import Calibration
-    from uncone.analysis.measures.finding import Finding, Level
-    from uncone.errors import UnconeError
-    from uncone.report.results.calibrate import Calibrated
-    from uncone.report.results.check import Comparison, Diagnosis
-    from uncone.report.results.fix import Repaired
-    from uncone.report.results.layers import LayerComparison, LayerStudy
-    from uncone.report.results.map import Map
-    from uncone.report.results.similarity import Similarity
-    from uncone.verbs.calibrate import calibrate
-    from uncone.verbs.check import check, compare
-    from uncone.verbs.demo import demo
-    from uncone.verbs.encode import encode
-    from uncone.verbs.evaluate import evaluate, prescribe, reproduce
-    from uncone.verbs.fix import apply, export, fix
-    from uncone.verbs.layers import compare_layers, layers
-    from uncone.verbs.map.map import map
-    from uncone.verbs.similarity.similarity import similarity
-    from uncone.verbs.space import Space, open
-
-__all__ = [
-    "Calibrated",
-    "Calibration",
-    "Comparison",
-    "Diagnosis",
-    "Finding",
-    "LayerComparison",
-    "LayerStudy",
-    "Level",
-    "Map",
-    "Repaired",
-    "Similarity",
-    "Space",
-    "UnconeError",
-    "__version__",
-    "apply",
-    "calibrate",
-    "check",
-    "compare",
-    "compare_layers",
-    "demo",
-    "encode",
-    "evaluate",
-    "export",
-    "fix",
-    "layers",
-    "map",
-    "open",
-    "prescribe",
-    "reproduce",
-    "similarity",
-]
-
-_HOMES = {
-    "apply": "uncone.verbs.fix",
-    "calibrate": "uncone.verbs.calibrate",
-    "check": "uncone.verbs.check",
-    "compare": "uncone.verbs.check",
-    "compare_layers": "uncone.verbs.layers",
-    "demo": "uncone.verbs.demo",
-    "encode": "uncone.verbs.encode",
-    "evaluate": "uncone.verbs.evaluate",
-    "export": "uncone.verbs.fix",
-    "prescribe": "uncone.verbs.evaluate",
-    "reproduce": "uncone.verbs.evaluate",
-    "fix": "uncone.verbs.fix",
-    "layers": "uncone.verbs.layers",
-    "map": "uncone.verbs.map.map",
-    "similarity": "uncone.verbs.similarity.similarity",
-    "Calibrated": "uncone.report.results.calibrate",
-    "Calibration": "uncone.analysis.calibration.calibration",
-    "Comparison": "uncone.report.results.check",
-    "Diagnosis": "uncone.report.results.check",
-    "Finding": "uncone.analysis.measures.finding",
-    "LayerComparison": "uncone.report.results.layers",
-    "LayerStudy": "uncone.report.results.layers",
-    "Level": "uncone.analysis.measures.finding",
-    "Map": "uncone.report.results.map",
-    "Repaired": "uncone.report.results.fix",
-    "Similarity": "uncone.report.results.similarity",
-    "Space": "uncone.verbs.space",
-    "UnconeError": "uncone.errors",
-    "open": "uncone.verbs.space",
+_MODULES = {
+    "analysis.calibration.calibration": "Calibration",
+    "analysis.measures.finding": "Finding Level",
+    "errors": "UnconeError",
+    "report.results.calibrate": "Calibrated",
+    "report.results.check": "Comparison Diagnosis",
+    "report.results.fix": "Repaired",
+    "report.results.layers": "LayerComparison LayerStudy",
+    "report.results.map": "Map",
+    "report.results.similarity": "Similarity",
+    "verbs.calibrate": "calibrate",
+    "verbs.check": "check compare",
+    "verbs.demo": "demo",
+    "verbs.encode": "encode",
+    "verbs.evaluate": "evaluate prescribe reproduce",
+    "verbs.fix": "apply export fix",
+    "verbs.layers": "compare_layers layers",
+    "verbs.map.map": "map",
+    "verbs.similarity.similarity": "similarity",
+    "verbs.space": "Space open",
 }
+_HOMES = {name: f"uncone.{module}" for module, names in _MODULES.items() for name in names.split()}
+
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name

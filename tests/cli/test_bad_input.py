@@ -146,7 +146,7 @@ FILES = {
     "score.npy": (lambda p: np.save(p, good()), ["--score", "3"], "between -1 and 1"),
     "option.npy": (lambda p: np.save(p, good()), ["--nonsense"], "See uncone check --help"),
     "workers.npy": (lambda p: np.save(p, good()), ["--workers", "-1"], "workers"),
-    "sample.npy": (lambda p: np.save(p, good()), ["--sample", "1"], "at least 2 rows"),
+    "sample.npy": (lambda p: np.save(p, good()), ["--sample", "1"], "--sample must be at least 2"),
 }
 
 

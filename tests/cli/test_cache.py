@@ -6,18 +6,14 @@ import json
 
 import numpy as np
 import pytest
-import typer
 
-from uncone.cli.cache import cache
+from uncone.cli.main import build_app
 from uncone.data.cache.cache import VectorCache
 from uncone.errors import OptionError, UnconeError
 
-app = typer.Typer()
-app.command()(cache)
-
 
 def run(*arguments):
-    return app(list(arguments), prog_name="uncone cache", standalone_mode=False)
+    return build_app(["cache"])(["cache", *arguments])
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def test_the_default_report(saved, capfd):
     assert _run(["check", saved]) == 0
     out = capfd.readouterr().out
     assert "Crowded" in out and "report uncone-report.html" in out
-    assert Path("uncone-report.html").stat().st_size > 1_000_000
+    assert Path("uncone-report.html").stat().st_size > 600_000
 
 
 def test_outputs(saved, capfd):

@@ -68,8 +68,8 @@ def test_a_report_can_be_made_again(tiny_model, capfd):
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (["--dataset", "pairs.csv", "--seed", "-1"], "A seed is 0 or more"),
-        (["--dataset", "pairs.csv", "--seed", str(1 << 32)], "A seed is 0 or more"),
+        (["--dataset", "pairs.csv", "--seed", "-1"], "--seed must be 0 to"),
+        (["--dataset", "pairs.csv", "--seed", str(1 << 32)], "--seed must be 0 to"),
         (["--dataset", "pairs.csv", "--fit-on", "pairs.csv"], "Give --fit-on one text a line"),
         (["--dataset", "pairs.csv", "--fit-on", "blank.txt"], "only blank texts"),
         (["--dataset", "odd.csv"], "Call it 'score'"),
@@ -193,9 +193,11 @@ def test_what_is_no_row(number, tmp_path, capfd):
 
 
 def test_other_choices_that_cannot_be(tmp_path, capfd):
-    assert "A seed is 0 or more" in refused(tmp_path, capfd, *choice("--pairs", "rows.csv", "--seed", "-1"))
-    assert "columns of --pairs" in refused(tmp_path, capfd, *choice("--left", "a"))
-    assert "--method auto" in refused(tmp_path, capfd, "fix", "rows.npy", "--method", "center", "--left", "a")
+    assert "--seed must be 0 to" in refused(tmp_path, capfd, *choice("--pairs", "rows.csv", "--seed", "-1"))
+    assert "name them with --pairs" in refused(tmp_path, capfd, *choice("--left", "a"))
+    assert "--method auto" in refused(
+        tmp_path, capfd, "fix", "rows.npy", "--method", "center", "--pairs", "rows.csv", "--left", "a", "--right", "b"
+    )
     np.save(tmp_path / "rows.npy", np.ones((60, 8), np.float32))
     assert "all 60 vectors are the same" in refused(tmp_path, capfd, *choice("--pairs", "rows.csv"))
 

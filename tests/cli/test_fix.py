@@ -300,11 +300,11 @@ BAD_FITS = {
     "k of another kind": (lambda x: x, ["droptop", "--k", "²"], ["whole number or auto", "²"]),
     "k with two signs": (lambda x: x, ["clustered", "--k", "--3"], ["whole number or auto"]),
     "k of 5000 digits": (lambda x: x, ["clustered", "--k", "9" * 5000], ["whole number or auto"]),
-    "dimensions": (lambda x: x, ["mute", "--dimensions", "1,²"], ["--dimensions", "such as 92,308"]),
+    "dimensions": (lambda x: x, ["mute", "--dimensions", "1,²"], ["--dimensions", "into int"]),
     "no such method": (lambda x: x, ["center,whitten"], ["'whitten'", "there are center"]),
     "normalize first": (lambda x: x, ["normalize,center"], ["last step", "Move it to the end"]),
     "an option of others": (lambda x: x, ["center", "--k", "3"], ["does not take 'k'"]),
-    "level": (lambda x: x, ["center", "--level", "token"], ["--level token", "--model"]),
+    "level": (lambda x: x, ["center", "--level", "token"], ["--level", "--model"]),
 }
 
 

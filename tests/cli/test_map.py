@@ -42,7 +42,7 @@ def test_everything_is_written(vectors, capsys):
     assert "50 of 120 vectors by PCA in 2 dimensions" in out and "a.html" in out and "pictures" in out
     found = json.loads(Path("a.json").read_text())
     assert found["shown"] == 50 and found["total"] == 120 and found["seed"] == 0
-    assert found["colourings"][0]["name"] == "label" and found["panels"][0]["trust"]["k"] == 15
+    assert found["colorings"][0]["name"] == "label" and found["panels"][0]["trust"]["k"] == 15
     assert found["written"]["pictures"] == "pictures" and Path("a.md").read_text()
     assert any(path.suffix == ".png" for path in Path("pictures").iterdir())
     assert "<html" in Path("a.html").read_text()
@@ -59,10 +59,10 @@ def test_one_file_or_one_for_every_side(vectors, capsys):
 
 
 def test_json_goes_to_standard_output(vectors, capsys):
-    found = json.loads(told(capsys, "v.npy", "--json", "-", "--no-html", "--method", "svd", "--colour", "norm"))
-    assert found["method"] == "svd" and found["colourings"][0]["name"] == "norm"
+    found = json.loads(told(capsys, "v.npy", "--json", "-", "--no-html", "--method", "svd", "--color", "norm"))
+    assert found["method"] == "svd" and found["colorings"][0]["name"] == "norm"
     norms = np.linalg.norm(vectors, axis=1)
-    assert found["colourings"][0]["known"] == 120
+    assert found["colorings"][0]["known"] == 120
     assert 0 < found["panels"][0]["trust"]["explained"] <= 1 and norms.min() > 0
 
 
@@ -81,7 +81,7 @@ def test_layers_words_and_repairs_of_texts(texts, tiny_model, capsys):
 def test_a_static_picture_of_many_rows(capsys):
     pytest.importorskip("matplotlib")
     np.save("many.npy", np.random.default_rng(0).normal(size=(200_500, 3)).astype(np.float32))
-    out = told(capsys, "many.npy", "--points", 300_000, "--png", "many.png", "--colour", "none", "--no-html")
+    out = told(capsys, "many.npy", "--points", 300_000, "--png", "many.png", "--color", "none", "--no-html")
     assert "200,500 vectors by PCA" in out and "axes" in out
     assert Path("many.png").read_bytes().startswith(b"\x89PNG")
 
@@ -89,22 +89,22 @@ def test_a_static_picture_of_many_rows(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["v.npy", "--method", "mds"], "no projection 'mds'; choose one of pca, svd, tsne, umap"),
-        (["v.npy", "--dims", 4], "--dims is 2 or 3, not 4"),
-        (["v.npy", "--colour", "mood"], "not 'mood'"),
-        (["v.npy", "--colour", "label"], "--colour label needs labels: name their column with --label"),
+        (["v.npy", "--method", "mds"], '"pca", "svd", "tsne", "umap"'),
+        (["v.npy", "--dims", 4], "--dims must be 2 or 3, not 4"),
+        (["v.npy", "--color", "mood"], '"mood" for --color'),
+        (["v.npy", "--color", "label"], "--color label needs labels: name their column with --label"),
         (["v.npy", "--layer", "all"], "--layer is for texts: name a model with --model"),
         (["v.npy", "--limit", 5], "--limit is for texts"),
         (["v.npy", "--rows", "words"], "--rows is for texts"),
         (["v.npy", "--points", 300_000], "a static picture with --png"),
         (["v.npy", "--points", 1], "at least 2, not 1"),
-        (["v.npy", "--angles", 3], "add --dims 3 and --png"),
-        (["v.npy", "--dims", 3, "--png", "a.png", "--angles", "north"], "a number of sides up to 36"),
-        (["v.npy", "--dims", 3, "--png", "a.png", "--angles", 99], "a number of sides up to 36"),
-        (["v.npy", "--dims", 3, "--png", "a.png", "--angles", "1:2:3"], "a number of sides up to 36"),
+        (["v.npy", "--angles", 3], "--angles needs --png"),
+        (["v.npy", "--dims", 3, "--png", "a.png", "--angles", "north"], "a number of views up to 36"),
+        (["v.npy", "--dims", 3, "--png", "a.png", "--angles", 99], "a number of views up to 36"),
+        (["v.npy", "--dims", 3, "--png", "a.png", "--angles", "1:2:3"], "a number of views up to 36"),
         (["v.npy", "--words", "school"], "has none: name them with --text"),
         (["v.npy", "--words", "zebra", "--text", "labels.txt"], "contains none of the words of --words: zebra"),
-        (["v.npy", "--words", ", "], "--words is a list such as bank,river"),
+        (["v.npy", "--words", ", "], "--words is a list such as a,b"),
         (["v.npy", "--k", 500], "k=500 clusters cannot be made of 120 rows"),
         (["v.npy", "--repair", "nothing"], "nothing"),
         (["v.npy", "--png", "no/such/folder.png"], "no folder"),
@@ -128,10 +128,10 @@ def test_bad_texts_are_one_line(texts, tiny_model, capsys):
     assert "none of the words of --words: zebra, gnu." in told(
         capsys, *model, "--rows", "words", "--words", "zebra,gnu", code=2
     )
-    assert "--rows is sentences, words, tokens, cls" in told(capsys, *model, "--rows", "letters", code=2)
+    assert '"sentences", "words", "tokens", "cls"' in told(capsys, *model, "--rows", "letters", code=2)
     assert "There is no layer 7" in told(capsys, *model, "--layer", 7, code=2)
     assert "--layer takes numbers" in told(capsys, *model, "--layer", "some", code=2)
-    assert "--colour label needs labels" in told(capsys, *model, "--colour", "label", code=2)
+    assert "--color label needs labels" in told(capsys, *model, "--color", "label", code=2)
 
 
 def test_a_missing_package_is_told_with_the_line_that_installs_it(vectors, capsys, monkeypatch):

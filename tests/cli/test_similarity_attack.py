@@ -150,7 +150,7 @@ def test_nothing_near_says_which_bound_left_it_out(capsys, tiny_model):
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [({"top": 2.5}, "whole number"), ({"near": 5}, "takes a text"), ({"maps": {"pca": 1}}, "neither a word")],
+    [({"top": 2.5}, "whole number"), ({"near": 5}, "must be a text"), ({"maps": {"pca": 1}}, "a list of values")],
 )
 def test_wrong_kinds_of_values_are_refused_in_one_line(given, said):
     with pytest.raises(OptionError, match=said):

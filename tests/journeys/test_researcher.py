@@ -120,7 +120,7 @@ def test_behind_the_cone(uncone, real_data, minilm):
     assert 0 <= causal["deep"]["head"]["r2"] <= 1
 
     # The same words as points, every layer, before they go into the paper.
-    words = ["--model", tiny, "--rows", "words", "--layer", "all", "--colour", "frequency", "--points", "3000"]
+    words = ["--model", tiny, "--rows", "words", "--layer", "all", "--color", "frequency", "--points", "3000"]
     shown = uncone("map", "wikitext2", "--data", str(real_data), "--limit", "400", *words, "--png", "map.png").stdout
     assert "trustworthiness" in shown and "seed 0" in " ".join(shown.split())
     assert Path("map.png").read_bytes()[:4] == b"\x89PNG" and Path("uncone-map.html").is_file()

@@ -70,6 +70,6 @@ def test_the_researcher(uncone, texts, tiny_model):
     assert len(both["studies"]) == 2
     assert {one["findings"]["baseline"]["value"] for one in both["differences"][0]["layers"]} == {0.0}
 
-    words = ["--model", tiny_model, "--text", "text", "--rows", "words", "--layer", "all", "--colour", "frequency"]
+    words = ["--model", tiny_model, "--text", "text", "--rows", "words", "--layer", "all", "--color", "frequency"]
     assert "trustworthiness" in uncone("map", "texts.csv", *words, "--png", "map.png").stdout
     assert Path("map.png").read_bytes()[:4] == b"\x89PNG" and Path("uncone-map.html").is_file()

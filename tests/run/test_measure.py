@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from uncone import check
 from uncone.data.open import open_source
 from uncone.data.vectors.memory import ArrayVectors, BlockStream
 from uncone.run.measure import SPAN, Plan, measure
@@ -12,7 +13,6 @@ from uncone.stats.bundle import Bundle
 from uncone.stats.sums.moments import Moments
 from uncone.stats.sums.unit_sum import UnitSum
 from uncone.stats.unusable import Unusable
-from uncone.verbs import check
 
 
 @pytest.fixture

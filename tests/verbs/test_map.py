@@ -216,7 +216,7 @@ def test_word_vectors_have_kinds_and_ranks(tmp_path):
     words = ["the", "of", "1984", ",", *(f"w{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10]}" for i in range(56))]
     lines = [f"{word} {' '.join(f'{x:.4f}' for x in rng.normal(size=8))}" for word in words]
     (tmp_path / "glove.txt").write_text("\n".join(lines) + "\n")
-    found = uncone.map(tmp_path / "glove.txt", colour="frequency")
+    found = uncone.map(tmp_path / "glove.txt", color="frequency")
     by_name = {one.name: one for one in found.colorings}
     np.testing.assert_allclose(by_name["frequency"].values, np.log10(np.arange(60) + 1))
     assert [by_name["kind"].names[i] for i in by_name["kind"].members[:4]] == ["word", "word", "number", "symbol"]
@@ -224,6 +224,7 @@ def test_word_vectors_have_kinds_and_ranks(tmp_path):
 
 def test_millions_are_streamed_into_a_picture(monkeypatch, cone, tmp_path):
     monkeypatch.setattr(mapping, "MOST_POINTS", 1_000)
+    monkeypatch.setattr("uncone.verbs.options.map.MOST_POINTS", 1_000)
     monkeypatch.setattr(mapping, "_FITTED", 600)
     rows = cone(20_000, 6)
     np.save(tmp_path / "v.npy", rows)
@@ -234,13 +235,13 @@ def test_millions_are_streamed_into_a_picture(monkeypatch, cone, tmp_path):
     (density,) = found.density
     assert density.counts.sum() + density.outside == 20_000 and density.name == found.panels[0].name
     assert set(np.unique(density.members)) == {-1, 0, 1} and set(density.names) == {"even", "odd"}
-    some = uncone.map(tmp_path / "v.npy", points=5_000, static=True, colour="norm")
+    some = uncone.map(tmp_path / "v.npy", points=5_000, static=True, color="norm")
     assert some.density[0].counts.sum() + some.density[0].outside == 5_000
     assert np.nanmin(some.density[0].values) >= np.linalg.norm(rows, axis=1).min() - 1e-3
-    clustered = uncone.map(tmp_path / "v.npy", points=5_000, static=True, colour="cluster", k=3)
+    clustered = uncone.map(tmp_path / "v.npy", points=5_000, static=True, color="cluster", k=3)
     assert clustered.density[0].members.max() == 2
     Whiten().fit(rows).save(tmp_path / "repair")
-    both = uncone.map(tmp_path / "v.npy", points=50_000, static=True, colour="none", repair=tmp_path / "repair")
+    both = uncone.map(tmp_path / "v.npy", points=50_000, static=True, color="none", repair=tmp_path / "repair")
     assert [one.name for one in both.density] == ["raw", "repaired"] and not both.colorings
     assert all(one.counts.sum() + one.outside == 20_000 and one.members is None for one in both.density)
     _same_clusters_on_both_sides(tmp_path, monkeypatch)
@@ -265,7 +266,7 @@ def _same_clusters_on_both_sides(folder, monkeypatch):
     (folder / "groups.txt").write_text("\n".join("abc"[one] for one in of) + "\n")
     Whiten().fit(rows).save(folder / "whitened")
     given = {"points": 50_000, "static": True, "repair": folder / "whitened"}
-    clustered = uncone.map(folder / "groups.npy", colour="cluster", k=3, **given)
+    clustered = uncone.map(folder / "groups.npy", color="cluster", k=3, **given)
     labelled = uncone.map(folder / "groups.npy", label=str(folder / "groups.txt"), **given)
     for mine, theirs in zip(clustered.density, labelled.density, strict=True):
         np.testing.assert_array_equal(mine.counts, theirs.counts)
@@ -279,17 +280,18 @@ def _same_clusters_on_both_sides(folder, monkeypatch):
 
 def test_many_words_and_a_picture_of_neighbours_can_be_static_too(monkeypatch, texts, tiny_model, cone):
     monkeypatch.setattr(mapping, "MOST_POINTS", 50)
+    monkeypatch.setattr("uncone.verbs.options.map.MOST_POINTS", 50)
     found = uncone.map(texts, model=tiny_model, rows="words", points=120, static=True)
     assert (
         found.static and found.density[0].counts.sum() == 120 and found.density[0].names == ("word", "number", "symbol")
     )
-    both = uncone.map(texts, model=tiny_model, rows="words", points=120, static=True, layer="all", colour="norm")
+    both = uncone.map(texts, model=tiny_model, rows="words", points=120, static=True, layer="all", color="norm")
     assert [one.name for one in both.density] == ["layer 0", "layer 1", "layer 2"]
     means = [np.nansum(one.values * one.counts) / 120 for one in both.density]
     expected = [both.colorings[0].values_by_panel[one.name].mean() for one in both.density]
     np.testing.assert_allclose(means, expected, rtol=1e-9)
     pytest.importorskip("openTSNE")
-    near = uncone.map(cone(80, 5), method="tsne", points=80, static=True, colour="none")
+    near = uncone.map(cone(80, 5), method="tsne", points=80, static=True, color="none")
     assert near.static and near.density[0].counts.sum() == 80
 
 
@@ -302,12 +304,12 @@ def test_too_many_points_of_too_many_layers(monkeypatch, texts, tiny_model):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"method": "mds"}, OptionError, "no projection 'mds'"),
-        ({"dims": 4}, OptionError, "--dims is 2 or 3, not 4"),
-        ({"colour": "mood"}, OptionError, "--colour is frequency, .*none, not 'mood'"),
-        ({"colour": "label"}, OptionError, "--colour label needs labels"),
-        ({"colour": "words"}, OptionError, "--colour words needs a list of words"),
-        ({"colour": "position"}, OptionError, "--colour position is for words and tokens"),
+        ({"method": "mds"}, OptionError, "--method must be pca, svd, tsne or umap, not 'mds'"),
+        ({"dims": 4}, OptionError, "--dims must be 2 or 3, not 4"),
+        ({"color": "mood"}, OptionError, "--color must be frequency, .*none, not 'mood'"),
+        ({"color": "label"}, OptionError, "--color label needs labels"),
+        ({"color": "words"}, OptionError, "--color words needs a list of words"),
+        ({"color": "position"}, OptionError, "--color position is for words and tokens"),
         ({"words": ["a"]}, OptionError, "--words looks for words in the rows' texts, and array has none"),
         ({"layer": "all"}, OptionError, "--layer is for texts: name a model"),
         ({"rows": "words"}, OptionError, "--rows is for texts"),
@@ -325,7 +327,7 @@ def test_bad_options(cone, options, error, message):
 
 
 def test_bad_texts(texts, tiny_model):
-    with pytest.raises(OptionError, match="--rows is sentences, words, tokens, cls, not 'letters'"):
+    with pytest.raises(OptionError, match="--rows must be sentences, words, tokens or cls, not 'letters'"):
         uncone.map(texts, model=tiny_model, rows="letters")
     with pytest.raises(OptionError, match="--prompt is for --rows sentences"):
         uncone.map(texts, model=tiny_model, rows="words", prompt="q: ")
@@ -333,7 +335,7 @@ def test_bad_texts(texts, tiny_model):
         uncone.map(texts, model=tiny_model, rows="words", layer=9)
     with pytest.raises(OptionError, match="texts= and labels="):
         uncone.map(texts, model=tiny_model, labels=["a"] * 40)
-    with pytest.raises(OptionError, match="no pooling 'sum'"):
+    with pytest.raises(OptionError, match="--pooling must be mean, cls, max or last, not 'sum'"):
         uncone.map(texts, model=tiny_model, pooling="sum")
 
 

@@ -2,50 +2,56 @@
 
 from __future__ import annotations
 
-import json as plain_json
+import json
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from uncone.cli.output import rendered, say
 from uncone.errors import OptionError
+from uncone.verbs.options.option import Options, option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from uncone.data.cache.cache import Entry, VectorCache
 
-__all__ = ["cache"]
+__all__ = ["CacheOptions", "cache"]
 
 
-def cache(
-    clear: Annotated[bool, typer.Option("--clear", help="Remove what is kept.")] = False,
-    model: Annotated[str | None, typer.Option(help="With --clear: only what this model encoded.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
-) -> int:
-    """List the encoded texts that are kept on disk, or clear them.
+@dataclass(frozen=True, kw_only=True)
+class CacheOptions(Options):
+    """What `cache` takes."""
+
+    GROUP = "Cache"
+
+    clear: bool = option(False, "Remove what is kept.")
+    model: str | None = option(None, "Remove only what this model encoded.", needs="clear")
+    json: bool = option(False, "Print JSON.")
+
+
+def cache(*, options: CacheOptions) -> int:
+    """List.
 
     They lie in $UNCONE_CACHE, by default in the user's cache, and take at most $UNCONE_CACHE_SIZE, by default 5GB.
 
     Example: uncone cache
     """
-    if model is not None and not clear:
-        raise OptionError("--model says what to clear: uncone cache --clear --model MODEL.")
     from uncone.data.cache.cache import VectorCache
 
-    kept = VectorCache()
-    if clear:
+    kept, model = VectorCache(), options.model
+    if options.clear:
         gone = kept.clear(model)
         if model is not None and not gone:
             known = sorted({entry.model for entry in kept.entries()})
             raise OptionError(f"The cache holds nothing of {model}; it holds {', '.join(known) or 'nothing at all'}.")
-        say(_json(kept, gone, "cleared") if json else _cleared(gone, kept))
+        say(_json(kept, gone, "cleared") if options.json else _cleared(gone, kept))
         return 0
     entries = kept.entries()
-    say(_json(kept, entries, "entries") if json else rendered(lambda console: _draw(entries, kept, console), []))
+    say(
+        _json(kept, entries, "entries") if options.json else rendered(lambda console: _draw(entries, kept, console), [])
+    )
     return 0
 
 
@@ -85,7 +91,7 @@ def _cleared(gone: Sequence[Entry], kept: VectorCache) -> str:
 def _json(kept: VectorCache, entries: Sequence[Entry], name: str) -> str:
     total = sum(entry.bytes for entry in entries)
     told = {"folder": str(kept.folder), "limit": kept.limit, "bytes": total, name: [one.to_dict() for one in entries]}
-    return plain_json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
 
 
 def _size(size: int) -> str:

@@ -15,7 +15,7 @@ from cyclopts import Group, Parameter, Token, convert
 from uncone.cli.settings import DASH
 from uncone.verbs.options.option import Options, flag_of, group_of, option
 
-__all__ = ["bridged", "command"]
+__all__ = ["command"]
 
 _ORDER = ("Source", "Model", "", "Sampling", "Output", "Running")
 """The order of the groups in --help; the empty name stands for a verb's own."""
@@ -65,16 +65,18 @@ def _with_dash(value: Any) -> Any:  # noqa: ANN401 - any value of the command li
 def _parameter(kind: type[Options], declared: Field[Any], first: Sequence[str]) -> inspect.Parameter:
     named = "Most used" if declared.name in first else group_of(kind, declared.name)
     is_list, of = _type(kind, declared)
-    rule, metadata, default = declared.metadata["rule"], declared.metadata, declared.default
+    metadata, default, is_scalar = declared.metadata, declared.default, not is_list
+    choices = (metadata["rule"].choices if metadata["rule"] is not None else ()) or None
     empty = default in (None, (), "") or isinstance(default, bool)
     listed = ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
     shown = metadata["default_text"] or (None if empty else listed)
     parameter = Parameter(
-        name=[flag_of(declared), *metadata["short"]],
-        help=metadata["help"],
+        name=[flag_of(declared), *(metadata["flag"] or "").split()[1:]],
+        help=metadata["help"] if is_scalar or not choices else f"{metadata['help']} [choices: {', '.join(choices)}]",
         group=Group(named, sort_key=_rank(named)),
         converter=_split if is_list and metadata["split"] else None,
-        choices=rule.choices if rule is not None and rule.choices else None,
+        choices=choices if is_scalar else None,  # of a list, each part is checked by its rule
+        allow_repeating=True if is_scalar else None,
         show_default=bool(shown) and (lambda _: shown),
         negative=_negative(declared, of),
         negative_iterable=(),
@@ -101,7 +103,7 @@ def _type(kind: type[Options], declared: Field[Any]) -> tuple[bool, type]:
     """Whether a field is a list, and the type of a value on the command line."""
     hint = get_type_hints(kind)[declared.name] if isinstance(declared.type, str) else declared.type
     options = list(get_args(hint)) if get_origin(hint) in (Union, types.UnionType) else [hint]
-    is_list = isinstance(declared.default, tuple)
+    is_list = bool(declared.metadata["many"])
     if is_list:
         options = [part for one in options for part in get_args(one)]
     found = next((one for one in (bool, float, int, Path) if set(options) - {type(None)} == {one}), str)
@@ -110,48 +112,6 @@ def _type(kind: type[Options], declared: Field[Any]) -> tuple[bool, type]:
 
 def _split(kind: Any, tokens: Sequence[Token]) -> Any:  # noqa: ANN401 - a list of any type
     """A list is `a,b`, and repeatable."""
-    parts = [one.evolve(value=part.strip()) for one in tokens for part in one.value.split(",") if part.strip()]
+    parts = [one.evolve(value=part.strip()) for one in tokens for part in one.value.split(",")]
+    parts = [part for part in parts if part.value] or parts[:1]
     return [convert(get_args(kind)[0], [part]) for part in parts]
-
-
-def bridged(function: Callable[..., int]) -> Callable[..., int]:
-    """A function that still declares its flags one by one."""
-    hints = get_type_hints(function, include_extras=True)
-    parameters = []
-    for name, one in inspect.signature(function).parameters.items():
-        of, *more = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (hints[name],)
-        info: Any = more[0] if more else None
-        kind: Any
-        first = getattr(info, "default", None)
-        spelled = [*([first] if isinstance(first, str) else []), *(getattr(info, "param_decls", None) or ())]
-        flags = [flag for one in spelled for flag in one.split("/")]
-        if type(info).__name__ == "ArgumentInfo":
-            kind, parameter = (
-                inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                Parameter(help=info.help, allow_leading_hyphen=False),
-            )
-        else:
-            kind = inspect.Parameter.KEYWORD_ONLY
-            positive = [flag for flag in flags if not flag.startswith("--no-") or name.startswith("no_")]
-            negative = [flag for flag in flags if flag not in positive]
-            parameter = Parameter(
-                name=positive or f"--{name.replace('_', '-')}",
-                help=getattr(info, "help", None),
-                negative=tuple(negative),
-                negative_iterable=(),
-                allow_leading_hyphen=True,
-            )
-        parameters.append(one.replace(kind=kind, annotation=Annotated[of, parameter]))
-    parameters.sort(
-        key=lambda one: (one.kind, one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and one.default is not one.empty)
-    )
-    config = fields(CommandOptions)[0]
-    parameters.append(_parameter(CommandOptions, config, ()))
-
-    @functools.wraps(function)
-    def run(*arguments: Any, config: Any = None, **keywords: Any) -> int:  # noqa: ANN401
-        return function(*map(_with_dash, arguments), **{name: _with_dash(one) for name, one in keywords.items()})
-
-    run.__signature__ = inspect.Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
-    return run

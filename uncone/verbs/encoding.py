@@ -8,12 +8,25 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from uncone.data.batch import Matrix
     from uncone.data.source import Source
     from uncone.data.texts.texts import TextSource
     from uncone.encoders.open import Loading
     from uncone.encoders.source import Pooling
+    from uncone.verbs.options.source import SpaceOptions
 
-__all__ = ["WHOLE", "Encoding", "Progress", "encoded", "encoded_like", "open_texts_of", "pooling_of"]
+__all__ = [
+    "WHOLE",
+    "Encoding",
+    "Progress",
+    "encoded",
+    "encoded_like",
+    "is_paragraphs",
+    "open_space",
+    "open_texts_of",
+    "pooling_of",
+    "read_vectors",
+]
 
 WHOLE = "all modules"
 """The layer of a whole sentence-transformers pipeline, which has modules behind its pooling."""
@@ -78,6 +91,27 @@ def pooling_of(known: Mapping[str, Any], layers: int) -> Pooling:
     return Pooling(parse_layers(known["layer"], layers), known["pooling"], known["normalize"], known["prompt"])
 
 
+def open_space(source: Any, options: SpaceOptions, repair: str | os.PathLike[str] | None = None) -> Source:  # noqa: ANN401
+    """The vectors of a source: as they are, or made from its texts by a model; through a repair if there is one."""
+    from uncone.data.open import open_source
+    from uncone.data.source import Options
+    from uncone.verbs.tables import MemoryTable
+
+    if repair is not None:
+        from uncone.verbs.sides import Opening
+
+        return Opening(options, repair).space(source)[0]
+    encoding = options.encoding
+    if encoding is not None:
+        return encoded(open_texts_of(source, options.text, options.label, options.data), encoding)
+    texts, labels, text = options.texts, options.labels, next(iter(options.text), None)
+    if (table := MemoryTable.of(source)) is not None:
+        texts = texts if text is None else table.strings(text)
+        labels = labels if options.label is None else table.labels(options.label)
+        return open_source(table.vectors(options.column), texts=texts, labels=labels)
+    return open_source(source, Options(options.column, options.tensor, text, options.label), texts=texts, labels=labels)
+
+
 def open_texts_of(
     source: Any,  # noqa: ANN401 - a path, a corpus, strings or an open source
     text: str | Sequence[str] | None = None,
@@ -86,8 +120,32 @@ def open_texts_of(
 ) -> TextSource:
     """The texts that a path, the name of a corpus or a list of strings stands for."""
     from uncone.data.texts.texts import TextSource, open_texts
+    from uncone.verbs.tables import MemoryTable, TableTexts
 
     if isinstance(source, TextSource):
         return source
     columns = [] if text is None else [text] if isinstance(text, str) else list(text)
+    if (table := MemoryTable.of(source)) is not None:
+        return TableTexts(table, columns, label)
     return open_texts(source, text=columns, label=label, data=data)
+
+
+def read_vectors(source: Source, rows: int, step: str, progress: Progress | None) -> Matrix:
+    """All vectors of a source in memory (rows, d); NaN for those that do not come."""
+    import numpy as np
+
+    vectors: Matrix = np.full((rows, source.dim), np.nan, np.float32)
+    first = 0
+    for part in source.read():
+        last = first + len(part.vectors)
+        with np.errstate(over="ignore"):
+            vectors[first:last] = part.vectors
+        if progress is not None:
+            progress(step, last - first, rows)
+        first = last
+    return vectors
+
+
+def is_paragraphs(source: TextSource) -> bool:
+    """Whether a text of the source may hold several sentences, one after another."""
+    return source.kind == "lines" or source.name.lower().replace("-", "").startswith("wikitext2")

@@ -192,7 +192,7 @@ def space_like(
         made = encoded(texts, asked, least=1)
         return _Vectors(made, made)
     _check_known(known, repair)
-    check_fitted(known, layer=asked.layer, pooling=asked.pooling)
+    check_fitted(known, layer=asked.layer, pooling=asked.pooling, prompt=asked.prompt or None)
     if known["level"] == "token":
         encoder = open_encoder(asked.model, asked.loading)
         space: RepairSpace = _tokens(texts, encoder, pooling_of(known, encoder.layers), asked, least=1)

@@ -55,7 +55,7 @@ class Space:
         Raises:
             OptionError: the verb does not take one of them.
         """
-        known = {one.name for one in fields(kind)}
+        known = {one.name for one in fields(kind) if one.metadata["group"] is None}  # another group: another meaning
         for name in self.given():
             if name not in known:
                 raise OptionError(f"This space was opened with {name}=, which this verb does not take.")

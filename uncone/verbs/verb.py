@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from collections.abc import Callable
-from dataclasses import MISSING, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from uncone.verbs.options.option import Options
@@ -25,15 +25,16 @@ def verb(kind: type[Options]) -> Callable[[Callable[..., R]], Callable[..., R]]:
         def call(*arguments: Any, options: Options | None = None, **keywords: Any) -> R:  # noqa: ANN401
             arguments, keywords = _unpacked(kind, arguments, keywords)
             own = {name: keywords.pop(name) for name in list(keywords) if name in positional}
-            _check_names(function.__name__, kind, keywords)
+            keywords = _known(function.__name__, kind, keywords)
             made = kind(**keywords) if options is None else replace(options, **keywords)
             return function(*arguments, **own, options=made)
 
         signature = inspect.signature(function)
         positional = [name for name in signature.parameters if name != "options"]
         given = [signature.parameters[name] for name in positional]
-        call.__signature__ = signature.replace(parameters=[*given, *_keywords(kind)])  # type: ignore[attr-defined]
+        call.__signature__ = signature.replace(parameters=[*given, *_keywords(kind, positional)])  # type: ignore[attr-defined]
         call.__doc__ = _documented(function, kind)
+        call.options_class = kind  # type: ignore[attr-defined]
         return call
 
     return decorate
@@ -50,20 +51,25 @@ def _unpacked(
     return bare, {**spaces[0].keywords(kind), **keywords}
 
 
-def _check_names(verb: str, kind: type[Options], keywords: dict[str, Any]) -> None:
+def _known(verb: str, kind: type[Options], keywords: dict[str, Any]) -> dict[str, Any]:
+    """The keywords, all of which are fields; those of repairs go into the field `others`."""
     known = [one.name for one in fields(kind)]
-    for name in keywords:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise TypeError(f"{verb}() got an unexpected keyword argument {name!r}.{hint}")
+    others = {name: value for name, value in keywords.items() if name not in known}
+    if not others:
+        return keywords
+    if "others" in known:
+        return {**{name: value for name, value in keywords.items() if name in known}, "others": others}
+    name = next(iter(others))
+    near = difflib.get_close_matches(name, known, 1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise TypeError(f"{verb}() got an unexpected keyword argument {name!r}.{hint}")
 
 
-def _keywords(kind: type[Options]) -> list[inspect.Parameter]:
+def _keywords(kind: type[Options], positional: Sequence[str]) -> list[inspect.Parameter]:
     return [
         inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
         for one in fields(kind)
-        if one.default is not MISSING
+        if one.name not in positional
     ]
 
 

@@ -1,4 +1,4 @@
-"""What a map is coloured by: what was asked for first, then all else that is known of its rows."""
+"""What a map is colored by: what was asked for first, then all else that is known of its rows."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from uncone.encoders.segmentation import Kind, find_words
 from uncone.errors import OptionError
 from uncone.verbs.map.rows import REPAIRED, Gathered
 
-__all__ = ["COLOURS", "Colours", "check_colour", "kind_of"]
+__all__ = ["Colors", "kind_of"]
 
-COLOURS = ("frequency", "kind", "position", "cluster", "label", "words", "norm", "none")
 _ORDER = ("label", "words", "kind", "frequency", "position", "cluster", "norm")
 _UNASKED = 60_000
 """Points up to which clusters are looked for although nobody asked."""
@@ -29,16 +28,6 @@ _WHY = {
     "frequency": "is for words and tokens: try --rows words, or word vectors.",
     "position": "is for words and tokens: try --rows words.",
 }
-
-
-def check_colour(colour: str | None) -> None:
-    """Refuse what is no colour.
-
-    Raises:
-        OptionError: it is none.
-    """
-    if colour is not None and colour not in COLOURS:
-        raise OptionError(f"--colour is {', '.join(COLOURS)}, not {colour!r}.")
 
 
 def kind_of(text: str) -> str:
@@ -52,8 +41,8 @@ def kind_of(text: str) -> str:
 
 
 @dataclass(eq=False)
-class Colours:
-    """The colourings of gathered rows; `groupings` are the clusters of each space, by its name, once they are found."""
+class Colors:
+    """The colorings of gathered rows; `groupings` are the clusters of each space, by its name, once they are found."""
 
     gathered: Gathered
     words: WordList = field(default_factory=WordList)
@@ -62,16 +51,16 @@ class Colours:
     groupings: dict[str, Grouping] = field(default_factory=dict)
 
     def all(self, asked: str | None) -> list[Coloring]:
-        """The colouring that was asked for, or the one that tells most, and then the others.
+        """The coloring that was asked for, or the one that tells most, and then the others.
 
         Raises:
-            OptionError: nothing is known of the rows to colour them so.
+            OptionError: nothing is known of the rows to color them so.
         """
         if asked == "none":
             return []
         makers = self._makers()
         if asked is not None and asked not in makers:
-            raise OptionError(f"--colour {asked} {_WHY[asked]}")
+            raise OptionError(f"--color {asked} {_WHY[asked]}")
         first = asked or self._told_most(makers)
         names = [first, *(name for name in _ORDER if name in makers and name != first)]
         many = sum(len(space.places) for space in self.gathered.spaces) > _UNASKED
@@ -84,7 +73,7 @@ class Colours:
         return next(name for name in ("words", "label", in_texts) if name in makers)
 
     def _makers(self) -> dict[str, Callable[[], Coloring]]:
-        """How to make each colouring of which enough is known."""
+        """How to make each coloring of which enough is known."""
         rows = self.gathered
         made: dict[str, Callable[[], Coloring]] = {"cluster": self._clusters, "norm": self._norms}
         if rows.labels is not None and any(label.strip() for label in rows.labels):

@@ -19,7 +19,7 @@ from uncone.repairs.repaired_source import Mapped
 from uncone.run.measure import measure
 from uncone.stats.samples.row_sample import cutoff_for
 from uncone.verbs.encoding import Progress
-from uncone.verbs.map.colors import Colours, kind_of
+from uncone.verbs.map.colors import Colors, kind_of
 from uncone.verbs.map.rows import Gathered
 
 __all__ = ["check_streams", "static_densities"]
@@ -28,7 +28,7 @@ __all__ = ["check_streams", "static_densities"]
 def static_densities(
     gathered: Gathered,
     pictures: Sequence[Picture],
-    colours: Colours,
+    colours: Colors,
     first: Coloring | None,
     points: int,
     progress: Progress | None = None,
@@ -96,7 +96,7 @@ def _held(gathered: Gathered, picture: Picture, first: Coloring | None) -> Densi
     return density_of(panel.name, panel.points, members=members[panel.places], names=tuple(first.names))
 
 
-def _coloured(first: Coloring | None, colours: Colours, name: str) -> dict[str, Any]:
+def _coloured(first: Coloring | None, colours: Colors, name: str) -> dict[str, Any]:
     """How a raster finds the category or the number of a row that was never seen before."""
     if first is None:
         return {}
@@ -107,7 +107,7 @@ def _coloured(first: Coloring | None, colours: Colours, name: str) -> dict[str, 
     return {"members": _members(first, colours, name), "names": len(first.names)}
 
 
-def _members(first: Coloring, colours: Colours, name: str) -> Members:
+def _members(first: Coloring, colours: Colors, name: str) -> Members:
     if first.name == "cluster":
         found = colours.grouping(name)
         return lambda batch: found.nearest(batch.vectors)

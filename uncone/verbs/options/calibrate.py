@@ -25,7 +25,7 @@ _TARGET = Rule(lambda value: 0 < value <= 1, "a share above 0 and at most 1, suc
 @dataclass(frozen=True, kw_only=True)
 class _LabeledPairs(PairOptions):
     GROUP = "Labeled pairs"
-    label: str | None = option(None, "Column of --pairs with the label or grade.", needs="pairs")
+    label: str | None = option(None, "Column of --pairs with the label or grade.", needs="pairs", group="Labeled pairs")
     ids: str | None = option(
         None, "Column of the source with the ids that --pairs names rows by.", flag="--id", needs="pairs"
     )
@@ -74,7 +74,7 @@ class CalibrateOptions(_LabeledPairs, RunOptions, SpaceOptions):
     )
     repair: str | os.PathLike[str] | None = option(None, "Folder of a saved repair: calibrate the repaired space.")
     save: str | os.PathLike[str] | None = option(
-        None, "Folder to save the calibration to, for use from Python.", short=("-o",)
+        None, "Folder to save the calibration to, for use from Python.", flag="--save -o"
     )
 
     FOR_TEXTS: ClassVar[tuple[str, ...]] = (*SpaceOptions.FOR_TEXTS, "text", "query_prompt")

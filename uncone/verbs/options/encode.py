@@ -27,7 +27,7 @@ class EncodeOptions(LoadingOptions, ModelOptions, TextOptions):
     out: str | os.PathLike[str] | None = option(
         None,
         "Vectors: .parquet, .npy, .safetensors, .csv, .tsv or .jsonl, or a folder of Parquet shards (no ending).",
-        short=("-o",),
+        flag="--out -o",
     )
     layer: str | int | None = option(
         None,

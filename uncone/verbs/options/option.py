@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from uncone.errors import OptionError
 
 __all__ = ["Options", "Rule", "among", "at_least", "between", "flag_of", "group_of", "option"]
+
+
+OptionsType = TypeVar("OptionsType", bound="Options")
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ def between(low: float, high: float, text: str = "") -> Rule:
 
 def among(*choices: str) -> Rule:
     """Some words, and no others."""
-    return Rule(lambda value: value in choices, f"{', '.join(choices[:-1])} or {choices[-1]}", choices)
+    text = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
+    return Rule(lambda value: value in choices, text, choices)
 
 
 def option(
@@ -42,39 +46,48 @@ def option(
     help: str,
     *,
     flag: str | None = None,
-    short: tuple[str, ...] = (),
     rule: Rule | None = None,
     default_text: str | None = None,
+    many: bool = False,
     split: bool = True,
     cli: bool = True,
     needs: str | None = None,
+    group: str | None = None,
 ) -> Any:  # noqa: ANN401 - the type of the field
     """Declare a field of an options class.
 
     Args:
         default: the default; a tuple makes it a list, given as `a,b` and repeatedly.
+        many: whether it is a list although the default is None.
         help: a phrase that stands alone.
-        flag: the flag, where it is not the name of the field, such as `--score` for `scores`.
-        short: other spellings of the flag, such as `-o`.
+        flag: the flag, where it is not the name of the field, such as `--score` for `scores`, or `--out -o`.
         rule: what a value (of a list: each value) must be.
         default_text: shown as the default, where the value itself does not say it.
         split: whether commas separate the values of a list.
         cli: False for keywords of Python alone.
+        group: the group of --help, if it is not that of the class.
         needs: the option without which this one means nothing.
     """
-    metadata = {"help": help, "flag": flag, "short": short, "rule": rule, "default_text": default_text}
-    return field(default=default, metadata={**metadata, "split": split, "cli": cli, "needs": needs})
+    metadata = {
+        "many": many or isinstance(default, tuple),
+        "help": help,
+        "flag": flag,
+        "rule": rule,
+        "default_text": default_text,
+    }
+    return field(default=default, metadata={**metadata, "split": split, "cli": cli, "needs": needs, "group": group})
 
 
 def flag_of(declared: Field[Any]) -> str:
     """The flag of a field."""
-    return str(declared.metadata.get("flag") or f"--{declared.name.replace('_', '-')}")
+    return str(declared.metadata["flag"] or f"--{declared.name.replace('_', '-')}").split()[0]
 
 
 def group_of(kind: type[Options], name: str) -> str:
-    """The group of --help that an option is shown in: that of the class that declares it."""
-    home = next(one for one in kind.__mro__ if name in inspect.get_annotations(one))
-    return str(home.GROUP)  # type: ignore[attr-defined]
+    """The group of --help that an option is shown in: its own, or that of the class that first declares it."""
+    own = next(one.metadata["group"] for one in fields(kind) if one.name == name)
+    home = next(one for one in reversed(kind.__mro__) if name in inspect.get_annotations(one))
+    return str(own or home.GROUP)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +107,7 @@ class Options:
         """
         for declared in fields(self):
             value = getattr(self, declared.name)
-            if isinstance(declared.default, tuple):
+            if declared.metadata["many"] and value is not declared.default:
                 value = _listed(value, declared)
                 object.__setattr__(self, declared.name, value)
             _check(declared, value)
@@ -114,6 +127,11 @@ class Options:
             isinstance(value, str | int | tuple) and value == declared.default
         )
 
+    def cast(self, kind: type[OptionsType], **others: Any) -> OptionsType:  # noqa: ANN401 - values of the fields
+        """The same options for another verb, as far as it has them; `others` replace some."""
+        shared = {one.name: getattr(self, one.name) for one in fields(kind) if hasattr(self, one.name)}
+        return kind(**{**shared, **others})
+
     def flag(self, name: str) -> str:
         """The flag of an option."""
         return flag_of(next(one for one in fields(self) if one.name == name))
@@ -126,18 +144,23 @@ def _listed(value: Any, declared: Field[Any]) -> tuple[Any, ...]:  # noqa: ANN40
     """A list, whether it came as `a,b`, as one value or as several."""
     if value is None:
         return ()
+    if isinstance(value, Mapping):
+        raise OptionError(f"{flag_of(declared)} takes a value or a list of values, not a {type(value).__name__}.")
     values = [value] if isinstance(value, str | os.PathLike) or not hasattr(value, "__iter__") else list(value)
     if declared.metadata["split"]:
         values = [part for one in values for part in (one.split(",") if isinstance(one, str) else [one])]
         values = [one.strip() if isinstance(one, str) else one for one in values]
-    return tuple(one for one in values if one != "")
+    listed = tuple(one for one in values if one != "")
+    if values and not listed:
+        raise OptionError(f"{flag_of(declared)} is a list such as a,b, not {value!r}.")
+    return listed
 
 
 def _check(declared: Field[Any], value: Any) -> None:  # noqa: ANN401 - whatever the field holds
     rule = declared.metadata.get("rule")
     if rule is None or value is None:
         return
-    values: Sequence[Any] = value if isinstance(declared.default, tuple) else [value]
+    values: Sequence[Any] = value if declared.metadata["many"] else [value]
     for one in values:
         try:
             valid = rule.valid(one)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from uncone.verbs.options.option import Options, between, option
+
+if TYPE_CHECKING:
+    from uncone.run.measure import Plan
 
 __all__ = ["RunOptions", "SeedOptions"]
 
@@ -28,3 +32,12 @@ class RunOptions(SeedOptions):
     GROUP = "Running"
     float64: bool = option(False, "Compute in double precision, at half the speed.")
     workers: int = option(0, "Number of processes; 0 uses threads. The numbers are the same.", rule=between(0, 256))
+
+    @property
+    def plan(self) -> Plan:
+        """The same for a pass over vectors."""
+        import numpy as np
+
+        from uncone.run.measure import Plan
+
+        return Plan(workers=self.workers, dtype=np.float64 if self.float64 else np.float32)

@@ -104,6 +104,7 @@ class SpaceOptions(LoadingOptions, ModelOptions, SourceOptions):
             raise OptionError("--column and --tensor are for vectors; with --model the source holds texts: use --text.")
         elif self.texts is not None or self.labels is not None:
             raise OptionError("texts= and labels= are those of vectors; with a model the source holds the texts.")
+        super().check()
 
     @property
     def encoding(self) -> Encoding | None:

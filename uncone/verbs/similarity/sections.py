@@ -17,10 +17,8 @@ from uncone.analysis.similarity.pairwise.survey import coarser
 from uncone.analysis.similarity.results import Crowd, Groups, Labels, Pairs, Picture, Step, TwoColumns
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.stats.samples.hashing import hash_keys
-from uncone.verbs.encoding import Progress
+from uncone.verbs.options.similarity import SimilarityOptions
 from uncone.verbs.similarity.background import Meaning, meaning_of
-from uncone.verbs.similarity.notes import notes_of
-from uncone.verbs.similarity.request import Wanted
 from uncone.verbs.similarity.table import Table
 from uncone.verbs.similarity.vectors import Compared, check_differ
 
@@ -33,6 +31,7 @@ NO_LABEL = "(no label)"
 """How rows without a label are called where they are drawn or grouped."""
 
 _BINS = 200
+_NOT_DRAWN = "not in the sample"
 _ON_MAP = 5_000
 """Rows on a map: t-SNE and UMAP take minutes for more."""
 _FEW_PAIRS = 1_000
@@ -58,8 +57,7 @@ class Comparison:
     table: Table
     spaces: Sequence[Compared]
     meanings: Sequence[Meaning]
-    wanted: Wanted
-    progress: Progress | None = None
+    options: SimilarityOptions
     projected: IntVector = field(default_factory=lambda: np.empty(0, np.int64))
     said: list[str] = field(default_factory=list)
     """What was decided on the way."""
@@ -69,9 +67,8 @@ class Comparison:
         cls,
         table: Table,
         spaces: Sequence[Compared],
-        wanted: Wanted,
+        options: SimilarityOptions,
         calibration: Calibration | None,
-        progress: Progress | None,
     ) -> Comparison:
         """With the background of each space.
 
@@ -80,8 +77,8 @@ class Comparison:
         """
         for space in spaces:
             check_differ(table, space)
-        meanings = [meaning_of(table, one, calibration, wanted.seed, progress) for one in spaces]
-        return cls(table, spaces, meanings, wanted, progress)
+        meanings = [meaning_of(table, one, calibration, options.seed, options.progress) for one in spaces]
+        return cls(table, spaces, meanings, options)
 
     @property
     def main(self) -> Compared:
@@ -112,15 +109,15 @@ class Comparison:
             return self._beside()
         from uncone.analysis.similarity.pairwise.survey import survey
 
-        wanted, meaning = self.wanted, self.meanings[0]
+        options, meaning = self.options, self.meanings[0]
         low, high, alike = self._bounds()
         n = self.main.n
         found = survey(
             self.main.units,
-            top=wanted.listed,
+            top=options.most_pairs,
             low=low,
             high=high,
-            most=wanted.listed,
+            most=options.most_pairs,
             duplicate=alike,
             labels=self.labels,
             percentile=meaning.percentile,
@@ -133,7 +130,7 @@ class Comparison:
 
     def _crowd(self, alike: float) -> Crowd | None:
         """Whether unrelated pairs reach the bound of near-duplicates in numbers; a bound that was asked for is kept."""
-        return crowd_at(self.background, alike, self.main.n) if self.wanted.duplicates is None else None
+        return crowd_at(self.background, alike, self.main.n) if self.options.duplicates is None else None
 
     def _equal(self) -> Pairs:
         """The pairs of the same text, or of the same vector where there are no texts."""
@@ -141,7 +138,7 @@ class Comparison:
         keys = [row.tobytes() for row in self.main.units] if texts is None else [same_text(texts[row]) for row in rows]
         why = f"the same {'vector' if texts is None else 'text'}"
         percentile = self.meanings[0].percentile
-        return equal_pairs(keys, self.main.units, most=self.wanted.listed, percentile=percentile, why=why)
+        return equal_pairs(keys, self.main.units, most=self.options.most_pairs, percentile=percentile, why=why)
 
     def _beside(self) -> Surveyed:
         """The two texts of every row, most alike first; `one` and `other` are the same row."""
@@ -149,7 +146,7 @@ class Comparison:
         low, high, alike = self._bounds()
         cosines = np.clip(np.vecdot(self.main.units, self.main.beside).astype(np.float64), -1.0, 1.0)
         counts, edges = np.histogram(cosines, bins=2048, range=(-1.0, 1.0))
-        said = "pairs between the bounds" if self.wanted.bounded else "the most similar pairs"
+        said = "pairs between the bounds" if self.options.is_bounded else "the most similar pairs"
         pairs = self._rows_within(cosines, low, high, said)
         crowd = self._crowd(alike)
         if crowd is None:
@@ -170,7 +167,7 @@ class Comparison:
 
     def _listed(self, cosines: Vector, inside: Any, why: str) -> Pairs:  # noqa: ANN401 - booleans (m,)
         places = np.flatnonzero(inside)
-        listed = places[np.argsort(-cosines[places], kind="stable")[: self.wanted.listed]]
+        listed = places[np.argsort(-cosines[places], kind="stable")[: self.options.most_pairs]]
         rows, values = self.main.rows[listed], cosines[listed]
         return Pairs(rows, rows, values, self.meanings[0].percentile(values), len(places), why)
 
@@ -178,12 +175,12 @@ class Comparison:
         """The cosines from and to which pairs are listed, and from which on they are near-duplicates."""
         from uncone.analysis.similarity.filters import bounds, parse_bound
 
-        wanted, background = self.wanted, self.background
-        if wanted.duplicates is None:
+        options, background = self.options, self.background
+        if options.duplicates is None:
             alike = duplicate_bound(background.mean)
         else:
-            alike = parse_bound(wanted.duplicates, background, "--duplicates")
-        return *bounds(wanted.min, wanted.max, background), alike
+            alike = parse_bound(options.duplicates, background, "--duplicates")
+        return *bounds(options.min, options.max, background), alike
 
     def near(self) -> Pairs | None:
         """The rows nearest to the text that was asked for."""
@@ -195,7 +192,7 @@ class Comparison:
         found = near(
             self.main.units,
             self.main.near,
-            top=self.wanted.listed,
+            top=self.options.most_pairs,
             low=low,
             high=high,
             percentile=self.meanings[0].percentile,
@@ -220,11 +217,11 @@ class Comparison:
         if self.main.beside is not None:
             return []
         labels = self.text_labels
-        order = self.wanted.order or ("clustering" if labels is None else "label")
+        order = self.options.order or ("clustering" if labels is None else "label")
         made = []
         for space, meaning in zip(self.spaces, self.meanings, strict=True):
             of_rows = None if labels is None else self._labels_of(space)
-            found = picture(space.units, meaning.percentile, of_rows, order, seed=self.wanted.seed)  # type: ignore[arg-type]
+            found = picture(space.units, meaning.percentile, of_rows, order, seed=self.options.seed)  # type: ignore[arg-type]
             made.append((space.name or "cosines", replace(found, rows=space.rows[found.rows])))
         return made
 
@@ -235,22 +232,22 @@ class Comparison:
         from uncone.analysis.similarity.labels.labels import per_label
 
         mean, error = self.background.mean, self.meanings[0].error
-        return per_label(self.main.units, self.labels, mean, seed=self.wanted.seed, background=error)
+        return per_label(self.main.units, self.labels, mean, seed=self.options.seed, background=error)
 
     def groups(self) -> list[Groups]:
         """The rows in groups, by each method that is asked for."""
         from uncone.analysis.similarity.groups import hierarchical, k_means
 
-        wanted, units, labels = self.wanted, self.main.units, self.text_labels
-        if wanted.groups == 0 or self.main.beside is not None:
+        options, units, labels = self.options, self.main.units, self.text_labels
+        if options.n_groups == 0 or self.main.beside is not None:
             return []
-        k: Any = wanted.groups or self._as_many_as_labels() or "auto"
+        k: Any = options.n_groups or self._as_many_as_labels() or "auto"
         made = []
-        for method in wanted.methods:
+        for method in dict.fromkeys(options.group_method):
             if method == "kmeans":
-                found = k_means(units, k, labels, seed=wanted.seed)
+                found = k_means(units, k, labels, seed=options.seed)
             else:
-                found = hierarchical(units, k, method, labels, seed=wanted.seed)  # type: ignore[arg-type]
+                found = hierarchical(units, k, method, labels, seed=options.seed)  # type: ignore[arg-type]
             members = np.full(self.table.rows, -1, np.int64)
             members[self.main.rows] = found.members
             groups = [replace(one, central=int(self.main.rows[one.central])) for one in found.groups]
@@ -265,22 +262,22 @@ class Comparison:
         """Points for the rows `projected`, by each method and number of dimensions that is asked for."""
         from uncone.analysis.projections.projection import LEAST, project
 
-        wanted, units = self.wanted, self.main.units
-        if self.main.beside is not None or not wanted.maps:
+        options, units = self.options, self.main.units
+        if self.main.beside is not None or not options.projections:
             return {}
-        chosen = np.sort(np.argsort(hash_keys(np.arange(self.main.n), wanted.seed), kind="stable")[:_ON_MAP])
+        chosen = np.sort(np.argsort(hash_keys(np.arange(self.main.n), options.seed), kind="stable")[:_ON_MAP])
         self.projected = self.main.rows[chosen]
         if len(chosen) < self.main.n:
-            self.said.append(f"The maps show {len(chosen):,} of {self.main.n:,} rows, drawn with seed {wanted.seed}.")
+            self.said.append(f"The maps show {len(chosen):,} of {self.main.n:,} rows, drawn with seed {options.seed}.")
         made = {}
-        for method in wanted.maps:
+        for method in options.projections:
             if len(chosen) < LEAST[method]:
                 self.said.append(
                     f"There is no {method} map: it needs {LEAST[method]} rows, and there are {len(chosen)}."
                 )
                 continue
-            for dims in wanted.dims:
-                made[f"{method}-{dims}"] = project(units[chosen], method, dims, wanted.seed, self._told())  # type: ignore[arg-type]
+            for dims in options.projection_dims:
+                made[f"{method}-{dims}"] = project(units[chosen], method, dims, options.seed, self._told())  # type: ignore[arg-type]
         return made
 
     def steps(self) -> list[Step]:
@@ -289,7 +286,7 @@ class Comparison:
 
         rows = self.main.rows
         labels = None if self.main.beside is not None else self.labels
-        found = steps(self.main.raw, labels, seed=self.wanted.seed)
+        found = steps(self.main.raw, labels, seed=self.options.seed)
         return [one if one.rows is None else replace(one, rows=rows[one.rows]) for one in found]
 
     def two_columns(self) -> TwoColumns | None:
@@ -303,7 +300,7 @@ class Comparison:
 
     def notes(self) -> list[str]:
         """What a reader has to know: what was left out, what was chosen, and what went wrong."""
-        said = notes_of(self.table, self.main, self.wanted.seed)
+        said = _row_notes(self.table, self.main, self.options.seed)
         own = min(self.background.pairs, self.main.distinct_pairs)
         if self.meanings[0].own and own < _FEW_PAIRS:
             said.append(
@@ -312,11 +309,11 @@ class Comparison:
         return [*said, *(one.note for one in self.meanings if one.note), *self.said]
 
     def _counted(self, step: str, total: int) -> Any:  # noqa: ANN401 - a function of how many more are done
-        progress = self.progress
+        progress = self.options.progress
         return None if progress is None else lambda done: progress(step, done, total)
 
     def _told(self) -> Any:  # noqa: ANN401 - a function of a sentence
-        progress = self.progress
+        progress = self.options.progress
         return None if progress is None else lambda sentence: progress(sentence, 0, None)
 
     def _labels_of(self, space: Compared) -> list[str]:
@@ -325,7 +322,7 @@ class Comparison:
 
     def written(self) -> dict[str, str]:
         """The matrix, when it is asked for, and where it is."""
-        path = self.wanted.matrix
+        path = self.options.matrix
         if path is None:
             return {}
         from uncone.analysis.similarity.pairwise.matrix import write_matrix
@@ -337,3 +334,29 @@ class Comparison:
                 f"{self.table.rows:,}."
             )
         return {"matrix": os.fspath(path)}
+
+
+def _row_notes(table: Table, main: Compared, seed: int) -> list[str]:
+    """The rows that are not compared, by reason, those that are there twice, and what reading them brought up."""
+    notes = [f"{count(n, 'row')} left out: {why}." for why, n in table.left_out.items() if why != _NOT_DRAWN]
+    if drawn := table.left_out.get(_NOT_DRAWN):
+        notes.append(
+            f"{main.n + drawn:,} rows make {(main.n + drawn) * (main.n + drawn - 1) // 2:,} pairs. Compared are "
+            f"{main.n:,} of the rows, drawn with seed {seed}: the others are in no count, list or "
+            "picture. --sample takes more."
+        )
+    notes += [f"{count(n, 'row')} left out: {why}." for why, n in main.left_out.items()]
+    if (sentence := _distinct(table, main)) is not None:
+        notes.append(sentence)
+    return [*notes, *table.notes, *main.notes]
+
+
+def _distinct(table: Table, main: Compared) -> str | None:
+    """How many texts differ, where some repeat: they are what intervals go by."""
+    one, other = main.distinct
+    if min(one, other) == main.n:
+        return None
+    what = "vectors" if table.texts is None else "texts"
+    many = f"{one:,} different {what}" if main.beside is None else f"{one:,} and {other:,} different {what}"
+    clean = "" if table.texts is None or main.beside is not None else " --clean leaves the copies out."
+    return f"{main.n:,} rows hold {many}: intervals and verdicts go by these, a copy is no new evidence.{clean}"

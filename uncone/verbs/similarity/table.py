@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from uncone.analysis.similarity.label_codes import label_text
 from uncone.data.batch import Batch, IntVector, Matrix
-from uncone.data.open import open_source
+from uncone.data.open import open_source, suffix_of
 from uncone.data.source import Options, Source
-from uncone.data.tables.columns import choose_columns
 from uncone.data.tables.fields import clipped, is_number
 from uncone.data.texts.cleaning import clean
-from uncone.data.texts.texts import TextSource
-from uncone.errors import ColumnError, OptionError, ShapeError
+from uncone.data.texts.texts import TextSource, text_suffix
+from uncone.errors import ColumnError, OptionError, ShapeError, SourceError
 from uncone.stats.samples.hashing import hash_keys
-from uncone.verbs.encoding import open_texts_of
+from uncone.verbs.encoding import open_space, open_texts_of
+from uncone.verbs.options.similarity import SimilarityOptions
+from uncone.verbs.tables import MemoryTable
 
-__all__ = ["Table", "cleaned", "read_text_table", "read_vector_table", "sampled"]
-
-_LOOKED_AT = 100  # rows that tell what a column holds
+__all__ = ["Table", "cleaned", "holds_vectors", "read_text_table", "read_vector_table", "sampled"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +55,7 @@ class Table:
         return replace(self, kept=kept, vectors=vectors, left_out=counted)
 
 
-def read_text_table(
-    source: Any,  # noqa: ANN401 - as for similarity
-    *,
-    text: str | None = None,
-    against: str | None = None,
-    label: str | None = None,
-    labels: Sequence[str] | None = None,
-    data: str | os.PathLike[str] | None = None,
-    limit: int | None = None,
-) -> Table:
+def read_text_table(source: Any, options: SimilarityOptions) -> Table:  # noqa: ANN401 - as for similarity
     """The texts of a file, a corpus, a DataFrame or a list, with those beside them and the labels.
 
     Raises:
@@ -73,46 +63,32 @@ def read_text_table(
         OptionError: two columns are wanted where there is one.
         ShapeError: fewer than two rows have a text.
     """
-    if isinstance(source, Mapping) or hasattr(source, "columns"):
-        table = _from_columns(source, text, against, label)
-    else:
-        columns = [name for name in (text, against) if name is not None]
-        if against is not None and text is None:
-            raise OptionError(f"--against {against} is the second of two text columns: name the first with --text.")
-        opened = _opened(source, columns, label, data)
-        table = _from_texts(opened, text, against, not isinstance(source, str | os.PathLike))
+    text, against, label, labels = options.text_column, options.against, options.label, options.labels
+    columns = [name for name in (text, against) if name is not None]
+    if against is not None and text is None:
+        raise OptionError(f"--against {against} is the second of two text columns: name the first with --text.")
+    opened = _opened(source, columns, label, options.data)
+    table = _from_texts(opened, text, against, not isinstance(source, str | os.PathLike))
     if labels is not None:
         if len(labels) != table.rows:
             raise ShapeError(f"{table.name} has {table.rows:,} rows but there are {len(labels):,} labels.")
         table = replace(table, labels=[_as_label(one) for one in labels])
-    if limit is not None and limit < table.rows:
-        table = _first(table, limit)
+    if options.limit is not None and options.limit < table.rows:
+        table = _first(table, options.limit)
     return _with_texts(table, text, against)
 
 
-def read_vector_table(
-    source: Any,  # noqa: ANN401 - as for similarity
-    options: Options,
-    *,
-    texts: Sequence[str] | None = None,
-    labels: Sequence[Any] | None = None,
-    sample: int,
-    seed: int,
-    limit: int | None = None,
-) -> Table:
+def read_vector_table(source: Any, asked: SimilarityOptions) -> Table:  # noqa: ANN401 - as for similarity
     """The vectors of a file, a DataFrame column or an array, read as a stream; a seeded sample of very many.
 
     Raises:
         SourceError: it cannot be read; the message says why.
         ShapeError: fewer than two rows can be used.
     """
-    in_memory = not isinstance(source, str | os.PathLike)
-    if isinstance(source, Mapping) or hasattr(source, "columns"):
-        source, texts, labels = _vector_columns(source, options, texts, labels)
-        options = Options()
-    named = None if labels is None else [_as_label(one) for one in labels]
-    opened = open_source(source, options, texts=texts, labels=named)
-    reading = _Reading(sample, seed)
+    in_memory, limit = not isinstance(source, str | os.PathLike), asked.limit
+    labels = None if asked.labels is None else [_as_label(one) for one in asked.labels]
+    opened = open_space(source, replace(asked, labels=labels))
+    reading = _Reading(asked.sample, asked.seed)
     for rows in opened.read():
         with np.errstate(over="ignore"):
             vectors = np.ascontiguousarray(rows.vectors, dtype=np.float32)
@@ -125,6 +101,34 @@ def read_vector_table(
             f"{table.name}: {len(table.kept)} of {table.rows:,} rows can be used; cosines need at least 2."
         )
     return table
+
+
+def holds_vectors(source: Any, text: str | None, label: str | None) -> bool:  # noqa: ANN401 - as for similarity
+    """Whether a source that nobody said more about holds vectors: a list column, or a file of nothing else.
+
+    Columns of single numbers beside a text are no vector: they are lengths, scores and years.
+    """
+    if isinstance(source, str | os.PathLike):
+        return _file_holds_vectors(Path(source), text, label)
+    if isinstance(source, Source):
+        return True
+    if isinstance(source, TextSource) or MemoryTable.of(source) is not None:
+        return False
+    # Looking into an iterator would take its first block away.
+    first = next(iter(source), None) if isinstance(source, Iterable) and not isinstance(source, Iterator) else None
+    return not isinstance(first, str)
+
+
+def _file_holds_vectors(path: Path, text: str | None, label: str | None) -> bool:
+    if path.is_dir():
+        return not any(map(text_suffix, path.iterdir()))
+    if text_suffix(path) is None or text_suffix(path) == ".txt" or not path.is_file():
+        return text_suffix(path) is None and suffix_of(path) is not None
+    try:
+        found = open_source(path, Options(None, None, text, label))
+    except SourceError:
+        return False  # whoever reads it as texts says what is wrong
+    return found.kind != "table" or (found.note or "").startswith("vectors from column")
 
 
 def cleaned(table: Table) -> Table:
@@ -249,50 +253,6 @@ def _width(opened: TextSource) -> int:
     part = getattr(opened, "parts", [opened])[0]
     columns = getattr(part, "columns", None)
     return len(getattr(part, "text", ()) if columns is None else columns.text)
-
-
-def _from_columns(frame: Any, text: str | None, against: str | None, label: str | None) -> Table:  # noqa: ANN401
-    """The columns of a DataFrame, or of a mapping from names to lists."""
-    names = _names(frame)
-    strings = [name for name in names if any(isinstance(one, str) for one in islice(frame[name], _LOOKED_AT))]
-    wanted = [] if text is None else [text]
-    chosen = choose_columns("The table", names, [*wanted, *([against] if against is not None else [])], label, strings)
-    for option, name in (("text", chosen.text[0]), ("against", against)):
-        if name is not None and name not in strings:
-            first = next(iter(frame[name]), None)
-            raise ColumnError(
-                f"Column {name!r} for --{option} holds {type(first).__name__} values, where we need strings. "
-                f"Columns of strings: {clipped(', '.join(strings) or 'none', 200)}."
-            )
-    texts = [row.text for row in open_texts_of(frame[chosen.text[0]]).read()]
-    beside = None if against is None else [row.text for row in open_texts_of(frame[against]).read()]
-    named = None if label is None else [_as_label(one) for one in frame[label]]
-    lengths = {len(column) for column in (texts, beside, named) if column is not None}
-    if len(lengths) > 1:
-        raise ShapeError(f"The columns have {' and '.join(f'{n:,}' for n in sorted(lengths))} rows: give equal ones.")
-    kept = np.arange(len(texts), dtype=np.int64)
-    return Table("table", len(texts), texts, kept, beside, named, in_memory=True)
-
-
-def _vector_columns(
-    frame: Any,  # noqa: ANN401 - a DataFrame or a mapping
-    options: Options,
-    texts: Sequence[str] | None,
-    labels: Sequence[Any] | None,
-) -> tuple[Any, Sequence[str] | None, Sequence[Any] | None]:
-    names = _names(frame)
-    for option, name in (("column", options.column), ("text", options.text), ("label", options.label)):
-        if name is not None and name not in names:
-            raise ColumnError(f"The table has no column {name!r} for --{option}; it has {', '.join(names)}.")
-    if options.text is not None:
-        texts = [row.text for row in open_texts_of(frame[options.text]).read()]
-    if options.label is not None:
-        labels = list(frame[options.label])
-    return list(frame[options.column]), texts, labels
-
-
-def _names(frame: Any) -> list[str]:  # noqa: ANN401 - a DataFrame or a mapping
-    return [str(name) for name in (frame.keys() if isinstance(frame, Mapping) else frame.columns)]
 
 
 def _as_label(value: Any) -> str:  # noqa: ANN401 - whatever a column of labels holds

@@ -17,7 +17,7 @@ from uncone.data.texts.texts import ListTexts
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.errors import OptionError, ShapeError
 from uncone.repairs.saving import Saved, load
-from uncone.verbs.encoding import Encoding, Progress
+from uncone.verbs.encoding import Encoding, Progress, read_vectors
 from uncone.verbs.repaired_spaces import RepairSpace, space_like, space_of
 from uncone.verbs.similarity.table import Table
 
@@ -90,7 +90,10 @@ def encoded_rows(
     places = {text: place for place, text in enumerate(dict.fromkeys([*texts, *beside, *extra]))}
     saved = None if repair is None else load(repair)
     space = space_like(ListTexts(list(places), table.name), asked, saved.provenance if saved else {}, repair or "")
-    vectors = _read(space, saved, len(places), progress)
+    if saved is not None:
+        space.check_fits(saved.repair)
+    source = space.before if saved is None else space.after(saved.repair)
+    vectors = read_vectors(source, len(places), "encoding", progress)
     found = Compared(
         asked.pooling or "",
         table.kept,
@@ -138,22 +141,6 @@ def _place_of(near: str, table: Table) -> int:
             f"another text: {near.strip()[:40]!r} is none of them. Name a text column with --text, or a model."
         )
     return texts.index(near.strip())
-
-
-def _read(space: RepairSpace, saved: Saved | None, count: int, progress: Progress | None) -> Matrix:
-    if saved is not None:
-        space.check_fits(saved.repair)
-    source = space.before if saved is None else space.after(saved.repair)
-    vectors: Matrix = np.full((count, source.dim), np.nan, np.float32)
-    first = 0
-    for rows in source.read():
-        last = first + len(rows.vectors)
-        with np.errstate(over="ignore"):
-            vectors[first:last] = rows.vectors
-        if progress is not None:
-            progress("encoding", last - first, count)
-        first = last
-    return vectors
 
 
 def _known(space: RepairSpace, saved: Saved | None, repair: str | os.PathLike[str] | None) -> dict[str, Any]:

@@ -1,0 +1,519 @@
+"""The public names of uncone. Written by `make stub` from the options classes: do not edit."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypedDict, Unpack
+
+from uncone._version import __version__ as __version__
+
+from uncone.data.batch import Matrix
+from uncone.data.writing.rewrite import Rewritten
+from uncone.evaluation.prescribe.verdict import Prescription
+from uncone.evaluation.suite import PaperTable
+from uncone.evaluation.table import Method
+from uncone.exports.export import Exported
+from uncone.repairs.repair import Repair
+from uncone.report.results.demo import Demo
+from uncone.report.results.evaluate import Evaluated
+from uncone.verbs.encode import Encoded
+from uncone.verbs.options.calibrate import CalibrateOptions
+from uncone.verbs.options.check import CheckOptions
+from uncone.verbs.options.encode import EncodeOptions
+from uncone.verbs.options.evaluate import EvaluateOptions
+from uncone.verbs.options.fix import ApplyOptions, ExportOptions, FixOptions, PrescribeOptions
+from uncone.verbs.options.layers import LayersOptions
+from uncone.verbs.options.map import MapOptions
+from uncone.verbs.options.similarity import SimilarityOptions
+from uncone.verbs.space import OpenOptions
+from uncone.analysis.calibration.calibration import Calibration as Calibration
+from uncone.analysis.measures.finding import Finding as Finding
+from uncone.analysis.measures.finding import Level as Level
+from uncone.errors import UnconeError as UnconeError
+from uncone.report.results.calibrate import Calibrated as Calibrated
+from uncone.report.results.check import Comparison as Comparison
+from uncone.report.results.check import Diagnosis as Diagnosis
+from uncone.report.results.fix import Repaired as Repaired
+from uncone.report.results.layers import LayerComparison as LayerComparison
+from uncone.report.results.layers import LayerStudy as LayerStudy
+from uncone.report.results.map import Map as Map
+from uncone.report.results.similarity import Similarity as Similarity
+
+__all__ = [
+    "Calibrated",
+    "Calibration",
+    "Comparison",
+    "Diagnosis",
+    "Finding",
+    "LayerComparison",
+    "LayerStudy",
+    "Level",
+    "Map",
+    "Repaired",
+    "Similarity",
+    "Space",
+    "UnconeError",
+    "__version__",
+    "apply",
+    "calibrate",
+    "check",
+    "compare",
+    "compare_layers",
+    "demo",
+    "encode",
+    "evaluate",
+    "export",
+    "fix",
+    "layers",
+    "map",
+    "open",
+    "prescribe",
+    "reproduce",
+    "similarity",
+]
+
+class _CalibrateOptions(TypedDict, total=False):
+    text: Sequence[str] | str
+    limit: int | None
+    data: str | os.PathLike[str] | None
+    name: str | None
+    column: str | None
+    tensor: str | None
+    label: str | None
+    texts: Sequence[str] | None
+    labels: Sequence[Any] | None
+    model: Any
+    layer: str | int | None
+    pooling: str | None
+    prompt: str
+    batch_size: int | None
+    cache: bool
+    revision: str | None
+    device: str
+    dtype: str
+    allow_pickle: bool
+    trust_remote_code: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    float64: bool
+    workers: int
+    pairs: Any
+    left: str | None
+    right: str | None
+    ids: str | None
+    cut: float | None
+    precisions: Sequence[float]
+    recalls: Sequence[float]
+    replicates: int
+    scores: Sequence[float]
+    fpr: Sequence[float]
+    corpus_size: int | None
+    background: Any
+    translate: float | None
+    old: Any
+    queries: Any
+    documents: Any
+    query_prompt: str | None
+    document: str | None
+    repair: str | os.PathLike[str] | None
+    save: str | os.PathLike[str] | None
+
+class _CheckOptions(TypedDict, total=False):
+    text: Sequence[str] | str
+    limit: int | None
+    data: str | os.PathLike[str] | None
+    name: str | None
+    column: str | None
+    tensor: str | None
+    label: str | None
+    texts: Sequence[str] | None
+    labels: Sequence[Any] | None
+    model: Any
+    layer: str | int | None
+    pooling: str | None
+    prompt: str
+    batch_size: int | None
+    cache: bool
+    revision: str | None
+    device: str
+    dtype: str
+    allow_pickle: bool
+    trust_remote_code: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    float64: bool
+    workers: int
+    sample: int
+    scores: Sequence[float]
+    repair: str | os.PathLike[str] | None
+    exact: bool
+    deep: bool
+    ann: bool
+
+class _EncodeOptions(TypedDict, total=False):
+    text: Sequence[str] | str
+    limit: int | None
+    data: str | os.PathLike[str] | None
+    name: str | None
+    model: Any
+    layer: str | int | None
+    pooling: str | None
+    prompt: str
+    batch_size: int | None
+    cache: bool
+    revision: str | None
+    device: str
+    dtype: str
+    allow_pickle: bool
+    trust_remote_code: bool
+    out: str | os.PathLike[str] | None
+    progress: Callable[[str, int, int | None], None] | None
+
+class _EvaluateOptions(TypedDict, total=False):
+    revision: str | None
+    device: str
+    dtype: str
+    allow_pickle: bool
+    trust_remote_code: bool
+    layer: Sequence[str | int] | str | int
+    pooling: str | None
+    prompt: str
+    cache: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    tasks: Sequence[str]
+    separate: bool
+    fit_on: Any
+    protocols: Sequence[str]
+    level: str
+    gmm: bool
+    published: bool
+    seeds: int
+    replicates: int
+    data: str | os.PathLike[str] | None
+
+class _PrescribeOptions(TypedDict, total=False):
+    text: Sequence[str] | str
+    limit: int | None
+    data: str | os.PathLike[str] | None
+    name: str | None
+    column: str | None
+    tensor: str | None
+    label: str | None
+    texts: Sequence[str] | None
+    labels: Sequence[Any] | None
+    model: Any
+    layer: str | int | None
+    pooling: str | None
+    prompt: str
+    batch_size: int | None
+    cache: bool
+    revision: str | None
+    device: str
+    dtype: str
+    allow_pickle: bool
+    trust_remote_code: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    pairs: Any
+    left: str | None
+    right: str | None
+    score: str | None
+    folds: int
+    candidates: Any
+    replicates: int | None
+    least_gain: float | None
+
+class _ApplyOptions(TypedDict, total=False):
+    text: Sequence[str] | str
+    limit: int | None
+    data: str | os.PathLike[str] | None
+    name: str | None
+    column: str | None
+    tensor: str | None
+    label: str | None
+    texts: Sequence[str] | None
+    labels: Sequence[Any] | None
+    model: Any
+    layer: str | int | None
+    pooling: str | None
+    prompt: str
+    batch_size: int | None
+    cache: bool
+    revision: str | None
+    device: str
+    dtype: str
+    allow_pickle: bool
+    trust_remote_code: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    out: str | os.PathLike[str] | None
+
+class _ExportOptions(TypedDict, total=False):
+    revision: str | None
+    device: str
+    dtype: str
+    allow_pickle: bool
+    trust_remote_code: bool
+    model: Any
+    layer: str | int | None
+    pooling: str | None
+    level: str | None
+
+class _FixOptions(TypedDict, total=False):
+    text: Sequence[str] | str
+    limit: int | None
+    data: str | os.PathLike[str] | None
+    name: str | None
+    column: str | None
+    tensor: str | None
+    label: str | None
+    texts: Sequence[str] | None
+    labels: Sequence[Any] | None
+    model: Any
+    layer: str | int | None
+    pooling: str | None
+    prompt: str
+    batch_size: int | None
+    cache: bool
+    revision: str | None
+    device: str
+    dtype: str
+    allow_pickle: bool
+    trust_remote_code: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    float64: bool
+    workers: int
+    sample: int
+    pairs: Any
+    left: str | None
+    right: str | None
+    score: str | None
+    k: int | str | None
+    p: int | None
+    dim: int | None
+    rotation: str | None
+    shrinkage: float | str | None
+    how: str | None
+    dimensions: Sequence[int] | None
+    assign: str | None
+    epochs: int | None
+    lr: float | None
+    others: dict[str, Any] | None
+    out: str | os.PathLike[str] | None
+    save: str | os.PathLike[str] | None
+    level: str
+    skip_bad: bool
+    prescription: Any
+
+class _LayersOptions(TypedDict, total=False):
+    text: Sequence[str] | str
+    limit: int | None
+    data: str | os.PathLike[str] | None
+    name: str | None
+    revision: str | None
+    device: str
+    dtype: str
+    allow_pickle: bool
+    trust_remote_code: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    rows: str
+    word_pooling: str
+    pooling: str
+    kinds: str | None
+    cased: bool
+    special: bool | None
+    no_sinks: bool
+    window: int | None
+    stride: int | None
+    words: Sequence[str]
+    mev_words: int
+    min_contexts: int
+    deep: bool
+    k: int | None
+    frequency: str
+    deep_sample: int
+    sentences: bool
+    memory: str | int | None
+    batch_size: int | None
+    sample: int | None
+    split: bool | None
+    keep_duplicates: bool
+    curve: bool
+    resume: bool
+    state: str | os.PathLike[str] | None
+    save_every: float
+    keep_state: bool
+    model_name: str | None
+
+class _MapOptions(TypedDict, total=False):
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    text: Sequence[str] | str
+    limit: int | None
+    data: str | os.PathLike[str] | None
+    name: str | None
+    column: str | None
+    tensor: str | None
+    label: str | None
+    texts: Sequence[str] | None
+    labels: Sequence[Any] | None
+    model: Any
+    layer: str | int | None
+    pooling: str | None
+    prompt: str
+    batch_size: int | None
+    cache: bool
+    revision: str | None
+    device: str
+    dtype: str
+    allow_pickle: bool
+    trust_remote_code: bool
+    rows: str
+    sample: int | None
+    split: bool | None
+    method: str
+    dims: int
+    points: int | None
+    color: str | None
+    words: Sequence[str]
+    k: int | None
+    repair: str | os.PathLike[str] | None
+    static: bool
+
+class _SimilarityOptions(TypedDict, total=False):
+    text: Sequence[str] | str
+    limit: int | None
+    data: str | os.PathLike[str] | None
+    name: str | None
+    column: str | None
+    tensor: str | None
+    label: str | None
+    texts: Sequence[str] | None
+    labels: Sequence[Any] | None
+    model: Any
+    layer: str | int | None
+    pooling: Sequence[str] | str | None
+    prompt: str
+    batch_size: int | None
+    cache: bool
+    revision: str | None
+    device: str
+    dtype: str
+    allow_pickle: bool
+    trust_remote_code: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    sample: int
+    against: str | None
+    repair: str | os.PathLike[str] | None
+    calibration: Any
+    clean: bool
+    near: str | None
+    min: float | str | None
+    max: float | str | None
+    top: int | None
+    duplicates: float | str | None
+    groups: int | str
+    group_method: Sequence[str] | str
+    order: str | None
+    maps: Sequence[str] | str
+    map_dims: Sequence[int | str] | int | str
+    matrix: str | os.PathLike[str] | None
+
+class _OpenOptions(TypedDict, total=False):
+    text: Sequence[str] | str
+    limit: int | None
+    data: str | os.PathLike[str] | None
+    name: str | None
+    column: str | None
+    tensor: str | None
+    label: str | None
+    texts: Sequence[str] | None
+    labels: Sequence[Any] | None
+    model: Any
+    layer: str | int | None
+    pooling: str | None
+    prompt: str
+    batch_size: int | None
+    cache: bool
+    revision: str | None
+    device: str
+    dtype: str
+    allow_pickle: bool
+    trust_remote_code: bool
+    repair: str | os.PathLike[str] | None
+
+class Space:
+    source: Any
+    options: OpenOptions
+    def calibrate(
+        self, *, options: CalibrateOptions | None = ..., **keywords: Unpack[_CalibrateOptions]
+    ) -> Calibrated: ...
+    def check(self, *, options: CheckOptions | None = ..., **keywords: Unpack[_CheckOptions]) -> Diagnosis: ...
+    def fix(self, method: str, *, options: FixOptions | None = ..., **keywords: Unpack[_FixOptions]) -> Repaired: ...
+    def map(self, *, options: MapOptions | None = ..., **keywords: Unpack[_MapOptions]) -> Map: ...
+    def prescribe(
+        self, *, options: PrescribeOptions | None = ..., **keywords: Unpack[_PrescribeOptions]
+    ) -> Prescription: ...
+    def similarity(
+        self, *, options: SimilarityOptions | None = ..., **keywords: Unpack[_SimilarityOptions]
+    ) -> Similarity: ...
+
+def calibrate(
+    source: Any = None, *, options: CalibrateOptions | None = ..., **keywords: Unpack[_CalibrateOptions]
+) -> Calibrated: ...
+def check(source: Any, *, options: CheckOptions | None = ..., **keywords: Unpack[_CheckOptions]) -> Diagnosis: ...
+def encode(texts: Any, *, options: EncodeOptions | None = ..., **keywords: Unpack[_EncodeOptions]) -> Encoded: ...
+def evaluate(
+    model: Any,
+    datasets: Sequence[Any] | None = None,
+    methods: str | Iterable[str | Method] | None = None,
+    *,
+    options: EvaluateOptions | None = ...,
+    **keywords: Unpack[_EvaluateOptions],
+) -> Evaluated: ...
+def prescribe(
+    source: Any = None, *, options: PrescribeOptions | None = ..., **keywords: Unpack[_PrescribeOptions]
+) -> Prescription: ...
+def reproduce(
+    model: str | os.PathLike[str],
+    folder: str | os.PathLike[str],
+    *,
+    options: EvaluateOptions | None = ...,
+    **keywords: Unpack[_EvaluateOptions],
+) -> Iterator[tuple[PaperTable, Evaluated | None]]: ...
+def apply(
+    repair: str | os.PathLike[str] | Repair,
+    source: Any,
+    *,
+    options: ApplyOptions | None = ...,
+    **keywords: Unpack[_ApplyOptions],
+) -> Matrix | Rewritten: ...
+def export(
+    repair: str | os.PathLike[str] | Repair,
+    to: str,
+    out: str | os.PathLike[str],
+    *,
+    options: ExportOptions | None = ...,
+    **keywords: Unpack[_ExportOptions],
+) -> Exported: ...
+def fix(source: Any, method: str, *, options: FixOptions | None = ..., **keywords: Unpack[_FixOptions]) -> Repaired: ...
+def compare_layers(
+    models: Sequence[Any],
+    corpora: Sequence[Any],
+    *,
+    options: LayersOptions | None = ...,
+    **keywords: Unpack[_LayersOptions],
+) -> LayerComparison: ...
+def layers(
+    model: Any, texts: Any, *, options: LayersOptions | None = ..., **keywords: Unpack[_LayersOptions]
+) -> LayerStudy: ...
+def map(source: Any, *, options: MapOptions | None = ..., **keywords: Unpack[_MapOptions]) -> Map: ...
+def similarity(
+    source: Any, *, options: SimilarityOptions | None = ..., **keywords: Unpack[_SimilarityOptions]
+) -> Similarity: ...
+def compare(*sources: Any, **keywords: Unpack[_CheckOptions]) -> Comparison: ...
+def demo(progress: Callable[[str, int, int], None] | None = ...) -> Demo: ...
+def open(source: Any, **keywords: Unpack[_OpenOptions]) -> Space: ...

@@ -1,0 +1,47 @@
+"""Options of `check`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from uncone.verbs.options.calibrate import COSINE
+from uncone.verbs.options.option import at_least, option
+from uncone.verbs.options.output import OutputOptions
+from uncone.verbs.options.running import RunOptions, SeedOptions
+from uncone.verbs.options.source import SpaceOptions
+
+__all__ = ["CheckOptions", "CheckOutput", "SampleOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleOptions(SeedOptions):
+    """How many vectors are kept for what cannot be summed."""
+
+    sample: int = option(
+        50_000, "Number of vectors kept for pair cosines, partition function and map.", rule=at_least(2)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(SampleOptions, RunOptions, SpaceOptions):
+    """What `check` takes."""
+
+    GROUP = "Diagnosis"
+    FIRST: ClassVar[tuple[str, ...]] = ("scores", "model", "column")
+
+    scores: Sequence[float] = option((), "Explain what this cosine means here.", flag="--score", rule=COSINE)
+    repair: str | os.PathLike[str] | None = option(None, "Folder of a saved repair: check the repaired vectors.")
+    exact: bool = option(False, "Compute the partition function over all vectors, in a second pass, not over a sample.")
+    deep: bool = option(False, "Measure the local dimension among all vectors, in one more pass, not among a sample.")
+    ann: bool = option(False, "As --deep, but search a graph (HNSW) above 2 million vectors, and report its recall.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOutput(OutputOptions):
+    """What `check` writes, and the gates it keeps."""
+
+    fail_above: Sequence[str] = option((), "Exit with code 1 if a finding is above this bound: NAME=VALUE.")
+    fail_below: Sequence[str] = option((), "Exit with code 1 if a finding is below this bound: NAME=VALUE.")

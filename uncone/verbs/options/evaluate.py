@@ -1,0 +1,118 @@
+"""Options of `evaluate`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from uncone.errors import OptionError
+from uncone.verbs.options.fix import LEVEL
+from uncone.verbs.options.option import among, at_least, flag_of, option
+from uncone.verbs.options.output import OutputOptions
+from uncone.verbs.options.running import SeedOptions
+from uncone.verbs.options.source import LoadingOptions
+
+__all__ = ["EvaluateOptions", "EvaluateOutput"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Encoding(LoadingOptions):
+    """How the texts of tasks become vectors."""
+
+    layer: Sequence[str | int] | str | int = option(
+        (),
+        "Layer of the model: -1 is the last, 1,-1 averages two, all evaluates each. Repeatable.",
+        split=False,
+        default_text="the model's own",
+    )
+    pooling: str | None = option(
+        None,
+        "How the tokens of a text become one vector.",
+        rule=among("mean", "cls", "max", "last"),
+        default_text="the model's own",
+    )
+    prompt: str = option("", 'Prompt put before every text, such as "query: ".')
+    cache: bool = option(True, "Keep the vectors of texts on disk, and reuse them.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions(SeedOptions, _Encoding):
+    """What `evaluate` takes."""
+
+    GROUP = "Evaluation"
+    FIRST: ClassVar[tuple[str, ...]] = ("datasets", "methods", "tasks")
+
+    datasets: Sequence[Any] | None = option(
+        (),
+        "STS data set: sts12 to sts16, stsb, sickr, with a split such as stsb:dev; or a table of scored pairs.",
+        flag="--dataset",
+        default_text="all seven",
+    )
+    methods: Any = option(
+        (),
+        "Repairs to compare, such as raw,center,droptop:k=15,clustered:k=27;p=0,droptop+whiten,my/repair/,static.",
+        default_text="those of the literature",
+    )
+    tasks: Sequence[str] = option(
+        (),
+        "Other task: sst2, wic, labels:FILE, pairs:FILE (0/1), words:FILE, or a folder of retrieval (corpus.jsonl, "
+        "queries.jsonl, qrels.tsv).",
+        flag="--task",
+    )
+    separate: bool = option(False, "Retrieval: fit a separate repair on the queries.")
+    fit_on: Any = option("snli", "Texts to fit methods on: a corpus, a file, or train (of STS-B and SICK).")
+    protocols: Sequence[str] = option(
+        ("inductive",),
+        "Fit on --fit-on (inductive), or on the texts that are scored (transductive).",
+        flag="--protocol",
+    )
+    level: str = option(
+        "sentence", "Repair the vectors of texts, or those of tokens before they are pooled.", rule=LEVEL
+    )
+    gmm: bool = option(True, "Include the mixture of Gaussians, the slowest method.")
+    published: bool = option(False, "Show the numbers of the literature beside ours.")
+    seeds: int = option(1, "Number of seeds for methods with a random start.", rule=at_least(1))
+    replicates: int = option(1000, "Number of bootstrap samples for the intervals.", rule=at_least(10))
+    data: str | os.PathLike[str] | None = option(
+        None, "Folder with the named corpora and data sets.", default_text="$UNCONE_DATA"
+    )
+
+    @property
+    def layers(self) -> Any:  # noqa: ANN401 - one layer, or several
+        """The layer, or the layers, as evaluation takes them."""
+        return None if not self.layer else self.layer[0] if len(self.layer) == 1 else list(self.layer)  # type: ignore
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOutput(OutputOptions):
+    """What `evaluate` writes."""
+
+    FOLDERS: ClassVar[tuple[str, ...]] = ("figures", "out")
+
+    html: Path | None = option(Path("uncone-evaluate.html"), "HTML report, a single page that works offline.")
+    csv: Path | None = option(None, "Write every number as a row of a CSV table.")
+    suite: str | None = option(
+        None, "Make all tables of the cluster-based, flow and whitening papers, into --out.", rule=among("papers")
+    )
+    out: Path | None = option(
+        None, "Folder for --suite. Tables that are there already are not made again.", flag="--out -o"
+    )
+
+    def check_suite(self, options: EvaluateOptions) -> None:
+        """Refuse a suite without a folder, and what it decides itself.
+
+        Raises:
+            OptionError: so it is.
+        """
+        if self.suite is None or self.out is None:
+            raise OptionError("The suite is --suite papers, and its tables go to a folder: --out tables.")
+        own = ("datasets", "tasks", "methods", "protocols", "layer", "pooling", "separate", "level", "seeds")
+        wrong = [options.flag(name) for name in own if options.is_given(name)]
+        wrong += [
+            flag_of(one) for one in fields(self) if one.name not in ("html", "suite", "out") and self.is_given(one.name)
+        ]
+        if wrong:
+            raise OptionError(f"--suite has its own tables, and writes them all to --out: leave {wrong[0]} out.")

@@ -1,0 +1,158 @@
+"""Options of `fix`, `apply`, `export` and `prescribe`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from uncone.errors import OptionError
+from uncone.verbs.options.check import SampleOptions
+from uncone.verbs.options.option import Options, Rule, among, option
+from uncone.verbs.options.output import OutputOptions
+from uncone.verbs.options.running import RunOptions, SeedOptions
+from uncone.verbs.options.source import LoadingOptions, PairOptions, SpaceOptions
+
+__all__ = ["ApplyOptions", "ExportOptions", "FixOptions", "FixOutput", "MethodOptions", "PrescribeOptions"]
+
+LEVEL = among("sentence", "token")
+_FORMATS = ".npy, .npz, .parquet, .csv, .tsv, .jsonl, .safetensors, .vec or .txt"
+
+
+def _k(value: Any) -> bool:  # noqa: ANN401 - a number or a word
+    return value == "auto" or (str(value).removeprefix("-").isdecimal() and len(str(value)) < 19)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodOptions(Options):
+    """Options of the methods: each goes to the steps that take it."""
+
+    GROUP = "Methods"
+
+    k: int | str | None = option(
+        None,
+        "Number of directions that droptop removes, or of clusters of clustered: a number or auto.",
+        default_text="d/100; 27",
+        rule=Rule(_k, "a whole number or auto"),
+    )
+    p: int | None = option(None, "Number of directions that clustered removes per cluster; 0 removes only its mean.")
+    dim: int | None = option(None, "Number of strongest directions that whiten keeps.")
+    rotation: str | None = option(None, "Rotation of whiten: pca or zca.")
+    shrinkage: float | str | None = option("auto", "Shrinkage of whiten: auto, ledoit-wolf, none, or 0 to 1.")
+    how: str | None = option(None, "What mute does: zero or zscore.")
+    dimensions: Sequence[int] | None = option(
+        None,
+        "Dimensions to mute, such as 92,308.",
+        many=True,
+        rule=Rule(lambda value: int(value) >= 0, "a list of numbers from 0 on, such as 92,308"),
+    )
+    assign: str | None = option(None, "Clustering of clustered: kmeans or gmm.")
+    epochs: int | None = option(None, "Largest number of passes of flow over the vectors.")
+    lr: float | None = option(None, "Learning rate of flow.")
+    others: dict[str, Any] | None = option(None, "Other parameters of the methods, by name.", cli=False)
+
+    @property
+    def method_options(self) -> dict[str, Any]:
+        """The options that are given, as the repairs take them."""
+        names = [one.name for one in fields(MethodOptions) if one.name != "others" and self.is_given(one.name)]
+        given = {name: getattr(self, name) for name in names}
+        if given.get("k", "auto") != "auto":
+            given["k"] = int(given["k"])
+        if "shrinkage" in given:
+            given["shrinkage"] = None if given["shrinkage"] is None else _shrinkage(given["shrinkage"])
+        if given.get("dimensions") is not None:
+            given["dimensions"] = [int(one) for one in given["dimensions"]]
+        return {**given, **(self.others or {})}
+
+
+def _shrinkage(value: float | str) -> float | str | None:
+    try:
+        return float(value)
+    except ValueError:
+        return None if value == "none" else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ScoredPairs(PairOptions):
+    """Pairs that a repair is chosen by."""
+
+    score: str | None = option(None, "Column of --pairs with the score or label.", needs="pairs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrescribeOptions(_ScoredPairs, SeedOptions, SpaceOptions):
+    """What `prescribe` takes."""
+
+    folds: int = option(5, "Number of parts that the pairs are split into.")
+    candidates: Any = option(None, "The repairs to choose from.")
+    replicates: int | None = option(None, "Number of bootstrap samples for the intervals.")
+    least_gain: float | None = option(None, "The smallest gain that is worth a repair.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixOptions(MethodOptions, _ScoredPairs, SampleOptions, RunOptions, SpaceOptions):
+    """What `fix` takes."""
+
+    GROUP = "Repair"
+    FIRST: ClassVar[tuple[str, ...]] = ("out", "save", "pairs")
+
+    out: str | os.PathLike[str] | None = option(
+        None, f"Write the repaired vectors to this file: {_FORMATS}. Other columns are kept.", flag="--out -o"
+    )
+    save: str | os.PathLike[str] | None = option(None, "Folder to save the repair to, for use on other vectors.")
+    level: str = option(
+        "sentence", "Repair the vectors of texts, or those of tokens before they are pooled.", rule=LEVEL
+    )
+    skip_bad: bool = option(False, "Leave vectors with NaN out of the fit, and write them as NaN.")
+    prescription: Any = option(None, "The advice that the method comes from, saved with the repair.", cli=False)
+
+    FOR_TEXTS: ClassVar[tuple[str, ...]] = (*SpaceOptions.FOR_TEXTS, "level")
+
+    def check_choice(self, method: str) -> None:
+        """Refuse pairs beside a named method, and options beside `auto`.
+
+        Raises:
+            OptionError: so it is.
+        """
+        if method != "auto" and self.pairs is not None:
+            raise OptionError("--pairs is for --method auto, which chooses by them; a named method leaves no choice.")
+        if method == "auto" and (self.method_options or self.level != "sentence"):
+            raise OptionError("auto tries methods with their own options, on vectors of texts: leave the options out.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixOutput(OutputOptions):
+    """What `fix` writes beside the repair."""
+
+    html: Path | None = option(Path("uncone-fix.html"), "HTML report, a single page that works offline.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyOptions(SeedOptions, SpaceOptions):
+    """What `apply` takes."""
+
+    GROUP = "Repair"
+    FIRST: ClassVar[tuple[str, ...]] = ("out", "model", "text")
+
+    out: str | os.PathLike[str] | None = option(
+        None, f"Write the repaired vectors to this file: {_FORMATS}.", flag="--out -o"
+    )
+    text: Sequence[str] | str = option(
+        (), "Column with the texts of the source. Without a source, a text to encode and repair.", split=False
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions(LoadingOptions):
+    """What `export` takes."""
+
+    GROUP = "Model"
+
+    model: Any = option(
+        None, "Model that runs before the repair: for sentence-transformers, and for onnx to make one graph of both."
+    )
+    layer: str | int | None = option(None, "Layer that the repair was fitted on, if the repair does not know.")
+    pooling: str | None = option(None, "Pooling that the repair was fitted on, if the repair does not know.")
+    level: str | None = option(None, "Level that the repair was fitted on, if the repair does not know.", rule=LEVEL)

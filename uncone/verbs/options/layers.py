@@ -1,0 +1,100 @@
+"""Options of `layers`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from uncone.errors import OptionError
+from uncone.verbs.options.option import among, option
+from uncone.verbs.options.output import OutputOptions
+from uncone.verbs.options.running import SeedOptions
+from uncone.verbs.options.source import LoadingOptions, TextOptions
+
+__all__ = ["LayersOptions", "LayersOutput"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Settings(SeedOptions):
+    """What is measured: the settings of a study, by their names."""
+
+    GROUP = "Measures"
+
+    rows: str = option("words", "What a row is.", rule=among("words", "tokens", "cls", "sentences"))
+    word_pooling: str = option(
+        "mean", "How the subwords of a word become one vector.", rule=among("mean", "first", "last")
+    )
+    pooling: str = option("mean", "How tokens become one vector, for --rows sentences.")
+    kinds: str | None = option(
+        None, "Kinds of rows that count: some of word,number,symbol; of tokens also piece.", default_text="all"
+    )
+    cased: bool = option(False, "Treat words that differ in case as different words.")
+    special: bool | None = option(None, "Count special tokens.", default_text="in the mean of a text, not among tokens")
+    no_sinks: bool = option(False, "Leave out rows with more than ten times the median norm of their layer.")
+    window: int | None = option(None, "Number of tokens the model sees at once.", default_text="all it takes")
+    stride: int | None = option(None, "Number of tokens between two windows.", default_text="the window")
+    words: Sequence[str] = option((), "Words to follow, such as beverage,go,school.")
+    mev_words: int = option(100, "Number of random words for MEV.")
+    min_contexts: int = option(5, "Number of texts a word must occur in for self-similarity.")
+    deep: bool = option(False, "Look behind the cone: clusters, local dimension, hubs, word frequency, manifolds.")
+    k: int | None = option(None, "Number of clusters per layer, with --deep.", default_text="by silhouette, 1 to 15")
+    frequency: str = option("corpus", "Word frequencies, with --deep: corpus, tokenizer (its order) or wordfreq.")
+    deep_sample: int = option(50_000, "Number of vectors kept per layer, with --deep.")
+    sentences: bool = option(False, "Keep the IntraSim of every sentence.", cli=False)
+    memory: str | int | None = option(None, "Memory to stay within.", default_text="2GB, with --deep 4GB")
+    batch_size: int | None = option(None, "Number of texts encoded at once.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayersOptions(_Settings, LoadingOptions, TextOptions):
+    """What `layers` takes."""
+
+    GROUP = "Running"
+    FIRST: ClassVar[tuple[str, ...]] = ("rows", "words", "deep")
+
+    limit: int | None = option(None, "Use only the first N texts.")
+    sample: int | None = option(None, "Use a random sample of N texts.")
+    split: bool | None = option(None, "Split texts into sentences.", default_text="line files only")
+    keep_duplicates: bool = option(
+        False, "Measure exact duplicates too. They make words look more stable than they are."
+    )
+    curve: bool = option(False, "Measure an eighth, a quarter and half of the texts too, to see what has settled.")
+    resume: bool = option(False, "Resume this command where it was interrupted.")
+    state: str | os.PathLike[str] | None = option(
+        None, "Folder that runs are saved to.", default_text="the user's cache"
+    )
+    save_every: float = option(30.0, "Seconds between two saves.")
+    keep_state: bool = option(False, "Keep what was saved when all is measured; `settle()` removes it.", cli=False)
+    model_name: str | None = option(None, "Name of the model in the report.", cli=False)
+
+    def settings(self) -> dict[str, Any]:
+        """The settings of a study."""
+        names = [one.name for one in fields(_Settings) if one.name != "progress"]
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayersOutput(OutputOptions):
+    """What `layers` writes."""
+
+    html: Path | None = option(Path("uncone-layers.html"), "HTML report, a single page that works offline.")
+    word_table: Path | None = option(None, "Write every word with its curves, as .csv or .parquet.")
+    sentence_table: Path | None = option(None, "Write every sentence with its IntraSim, as .csv or .parquet.")
+
+    def check_tables(self, studies: int) -> None:
+        """Refuse tables of several studies, and names that do not say their format.
+
+        Raises:
+            OptionError: so it is.
+        """
+        from uncone.report.tables import table_format
+
+        for flag, path in (("--word-table", self.word_table), ("--sentence-table", self.sentence_table)):
+            if path is None:
+                continue
+            if studies > 1:
+                raise OptionError(f"{flag} writes one study, and this command makes {studies}. Run them one by one.")
+            table_format(path)

@@ -1,0 +1,152 @@
+"""Options of `map`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from uncone.errors import OptionError
+from uncone.verbs.options.option import Rule, among, at_least, option
+from uncone.verbs.options.output import OutputOptions
+from uncone.verbs.options.running import SeedOptions
+from uncone.verbs.options.source import SpaceOptions
+
+__all__ = ["COLORS", "MOST_POINTS", "Angles", "MapOptions", "MapOutput"]
+
+MOST_POINTS = 200_000
+"""Points that a page can hold."""
+COLORS = ("frequency", "kind", "position", "cluster", "label", "words", "norm", "none")
+_POINTS = {"pca": 50_000, "svd": 50_000}
+_FEWER = 5_000
+"""Points by default: a flat picture costs little, the others minutes, and there are many layers."""
+_MOST_SIDES, _SIDES = 36, 3
+
+Angles = int | Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Texts(SpaceOptions):
+    """Which texts are shown, and what a point is."""
+
+    GROUP = "Source"
+
+    rows: str = option("sentences", "What a point is, with --model.", rule=among("sentences", "words", "tokens", "cls"))
+    sample: int | None = option(None, "Use a random sample of N texts.", rule=at_least(1))
+    split: bool | None = option(None, "Split texts into sentences.", default_text="line files, for words")
+    layer: str | int | None = option(
+        None,
+        "Layer of the model: -1 is the last, 1,-1 averages two, all shows every layer.",
+        default_text="the model's own",
+    )
+
+    FOR_TEXTS: ClassVar[tuple[str, ...]] = (*SpaceOptions.FOR_TEXTS, "rows", "sample", "split")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapOptions(_Texts, SeedOptions):
+    """What `map` takes."""
+
+    GROUP = "Map"
+    FIRST: ClassVar[tuple[str, ...]] = ("method", "color", "model")
+
+    method: str = option("pca", "Projection: svd is PCA without centering.", rule=among("pca", "svd", "tsne", "umap"))
+    dims: int = option(2, "Number of dimensions of the map.", rule=Rule(lambda value: value in (2, 3), "2 or 3"))
+    points: int | None = option(
+        None,
+        "Largest number of points: up to 200,000, or more with --png.",
+        default_text="5000; pca and svd of one layer 50000",
+        rule=at_least(2, "a number of rows, at least 2"),
+    )
+    color: str | None = option(
+        None, "What points are colored by.", default_text="words, label, kind or cluster", rule=among(*COLORS)
+    )
+    words: Sequence[str] = option((), "Words to mark, such as bank,river. Points with these words are added.")
+    k: int | None = option(
+        None,
+        "Number of clusters.",
+        default_text="the one with the largest silhouette",
+        rule=at_least(2, "a number of clusters, at least 2"),
+    )
+    repair: str | os.PathLike[str] | None = option(
+        None, "Folder of a saved repair: show the same points before and after it, side by side."
+    )
+    static: bool = option(False, "Allow more than 200,000 points, as a picture that cannot be turned.", cli=False)
+
+    def check(self) -> None:
+        """Refuse what cannot be drawn."""
+        if self.color == "words" and not self.words:
+            raise OptionError("--color words needs a list of words: --words a,b,c.")
+        super().check()
+
+    def check_points(self) -> None:
+        """Refuse more points than can be shown.
+
+        Raises:
+            OptionError: there are more.
+        """
+        if (self.points or 0) > MOST_POINTS and not self.static:
+            raise OptionError(
+                f"A page holds up to {MOST_POINTS:,} points, and --points {self.points:,} asks for more: ask for "
+                "fewer, or for a static picture with --png."
+            )
+        if (self.points or 0) > MOST_POINTS and self.dims == 3:
+            raise OptionError(
+                f"A static picture of more than {MOST_POINTS:,} points is flat: take --dims 2, or fewer --points."
+            )
+
+    @property
+    def most_points(self) -> int:
+        """How many points are shown at most."""
+        if self.points is not None:
+            return self.points
+        return _FEWER if self.layer == "all" else _POINTS.get(self.method, _FEWER)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapOutput(OutputOptions):
+    """What `map` writes."""
+
+    html: Path | None = option(Path("uncone-map.html"), "HTML page with the map, which works offline.")
+    png: Path | None = option(None, "Write pictures: a .png file, or a folder for PNG and SVG.")
+    angles: str | None = option(
+        None,
+        "Views of a map in three dimensions: how many, or heights:directions such as 20:45,20:135.",
+        needs="png",
+    )
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the pictures go to one file, not to a folder."""
+        return self.png is not None and self.png.suffix.lower() == ".png"
+
+    def files(self) -> list[tuple[str, Path]]:
+        """A folder of pictures is no file."""
+        return [(flag, path) for flag, path in super().files() if flag != "--png" or self.is_file]
+
+    def views(self, dims: int) -> Angles:
+        """From how many sides a map in three dimensions is drawn, or from which heights and directions.
+
+        Raises:
+            OptionError: neither is given.
+        """
+        if self.angles is None:
+            return _SIDES
+        if dims != 3:
+            raise OptionError("--angles is for pictures of a map in three dimensions: add --dims 3 and --png.")
+        wrong = OptionError(
+            f"--angles must be a number of views up to {_MOST_SIDES}, or heights:directions in degrees such as "
+            f"20:45,20:135, not {self.angles!r}."
+        )
+        try:
+            if ":" in self.angles:
+                pairs = [one.split(":") for one in self.angles.split(",")]
+                return [(float(height), float(direction)) for height, direction in pairs]
+            number = int(self.angles)
+        except ValueError as error:
+            raise wrong from error
+        if not 1 <= number <= _MOST_SIDES:
+            raise wrong
+        return number

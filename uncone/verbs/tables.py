@@ -1,0 +1,131 @@
+"""Tables in memory: DataFrames of pandas and polars, Arrow tables, datasets.Dataset, and mappings of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from uncone.analysis.similarity.label_codes import label_text
+from uncone.data.tables.columns import choose_columns
+from uncone.data.tables.fields import list_names
+from uncone.data.texts.texts import TextRow, TextSource
+from uncone.errors import ColumnError, ShapeError
+
+__all__ = ["MemoryTable", "TableTexts"]
+
+_LOOKED_AT = 100
+
+
+class MemoryTable:
+    """The columns of a table in memory, by name."""
+
+    def __init__(self, table: Any, names: Sequence[str]) -> None:  # noqa: ANN401 - whatever holds columns
+        self.table, self.names = table, list(names)
+
+    @classmethod
+    def of(cls, value: Any) -> MemoryTable | None:  # noqa: ANN401 - whatever a user has
+        """The table that a value is; None if it is none.
+
+        >>> MemoryTable.of({"text": ["a", "b"]}).names, MemoryTable.of(["a", "b"])
+        (['text'], None)
+        """
+        names = list(value) if isinstance(value, Mapping) else getattr(value, "column_names", None)
+        if names is None and hasattr(value, "__getitem__"):
+            names = getattr(value, "columns", None)
+        return None if names is None or isinstance(names, dict) else cls(value, [str(name) for name in names])
+
+    def column(self, name: str, option: str) -> list[Any]:
+        """The values of a column.
+
+        Raises:
+            ColumnError: there is none of that name.
+        """
+        if name not in self.names:
+            raise ColumnError(f"The table has no column {name!r} for --{option}; it has {list_names(self.names)}.")
+        values = self.table[name]
+        for convert in ("to_pylist", "to_list", "tolist"):
+            if hasattr(values, convert):
+                return list(getattr(values, convert)())
+        return list(values)
+
+    def labels(self, name: str | None) -> list[str] | None:
+        """The labels in a column."""
+        return None if name is None else [label_text(value) or "" for value in self.column(name, "label")]
+
+    def vectors(self, name: str | None) -> list[Any]:
+        """The vectors in a column, or in the only one that holds lists of numbers.
+
+        Raises:
+            ColumnError: no column does, or several do.
+        """
+        if name is None:
+            found = [one for one in self.names if self._first(one, lambda value: np.ndim(value) == 1)]
+            if len(found) != 1:
+                what = f"several columns of vectors: {list_names(found)}" if found else "no column of vectors"
+                raise ColumnError(f"The table has {what}. Name one with column=, or a model= to encode texts.")
+            name = found[0]
+        return self.column(name, "column")
+
+    def strings(self, name: str, option: str = "text") -> list[str]:
+        """The texts in a column; a missing one is empty.
+
+        Raises:
+            ColumnError: there is no such column, or it holds something else.
+        """
+        values = self.column(name, option)
+        wrong = next((value for value in values if not isinstance(value, str) and not _is_missing(value)), None)
+        if wrong is not None or not any(isinstance(value, str) for value in values):
+            raise ColumnError(
+                f"Column {name!r} for --{option} holds {type(values[0] if wrong is None else wrong).__name__} values, "
+                f"where we need strings. Columns of strings: {list_names(self.string_columns) or 'none'}."
+            )
+        return [value if isinstance(value, str) else "" for value in values]
+
+    @property
+    def string_columns(self) -> list[str]:
+        """The columns whose first values are strings."""
+        return [name for name in self.names if self._first(name, lambda value: isinstance(value, str))]
+
+    def text_columns(self, named: Sequence[str], label: str | None = None) -> list[str]:
+        """The columns with texts: those that are named, or the one that must be meant.
+
+        Raises:
+            ColumnError: there is none of that name, or several could be meant.
+        """
+        return list(choose_columns("The table", self.names, list(named), label, self.string_columns).text)
+
+    def _first(self, name: str, is_kind: Any) -> bool:  # noqa: ANN401 - a test of a value
+        values = self.table[name]
+        return any(is_kind(value.as_py() if hasattr(value, "as_py") else value) for value in islice(values, _LOOKED_AT))
+
+
+class TableTexts(TextSource):
+    """The texts of a table in memory, those of a row one after the other, with their labels."""
+
+    kind = "table"
+    name = "table"
+
+    def __init__(self, table: MemoryTable, text: Sequence[str], label: str | None = None) -> None:
+        self.text = table.text_columns(text, label)
+        self._columns = [table.strings(name) for name in self.text]
+        self._labels = table.labels(label)
+        lengths = {len(column) for column in (*self._columns, *([self._labels] if self._labels else []))}
+        if len(lengths) > 1:
+            raise ShapeError(
+                f"The columns have {' and '.join(f'{n:,}' for n in sorted(lengths))} rows: give equal ones."
+            )
+
+    def read(self) -> Iterator[TextRow]:
+        """Every text, with the number and the label of its row."""
+        number = 0
+        for row, texts in enumerate(zip(*self._columns, strict=True)):
+            for text in texts:
+                yield TextRow(number, text, None if self._labels is None else self._labels[row])
+                number += 1
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
