@@ -83,14 +83,17 @@ class DelimitedTable(Table):
 
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
         chosen = list(dict.fromkeys(self.names if names is None else names))
-        beginning = True
+        beginning, options = True, None
         for block, irregular in self._row_blocks() if self.names else ():
             # The first one is read with care: for a small table pyarrow takes longer to be imported than to parse.
-            parsed = None if beginning or irregular is not None else self._parse(block, chosen)
+            parsed = None
+            if not beginning and irregular is None:
+                options = options or self._arrow_options(chosen)
+                parsed = _parse(block.data, options)
             if parsed is None:
                 yield from self._careful([block] if irregular is None else irregular, beginning)
             elif parsed.num_rows:
-                yield _ArrowBlock(self, parsed, block)
+                yield _ArrowBlock(self, parsed.rename_columns(chosen), block)
             beginning = False
 
     def _careful(self, blocks: Iterable[LineBlock], beginning: bool) -> Iterator[Block]:
@@ -126,16 +129,13 @@ class DelimitedTable(Table):
         if rest.data:
             yield rest, [rest]  # the last quote is open
 
-    def _parse(self, block: LineBlock, names: Sequence[str]) -> pa.Table | None:
-        """The rows as columns, or None if pyarrow cannot be trusted with them."""
+    def _arrow_options(self, names: Sequence[str]) -> tuple[Any, Any, Any]:
+        """How pyarrow reads blocks of this table: every field of these columns as a string, as it stands."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        if b"\r" in block.data and _has_lone_return(block.data):
-            return None
         keys = [f"{place}" for place in range(self.width)]
-        places = [self.names.index(name) for name in names]
-        read = arrow_csv.ReadOptions(use_threads=False, block_size=len(block.data) + 1, column_names=keys)
+        read = arrow_csv.ReadOptions(use_threads=False, block_size=4 * LONGEST_LINE, column_names=keys)
         parse = arrow_csv.ParseOptions(
             delimiter=self.delimiter,
             quote_char='"' if self.quoted else False,
@@ -144,15 +144,11 @@ class DelimitedTable(Table):
         )
         convert = arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(keys, pa.string()),
-            include_columns=[keys[place] for place in places],
+            include_columns=[keys[self.names.index(name)] for name in names],
             null_values=[],
             strings_can_be_null=False,
         )
-        try:
-            table = arrow_csv.read_csv(pa.BufferReader(block.data), read, parse, convert)
-        except pa.ArrowInvalid:
-            return None
-        return table.rename_columns(list(names))
+        return read, parse, convert
 
     def _filled(self, blocks: Iterable[LineBlock], beginning: bool = False) -> Iterator[_Row]:
         """The rows with their lines; a blank line is one only if it can be an empty text."""
@@ -212,6 +208,19 @@ def end_of_rows(data: bytes, delimiter: str = ",") -> int:
     newlines = np.flatnonzero(letters == _NEWLINE)
     outside = newlines[np.searchsorted(quotes, newlines) % 2 == 0]
     return int(outside[-1]) + 1 if outside.size else 0
+
+
+def _parse(data: bytes, options: tuple[Any, Any, Any]) -> pa.Table | None:
+    """The rows as columns, or None if pyarrow cannot be trusted with them."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    if b"\r" in data and _has_lone_return(data):
+        return None
+    try:
+        return arrow_csv.read_csv(pa.BufferReader(data), *options)
+    except pa.ArrowInvalid:
+        return None
 
 
 def _has_lone_return(data: bytes) -> bool:
