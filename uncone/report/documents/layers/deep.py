@@ -81,25 +81,23 @@ def _dimension_rows(deep: Deep) -> list[list[Cell]]:
     contextual = [layer for layer in deep.layers if layer.number > 0]
     last = deep.layers[-1]
     which, kind = (f"layer {last.number}", "contextual") if contextual else ("words of the corpus", "static")
-    rows = [_dimension_row(which, kind, last.dimensions, base_range([last]))]
+    rows = [_dimension_row(which, kind, last.dimensions)]
     if len(contextual) > 1:
         which = f"mean of layers {contextual[0].number} to {contextual[-1].number}"
         means = {metric: _mean_dimension([layer.dimensions[metric] for layer in contextual]) for metric in _METRICS}
         rows.append(_dimension_row(which, "contextual", means, base_range(contextual)))
     if deep.table is not None:
-        dimensions = deep.table.dimensions
-        rows.append(
-            _dimension_row(printable(deep.table.name), "static", dimensions, f"{dimensions[_METRICS[0]].base:,}")
-        )
+        rows.append(_dimension_row(printable(deep.table.name), "static", deep.table.dimensions))
     return rows
 
 
-def _dimension_row(which: str, kind: str, dimensions: Mapping[str, Dimension], base: str) -> list[Cell]:
+def _dimension_row(which: str, kind: str, dimensions: Mapping[str, Dimension], base: str = "") -> list[Cell]:
     both = [dimensions[metric] for metric in _METRICS]
     bounds = ["" if one.low is None or one.high is None else f"{plain(one.low)} to {plain(one.high)}" for one in both]
     values = [Cell(number_text(one.value), text) for one, text in zip(both, bounds, strict=True)]
     squared = [Cell(number_text(one.paper)) for one in both]
-    return [Cell(which), Cell(kind), *values, *squared, Cell(base), Cell(percent(both[0].duplicates))]
+    n = base or f"{both[0].base:,}"
+    return [Cell(which), Cell(kind), *values, *squared, Cell(n), Cell(percent(both[0].duplicates))]
 
 
 def _mean_dimension(dimensions: Sequence[Dimension]) -> Dimension:
@@ -161,6 +159,8 @@ def cluster_section(deep: Deep, row: str, title: str) -> Section:
 
 def _summary(clusters: Clusters) -> str:
     """How many there are, how clear they are, and how their number was chosen."""
+    if not clusters.clusters:
+        return "not measured"
     if clusters.k == 1 and clusters.tried:
         best = max(clusters.tried.values())
         return f"one cluster: the best silhouette of {len(clusters.tried)} values of k is {cosine(best)}"
