@@ -14,6 +14,7 @@ from uncone.analysis.layers.layer import Layer, SentenceTable, StudySize, WordTa
 from uncone.analysis.layers.published import Curve
 from uncone.analysis.measures.finding import finite
 from uncone.report.document import Document
+from uncone.report.plain import json_values
 from uncone.report.result import Result
 from uncone.run.checkpoint import Checkpoint
 
@@ -94,7 +95,7 @@ class LayerStudy(Result):
             "words": [] if self.words is None else _word_values(self.words),
             "published": [curve.to_dict() for curve in self.published],
             "provenance": dict(self.provenance),
-            **({} if self.deep is None else {"deep": _plain(self.deep)}),
+            **({} if self.deep is None else {"deep": _deep_values(self.deep)}),
             **({"curve": [one.to_dict() for one in self.sizes]} if self.sizes else {}),
         }
 
@@ -150,18 +151,14 @@ def _word_values(table: WordTable) -> list[dict[str, Any]]:
     ]
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever the deep results are made of
+def _deep_values(value: Any) -> Any:  # noqa: ANN401 - whatever the deep results are made of
     """Deep results as plain JSON values under the names of their fields, without what holds a number per vector."""
-    if is_dataclass(value) and not isinstance(value, type):
-        named = ((one.name, getattr(value, one.name)) for one in fields(value) if one.name not in LARGE_FIELDS)
-        values = {name.rstrip("_"): _plain(inner) for name, inner in named}
+    if is_dataclass(value):
+        parts = ((one.name, getattr(value, one.name)) for one in fields(value) if one.name not in LARGE_FIELDS)
+        values = {name.rstrip("_"): _deep_values(part) for name, part in parts}
         return {**values, "paper": value.paper} if isinstance(value, Dimension) else values
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(one) for one in value]
-    return finite(value)
+        return {str(key): _deep_values(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_deep_values(part) for part in value]
+    return json_values(value)
