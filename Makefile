@@ -63,9 +63,10 @@ tables: $(VENV)/dev.stamp
 stub: $(VENV)/dev.stamp
 	$(BIN)/python tests/stub.py
 
-# The tables of measures in README.md and docs/, and the JSON Schema of findings.
+# What docs/ has from declarations: the tables of measures, the JSON Schema of findings, the reference of options.
 measures: $(VENV)/dev.stamp
 	$(BIN)/python -m uncone.analysis.measures.table docs/check.md docs/layers.md docs/deep.md docs/measures.md docs/findings.schema.json
+	$(BIN)/python -m uncone.cli.reference docs/options.md
 
 # The tables of the papers for bert-base-uncased, beside the published rows; needs a model hub, or MODEL=folder.
 MODEL ?= bert-base-uncased

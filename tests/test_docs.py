@@ -18,6 +18,7 @@ from uncone.analysis.calibration.calibration import OtherEncoderWarning
 from uncone.analysis.measures.registry import measures
 from uncone.analysis.measures.table import renewed
 from uncone.cli.main import _run
+from uncone.cli.reference import reference
 from uncone.encoders.open import open_encoder
 from uncone.errors import UnconeError
 from uncone.repairs import Center
@@ -167,6 +168,10 @@ def test_help_of_the_command_itself(capsys):
 def test_the_tables_of_measures_are_those_of_the_registry(name):
     path = ROOT / name
     assert path.read_text() == renewed(path), "make measures"
+
+
+def test_the_reference_of_options_is_current():
+    assert (ROOT / "docs" / "options.md").read_text() == reference(), "make measures"
 
 
 def test_the_pages_name_every_measure(tiny_model):

@@ -15,9 +15,9 @@ from cyclopts import Group, Parameter, Token, convert
 from uncone.cli.settings import DASH
 from uncone.verbs.options.option import Options, flag_of, group_of, option
 
-__all__ = ["command"]
+__all__ = ["ORDER", "CommandOptions", "command", "default_text"]
 
-_ORDER = ("Source", "Model", "", "Sampling", "Output", "Running")
+ORDER = ("Source", "Model", "", "Sampling", "Output", "Running")
 """The order of the groups in --help; the empty name stands for a verb's own."""
 
 
@@ -67,9 +67,7 @@ def _parameter(kind: type[Options], declared: Field[Any], first: Sequence[str]) 
     is_list, of = _type(kind, declared)
     metadata, default, is_scalar = declared.metadata, declared.default, not is_list
     choices = (metadata["rule"].choices if metadata["rule"] is not None else ()) or None
-    empty = default in (None, (), "") or isinstance(default, bool)
-    listed = ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
-    shown = metadata["default_text"] or (None if empty else listed)
+    shown = default_text(declared)
     parameter = Parameter(
         name=[flag_of(declared), *(metadata["flag"] or "").split()[1:]],
         help=metadata["help"] if is_scalar or not choices else f"{metadata['help']} [choices: {', '.join(choices)}]",
@@ -87,10 +85,19 @@ def _parameter(kind: type[Options], declared: Field[Any], first: Sequence[str]) 
     return inspect.Parameter(declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
+def default_text(declared: Field[Any]) -> str:
+    """The default of an option as --help shows it; empty if there is nothing to show."""
+    default = declared.default
+    if default in (None, (), "") or isinstance(default, bool):
+        return str(declared.metadata["default_text"] or "")
+    listed = ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
+    return str(declared.metadata["default_text"] or listed)
+
+
 def _rank(name: str) -> int:
     if name == "Most used":
         return 1
-    return 2 + 2 * _ORDER.index(name if name in _ORDER else "")
+    return 2 + 2 * ORDER.index(name if name in ORDER else "")
 
 
 def _negative(declared: Field[Any], of: type) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def build_app(verbs: Collection[str] = tuple(VERBS)) -> App:
 def _add(app: App, verb: str, place: int) -> None:
     from uncone.cli.command import command
 
-    function = getattr(import_module(f"uncone.cli.{verb}"), verb)
+    function = getattr(import_module(f"uncone.cli.commands.{verb}"), verb)
     text, _, example = (inspect.getdoc(function) or "").partition("Example: ")
     paragraphs = [VERBS[verb], *(" ".join(part.split()) for part in text.strip().split("\n\n")[1:])]
     app.command(

@@ -1,0 +1,50 @@
+"""The reference of options, docs/options.md: written from the options classes.
+
+`python -m uncone.cli.reference docs/options.md` renews it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+from typing import get_type_hints
+
+from uncone.cli.command import ORDER, CommandOptions, default_text
+from uncone.cli.main import VERBS
+from uncone.verbs.options.option import Options, flag_of, group_of
+
+__all__ = ["reference"]
+
+_HEAD = """# Options
+
+Give an option on the command line, as a keyword in Python (dashes become underscores), in a TOML file
+(`--config uncone.toml`, under `[VERB]`, or above for every verb) or as an environment variable (`UNCONE_SEED=1`). The
+command line wins. A list is `a,b` or the option repeated.
+"""
+_COLUMNS = "| group | option | what it does | default |\n|---|---|---|---|"
+
+
+def reference() -> str:
+    """The page: a table of options for every verb."""
+    return "\n".join([_HEAD, *(_section(verb) for verb in VERBS)])
+
+
+def _section(verb: str) -> str:
+    function = getattr(import_module(f"uncone.cli.commands.{verb}"), verb)
+    hints = get_type_hints(function).values()
+    kinds = [hint for hint in hints if inspect.isclass(hint) and issubclass(hint, Options)]
+    declared = [(kind, one) for kind in (*kinds, CommandOptions) for one in fields(kind) if one.metadata["cli"]]
+    rows = [
+        (group_of(kind, one.name), f"`{flag_of(one)}`", one.metadata["help"], default_text(one))
+        for kind, one in declared
+    ]
+    rows.sort(key=lambda row: ORDER.index(row[0] if row[0] in ORDER else ""))
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join([f"## {verb}\n", f"{VERBS[verb]}\n", _COLUMNS, *lines, ""])
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(reference(), encoding="utf-8")
