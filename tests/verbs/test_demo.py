@@ -33,6 +33,8 @@ def test_every_step_has_its_section(tiny_demo):
     result = tiny_demo
     titles = [section.title for section in result.document().sections]
     assert [title[:2] for title in titles[:5]] == ["1.", "2.", "3.", "4.", "5."]
+    names = [chart.name for chart in result.document().charts()]
+    assert len(names) == len(set(names)) == 2
     assert set(result.to_dict()) == {"schema", "check", "calibrate", "fix", "prescribe", "prescribe_last_layer"}
     assert result.before["baseline"].value == pytest.approx(result.repaired.before["baseline"].value)
     assert abs(result.repaired.after["baseline"].value) < result.before["baseline"].value

@@ -212,7 +212,7 @@ def test_copies_of_pairs_are_no_evidence():
     assert copied.units == once.units == 29 and copied.recommended is once.recommended is None
     assert copied.gain.low > 0 and copied.gain.low == pytest.approx(once.gain.low)
     assert copied.gain.high == pytest.approx(once.gain.high)
-    assert "That is no proof, which needs 30 independent pairs" in copied.reason
+    assert "A proof needs 30 independent pairs" in copied.reason
     assert [one.difference.low for one in copied.table] == pytest.approx([one.difference.low for one in once.table])
     assert not any(one.significant for one in copied.table) and copied.folds == once.folds == 3
     shown = prescribe(*signal(1, n=60, rogue=True), replicates=200, candidates=[CENTER, DROP])

@@ -109,28 +109,27 @@ def reason_for(
     if gain.value is None or gain.low is None or gain.high is None:
         return (
             False,
-            f"The gain of {best.method.name} has no interval on {_pairs(pairs, gain)}, which are too few: {LEAVE}.",
+            f"The gain of {best.method.name} has no interval on {_pairs(pairs, gain)}. These are too few: {LEAVE}.",
         )
     does = "loses" if gain.value <= -0.0005 else "gains"
-    found = (
-        f"On {_pairs(pairs, gain)}, held out, the repair chosen on the others {does} "
-        f"{100 * abs(gain.value):.1f} points of {pairs.measure} ({level:.0%} interval {_points(gain.low)} to "
-        f"{_points(gain.high)})"
+    result = (
+        f"On {_pairs(pairs, gain)}, the chosen repair {does} {100 * abs(gain.value):.1f} points of {pairs.measure} "
+        f"({100 * level:g} % interval {_points(gain.low)} to {_points(gain.high)})"
     )
     if gain.low <= 0:
-        why = "no repair helps" if gain.high < 0 else "the interval does not exclude zero"
-        return False, f"{found}; {why}: {LEAVE}."
+        why = "No repair helps" if gain.high < 0 else "The interval includes zero"
+        return False, f"{result}. {why}: {LEAVE}."
     if gain.units < LEAST_UNITS:
-        return False, f"{found}. That is no proof, which needs {LEAST_UNITS} independent pairs: {LEAVE}, or label more."
+        return False, f"{result}. A proof needs {LEAST_UNITS} independent pairs: {LEAVE}, or label more pairs."
     if gain.value < least:
-        return False, f"{found}, real but less than the {_size(least)} that a change is worth: {LEAVE}."
+        return False, f"{result}. That is less than the {_size(least)} that a change is worth: {LEAVE}."
     proven = f"proven on {gain.units:,} independent pairs"
-    return True, f"{found}, {proven}; over all pairs the best is {best.method.name}: use it."
+    return True, f"{result}, {proven}. Over all pairs the best repair is {best.method.name}: use it."
 
 
 def _pairs(pairs: PairProblem, gain: Difference) -> str:
-    several = "" if gain.units == len(pairs) else f" ({gain.units:,} of them independent)"
-    return f"{len(pairs):,} pairs{several}"
+    independent = "" if gain.units == len(pairs) else f" ({gain.units:,} independent)"
+    return f"{len(pairs):,} held-out pairs{independent}"
 
 
 def _points(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from uncone.report.document import Block, Command, Document, Section, Sentences, Verdict
 from uncone.report.documents.check import cosine_chart, verdict
@@ -23,14 +24,14 @@ def document(result: Demo) -> Document:
     before, repaired = result.before, result.repaired
     crowded = verdict(before, advised=False)
     steps: list[tuple[str, str, Sequence[str], list[Block]]] = [
-        ("problem", "Unrelated texts look similar", crowded.details, [cosine_chart([before])]),
+        ("problem", "Unrelated texts look similar", crowded.details, [replace(cosine_chart([before]), name="crowded")]),
         ("score", "What a score of 0.75 means", [result.calibrated.headline], []),
         ("repair", "The repair", [repaired.headline], [cosine_chart(repaired.spaces, ["before", "after"])]),
         ("proof", "The proof", [result.chosen.reason], candidate_blocks(result.chosen.to_dict())),
         (
             "last",
             "When to leave it alone",
-            ["The last layer was trained for cosine similarity, so the advice is different there.", result.last.reason],
+            [f"The last layer was trained for cosine similarity, so the advice differs there. {result.last.reason}"],
             candidate_blocks(result.last.to_dict()),
         ),
     ]
