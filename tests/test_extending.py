@@ -19,7 +19,7 @@ from uncone.data.open import SUFFIXES, open_source
 from uncone.data.source import Rows, Source
 from uncone.repairs.affine.affine import Affine
 from uncone.repairs.registry import KINDS
-from uncone.report.charts.figures import write_figures
+from uncone.report.charts.files import write_figures
 from uncone.report.charts.model import Axis, Chart, Line
 from uncone.report.document import Document, Section, Verdict
 from uncone.report.render.html import page

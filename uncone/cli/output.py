@@ -105,7 +105,7 @@ def check_outputs(
             raise OptionError(f"{flag} {path} would overwrite {taken[path.resolve()]}. Name another file.")
         taken[path.resolve()] = f"what {flag} writes"
     if output.figures is not None:
-        from uncone.report.charts.figures import check_folder
+        from uncone.report.charts.files import check_folder
 
         check_folder(output.figures)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from uncone.data.plain_values import plain_values
 from uncone.report.document import Document
-from uncone.report.plain import json_text
 
-__all__ = ["Result"]
+__all__ = ["Result", "json_text", "json_values"]
 
 
 class Result(ABC):
@@ -54,7 +56,7 @@ class Result(ABC):
 
     def save_figures(self, folder: str | Path) -> list[Path]:
         """Write every chart as SVG, PNG and CSV into a folder, which is made if need be."""
-        from uncone.report.charts.figures import write_figures
+        from uncone.report.charts.files import write_figures
 
         return write_figures(self.document().charts(), Path(folder))
 
@@ -63,3 +65,17 @@ class Result(ABC):
         from uncone.report.render.html import notebook
 
         return notebook(self.document())
+
+
+def json_values(value: Any) -> Any:  # noqa: ANN401 - whatever a summary holds
+    """The same as plain JSON values: numbers of NumPy as Python's, None for what is not finite, the rest as text.
+
+    >>> json_values({"share": float("nan"), "words": ("a", "b"), "error": ValueError("no")})
+    {'share': None, 'words': ['a', 'b'], 'error': 'no'}
+    """
+    return plain_values(value, otherwise=str)
+
+
+def json_text(summary: Mapping[str, Any]) -> str:
+    """A summary of JSON values as text."""
+    return json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -8,7 +8,7 @@ from typing import Any
 from uncone.analysis.measures.finding import finite
 from uncone.data.batch import Matrix
 from uncone.errors import OptionError
-from uncone.report.charts.csv import csv_text
+from uncone.report.charts.files import csv_text
 from uncone.report.results.layers import LayerStudy
 
 __all__ = ["sentence_table", "table_format", "word_table"]

@@ -1,11 +1,14 @@
-"""Names, texts and provenance as a document shows them."""
+"""Names, texts, findings and provenance as a document shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["file_name", "fitted", "last_name", "printable", "provenance_facts"]
+from uncone.analysis.measures.finding import Finding
+from uncone.analysis.measures.registry import measure
+
+__all__ = ["file_name", "fitted", "interval", "last_name", "number", "printable", "provenance_facts"]
 
 
 def printable(text: str) -> str:
@@ -34,6 +37,16 @@ def fitted(name: str, limit: int = 20) -> str:
     ('bert-base-cased', 'bert-large-…-masking')
     """
     return name if len(name) <= limit else f"{name[: limit - 9]}…{name[-8:]}"
+
+
+def number(finding: Finding | None) -> str:
+    """The value, short; a dash if it is unknown."""
+    return "–" if finding is None else measure(finding.name).unit.format(finding.value)
+
+
+def interval(finding: Finding) -> str:
+    """The 95 % interval, short; empty if there is none."""
+    return measure(finding.name).unit.interval(finding.low, finding.high)
 
 
 def provenance_facts(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -222,7 +222,7 @@ def test_rounding_is_not_an_infinite_condition_number():
 
 
 def test_small_numbers_are_zero_without_a_sign():
-    from uncone.report.lines import number
+    from uncone.report.text import number
 
     centred = normal(500, 8)
     centred -= centred.mean(axis=0)

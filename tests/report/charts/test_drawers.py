@@ -15,8 +15,7 @@ import matplotlib
 import pytest
 
 from uncone.errors import OutputError
-from uncone.report.charts.csv import table
-from uncone.report.charts.figures import write_figures
+from uncone.report.charts.files import table, write_figures
 from uncone.report.charts.matplotlib import draw
 from uncone.report.charts.model import Axis, Bars, Chart, Forest, Heatmap, Histogram, Line, Points, Reference
 from uncone.report.charts.plotly import figure
@@ -168,7 +167,7 @@ def test_figures_are_complete_or_absent(charts, clouds, tmp_path):
 
 
 def test_declaring_and_drawing_for_a_page_loads_no_matplotlib():
-    modules = "uncone.report.charts.plotly, uncone.report.charts.figures"
+    modules = "uncone.report.charts.plotly, uncone.report.charts.files"
     code = f"import sys, {modules}; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

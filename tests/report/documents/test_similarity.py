@@ -28,7 +28,7 @@ from uncone.analysis.similarity.results import (
     TwoColumns,
 )
 from uncone.errors import OutputError
-from uncone.report.charts.csv import table
+from uncone.report.charts.files import table
 from uncone.report.charts.model import Chart, Cloud, Heatmap
 from uncone.report.document import Table, Widget
 from uncone.report.documents.similarity.charts import curves, palettes, per_hundredth

@@ -7,15 +7,15 @@ charts it draws, word for word, in their order, with plotly's license.
 
 from __future__ import annotations
 
+import base64
+import gzip
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from uncone.report.plain import packed
-
-__all__ = ["script", "smaller"]
+__all__ = ["packed", "script", "smaller"]
 
 _TRACES = {"Histogram": "bar", "Bars": "bar", "Heatmap": "heatmap", "Line": "scatter", "Points": "scatter"}
 _TRACES |= {"Forest": "scatter"}
@@ -97,3 +97,8 @@ def _setups(text: str) -> Iterator[str]:
         if found:
             yield found[1]
         at = text.find("(()=>{", at + 1)
+
+
+def packed(text: str) -> str:
+    """A text as base64 of gzip, which `unpack` in page.js reads."""
+    return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode("ascii")

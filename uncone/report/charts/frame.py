@@ -10,22 +10,10 @@ from textwrap import wrap
 from typing import Literal
 
 from uncone.analysis.number_format import clipped
-from uncone.report.charts.model import (
-    Axis,
-    Bars,
-    Chart,
-    Forest,
-    Heatmap,
-    Histogram,
-    Line,
-    Mark,
-    Number,
-    Points,
-    Reference,
-)
+from uncone.report.charts.model import Axis, Bars, Chart, Forest, Heatmap, Histogram, Line, Mark, Points, Reference
 from uncone.report.charts.theme import PALETTES
 
-__all__ = ["LABEL", "Along", "Frame", "bands", "color_limits", "color_stops", "has_markers", "is_dotted", "log_ticks"]
+__all__ = ["LABEL", "Along", "Frame", "bands", "color_limits", "color_stops", "has_markers", "is_dotted"]
 
 Along = Literal["x", "y"]
 Span = tuple[float, float]
@@ -87,7 +75,7 @@ class Frame:
         low, high = self.spans[along]
         return (self.scaled(value, along) - low) / (high - low)
 
-    def can_show(self, value: Number, along: Along) -> bool:
+    def can_show(self, value: float | None, along: Along) -> bool:
         """Whether a value has a place on an axis."""
         return value is not None and math.isfinite(value) and (value > 0 or not self.axes[along].log)
 
@@ -165,6 +153,23 @@ class Frame:
             for place in range(0, len(names), step)
         ]
 
+    def log_ticks(self, along: Along) -> tuple[list[float], list[str]]:
+        """Ticks of a logarithmic axis with their texts, without exponents.
+
+        >>> Frame(Chart("", "", "", [], Axis(log=True, percent=True, range=(0.0006, 1.0)))).log_ticks("x")
+        ([0.001, 0.01, 0.1, 1.0], ['0.1 %', '1 %', '10 %', '100 %'])
+        """
+        percent, (low, high) = self.axes[along].percent, self.spans[along]
+        first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
+        if high - low < 2:
+            parts = (1, 2, 5) if high - low >= 1 else (1, 1.5, 2, 3, 5, 7)
+            steps = [m * 10.0**k for k in range(first - 1, last + 1) for m in parts]
+            ticks = [tick for tick in steps if low - 1e-9 <= math.log10(tick) <= high + 1e-9]
+        else:
+            ticks = [10.0**k for k in range(first, last + 1, 1 + (last - first) // 8)]
+        texts = [f"{100 * tick if percent else tick:,.15f}".rstrip("0").rstrip(".") for tick in ticks]
+        return [float(f"{tick:.6g}") for tick in ticks], [f"{text} %" if percent else text for text in texts]
+
     @cached_property
     def _forest_shifts(self) -> dict[str, float]:
         forests = [mark for mark in self.chart.marks if isinstance(mark, Forest)]
@@ -221,7 +226,7 @@ def _side_order(x: float) -> list[str]:
     return ["top center", *sides] if _EDGE < x < 1 - _EDGE else sides
 
 
-def _extent(mark: Mark, along: Along) -> Sequence[Number]:
+def _extent(mark: Mark, along: Along) -> Sequence[float | None]:
     is_x = along == "x"
     match mark:
         case Line():
@@ -241,7 +246,7 @@ def _extent(mark: Mark, along: Along) -> Sequence[Number]:
             return [-0.5, max(n, 1) - 0.5]
 
 
-def _is_finite(value: Number) -> bool:
+def _is_finite(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
@@ -286,23 +291,6 @@ def color_stops(heatmap: Heatmap) -> list[tuple[float, str, float]]:
     """The color scale of a heatmap as (place, red-green-blue, opacity); none for viridis, which drawers know."""
     pale = heatmap.texts and heatmap.scale == "diverging"
     return PALETTES.get(f"{heatmap.scale}, texts" if pale else heatmap.scale, [])
-
-
-def log_ticks(span: Span, axis: Axis) -> tuple[list[float], list[str]]:
-    """Ticks of a logarithmic axis with their texts, without exponents.
-
-    >>> log_ticks((-3.2, 0.0), Axis(log=True, percent=True))
-    ([0.001, 0.01, 0.1, 1.0], ['0.1 %', '1 %', '10 %', '100 %'])
-    """
-    first, last, size = math.ceil(span[0] - 1e-9), math.floor(span[1] + 1e-9), span[1] - span[0]
-    if size < 2:
-        parts = (1, 2, 5) if size >= 1 else (1, 1.5, 2, 3, 5, 7)
-        steps = [m * 10.0**k for k in range(first - 1, last + 1) for m in parts]
-        ticks = [tick for tick in steps if span[0] - 1e-9 <= math.log10(tick) <= span[1] + 1e-9]
-    else:
-        ticks = [10.0**k for k in range(first, last + 1, 1 + (last - first) // 8)]
-    texts = [f"{100 * tick if axis.percent else tick:,.15f}".rstrip("0").rstrip(".") for tick in ticks]
-    return [float(f"{tick:.6g}") for tick in ticks], [f"{text} %" if axis.percent else text for text in texts]
 
 
 def spread(places: Sequence[float], gap: float, top: float) -> list[float]:

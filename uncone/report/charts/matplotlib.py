@@ -18,17 +18,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 
 from uncone.analysis.number_format import clipped
 from uncone.data.batch import Vector
-from uncone.report.charts.frame import (
-    LABEL,
-    Along,
-    Frame,
-    bands,
-    color_limits,
-    color_stops,
-    has_markers,
-    is_dotted,
-    log_ticks,
-)
+from uncone.report.charts.frame import LABEL, Along, Frame, bands, color_limits, color_stops, has_markers, is_dotted
 from uncone.report.charts.model import Bars, Chart, Cloud, Forest, Heatmap, Histogram, Line, Number, Points
 from uncone.report.charts.sheet import cloud_figure, color_bar, legend_label
 from uncone.report.charts.theme import COLUMN, DASHES, DOT, PAGE, PRINT, STYLE, WIDTHS, print_color
@@ -129,7 +119,7 @@ def _set_ticks(axes: Axes, frame: Frame, along: Along) -> None:
     elif axis.log:
         # matplotlib's own labels of powers are formulas, and formulas are off: a name such as $x is none.
         ticks.set_minor_locator(NullLocator())
-        ticks.set_ticks(*log_ticks((low, high), axis))
+        ticks.set_ticks(*frame.log_ticks(along))
     else:
         bins = 13 if along == "x" and wide else 7
         ticks.set_major_locator(MaxNLocator(nbins=bins, integer=axis.whole, steps=[1, 2, 2.5, 5, 10]))

@@ -261,6 +261,13 @@ class Coloring:
         codes = np.asarray(self.codes)
         return np.asarray((codes >= 0) & (codes < len(self.names)))
 
+    def value(self, row: int) -> str | float | None:
+        """The category or the number of a row; None if it is unknown."""
+        if self.codes is not None:
+            code = int(self.codes[row])
+            return self.names[code] if 0 <= code < len(self.names) else None
+        return None if self.values is None or not np.isfinite(self.values[row]) else float(self.values[row])
+
 
 @dataclass(frozen=True)
 class CloudView:

@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = [
-    "COLUMN",
-    "DASHES",
-    "DOT",
-    "GRAY",
-    "PAGE",
-    "PALETTES",
-    "PRINT",
-    "STYLE",
-    "WIDTHS",
-    "print_color",
-    "split_color",
-]
+__all__ = ["COLUMN", "DASHES", "DOT", "GRAY", "PAGE", "PALETTES", "PRINT", "STYLE", "WIDTHS", "print_color"]
 
 PRINT = {"accent": "#0072B2", "second": "#D55E00", "muted": "#7a8591", "ink": "#17202a", "rule": "#e3e6ea"}
 """The roles on paper; a page knows them in light and in dark by the variables of its style sheet."""
@@ -70,21 +58,11 @@ STYLE: Mapping[Any, Any] = {
 }
 
 
-def split_color(color: str) -> tuple[str, float]:
-    """A color without its opacity, and the opacity.
-
-    >>> split_color("muted 55%"), split_color("#0072B2")
-    (('muted', 0.55), ('#0072B2', 1.0))
-    """
-    role, _, share = color.partition(" ")
-    return role, float(share.rstrip("%")) / 100 if share else 1.0
-
-
 def print_color(color: str) -> tuple[str, float]:
     """A color on paper, and its opacity.
 
-    >>> print_color("accent 20%")
-    ('#0072B2', 0.2)
+    >>> print_color("accent 20%"), print_color("#0072B2")
+    (('#0072B2', 0.2), ('#0072B2', 1.0))
     """
-    role, opacity = split_color(color)
-    return PRINT.get(role, role), opacity
+    role, _, share = color.partition(" ")
+    return PRINT.get(role, role), float(share.rstrip("%")) / 100 if share else 1.0

@@ -38,9 +38,8 @@ from uncone.report.document import (
     Table,
     Verdict,
 )
-from uncone.report.lines import interval, number
 from uncone.report.results.check import Diagnosis
-from uncone.report.text import fitted, last_name, printable, provenance_facts
+from uncone.report.text import fitted, interval, last_name, number, printable, provenance_facts
 
 __all__ = ["cosine_chart", "document", "eigenvalue_chart", "findings_table", "shape", "source_facts", "verdict"]
 

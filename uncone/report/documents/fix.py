@@ -24,10 +24,9 @@ from uncone.report.document import (
 )
 from uncone.report.documents.check import cosine_chart, eigenvalue_chart, findings_table, shape, source_facts, verdict
 from uncone.report.documents.prescribe import candidate_blocks
-from uncone.report.lines import interval, number
 from uncone.report.results.check import Diagnosis
 from uncone.report.results.fix import Repaired
-from uncone.report.text import last_name, provenance_facts
+from uncone.report.text import interval, last_name, number, provenance_facts
 
 __all__ = ["Change", "changes", "chosen_epoch", "document", "headline", "learning", "sentences"]
 

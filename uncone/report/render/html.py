@@ -13,9 +13,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from uncone.report.charts.bundle import packed
 from uncone.report.charts.model import Chart, Cloud
 from uncone.report.document import MARKS, Block, Clouds, Document, Table, Widget, leaves
-from uncone.report.plain import packed
 
 __all__ = ["environment", "notebook", "page"]
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from uncone.analysis.measures.finding import Level
 from uncone.report.document import Document
-from uncone.report.plain import json_values
-from uncone.report.result import Result
+from uncone.report.result import Result, json_values
 
 if TYPE_CHECKING:
     from uncone.analysis.calibration.calibration import Calibration

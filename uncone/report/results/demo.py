@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from uncone.report.document import Document
-from uncone.report.plain import json_values
-from uncone.report.result import Result
+from uncone.report.result import Result, json_values
 from uncone.report.results.calibrate import Calibrated
 from uncone.report.results.check import Diagnosis
 from uncone.report.results.fix import Repaired

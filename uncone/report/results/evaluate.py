@@ -12,14 +12,13 @@ from uncone.analysis.measures.finding import finite
 from uncone.errors import OptionError
 from uncone.evaluation.table import EvaluationTable, Method, Row, TaskRow
 from uncone.extras import require
-from uncone.report.charts.csv import csv_text
+from uncone.report.charts.files import csv_text
 from uncone.report.document import Document, Section
 from uncone.report.documents.evaluate.document import evaluation_document
 from uncone.report.documents.evaluate.scores import AGGREGATIONS, Scores
 from uncone.report.documents.evaluate.sentences import headline, recommended, sentences
 from uncone.report.documents.evaluate.tables import score_table
-from uncone.report.plain import json_values
-from uncone.report.result import Result
+from uncone.report.result import Result, json_values
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from uncone.analysis.measures.finding import Level
 from uncone.report.document import Document
-from uncone.report.plain import json_values
-from uncone.report.result import Result
+from uncone.report.result import Result, json_values
 from uncone.report.results.check import Diagnosis
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from uncone.analysis.layers.layer import Layer, SentenceTable, StudySize, WordTa
 from uncone.analysis.layers.published import Curve
 from uncone.analysis.measures.finding import finite
 from uncone.report.document import Document
-from uncone.report.plain import json_values
-from uncone.report.result import Result
+from uncone.report.result import Result, json_values
 from uncone.run.checkpoint import Checkpoint
 
 __all__ = ["LARGE_FIELDS", "STUDY_SCHEMA", "LayerComparison", "LayerStudy"]

@@ -12,8 +12,7 @@ from uncone.analysis.projections.results import Coloring, Density, Panel, Texts
 from uncone.data.batch import IntVector
 from uncone.extras import require
 from uncone.report.document import Document
-from uncone.report.plain import json_text, json_values
-from uncone.report.result import Result
+from uncone.report.result import Result, json_text, json_values
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]

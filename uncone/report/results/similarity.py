@@ -13,8 +13,7 @@ from uncone.analysis.calibration.results import Background
 from uncone.analysis.similarity.results import Crowd, Groups, Labels, Pair, Pairs, Picture, Step, TwoColumns
 from uncone.data.batch import IntVector, Matrix
 from uncone.report.document import Document
-from uncone.report.plain import json_values
-from uncone.report.result import Result
+from uncone.report.result import Result, json_values
 from uncone.report.results import similarity_tables as tables
 
 if TYPE_CHECKING:

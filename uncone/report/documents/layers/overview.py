@@ -24,9 +24,8 @@ from uncone.report.documents.layers.values import (
     row_noun,
     short_names,
 )
-from uncone.report.lines import interval, number
 from uncone.report.results.layers import LayerStudy
-from uncone.report.text import last_name, provenance_facts
+from uncone.report.text import interval, last_name, number, provenance_facts
 
 __all__ = [
     "brief_layers",

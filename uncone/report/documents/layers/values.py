@@ -13,9 +13,8 @@ from uncone.analysis.measures.measure import Measure
 from uncone.analysis.measures.registry import measure, measures, placed
 from uncone.analysis.number_format import plain
 from uncone.report.document import Cell, Column, Row
-from uncone.report.lines import interval
 from uncone.report.results.layers import LayerStudy
-from uncone.report.text import last_name, printable
+from uncone.report.text import interval, last_name, printable
 
 __all__ = [
     "columns",

@@ -1,4 +1,7 @@
-"""The numbers behind a chart as CSV, one observation per line: category names, no guides, no references."""
+"""Charts as files for a paper: SVG and PNG, each with its numbers as CSV beside it.
+
+A table has one observation per line, with category names; guides and references are left out.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +9,62 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
-from uncone.report.charts.model import (
-    Axis,
-    Bars,
-    Chart,
-    Cloud,
-    Coloring,
-    Forest,
-    Heatmap,
-    Histogram,
-    Line,
-    Mark,
-    Number,
-    Points,
-)
+from uncone.data.writing.atomic import check_output, write_all
+from uncone.errors import OutputError
+from uncone.extras import require
+from uncone.report.charts.model import Axis, Bars, Chart, Cloud, Forest, Heatmap, Histogram, Line, Mark, Points
 
-__all__ = ["csv_text", "table"]
+__all__ = ["check_folder", "csv_text", "table", "write_figures"]
 
 Value = str | float | int | None
 Record = dict[str, Value]
 
-
 _MOST_CELLS = 2_500
 """Cells of a heatmap with a line each; a larger one is written as a matrix."""
+
+
+def check_folder(folder: Path) -> None:
+    """Say early, before a long measurement, that there can be no figures in this folder.
+
+    Raises:
+        MissingPackageError: matplotlib is not installed.
+        OutputError: it is a file, or the folder around it is missing or may not be written to.
+    """
+    require("matplotlib", extra="models")
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is a file; name a folder for the figures.")
+    check_output(folder / "figure" if folder.is_dir() else folder)
+
+
+def write_figures(charts: Iterable[Chart | Cloud], folder: Path) -> list[Path]:
+    """Write every chart into a folder, which is made if need be: all files, or none.
+
+    Raises:
+        MissingPackageError: matplotlib is not installed.
+        OutputError: the folder cannot be made or written to.
+    """
+    check_folder(folder)
+    from uncone.report.charts.matplotlib import draw
+
+    files: dict[Path, str | bytes] = {}
+    for chart in charts:
+        for ending, data in draw(chart).items():
+            files[folder / f"{chart.name}.{ending}"] = data
+        files[folder / f"{chart.name}.csv"] = table(chart)
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be a folder for figures: {error.strerror}. Name another.") from error
+    try:
+        write_all(files)
+    except OutputError:
+        if is_new:
+            folder.rmdir()
+        raise
+    return list(files)
 
 
 def table(chart: Chart | Cloud) -> str:
@@ -102,12 +137,12 @@ def _cells(chart: Chart, heatmap: Heatmap, x: str, y: str) -> Iterator[Record]:
             yield {y: row, x: column, name: value, "text": text, "n": n}
 
 
-def _names(axis: Axis, places: Iterable[Number]) -> list[Value]:
+def _names(axis: Axis, places: Iterable[float | None]) -> list[Value]:
     """The categories at places of an axis, or the numbers themselves."""
     return [_name(axis, place) for place in places]
 
 
-def _name(axis: Axis, place: Number) -> Value:
+def _name(axis: Axis, place: float | None) -> Value:
     if place is None or not math.isfinite(place) or place != int(place):
         return place
     if 0 <= place < len(axis.categories):
@@ -121,7 +156,7 @@ def _cloud(cloud: Cloud) -> Iterator[Record]:
         start: Record = {"group": cloud.group, "view": view.label}
         for row, point in zip(view.indices.tolist(), view.points.tolist(), strict=True):
             text = cloud.texts[row] if cloud.texts else ""
-            colors = {coloring.title: _color(coloring, row) for coloring in cloud.colorings}
+            colors = {coloring.title: coloring.value(row) for coloring in cloud.colorings}
             yield {**start, "part": "point", "row": row, "text": text, **_xyz(point), **colors}
         for point in [] if view.path is None else view.path.tolist():
             yield {**start, "part": "path", **_xyz(point)}
@@ -129,13 +164,6 @@ def _cloud(cloud: Cloud) -> Iterator[Record]:
 
 def _xyz(point: Sequence[float]) -> Record:
     return {axis: float(f"{value:.7g}") for axis, value in zip("xyz", point, strict=False)}
-
-
-def _color(coloring: Coloring, row: int) -> Value:
-    if coloring.codes is not None:
-        code = int(coloring.codes[row])
-        return coloring.names[code] if 0 <= code < len(coloring.names) else None
-    return None if coloring.values is None else _finite(float(coloring.values[row]))
 
 
 def _finite(value: Value) -> Value:
