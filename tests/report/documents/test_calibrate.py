@@ -18,9 +18,9 @@ from uncone.analysis.calibration.results import Threshold, Translation
 from uncone.analysis.cosine.evidence import Evidence
 from uncone.analysis.measures.finding import Level
 from uncone.data.tasks.pair_file import PairFile
+from uncone.report.documents.calibrate import backgrounds, mappings, operating, scores, thresholds
 from uncone.report.documents.calibrate.charts import background, references, shown_range
 from uncone.report.documents.calibrate.sentences import hits, subtitle
-from uncone.report.documents.calibrate.tables import backgrounds, mappings, operating, scores, thresholds
 
 
 def rows_of(mean, n=500, d=24, seed=0):

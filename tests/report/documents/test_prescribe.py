@@ -13,7 +13,7 @@ from uncone.analysis.measures.finding import Level
 from uncone.evaluation.prescribe.verdict import Prescription, Tried
 from uncone.evaluation.table import Method
 from uncone.report.documents.prescribe import candidate_blocks
-from uncone.report.results.prescribe import Prescribed
+from uncone.report.results.fix import Prescribed
 
 
 def candidate(name, score, value, half=0.01, chosen=0, note="", units=143):

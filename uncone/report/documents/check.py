@@ -38,7 +38,7 @@ from uncone.report.document import (
     Table,
     Verdict,
 )
-from uncone.report.results.check import Diagnosis
+from uncone.report.results.check import Comparison, Diagnosis
 from uncone.report.text import fitted, interval, last_name, number, printable, provenance_facts
 
 __all__ = ["cosine_chart", "document", "eigenvalue_chart", "findings_table", "shape", "source_facts", "verdict"]
@@ -48,8 +48,9 @@ _LOG_SPAN = 20
 """Norms that differ by more than this factor are drawn on a logarithmic axis."""
 
 
-def document(spaces: Sequence[Diagnosis]) -> Document:
+def document(result: Diagnosis | Comparison) -> Document:
     """One space in full, or several side by side."""
+    spaces = result.diagnoses
     first, several = spaces[0], len(spaces) > 1
     name = f"{len(spaces)} spaces side by side" if several else _name(first)
     subtitle = "" if several else f"{shape(first)} · {first.source['dtype']}"

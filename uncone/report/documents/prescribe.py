@@ -10,12 +10,14 @@ from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import count
 from uncone.report.document import Block, Cell, Column, Document, Notes, Row, Section, Table, Verdict
 from uncone.report.documents.evaluate.scores import interval, points, signed
+from uncone.report.results.fix import Prescribed
 
-__all__ = ["candidate_blocks", "prescription_document"]
+__all__ = ["candidate_blocks", "document"]
 
 
-def prescription_document(prescription: Mapping[str, Any]) -> Document:
-    """The advice, its reason, and what every candidate gains; `prescription` as `Prescription.to_dict` gives it."""
+def document(result: Prescribed) -> Document:
+    """The advice, its reason, and what every candidate gains."""
+    prescription = result.to_dict()["prescription"]
     recommended = prescription["recommended"]
     headline = "Leave it alone." if recommended is None else f"Use {recommended['name']}."
     level = Level.HEALTHY if recommended is None else Level.CROWDED

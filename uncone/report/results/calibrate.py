@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from uncone.analysis.measures.finding import Level
-from uncone.report.document import Document
-from uncone.report.result import Result, json_values
+from uncone.report.result import NarratedResult
 
 if TYPE_CHECKING:
     from uncone.analysis.calibration.calibration import Calibration
     from uncone.analysis.calibration.score_meaning import Asked
 
-__all__ = ["CALIBRATED_SCHEMA", "Calibrated"]
-
-CALIBRATED_SCHEMA = 1
+__all__ = ["Calibrated"]
 
 
 @dataclass(frozen=True)
-class Calibrated(Result):
+class Calibrated(NarratedResult):
     """A calibration, the scores that were asked about, and how it was made.
 
     `asked` are the scores of the user, or the thresholds that people guess. `provenance` says how the calibration came
     to be, `saved` is its folder, where it has one.
     """
+
+    _module: ClassVar[str] = "calibrate"
+    _narrator: ClassVar[str] = "calibrate.sentences"
 
     calibration: Calibration
     asked: Sequence[Asked]
@@ -40,27 +40,12 @@ class Calibrated(Result):
         return level(self)
 
     @property
-    def headline(self) -> str:
-        """What the first of the asked scores means, and where to cut, in two sentences."""
-        from uncone.report.documents.calibrate.sentences import headline
-
-        return headline(self)
-
-    @property
     def usage(self) -> str | None:
         """How a program asks the saved calibration; None when it was not saved."""
         return None if self.saved is None else f"uncone.Calibration.load({self.saved!r}).percentile(score)"
 
-    def lines(self) -> list[str]:
-        """What a score means here, why, and what to do, in sentences written from the numbers."""
-        from uncone.report.documents.calibrate.sentences import sentences
-
-        return [line for one in sentences(self).values() for line in one]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The summary: plain JSON values, versioned by `schema`; `calibration` is as it is saved."""
-        summary = {
-            "schema": CALIBRATED_SCHEMA,
+    def _values(self) -> dict[str, Any]:
+        return {
             "level": str(self.level),
             "headline": self.headline,
             "lines": self.lines(),
@@ -69,14 +54,6 @@ class Calibrated(Result):
             "saved": self.saved,
             "provenance": dict(self.provenance),
         }
-        plain: dict[str, Any] = json_values(summary)
-        return plain
-
-    def document(self) -> Document:
-        """What there is to say, for all renderers."""
-        from uncone.report.documents.calibrate.document import document
-
-        return document(self)
 
     def __repr__(self) -> str:
         """What it says, in a line."""

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from uncone.analysis.cosine.baseline import ScoreMeaning
 from uncone.analysis.measures.finding import Finding
 from uncone.analysis.measures.verdict import Verdict
 from uncone.analysis.space.chart_data import Pictures
-from uncone.report.document import Document
 from uncone.report.result import Result
 
-__all__ = ["SCHEMA", "Comparison", "Diagnosis"]
-
-SCHEMA = 1
+__all__ = ["Comparison", "Diagnosis"]
 
 
 @dataclass(frozen=True)
 class Diagnosis(Result):
     """One space: what it is, what was found, what it means."""
+
+    _module: ClassVar[str] = "check"
 
     source: Mapping[str, Any]
     findings: Mapping[str, Finding]
@@ -35,17 +34,12 @@ class Diagnosis(Result):
         """A finding by name."""
         return self.findings[name]
 
-    def document(self) -> Document:
-        """What there is to say, for all renderers."""
-        from uncone.report.documents.check import document
+    @property
+    def diagnoses(self) -> Sequence[Diagnosis]:
+        """The diagnoses of a comparison; here, itself."""
+        return [self]
 
-        return document([self])
-
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers: plain JSON values, versioned by `schema`."""
-        return {"schema": SCHEMA, **self._body()}
-
-    def _body(self) -> dict[str, Any]:
+    def _values(self) -> dict[str, Any]:
         verdict = self.verdict
         return {
             "source": dict(self.source),
@@ -72,14 +66,9 @@ class Diagnosis(Result):
 class Comparison(Result):
     """Several spaces side by side."""
 
+    _module: ClassVar[str] = "check"
+
     diagnoses: Sequence[Diagnosis]
 
-    def document(self) -> Document:
-        """What there is to say, for all renderers."""
-        from uncone.report.documents.check import document
-
-        return document(self.diagnoses)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers: plain JSON values, versioned by `schema`."""
-        return {"schema": SCHEMA, "sources": [one._body() for one in self.diagnoses]}
+    def _values(self) -> dict[str, Any]:
+        return {"sources": [one._values() for one in self.diagnoses]}

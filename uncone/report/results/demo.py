@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from uncone.report.document import Document
-from uncone.report.result import Result, json_values
+from uncone.report.result import Result
 from uncone.report.results.calibrate import Calibrated
 from uncone.report.results.check import Diagnosis
 from uncone.report.results.fix import Repaired
@@ -14,14 +13,14 @@ from uncone.report.results.fix import Repaired
 if TYPE_CHECKING:
     from uncone.evaluation.prescribe.verdict import Prescription
 
-__all__ = ["DEMO_SCHEMA", "Demo"]
-
-DEMO_SCHEMA = 1
+__all__ = ["Demo"]
 
 
 @dataclass(frozen=True, eq=False)
 class Demo(Result):
     """The story in five steps: `before`, `calibrated`, `repaired`, the proof in `chosen`, and `last` for contrast."""
+
+    _module: ClassVar[str] = "demo"
 
     before: Diagnosis
     calibrated: Calibrated
@@ -29,19 +28,11 @@ class Demo(Result):
     repaired: Repaired
     last: Prescription
 
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers: plain JSON values, versioned by `schema`; each step as its own command gives it."""
-        steps = {
+    def _values(self) -> dict[str, Any]:
+        return {
             "check": self.before.to_dict(),
             "calibrate": self.calibrated.to_dict(),
             "fix": self.repaired.to_dict(),
-            "prescribe": json_values(self.chosen.to_dict()),
-            "prescribe_last_layer": json_values(self.last.to_dict()),
+            "prescribe": self.chosen.to_dict(),
+            "prescribe_last_layer": self.last.to_dict(),
         }
-        return {"schema": DEMO_SCHEMA, **steps}
-
-    def document(self) -> Document:
-        """The steps as one document."""
-        from uncone.report.documents.demo import document
-
-        return document(self)

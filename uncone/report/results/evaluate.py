@@ -23,9 +23,8 @@ from uncone.report.result import Result, json_values
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
 
-__all__ = ["COLUMNS", "EVALUATED_SCHEMA", "Evaluated"]
+__all__ = ["COLUMNS", "Evaluated"]
 
-EVALUATED_SCHEMA = 1
 COLUMNS = (
     *("model", "layer", "pooling", "level", "method", "protocol", "fitted_on"),
     *("dataset", "measure", "aggregation", "value", "low", "high", "n", "units"),
@@ -62,15 +61,13 @@ class Evaluated(Result):
         """The findings, in sentences written from the numbers."""
         return sentences(self._scores)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The summary: plain JSON values, versioned by `schema`; correlations are between -1 and 1."""
+    def _values(self) -> dict[str, Any]:
         table = self.table
         rows = [
             {"label": label, **json_values(row), "gain": self._scores.gain(row)}
             for label, row in zip(self._scores.labels, table.rows, strict=True)
         ]
-        summary = {
-            "schema": EVALUATED_SCHEMA,
+        return {
             "model": table.model,
             "headline": self.headline,
             "helps": self.helps,
@@ -82,8 +79,6 @@ class Evaluated(Result):
             "notes": list(table.notes),
             "provenance": table.provenance,
         }
-        plain: dict[str, Any] = json_values(summary)
-        return plain
 
     def document(self) -> Document:
         """The document, built once for all renderers."""

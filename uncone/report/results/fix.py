@@ -5,19 +5,18 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from uncone.analysis.measures.finding import Level
-from uncone.report.document import Document
-from uncone.report.result import Result, json_values
+from uncone.report.result import NarratedResult, Result
 from uncone.report.results.check import Diagnosis
 
 if TYPE_CHECKING:
+    from uncone.evaluation.prescribe.verdict import Prescription
     from uncone.repairs.repair import Repair
 
-__all__ = ["REMINDER", "REPAIRED_SCHEMA", "Repaired"]
+__all__ = ["REMINDER", "Prescribed", "Repaired"]
 
-REPAIRED_SCHEMA = 1
 REMINDER = "Re-index your documents and apply the same repair to queries: raw and repaired vectors can't be compared."
 _WARNING = (
     "The space was not crowded before the repair. Don't use the repair unless labeled pairs show that it helps: uncone "
@@ -26,7 +25,7 @@ _WARNING = (
 
 
 @dataclass(frozen=True)
-class Repaired(Result):
+class Repaired(NarratedResult):
     """One space before and after a repair.
 
     `method` is the repair as it was asked for, `repair` the fitted one. `provenance` says what it was fitted on: n,
@@ -34,6 +33,9 @@ class Repaired(Result):
     the learning curve of a flow: epoch, bits per dimension of the rows trained on, and of those held out. `saved` is
     the folder of the repair, `written` the file of the repaired vectors, where there are any.
     """
+
+    _module: ClassVar[str] = "fix"
+    _narrator: ClassVar[str] = "fix"
 
     before: Diagnosis
     after: Diagnosis
@@ -61,13 +63,6 @@ class Repaired(Result):
         return REMINDER
 
     @property
-    def headline(self) -> str:
-        """Before and after in a sentence."""
-        from uncone.report.documents.fix import headline
-
-        return headline(self)
-
-    @property
     def suggestion(self) -> str | None:
         """A command that repairs new vectors or texts, ready to paste; None when the repair was not saved."""
         if self.saved is None:
@@ -82,16 +77,8 @@ class Repaired(Result):
         named = (("before", self.before), ("after", self.after))
         return [replace(space, source={**space.source, "name": name}) for name, space in named]
 
-    def lines(self) -> list[str]:
-        """What changed, in sentences written from the numbers."""
-        from uncone.report.documents.fix import sentences
-
-        return sentences(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The summary: plain JSON values, versioned by `schema`; before and after are as `check` gives them."""
-        summary = {
-            "schema": REPAIRED_SCHEMA,
+    def _values(self) -> dict[str, Any]:
+        return {
             "method": self.method,
             "repair": _described(self.repair),
             "headline": self.headline,
@@ -108,18 +95,22 @@ class Repaired(Result):
             "before": self.before.to_dict(),
             "after": self.after.to_dict(),
         }
-        plain: dict[str, Any] = json_values(summary)
-        return plain
-
-    def document(self) -> Document:
-        """What there is to say, for all renderers."""
-        from uncone.report.documents.fix import document
-
-        return document(self)
 
     def __repr__(self) -> str:
         """Before and after in a line."""
         return f"<Repaired {self.before.source['name']} by {self.method}: {self.headline}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Prescribed(Result):
+    """The choice of a repair by labeled pairs, as `fix --method auto` reports it if none helps."""
+
+    _module: ClassVar[str] = "prescribe"
+
+    prescription: Prescription
+
+    def _values(self) -> dict[str, Any]:
+        return {"prescription": self.prescription.to_dict()}
 
 
 def _described(repair: Repair) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,13 +13,11 @@ from uncone.analysis.layers.deep_results import Deep, Dimension
 from uncone.analysis.layers.layer import Layer, SentenceTable, StudySize, WordTable
 from uncone.analysis.layers.published import Curve
 from uncone.analysis.measures.finding import finite
-from uncone.report.document import Document
 from uncone.report.result import Result, json_values
 from uncone.run.checkpoint import Checkpoint
 
-__all__ = ["LARGE_FIELDS", "STUDY_SCHEMA", "LayerComparison", "LayerStudy"]
+__all__ = ["LARGE_FIELDS", "LayerComparison", "LayerStudy"]
 
-STUDY_SCHEMA = 1
 _WORDS = 25
 """Words of the JSON at either end; the whole table is a file of its own."""
 LARGE_FIELDS = {"labels", "points", "points_rows", "points_positions", "path", "shown", "logs", "facts", "rows"}
@@ -34,6 +32,8 @@ class LayerStudy(Result):
     `story` holds sentences written from the numbers, `notes` what was left out, cut or sampled; `deep` holds what
     `--deep` found behind the cone.
     """
+
+    _module: ClassVar[str] = "layers"
 
     source: Mapping[str, Any]
     layers: Sequence[Layer]
@@ -72,17 +72,7 @@ class LayerStudy(Result):
         """A measure at every layer."""
         return [finite(layer.value(name)) for layer in self.layers]
 
-    def document(self) -> Document:
-        """What the study shows, for all renderers."""
-        from uncone.report.documents.layers import document
-
-        return document(self.parts, ())
-
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers: plain JSON values, versioned by `schema`."""
-        return {"schema": STUDY_SCHEMA, **self._body()}
-
-    def _body(self) -> dict[str, Any]:
+    def _values(self) -> dict[str, Any]:
         return {
             "source": dict(self.source),
             "story": list(self.story),
@@ -107,6 +97,8 @@ class LayerStudy(Result):
 class LayerComparison(Result):
     """Several studies side by side, with the differences of each to the first."""
 
+    _module: ClassVar[str] = "layers"
+
     studies: Sequence[LayerStudy]
     differences: Sequence[Contrast]
 
@@ -115,17 +107,9 @@ class LayerComparison(Result):
         """The studies."""
         return self.studies
 
-    def document(self) -> Document:
-        """What the studies show side by side, for all renderers."""
-        from uncone.report.documents.layers import document
-
-        return document(self.studies, self.differences)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers: plain JSON values, versioned by `schema`."""
+    def _values(self) -> dict[str, Any]:
         return {
-            "schema": STUDY_SCHEMA,
-            "studies": [one._body() for one in self.studies],
+            "studies": [one._values() for one in self.studies],
             "differences": [one.to_dict() for one in self.differences],
         }
 

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from uncone.analysis.projections.results import Coloring, Density, Panel, Texts
 from uncone.data.batch import IntVector
 from uncone.extras import require
-from uncone.report.document import Document
-from uncone.report.result import Result, json_text, json_values
+from uncone.report.result import NarratedResult, json_text, json_values
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
 
-__all__ = ["MAP_SCHEMA", "Angles", "Map"]
-
-MAP_SCHEMA = 1
+__all__ = ["Angles", "Map"]
 
 Angles = int | Sequence[tuple[float, float]]
 """How a picture in space is seen: from this many sides, or from these heights and directions in degrees."""
 
 
 @dataclass(frozen=True, eq=False)
-class Map(Result):
+class Map(NarratedResult):
     """Vectors as points of one or several pictures.
 
     `source` says what is shown: name, kind, rows, dimensions and dtype; model, layer, layers, pooling, row and repair
@@ -36,6 +33,9 @@ class Map(Result):
     pointed at; of millions of rows it has the `density` of all of them. `written` holds the files that were written,
     by what they are.
     """
+
+    _module: ClassVar[str] = "map"
+    _narrator: ClassVar[str] = "map.sentences"
 
     source: Mapping[str, Any]
     method: str
@@ -54,24 +54,11 @@ class Map(Result):
     written: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def headline(self) -> str:
-        """The number of points, of how many, and the method, in a sentence."""
-        from uncone.report.documents.map.sentences import headline
-
-        return headline(self)
-
-    @property
     def suggestion(self) -> str | None:
         """The next command, ready to paste; None if the source is not a file."""
         from uncone.report.documents.map.sentences import suggestion
 
         return suggestion(self)
-
-    def lines(self) -> list[str]:
-        """The main results as sentences."""
-        from uncone.report.documents.map.sentences import sentences
-
-        return sentences(self)
 
     def text(self, point: int) -> str:
         """The word of a point in its sentence, or its whole text, or the number of its row."""
@@ -85,14 +72,18 @@ class Map(Result):
 
     def to_dict(self, *, points: bool = False) -> dict[str, Any]:
         """The summary: plain JSON values, versioned by `schema`; the points themselves only on request."""
+        summary = super().to_dict()
+        if points:
+            summary["rows"] = json_values(self.places)
+            for panel, values in zip(self.panels, summary["panels"], strict=True):
+                values["coordinates"] = json_values(np.round(panel.points, 5))
+                values["rows"] = json_values(self.places[panel.places])
+        return summary
+
+    def _values(self) -> dict[str, Any]:
         from uncone.report.documents.map.colors import summary_of
 
-        panels: list[dict[str, Any]] = [
-            {"name": one.name, "layer": one.layer, "points": len(one.points), "trust": asdict(one.trust)}
-            for one in self.panels
-        ]
-        summary: dict[str, Any] = {
-            "schema": MAP_SCHEMA,
+        return {
             "source": self.source,
             "headline": self.headline,
             "lines": self.lines(),
@@ -103,30 +94,20 @@ class Map(Result):
             "total": self.total,
             "seed": self.seed,
             "static": self.static,
-            "panels": panels,
+            "panels": [
+                {"name": one.name, "layer": one.layer, "points": len(one.points), "trust": one.trust}
+                for one in self.panels
+            ],
             "colourings": [summary_of(self, one) for one in self.colorings],
             "highlight": self.highlight,
             "notes": self.notes,
             "written": self.written,
             "provenance": self.provenance,
         }
-        if points:
-            summary["rows"] = self.places
-            for panel, held in zip(self.panels, panels, strict=True):
-                held["coordinates"] = np.round(panel.points, 5)
-                held["rows"] = self.places[panel.places]
-        plain: dict[str, Any] = json_values(summary)
-        return plain
 
     def to_json(self, *, points: bool = False) -> str:
         """The summary as JSON text."""
         return json_text(self.to_dict(points=points))
-
-    def document(self) -> Document:
-        """The pictures, their trust, the counts of their colors, notes and provenance."""
-        from uncone.report.documents.map.document import document
-
-        return document(self)
 
     def pictures(self, angles: Angles = 3, *, coloring: str | None = None) -> dict[str, bytes]:
         """Pictures for a paper by file name: PNG, and SVG if there are few points; in space one for every angle.
@@ -137,7 +118,7 @@ class Map(Result):
             MissingPackageError: matplotlib is not installed.
             OptionError: there is no such coloring, or no angle.
         """
-        from uncone.report.documents.map.pictures import pictures
+        from uncone.report.documents.map import pictures
 
         return pictures(self, angles, coloring)
 

@@ -5,27 +5,24 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.similarity.results import Crowd, Groups, Labels, Pair, Pairs, Picture, Step, TwoColumns
 from uncone.data.batch import IntVector, Matrix
-from uncone.report.document import Document
-from uncone.report.result import Result, json_values
+from uncone.report.result import NarratedResult
 from uncone.report.results import similarity_tables as tables
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
 
-__all__ = ["SIMILARITY_SCHEMA", "Similarity"]
-
-SIMILARITY_SCHEMA = 1
+__all__ = ["Similarity"]
 
 
 @dataclass(frozen=True, eq=False)
-class Similarity(Result):
+class Similarity(NarratedResult):
     """The texts (or vectors) of a table compared with each other.
 
     `source` says what was compared: name, rows, dim, dtype, encoder, layer, pooling, repair, and the columns text,
@@ -35,6 +32,9 @@ class Similarity(Result):
     `projections` place the rows `projected`: (m, 2) or (m, 3), by a name such as "pca-2". `written` holds the files
     that were written, by kind.
     """
+
+    _module: ClassVar[str] = "similarity"
+    _narrator: ClassVar[str] = "similarity.sentences"
 
     source: Mapping[str, Any]
     texts: Sequence[str] | None
@@ -61,24 +61,11 @@ class Similarity(Result):
     """If it is not None, cosine can't detect near-duplicates, and `duplicates` are pairs of the same text."""
 
     @property
-    def headline(self) -> str:
-        """The score of two unrelated texts, and how separable the labels are, in a sentence."""
-        from uncone.report.documents.similarity.sentences import headline
-
-        return headline(self)
-
-    @property
     def suggestion(self) -> str | None:
         """The command that suggests a threshold, ready to paste; None if the source is not a file."""
         from uncone.report.documents.similarity.sentences import suggestion
 
         return suggestion(self)
-
-    def lines(self) -> list[str]:
-        """The main results as sentences."""
-        from uncone.report.documents.similarity.sentences import sentences
-
-        return sentences(self)
 
     def text(self, row: int, *, other: bool = False) -> str:
         """The text of a row, or its number if there are no texts; `other` is for the second column."""
@@ -95,19 +82,9 @@ class Similarity(Result):
             for a, b, cosine, share in zip(*(column[:most].tolist() for column in columns), strict=True)
         ]
 
-    def document(self) -> Document:
-        """What the report says: the meaning of a score, labels, pairs, groups, maps and the walk-through."""
-        from uncone.report.documents.similarity import build
-
-        return build(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The summary: plain JSON values, versioned by `schema`.
-
-        Texts stand with the pairs and groups that name them; the matrix is written to a file of its own.
-        """
-        summary = {
-            "schema": SIMILARITY_SCHEMA,
+    def _values(self) -> dict[str, Any]:
+        """Texts stand with the pairs and groups that name them; the matrix is written to a file of its own."""
+        return {
             "source": self.source,
             "headline": self.headline,
             "lines": self.lines(),
@@ -132,8 +109,6 @@ class Similarity(Result):
             "written": self.written,
             "provenance": self.provenance,
         }  # fmt: skip
-        plain: dict[str, Any] = json_values(summary)
-        return plain
 
     def pairs_frame(self) -> pandas.DataFrame:
         """The pairs with their texts, cosines and percentiles as a DataFrame; needs pandas, as do all frames."""

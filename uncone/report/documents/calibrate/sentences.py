@@ -16,25 +16,9 @@ from uncone.report.results.calibrate import Calibrated
 from uncone.report.text import fitted, last_name
 
 __all__ = [
-    "MILLION",
-    "above",
-    "between",
-    "cut",
-    "digits",
-    "headline",
-    "hits",
-    "level",
-    "main",
-    "rare",
-    "refusal",
-    "score",
-    "sentences",
-    "share",
-    "short",
-    "spread",
-    "subtitle",
-    "translated",
-]
+    "MILLION", "above", "advice", "between", "cut", "digits", "headline", "hits", "level", "main", "meaning", "rare",
+    "reasons", "refusal", "score", "sentences", "share", "short", "spread", "subtitle", "translated",
+]  # fmt: skip
 
 MILLION = 1_000_000
 _HALF = 0.5
@@ -121,9 +105,9 @@ def _is_usable(one: Threshold) -> bool:
     return one.value is not None and one.value <= 1 - 10**-_MOST_DECIMALS / 2
 
 
-def sentences(result: Calibrated) -> dict[str, list[str]]:
-    """The sentences by question: what it means, why, what to do."""
-    return {"meaning": _meaning(result), "why": _why(result), "todo": _todo(result)}
+def sentences(result: Calibrated) -> list[str]:
+    """What a score means here, why, and what to do."""
+    return [*meaning(result), *reasons(result), *advice(result)]
 
 
 def digits(result: Calibrated) -> int:
@@ -229,7 +213,8 @@ def _reach(result: Calibrated, one: Asked) -> str:
     return f"None of {result.calibration.backgrounds[0].pairs:,} sampled unrelated pairs scores {one.score:g} or more"
 
 
-def _meaning(result: Calibrated) -> list[str]:
+def meaning(result: Calibrated) -> list[str]:
+    """What unrelated and labeled pairs score, and what the other scores in question are worth."""
     first, one = result.calibration.backgrounds[0], main(result)
     low, high = (score(result, score_at(first, tail)) for tail in (0.975, 0.025))
     mean = f"average {score(result, first.mean)}"
@@ -256,7 +241,8 @@ def _pairs(result: Calibrated) -> str:
     return f"Unrelated {'texts' if result.calibration.source.get('encoder') else 'vectors'}"
 
 
-def _why(result: Calibrated) -> list[str]:
+def reasons(result: Calibrated) -> list[str]:
+    """Why unrelated pairs score so high, and how other backgrounds differ."""
     made, one = result.calibration, main(result)
     first, limit = made.backgrounds[0], made.thresholds[0]
     lines = []
@@ -284,7 +270,8 @@ def _apart(result: Calibrated, own: float, other: float) -> str:
     return "the corpus itself is the more diverse of the two."
 
 
-def _todo(result: Calibrated) -> list[str]:
+def advice(result: Calibrated) -> list[str]:
+    """Which thresholds to use."""
     made = result.calibration
     lines = [_in_a_search(made.thresholds[0], made.corpus_size)] if _is_usable(made.thresholds[0]) else []
     one = made.one_hit

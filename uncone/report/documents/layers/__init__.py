@@ -35,7 +35,7 @@ from uncone.report.documents.layers.overview import (
 )
 from uncone.report.documents.layers.values import row_noun, short_names
 from uncone.report.documents.layers.words import word_charts, word_section
-from uncone.report.results.layers import LayerStudy
+from uncone.report.results.layers import LayerComparison, LayerStudy
 
 __all__ = ["document"]
 
@@ -45,8 +45,9 @@ _BRIEF_LETTERS = 240
 """Length of a finding on the terminal; the report has it all."""
 
 
-def document(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> Document:
+def document(result: LayerStudy | LayerComparison) -> Document:
     """One study in full, or several side by side with their differences from the first."""
+    studies, contrasts = result.parts, result.differences if isinstance(result, LayerComparison) else ()
     first, several = studies[0], len(studies) > 1
     verdicts = [verdict(study, swatch=series_color(i) if several else "") for i, study in enumerate(studies)]
     return Document(

@@ -31,7 +31,7 @@ from uncone.report.documents.similarity.heatmap import heatmap, walkthrough
 from uncone.report.results.similarity import Similarity
 from uncone.report.text import last_name, printable, provenance_facts
 
-__all__ = ["build"]
+__all__ = ["document"]
 
 _MOST_PAIRS, _OPEN_PAIRS = 200, 20
 _OPEN_ROWS = 24
@@ -47,7 +47,7 @@ _WALK = (
 )
 
 
-def build(result: Similarity) -> Document:
+def document(result: Similarity) -> Document:
     """Everything there is to say of a similarity."""
     sections = (
         _near(result),
