@@ -5,33 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from uncone.analysis.measures.finding import Level
+from uncone.report import document as doc
 from uncone.report.charts.model import Chart, Cloud
-from uncone.report.document import (
-    MARKS,
-    Block,
-    Cards,
-    Cell,
-    Clouds,
-    Command,
-    Document,
-    Facts,
-    Fold,
-    Items,
-    Notes,
-    Section,
-    Sentences,
-    SideBySide,
-    Table,
-    Tabs,
-    Verdict,
-    Widget,
-)
 from uncone.report.text import printable
 
 __all__ = ["escaped", "render"]
 
 
-def render(document: Document) -> str:
+def render(document: doc.Document) -> str:
     """A whole document: its name, the verdicts, then every section; a chart is its caption."""
     parts = [f"## {escaped(document.name)}", escaped(document.subtitle)]
     parts += [f"> **Warning.** {escaped(document.warning)}"] if document.warning else []
@@ -49,61 +30,61 @@ def escaped(text: str) -> str:
     return printable(text)
 
 
-def _verdict(verdict: Verdict) -> Iterator[str]:
+def _verdict(verdict: doc.Verdict) -> Iterator[str]:
     name = f"{escaped(verdict.name)}: " if verdict.name else ""
-    mark = f"{MARKS[verdict.level]} " if verdict.marked and verdict.level != Level.NOTE else ""
+    mark = f"{doc.MARKS[verdict.level]} " if verdict.marked and verdict.level != Level.NOTE else ""
     yield f"**{mark}{name}{escaped(verdict.headline)}**"
     details = [*verdict.details, *verdict.more]
     yield _bullets(details) if verdict.bulleted else escaped(" ".join(details))
     for label, sentences in (("Why", verdict.why), ("What to do", verdict.advice)):
         if sentences:
             yield f"**{label}.** {escaped(' '.join(sentences))}"
-    yield from _block(Cards(verdict.cards)) if verdict.cards else ()
+    yield from _block(doc.Cards(verdict.cards)) if verdict.cards else ()
     if verdict.command:
         yield f"    {printable(verdict.command)}"
 
 
-def _section(section: Section) -> list[str]:
+def _section(section: doc.Section) -> list[str]:
     body = [part for block in section.blocks for part in _block(block)]
     if not any(body) and not section.intro:
         return []
     return [f"### {escaped(section.title)}" if section.title else "", escaped(section.intro), *body]
 
 
-def _block(block: Block) -> Iterator[str]:  # noqa: C901 - one case per kind of block
+def _block(block: doc.Block) -> Iterator[str]:  # noqa: C901 - one case per kind of block
     match block:
-        case Sentences():
+        case doc.Sentences():
             yield _bullets(block.lines) if block.bulleted else "\n\n".join(escaped(line) for line in block.lines)
-        case Cards():
+        case doc.Cards():
             yield "\n".join(f"- **{escaped(card.value)}** {escaped(card.label)}" for card in block.cards)
-        case Table():
+        case doc.Table():
             yield from _table(block)
-        case Items():
+        case doc.Items():
             yield from _table(block.table)
         case Chart() | Cloud():
             yield f"*{escaped(block.title)}.* {escaped(block.caption)}"
-        case Clouds():
+        case doc.Clouds():
             yield from (part for cloud in block.clouds for part in _block(cloud))
-        case Command():
+        case doc.Command():
             yield f"    {printable(block.text)}"
-        case Notes():
+        case doc.Notes():
             yield _bullets([line for line in block.lines if line])
-        case Facts():
+        case doc.Facts():
             yield f"**{escaped(block.title)}**" if block.title else ""
             yield "\n".join(f"- {escaped(name)}: {escaped(value)}" for name, value in block.pairs)
-        case Fold():
+        case doc.Fold():
             yield f"**{escaped(block.title)}**{f' {escaped(block.summary)}' if block.summary else ''}"
             yield from (part for each in block.blocks for part in _block(each))
-        case Tabs():
+        case doc.Tabs():
             for title, blocks in block.tabs:
-                if not (blocks and isinstance(blocks[0], Table) and blocks[0].title):
+                if not (blocks and isinstance(blocks[0], doc.Table) and blocks[0].title):
                     yield f"**{escaped(title)}**"
                 yield from (part for each in blocks for part in _block(each))
-        case SideBySide(blocks=inner) | Widget(otherwise=inner):
+        case doc.SideBySide(blocks=inner) | doc.Widget(otherwise=inner):
             yield from (part for each in inner for part in _block(each))
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: doc.Table) -> Iterator[str]:
     yield f"**{escaped(table.title)}**" if table.title else ""
     yield escaped(table.intro)
     heads = [escaped(f"{column.title} ({column.small})" if column.small else column.title) for column in table.columns]
@@ -118,8 +99,8 @@ def _table(table: Table) -> Iterator[str]:
     yield _bullets(table.remarks)
 
 
-def _cell(cell: Cell) -> str:
-    mark = f"{MARKS[cell.level]} " if cell.level in (Level.CROWDED, Level.COLLAPSED) and not cell.mark else ""
+def _cell(cell: doc.Cell) -> str:
+    mark = f"{doc.MARKS[cell.level]} " if cell.level in (Level.CROWDED, Level.COLLAPSED) and not cell.mark else ""
     text = escaped(f"{mark}{cell.text}{cell.mark}")
     bold = f"**{text}**" if cell.strong and text else text
     return f"{bold} ({escaped(cell.small)})" if cell.small else bold

@@ -13,28 +13,8 @@ from rich.text import Text
 
 from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import cosine, count
+from uncone.report import document as doc
 from uncone.report.charts.model import Chart, Histogram
-from uncone.report.document import (
-    MARKS,
-    Block,
-    Cards,
-    Cell,
-    Column,
-    Command,
-    Document,
-    Facts,
-    Fold,
-    Item,
-    Items,
-    Notes,
-    Row,
-    Sentences,
-    SideBySide,
-    Table,
-    Tabs,
-    Verdict,
-    Widget,
-)
 from uncone.report.text import fitted, printable
 
 __all__ = ["WIDTH", "print_document", "text"]
@@ -55,21 +35,21 @@ _TAIL = 0.0005
 """The share of a histogram, on either side, that its axis may leave out."""
 
 
-def print_document(document: Document, console: Console) -> None:
+def print_document(document: doc.Document, console: Console) -> None:
     """Print a document."""
     for line in _lines(document, console):
         line.rstrip()
         console.print(line, soft_wrap=True, highlight=False)
 
 
-def text(document: Document) -> str:
+def text(document: doc.Document) -> str:
     """The document as it is printed, without colors."""
     page = io.StringIO()
     print_document(document, Console(file=page, width=WIDTH + 2, no_color=True, force_terminal=False))
     return page.getvalue()
 
 
-def _lines(document: Document, console: Console) -> Iterator[Text]:
+def _lines(document: doc.Document, console: Console) -> Iterator[Text]:
     yield from _title(document, console)
     if document.warning:
         yield Text("")
@@ -77,10 +57,10 @@ def _lines(document: Document, console: Console) -> Iterator[Text]:
     yield Text("")
     for place, verdict in enumerate(document.verdicts):
         yield from _verdict(verdict, console, first=place == 0, several=len(document.verdicts) > 1)
-    last: list[Block] = []
+    last: list[doc.Block] = []
     for section in document.sections:
-        shown = [block for block in section.brief if not isinstance(block, Notes | Facts | Command)]
-        last += [block for block in section.brief if isinstance(block, Notes | Facts | Command)]
+        shown = [block for block in section.brief if not isinstance(block, doc.Notes | doc.Facts | doc.Command)]
+        last += [block for block in section.brief if isinstance(block, doc.Notes | doc.Facts | doc.Command)]
         for block in shown:
             yield from _spaced(list(_block(block, console)))
     yield from _spaced(_closing(document.verdicts, last, console))
@@ -92,7 +72,7 @@ def _spaced(lines: Sequence[Text]) -> Iterator[Text]:
         yield from lines
 
 
-def _title(document: Document, console: Console) -> Iterator[Text]:
+def _title(document: doc.Document, console: Console) -> Iterator[Text]:
     name, subtitle = fitted(printable(document.name), 60), printable(document.subtitle)
     if cell_len(name) + 2 + cell_len(subtitle) <= WIDTH:
         yield Text.assemble((name, "bold"), "  " if subtitle else "", (subtitle, "dim"))
@@ -101,10 +81,10 @@ def _title(document: Document, console: Console) -> Iterator[Text]:
     yield from _wrapped(subtitle, console, WIDTH, style="dim")
 
 
-def _verdict(verdict: Verdict, console: Console, *, first: bool, several: bool) -> Iterator[Text]:
+def _verdict(verdict: doc.Verdict, console: Console, *, first: bool, several: bool) -> Iterator[Text]:
     """The first with its details; of the others the headline only."""
     style = f"bold {STYLES[verdict.level]}".strip()
-    mark = f"{MARKS[verdict.level]} " if verdict.marked else ""
+    mark = f"{doc.MARKS[verdict.level]} " if verdict.marked else ""
     name = f"{printable(verdict.name)}: " if verdict.name and several else ""
     for place, line in enumerate(_wrapped(f"{mark}{name}{verdict.headline}", console, WIDTH - 2 - len(mark))):
         yield Text.assemble("  " + " " * (len(mark) if place else 0), (line.plain, style))
@@ -112,48 +92,48 @@ def _verdict(verdict: Verdict, console: Console, *, first: bool, several: bool) 
         yield from _hanging("  - " if verdict.bulleted else " " * (2 + len(mark)), sentence, console)
 
 
-def _closing(verdicts: Sequence[Verdict], last: Sequence[Block], console: Console) -> list[Text]:
+def _closing(verdicts: Sequence[doc.Verdict], last: Sequence[doc.Block], console: Console) -> list[Text]:
     """Why it is so, what to do, the next command, and notes."""
-    blocks: list[Block] = []
+    blocks: list[doc.Block] = []
     if verdicts and not verdicts[0].name:
         verdict = verdicts[0]
-        blocks += [Sentences(verdict.why, "why"), Sentences(verdict.advice, "do")]
-        blocks += [Command(verdict.command)] if verdict.command else []
+        blocks += [doc.Sentences(verdict.why, "why"), doc.Sentences(verdict.advice, "do")]
+        blocks += [doc.Command(verdict.command)] if verdict.command else []
     return [line for block in (*blocks, *last) for line in _block(block, console)]
 
 
-def _block(block: Block, console: Console) -> Iterator[Text]:  # noqa: C901 - one case per kind of block
+def _block(block: doc.Block, console: Console) -> Iterator[Text]:  # noqa: C901 - one case per kind of block
     match block:
-        case Sentences():
+        case doc.Sentences():
             yield from _sentences(block, console)
-        case Table():
+        case doc.Table():
             yield from _table(block, console)
-        case Items():
+        case doc.Items():
             for item in block.items:
                 yield _item(item)
         case Chart():
             yield from _histograms(block)
-        case Command():  # not wrapped, so that it can be copied
+        case doc.Command():  # not wrapped, so that it can be copied
             yield Text.assemble("  ", (f"{block.label:<{_LABEL}}", "bold"), printable(block.text))
-        case Notes():
+        case doc.Notes():
             yield from _notes(block, console)
-        case Facts():
+        case doc.Facts():
             for name, value in block.pairs:
                 yield from _labeled(name, value, console)
-        case Cards():
+        case doc.Cards():
             for card in block.cards:
                 yield Text.assemble(f"  {card.value:>12}  ", (printable(card.label), "dim"))
-        case Fold(blocks=inner) | SideBySide(blocks=inner) | Widget(otherwise=inner):
+        case doc.Fold(blocks=inner) | doc.SideBySide(blocks=inner) | doc.Widget(otherwise=inner):
             for each in inner:
                 yield from _block(each, console)
-        case Tabs(tabs=tabs):
+        case doc.Tabs(tabs=tabs):
             for each in tabs[0][1]:
                 yield from _block(each, console)
         case _:
             raise TypeError(f"A {type(block).__name__} cannot be drawn on a terminal.")
 
 
-def _sentences(block: Sentences, console: Console) -> Iterator[Text]:
+def _sentences(block: doc.Sentences, console: Console) -> Iterator[Text]:
     for place, sentence in enumerate(block.lines):
         if block.label:
             yield from _labeled(block.label if place == 0 else "", sentence, console)
@@ -173,7 +153,7 @@ def _hanging(start: str | Text, sentence: str, console: Console, style: str = ""
         yield Text.assemble(" " * width if place else start, line)
 
 
-def _notes(block: Notes, console: Console) -> Iterator[Text]:
+def _notes(block: doc.Notes, console: Console) -> Iterator[Text]:
     shown = [line for line in block.lines if line]
     rest = len(shown) - block.most
     if rest > 0:
@@ -182,7 +162,7 @@ def _notes(block: Notes, console: Console) -> Iterator[Text]:
         yield from _labeled(block.label, line, console, style="dim")
 
 
-def _item(item: Item) -> Text:
+def _item(item: doc.Item) -> Text:
     level = "" if item.level is Level.NOTE else str(item.level)
     title, value = printable(item.title).lower(), _cut(printable(item.value), _VALUE)
     line = Text(f"  {set_cell_size(_cut(title, _NAME - 1), _NAME)}{value:>{_VALUE}}  ")
@@ -190,7 +170,7 @@ def _item(item: Item) -> Text:
     return line.append(level, style=STYLES[item.level])
 
 
-def _table(table: Table, console: Console) -> Iterator[Text]:
+def _table(table: doc.Table, console: Console) -> Iterator[Text]:
     """With the small print in parentheses if there is room for it, else without, else in several parts."""
     if not table.rows:
         return
@@ -212,7 +192,7 @@ def _table(table: Table, console: Console) -> Iterator[Text]:
         yield from _hanging("  ", remark, console, style="dim")
 
 
-def _texts(table: Table, with_small: bool) -> tuple[list[list[str]], list[int]]:
+def _texts(table: doc.Table, with_small: bool) -> tuple[list[list[str]], list[int]]:
     """The texts of all cells, and the room that each column has for marks: numbers stand in line before it."""
     rows = [[_cell_parts(cell, with_small) for cell in row.cells] for row in table.rows]
     marks, smalls = [0] * len(table.columns), [0] * len(table.columns)
@@ -231,13 +211,13 @@ def _texts(table: Table, with_small: bool) -> tuple[list[list[str]], list[int]]:
     return cells, marks
 
 
-def _cell_parts(cell: Cell, with_small: bool) -> tuple[str, str, str]:
-    level = f"{MARKS[cell.level]} " if cell.level in (Level.CROWDED, Level.COLLAPSED) and not cell.mark else ""
+def _cell_parts(cell: doc.Cell, with_small: bool) -> tuple[str, str, str]:
+    level = f"{doc.MARKS[cell.level]} " if cell.level in (Level.CROWDED, Level.COLLAPSED) and not cell.mark else ""
     small = f" ({printable(cell.small)})" if cell.small and with_small else ""
     return printable(f"{level}{cell.text}"), printable(cell.mark), small
 
 
-def _widths(table: Table, cells: Sequence[Sequence[str]]) -> list[int]:
+def _widths(table: doc.Table, cells: Sequence[Sequence[str]]) -> list[int]:
     full = [row for row in cells if len(row) > 1 or len(table.columns) == 1]
     return [
         max([*(cell_len(row[at]) for row in full), *(cell_len(line) for line in _head_lines(column))], default=0)
@@ -245,7 +225,7 @@ def _widths(table: Table, cells: Sequence[Sequence[str]]) -> list[int]:
     ]
 
 
-def _squeezed(columns: Sequence[Column], widths: Sequence[int]) -> list[int]:
+def _squeezed(columns: Sequence[doc.Column], widths: Sequence[int]) -> list[int]:
     """Columns that may wrap share what the others leave; a table that has to be set in parts has room for them."""
     wrapping = [at for at, column in enumerate(columns) if column.wrap]
     rest = WIDTH - 2 * len(widths) - sum(width for at, width in enumerate(widths) if at not in wrapping)
@@ -269,7 +249,7 @@ def _parts(widths: Sequence[int]) -> list[list[int]]:
     return parts
 
 
-def _head_lines(column: Column) -> list[str]:
+def _head_lines(column: doc.Column) -> list[str]:
     """The heading on one line or two, and the small print under it."""
     title = printable(column.title)
     words = title.split()
@@ -280,7 +260,7 @@ def _head_lines(column: Column) -> list[str]:
     return [*lines, *([printable(column.small)] if column.small else [])]
 
 
-def _heads(columns: Sequence[Column], widths: Sequence[int], marks: Sequence[int]) -> Iterator[Text]:
+def _heads(columns: Sequence[doc.Column], widths: Sequence[int], marks: Sequence[int]) -> Iterator[Text]:
     """Headings end above the numbers, not above the marks behind them, if there is room."""
     heads = [_head_lines(column) for column in columns]
     height = max(map(len, heads))
@@ -296,7 +276,7 @@ def _heads(columns: Sequence[Column], widths: Sequence[int], marks: Sequence[int
 
 
 def _row(
-    table: Table, row: Row, texts: Sequence[str], part: Sequence[int], widths: Sequence[int], console: Console
+    table: doc.Table, row: doc.Row, texts: Sequence[str], part: Sequence[int], widths: Sequence[int], console: Console
 ) -> Iterator[Text]:
     if len(row.cells) == 1 and len(table.columns) > 1:
         yield Text(f"  {_cut(texts[0], WIDTH - 2)}", style="italic dim")
@@ -316,7 +296,7 @@ def _wrapped_cell(text: str, console: Console, width: int) -> list[str]:
     return [f"{indent}{line.plain}" for line in _wrapped(text, console, width - len(indent))] or [""]
 
 
-def _padded(text: str, column: Column, width: int) -> str:
+def _padded(text: str, column: doc.Column, width: int) -> str:
     text = _cut(text, width)
     return _filled(text, width) if column.align == "left" else " " * (width - cell_len(text)) + text
 

@@ -76,8 +76,11 @@ class Scores:
     def __init__(self, table: EvaluationTable) -> None:
         self.table = table
         self.labels = labels([row.method for row in table.rows])
+        self.raw = [row for row in table.rows if is_reference(row)]
         self.repaired = [row for row in table.rows if not is_reference(row)]
         """The rows that are compared to raw vectors."""
+        names = dict.fromkeys(row.task for row in table.tasks)
+        self.tasks = {name: [row for row in table.tasks if row.task == name] for name in names}
 
     def label(self, row: Row) -> str:
         """The distinct name of a row."""
@@ -90,6 +93,17 @@ class Scores:
         values = [correlation(cell_of(row, dataset), kind, aggregation) for dataset in self.table.datasets]
         known = [value for value in values if value is not None]
         return fmean(known) if known and len(known) == len(values) else None
+
+    def best(self, rows: Sequence[Row]) -> Row | None:
+        """The row with the highest average; of equals the first one, and raw vectors before repairs."""
+        averages = [self.average(row) for row in rows]
+        known = [(-value, not is_reference(rows[at]), at) for at, value in enumerate(averages) if value is not None]
+        return rows[min(known)[2]] if known else None
+
+    def gap(self, row: Row, other: Row) -> float:
+        """How far a row lies above another on average; 0 if that is unknown."""
+        average, base = self.average(row), self.average(other)
+        return 0.0 if average is None or base is None else average - base
 
     def gain(self, row: Row) -> Gain | None:
         """What a method gains over the raw vectors of its layer and pooling; None for these, and if it is unknown."""
@@ -104,25 +118,26 @@ class Scores:
         if known:  # some datasets have no score, so there is no mean over all of them
             value = fmean(difference.value for difference in known if difference.value is not None)
             return Gain(value, None, None, False, *counts)
-        others = (other for other in self.table.rows if is_reference(other) and same_space(other, row))
-        raw, average = next(others, None), self.average(row)
-        reference = None if raw is None else self.average(raw)
-        return None if average is None or reference is None else Gain(average - reference, None, None, False, *counts)
+        raw = next((other for other in self.raw if same_space(other, row)), None)
+        if raw is None or self.average(raw) is None or self.average(row) is None:
+            return None
+        return Gain(self.gap(row, raw), None, None, False, *counts)
 
     @cached_property
     def gains(self) -> list[tuple[Row, Gain]]:
         """The repaired rows whose gain is known, with it."""
         return [(row, gain) for row in self.repaired if (gain := self.gain(row)) is not None]
 
+    def _cells(self, dataset: str) -> list[Cell]:
+        return [cell for row in self.table.rows for cell in row.cells if cell.dataset == dataset]
+
     def pairs(self, dataset: str) -> int:
         """The number of pairs of a dataset; 0 if nothing was measured on it."""
-        cells = [cell for row in self.table.rows for cell in row.cells if cell.dataset == dataset]
-        return max((cell.spearman.n for cell in cells), default=0)
+        return max((cell.spearman.n for cell in self._cells(dataset)), default=0)
 
     def independent_pairs(self, dataset: str) -> int:
         """The number of independent pairs behind the differences on a dataset; 0 if there are none."""
-        cells = [cell for row in self.table.rows for cell in row.cells if cell.dataset == dataset]
-        return max((cell.difference.units for cell in cells if cell.difference is not None), default=0)
+        return max((cell.difference.units for cell in self._cells(dataset) if cell.difference is not None), default=0)
 
     @cached_property
     def aggregations(self) -> list[Aggregation]:

@@ -31,19 +31,15 @@ _NAMED = 4
 
 def recommended(scores: Scores) -> Row | None:
     """The best row with a proven gain of a point or more on average, if it is above the raw vectors of every layer."""
-    top = _best(scores, [row for row, gain in scores.gains if gain.proven and gain.value >= WORTH])
-    raw = _best(scores, [row for row in scores.table.rows if is_reference(row)])
-    if top is None or (raw is not None and _average(scores, top) <= _average(scores, raw)):
-        return None
-    return top
+    top = scores.best([row for row, gain in scores.gains if gain.proven and gain.value >= WORTH])
+    raw = scores.best(scores.raw)
+    return None if top is None or (raw is not None and scores.gap(top, raw) <= 0) else top
 
 
 def headline(scores: Scores) -> str:
     """Whether a repair helps here."""
-    chosen, top = recommended(scores), _best(scores)
-    if chosen is not None:
-        gain = scores.gain(chosen)
-        assert gain is not None
+    chosen, top = recommended(scores), scores.best(scores.table.rows)
+    if chosen is not None and (gain := scores.gain(chosen)) is not None:
         return (
             f"{scores.label(chosen)} helps: {points(gain.value)} points above raw vectors{_where(scores)}, "
             f"{certainty(True, gain.units)}."
@@ -52,7 +48,7 @@ def headline(scores: Scores) -> str:
         return _unjudged(scores, top)
     score = f"{points(scores.average(top))}{_where(scores)}"
     if is_reference(top):
-        if _best(scores, scores.repaired) is None:
+        if scores.best(scores.repaired) is None:
             return "Nothing to recommend: no repair has a score on every dataset."
         return f"Leave it alone: {_raw_vectors(scores, top)} score {score}, and no repair does better."
     gain = scores.gain(top)
@@ -68,11 +64,10 @@ def headline(scores: Scores) -> str:
 
 
 def _unjudged(scores: Scores, top: Row | None) -> str:
-    table = scores.table
     if top is not None:
         return f"{scores.label(top)} scores {points(scores.average(top))}{_where(scores)}; no repair was tried."
-    if table.tasks and not table.rows:
-        return f"{count(len({row.task for row in table.tasks}), 'task')}, no sentence pairs."
+    if scores.tasks and not scores.table.rows:
+        return f"{count(len(scores.tasks), 'task')}, no sentence pairs."
     if scores.repaired:
         return "Nothing to recommend: no method has a score on every dataset."
     return "Nothing was measured."
@@ -89,71 +84,51 @@ def sentences(scores: Scores) -> list[str]:
         *_protocols(scores),
         _seeds(scores),
         _ranking(scores),
-        *_tasks(scores.table.tasks),
+        *(_task(task, rows) for task, rows in scores.tasks.items()),
     ]
     return [line for line in lines if line]
 
 
-def _best(scores: Scores, rows: Sequence[Row] | None = None) -> Row | None:
-    """The row with the highest average; of equals the one that comes first, and raw vectors before repairs."""
-    known = [row for row in (scores.table.rows if rows is None else rows) if scores.average(row) is not None]
-    return min(known, key=lambda row: (-_average(scores, row), not is_reference(row)), default=None)
-
-
-def _average(scores: Scores, row: Row) -> float:
-    average = scores.average(row)
-    assert average is not None
-    return average
+def _described(scores: Scores, row: Row) -> str:
+    """A row with its average, and its difference to raw vectors if it has one."""
+    average = f"{scores.label(row)} with {points(scores.average(row))}"
+    return ", ".join(filter(None, (average, difference_text(scores.gain(row)))))
 
 
 def _leader(scores: Scores) -> str:
-    top = _best(scores)
-    if top is None:
+    top, behind = scores.best(scores.table.rows), scores.best(scores.repaired)
+    if top is None or (len(scores.table.rows) == 1 and is_reference(top)):
         return ""
-    start = f"Best{_where(scores)}: {scores.label(top)} with {points(scores.average(top))}"
-    if not is_reference(top):
-        gain = difference_text(scores.gain(top))
-        return f"{start}, {gain}." if gain else f"{start}."
-    behind = _best(scores, scores.repaired)
-    if behind is None:
-        return f"{start}." if len(scores.table.rows) > 1 else ""
-    gap = points(_average(scores, top) - _average(scores, behind))
+    start = f"Best{_where(scores)}: {_described(scores, top)}."
+    if behind is None or not is_reference(top):
+        return start
+    gap = points(scores.gap(top, behind))
     gap = f"{gap} below" if gap != "0.0" else "the same"
-    return f"{start}. The best repair, {scores.label(behind)}, has {points(scores.average(behind))}, {gap}."
+    return f"{start} The best repair, {scores.label(behind)}, has {points(scores.average(behind))}, {gap}."
 
 
 def _best_inductive(scores: Scores) -> str:
     """The best method on texts that it was not fitted on, if the best of all was fitted on the evaluated ones."""
-    top = _best(scores)
-    best = _best(scores, [row for row in scores.table.rows if row.method.protocol == "inductive"])
+    top = scores.best(scores.table.rows)
+    best = scores.best([row for row in scores.table.rows if row.method.protocol == "inductive"])
     if top is None or best is None or top.method.protocol != "transductive":
         return ""
-    text = f"{scores.label(best)} with {points(scores.average(best))}"
-    return f"Best fitted on other texts: {', '.join(filter(None, (text, difference_text(scores.gain(best)))))}."
+    return f"Best fitted on other texts: {_described(scores, best)}."
 
 
 def _other_layers(scores: Scores) -> str:
     """The best raw vectors, if they are of another layer than the best repair."""
-    top = _best(scores)
-    raw = _best(scores, [row for row in scores.table.rows if is_reference(row)])
+    top, raw = scores.best(scores.table.rows), scores.best(scores.raw)
     if top is None or raw is None:
         return ""
     if is_reference(top):
         others = [(gain.value, row) for row, gain in scores.gains if gain.proven and not same_space(row, top)]
         value, row = max(others, key=lambda pair: pair[0], default=(0.0, top))
-        if value <= 0:
-            return ""
         reached = "" if scores.average(row) is None else f", to {points(scores.average(row))}"
-        return (
-            f"Repairs do help elsewhere: {scores.label(row)} gains {signed(value)} over its own raw vectors{reached}."
-        )
-    if same_space(top, raw):
-        return ""
-    gap = points(_average(scores, top) - _average(scores, raw))
-    return (
-        f"The best raw vectors are {scores.label(raw)} with {points(scores.average(raw))}, {gap} below. Differences "
-        f"between layers were not tested."
-    )
+        start = f"Repairs do help elsewhere: {scores.label(row)} gains {signed(value)} over its own raw vectors"
+        return f"{start}{reached}." if value > 0 else ""
+    start = f"The best raw vectors are {_described(scores, raw)}, {points(scores.gap(top, raw))} below."
+    return "" if same_space(top, raw) else f"{start} Differences between layers were not tested."
 
 
 def _proven_gains(scores: Scores) -> str:
@@ -194,21 +169,17 @@ def _proven_losses(scores: Scores) -> list[str]:
 
 def _protocols(scores: Scores) -> list[str]:
     methods = [row.method for row in scores.table.rows]
-    inductive = [method for method in methods if method.protocol == "inductive"]
-    transductive = [method for method in methods if method.protocol == "transductive"]
-    lines = []
-    if inductive:
-        corpora = _listed(list(dict.fromkeys(method.fitted_on for method in inductive if method.fitted_on)))
-        lines.append(f"{_rows_are(inductive)} inductive: fitted on {corpora or 'another corpus'}.")
-    if transductive:
-        lines.append(
-            f"{_rows_are(transductive)} transductive: fitted on the evaluated texts. New texts may score lower."
-        )
-    return lines
-
-
-def _rows_are(methods: Sequence[object]) -> str:
-    return f"{count(len(methods), 'row')} {'is' if len(methods) == 1 else 'are'}"
+    corpora = dict.fromkeys(method.fitted_on for method in methods if method.protocol == "inductive")
+    fits = {
+        "inductive": f"fitted on {_listed(list(filter(None, corpora))) or 'another corpus'}.",
+        "transductive": "fitted on the evaluated texts. New texts may score lower.",
+    }
+    counts = {protocol: sum(method.protocol == protocol for method in methods) for protocol in fits}
+    return [
+        f"{count(n, 'row')} {'is' if n == 1 else 'are'} {protocol}: {fits[protocol]}"
+        for protocol, n in counts.items()
+        if n
+    ]
 
 
 def _seeds(scores: Scores) -> str:
@@ -233,8 +204,8 @@ def _ranking(scores: Scores) -> str:
         return ""
     best = {}
     for way in scores.aggregations:
-        averages = [(scores.average(row, aggregation=way), row) for row in scores.table.rows]
-        known = [(value, row) for value, row in averages if value is not None]
+        averages = ((row, scores.average(row, aggregation=way)) for row in scores.table.rows)
+        known = [(value, row) for row, value in averages if value is not None]
         if known:
             best[way] = max(known, key=lambda pair: pair[0])[1]
     if "all" not in best or len(best) < 2:
@@ -270,12 +241,8 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
-def _tasks(rows: Sequence[TaskRow]) -> list[str]:
-    """For each task, the best method by its first measure, and whether any gain is proven."""
-    return [_task(task, [row for row in rows if row.task == task]) for task in dict.fromkeys(row.task for row in rows)]
-
-
 def _task(task: str, rows: Sequence[TaskRow]) -> str:
+    """The best method of a task by its first measure, and whether any gain is proven."""
     measure = next((name for row in rows for name in row.scores), "")
     names, differences = labels([row.method for row in rows]), [row.differences.get(measure) for row in rows]
     values = [row.scores[measure].value if measure in row.scores else None for row in rows]
@@ -306,8 +273,7 @@ def missing_scores(scores: Scores) -> list[str]:
                 lines.append(f"{label} on {dataset}: not measured.")
             elif cell.spearman.reason:
                 lines.append(f"{label} on {dataset}: undefined, because {cell.spearman.reason.rstrip('.')}.")
-    for task in dict.fromkeys(row.task for row in scores.table.tasks):
-        tasks = [row for row in scores.table.tasks if row.task == task]
+    for task, tasks in scores.tasks.items():
         for label, entry in zip(labels([row.method for row in tasks]), tasks, strict=True):
             if any(score.value is None for score in entry.scores.values()):
                 lines.append(f"{label} on {task}: undefined, because {(entry.note or 'it has no value').rstrip('.')}.")
