@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from uncone.errors import OptionError
 from uncone.report.charts.files import csv_text
 from uncone.report.results.layers import LayerStudy
 
-__all__ = ["sentence_table", "table_format", "word_table"]
+__all__ = ["sentence_table", "table_file", "table_format", "word_table"]
 
 Columns = dict[str, list[Any]]
 
@@ -40,7 +41,7 @@ def word_table(study: LayerStudy, path: Path) -> bytes:
     if table is None:
         raise _missing(study, "words")
     columns = {
-        "word": list(map(_encodable, table.words)),
+        "word": list(table.words),
         "kind": list(table.kinds),
         "count": table.counts.tolist(),
         "contexts": table.contexts.tolist(),
@@ -48,7 +49,7 @@ def word_table(study: LayerStudy, path: Path) -> bytes:
         "mev_n": table.mev_n.tolist(),
         **_by_layer(study, "mev", table.mev),
     }
-    return _file(columns, table_format(path))
+    return table_file(columns, path, _kind)
 
 
 def sentence_table(study: LayerStudy, path: Path) -> bytes:
@@ -62,12 +63,12 @@ def sentence_table(study: LayerStudy, path: Path) -> bytes:
         raise _missing(study, "sentences")
     columns = {
         "row": table.rows.tolist(),
-        "text": list(map(_encodable, table.texts)),
+        "text": list(table.texts),
         "words": table.lengths.tolist(),
         **_by_layer(study, "intrasim", table.intrasim),
         **_by_layer(study, "expected", table.expected),
     }
-    return _file(columns, table_format(path))
+    return table_file(columns, path, _kind)
 
 
 def _missing(study: LayerStudy, which: str) -> OptionError:
@@ -81,19 +82,25 @@ def _by_layer(study: LayerStudy, name: str, values: Matrix) -> Columns:
     }
 
 
-def _encodable(text: str) -> str:
-    """Half a surrogate pair has no bytes in UTF-8."""
-    return text.encode("utf-8", errors="replace").decode("utf-8")
+def _kind(name: str) -> type:
+    return str if name in ("word", "kind", "text") else int if name in _COUNTS else float
 
 
-def _file(columns: Columns, ending: str) -> bytes:
-    if ending == "csv":
+def table_file(columns: Columns, path: Path, kind: Callable[[str], type]) -> bytes:
+    """A table in the format of the path; `kind` gives the type of each column.
+
+    Lone surrogates, which UTF-8 can't encode, are replaced.
+    """
+    columns = {
+        name: [text.encode("utf-8", "replace").decode() for text in values] if kind(name) is str else values
+        for name, values in columns.items()
+    }
+    if table_format(path) == "csv":
         return csv_text(columns, zip(*columns.values(), strict=True)).encode("utf-8")
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    kinds = dict.fromkeys(("word", "kind", "text"), pa.string()) | dict.fromkeys(_COUNTS, pa.int64())
-    arrays = {name: pa.array(column, kinds.get(name, pa.float64())) for name, column in columns.items()}
+    types = {int: pa.int64(), float: pa.float64(), str: pa.string()}
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.table(arrays), sink)
+    pq.write_table(pa.table({name: pa.array(values, types[kind(name)]) for name, values in columns.items()}), sink)
     return bytes(sink.getvalue().to_pybytes())

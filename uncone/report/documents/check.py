@@ -88,19 +88,18 @@ def verdict(space: Diagnosis, *, named: bool = False, advised: bool = True, half
     )
 
 
-def cosine_chart(spaces: Sequence[Diagnosis], names: Sequence[str] | None = None) -> Chart:
+def cosine_chart(spaces: Sequence[Diagnosis]) -> Chart:
     """Histograms of the cosines of unrelated pairs; means dotted, requested scores as lines."""
     first, several = spaces[0], len(spaces) > 1
-    names = [_name(space) for space in spaces] if names is None else names
     marks = [
         Histogram(
             space.pictures.cosine_edges,
             list(np.array(space.pictures.cosine_density) / np.diff(space.pictures.cosine_edges)),
-            label=name,
+            label=_name(space),
             color=f"{series_color(place)} 60%" if several else series_color(place),
             unit="% of pairs per 0.01",
         )
-        for place, (space, name) in enumerate(zip(spaces, names, strict=True))
+        for place, space in enumerate(spaces)
     ]
     means = [
         Reference(space["baseline"].magnitude or 0.0, "" if several else "mean", "muted", "dot") for space in spaces
@@ -124,12 +123,11 @@ def cosine_chart(spaces: Sequence[Diagnosis], names: Sequence[str] | None = None
     )
 
 
-def eigenvalue_chart(spaces: Sequence[Diagnosis], names: Sequence[str] | None = None) -> Chart:
+def eigenvalue_chart(spaces: Sequence[Diagnosis]) -> Chart:
     """Variance along each principal direction, on a logarithmic axis; directions without variance are counted."""
-    names = [_name(space) for space in spaces] if names is None else names
     marks, zeros = [], []
-    for place, (space, name) in enumerate(zip(spaces, names, strict=True)):
-        values = np.array(space.pictures.eigenvalues)
+    for place, space in enumerate(spaces):
+        name, values = _name(space), np.array(space.pictures.eigenvalues)
         shares = 100 * values / (values.sum() or 1.0)
         # Below the precision of float32 a removed direction leaves rounding errors, not variance.
         positive = values > np.finfo(np.float32).eps * values.max(initial=0.0)
@@ -151,16 +149,15 @@ def eigenvalue_chart(spaces: Sequence[Diagnosis], names: Sequence[str] | None = 
     )
 
 
-def findings_table(spaces: Sequence[Diagnosis], names: Sequence[str] | None = None) -> Table:
+def findings_table(spaces: Sequence[Diagnosis]) -> Table:
     """Every finding that all spaces have, a column for each space."""
-    names = [_name(space) for space in spaces] if names is None else names
     shared = [name for name in spaces[0].findings if all(name in space.findings for space in spaces)]
     rows = []
     for name in shared:
         found = [space[name] for space in spaces]
         cells = [Cell(number(one), interval(one), one.level, hover=one.meaning) for one in found]
         rows.append(Row([Cell(measure(name).title, hover=measure(name).definition), *cells]))
-    return Table([Column("finding", align="left"), *(Column(fitted(name, 22)) for name in names)], rows)
+    return Table([Column("finding", align="left"), *(Column(fitted(_name(space), 22)) for space in spaces)], rows)
 
 
 def _name(space: Diagnosis) -> str:

@@ -26,7 +26,7 @@ def document(result: Demo) -> Document:
     steps: list[tuple[str, str, Sequence[str], list[Block]]] = [
         ("problem", "Unrelated texts look similar", crowded.details, [replace(cosine_chart([before]), name="crowded")]),
         ("score", "What a score of 0.75 means", [result.calibrated.headline], []),
-        ("repair", "The repair", [repaired.headline], [cosine_chart(repaired.spaces, ["before", "after"])]),
+        ("repair", "The repair", [repaired.headline], [cosine_chart(repaired.spaces)]),
         ("proof", "The proof", [result.chosen.reason], candidate_blocks(result.chosen.to_dict())),
         (
             "last",

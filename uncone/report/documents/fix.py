@@ -102,7 +102,7 @@ def document(result: Repaired) -> Document:
             Section("", _charts(result), brief=[_histograms(result), _change_table(result)]),
             Section(
                 "Before and after",
-                [changed, Fold("All findings side by side", [findings_table(spaces, _NAMES)])],
+                [changed, Fold("All findings side by side", [findings_table(spaces)])],
                 "Each number with its 95 % interval if it has one. If two intervals overlap, the change is not clear.",
             ),
             *_choice(result),
@@ -114,13 +114,13 @@ def document(result: Repaired) -> Document:
 
 
 def _charts(result: Repaired) -> list[Block]:
-    charts: list[Block] = [cosine_chart(result.spaces, _NAMES), eigenvalue_chart(result.spaces, _NAMES)]
+    charts: list[Block] = [cosine_chart(result.spaces), eigenvalue_chart(result.spaces)]
     return [*charts, _learning_chart(result)] if result.history else charts
 
 
 def _histograms(result: Repaired) -> Chart:
     """The two histograms alone, for a terminal."""
-    chart = cosine_chart(result.spaces, _NAMES)
+    chart = cosine_chart(result.spaces)
     return Chart("cosines", chart.title, "", [mark for mark in chart.marks if isinstance(mark, Histogram)])
 
 

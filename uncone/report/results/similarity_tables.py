@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uncone.analysis.similarity.results import Pair, Pairs, PerLabel
 from uncone.errors import OptionError
 from uncone.extras import require
-from uncone.report.tables import table_format
+from uncone.report.tables import table_file
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -46,7 +44,9 @@ def pairs_table(result: Similarity, path: Path) -> bytes:
     """
     names = {name: name for name in _PAIR if result.labels is not None or not name.endswith("label")}
     names |= {"one": "row", "other": "other_row"}
-    return _file(_pair_columns(result.listed(result.pairs if result.near is None else result.near), names), path)
+    return table_file(
+        _pair_columns(result.listed(result.pairs if result.near is None else result.near), names), path, _kind
+    )
 
 
 def labels_table(result: Similarity, path: Path) -> bytes:
@@ -62,7 +62,7 @@ def labels_table(result: Similarity, path: Path) -> bytes:
     for prefix, part in (("", "cosine"), ("above_", "above")):
         for name in _ESTIMATE:
             columns[f"{prefix}{name}"] = [getattr(getattr(line, part), name) for line in table]
-    return _file({**columns, "pairs": [line.cosine.pairs for line in table]}, path)
+    return table_file({**columns, "pairs": [line.cosine.pairs for line in table]}, path, _kind)
 
 
 def groups_table(result: Similarity, path: Path) -> bytes:
@@ -79,7 +79,7 @@ def groups_table(result: Similarity, path: Path) -> bytes:
             columns[name] = list(values)
     several = len(result.groups) > 1
     columns |= {f"group_{one.method}" if several else "group": one.members.tolist() for one in result.groups}
-    return _file(columns, path)
+    return table_file(columns, path, _kind)
 
 
 def pairs_frame(result: Similarity, pairs: Pairs) -> pandas.DataFrame:
@@ -138,24 +138,3 @@ def _frame(columns: Columns, texts: Sequence[str] = ()) -> pandas.DataFrame:
 
     dtypes = {int: "int64", float: "float64", str: "object"}
     return pandas.DataFrame(columns).astype({name: dtypes[str if name in texts else _kind(name)] for name in columns})
-
-
-def _file(columns: Columns, path: Path) -> bytes:
-    """A table in the format of the path. Lone surrogates, which UTF-8 can't encode, are replaced."""
-    columns = {
-        name: [text.encode("utf-8", "replace").decode() for text in values] if _kind(name) is str else values
-        for name, values in columns.items()
-    }
-    if table_format(path) == "csv":
-        text = io.StringIO(newline="")
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(columns)
-        table.writerows(zip(*columns.values(), strict=True))
-        return text.getvalue().encode("utf-8")
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    types = {int: pa.int64(), float: pa.float64(), str: pa.string()}
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.table({name: pa.array(values, types[_kind(name)]) for name, values in columns.items()}), sink)
-    return bytes(sink.getvalue().to_pybytes())

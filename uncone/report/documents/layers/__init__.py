@@ -4,41 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 from uncone.analysis.layers.contrast import Contrast
-from uncone.analysis.measures.registry import placed
+from uncone.analysis.measures.finding import Finding
+from uncone.analysis.measures.measure import Verb
+from uncone.analysis.measures.registry import measures, placed
 from uncone.analysis.number_format import count
-from uncone.report.charts.model import Chart, series_color
-from uncone.report.document import Block, Document, Notes, Section, Sentences
-from uncone.report.documents.layers.comparison import comparison_charts, difference_section
-from uncone.report.documents.layers.curves import base_range, curve_charts, measure_scale
-from uncone.report.documents.layers.deep import (
-    cluster_section,
-    dimension_section,
-    frequency_section,
-    hub_section,
-    manifold_section,
+from uncone.report.charts.model import Axis, Chart, Line, series_color
+from uncone.report.document import Block, Cell, Column, Document, Notes, Row, Section, Sentences, Table
+from uncone.report.documents.layers import curves, deep, overview
+from uncone.report.documents.layers.values import (
+    columns,
+    difference_text,
+    entry,
+    is_main,
+    row_noun,
+    short_names,
+    text_row,
 )
-from uncone.report.documents.layers.overview import (
-    brief_layers,
-    brief_places,
-    brief_table,
-    definitions,
-    interval_note,
-    layer_section,
-    provenance,
-    sink_section,
-    size_section,
-    study_notes,
-    subtitle,
-    verdict,
-)
-from uncone.report.documents.layers.values import row_noun, short_names
 from uncone.report.documents.layers.words import word_charts, word_section
 from uncone.report.results.layers import LayerComparison, LayerStudy
+from uncone.report.text import fitted
 
-__all__ = ["document"]
-
+_DEPTH_AXIS = Axis("relative depth (0 = embeddings)", "relative depth")
+_UNSIGNED = ("position_angle_r",)
+"""Correlations with an arbitrary sign."""
+_ENDS = 2
+"""Studies of different depths are compared at both ends; a line between them would claim more than was measured."""
 _BRIEF_NOTES, _BRIEF_DEEP_NOTES = 3, 1
 _BRIEF_SENTENCES = 3
 _BRIEF_LETTERS = 240
@@ -49,11 +43,11 @@ def document(result: LayerStudy | LayerComparison) -> Document:
     """One study in full, or several side by side with their differences from the first."""
     studies, contrasts = result.parts, result.differences if isinstance(result, LayerComparison) else ()
     first, several = studies[0], len(studies) > 1
-    verdicts = [verdict(study, swatch=series_color(i) if several else "") for i, study in enumerate(studies)]
+    verdicts = [overview.verdict(study, swatch=series_color(i) if several else "") for i, study in enumerate(studies)]
     return Document(
         title=verdicts[0].headline,
         name=f"{len(studies)} studies side by side" if several else first.name,
-        subtitle="" if several else subtitle(first),
+        subtitle="" if several else overview.subtitle(first),
         verdicts=verdicts,
         sections=[section for section in _sections(studies, contrasts) if section is not None],
     )
@@ -62,27 +56,28 @@ def document(result: LayerStudy | LayerComparison) -> Document:
 def _sections(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> Iterator[Section | None]:
     several = len(studies) > 1
     names = short_names(studies) if several else [""]
-    note = interval_note(studies)
+    note = overview.interval_note(studies)
     pairs = list(zip(studies, names, strict=True))
     for study, name in pairs:
         if study.deep is not None and study.deep.story:
             yield Section(_titled("Behind the cone in short", name), [Sentences(study.deep.story, bulleted=True)])
-    brief = [table for study in studies for table in brief_layers(study, len(studies))]
+    brief = [table for study in studies for table in overview.brief_layers(study, len(studies))]
     yield Section("", _cone_charts(studies, contrasts), brief=brief, name="curves")
     for study, name in pairs:
         title, is_brief = _titled("Most and least contextual words", name), not several and study.deep is None
         yield word_section(study, title, 5 if several else 10, brief=is_brief)
-    yield difference_section(studies, contrasts, note)
+    yield _difference_section(studies, contrasts, note)
     yield from (
-        size_section(study, _titled("By the number of texts", name), brief=not several) for study, name in pairs
+        overview.size_section(study, _titled("By the number of texts", name), brief=not several)
+        for study, name in pairs
     )
-    yield from (sink_section(study, _titled("Sinks", name)) for study, name in pairs)
+    yield from (overview.sink_section(study, _titled("Sinks", name)) for study, name in pairs)
     if any(study.deep is not None for study in studies):
         yield from _behind(studies, names)
-    yield layer_section(studies, note)
-    yield definitions(studies)
+    yield overview.layer_section(studies, names, note)
+    yield overview.definitions(studies)
     yield _note_section(studies, names)
-    yield provenance(studies)
+    yield overview.provenance(studies, names)
 
 
 def _titled(title: str, name: str) -> str:
@@ -91,10 +86,10 @@ def _titled(title: str, name: str) -> str:
 
 def _cone_charts(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> list[Chart]:
     if all(len(study.layers) == 1 for study in studies):
-        return measure_scale(studies)
+        return curves.measure_scale(studies)
     if len(studies) > 1:
-        return comparison_charts(studies, contrasts, "layers")
-    charts = curve_charts(studies[0], "layers")
+        return _comparison_charts(studies, contrasts, "layers")
+    charts = curves.curve_charts(studies[0], "layers")
     after = next((place for place, chart in enumerate(charts, 1) if chart.name == "mev"), len(charts))
     return [*charts[:after], *word_charts(studies[0]), *charts[after:]]
 
@@ -103,24 +98,26 @@ def _note_section(studies: Sequence[LayerStudy], names: Sequence[str]) -> Sectio
     """What was left out, cut or sampled; terminals show the first notes of a single study."""
     blocks: list[Block] = []
     for study, name in zip(studies, names, strict=True):
-        notes = study_notes(study)
+        notes = overview.study_notes(study)
         if notes:
             blocks += [Sentences([name])] if name else []
             blocks.append(Notes(notes))
     if not blocks:
         return None
     most = _BRIEF_NOTES if studies[0].deep is None else _BRIEF_DEEP_NOTES
-    brief = [Notes(study_notes(studies[0]), most=most)] if len(studies) == 1 else []
+    brief = [Notes(overview.study_notes(studies[0]), most=most)] if len(studies) == 1 else []
     return Section("What was left out", blocks, brief=brief, name="notes")
 
 
 def _behind(studies: Sequence[LayerStudy], names: Sequence[str]) -> Iterator[Section | None]:
     """What `--deep` found behind the cone of each study."""
-    deep = [study for study in studies if study.deep is not None]
-    most = max(layer.n for study in deep if study.deep is not None for layer in study.deep.layers)
+    measured = [study for study in studies if study.deep is not None]
+    most = max(layer.n for study in measured if study.deep is not None for layer in study.deep.layers)
     charts: list[Chart] = []
-    if any(len(study.layers) > 1 for study in deep):
-        charts = comparison_charts(deep, (), "deep") if len(studies) > 1 else curve_charts(studies[0], "deep")
+    if any(len(study.layers) > 1 for study in measured):
+        charts = (
+            _comparison_charts(measured, (), "deep") if len(studies) > 1 else curves.curve_charts(studies[0], "deep")
+        )
     yield Section(
         "Behind the cone",
         charts,
@@ -129,15 +126,15 @@ def _behind(studies: Sequence[LayerStudy], names: Sequence[str]) -> Iterator[Sec
         brief=_brief_deep(studies[0]) if len(studies) == 1 else (),
         name="behind",
     )
-    yield dimension_section(studies)
+    yield deep.dimension_section(studies)
     for place, (study, name) in enumerate(zip(studies, names, strict=True), 1):
         if study.deep is None:
             continue
         row, suffix = row_noun(study), f"_{place}" if name else ""
-        yield cluster_section(study.deep, row, _titled("Clusters", name))
-        yield hub_section(study.deep, _titled("Hubs", name))
-        yield frequency_section(study.deep, study.name, row, _titled("Word frequency", name), suffix)
-        yield manifold_section(study.deep, study.name, row, _titled("Is it a curved manifold?", name), suffix)
+        yield deep.cluster_section(study.deep, row, _titled("Clusters", name))
+        yield deep.hub_section(study.deep, _titled("Hubs", name))
+        yield deep.frequency_section(study.deep, study.name, row, _titled("Word frequency", name), suffix)
+        yield deep.manifold_section(study.deep, study.name, row, _titled("Is it a curved manifold?", name), suffix)
 
 
 def _brief_deep(study: LayerStudy) -> list[Block]:
@@ -148,8 +145,8 @@ def _brief_deep(study: LayerStudy) -> list[Block]:
     more = len(story) - _BRIEF_SENTENCES
     sentences += [f"{count(more, 'more sentence')} behind the cone in the report."] if more > 0 else []
     nearest, hubs = layers[-1].dimensions["euclidean"].k, layers[-1].hubness.k
-    remark = f"LID: {nearest} nearest of n = {base_range(layers)}; published values are half. Hubs: k = {hubs}"
-    table = brief_table(study, placed("deep", "behind"), brief_places(study), [remark])
+    remark = f"LID: {nearest} nearest of n = {curves.base_range(layers)}; published values are half. Hubs: k = {hubs}"
+    table = overview.brief_table(study, placed("deep", "behind"), overview.brief_places(study), [remark])
     return [Sentences(sentences), *table]
 
 
@@ -161,3 +158,141 @@ def shortened(text: str) -> str:
     stops = [match.start() for match in re.finditer(r"\. ", text)]
     ends = [stop + 1 for stop in stops if text.count("“", 0, stop) == text.count("”", 0, stop)] + [len(text)]
     return text[: max((end for end in ends if end <= _BRIEF_LETTERS), default=ends[0])]
+
+
+def _comparison_charts(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], verb: Verb) -> list[Chart]:
+    """Every measure with a curve, each followed by its differences; what has no partner comes last."""
+    names = [name for name, one in measures(verb).items() if one.chart is not None or one.difference]
+    pairs = [(_overlay(studies, name), _difference(studies, contrasts, name)) for name in names]
+    return [chart for pair in sorted(pairs, key=lambda pair: None in pair) for chart in pair if chart is not None]
+
+
+def _overlay(studies: Sequence[LayerStudy], name: str) -> Chart | None:
+    """A measure of several studies over the layers, or over relative depth if their depths differ."""
+    relative = len({_depth(study) for study in studies}) > 1
+    lines = []
+    for place, (study, label) in enumerate(zip(studies, short_names(studies), strict=True)):
+        findings = [(layer.number, layer.findings.get(name)) for layer in study.layers]
+        style: dict[str, Any] = {"label": fitted(label), "color": series_color(place), "group": label}
+        line = curves.finding_line(name, findings, unsigned=name in _UNSIGNED, **style)
+        if line is not None:
+            lines.append(_at_depth(line, _depth(study)) if relative else line)
+    curve = curves.curve_of(name, row_noun(studies[0]))
+    if not lines or curve is None:
+        return None
+    caption = f"{curve.caption}{_bases(studies, name)}"
+    y = curves.value_axis(name, curve.axis, lines, zero=curve.zero)
+    return Chart(name, curve.title, caption, lines, _DEPTH_AXIS if relative else curves.LAYER_AXIS, y, direct=True)
+
+
+def _bases(studies: Sequence[LayerStudy], name: str) -> str:
+    """How many vectors local dimensions are measured against."""
+    if name not in ("lid_euclidean", "lid_cosine"):
+        return ""
+    metric = name.removeprefix("lid_")
+    bases = [max(layer.dimensions[metric].base for layer in study.deep.layers) for study in studies if study.deep]
+    joined = " and ".join(f"{base:,}" for base in dict.fromkeys(bases))
+    return f" Here n is {joined}{' for all' if len(set(bases)) == 1 and len(bases) > 1 else ''}."
+
+
+def _depth(study: LayerStudy) -> int:
+    """The number of the model's last layer, measured or not."""
+    return max(int(study.source["layers"]) - 1, *(layer.number for layer in study.layers))
+
+
+def _at_depth(line: Line, depth: int) -> Line:
+    """The curve over relative depth; a model with one layer has no depth, so its value is a level line."""
+    notes = [f"layer {x:.0f}" for x in line.x]
+    if depth:
+        return replace(line, x=[x / depth for x in line.x], notes=notes)
+    twice: dict[str, Any] = {name: [*getattr(line, name)] * 2 for name in ("y", "low", "high", "n")}
+    return replace(line, x=[0.0, 1.0], notes=notes * 2, dash="dot", **twice)
+
+
+def _difference(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], name: str) -> Chart | None:
+    title = measures("layers")[name].difference if name in measures("layers") else ""
+    if not title:
+        return None
+    first, *others = short_names(studies)
+    relative = any(a != b for one in contrasts for a, b in one.layers)
+    lines = []
+    for place, (contrast, label) in enumerate(zip(contrasts, others, strict=False)):
+        findings = [(b, found.get(name)) for (_, b), found in zip(contrast.layers, contrast.findings, strict=True)]
+        style: dict[str, Any] = {"label": fitted(label), "color": series_color(place + 1), "group": label}
+        line = curves.finding_line(f"difference_{name}", findings, **style)
+        if line is not None:
+            lines.append(_at_mean_depth(line, contrast) if relative else line)
+    if not lines:
+        return None
+    at_ends = any(line.error_bars for line in lines)
+    if at_ends:
+        # A little apart, so that intervals do not cover one another.
+        shifts = [0.025 * (place - (len(lines) - 1) / 2) for place in range(len(lines))]
+        lines = [replace(line, x=[x + shift for x in line.x]) for line, shift in zip(lines, shifts, strict=True)]
+    caption = f"Each study minus {fitted(first)}, with its 95 % interval."
+    caption += " Models of different depths are compared at their first and last layers." if at_ends else ""
+    return Chart(
+        f"difference_{name}",
+        f"{title.replace('{row}', row_noun(studies[0]))}: difference",
+        caption,
+        lines,
+        _DEPTH_AXIS if relative else curves.LAYER_AXIS,
+        Axis("difference", "value", zero=True, zero_line=True),
+        direct=True,
+    )
+
+
+def _at_mean_depth(line: Line, contrast: Contrast) -> Line:
+    """The differences at the mean of the relative depths of both studies."""
+    last = [max((pair[side] for pair in contrast.layers), default=0) for side in (0, 1)]
+    depths = [[layer / most for layer, most in zip(pair, last, strict=True) if most] for pair in contrast.layers]
+    notes = [f"layer {b} against {a}" for a, b in contrast.layers]
+    x = [sum(both) / max(len(both), 1) for both in depths]
+    return replace(line, x=x, notes=notes, error_bars=len(x) <= _ENDS)
+
+
+def _difference_section(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], about: str) -> Section | None:
+    """The tables of differences; terminals show those of the last layers."""
+    if not contrasts:
+        return None
+    first, *others = short_names(studies)
+    pairs = list(zip(contrasts, others, strict=False))
+    return Section(
+        "Differences",
+        [_difference_table(studies[0], contrast, f"{name} minus {first}") for contrast, name in pairs],
+        intro=f"Bold: the 95 % interval does not contain zero. {about}",
+        brief=[_last_layers(studies[0], contrast, name, first) for contrast, name in pairs if contrast.layers],
+        name="differences",
+    )
+
+
+def _difference_table(study: LayerStudy, contrast: Contrast, title: str) -> Table:
+    """Measures by pairs of layers."""
+    names = list(dict.fromkeys(name for findings in contrast.findings for name in findings))
+    heads = [str(b) if a == b else f"{b} vs {a}" for a, b in contrast.layers]
+    rows = [
+        Row([Cell(entry(name, study).title), *(_difference_cell(one.get(name)) for one in contrast.findings)])
+        for name in names
+    ]
+    corner = "layer" if all(a == b for a, b in contrast.layers) else "layers"
+    return Table(columns(corner, *heads), rows, title=title, compact=True)
+
+
+def _difference_cell(finding: Finding | None) -> Cell:
+    """A difference with its interval; bold if the interval excludes zero."""
+    if finding is None:
+        return Cell("")
+    text, bounds = difference_text(finding)
+    proven = bool(bounds) and (finding.low > 0 or finding.high < 0)
+    return Cell(text, bounds, strong=proven, hover=f"n = {finding.n:,}\n{finding.meaning}")
+
+
+def _last_layers(study: LayerStudy, contrast: Contrast, name: str, first: str) -> Table:
+    below, above = contrast.layers[-1]
+    layers = f"layer {above}" if above == below else f"layers {above} and {below}"
+    findings = [one for name, one in contrast.findings[-1].items() if is_main(name)]
+    return Table(
+        [Column("", align="left"), Column("difference"), Column("95 % interval", align="left")],
+        [text_row(entry(one.name, study).title, *difference_text(one)) for one in findings],
+        title=f"{fitted(name, 28)} minus {fitted(first, 28)}, {layers}",
+    )

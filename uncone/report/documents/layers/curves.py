@@ -1,10 +1,11 @@
-"""Curves of a study over its layers, drawn as `charts` declares them; one forest plot for studies of one layer."""
+"""Curves of a study over its layers: which measures each chart shows, and how they are drawn."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from uncone.analysis.layers.deep_results import DeepLayer
 from uncone.analysis.measures.finding import Finding
@@ -12,8 +13,7 @@ from uncone.analysis.measures.measure import Curve, Verb
 from uncone.analysis.measures.registry import measure, measures, placed
 from uncone.analysis.measures.unit import COUNT, NORM
 from uncone.analysis.number_format import cosine, count, percent, plain
-from uncone.report.charts.model import Axis, Chart, Forest, Line, Points, series_color
-from uncone.report.documents.layers.charts import CONE, DEEP, CurveChart, Trace
+from uncone.report.charts.model import Axis, Chart, Dash, Forest, Line, Number, Points, series_color
 from uncone.report.documents.layers.values import entry, layer_sinks, row_noun, short_names
 from uncone.report.results.layers import LayerStudy
 
@@ -34,17 +34,167 @@ _WIDE_RANGE = 20
 """Norms that differ by more than this factor are drawn on a logarithmic axis."""
 
 
+@dataclass(frozen=True)
+class _Trace:
+    """One curve: a measure by name, or a number that `value` reads off the deep results of a layer.
+
+    `unsigned` draws the absolute value of a correlation whose sign is arbitrary. A chart that has only `aside` curves
+    is not drawn.
+    """
+
+    measure: str
+    label: str
+    color: str = "accent"
+    weight: Literal["main", "thin", "light"] = "main"
+    dash: Dash = "solid"
+    value: Callable[[DeepLayer], Number] | None = None
+    unsigned: bool = False
+    aside: bool = False
+
+
+@dataclass(frozen=True)
+class _CurveChart:
+    """A chart of one study. Title, axis and caption are those of the first measure unless they are given here.
+
+    The first sentence of a caption names the quantity; its values at the first and last layer are added there.
+
+    `{row}` stands for word, token or text. `detail` follows the caption; it may name facts of the deep results in
+    braces. `sinks` circles the layers that have sinks. Published curves of the measure `name` are drawn too.
+    """
+
+    name: str
+    traces: Sequence[_Trace]
+    title: str = ""
+    axis: str = ""
+    caption: str = ""
+    detail: str = ""
+    zero: bool = False
+    wide: bool = False
+    sinks: bool = False
+
+
+# Tables: one argument per line would make them twice as long.
+# fmt: off
+_CONE = (
+    _CurveChart("baseline", [_Trace("baseline", "measured")], wide=True),
+    _CurveChart("selfsim", [
+        _Trace("selfsim_adjusted", "adjusted"),
+        _Trace("selfsim", "raw", weight="light"),
+        _Trace("baseline", "random {row}s", "muted", "thin", aside=True),
+    ], axis="cosine, SelfSim", detail="At zero, a word is no more similar to itself than to any other."),
+    _CurveChart("intrasim", [
+        _Trace("intrasim_adjusted_matched", "adjusted"),
+        _Trace("intrasim_adjusted", "minus baseline", "second", "thin"),
+        _Trace("intrasim", "raw", weight="light"),
+        _Trace("baseline", "random {row}s", "muted", "thin", aside=True),
+    ], axis="cosine, IntraSim", detail="Minus the baseline, as published, it isn't zero for unrelated words."),
+    _CurveChart("mev", [
+        _Trace("mev_adjusted", "adjusted"),
+        _Trace("mev", "raw", weight="light"),
+        _Trace("mev_matched", "random {row}s", "muted", "thin", aside=True),
+    ], axis="share explained, MEV"),
+    _CurveChart("types", [_Trace("s_intra", "within"), _Trace("s_inter", "between", "muted")],
+        "Within and between types", "mean cosine",
+        "Mean cosine of the occurrences of one word (within types, S_intra). Between types (S_inter): of two different "
+        "words. The closer the two curves, the less a cosine separates words."),
+    _CurveChart("isoscore", [_Trace("isoscore_corrected", "IsoScore")],
+        detail="Corrected for the number of vectors."),
+    _CurveChart("partition", [_Trace("partition_isotropy_unit_log10", "log₁₀ I")],
+        "Isotropy: partition function", "log₁₀ I, at mean norm 1",
+        "From 0 (all directions equal) downward; at -3 they differ a thousandfold. Measured at mean norm 1."),
+    _CurveChart("rogue", [
+        _Trace("rogue_share_3", "top 3"),
+        _Trace("rogue_share_5", "top 5", weight="light"),
+        _Trace("rogue_share_1", "top 1", weight="thin"),
+    ], detail="A few of {dimensions} dimensions can make up most of it."),
+    _CurveChart("norms", [_Trace("norm_mean", "mean norm")], sinks=True),
+    _CurveChart("mean", [_Trace("mean_over_rms", "|mean|/rms")], "Distance from zero mean", "|mean of x| / rms",
+        "From 0 (centered at zero) to 1 (all vectors the same)."),
+)
+"""The curves of every study, in the order of the page."""
+
+
+def _component(place: int) -> Callable[[DeepLayer], Number]:
+    def size(layer: DeepLayer) -> Number:
+        values = () if layer.frequency is None else layer.frequency.components_r
+        value = values[place] if place < len(values) else None
+        return None if value is None else abs(value)
+
+    return size
+
+
+def _cluster_cosines(which: Literal["inter", "intra"], title: str, caption: str) -> _CurveChart:
+    return _CurveChart(f"s_{which}_clusters", [
+        _Trace(f"s_{which}", "as they are", "muted", value=lambda layer: getattr(layer.clusters.raw, which)),
+        _Trace(f"s_{which}_within_raw", "inside clusters", "muted", "thin", "dash"),
+        _Trace(f"s_{which}_global", "centered"),
+        _Trace(f"s_{which}_within", "centered by cluster", "second"),
+    ], title, f"mean cosine, S_{which}",
+        f"{caption}. Subtracting means makes cosines small by construction. So clusters show only in the differences "
+        "between the two centered curves, and between the two others.", zero=True)
+
+
+_DEEP = (
+    _CurveChart("lid", [
+        _Trace("lid_euclidean", "Euclidean"),
+        _Trace("lid_cosine", "cosine", "second"),
+        _Trace("twonn_euclidean", "TwoNN, Euclidean", weight="thin", aside=True),
+        _Trace("twonn_cosine", "TwoNN, cosine", "second", "thin", aside=True),
+    ], "Local intrinsic dimension", "dimensions, LID",
+        detail="Maximum likelihood on the distances of {queries} vectors to the {nearest} nearest of n = {base}. Thin "
+        "lines: TwoNN, from the two nearest neighbors only.{halves}", wide=True),
+    _CurveChart("hubness", [_Trace("hubness_skew", "skewness")],
+        detail="Above 1.4, a few vectors are neighbors of many. By cosine, k = {hub_k}, n = {hub_n}."),
+    _CurveChart("antihubs", [_Trace("antihub_share", "anti-hubs")],
+        detail="A search hardly ever finds them. By cosine, k = {hub_k}, n = {hub_n}."),
+    _CurveChart("cluster_count", [_Trace("cluster_count", "k")], detail="n = {cluster_n}."),
+    _CurveChart("silhouette", [
+        _Trace("cluster_silhouette", "Euclidean"),
+        _Trace("silhouette_cosine", "cosine", "muted", "thin", value=lambda layer: layer.clusters.silhouette_cosine),
+        _Trace("silhouette_chance", "by chance", "muted", "thin", "dash", lambda layer: layer.clusters.chance,
+            aside=True),
+    ], detail="A layer below 0.1 counts as one cluster. By chance: equally many clusters of Gaussian vectors with the "
+        "same covariance.", zero=True),
+    _cluster_cosines("inter", "Different {row}s in clusters: S_inter", "Mean cosine of different {row}s"),
+    _cluster_cosines("intra", "One {row} in clusters: S_intra", "Mean cosine of the occurrences of one {row}"),
+    _CurveChart("isoscore_within", [
+        _Trace("isoscore_within", "inside clusters"),
+        _Trace("isoscore_all", "all vectors", "muted", value=lambda layer: layer.clusters.isoscore_all, aside=True),
+    ]),
+    _CurveChart("frequency_r", [
+        _Trace("frequency_norm_r", "mean norm of the vectors"),
+        _Trace("frequency_vector_norm_r", "norm of the mean vector", "accent", "thin", "dash"),
+        _Trace("frequency_pc1_r_size", "component 1, |r|", "second", value=_component(0)),
+        _Trace("frequency_pc2_r_size", "component 2, |r|", "second", "light", value=_component(1)),
+        _Trace("frequency_pc3_r_size", "component 3, |r|", "second", "thin", value=_component(2)),
+        _Trace("frequency_explained", "all together, R²", "muted", "thin", "dash"),
+    ], "Word frequency", "correlation, r",
+        detail="The norm of the mean vector falls with the number of occurrences anyway. The sign of a principal "
+        "component is arbitrary, so only the size of its correlation is drawn. R²: the share of the variance of "
+        "log-frequency that the norm and ten components explain. n = {frequency_n}.", wide=True),
+    _CurveChart("manifold_ratio", [_Trace("manifold_ratio", "ratio")],
+        detail="About 1 is flat. The table of manifolds tells curved sheets from clusters."),
+    _CurveChart("position_angle", [
+        _Trace("position_angle_r", "position and angle, |r|", unsigned=True),
+        _Trace("position_share", "explained by position", "muted", "thin",
+            value=lambda layer: layer.manifold.position_share, aside=True),
+    ], axis="correlation, share", detail="The direction of the curve is arbitrary, so only the size is drawn."),
+)
+"""The curves that `--deep` adds, in the order of the page."""
+# fmt: on
+
+
 def curve_charts(study: LayerStudy, verb: Verb) -> list[Chart]:
     """The charts of a study, and one for each measure with a curve that none of them shows, such as a third party's."""
-    known = {trace.measure for chart in (*CONE, *DEEP) for trace in chart.traces}
+    known = {trace.measure for chart in (*_CONE, *_DEEP) for trace in chart.traces}
     others = [
-        CurveChart(name, [Trace(name, one.title)])
+        _CurveChart(name, [_Trace(name, one.title)])
         for name, one in measures(verb).items()
         if one.chart is not None and name not in known
     ]
     facts = {} if study.deep is None else _deep_facts(study.deep.layers)
     facts["dimensions"] = f"{study.source['dimensions']:,}"
-    charts = (_chart(study, one, facts) for one in (*(CONE if verb == "layers" else DEEP), *others))
+    charts = (_chart(study, one, facts) for one in (*(_CONE if verb == "layers" else _DEEP), *others))
     return [chart for chart in charts if chart is not None]
 
 
@@ -57,7 +207,7 @@ def curve_of(name: str, row: str) -> Curve | None:
     return Curve(title, axis, caption, curve.zero)
 
 
-def _chart(study: LayerStudy, declared: CurveChart, facts: Mapping[str, str]) -> Chart | None:
+def _chart(study: LayerStudy, declared: _CurveChart, facts: Mapping[str, str]) -> Chart | None:
     pairs = [(trace, line) for trace in declared.traces if (line := _trace_line(study, trace)) is not None]
     if all(trace.aside for trace, _ in pairs):
         return None
@@ -101,7 +251,7 @@ def _chart(study: LayerStudy, declared: CurveChart, facts: Mapping[str, str]) ->
     )
 
 
-def _trace_line(study: LayerStudy, trace: Trace) -> Line | None:
+def _trace_line(study: LayerStudy, trace: _Trace) -> Line | None:
     style: dict[str, Any] = {"color": trace.color, "weight": trace.weight, "dash": trace.dash, "group": study.name}
     style["label"] = trace.label.replace("{row}", row_noun(study))
     if trace.value is None:

@@ -22,7 +22,6 @@ from uncone.report.documents.layers.values import (
     layer_sinks,
     pair_noun,
     row_noun,
-    short_names,
 )
 from uncone.report.results.layers import LayerStudy
 from uncone.report.text import interval, last_name, number, provenance_facts
@@ -198,20 +197,16 @@ def brief_layers(study: LayerStudy, studies: int) -> list[Table]:
     return [replace(table, title=last_name(study.name)) if studies > 1 else table for table in tables]
 
 
-def layer_section(studies: Sequence[LayerStudy], about: str) -> Section:
+def layer_section(studies: Sequence[LayerStudy], names: Sequence[str], about: str) -> Section:
     """Every measure at every layer."""
     single = len(studies) == 1 and len(studies[0].layers) == 1
     intro = (
         "Every measure at every layer; 0 is the output of the embeddings. On the page, point at a number for its 95 % "
         "interval."
     )
-    tables = [_layer_table(study, name) for study, name in zip(studies, _titles(studies), strict=True)]
+    tables = [_layer_table(study, name) for study, name in zip(studies, names, strict=True)]
     title, intro = ("All measures", about) if single else ("All layers", f"{intro} {about}")
     return Section(title, tables, intro=intro, name="layers")
-
-
-def _titles(studies: Sequence[LayerStudy]) -> list[str]:
-    return short_names(studies) if len(studies) > 1 else [""]
 
 
 def _layer_table(study: LayerStudy, title: str) -> Table:
@@ -321,10 +316,10 @@ def definitions(studies: Sequence[LayerStudy]) -> Section:
     return Section("Definitions", [Facts(pairs)], name="definitions")
 
 
-def provenance(studies: Sequence[LayerStudy]) -> Section:
+def provenance(studies: Sequence[LayerStudy], names: Sequence[str]) -> Section:
     """How each study was made."""
     blocks = []
-    for study, title in zip(studies, _titles(studies), strict=True):
+    for study, name in zip(studies, names, strict=True):
         source, kind = study.source, study.source.get("model_kind")
         facts = [
             ("model", f"{source['model']} ({kind})" if kind else str(source["model"])),
@@ -332,5 +327,5 @@ def provenance(studies: Sequence[LayerStudy]) -> Section:
             ("measured", subtitle(study)),
             *((f"published {one.measure}", f"{one.model} on {one.corpus}: {one.source}") for one in study.published),
         ]
-        blocks.append(Facts([*facts, *provenance_facts(study.provenance)], title))
+        blocks.append(Facts([*facts, *provenance_facts(study.provenance)], name))
     return Section("Provenance", blocks)
