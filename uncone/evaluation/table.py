@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,11 @@ class Method:
     level: str = "sentence"
     protocol: str = "raw"
     fitted_on: str = ""
+
+    @property
+    def space(self) -> tuple[str, str]:
+        """The layer and the pooling: methods that share them start from the same vectors."""
+        return self.layer, self.pooling
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,22 @@ class Row:
     low: float | None = None
     high: float | None = None
     difference: Difference | None = None
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether these are raw vectors, to which others are compared."""
+        is_compared = any(cell.difference is not None for cell in self.cells)
+        return self.method.protocol == "raw" and not self.method.repair and not is_compared
+
+    @property
+    def isoscore(self) -> float | None:
+        """The mean IsoScore over the datasets that have one."""
+        values = [cell.isoscore for cell in self.cells if cell.isoscore is not None and math.isfinite(cell.isoscore)]
+        return fmean(values) if values else None
+
+    def cell(self, dataset: str) -> Cell | None:
+        """The cell of a dataset, if there is one."""
+        return next((cell for cell in self.cells if cell.dataset == dataset), None)
 
 
 @dataclass(frozen=True, eq=False)

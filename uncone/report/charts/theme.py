@@ -26,12 +26,11 @@ PALETTES: Mapping[str, list[tuple[float, str, float]]] = {
 }
 """Color scales as (place, red-green-blue, opacity): the middle lets the paper through, in light and in dark."""
 
+_TICKS = {"labelsize": 7, "color": PRINT["muted"], "labelcolor": PRINT["ink"], "major.width": 0.6, "major.size": 2.5}
 STYLE: Mapping[Any, Any] = {
     "font.family": ["DejaVu Sans"],
     "font.size": 7.5,
     "axes.labelsize": 8,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
     "legend.fontsize": 7,
     "legend.frameon": False,
     "axes.spines.top": False,
@@ -42,14 +41,7 @@ STYLE: Mapping[Any, Any] = {
     "axes.axisbelow": True,
     "grid.color": PRINT["rule"],
     "grid.linewidth": 0.5,
-    "xtick.color": PRINT["muted"],
-    "ytick.color": PRINT["muted"],
-    "xtick.labelcolor": PRINT["ink"],
-    "ytick.labelcolor": PRINT["ink"],
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.major.size": 2.5,
-    "ytick.major.size": 2.5,
+    **{f"{axis}tick.{name}": value for axis in "xy" for name, value in _TICKS.items()},
     "text.color": PRINT["ink"],
     "text.parse_math": False,  # a word such as $x is no formula
     "svg.hashsalt": "uncone",  # the same chart gives the same file

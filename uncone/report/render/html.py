@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -50,28 +49,27 @@ def page(document: Document, summary: str, version: str) -> str:
     kinds = {type(mark).__name__ for chart in charts for mark in chart.marks}
     clouds = {block.name: cloud.fragment(block) for block in blocks if isinstance(block, Cloud)}
     clouds |= {block.name: cloud.fragment(*block.clouds, find=True) for block in blocks if isinstance(block, Clouds)}
-    return _template(
-        "document.html",
-        document,
-        figures={figure["id"]: figure for figure in figures},
-        charts=figures,
-        clouds=clouds,
-        plotly=bundle.script(kinds),
-        scripts=_included([name for widget in widgets for name in widget.scripts]),
-        styles=_included([name for widget in widgets for name in widget.styles]),
-        summary=summary,
-        version=version,
-        today=datetime.date.today().strftime("%-d %B %Y"),
+    return (
+        environment()
+        .get_template("document.html")
+        .render(
+            document=document,
+            figures={figure["id"]: figure for figure in figures},
+            charts=figures,
+            clouds=clouds,
+            plotly=bundle.script(kinds),
+            scripts=_included([name for widget in widgets for name in widget.scripts]),
+            styles=_included([name for widget in widgets for name in widget.styles]),
+            summary=summary,
+            version=version,
+            today=datetime.date.today().strftime("%-d %B %Y"),
+        )
     )
 
 
 def notebook(document: Document) -> str:
     """Verdicts and brief blocks without charts: what a notebook shows."""
-    return _template("fragment.html", document, figures={}, clouds={})
-
-
-def _template(name: str, document: Document, **more: Any) -> str:  # noqa: ANN401 - what a template takes
-    return environment().get_template(name).render(document=document, **more)
+    return environment().get_template("fragment.html").render(document=document, figures={}, clouds={})
 
 
 def _included(names: Sequence[str]) -> list[Markup]:

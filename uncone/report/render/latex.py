@@ -10,36 +10,17 @@ from uncone.report.text import printable
 
 __all__ = ["escaped", "render"]
 
+_TEXT = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater", "|": "bar"}
+_TEXT |= {'"': "quotedbl", "`": "asciigrave", "*": "asteriskcentered"}
+_MATH = {"↓": "downarrow", "↑": "uparrow", "·": "cdot", "±": "pm", "≥": "geq", "≤": "leq", "λ": "lambda", "Σ": "Sigma"}
+_MATH |= {"▲": "blacktriangle", "✓": "checkmark", "✗": "times"}
 _SPECIAL = {
     **{mark: f"\\{mark}" for mark in "&%$#_{}"},
-    "\\": "\\textbackslash{}",
-    "~": "\\textasciitilde{}",
-    "^": "\\textasciicircum{}",
-    "<": "\\textless{}",
-    ">": "\\textgreater{}",
-    "|": "\\textbar{}",
-    '"': "\\textquotedbl{}",
-    "`": "\\textasciigrave{}",
-    "*": "\\textasteriskcentered{}",
+    **{mark: f"\\text{name}{{}}" for mark, name in _TEXT.items()},
+    **{mark: f"$\\{name}$" for mark, name in _MATH.items()},
     # After the end of a row a bracket would begin an option.
-    "[": "{[}",
-    "]": "{]}",
-    "↓": "$\\downarrow$",
-    "↑": "$\\uparrow$",
-    "·": "$\\cdot$",
-    "±": "$\\pm$",
-    "−": "$-$",
-    "–": "--",
-    "≥": "$\\geq$",
-    "≤": "$\\leq$",
-    "²": "\\textsuperscript{2}",
-    "₁": "\\textsubscript{1}",
-    "λ": "$\\lambda$",
-    "Σ": "$\\Sigma$",
-    "▲": "$\\blacktriangle$",
-    "✓": "$\\checkmark$",
-    "✗": "$\\times$",
-    "…": "\\ldots{}",
+    **{"[": "{[}", "]": "{]}", "−": "$-$", "–": "--", "…": "\\ldots{}"},
+    **{"²": "\\textsuperscript{2}", "₁": "\\textsubscript{1}"},
 }
 
 

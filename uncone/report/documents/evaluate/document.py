@@ -12,16 +12,7 @@ from uncone.analysis.number_format import cosine, count
 from uncone.evaluation.table import EvaluationTable, Method, Row
 from uncone.report.charts.model import Axis, Chart, Forest, Heatmap, Points, Reference, Symbol
 from uncone.report.document import Block, Document, Facts, Fold, Notes, Section, Sentences, Tabs, Verdict
-from uncone.report.documents.evaluate.scores import (
-    MARKS,
-    Gain,
-    Scores,
-    difference_text,
-    labels,
-    mean_isoscore,
-    points,
-    trend,
-)
+from uncone.report.documents.evaluate.scores import MARKS, Gain, Scores, difference_text, labels, points, trend
 from uncone.report.documents.evaluate.sentences import headline, missing_scores, recommended, sentences
 from uncone.report.documents.evaluate.tables import (
     average_table,
@@ -91,7 +82,7 @@ def _score_sections(scores: Scores, digits: int) -> list[Section]:
     if scores.repaired:
         every = Fold("All differences to raw vectors, with 95 % intervals", [difference_table(scores)])
         sections.append(Section("Differences to raw vectors", [*_difference_charts(scores), every]))
-    if any(mean_isoscore(row) is not None for row in scores.table.rows):
+    if any(row.isoscore is not None for row in scores.table.rows):
         every = Fold("IsoScore by dataset", [isotropy_table(scores)])
         sections.append(Section("Isotropy", [*([isotropy] if isotropy is not None else []), every]))
     return sections
@@ -101,7 +92,7 @@ def _task_sections(scores: Scores) -> list[Section]:
     blocks: list[Block] = []
     for task, rows in scores.tasks.items():
         blocks.append(task_table(task, rows))
-        if any("accuracy" in row.scores for row in rows):
+        if any("accuracy" in row.scores for row in rows.values()):
             blocks.append(Sentences([_INVERTIBLE]))
     brief = [task_table(task, rows, brief=True) for task, rows in scores.tasks.items()]
     return [Section("Other tasks" if scores.table.datasets else "Tasks", blocks, brief=brief)] if blocks else []
@@ -265,7 +256,7 @@ def _isotropy_chart(scores: Scores) -> Chart | None:
     dots = [
         (label, row.method.protocol, isotropy, 100 * score)
         for label, row in zip(scores.labels, scores.table.rows, strict=True)
-        if (isotropy := mean_isoscore(row)) is not None and (score := scores.average(row)) is not None
+        if (isotropy := row.isoscore) is not None and (score := scores.average(row)) is not None
     ]
     if len(dots) < 2:
         return None

@@ -19,18 +19,13 @@ __all__ = [
     "MARKS",
     "Gain",
     "Scores",
-    "cell_of",
     "certainty",
     "correlation",
     "difference_text",
     "interval",
-    "is_reference",
     "labels",
-    "mean_isoscore",
-    "measure_title",
     "points",
     "protocol",
-    "same_space",
     "signed",
     "trend",
 ]
@@ -43,13 +38,6 @@ AGGREGATIONS: dict[Aggregation, str] = {
 """The ways to combine the subsets of a dataset, in words."""
 MARKS = {1: "*", -1: "↓*", 0: ""}
 """The mark of a proven gain, of a proven loss, and of neither."""
-_TITLES = {
-    "macro_f1": "macro F1",
-    "ndcg@10": "nDCG@10",
-    "mrr@10": "MRR@10",
-    "roc_auc": "ROC AUC",
-    "best_f1": "best F1",
-}
 
 
 @dataclass(frozen=True)
@@ -76,11 +64,15 @@ class Scores:
     def __init__(self, table: EvaluationTable) -> None:
         self.table = table
         self.labels = labels([row.method for row in table.rows])
-        self.raw = [row for row in table.rows if is_reference(row)]
-        self.repaired = [row for row in table.rows if not is_reference(row)]
+        self.raw = [row for row in table.rows if row.is_raw]
+        self.repaired = [row for row in table.rows if not row.is_raw]
         """The rows that are compared to raw vectors."""
         names = dict.fromkeys(row.task for row in table.tasks)
-        self.tasks = {name: [row for row in table.tasks if row.task == name] for name in names}
+        by_task = {name: [row for row in table.tasks if row.task == name] for name in names}
+        self.tasks = {
+            name: dict(zip(labels([row.method for row in rows]), rows, strict=True)) for name, rows in by_task.items()
+        }
+        """The rows of each other task, by their distinct names."""
 
     def label(self, row: Row) -> str:
         """The distinct name of a row."""
@@ -90,14 +82,14 @@ class Scores:
         """The plain mean over all datasets; None if one is undefined."""
         if kind == "spearman" and aggregation == "all" and row.average is not None:
             return row.average if math.isfinite(row.average) else None
-        values = [correlation(cell_of(row, dataset), kind, aggregation) for dataset in self.table.datasets]
+        values = [correlation(row.cell(dataset), kind, aggregation) for dataset in self.table.datasets]
         known = [value for value in values if value is not None]
         return fmean(known) if known and len(known) == len(values) else None
 
     def best(self, rows: Sequence[Row]) -> Row | None:
         """The row with the highest average; of equals the first one, and raw vectors before repairs."""
         averages = [self.average(row) for row in rows]
-        known = [(-value, not is_reference(rows[at]), at) for at, value in enumerate(averages) if value is not None]
+        known = [(-value, not rows[at].is_raw, at) for at, value in enumerate(averages) if value is not None]
         return rows[min(known)[2]] if known else None
 
     def gap(self, row: Row, other: Row) -> float:
@@ -107,7 +99,7 @@ class Scores:
 
     def gain(self, row: Row) -> Gain | None:
         """What a method gains over the raw vectors of its layer and pooling; None for these, and if it is unknown."""
-        if is_reference(row):
+        if row.is_raw:
             return None
         known = [cell.difference for cell in row.cells if cell.difference and cell.difference.value is not None]
         trends = [trend(difference) for difference in known]
@@ -118,7 +110,7 @@ class Scores:
         if known:  # some datasets have no score, so there is no mean over all of them
             value = fmean(difference.value for difference in known if difference.value is not None)
             return Gain(value, None, None, False, *counts)
-        raw = next((other for other in self.raw if same_space(other, row)), None)
+        raw = next((other for other in self.raw if other.method.space == row.method.space), None)
         if raw is None or self.average(raw) is None or self.average(row) is None:
             return None
         return Gain(self.gap(row, raw), None, None, False, *counts)
@@ -153,12 +145,12 @@ class Scores:
         """Rows under titles: by layer and pooling, then by protocol, each in the order in which they come first."""
         methods = [row.method for row in self.table.rows]
         several = {name for name in ("layer", "pooling", "level") if len({getattr(one, name) for one in methods}) > 1}
-        spaces = list(dict.fromkeys((method.layer, method.pooling) for method in methods))
+        spaces = list(dict.fromkeys(method.space for method in methods))
         groups: dict[tuple[object, ...], list[Row]] = {}
-        for row in sorted(self.table.rows, key=lambda row: spaces.index((row.method.layer, row.method.pooling))):
+        for row in sorted(self.table.rows, key=lambda row: spaces.index(row.method.space)):
             method = row.method
             level = method.level if "level" in several else ""
-            groups.setdefault((method.layer, method.pooling, method.protocol, method.fitted_on, level), []).append(row)
+            groups.setdefault((method.space, method.protocol, method.fitted_on, level), []).append(row)
         return [(_group_title(rows[0].method, several), rows) for rows in groups.values()]
 
 
@@ -231,38 +223,12 @@ def difference_text(difference: Difference | Gain | None) -> str:
     return f"{signed(difference.value)} to raw{between}, {certainty(bool(trend(difference)), difference.units)}"
 
 
-def measure_title(name: str) -> str:
-    """The title of a measure of another task."""
-    return _TITLES.get(name, name.replace("_", " "))
-
-
-def is_reference(row: Row) -> bool:
-    """Whether these are raw vectors, to which others are compared."""
-    return row.method.protocol == "raw" and not row.method.repair and all(cell.difference is None for cell in row.cells)
-
-
-def same_space(row: Row, other: Row) -> bool:
-    """Whether two methods start from the same vectors."""
-    return (row.method.layer, row.method.pooling) == (other.method.layer, other.method.pooling)
-
-
-def cell_of(row: Row, dataset: str) -> Cell | None:
-    """The cell of a dataset, if there is one."""
-    return next((cell for cell in row.cells if cell.dataset == dataset), None)
-
-
 def correlation(cell: Cell | None, kind: Kind = "spearman", aggregation: Aggregation = "all") -> float | None:
     """A correlation, None if it is undefined."""
     if cell is None:
         return None
     value: float | None = getattr(cell.spearman if kind == "spearman" else cell.pearson, aggregation)
     return value if value is not None and math.isfinite(value) else None
-
-
-def mean_isoscore(row: Row) -> float | None:
-    """The mean IsoScore over the datasets that have one."""
-    values = [cell.isoscore for cell in row.cells if cell.isoscore is not None and math.isfinite(cell.isoscore)]
-    return fmean(values) if values else None
 
 
 def labels(methods: Sequence[Method]) -> list[str]:

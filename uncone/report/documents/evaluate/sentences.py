@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from uncone.analysis.number_format import count
 from uncone.evaluation.table import Row, TaskRow
-from uncone.report.documents.evaluate.scores import (
-    Scores,
-    cell_of,
-    certainty,
-    difference_text,
-    is_reference,
-    labels,
-    measure_title,
-    points,
-    same_space,
-    signed,
-    trend,
-)
+from uncone.report.documents.evaluate.scores import Scores, certainty, difference_text, points, signed, trend
+from uncone.report.documents.evaluate.tables import measure_title
 
 __all__ = ["headline", "missing_scores", "recommended", "sentences"]
 
@@ -47,7 +36,7 @@ def headline(scores: Scores) -> str:
     if not scores.repaired or top is None:
         return _unjudged(scores, top)
     score = f"{points(scores.average(top))}{_where(scores)}"
-    if is_reference(top):
+    if top.is_raw:
         if scores.best(scores.repaired) is None:
             return "Nothing to recommend: no repair has a score on every dataset."
         return f"Leave it alone: {_raw_vectors(scores, top)} score {score}, and no repair does better."
@@ -97,10 +86,10 @@ def _described(scores: Scores, row: Row) -> str:
 
 def _leader(scores: Scores) -> str:
     top, behind = scores.best(scores.table.rows), scores.best(scores.repaired)
-    if top is None or (len(scores.table.rows) == 1 and is_reference(top)):
+    if top is None or (len(scores.table.rows) == 1 and top.is_raw):
         return ""
     start = f"Best{_where(scores)}: {_described(scores, top)}."
-    if behind is None or not is_reference(top):
+    if behind is None or not top.is_raw:
         return start
     gap = points(scores.gap(top, behind))
     gap = f"{gap} below" if gap != "0.0" else "the same"
@@ -121,14 +110,15 @@ def _other_layers(scores: Scores) -> str:
     top, raw = scores.best(scores.table.rows), scores.best(scores.raw)
     if top is None or raw is None:
         return ""
-    if is_reference(top):
-        others = [(gain.value, row) for row, gain in scores.gains if gain.proven and not same_space(row, top)]
+    if top.is_raw:
+        gains = [(gain.value, row) for row, gain in scores.gains if gain.proven]
+        others = [(value, row) for value, row in gains if row.method.space != top.method.space]
         value, row = max(others, key=lambda pair: pair[0], default=(0.0, top))
         reached = "" if scores.average(row) is None else f", to {points(scores.average(row))}"
         start = f"Repairs do help elsewhere: {scores.label(row)} gains {signed(value)} over its own raw vectors"
         return f"{start}{reached}." if value > 0 else ""
     start = f"The best raw vectors are {_described(scores, raw)}, {points(scores.gap(top, raw))} below."
-    return "" if same_space(top, raw) else f"{start} Differences between layers were not tested."
+    return "" if top.method.space == raw.method.space else f"{start} Differences between layers were not tested."
 
 
 def _proven_gains(scores: Scores) -> str:
@@ -241,23 +231,22 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
-def _task(task: str, rows: Sequence[TaskRow]) -> str:
+def _task(task: str, entries: Mapping[str, TaskRow]) -> str:
     """The best method of a task by its first measure, and whether any gain is proven."""
-    measure = next((name for row in rows for name in row.scores), "")
-    names, differences = labels([row.method for row in rows]), [row.differences.get(measure) for row in rows]
-    values = [row.scores[measure].value if measure in row.scores else None for row in rows]
-    known = [
-        (value, name, own) for value, name, own in zip(values, names, differences, strict=True) if value is not None
-    ]
+    measure = next((name for row in entries.values() for name in row.scores), "")
+    differences = {name: row.differences.get(measure) for name, row in entries.items()}
+    values = {name: row.scores[measure].value for name, row in entries.items() if measure in row.scores}
+    known = [(value, name) for name, value in values.items() if value is not None]
     if not known:
         return f"{task}: no method has a score."
-    value, name, own = max(known, key=lambda entry: entry[0])
+    value, name = max(known, key=lambda entry: entry[0])
+    own = differences[name]
     by = f" ({signed(own.value)} to raw)" if own is not None and own.value is not None else ""
     start = f"{task}: best {measure_title(measure)} is {points(value)}, by {name}{by}"
-    units = max((difference.units for difference in differences if difference is not None), default=None)
+    units = max((difference.units for difference in differences.values() if difference is not None), default=None)
     if units is None:
         return f"{start}."
-    winners = [name for name, difference in zip(names, differences, strict=True) if trend(difference) > 0]
+    winners = [name for name, difference in differences.items() if trend(difference) > 0]
     if winners:
         return f"{start}. Gains {certainty(True, units, 'item')}: {', '.join(winners)}."
     return f"{start}. No gain is proven{certainty(False, units, 'item').removeprefix('not proven')}."
@@ -268,13 +257,13 @@ def missing_scores(scores: Scores) -> list[str]:
     lines = []
     for label, row in zip(scores.labels, scores.table.rows, strict=True):
         for dataset in scores.table.datasets:
-            cell = cell_of(row, dataset)
+            cell = row.cell(dataset)
             if cell is None:
                 lines.append(f"{label} on {dataset}: not measured.")
             elif cell.spearman.reason:
                 lines.append(f"{label} on {dataset}: undefined, because {cell.spearman.reason.rstrip('.')}.")
-    for task, tasks in scores.tasks.items():
-        for label, entry in zip(labels([row.method for row in tasks]), tasks, strict=True):
+    for task, entries in scores.tasks.items():
+        for label, entry in entries.items():
             if any(score.value is None for score in entry.scores.values()):
                 lines.append(f"{label} on {task}: undefined, because {(entry.note or 'it has no value').rstrip('.')}.")
             elif entry.note and not entry.method.repair and "accuracy" not in entry.scores:

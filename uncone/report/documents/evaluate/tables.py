@@ -5,7 +5,7 @@ With `brief` a table is as narrow as a terminal needs it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from uncone.analysis.intervals.bootstrap import Aggregation, Difference
 from uncone.analysis.intervals.correlation import Kind
@@ -20,13 +20,9 @@ from uncone.report.documents.evaluate.scores import (
     MARKS,
     Gain,
     Scores,
-    cell_of,
     correlation,
     difference_text,
     interval,
-    labels,
-    mean_isoscore,
-    measure_title,
     points,
     protocol,
     signed,
@@ -34,7 +30,7 @@ from uncone.report.documents.evaluate.scores import (
 )
 from uncone.report.text import fitted, printable
 
-__all__ = ["average_table", "difference_table", "isotropy_table", "score_table", "task_table"]
+__all__ = ["average_table", "difference_table", "isotropy_table", "measure_title", "score_table", "task_table"]
 
 _METHOD = Column("method", align="left", wrap=True)
 _PUBLISHED = "published, not measured here"
@@ -44,6 +40,13 @@ _STARS = (
     "A star marks a proven difference to the raw vectors of the same layer and pooling, ↓* a proven loss: the interval "
     "excludes zero, on at least 30 independent pairs (pairs that share no text), corrected for the number of methods."
 )
+_TITLES = {
+    "macro_f1": "macro F1",
+    "ndcg@10": "nDCG@10",
+    "mrr@10": "MRR@10",
+    "roc_auc": "ROC AUC",
+    "best_f1": "best F1",
+}
 
 
 def score_table(
@@ -62,7 +65,7 @@ def score_table(
 
     def texts(row: ScoreRow, way: Aggregation) -> list[str]:
         values = [
-            scores.average(row, kind, way) if place is None else correlation(cell_of(row, place), kind, way)
+            scores.average(row, kind, way) if place is None else correlation(row.cell(place), kind, way)
             for place in places
         ]
         return [points(value, digits) for value in values]
@@ -114,7 +117,7 @@ def _score_cell(
     scores: Scores, row: ScoreRow, place: str | None, text: str, best: bool, digits: int, *, brief: bool
 ) -> Cell:
     """A score with its spread over seeds, and whether its difference to raw vectors is proven."""
-    cell = None if place is None else cell_of(row, place)
+    cell = None if place is None else row.cell(place)
     difference = scores.gain(row) if place is None else None if cell is None else cell.difference
     way = 0 if text == "–" else trend(difference)
     spread = "" if cell is None or cell.spread is None else f"± {points(cell.spread, digits)}"
@@ -153,7 +156,7 @@ def _published(scores: Scores, kind: Kind, aggregation: Aggregation) -> list[Sco
     return [
         row
         for row in scores.table.published
-        if any(correlation(cell_of(row, dataset), kind, aggregation) is not None for dataset in datasets)
+        if any(correlation(row.cell(dataset), kind, aggregation) is not None for dataset in datasets)
     ]
 
 
@@ -185,7 +188,7 @@ def average_table(scores: Scores, *, brief: bool = False) -> Table:
     for title, members in scores.groups():
         rows.append(Row([Cell(title)]))
         for row in members:
-            gain, isotropy = scores.gain(row), mean_isoscore(row)
+            gain, isotropy = scores.gain(row), row.isoscore
             between = "" if row.low is None or brief else f"{points(row.low)} to {points(row.high)}"
             first, *others = [points(scores.average(row, aggregation=way)) for way in ways]
             others += [points(scores.average(row, "pearson")), "–" if isotropy is None else cosine(isotropy)]
@@ -220,7 +223,7 @@ def difference_table(scores: Scores) -> Table:
     rows = []
     datasets = scores.table.datasets
     for row, gain in scores.gains:
-        differences = [None if (cell := cell_of(row, dataset)) is None else cell.difference for dataset in datasets]
+        differences = [None if (cell := row.cell(dataset)) is None else cell.difference for dataset in datasets]
         means = [gain] if len(datasets) > 1 else []
         rows.append(Row([Cell(scores.label(row)), *map(_difference_cell, [*differences, *means])]))
     intro = "Spearman x 100 under all, with 95 % intervals."
@@ -233,9 +236,9 @@ def isotropy_table(scores: Scores) -> Table:
     """IsoScore by method and dataset, with the cosine of unrelated sentences under it."""
     rows = []
     for label, row in zip(scores.labels, scores.table.rows, strict=True):
-        cells = [cell_of(row, dataset) for dataset in scores.table.datasets]
+        cells = [row.cell(dataset) for dataset in scores.table.datasets]
         values = [(None, None) if cell is None else (cell.isoscore, cell.baseline) for cell in cells]
-        values += [(mean_isoscore(row), None)] if len(cells) > 1 else []
+        values += [(row.isoscore, None)] if len(cells) > 1 else []
         texts = [
             Cell("–" if isotropy is None else cosine(isotropy, 3), "" if baseline is None else cosine(baseline))
             for isotropy, baseline in values
@@ -248,8 +251,14 @@ def isotropy_table(scores: Scores) -> Table:
     return Table([_METHOD, *_dataset_columns(scores)], rows, intro=intro, name="isoscore")
 
 
-def task_table(task: str, rows: Sequence[TaskRow], *, brief: bool = False) -> Table:
+def measure_title(name: str) -> str:
+    """The title of a measure of another task."""
+    return _TITLES.get(name, name.replace("_", " "))
+
+
+def task_table(task: str, entries: Mapping[str, TaskRow], *, brief: bool = False) -> Table:
     """Methods by the measures of a task, each with its interval and its difference to raw vectors."""
+    rows = entries.values()
     measures = list(dict.fromkeys(name for row in rows for name in row.scores))
     tested = {name for name in measures if not brief and any(name in row.differences for row in rows)}
     columns = [_METHOD]
@@ -258,7 +267,7 @@ def task_table(task: str, rows: Sequence[TaskRow], *, brief: bool = False) -> Ta
         columns += [Column("to raw")] if name in tested else []
     best = {name: _best([points(row.scores[name].value) for row in rows if name in row.scores]) for name in measures}
     lines = []
-    for label, row in zip(labels([row.method for row in rows]), rows, strict=True):
+    for label, row in entries.items():
         note = row.note.replace(LINEAR, "").strip()  # the page says it once, under the table
         cells = [Cell(label, "" if brief else "; ".join(filter(None, (protocol(row.method), note))))]
         for name in measures:
