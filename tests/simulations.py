@@ -31,5 +31,5 @@ def without_neighborhoods() -> Iterator[None]:
     """Leave out what `examine` measures aside: neighborhoods take longest, and have simulations of their own."""
     some = [family for family in families("check") if family.turn != "aside"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("uncone.analysis.measures.examine.families", lambda _verb: some)
+        patch.setattr("uncone.analysis.measures.verdict.families", lambda _verb: some)
         yield

@@ -479,9 +479,9 @@ def test_check_with_static_vectors(capfd):
     ("arguments", "says"),
     [
         (["--model", "{tiny}", "--layer", "99"], "layers 0 to 3"),
-        (["--model", "{tiny}", "--pooling", "nonsense"], "mean, cls, max, last"),
-        (["--model", "{tiny}", "--limit", "1"], "--limit 1"),
-        (["--model", "{tiny}", "--batch-size", "0"], "--batch-size 0"),
+        (["--model", "{tiny}", "--pooling", "nonsense"], 'Choose from: "mean", "cls", "max", "last"'),
+        (["--model", "{tiny}", "--limit", "1"], "--limit must be at least 2, not 1"),
+        (["--model", "{tiny}", "--batch-size", "0"], "--batch-size must be at least 1, not 0"),
         (["--model", "{tiny}", "--label", "x"], "bare texts have no columns"),
         (["--model", "nowhere/at/all"], "no model folder"),
         (["--layer", "1"], "name a model with --model"),

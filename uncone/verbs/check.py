@@ -30,6 +30,7 @@ def check(source: Any, *, options: CheckOptions) -> Diagnosis:  # noqa: ANN401 -
     `source` is a path (file, folder, glob, `-`), an (n, d) array, a table in memory, a column of vectors, or an
     iterator of (m, d) blocks; with `model`, texts.
 
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> diagnosis = check(rng.normal(size=(500, 32)) + 1.0)
     >>> diagnosis.verdict.level, round(diagnosis["baseline"].value, 2)

@@ -34,6 +34,7 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
 
     `method` is center, standardize, droptop, whiten, mute, clustered, flow, normalize, or several joined by commas.
 
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> fixed = fix(rng.normal(size=(500, 32)) + 1.0, "center")
     >>> round(fixed.before["baseline"].value, 2), abs(round(fixed.after["baseline"].value, 2))
@@ -63,7 +64,8 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
         )
     _check_differ(before, space.before.dim, options.float64)
     repair.fit_source(space.rows, options.plan, _step(options.progress, method))
-    after = diagnose(space.after(repair), _checking(options, "after"), repaired=True)
+    repaired = space.after(repair, copies=bool(before["duplicate_share"].value) and not options.float64)
+    after = diagnose(repaired, _checking(options, "after"), repaired=True)
     provenance = space.provenance(
         before, options.plan, method=method, options=given, seed=options.seed, limit=options.limit
     )
@@ -106,6 +108,7 @@ def apply(
     `repair` is the folder of a saved repair, or a fitted one. Without `out` the repaired vectors are returned. Layer,
     pooling and prompt are those that the repair was fitted on; name them only for a repair fitted on vectors.
 
+    >>> import numpy as np
     >>> fixed = fix(np.eye(8) + 1.0, "center")
     >>> apply(fixed.repair, np.ones((1, 8))).round(3).tolist()
     [[-0.125, -0.125, -0.125, -0.125, -0.125, -0.125, -0.125, -0.125]]

@@ -118,10 +118,11 @@ def _interval(
 ) -> tuple[float | None, float | None]:
     """By the jackknife over groups of rows: a group goes as neighbours and as those that ask.
 
-    The groups are drawn by `ranks`, which follow from what the rows hold, so that their order does not matter.
+    The groups are drawn by `ranks`, which follow from what the rows hold, so that their order does not matter. Of few
+    rows each is a group: a last digit would move so few groups too much.
     """
     n = len(counts)
-    groups = min(_GROUPS, n // 2)
+    groups = n if n <= 2 * _GROUPS else _GROUPS
     if skew is None or groups < 3:
         return None, None
     of = ranks % groups
