@@ -12,7 +12,7 @@ from uncone.errors import OptionError
 from uncone.report.charts.files import csv_text
 from uncone.report.results.layers import LayerStudy
 
-__all__ = ["sentence_table", "table_file", "table_format", "word_table"]
+__all__ = ["Columns", "sentence_table", "table_file", "table_format", "word_table"]
 
 Columns = dict[str, list[Any]]
 

@@ -38,7 +38,7 @@ def similarity(
     check_outputs(output, read, others=[("--matrix", options.matrix)])
     output.check_tables(options)
     from uncone.cli.progress import progress_bar
-    from uncone.report.results import similarity_tables
+    from uncone.report.results import similarity as tables
     from uncone.verbs.similarity.similarity import similarity as run
 
     with progress_bar() as progress:
@@ -47,6 +47,6 @@ def similarity(
     written = {kind: str(path) for kind, path in {**files, **output.tables}.items() if path is not None}
     result = replace(result, written={**written, **result.written})
     contents: dict[Path, str | bytes] = {
-        path: getattr(similarity_tables, f"{kind}_table")(result, path) for kind, path in output.tables.items()
+        path: getattr(tables, f"{kind}_table")(result, path) for kind, path in output.tables.items()
     }
     return deliver(result, output, contents, written=[] if options.matrix is None else [Path(options.matrix)])

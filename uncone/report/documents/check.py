@@ -54,13 +54,14 @@ def document(result: Diagnosis | Comparison) -> Document:
     first, several = spaces[0], len(spaces) > 1
     name = f"{len(spaces)} spaces side by side" if several else _name(first)
     subtitle = "" if several else f"{shape(first)} · {first.source['dtype']}"
+    own: list[Block] = [] if several else [_contributions(first), _points(first), _norms(first)]
     return Document(
         title=first.verdict.headline,
         name=name,
         subtitle=subtitle,
         verdicts=[verdict(space, named=several) for space in spaces],
         sections=[
-            Section("", _charts(spaces)),
+            Section("", [cosine_chart(spaces), eigenvalue_chart(spaces), *own]),
             *([_side_by_side(spaces)] if several else _findings(first)),
             Section("Provenance", [Facts(source_facts(space), _name(space) if several else "") for space in spaces]),
         ],
@@ -178,13 +179,6 @@ def _cards(space: Diagnosis) -> list[Card]:
 def _rogue(space: Diagnosis) -> list[int]:
     value = space["rogue_dimensions"].value
     return value if isinstance(value, list) else []
-
-
-def _charts(spaces: Sequence[Diagnosis]) -> list[Block]:
-    charts: list[Block] = [cosine_chart(spaces), eigenvalue_chart(spaces)]
-    if len(spaces) == 1:
-        charts += [_contributions(spaces[0]), _points(spaces[0]), _norms(spaces[0])]
-    return charts
 
 
 def _contributions(space: Diagnosis) -> Chart:

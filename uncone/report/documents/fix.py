@@ -71,14 +71,13 @@ class Change:
         return "" if self.overlap is None else "intervals overlap" if self.overlap else "intervals apart"
 
 
-_NAMES = ("before", "after")
-
-
 def document(result: Repaired) -> Document:
     """Both verdicts, the change of every main finding, charts, and how the repair was made."""
     spaces, old, new = result.spaces, shape(result.before), shape(result.after)
-    changed = _change_table(result, quantiles=True)
-    written = _outputs(result)
+    cosines, changed = cosine_chart(spaces), _change_table(result, quantiles=True)
+    histograms = Chart("cosines", cosines.title, "", [one for one in cosines.marks if isinstance(one, Histogram)])
+    charts = [cosines, eigenvalue_chart(spaces), *([_learning_chart(result)] if result.history else [])]
+    notes, written = [note for note in result.notes if note], _outputs(result)
     return Document(
         title=result.headline,
         name=last_name(result.before.source["name"]),
@@ -93,13 +92,10 @@ def document(result: Repaired) -> Document:
                 command=result.suggestion or "",
                 bulleted=True,
             ),
-            *(
-                verdict(space, named=True, advised=name == "after", half=True)
-                for name, space in zip(_NAMES, spaces, strict=True)
-            ),
+            *(verdict(space, named=True, advised=space is spaces[-1], half=True) for space in spaces),
         ],
         sections=[
-            Section("", _charts(result), brief=[_histograms(result), _change_table(result)]),
+            Section("", charts, brief=[histograms, _change_table(result)]),
             Section(
                 "Before and after",
                 [changed, Fold("All findings side by side", [findings_table(spaces)])],
@@ -107,36 +103,21 @@ def document(result: Repaired) -> Document:
             ),
             *_choice(result),
             *_training(result),
-            *_notes(result),
+            *([Section("Notes", [Notes(notes)], brief=[Notes(notes, most=2)])] if notes else []),
             Section("Provenance", _provenance(result), brief=[Facts(written)] if written else []),
         ],
     )
 
 
-def _charts(result: Repaired) -> list[Block]:
-    charts: list[Block] = [cosine_chart(result.spaces), eigenvalue_chart(result.spaces)]
-    return [*charts, _learning_chart(result)] if result.history else charts
-
-
-def _histograms(result: Repaired) -> Chart:
-    """The two histograms alone, for a terminal."""
-    chart = cosine_chart(result.spaces)
-    return Chart("cosines", chart.title, "", [mark for mark in chart.marks if isinstance(mark, Histogram)])
-
-
 def _change_table(result: Repaired, *, quantiles: bool = False) -> Table:
-    columns = [
-        Column("finding", align="left", wrap=not quantiles),
-        *(Column(name) for name in _NAMES),
-        Column("change", align="left"),
-    ]
+    first, last = Column("finding", align="left", wrap=not quantiles), Column("change", align="left")
     rows = []
     for one in changes(result, quantiles=quantiles):
         both = zip(one.values, one.intervals, (one.before, one.after), strict=True)
         cells = [Cell(value, ends, finding.level, hover=finding.meaning) for value, ends, finding in both]
         title = Cell(one.title, hover=measure(one.before.name).definition)
         rows.append(Row([title, *cells, Cell(f"{one.mark} {one.way}".strip(), one.certainty)]))
-    return Table(columns, rows)
+    return Table([first, Column("before"), Column("after"), last], rows)
 
 
 def _learning_chart(result: Repaired) -> Chart:
@@ -179,11 +160,6 @@ def _choice(result: Repaired) -> list[Section]:
 
 def _bits(value: float | None) -> str:
     return "–" if finite(value) is None else f"{value:.3f}"
-
-
-def _notes(result: Repaired) -> list[Section]:
-    notes = [note for note in result.notes if note]
-    return [Section("Notes", [Notes(notes)], brief=[Notes(notes, most=2)])] if notes else []
 
 
 def _provenance(result: Repaired) -> list[Block]:
@@ -273,7 +249,8 @@ def chosen_epoch(result: Repaired) -> int:
 def _change(result: Repaired, title: str, old: Finding, new: Finding) -> Change:
     values = (_value(result.before, old), _value(result.after, new))
     way = _way(old, new, values)
-    overlap = None if way == "same" else _overlap(old, new)
+    known = way != "same" and interval(old) and interval(new)
+    overlap = bool(old.low <= new.high and new.low <= old.high) if known else None
     return Change(title, old, new, values, (interval(old), interval(new)), way, overlap)
 
 
@@ -298,12 +275,6 @@ def _way(old: Finding, new: Finding, values: tuple[str, str]) -> str:
     if before is None or after is None:
         return ""
     return "same" if values[0] == values[1] else "rises" if after > before else "falls"
-
-
-def _overlap(old: Finding, new: Finding) -> bool | None:
-    if not interval(old) or not interval(new):
-        return None
-    return bool(old.low <= new.high and new.low <= old.high)
 
 
 def _power(value: float) -> str:

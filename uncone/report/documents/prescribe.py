@@ -43,17 +43,9 @@ def candidate_blocks(prescription: Mapping[str, Any]) -> list[Block]:
     ]
     rows = [Row([Cell("raw"), Cell(points(prescription["raw"])), Cell(""), Cell("")])]
     for candidate in prescription["table"]:
-        difference, chosen = candidate["difference"], candidate["chosen"]
-        rows.append(
-            Row(
-                [
-                    Cell(candidate["name"], strong=_same(candidate, prescription["recommended"])),
-                    Cell(points(candidate["score"])),
-                    _difference(difference),
-                    Cell(f"{chosen} of {prescription['folds']}" if chosen else ""),
-                ]
-            )
-        )
+        name = Cell(candidate["name"], strong=_same(candidate, prescription["recommended"]))
+        chosen = f"{candidate['chosen']} of {prescription['folds']}" if candidate["chosen"] else ""
+        rows.append(Row([name, Cell(points(candidate["score"])), _difference(candidate["difference"]), Cell(chosen)]))
     notes = [*prescription["notes"], *(f"{one['name']}: {one['note']}" for one in prescription["table"] if one["note"])]
     proof = (
         "A star marks a proven difference, ↓* a proven loss, corrected for the number of candidates."

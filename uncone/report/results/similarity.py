@@ -1,24 +1,40 @@
-"""The result of `similarity`: texts compared with each other, and what their cosines mean."""
+"""The result of `similarity`: texts compared with each other, what their cosines mean, and its tables as files."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from uncone.analysis.calibration.results import Background
-from uncone.analysis.similarity.results import Crowd, Groups, Labels, Pair, Pairs, Picture, Step, TwoColumns
+from uncone.analysis.similarity.results import Crowd, Groups, Labels, Pair, Pairs, PerLabel, Picture, Step, TwoColumns
 from uncone.data.batch import IntVector, Matrix
+from uncone.errors import OptionError
+from uncone.extras import require
 from uncone.report.result import NarratedResult
-from uncone.report.results import similarity_tables as tables
+from uncone.report.tables import Columns, table_file
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
 
-__all__ = ["Similarity"]
+__all__ = ["Similarity", "groups_table", "labels_table", "pairs_table"]
+
+_ESTIMATE = ("mean", "low", "high", "sd")
+_PAIR = ("one", "other", "cosine", "percentile", "text", "other_text", "label", "other_label")
+_INTEGERS = ("row", "other_row", "one", "other", "pairs", "group", "size", "central")
+_NUMBERS = (
+    "cosine",
+    "percentile",
+    "silhouette",
+    "mean_cosine",
+    "above",
+    *_ESTIMATE,
+    *(f"above_{k}" for k in _ESTIMATE),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,23 +128,36 @@ class Similarity(NarratedResult):
 
     def pairs_frame(self) -> pandas.DataFrame:
         """The pairs with their texts, cosines and percentiles as a DataFrame; needs pandas, as do all frames."""
-        return tables.pairs_frame(self, self.pairs)
+        return _frame(_pair_columns(self.listed(self.pairs), {name: name for name in _PAIR}))
 
     def near_frame(self) -> pandas.DataFrame:
-        """The texts nearest to `near_text`, as a DataFrame."""
-        return tables.near_frame(self)
+        """The texts nearest to `near_text`, as a DataFrame; empty without such a text."""
+        names = {"other": "row", "cosine": "cosine", "percentile": "percentile", "other_text": "text"}
+        listed = [] if self.near is None else self.listed(self.near)
+        return _frame(_pair_columns(listed, names | {"other_label": "label"}))
 
     def duplicates_frame(self) -> pandas.DataFrame:
         """The near-duplicates as a DataFrame."""
-        return tables.pairs_frame(self, self.duplicates)
+        return _frame(_pair_columns(self.listed(self.duplicates), {name: name for name in _PAIR}))
 
     def labels_frame(self) -> pandas.DataFrame:
         """Every label with itself and every two labels, as a DataFrame; of two text columns, every label."""
-        return tables.labels_frame(self)
+        table = self._label_lines()
+        columns: Columns = {"one": [line.one for line in table], "other": [line.other for line in table]}
+        columns |= {name: [getattr(line.cosine, name) for line in table] for name in (*_ESTIMATE, "pairs")}
+        parts = {"above": "mean", "above_low": "low", "above_high": "high"}
+        columns |= {head: [getattr(line.above, name) for line in table] for head, name in parts.items()}
+        return _frame(columns, texts=("one", "other"))
 
     def groups_frame(self) -> pandas.DataFrame:
-        """The groups of every method with their sizes and most central texts, as a DataFrame."""
-        return tables.groups_frame(self)
+        """The groups of every method with their sizes, central texts and counts of labels, as a DataFrame."""
+        groups = [(one.method, group) for one in self.groups for group in one.groups]
+        labels = dict.fromkeys(label for _, group in groups for label in group.labels)
+        columns: Columns = {"method": [method for method, _ in groups], "group": [group.number for _, group in groups]}
+        for name in ("size", "silhouette", "mean_cosine", "central"):
+            columns[name] = [getattr(group, name) for _, group in groups]
+        columns["text"] = [self.text(group.central) for _, group in groups]
+        return _frame(columns | {f"n_{label}": [group.labels.get(label, 0) for _, group in groups] for label in labels})
 
     def __repr__(self) -> str:
         """The result in a line."""
@@ -136,6 +165,11 @@ class Similarity(NarratedResult):
 
     def _label(self, row: int) -> str:
         return "" if self.labels is None or row < 0 else self.labels[row]
+
+    def _label_lines(self) -> Sequence[PerLabel]:
+        if self.two_columns is not None:
+            return self.two_columns.table
+        return () if self.per_label is None else self.per_label.table
 
     def _counted(self, pairs: Pairs) -> dict[str, Any]:
         return {"found": pairs.found, "why": pairs.why, "pairs": self.listed(pairs)}
@@ -145,6 +179,71 @@ class Similarity(NarratedResult):
         made = {one.name: getattr(groups, one.name) for one in dataclasses.fields(groups) if one.name != "members"}
         made["groups"] = [{**dataclasses.asdict(one), "text": self.text(one.central)} for one in groups.groups]
         return made
+
+
+def pairs_table(result: Similarity, path: Path) -> bytes:
+    """Every listed pair with both texts and labels; with `near`, the vectors nearest to that text.
+
+    Raises:
+        OptionError: the path ends neither in .csv nor in .parquet.
+    """
+    names = {name: name for name in _PAIR if result.labels is not None or not name.endswith("label")}
+    names |= {"one": "row", "other": "other_row"}
+    return table_file(
+        _pair_columns(result.listed(result.pairs if result.near is None else result.near), names), path, _kind
+    )
+
+
+def labels_table(result: Similarity, path: Path) -> bytes:
+    """Every label with itself and every two labels; of two text columns, every label.
+
+    Raises:
+        OptionError: there are no labels, or the path ends neither in .csv nor in .parquet.
+    """
+    table = result._label_lines()
+    if not table:
+        raise OptionError(f"{result.source['name']} has no table of labels to write. Name their column with --label.")
+    columns: Columns = {"label": [line.one for line in table], "other_label": [line.other for line in table]}
+    for prefix, part in (("", "cosine"), ("above_", "above")):
+        for name in _ESTIMATE:
+            columns[f"{prefix}{name}"] = [getattr(getattr(line, part), name) for line in table]
+    return table_file({**columns, "pairs": [line.cosine.pairs for line in table]}, path, _kind)
+
+
+def groups_table(result: Similarity, path: Path) -> bytes:
+    """Every row with its text, label and group, or -1 if it was not compared; one column per grouping method.
+
+    Raises:
+        OptionError: there are no groups, or the path ends neither in .csv nor in .parquet.
+    """
+    if not result.groups:
+        raise OptionError(f"{result.source['name']} was not put into groups. Ask for some with --groups.")
+    columns: Columns = {"row": list(range(len(result.groups[0].members)))}
+    for name, values in (("text", result.texts), ("label", result.labels)):
+        if values is not None:
+            columns[name] = list(values)
+    several = len(result.groups) > 1
+    columns |= {f"group_{one.method}" if several else "group": one.members.tolist() for one in result.groups}
+    return table_file(columns, path, _kind)
+
+
+def _pair_columns(pairs: Sequence[Pair], names: dict[str, str]) -> Columns:
+    return {head: [getattr(pair, name) for pair in pairs] for name, head in names.items()}
+
+
+def _kind(name: str) -> type:
+    if name in _INTEGERS or name.startswith(("group_", "n_")):
+        return int
+    return float if name in _NUMBERS else str
+
+
+def _frame(columns: Columns, texts: Sequence[str] = ()) -> pandas.DataFrame:
+    """A DataFrame in which numbers stay numbers, even if it is empty."""
+    require("pandas", extra="models")
+    import pandas
+
+    dtypes = {int: "int64", float: "float64", str: "object"}
+    return pandas.DataFrame(columns).astype({name: dtypes[str if name in texts else _kind(name)] for name in columns})
 
 
 def _columns(two: TwoColumns | None) -> dict[str, Any] | None:
