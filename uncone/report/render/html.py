@@ -49,21 +49,18 @@ def page(document: Document, summary: str, version: str) -> str:
     kinds = {type(mark).__name__ for chart in charts for mark in chart.marks}
     clouds = {block.name: cloud.fragment(block) for block in blocks if isinstance(block, Cloud)}
     clouds |= {block.name: cloud.fragment(*block.clouds, find=True) for block in blocks if isinstance(block, Clouds)}
-    return (
-        environment()
-        .get_template("document.html")
-        .render(
-            document=document,
-            figures={figure["id"]: figure for figure in figures},
-            charts=figures,
-            clouds=clouds,
-            plotly=bundle.script(kinds),
-            scripts=_included([name for widget in widgets for name in widget.scripts]),
-            styles=_included([name for widget in widgets for name in widget.styles]),
-            summary=summary,
-            version=version,
-            today=datetime.date.today().strftime("%-d %B %Y"),
-        )
+    template = environment().get_template("document.html")
+    return template.render(
+        document=document,
+        figures={figure["id"]: figure for figure in figures},
+        charts=figures,
+        clouds=clouds,
+        plotly=bundle.script(kinds),
+        scripts=_included([name for widget in widgets for name in widget.scripts]),
+        styles=_included([name for widget in widgets for name in widget.styles]),
+        summary=summary,
+        version=version,
+        today=datetime.date.today().strftime("%-d %B %Y"),
     )
 
 
