@@ -31,7 +31,7 @@ from uncone.errors import OutputError
 from uncone.report.charts.files import table
 from uncone.report.charts.model import Chart, Cloud, Heatmap
 from uncone.report.document import Table, Widget
-from uncone.report.documents.similarity.charts import curves, palettes, per_hundredth
+from uncone.report.documents.similarity.charts import colorings, curves, per_hundredth
 from uncone.report.documents.similarity.heatmap import UNKNOWN, branches, packed
 from uncone.report.documents.similarity.sentences import bounds, percentile_text, quantile
 from uncone.report.results.similarity import Similarity
@@ -427,12 +427,13 @@ def test_the_curve_of_a_label_is_over_all_its_rows():
 
 def test_more_categories_than_colors_share_a_gray():
     made = build(n=90, names=tuple(f"kind {k}" for k in range(30)))
-    palette = palettes(made)[0]
-    assert len(palette.names) == 21 and palette.rest == "9 others" and (palette.codes == -1).sum() == 27
+    rows = np.arange(90)
+    labels = colorings(made, rows)[0]
+    assert len(labels.names) == 21 and labels.rest == "9 others" and (labels.codes == -1).sum() == 27
     excluded = replace(made.groups[0], members=np.array([-1, *[1] * 89]))
-    groups = palettes(replace(made, groups=[excluded]))[1]
+    groups = colorings(replace(made, groups=[excluded]), rows)[1]
     assert groups.names == ["group 1"] and groups.rest == "in no group"
-    assert palettes(replace(made, labels=["a", ""] * 45))[0].rest == "without a label"
+    assert colorings(replace(made, labels=["a", ""] * 45), rows)[0].rest == "without a label"
 
 
 def test_maps_share_their_texts_and_colors(found):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from uncone.analysis.number_format import clipped, count
 from uncone.analysis.projections.results import METHOD_NAMES
 from uncone.analysis.similarity.results import Groups, PerLabel
+from uncone.data.batch import IntVector
 from uncone.report.charts.cloud import MOST_LEGEND
 from uncone.report.charts.model import (
     CATEGORICAL,
@@ -32,8 +32,8 @@ from uncone.report.results.similarity import Similarity
 from uncone.report.text import printable
 
 __all__ = [
-    "LONGEST_TEXT", "Palette", "columns", "curves", "group_chart", "histogram", "label_charts", "labels_palette",
-    "maps", "palettes", "per_hundredth",
+    "LONGEST_TEXT", "colorings", "columns", "curves", "group_chart", "histogram", "label_charts", "label_coloring",
+    "maps", "per_hundredth",
 ]  # fmt: skip
 
 LONGEST_TEXT = 400
@@ -242,44 +242,34 @@ def group_chart(groups: Groups, place: int) -> Chart | None:
     )
 
 
-@dataclass(frozen=True)
-class Palette:
-    """Categories: the place of every row in `names`, or -1 for `rest`, which is gray."""
-
-    title: str
-    names: Sequence[str]
-    codes: np.ndarray
-    rest: str = ""
-
-
-def labels_palette(result: Similarity) -> Palette | None:
+def label_coloring(result: Similarity, rows: IntVector) -> Coloring | None:
     """Rows by label; None without labels."""
     if result.labels is None:
         return None
     name = str(result.source.get("label") or "label")
     shown = {label: printable(label) or _NO_LABEL for label in set(result.labels)}
-    return _palette(f"column {name}" if name.isdecimal() else name, [shown[label] for label in result.labels])
+    return _coloring(f"column {name}" if name.isdecimal() else name, [shown[label] for label in result.labels], rows)
 
 
-def palettes(result: Similarity) -> list[Palette]:
-    """The labels, then the groups of every method."""
-    labels = labels_palette(result)
+def colorings(result: Similarity, rows: IntVector) -> list[Coloring]:
+    """Rows by label, then by the groups of every method."""
+    labels = label_coloring(result, rows)
     made = [] if labels is None else [labels]
     for groups in result.groups:
         names = [_NO_GROUP if member < 0 else f"group {member}" for member in np.asarray(groups.members).tolist()]
-        made.append(_palette(say.group_title(groups), names))
+        made.append(_coloring(say.group_title(groups), names, rows))
     return made
 
 
-def _palette(title: str, members: Sequence[str]) -> Palette:
-    """The most frequent categories have a color of their own; the others are gray."""
+def _coloring(title: str, members: Sequence[str], rows: IntVector) -> Coloring:
+    """Rows by category. The most frequent categories of all have a color of their own; the others are gray."""
     counted = [name for name, _ in Counter(members).most_common() if name not in (_NO_GROUP, _NO_LABEL)]
     own = sorted(counted[:MOST_LEGEND], key=_natural)
     places = {name: place for place, name in enumerate(own)}
     rest = [f"{len(counted) - len(own):,} others"] if len(counted) > len(own) else []
     rest += [name for name in (_NO_GROUP, _NO_LABEL) if name in set(members)]
-    codes = np.array([places.get(member, -1) for member in members], np.int64)
-    return Palette(title, [clipped(name, 40) for name in own], codes, ", ".join(rest))
+    codes = np.array([places.get(members[row], -1) for row in rows], np.int64)
+    return Coloring(title, codes, [clipped(name, 40) for name in own], rest=", ".join(rest))
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
@@ -289,8 +279,7 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 def maps(result: Similarity) -> list[Cloud]:
     """A cloud for every projection, planes first, colored by labels and groups."""
-    rows = result.projected
-    colorings = [Coloring(one.title, one.codes[rows], one.names, rest=one.rest) for one in palettes(result)]
+    rows, shared = result.projected, colorings(result, result.projected)
     texts = [clipped(printable(result.text(int(row))), LONGEST_TEXT) for row in rows]
     made = []
     for key, points in sorted(result.projections.items(), key=lambda item: item[1].shape[1]):
@@ -303,7 +292,7 @@ def maps(result: Similarity) -> list[Cloud]:
                 f"{method}, {dims}-D",
                 f"{len(points):,} {say.noun(result)}s {where}.",
                 [CloudView(method, points)],
-                colorings,
+                shared,
                 texts,
                 [f"dimension {axis}" for axis in range(1, dims + 1)],
                 wide=len(result.projections) == 1,

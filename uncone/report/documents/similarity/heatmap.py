@@ -17,11 +17,11 @@ from uncone.analysis.number_format import clipped, cosine, count, plain
 from uncone.analysis.similarity.results import Picture, Step
 from uncone.data.batch import IntVector, Matrix
 from uncone.report.charts.cloud import MOST_LEGEND, category_colors
-from uncone.report.charts.model import Axis, Chart, Heatmap, Line, Points, Reference
+from uncone.report.charts.model import Axis, Chart, Coloring, Heatmap, Line, Points, Reference
 from uncone.report.charts.theme import GRAY
 from uncone.report.document import Block, Fold, Sentences, Widget
 from uncone.report.documents.similarity import sentences as say
-from uncone.report.documents.similarity.charts import LONGEST_TEXT, Palette, labels_palette
+from uncone.report.documents.similarity.charts import LONGEST_TEXT, label_coloring
 from uncone.report.results.similarity import Similarity
 from uncone.report.text import file_name, printable
 
@@ -89,7 +89,7 @@ class _Grid:
     names: Sequence[tuple[float, str]] = ()
     edges: Sequence[float] = ()
     tree: Sequence[Branch] | None = None
-    strip: Palette | None = None
+    strip: Coloring | None = None
 
     @property
     def scale(self) -> str:
@@ -98,7 +98,7 @@ class _Grid:
     def figure(self, name: str, rows: Sequence[int]) -> dict[str, Any]:
         """The heatmap as `heatmap.js` takes it; its texts are among those of `rows`."""
         unit = 100 if self.kind == "percentile" else 1
-        codes = None if self.strip is None or self.rows is None else self.strip.codes[self.rows].tolist()
+        codes = None if self.strip is None or self.strip.codes is None else self.strip.codes.tolist()
         return {
             "id": name,
             "title": self.title,
@@ -130,9 +130,9 @@ class _Grid:
             bar=_BARS[self.kind],
         )
         marks: list[Heatmap | Line | Points] = [cells]
-        if self.strip is not None and self.rows is not None:
+        if self.strip is not None and self.strip.codes is not None:
             left -= 0.03 * n
-            codes = self.strip.codes[self.rows]
+            codes = self.strip.codes
             for code in np.unique(codes).tolist():
                 at = np.flatnonzero(codes == code).tolist()
                 label = self.strip.rest if code < 0 else self.strip.names[code]
@@ -217,7 +217,7 @@ def _grid(result: Similarity, at: int, kind: str) -> _Grid:
         else [],
         [end - 0.5 for end in ends[:-1]] if 1 < len(ends) <= _MOST_BLOCKS else [],
         branches(picture.linkage, picture.leaves) if has_tree else None,  # type: ignore[arg-type]
-        labels_palette(result) if picture.order == "clustering" else None,
+        label_coloring(result, picture.rows) if picture.order == "clustering" else None,
     )
 
 
