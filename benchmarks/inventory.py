@@ -28,7 +28,7 @@ MORE = {
         *("similarity", f"{DATA}/snli/dev.tsv", "--text", "2", "--against", "3", "--label", "1"),
         *("--model", TINY, "--limit", "600"),
     ],
-    "wic": ["evaluate", TINY, "--dataset", "wic", "--methods", "raw,center"],
+    "wic": ["evaluate", TINY, "--dataset", "sts16", "--task", "wic", "--methods", "raw,center"],
 }
 
 
