@@ -47,12 +47,12 @@ class SavedFolder:
         if not folder.exists():
             return
         if not folder.is_dir():
-            raise OutputError(f"{folder} is a file; a {self.kind} is saved as a folder. Choose another name.")
+            raise OutputError(f"{folder} is a file; a {self.kind} is saved as a folder. Name another.")
         others = sorted(path.name for path in folder.iterdir() if not self._is_own(path))
         if others:
             raise OutputError(
                 f"{folder} holds {', '.join(others[:3])}{' and more' if len(others) > 3 else ''}, which is not a "
-                f"{self.kind}, and is left alone. Choose another folder."
+                f"{self.kind}, and is left alone. Name another folder."
             )
 
     def _is_own(self, path: Path) -> bool:
