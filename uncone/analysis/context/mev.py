@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +17,11 @@ from uncone.stats.samples.row_sample import SampledRows
 
 __all__ = ["WordMev", "explained_variance", "mev_findings", "mev_of_words"]
 
-_GRID = 8
-_ORDERS, _ROWS = 16, 400
-"""Random orders of the words, of which the first rows are taken for each size; rows of these together, about."""
+_GRID = 12
+_REPEATS, _ROWS = 4, 800
+"""Draws of different words that the value averages for each size, two at least; vectors of these together, about."""
+_ORDERS, _ORDERED = 16, 400
+"""The same for its spread, which a few draws would leave to chance."""
 _SMALL, _STEPS = 24, 60
 
 
@@ -147,36 +149,44 @@ def _chance_variance(layer: LayerGeometry, each: Vector) -> float:
 
 
 def _chance(layer: LayerGeometry, sizes: IntVector) -> tuple[Vector, Matrix] | None:
-    """MEV of rows of all different words, for these numbers of rows: the mean of some draws.
+    """MEV of vectors of all different words, for these numbers of vectors: the mean of some draws.
 
-    And what each sampled row adds to each (sizes, sample).
+    And what each sampled vector adds to each (sizes, sample).
     """
     sample = layer.sample
     known = np.flatnonzero(sample.words >= -1) if sample.words is not None else np.arange(sample.n)
     words = sample.rows if sample.words is None else sample.words
     origins = sample.rows if sample.origins is None else sample.origins
 
-    def draw(random: np.random.Generator) -> list[IntVector]:
-        # By what the rows are, not by where they stand: copies leave the order as it is.
-        orders = (np.argsort(hash_keys(origins[known], int(random.integers(1 << 30)))) for _ in range(_ORDERS))
-        return [_one_of_each(words, known[order]) for order in orders]
+    def draw(random: np.random.Generator) -> tuple[list[IntVector], list[IntVector]]:
+        distinct = known[np.sort(np.unique(origins[known], return_index=True)[1])]
+        valued = [_one_of_each(words, random.permutation(distinct)) for _ in range(_REPEATS)]
+        # By what the vectors are, not by where they stand: the order of the texts leaves the spread as it is.
+        orders = (np.argsort(hash_keys(origins[distinct], seed)) for seed in range(_ORDERS))
+        return valued, [_one_of_each(words, distinct[order]) for order in orders]
 
-    draws = layer.shared_draw(2, draw)
-    if min(map(len, draws)) < 5:
+    valued, ordered = layer.shared_draw(2, draw)
+    if min(map(len, valued)) < 5:
         return None
     means, each = np.zeros(len(sizes)), np.zeros((len(sizes), sample.n))
     for place, size in enumerate(sizes.tolist()):
-        # The first of an order: further on there are only rare words, for the frequent ones have come already.
-        some = [order[:size] for order in draws[: max(_ROWS // size, 4)]]
-        found = (
-            _of_small_sets(sample, some)
-            if size <= _SMALL
-            else [explained_variance(sample.vectors_at(one)) for one in some]
-        )
-        for rows, (share, added) in zip(some, found, strict=True):
-            means[place] += share / len(some)
+        # The first of a draw: further on there are only rare words, for the frequent ones have come already.
+        means[place] = np.mean([share for _, share, _ in _explained(sample, valued[: max(2, _ROWS // size)], size)])
+        some = ordered[: max(_ORDERED // size, 4)]
+        for rows, _, added in _explained(sample, some, size):
             each[place, rows] += added / len(some)
     return means, each
+
+
+def _explained(sample: SampledRows, draws: Sequence[IntVector], size: int) -> Iterator[tuple[IntVector, float, Vector]]:
+    """The first vectors of each draw, their MEV, and what each adds to it."""
+    sets = [draw[:size] for draw in draws]
+    if size <= _SMALL:
+        found = _of_small_sets(sample, sets)
+    else:
+        found = [explained_variance(sample.vectors_at(rows)) for rows in sets]
+    for rows, (share, added) in zip(sets, found, strict=True):
+        yield rows, share, added
 
 
 def _of_small_sets(sample: SampledRows, sets: Sequence[IntVector]) -> list[tuple[float, Vector]]:
