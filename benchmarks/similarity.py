@@ -30,7 +30,7 @@ BOUND, MEMORY = 2.0, 1024
 
 def make(n: int, mean: float = 0.05) -> np.ndarray:
     """Unit rows with a falling spectrum, around a common mean."""
-    from uncone.analysis.similarity.pairwise.unit_rows import units_of
+    from uncone.analysis.cosine.units import units_of
 
     rng = np.random.default_rng(0)
     spread = (np.arange(1, D + 1) ** -0.5).astype(np.float32)

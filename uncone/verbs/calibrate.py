@@ -131,7 +131,7 @@ def _labeled(
     pairs: PairFile, cosines: NDArray[np.float64], background: Background, options: CalibrateOptions
 ) -> tuple[Labelled, LabelledScores]:
     """What the labeled pairs say, and which of those that have a score are similar."""
-    from uncone.analysis.calibration.labels.labeled import label_pairs
+    from uncone.analysis.calibration.labeled import label_pairs
     from uncone.analysis.calibration.score_meaning import LabelledScores
     from uncone.analysis.intervals.pair_units import pair_units
 

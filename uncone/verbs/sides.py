@@ -167,7 +167,7 @@ class Sides:
             OptionError: pairs of texts, and no model to encode them.
             FormatError: the pairs name rows that are not there.
         """
-        from uncone.analysis.cosine.paired import pair_cosines
+        from uncone.analysis.cosine.units import pair_cosines
 
         if self.opening.encoding is not None and pairs.texts is not None and not by_rows:
             left, right = pairs.texts

@@ -13,7 +13,7 @@ from uncone.analysis.calibration.calibration import Calibration
 from uncone.analysis.calibration.sampled_pairs import Side, joint_units, row_units, sample_pairs
 from uncone.analysis.calibration.score_meaning import ask, rate_bounds
 from uncone.analysis.calibration.thresholds import threshold, translate
-from uncone.analysis.cosine.evidence import Evidence
+from uncone.analysis.cosine.baseline import Evidence
 from uncone.analysis.intervals.intervals import effective_number
 from uncone.data.batch import Batch
 from uncone.data.vectors.memory import ArrayVectors

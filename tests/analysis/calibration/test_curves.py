@@ -15,8 +15,7 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from uncone.analysis.calibration.labels.curves import Cuts, curves, wilson
-from uncone.analysis.calibration.labels.operating_points import Goal, background_rate, goals, operate
+from uncone.analysis.calibration.curves import Cuts, Goal, background_rate, curves, goals, operate, wilson
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.intervals.pair_units import pair_units
 from uncone.analysis.intervals.resampling import drawn_counts

@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 from simulations import REPEATED
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from uncone.analysis.calibration.labels.labeled import label_pairs, truth_of
+from uncone.analysis.calibration.labeled import label_pairs, truth_of
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.intervals.labeled_pairs import score_pairs
 from uncone.data.tasks.pair_file import open_pair_file

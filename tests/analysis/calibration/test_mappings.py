@@ -11,7 +11,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 
-from uncone.analysis.calibration.labels.mappings import cross_validated, fit_isotonic, fit_logistic, judge
+from uncone.analysis.calibration.labeled import cross_validated, fit_isotonic, fit_logistic, judge
 from uncone.analysis.intervals.pair_units import pair_units
 from uncone.analysis.intervals.resampling import drawn_counts
 

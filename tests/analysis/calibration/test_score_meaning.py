@@ -9,7 +9,7 @@ from scipy import stats
 from uncone.analysis.calibration.background import survey
 from uncone.analysis.calibration.calibration import Calibration
 from uncone.analysis.calibration.score_meaning import LabelledScores, ask, rate_bounds, ratio_evidence
-from uncone.analysis.cosine.evidence import Evidence
+from uncone.analysis.cosine.baseline import Evidence
 from uncone.analysis.intervals.pair_units import pair_units
 from uncone.analysis.intervals.resampling import Score
 from uncone.data.vectors.memory import ArrayVectors

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
-from uncone.analysis.cosine.paired import pair_cosines
-from uncone.analysis.intervals.correlation import aggregate, pearson, spearman
+from uncone.analysis.cosine.units import pair_cosines
+from uncone.analysis.intervals.correlation import adjusted_r2, aggregate, pearson, pearson_interval, spearman
 from uncone.data.tasks.scored_pairs import STS, open_pairs
 from uncone.errors import OptionError, ShapeError
 
@@ -117,3 +117,37 @@ def test_cosines():
             assert found[at] == pytest.approx(one @ other / math.sqrt((one @ one) * (other @ other)), abs=1e-12)
     with pytest.raises(ShapeError):
         pair_cosines(left, right[:3])
+
+
+def test_the_interval_of_a_correlation():
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 9, 40).astype(float), rng.normal(size=40)
+    assert spearman(x, y).value == pytest.approx(spearmanr(x, y).statistic)
+    assert pearson(np.full(40, 0.1), y).value is None
+    assert pearson(1e-200 * x, 1e200 * y).value == pytest.approx(pearson(x, y).value)
+    assert pearson_interval(np.ones(40), y) == pearson_interval(x[:3], y[:3]) == (None, None)
+    assert pearson_interval(y, 2 * y) == pytest.approx((1.0, 1.0), abs=1e-12)  # a dot product of equal numbers
+    low, high = pearson_interval(x, y)
+    copied = pearson_interval(np.tile(x, 9), np.tile(y, 9), np.tile(np.arange(40), 9))
+    assert copied == pytest.approx((low, high), rel=1e-9), "copies add no evidence"
+
+
+def test_the_interval_of_a_correlation_with_heavy_tails_is_that_of_the_jackknife():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=3_000)
+    x = y + rng.standard_t(5, 3_000) * np.abs(y)
+    without = np.array([pearsonr(np.delete(x, i), np.delete(y, i)).statistic for i in range(len(x))])
+    error = np.arctanh(without).std() * np.sqrt(len(x) - 1)
+    low, high = np.arctanh(pearson_interval(x, y))
+    assert 1.96 * error > 1.3 * 1.96 / np.sqrt(len(x) - 3), "wider than for normal columns"
+    assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.04)
+
+
+def test_r2_of_columns_that_say_the_same():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=50), rng.normal(size=50)
+    once = adjusted_r2(y, [x])
+    assert once == pytest.approx(1 - (1 - pearsonr(x, y).statistic ** 2) * 49 / 48)
+    assert adjusted_r2(y, [x, 2 * x, np.ones(50)]) == pytest.approx(once)
+    assert adjusted_r2(np.ones(50), [x]) is None and adjusted_r2(y, []) is None
+    assert adjusted_r2(y[:4], [rng.normal(size=4) for _ in range(3)]) is None

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm, spearmanr
 from simulations import KINDS, REPEATED
 
-from uncone.analysis.calibration.labels.curves import Cuts
+from uncone.analysis.calibration.curves import Cuts
 from uncone.analysis.intervals.bootstrap import bootstrap, differences
 from uncone.analysis.intervals.labeled_pairs import score_pairs
 from uncone.analysis.intervals.pair_units import item_units, pair_units

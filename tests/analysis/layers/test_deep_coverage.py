@@ -16,10 +16,10 @@ from simulations import KINDS, REPEATED
 
 from uncone.analysis.clusters.clusters import clusters_of
 from uncone.analysis.clusters.story import cluster_findings
-from uncone.analysis.frequency.correlations import pearson, pearson_interval
 from uncone.analysis.frequency.frequency import frequency_of, word_means
 from uncone.analysis.frequency.head import _squares
 from uncone.analysis.frequency.word_counts import corpus_frequencies
+from uncone.analysis.intervals.correlation import pearson, pearson_interval
 from uncone.analysis.neighbors.dimension import dimensions_of
 from uncone.analysis.neighbors.hubness import hubness_of
 
@@ -151,7 +151,7 @@ def test_correlations_of_a_table_and_of_a_head_cover_where_vectors_repeat(kind, 
     ]
     same = np.repeat(np.arange(n), copies)
     bounds = [pearson_interval(*both, same) for both in drawn]
-    values = [pearson(*both) for both in drawn]
+    values = [pearson(*both).value for both in drawn]
     assert_covered([(r, *ends) for r, ends in zip(values, bounds, strict=True)])
     assert_covered([(r * r, *_squares(*ends)) for r, ends in zip(values, bounds, strict=True)])
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from simulations import KINDS, REPEATED, one_daily
 
+from uncone.analysis.cosine.units import units_of
 from uncone.analysis.intervals.intervals import student
 from uncone.analysis.similarity.labels.labels import per_label
 from uncone.analysis.similarity.labels.separability import label_auc
 from uncone.analysis.similarity.labels.two_columns import two_columns
-from uncone.analysis.similarity.pairwise.unit_rows import units_of
 from uncone.analysis.similarity.sampling_units import background_error, copies_of
 from uncone.analysis.similarity.unrelated import unrelated_pairs
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from uncone.analysis.calibration.background import survey
+from uncone.analysis.cosine.units import units_of
 from uncone.analysis.similarity.duplicates import crowd_at, duplicate_bound, equal_pairs, same_text
-from uncone.analysis.similarity.pairwise.unit_rows import units_of
 from uncone.data.vectors.memory import ArrayVectors
 
 

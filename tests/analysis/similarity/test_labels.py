@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from uncone.analysis.cosine.units import units_of
 from uncone.analysis.similarity.labels import label_sums
 from uncone.analysis.similarity.labels.labels import per_label
 from uncone.analysis.similarity.labels.separability import label_auc
-from uncone.analysis.similarity.pairwise.unit_rows import units_of
 from uncone.errors import OptionError, ShapeError
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from uncone.analysis.cosine.units import units_of
 from uncone.analysis.similarity.pairwise.nearest import near
-from uncone.analysis.similarity.pairwise.unit_rows import units_of
 from uncone.errors import NoUsableRowsError, OptionError, OtherSpaceError
 
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from uncone.analysis.cosine.units import unit_vector, units_of
 from uncone.analysis.similarity.pairwise import matrix as matrices
 from uncone.analysis.similarity.pairwise.matrix import write_matrix
 from uncone.analysis.similarity.pairwise.survey import BINS, coarser, survey
-from uncone.analysis.similarity.pairwise.unit_rows import unit_vector, units_of
 from uncone.errors import DtypeError, NoUsableRowsError, OptionError, OutputError, ShapeError
 
 

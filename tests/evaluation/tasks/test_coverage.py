@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import spearmanr
 from simulations import KINDS, REPEATED
 
-from uncone.analysis.cosine.paired import pair_cosines
+from uncone.analysis.cosine.units import pair_cosines
 from uncone.analysis.intervals.bootstrap import Replicates, differences
 from uncone.analysis.intervals.pair_units import item_units, pair_units
 from uncone.data.tasks.retrieval import RetrievalTask

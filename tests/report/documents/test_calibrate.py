@@ -15,7 +15,7 @@ from report.snapshots import assert_wording
 
 import uncone
 from uncone.analysis.calibration.results import Threshold, Translation
-from uncone.analysis.cosine.evidence import Evidence
+from uncone.analysis.cosine.baseline import Evidence
 from uncone.analysis.measures.finding import Level
 from uncone.data.tasks.pair_file import PairFile
 from uncone.report.documents.calibrate import backgrounds, mappings, operating, scores, thresholds

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.analysis.calibration.calibration import Calibration
-from uncone.analysis.calibration.labels.curves import wilson
+from uncone.analysis.calibration.curves import wilson
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.calibration.thresholds import rate_at, score_at
-from uncone.analysis.cosine.evidence import Evidence, evidence
+from uncone.analysis.cosine.baseline import Evidence, evidence
 from uncone.analysis.intervals.intervals import LEAST_UNITS, effective_number
 from uncone.analysis.intervals.pair_units import PairUnits
 from uncone.analysis.intervals.resampling import REPLICATES, Score

@@ -4,17 +4,60 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from uncone.analysis.cosine.evidence import Evidence, evidence
-from uncone.analysis.intervals.intervals import FEW, Interval, Spread, around, pair_mean_spread
+from uncone.analysis.intervals.intervals import FEW, LEAST_UNITS, Interval, Spread, around, pair_mean_spread
 from uncone.analysis.measures.finding import Finding, Level
 from uncone.analysis.number_format import cosine, count, percent, plain
 from uncone.analysis.space.space import Space
 
-__all__ = ["QUANTILES", "ScoreMeaning", "baseline", "central_rows", "quantiles", "score_meaning", "uniformity"]
+__all__ = [
+    "QUANTILES",
+    "WEAK",
+    "Evidence",
+    "ScoreMeaning",
+    "baseline",
+    "central_rows",
+    "evidence",
+    "quantiles",
+    "score_meaning",
+    "uniformity",
+]
+
+RARE = 0.01
+"""A score that at most 1 % of unrelated pairs reach is evidence of similarity."""
+
+WEAK = 0.05
+"""A score that more than 5 % of unrelated pairs reach is none."""
+
+
+class Evidence(StrEnum):
+    """How much a score says about one pair."""
+
+    STRONG = "strong"
+    WEAK = "weak"
+    NONE = "none"
+    UNKNOWN = "unknown"
+
+
+def evidence(share: float, low: float | None, high: float | None, units: int) -> Evidence:
+    """Grade a score by the share of unrelated pairs that reach it, with the 95 % interval of that share.
+
+    It is unknown with fewer than 30 distinct vectors, without an interval, or when the interval reaches from strong
+    evidence to none.
+
+    >>> evidence(0.0, 0.0, 0.6, units=45), evidence(0.27, 0.26, 0.28, units=1000)
+    (<Evidence.UNKNOWN: 'unknown'>, <Evidence.NONE: 'none'>)
+    """
+    if units < LEAST_UNITS or low is None or high is None:
+        return Evidence.UNKNOWN
+    if low <= RARE and high > WEAK:
+        return Evidence.UNKNOWN
+    return Evidence.STRONG if share <= RARE else Evidence.WEAK if share <= WEAK else Evidence.NONE
+
 
 QUANTILES = (0.01, 0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975, 0.99)
 CROWDED, COLLAPSED = 0.25, 0.9

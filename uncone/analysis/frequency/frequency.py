@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from uncone.analysis.frequency.correlations import adjusted_r2, pearson, pearson_interval, spearman
 from uncone.analysis.frequency.word_counts import BINS, Frequencies, bin_places
+from uncone.analysis.intervals.correlation import adjusted_r2, pearson, pearson_interval, spearman
 from uncone.analysis.layers.deep_results import Bin, Frequency
 from uncone.analysis.measures.finding import Finding
 from uncone.analysis.neighbors.search import nearest
@@ -82,14 +82,16 @@ def frequency_of(
     rows, lengths, ranks = vectors[places].astype(np.float32, copy=False), lengths[places], ranks[places]
     logs = frequencies.log_at(ranks)
     copies = copy_groups(row_prints([rows]))
-    r, (low, high) = pearson(lengths, logs), pearson_interval(lengths, logs, copies)
+    r, (low, high) = _correlation(lengths, logs), pearson_interval(lengths, logs, copies)
     of_vectors, (vector_low, vector_high) = r, (low, high)
     if norms is not None:
         means = np.linalg.norm(rows, axis=1)
-        of_vectors, (vector_low, vector_high) = pearson(means, logs), pearson_interval(means, logs, copies)
+        of_vectors, (vector_low, vector_high) = _correlation(means, logs), pearson_interval(means, logs, copies)
     shown = _shown(ranks, seed)
     columns, points = _directions(rows, shown)
-    components = [None if (one := pearson(column, logs)) is None else abs(one) for column in columns]
+    components = [
+        None if (r_component := _correlation(column, logs)) is None else abs(r_component) for column in columns
+    ]
     explained = adjusted_r2(logs, [lengths, *columns])
     bins = _bins(rows, lengths, bin_places(ranks), seed)
     sentence = _sentence(frequencies.name, logs, (r, low, high), explained, len(columns), unit)
@@ -107,7 +109,7 @@ def frequency_of(
         norm_r=r,
         norm_low=low,
         norm_high=high,
-        norm_rho=spearman(lengths, logs),
+        norm_rho=spearman(lengths, logs).value if len(logs) > 2 else None,
         components_r=components,
         explained=explained,
         shown=[kept[i] for i in shown.tolist()],
@@ -154,6 +156,11 @@ def frequency_findings(frequency: Frequency) -> list[Finding]:
         Finding("frequency_pc1_r", first, n, axis),
         Finding("frequency_explained", explained, n, whole),
     ]
+
+
+def _correlation(x: Vector, y: Vector) -> float | None:
+    """The correlation of at least three pairs, if it is defined."""
+    return pearson(x, y).value if len(x) > 2 else None
 
 
 def _directions(rows: Matrix, shown: IntVector) -> tuple[list[Vector], Matrix]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from uncone.analysis.frequency.correlations import pearson, pearson_interval, spearman
+from uncone.analysis.intervals.correlation import pearson, pearson_interval, spearman
 from uncone.analysis.intervals.intervals import Interval
 from uncone.analysis.layers.deep_results import HeadFrequency
 from uncone.analysis.number_format import cosine, count, percent
@@ -59,10 +59,10 @@ def head_frequency(
     passages = _drawn(encoder, selection, window or Window(), seed, most)
     read = sum(int((~passage.special).sum()) for passage in passages)
     mean, logs, rest, pmi = _measured(encoder, head, passages, seed, least)
-    r = pearson(mean, logs) if len(mean) >= _FEW else None
+    r = pearson(mean, logs).value if len(mean) >= _FEW else None
     r2 = None if r is None else r * r
     low, high = (None, None) if r is None else _squares(*pearson_interval(mean, logs))
-    pmi_r, pmi_rho = (pearson(rest, pmi), spearman(rest, pmi)) if len(rest) >= _FEW else (None, None)
+    pmi_r, pmi_rho = (pearson(rest, pmi).value, spearman(rest, pmi).value) if len(rest) >= _FEW else (None, None)
     slope = None if r is None else _slope(logs, mean)
     found = HeadFrequency(r2, low, high, slope, len(mean), pmi_r, pmi_rho, len(rest), least, read, "")
     return replace(found, sentence=_sentence(found, head.causal))

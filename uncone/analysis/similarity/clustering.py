@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from uncone.analysis.similarity.pairwise.unit_rows import BLOCK
+from uncone.analysis.cosine.units import BLOCK
 from uncone.data.batch import IntVector, Matrix
 
 __all__ = ["cut", "distances", "k_means_centers", "linkage_of", "nearest_center"]

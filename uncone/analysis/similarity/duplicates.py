@@ -11,7 +11,7 @@ import numpy as np
 
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.calibration.thresholds import rate_at
-from uncone.analysis.similarity.pairwise.unit_rows import Units
+from uncone.analysis.cosine.units import Units
 from uncone.analysis.similarity.results import Crowd, Pairs
 from uncone.data.batch import Vector
 

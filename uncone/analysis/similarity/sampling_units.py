@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncone.analysis.similarity.pairwise.unit_rows import BLOCK, Units
+from uncone.analysis.cosine.units import BLOCK, Units
 from uncone.data.batch import IntVector, Vector
 from uncone.stats.samples.fingerprints import copy_groups, row_prints
 

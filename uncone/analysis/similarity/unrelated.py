@@ -17,8 +17,8 @@ from uncone.analysis.calibration.background import RATES
 from uncone.analysis.calibration.quantiles import quantiles_of
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.calibration.sampled_pairs import BUCKETS, Sampled
+from uncone.analysis.cosine.units import BLOCK, Units
 from uncone.analysis.intervals.intervals import student
-from uncone.analysis.similarity.pairwise.unit_rows import BLOCK, Units
 from uncone.analysis.similarity.sampling_units import BackgroundError, independent_pairs, pair_texts, text_variance
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.vectors.memory import ArrayVectors

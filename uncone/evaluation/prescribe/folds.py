@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.analysis.intervals.bootstrap import Replicates, centered
+from uncone.analysis.intervals.bootstrap import Auc, Replicates, Spearman, centered
 from uncone.analysis.intervals.pair_units import PairUnits, pair_units
 from uncone.analysis.intervals.resampling import Weights
-from uncone.analysis.intervals.weighted import Auc, Spearman
 from uncone.data.batch import IntVector
 from uncone.errors import FormatError, OptionError
 from uncone.evaluation.prescribe.problem import PairProblem

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.analysis.cosine.paired import pair_cosines
+from uncone.analysis.cosine.units import pair_cosines
 from uncone.analysis.intervals.bootstrap import Replicates, differences
 from uncone.analysis.intervals.resampling import LEVEL, REPLICATES
 from uncone.data.batch import IntVector, Matrix

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from uncone.analysis.cosine.paired import unit_rows
+from uncone.analysis.cosine.units import unit_rows
 from uncone.analysis.intervals.pair_units import item_units
 from uncone.analysis.intervals.resampling import REPLICATES, mean_size, share_score
 from uncone.data.tasks.retrieval import RetrievalTask

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.analysis.cosine.paired import unit_rows
+from uncone.analysis.cosine.units import unit_rows
 from uncone.analysis.intervals.bootstrap import Replicates, bootstrap, differences
 from uncone.analysis.intervals.correlation import Aggregated, Correlation, Kind, aggregate
 from uncone.analysis.intervals.pair_units import PairUnits, pair_units

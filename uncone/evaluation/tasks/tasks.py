@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.analysis.cosine.paired import pair_cosines
+from uncone.analysis.cosine.units import pair_cosines
 from uncone.analysis.intervals.bootstrap import Difference, Replicates, differences
 from uncone.analysis.intervals.labeled_pairs import score_pairs
 from uncone.analysis.intervals.pair_units import item_units, pair_units

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncone.analysis.cosine.paired import pair_cosines
+from uncone.analysis.cosine.units import pair_cosines
 from uncone.analysis.intervals.pair_units import PairUnits, pair_units
 from uncone.analysis.intervals.resampling import REPLICATES, mean_size, share_score
 from uncone.errors import NoUsableRowsError, ShapeError

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncone.analysis.cosine.paired import pair_cosines
+from uncone.analysis.cosine.units import pair_cosines
 from uncone.analysis.intervals.bootstrap import bootstrap
 from uncone.analysis.intervals.correlation import aggregate
 from uncone.analysis.intervals.pair_units import pair_units

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from uncone.analysis.similarity.pairwise.unit_rows import unit_vector, units_of
+from uncone.analysis.cosine.units import unit_vector, units_of
 from uncone.analysis.similarity.sampling_units import copies_of, pair_texts
 from uncone.data.batch import IntVector, Matrix
 from uncone.data.lazy_property import once

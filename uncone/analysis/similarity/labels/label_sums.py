@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from uncone.analysis.cosine.units import BLOCK, Units
 from uncone.analysis.intervals.intervals import student
-from uncone.analysis.similarity.pairwise.unit_rows import BLOCK, Units
 from uncone.analysis.similarity.results import Estimate
 from uncone.analysis.similarity.sampling_units import BackgroundError, Cells, cells_of, jackknife
 from uncone.data.batch import IntVector, Matrix, Vector

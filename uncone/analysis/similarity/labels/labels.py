@@ -8,12 +8,12 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from uncone.analysis.cosine.units import checked_units
 from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.number_format import count
 from uncone.analysis.similarity.label_codes import coded
 from uncone.analysis.similarity.labels.label_sums import LabelSums, above, estimate
 from uncone.analysis.similarity.labels.separability import Auc, inconclusive, label_auc
-from uncone.analysis.similarity.pairwise.unit_rows import checked_units
 from uncone.analysis.similarity.results import Labels, PerLabel
 from uncone.analysis.similarity.sampling_units import BackgroundError, copies_of
 from uncone.errors import OptionError, ShapeError

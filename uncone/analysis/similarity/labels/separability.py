@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from uncone.analysis.cosine.units import Units
 from uncone.analysis.intervals.intervals import student
-from uncone.analysis.similarity.pairwise.unit_rows import Units
 from uncone.analysis.similarity.sampling_units import cells_of
 from uncone.data.batch import IntVector, Vector
 

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from uncone.analysis.cosine.paired import pair_cosines
+from uncone.analysis.cosine.units import pair_cosines
 from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.number_format import count
 from uncone.analysis.similarity.label_codes import coded, label_text

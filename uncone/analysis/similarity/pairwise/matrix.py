@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncone.analysis.similarity.pairwise.unit_rows import Units, checked_units
+from uncone.analysis.cosine.units import Units, checked_units
 from uncone.data.writing.atomic import check_output, replacing, writing
 from uncone.errors import OptionError, OutputError
 from uncone.run.blas_threads import in_order

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from uncone.analysis.cosine.units import checked_units, unit_vector
 from uncone.analysis.similarity.pairwise.top_k import CosineRange, range_words
-from uncone.analysis.similarity.pairwise.unit_rows import checked_units, unit_vector
 from uncone.analysis.similarity.results import Pairs
 from uncone.data.batch import Vector
 from uncone.errors import OptionError, OtherSpaceError

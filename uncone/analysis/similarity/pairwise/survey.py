@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from uncone.analysis.cosine.units import Units, checked_units
 from uncone.analysis.similarity.label_codes import coded
 from uncone.analysis.similarity.pairwise.matrix import TILE, tile_product
 from uncone.analysis.similarity.pairwise.top_k import CosineRange, TopPairs, range_words
-from uncone.analysis.similarity.pairwise.unit_rows import Units, checked_units
 from uncone.analysis.similarity.results import Pairs
 from uncone.data.batch import IntVector, Vector
 from uncone.errors import OptionError, ShapeError

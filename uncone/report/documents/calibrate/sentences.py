@@ -7,7 +7,7 @@ import math
 from uncone.analysis.calibration.results import Background, Operating, Threshold, Translation
 from uncone.analysis.calibration.score_meaning import Asked
 from uncone.analysis.calibration.thresholds import score_at, threshold
-from uncone.analysis.cosine.evidence import Evidence
+from uncone.analysis.cosine.baseline import Evidence
 from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.intervals.resampling import Score
 from uncone.analysis.measures.finding import Level

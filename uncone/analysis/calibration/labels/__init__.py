@@ -1,1 +1,0 @@
-"""Labeled pairs: curves, operating points, probabilities."""
