@@ -62,7 +62,7 @@ def peak(rows: int) -> int:
     code = (
         "import re\n"
         "from benchmarks.similarity import make\n"
-        "from uncone.analysis.similarity.pairwise.survey import survey\n"
+        "from uncone.analysis.similarity.pairs import survey\n"
         f"survey(make({rows}))\n"
         "print(int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]) // 1024)"
     )
@@ -70,7 +70,7 @@ def peak(rows: int) -> int:
 
 
 def main() -> None:
-    from uncone.analysis.similarity.pairwise.survey import survey
+    from uncone.analysis.similarity.pairs import survey
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=20_000)

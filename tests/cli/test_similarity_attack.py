@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import uncone
-from uncone.analysis.similarity.labels.two_columns import two_columns
+from uncone.analysis.similarity.two_columns import two_columns
 from uncone.cli.main import _run
 from uncone.errors import OptionError
 from uncone.report.document import Fold

@@ -13,8 +13,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from uncone.analysis.number_format import cosine
 from uncone.errors import NoUsableRowsError, ShapeError
-from uncone.verbs.similarity.steps import auc_of, cosine_matrix
-from uncone.verbs.similarity.walkthrough import steps
+from uncone.verbs.similarity.walkthrough import auc_of, cosine_matrix, steps
 
 
 def crowded(n=120, d=40, seed=0):

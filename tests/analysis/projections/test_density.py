@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from uncone.analysis.projections.axes import fit_axes
 from uncone.analysis.projections.density import Grid, Raster, density_of
+from uncone.analysis.projections.projection import fit_axes
 from uncone.data.batch import Batch
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.run.measure import measure

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from uncone.analysis.projections import grouping
-from uncone.analysis.projections.grouping import group
-from uncone.analysis.projections.pictures import Space, pictures_of
+from uncone.analysis.projections import pictures
+from uncone.analysis.projections.pictures import Space, group, pictures_of
 from uncone.analysis.projections.results import by_category
 from uncone.analysis.projections.selected_layers import ChosenLayers
 from uncone.analysis.projections.word_list import OF_EACH, ListedRows, WordList
@@ -63,7 +62,7 @@ def test_clusters_of_blobs_are_found_and_carried_to_other_rows(monkeypatch):
     found = group(rows)
     assert found.k == 3 and (found.labels == own).all(), "largest first"
     assert (found.nearest(rows) == own).all()
-    monkeypatch.setattr(grouping, "_SAMPLE", 150)
+    monkeypatch.setattr(pictures, "_CLUSTER_SAMPLE", 150)
     assert (group(rows).labels == own).all(), "rows that were not looked at go to the nearest mean"
     assert group(rows, k=5).k == 5
     assert group(rows[:2]).labels.tolist() == [0, 0] and group(np.ones((9, 3))).k == 1

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from uncone.analysis.projections import axes, projection
-from uncone.analysis.projections.axes import fit_axes, signs_like
-from uncone.analysis.projections.projection import project
+from uncone.analysis.projections import projection
+from uncone.analysis.projections.projection import fit_axes, project, signs_like
 from uncone.errors import MissingPackageError, OptionError, ShapeError
 
 MODULES = {"tsne": "openTSNE", "umap": "umap"}
@@ -68,8 +67,8 @@ def test_many_rows_in_single_precision_and_blocks_are_the_same(method, monkeypat
     rows = np.random.default_rng(0).normal(size=(700, 9)) * np.linspace(2, 0.5, 9) + 50
     rows = rows[rows[:, 0].argsort()].astype(np.float32)
     exact = project(rows.astype(float), method, 3)
-    monkeypatch.setattr(axes, "_SMALL", 100)
-    monkeypatch.setattr(axes, "_BLOCK", 64)
+    monkeypatch.setattr(projection, "_SMALL", 100)
+    monkeypatch.setattr(projection, "_BLOCK", 64)
     found = project(rows, method, 3)
     np.testing.assert_allclose(found, exact, atol=2e-4)
     learnt = fit_axes(rows[::2], 3, centered=method == "pca")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.manifold import trustworthiness
 
+from uncone.analysis.projections.pictures import neighbor_preservation, trust_of
 from uncone.analysis.projections.projection import project
-from uncone.analysis.projections.trust import neighbor_preservation, trust_of
 
 
 def rows_and_picture(n=120, d=15, seed=0):

@@ -14,11 +14,9 @@ from simulations import KINDS, REPEATED, one_daily
 
 from uncone.analysis.cosine.units import units_of
 from uncone.analysis.intervals.intervals import student
-from uncone.analysis.similarity.labels.labels import per_label
-from uncone.analysis.similarity.labels.separability import label_auc
-from uncone.analysis.similarity.labels.two_columns import two_columns
+from uncone.analysis.similarity.per_label import label_auc, per_label
 from uncone.analysis.similarity.sampling_units import background_error, copies_of
-from uncone.analysis.similarity.unrelated import unrelated_pairs
+from uncone.analysis.similarity.two_columns import two_columns, unrelated_pairs
 
 TIMES = 60
 LEAST = 52

@@ -7,7 +7,7 @@ import pytest
 
 from uncone.analysis.calibration.background import survey
 from uncone.analysis.cosine.units import units_of
-from uncone.analysis.similarity.duplicates import crowd_at, duplicate_bound, equal_pairs, same_text
+from uncone.analysis.similarity.filters import crowd_at, duplicate_bound, equal_pairs, same_text
 from uncone.data.vectors.memory import ArrayVectors
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from uncone.analysis.calibration.results import Background
-from uncone.analysis.similarity.duplicates import duplicate_bound
-from uncone.analysis.similarity.filters import bounds, parse_bound, percentile_by
+from uncone.analysis.similarity.filters import bounds, duplicate_bound, parse_bound, percentile_by
 from uncone.errors import OptionError
 
 

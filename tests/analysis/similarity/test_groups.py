@@ -13,8 +13,7 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics import silhouette_samples, silhouette_score
 
 from uncone.analysis.clusters.silhouettes import cosine_silhouettes
-from uncone.analysis.similarity.clustering import cut, linkage_of
-from uncone.analysis.similarity.groups import hierarchical, k_means
+from uncone.analysis.similarity.groups import cut, hierarchical, k_means, linkage_of
 from uncone.errors import OptionError
 
 

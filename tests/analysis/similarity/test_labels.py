@@ -9,9 +9,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from uncone.analysis.cosine.units import units_of
-from uncone.analysis.similarity.labels import label_sums
-from uncone.analysis.similarity.labels.labels import per_label
-from uncone.analysis.similarity.labels.separability import label_auc
+from uncone.analysis.similarity import label_sums
+from uncone.analysis.similarity.per_label import label_auc, per_label
 from uncone.errors import OptionError, ShapeError
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from uncone.analysis.cosine.units import units_of
-from uncone.analysis.similarity.pairwise.nearest import near
+from uncone.analysis.similarity.pairs import near
 from uncone.errors import NoUsableRowsError, OptionError, OtherSpaceError
 
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from uncone.analysis.cosine.units import unit_vector, units_of
-from uncone.analysis.similarity.pairwise import matrix as matrices
-from uncone.analysis.similarity.pairwise.matrix import write_matrix
-from uncone.analysis.similarity.pairwise.survey import BINS, coarser, survey
+from uncone.analysis.similarity import matrix as matrices
+from uncone.analysis.similarity.matrix import write_matrix
+from uncone.analysis.similarity.pairs import BINS, coarser, survey
 from uncone.errors import DtypeError, NoUsableRowsError, OptionError, OutputError, ShapeError
 
 
@@ -77,7 +77,7 @@ def test_any_table_is_listed_as_by_sorting_all_pairs(n, d, most, low, high):
     if low is not None and high is not None and low > high:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("uncone.analysis.similarity.pairwise.survey.TILE", 7)
+        patch.setattr("uncone.analysis.similarity.pairs.TILE", 7)
         found = survey(units, top=most, most=most, low=low, high=high, duplicate=0.9)
     scale = units.astype(np.float64)
     matrix = np.clip(scale @ scale.T, -1, 1)

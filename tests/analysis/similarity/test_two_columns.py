@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from uncone.analysis.intervals.intervals import student
-from uncone.analysis.similarity.labels.two_columns import two_columns
+from uncone.analysis.similarity.two_columns import two_columns
 from uncone.errors import NoUsableRowsError, ShapeError
 
 

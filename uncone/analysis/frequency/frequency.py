@@ -16,7 +16,7 @@ from uncone.data.arrays.bags import Bags
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.errors import ShapeError
 from uncone.stats.samples.fingerprints import copy_groups, row_prints
-from uncone.stats.samples.hashing import hash_keys
+from uncone.stats.samples.hashing import hash_sample
 
 __all__ = ["NEAREST", "frequency_findings", "frequency_of", "word_means"]
 
@@ -197,7 +197,7 @@ def _strongest(scatter: Matrix, k: int) -> Matrix:
 def _bins(rows: Matrix, lengths: Vector, of: IntVector, seed: int) -> list[Bin]:
     """The words by frequency rank; neighbours are looked for among all of them, for a seeded part of every bin."""
     members = [np.flatnonzero(of == place) for place in range(len(BINS))]
-    asked = [_drawn(one, _QUERIES, seed) for one in members]
+    asked = [one[hash_sample(one, _QUERIES, seed)] for one in members]
     queries = np.concatenate(asked)
     most = min(max(NEAREST), len(rows) - 1)
     distances: Matrix = np.empty((len(queries), 0))
@@ -219,19 +219,11 @@ def _by_k(values: Matrix) -> dict[int, float | None]:
     return {k: float(values[:, :k].mean()) if len(values) and values.shape[1] >= k else None for k in NEAREST}
 
 
-def _drawn(places: IntVector, most: int, seed: int) -> IntVector:
-    """At most so many of them, by the hash of their numbers, in order."""
-    if len(places) <= most:
-        return places
-    return np.sort(places[np.argsort(hash_keys(places, seed), kind="stable")[:most]])
-
-
 def _shown(ranks: IntVector, seed: int) -> IntVector:
     """The places of the words of the picture: the most frequent, and a seeded part of the rest; frequent first."""
     order = np.argsort(ranks, kind="stable")
     rest = order[_ALWAYS:]
-    drawn = rest[np.isin(rest, _drawn(np.sort(rest), _SHOWN - _ALWAYS, seed))]
-    return np.concatenate([order[:_ALWAYS], drawn])
+    return np.concatenate([order[:_ALWAYS], rest[hash_sample(rest, _SHOWN - _ALWAYS, seed)]])
 
 
 def _sentence(

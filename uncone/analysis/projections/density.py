@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from uncone.analysis.projections.axes import Axes
+from uncone.analysis.projections.projection import Axes
 from uncone.analysis.projections.results import Density
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
 from uncone.stats.samples.hashing import hash_keys

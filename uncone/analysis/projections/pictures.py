@@ -1,19 +1,30 @@
-"""Pictures of one or several spaces, side by side, with axes in the same direction."""
+"""Pictures of one or several spaces, side by side: axes in the same direction, clusters, and how far to trust them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from uncone.analysis.projections.axes import Axes, fit_axes, signs_like
-from uncone.analysis.projections.projection import FLAT, Method, Progress, check_rows, project
-from uncone.analysis.projections.results import Panel
-from uncone.analysis.projections.trust import trust_of
+from uncone.analysis.clusters.clusters import cluster_labels
+from uncone.analysis.number_format import count, percent
+from uncone.analysis.projections.projection import (
+    FLAT,
+    Axes,
+    Method,
+    Progress,
+    check_rows,
+    fit_axes,
+    project,
+    signs_like,
+)
+from uncone.analysis.projections.results import Panel, Trust
 from uncone.data.batch import IntVector, Matrix, Vector
+from uncone.stats.samples.hashing import hash_sample
 
-__all__ = ["Picture", "Space", "pictures_of"]
+__all__ = ["Grouping", "Picture", "Space", "group", "neighbor_preservation", "pictures_of", "trust_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,3 +83,153 @@ def pictures_of(
         trust = trust_of(vectors, points, method, explained=explained, numbers=rows[space.places], seed=seed)
         made.append(Picture(Panel(space.name, points, space.places, trust, space.layer), axes))
     return made
+
+
+_K, _TRUST_SAMPLE, _TRUST_BLOCK = 15, 2_000, 256
+"""Neighbors, points that are compared with each other, and points at a time."""
+_WELL, _ROUGHLY, _HARDLY = 0.95, 0.85, 0.65
+_SHARED = 0.25
+"""The share of neighbors that a picture must keep to be read point by point."""
+
+
+class Preservation(NamedTuple):
+    """What a picture preserves: trustworthiness, continuity, and the share of the k nearest that stay among them."""
+
+    trustworthiness: float
+    continuity: float
+    share: float
+
+
+def trust_of(
+    vectors: Matrix,
+    points: Matrix,
+    method: str,
+    *,
+    explained: float | None = None,
+    numbers: IntVector | None = None,
+    seed: int = 0,
+) -> Trust:
+    """The trust of a picture `points` (n, 2 or 3) of `vectors` (n, d).
+
+    It is measured on up to 2,000 points, drawn by their `numbers`, with k = 15 neighbors, or fewer among few points.
+    """
+    numbers = np.arange(len(points)) if numbers is None else numbers
+    chosen = hash_sample(numbers, _TRUST_SAMPLE, seed)
+    k = min(_K, (len(chosen) - 1) // 2)
+    if k < 1 or not np.ptp(points[chosen], axis=0).any():
+        why = "all vectors are equal" if k else "there are too few vectors"
+        return Trust(None, None, explained, max(k, 0), len(chosen), f"Neighbors can't be compared: {why}.")
+    kept = neighbor_preservation(vectors[chosen], points[chosen], k)
+    sentence = _sentence(method, points.shape[1], explained, kept, k, len(chosen))
+    return Trust(kept.trustworthiness, kept.continuity, explained, k, len(chosen), sentence)
+
+
+def neighbor_preservation(vectors: Matrix, points: Matrix, k: int) -> Preservation:
+    """Trustworthiness and continuity (Venna and Kaski 2001) of points (n, p) for vectors (n, d); k is under n / 2.
+
+    T = 1 - 2 / (n k (2n - 3k - 1)) * sum of (rank in the space - k) over the k nearest points in the picture that are
+    not among the k nearest in the space; continuity swaps space and picture.
+
+    >>> line = np.arange(12.0)[:, None]
+    >>> neighbor_preservation(line, 2 * line, 3)
+    Preservation(trustworthiness=1.0, continuity=1.0, share=1.0)
+    """
+    n = len(points)
+    sides = [np.asarray(side - side.mean(axis=0, dtype=np.float64), np.float64) for side in (vectors, points)]
+    torn = false = shared = 0
+    for start in range(0, n, _TRUST_BLOCK):
+        space, picture = (_distances(side, start) for side in sides)
+        in_space, in_picture = (np.argpartition(side, k - 1, axis=1)[:, :k] for side in (space, picture))
+        ranks, back = _ranks(space, in_picture), _ranks(picture, in_space)
+        false += int(np.maximum(ranks - k, 0).sum())
+        torn += int(np.maximum(back - k, 0).sum())
+        shared += int((ranks <= k).sum())
+    scale = 2.0 / (n * k * (2 * n - 3 * k - 1))
+    return Preservation(1.0 - scale * false, 1.0 - scale * torn, shared / (n * k))
+
+
+def _distances(rows: Matrix, start: int) -> Matrix:
+    """Squared distances of a block of rows to all (b, n), infinite to itself."""
+    block = rows[start : start + _TRUST_BLOCK]
+    distances = np.vecdot(block, block)[:, None] + np.vecdot(rows, rows) - 2 * (block @ rows.T)
+    own = np.arange(len(block))
+    distances[own, start + own] = np.inf
+    return np.asarray(distances)
+
+
+def _ranks(distances: Matrix, places: IntVector) -> IntVector:
+    """The rank of each place by distance (b, k); 1 is the nearest."""
+    values = np.take_along_axis(distances, places, axis=1)
+    return np.stack([1 + np.count_nonzero(distances < column[:, None], axis=1) for column in values.T], axis=1)
+
+
+def _sentence(method: str, dims: int, explained: float | None, kept: Preservation, k: int, n: int) -> str:
+    of = "variance" if method == "pca" else "squared length"
+    axes = "two" if dims == 2 else "three"
+    first = f"The {axes} axes hold {percent(explained)} of the {of}. " if explained is not None else ""
+    neighbors = f"Of the {k} points nearest to a point, {percent(kept.share)} are among its {k} nearest in the space"
+    if k == 1:
+        neighbors = f"For {percent(kept.share)} of the points, the nearest point is also the nearest in the space"
+    numbers = f"trustworthiness {kept.trustworthiness:.2f}, continuity {kept.continuity:.2f}, on {count(n, 'point')}"
+    return f"{first}{neighbors} ({numbers}). {_advice(kept)}"
+
+
+def _advice(kept: Preservation) -> str:
+    worse = min(kept.trustworthiness, kept.continuity)
+    if worse >= _WELL and kept.share >= _SHARED:
+        return "You can trust its groups and neighbors."
+    if worse >= _ROUGHLY:
+        if kept.trustworthiness < kept.continuity:
+            return "You can trust its groups, but points that are near each other may be far apart in the space."
+        return "You can trust its groups, but some neighbors are torn apart."
+    if worse >= _HARDLY:
+        return "You can trust its overall shape, but not its neighbors."
+    return "It is hardly better than a random picture."
+
+
+_CLUSTER_SAMPLE = 20_000
+"""Vectors that are clustered; the others go to the nearest mean."""
+_BLOCK = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """The cluster of every vector (n,), largest first, and the means (k, d) of the clusters."""
+
+    labels: IntVector
+    means: Matrix
+
+    @property
+    def k(self) -> int:
+        """The number of clusters."""
+        return len(self.means)
+
+    def nearest(self, rows: Matrix) -> IntVector:
+        """The cluster with the nearest mean for each of other vectors."""
+        center = self.means.mean(axis=0)
+        means, shift = (self.means - center).astype(rows.dtype), center.astype(rows.dtype)
+        half = 0.5 * np.vecdot(means, means)
+        blocks = (rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK))
+        labels = [((block - shift) @ means.T - half).argmax(axis=1) for block in blocks]
+        return np.concatenate([*labels, np.empty(0, np.int64)]).astype(np.int64)
+
+
+def group(vectors: Matrix, *, k: int | None = None, numbers: IntVector | None = None, seed: int = 0) -> Grouping:
+    """The clusters of vectors (n, d), as in `layers --deep`: k by silhouette unless it is given.
+
+    Of many vectors a sample is clustered, drawn by their `numbers`. Fewer than three vectors, or equal ones, are one
+    cluster.
+    """
+    n = len(vectors)
+    if n < 3 or (vectors == vectors[0]).all():
+        return Grouping(np.zeros(n, np.int64), vectors.mean(axis=0, keepdims=True, dtype=np.float64))
+    chosen = hash_sample(np.arange(n) if numbers is None else numbers, _CLUSTER_SAMPLE, seed)
+    sample = vectors if len(chosen) == n else vectors[chosen]
+    labels, _ = cluster_labels(sample, k=k, seed=seed)
+    means = np.stack([sample[labels == one].mean(axis=0, dtype=np.float64) for one in range(int(labels.max()) + 1)])
+    if len(chosen) == n:
+        return Grouping(labels, means)
+    every = Grouping(labels, means).nearest(vectors)
+    every[chosen] = labels
+    order = np.argsort(-np.bincount(every, minlength=len(means)), kind="stable")
+    return Grouping(np.argsort(order)[every], means[order])

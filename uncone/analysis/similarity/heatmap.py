@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from uncone.analysis.similarity.clustering import distances, linkage_of
-from uncone.analysis.similarity.label_codes import coded
+from uncone.analysis.similarity.groups import distances, linkage_of
+from uncone.analysis.similarity.label_sums import coded
 from uncone.analysis.similarity.results import Picture
 from uncone.data.batch import IntVector, Matrix
 from uncone.errors import OptionError

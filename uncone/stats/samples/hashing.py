@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from uncone.data.batch import IntVector, Matrix
 
-__all__ = ["fingerprints", "hash_keys"]
+__all__ = ["fingerprints", "hash_keys", "hash_sample"]
 
 Hashes = NDArray[np.uint64]
 
@@ -24,6 +24,11 @@ def hash_keys(keys: IntVector, seed: int = 0) -> Hashes:
     with np.errstate(over="ignore"):
         z = keys.astype(np.uint64) * np.uint64(_GOLDEN) + offset
         return _mixed(_mixed(z))
+
+
+def hash_sample(keys: IntVector, limit: int, seed: int = 0) -> IntVector:
+    """The places of the `limit` integer keys with the smallest hashes, in order: a uniform sample of them."""
+    return np.sort(np.argsort(hash_keys(keys, seed), kind="stable")[:limit])
 
 
 def _mixed(z: Hashes) -> Hashes:

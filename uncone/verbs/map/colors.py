@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from uncone.analysis.frequency.word_counts import corpus_frequencies
-from uncone.analysis.projections.grouping import Grouping, group
+from uncone.analysis.projections.pictures import Grouping, group
 from uncone.analysis.projections.results import Coloring, by_category
 from uncone.analysis.projections.word_list import WordList
 from uncone.data.batch import IntVector, Vector

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from uncone.analysis.number_format import count
-from uncone.analysis.projections.axes import Axes
 from uncone.analysis.projections.density import Grid, Members, Raster, Through, density_of
 from uncone.analysis.projections.pictures import Picture
+from uncone.analysis.projections.projection import Axes
 from uncone.analysis.projections.results import Coloring, Density
 from uncone.data.batch import Batch, IntVector
 from uncone.data.source import Source

@@ -21,7 +21,7 @@ from uncone.encoders.open import open_encoder
 from uncone.encoders.source import parse_layers
 from uncone.errors import NoUsableRowsError, OptionError, OtherSpaceError
 from uncone.repairs.saving import Saved, load
-from uncone.stats.samples.hashing import hash_keys
+from uncone.stats.samples.hashing import hash_sample
 from uncone.verbs.encoding import Encoding, Progress, encoded, is_paragraphs, read_vectors
 from uncone.verbs.map.layers import Layered, layered_rows
 from uncone.verbs.map.rows import RAW, Gathered, beside_note, both_sides, whole_texts
@@ -231,8 +231,8 @@ def _keep(held: list[Unit], unit: Unit, most: int, seed: int) -> None:
 
 
 def _smallest(units: list[Unit], points: int, seed: int) -> list[Unit]:
-    hashes = hash_keys(np.array([unit.number for unit in units], np.int64), seed)
-    return [units[i] for i in np.sort(np.argsort(hashes, kind="stable")[:points]).tolist()]
+    numbers = np.array([unit.number for unit in units], np.int64)
+    return [units[i] for i in hash_sample(numbers, points, seed).tolist()]
 
 
 def _numbers(request: TextRows, units: Sequence[Unit]) -> IntVector:

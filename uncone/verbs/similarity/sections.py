@@ -12,15 +12,14 @@ import numpy as np
 
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.number_format import count
-from uncone.analysis.similarity.duplicates import crowd_at, duplicate_bound, equal_pairs, same_text
-from uncone.analysis.similarity.pairwise.survey import coarser
+from uncone.analysis.similarity.filters import crowd_at, duplicate_bound, equal_pairs, same_text
+from uncone.analysis.similarity.pairs import coarser
 from uncone.analysis.similarity.results import Crowd, Groups, Labels, Pairs, Picture, Step, TwoColumns
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.stats.samples.hashing import hash_keys
+from uncone.stats.samples.hashing import hash_sample
 from uncone.verbs.options.similarity import SimilarityOptions
-from uncone.verbs.similarity.background import Meaning, meaning_of
 from uncone.verbs.similarity.table import Table
-from uncone.verbs.similarity.vectors import Compared, check_differ
+from uncone.verbs.similarity.vectors import Compared, Meaning, check_differ, meaning_of
 
 if TYPE_CHECKING:
     from uncone.analysis.calibration.calibration import Calibration
@@ -107,7 +106,7 @@ class Comparison:
         """A look at every pair of rows; with two text columns, at the two texts of every row."""
         if self.main.beside is not None:
             return self._beside()
-        from uncone.analysis.similarity.pairwise.survey import survey
+        from uncone.analysis.similarity.pairs import survey
 
         options, meaning = self.options, self.meanings[0]
         low, high, alike = self._bounds()
@@ -186,7 +185,7 @@ class Comparison:
         """The rows nearest to the text that was asked for."""
         if self.main.near is None:
             return None
-        from uncone.analysis.similarity.pairwise.nearest import near
+        from uncone.analysis.similarity.pairs import near
 
         low, high, _ = self._bounds()
         found = near(
@@ -229,7 +228,7 @@ class Comparison:
         """Cosines within and between labels; none where there are two text columns, whose labels are of pairs."""
         if self.labels is None or self.main.beside is not None:
             return None
-        from uncone.analysis.similarity.labels.labels import per_label
+        from uncone.analysis.similarity.per_label import per_label
 
         mean, error = self.background.mean, self.meanings[0].error
         return per_label(self.main.units, self.labels, mean, seed=self.options.seed, background=error)
@@ -265,7 +264,7 @@ class Comparison:
         options, units = self.options, self.main.units
         if self.main.beside is not None or not options.projections:
             return {}
-        chosen = np.sort(np.argsort(hash_keys(np.arange(self.main.n), options.seed), kind="stable")[:_ON_MAP])
+        chosen = hash_sample(np.arange(self.main.n), _ON_MAP, options.seed)
         self.projected = self.main.rows[chosen]
         if len(chosen) < self.main.n:
             self.said.append(f"The maps show {len(chosen):,} of {self.main.n:,} rows, drawn with seed {options.seed}.")
@@ -293,7 +292,7 @@ class Comparison:
         """The cosines of the two texts of every row, by label."""
         if self.main.beside is None:
             return None
-        from uncone.analysis.similarity.labels.two_columns import two_columns
+        from uncone.analysis.similarity.two_columns import two_columns
 
         mean, error = self.background.mean, self.meanings[0].error
         return two_columns(self.main.units, self.main.beside, self.labels, mean, background=error)
@@ -325,7 +324,7 @@ class Comparison:
         path = self.options.matrix
         if path is None:
             return {}
-        from uncone.analysis.similarity.pairwise.matrix import write_matrix
+        from uncone.analysis.similarity.matrix import write_matrix
 
         write_matrix(self.main.units, Path(path), progress=self._counted("matrix", self.main.n))
         if self.main.n < self.table.rows:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from uncone.analysis.similarity.label_codes import label_text
+from uncone.analysis.similarity.label_sums import label_text
 from uncone.data.batch import Batch, IntVector, Matrix
 from uncone.data.open import open_source, suffix_of
 from uncone.data.source import Options, Source
@@ -18,7 +18,7 @@ from uncone.data.tables.fields import clipped, is_number
 from uncone.data.texts.cleaning import clean
 from uncone.data.texts.texts import TextSource, text_suffix
 from uncone.errors import ColumnError, OptionError, ShapeError, SourceError
-from uncone.stats.samples.hashing import hash_keys
+from uncone.stats.samples.hashing import hash_sample
 from uncone.verbs.encoding import open_space, open_texts_of
 from uncone.verbs.options.similarity import SimilarityOptions
 from uncone.verbs.tables import MemoryTable
@@ -155,8 +155,7 @@ def sampled(table: Table, most: int, seed: int) -> Table:
     """The same with at most so many rows compared, chosen by a hash of their numbers."""
     if len(table.kept) <= most:
         return table
-    order = np.argsort(hash_keys(table.kept, seed), kind="stable")
-    return table.where(np.sort(table.kept[order[:most]]), "not in the sample")
+    return table.where(table.kept[hash_sample(table.kept, most, seed)], "not in the sample")
 
 
 class _Reading:
@@ -187,7 +186,7 @@ class _Reading:
     def _prune(self) -> None:
         rows, vectors = (np.concatenate(parts) for parts in zip(*self.held, strict=True))
         if len(rows) > self.sample:
-            chosen = np.sort(np.argsort(hash_keys(rows, self.seed), kind="stable")[: self.sample])
+            chosen = hash_sample(rows, self.sample, self.seed)
             rows, vectors = rows[chosen], vectors[chosen]
         self.held, self.have = [(rows, vectors)], len(rows)
 

@@ -12,7 +12,7 @@ from uncone.analysis.cosine.baseline import COLLAPSED, CROWDED
 from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import clipped, cosine, count, percent
-from uncone.analysis.similarity.labels.separability import inconclusive
+from uncone.analysis.similarity.per_label import inconclusive
 from uncone.analysis.similarity.results import Estimate, Groups, TwoColumns
 from uncone.report.results.similarity import Similarity
 from uncone.report.text import printable

@@ -1,4 +1,4 @@
-"""A survey of all n(n-1)/2 pairs, tile by tile: their histogram, the most similar ones, those in a range.
+"""Pairs of vectors, tile by tile: a histogram of all, the most similar ones, those in a range, and the nearest to one.
 
 Only counts and short lists stay in memory.
 """
@@ -8,22 +8,154 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from uncone.analysis.cosine.units import Units, checked_units
-from uncone.analysis.similarity.label_codes import coded
-from uncone.analysis.similarity.pairwise.matrix import TILE, tile_product
-from uncone.analysis.similarity.pairwise.top_k import CosineRange, TopPairs, range_words
+from uncone.analysis.cosine.units import Units, checked_units, unit_vector
+from uncone.analysis.similarity.label_sums import coded
+from uncone.analysis.similarity.matrix import TILE, tile_product
 from uncone.analysis.similarity.results import Pairs
 from uncone.data.batch import IntVector, Vector
-from uncone.errors import OptionError, ShapeError
+from uncone.errors import OptionError, OtherSpaceError, ShapeError
 from uncone.run.blas_threads import in_order
 
-__all__ = ["BINS", "PairSurvey", "coarser", "survey"]
+__all__ = ["BINS", "coarser", "largest", "near", "survey"]
+
+_COPY = 1 - 1e-6
+"""The rounded cosine of a vector with its copy: a bound of 1 means this."""
+
+Floats = NDArray[np.float32]
+
+_NO_FLOOR = np.float32(-math.inf)
+
+
+@dataclass(frozen=True)
+class CosineRange:
+    """Cosines from `low` to `high`, both included, as the float32 numbers between them.
+
+    >>> bool(CosineRange.between(0.7, None).low >= 0.7)
+    True
+    """
+
+    low: np.float32
+    high: np.float32
+
+    @classmethod
+    def between(cls, low: float | None = None, high: float | None = None) -> CosineRange:
+        """The range between two cosines; None is no bound.
+
+        Raises:
+            OptionError: nothing lies between them.
+        """
+        if low is not None and high is not None and low > high:
+            raise OptionError(f"No cosine is at least {low:g} and at most {high:g}. Swap the two, or leave one out.")
+        bottom, top = np.float32(-2), np.float32(math.inf)
+        if low is not None and low > -1:
+            low = min(low, _COPY)
+            bottom = np.float32(low)
+            bottom = np.nextafter(bottom, top) if float(bottom) < low else bottom
+        if high is not None and high < 1:
+            top = np.float32(high)
+            top = np.nextafter(top, np.float32(-2)) if float(top) > high else top
+        return cls(bottom, top)
+
+
+def range_words(low: float | None, high: float | None) -> str:
+    """A range of cosines in words; at least one bound is given."""
+    if low is not None and high is not None:
+        return f"cosine from {low:.4g} to {high:.4g}"
+    return f"cosine at least {low:.4g}" if low is not None else f"cosine at most {high or 0.0:.4g}"
+
+
+@dataclass
+class TopPairs:
+    """The `limit` best pairs in a range, by cosine and then by row numbers, and the count of all pairs in it.
+
+    Tiles hold cosines times `scale`, a power of two, so that nothing is rounded; -inf marks what is no pair. The
+    result does not depend on the order of the tiles or on how threads share them.
+    """
+
+    range: CosineRange
+    limit: int
+    scale: np.float32
+    floor: np.float32 = _NO_FLOOR
+    """Scaled cosine below which no pair is among the best."""
+    count: int = 0
+    values: Floats = field(default_factory=lambda: np.empty(0, np.float32))
+    one: IntVector = field(default_factory=lambda: np.empty(0, np.int64))
+    other: IntVector = field(default_factory=lambda: np.empty(0, np.int64))
+    _pending: list[tuple[Floats, IntVector, IntVector]] = field(default_factory=list)
+    _pending_pairs: int = 0
+
+    def empty(self) -> TopPairs:
+        """A list for other tiles that starts from the same floor."""
+        return TopPairs(self.range, self.limit, self.scale, self.floor)
+
+    def add_tile(self, tile: Floats, largest_value: float, i: int, j: int) -> None:
+        """Add a tile (h, w) of the rows from i and from j on."""
+        low, high = self.range.low * self.scale, self.range.high * self.scale
+        if largest_value < low:
+            return
+        inside = _between(tile, low, high)
+        self.count += int(np.count_nonzero(inside))
+        floor = max(low, self.floor)
+        if not self.limit or largest_value < floor:
+            return
+        flat = tile.reshape(-1)
+        places = np.flatnonzero(_between(flat, floor, high))
+        if len(places):
+            places = largest(flat, places, self.limit)
+            rows, columns = np.divmod(places, tile.shape[1])
+            self._add(flat[places], rows + i, columns + j)
+
+    def absorb(self, other: TopPairs) -> None:
+        """Add the pairs of other tiles."""
+        other.sort()
+        self.count += other.count
+        self._add(other.values, other.one, other.other)
+
+    def sort(self) -> None:
+        """Merge pending pairs; afterwards `values`, `one` and `other` are the best so far, best first."""
+        parts = [(self.values, self.one, self.other), *self._pending]
+        self._pending, self._pending_pairs = [], 0
+        values, one, other = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.lexsort((other, one, -values))[: self.limit]
+        self.values, self.one, self.other = values[order], one[order], other[order]
+        if self.limit and len(order) == self.limit:
+            self.floor = max(self.floor, self.values[-1])
+
+    def _add(self, values: Floats, one: IntVector, other: IntVector) -> None:
+        """Sort only when at least half of the pairs can be dropped, not for every tile."""
+        self._pending.append((values, one, other))
+        self._pending_pairs += len(values)
+        if self._pending_pairs >= self.limit:
+            self.sort()
+
+
+def _between(tile: Floats, low: np.float32, high: np.float32) -> NDArray[np.bool_]:
+    inside = tile >= low
+    if np.isfinite(high):
+        inside &= tile <= high
+    return np.asarray(inside)
+
+
+def largest(values: Floats, places: IntVector, limit: int) -> IntVector:
+    """At most `limit` of the ascending `places`, with the largest values; of equal values the first.
+
+    >>> largest(np.array([3, 1, 3, 3, 2], np.float32), np.arange(5), 2).tolist()
+    [0, 2]
+    """
+    if len(places) <= limit:
+        return places
+    chosen = values[places]
+    last = np.partition(chosen, len(chosen) - limit)[len(chosen) - limit]
+    above = chosen > last
+    equal = np.flatnonzero(chosen == last)[: limit - int(np.count_nonzero(above))]
+    return np.sort(np.concatenate([places[above], places[equal]]))
+
 
 BINS = 2048
 """Histogram bins between -1 and 1, a power of two: a cosine falls into the bin that its float32 number says."""
@@ -190,3 +322,42 @@ def coarser(histogram: Mapping[str, Sequence[float]], most: int = 100) -> dict[s
         step *= 2
     made = {"edges": [*edges[cuts][first:last].tolist(), float(edges[min(last * step, len(edges) - 1)])]}
     return made | {name: np.add.reduceat(values, cuts)[first:last].tolist() for name, values in columns.items()}
+
+
+def near(
+    units: ArrayLike,
+    vector: ArrayLike,
+    *,
+    top: int = 10,
+    low: float | None = None,
+    high: float | None = None,
+    percentile: Callable[[Vector], Any] = lambda cosines: np.full(len(cosines), np.nan),
+) -> Pairs:
+    """The `top` unit vectors (n, d) most similar to a vector (d,), among those with a cosine from `low` to `high`.
+
+    Equal cosines are in the order of the table. `one` is -1, because the vector is not in the table.
+
+    >>> found = near(np.eye(2, dtype=np.float32), [1.0, 2.0], top=1)
+    >>> found.other.tolist(), found.cosines.round(3).tolist(), found.found
+    ([1], [0.894], 2)
+
+    Raises:
+        OptionError: `top` is less than 1, or the range is empty.
+        OtherSpaceError: the vector has another dimension.
+        NoUsableRowsError: it has no direction.
+    """
+    if top < 1:
+        raise OptionError(f"We need to list at least 1 text, not {top}.")
+    limits = CosineRange.between(low, high)
+    table, unit = checked_units(units), unit_vector(vector)
+    if len(unit) != table.shape[1]:
+        raise OtherSpaceError(
+            f"The text has a vector of {len(unit)} dimensions and the table has {table.shape[1]}. "
+            "Encode both with the same model and layer."
+        )
+    cosines = np.clip(table @ unit, -1.0, 1.0)
+    rows = np.flatnonzero((cosines >= limits.low) & (cosines <= limits.high))
+    listed = rows[np.argsort(-cosines[rows], kind="stable")[:top]]
+    values = cosines[listed].astype(np.float64)
+    why = "most similar to your text" if len(rows) or (low is None and high is None) else range_words(low, high)
+    return Pairs(np.full(len(listed), -1), listed, values, np.asarray(percentile(values), np.float64), len(rows), why)

@@ -1,1 +1,0 @@
-"""Similarity within and between labels."""

@@ -1,1 +1,0 @@
-"""All pairs of vectors, block by block."""
