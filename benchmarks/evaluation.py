@@ -25,6 +25,7 @@ def timed(datasets: list[str], fit_on: str) -> tuple[float, float, int, int]:
     from uncone.data.cache.cache import VectorCache
     from uncone.data.demo import demo_model
     from uncone.encoders.open import open_encoder
+    from uncone.evaluation.spaces import Settings
     from uncone.evaluation.tasks.sts import evaluate_sts
 
     encoder = open_encoder(demo_model())
@@ -38,15 +39,8 @@ def timed(datasets: list[str], fit_on: str) -> tuple[float, float, int, int]:
 
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        table = evaluate_sts(
-            encoder,
-            datasets,
-            fit_on=fit_on,
-            layer=-1,
-            gmm=False,
-            cache=VectorCache(folder),
-            progress=progress,
-        )
+        settings = Settings(layer=-1, fit_on=fit_on, gmm=False, cache=VectorCache(folder), progress=progress)
+        table = evaluate_sts(encoder, datasets, settings=settings)
         end = time.perf_counter()
     for row in table.rows:
         average = float("nan") if row.average is None else 100 * row.average

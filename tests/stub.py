@@ -22,8 +22,8 @@ from uncone._version import __version__ as __version__
 OTHERS = {
     "uncone.data.batch": ["Matrix"],
     "uncone.data.writing.rewrite": ["Rewritten"],
-    "uncone.evaluation.prescribe.verdict": ["Prescription"],
-    "uncone.evaluation.suite": ["PaperTable"],
+    "uncone.evaluation.papers": ["PaperTable"],
+    "uncone.evaluation.prescription": ["Prescription"],
     "uncone.evaluation.table": ["Method"],
     "uncone.exports.export": ["Exported"],
     "uncone.repairs.repair": ["Repair"],

@@ -32,6 +32,8 @@ def complaints_about_statements(path, tree):
             first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
             if node.end_lineno - first.lineno > 60:
                 yield f"{node.name} is too long"
+            if parameters_of(node) > 10:
+                yield f"{node.name} has over ten parameters: make an options dataclass"
         if isinstance(node, ast.ExceptHandler):
             if node.type is None:
                 yield "a bare except hides mistakes"
@@ -39,6 +41,13 @@ def complaints_about_statements(path, tree):
                 yield "a silent except hides mistakes"
         if isinstance(node, ast.ClassDef) and (node.name.startswith("Base") or node.name.endswith("Manager")):
             yield f"{node.name} says nothing"
+
+
+def parameters_of(function):
+    """How many parameters a function has, but for self and cls. Those of verbs are generated from options classes."""
+    given = function.args
+    named = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg) if one]
+    return len(named) - (named[:1] in (["self"], ["cls"]))
 
 
 def complaints_about_public_names(path, tree):

@@ -8,8 +8,8 @@ from uncone._version import __version__ as __version__
 
 from uncone.data.batch import Matrix
 from uncone.data.writing.rewrite import Rewritten
-from uncone.evaluation.prescribe.verdict import Prescription
-from uncone.evaluation.suite import PaperTable
+from uncone.evaluation.papers import PaperTable
+from uncone.evaluation.prescription import Prescription
 from uncone.evaluation.table import Method
 from uncone.exports.export import Exported
 from uncone.repairs.repair import Repair

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from commands import refused, run
 
-from uncone.evaluation.suite import PaperTable
+from uncone.evaluation.papers import PaperTable
 
 WORDS = ["school", "text", "go", "the", "cat", "dog", "tree", "rain", "snow", "car", "boat", "bird", "fish", "book"]
 
@@ -136,7 +136,7 @@ def test_a_repair_of_another_space(tiny_model, tmp_path, capfd):
 @pytest.fixture
 def small_suite(monkeypatch):
     table = PaperTable("small", "A small table", "nobody", "raw,center", ("pairs.csv",), level="sentence")
-    monkeypatch.setattr("uncone.evaluation.suite.PAPERS", (table,))
+    monkeypatch.setattr("uncone.evaluation.papers.PAPERS", (table,))
 
 
 def test_a_suite_is_made_again_when_it_is_not_the_same(small_suite, tiny_model, tmp_path, capfd):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from uncone.errors import DamagedRepairError, OptionError, OtherSpaceError
-from uncone.evaluation.methods import Fits, drawn, fit_texts, parse_methods, standard_methods
+from uncone.evaluation.methods import Fits, fit_texts, has_random_start, parse_methods, standard_methods
+from uncone.evaluation.spaces import Settings, open_spaces
 from uncone.evaluation.table import Method
-from uncone.evaluation.vectors import Settings, open_spaces
 from uncone.repairs.registry import make
 
 TEXTS = [f"the text {i} go to school {chr(97 + i % 26)} {'x' * (i % 7)}" for i in range(60)]
@@ -84,16 +84,14 @@ def test_a_folder_without_a_repair(tmp_path):
 
 
 def test_which_methods_begin_at_random():
-    random = [one.name for one in standard_methods(768) if drawn(one)]
+    random = [one.name for one in standard_methods(768) if has_random_start(one)]
     assert random == ["k-means, means only", "k-means + PCA", "GMM + PCA", "flow"]
 
 
-def fits_of(model, **settings):
-    asked = Settings(layer=1, **settings)
-    (space,) = open_spaces(model, TEXTS, asked)
-    fits = Fits(space, model, asked)
-    fits.learn_from(TEXTS[:40], "some texts")
-    return fits
+def fits_of(model, fit_on=tuple(TEXTS[:40]), **options):
+    settings = Settings(layer=1, fit_on=fit_on, **options)
+    (space,) = open_spaces(model, TEXTS, settings)
+    return Fits(space, model, settings, fit_on)
 
 
 def test_inductive_and_transductive_fits(tiny_model):
@@ -106,7 +104,7 @@ def test_inductive_and_transductive_fits(tiny_model):
     one = fits.repair(Method("c", "center", protocol="inductive"), 0, TEXTS, "x")
     assert fits.repair(Method("c", "center", protocol="inductive"), 0, TEXTS[:3], "y") is one, "fitted once"
     shown = fits.shown(Method("c", "center", protocol="inductive"))
-    assert (shown.layer, shown.pooling, shown.fitted_on) == ("1", "mean", "some texts")
+    assert (shown.layer, shown.pooling, shown.fitted_on) == ("1", "mean", "40 texts")
 
 
 def test_seeds_are_for_what_is_drawn(tiny_model):
@@ -116,8 +114,7 @@ def test_seeds_are_for_what_is_drawn(tiny_model):
 
 
 def test_nothing_to_fit_on(tiny_model):
-    fits = fits_of(tiny_model)
-    fits.learn_from([], "nothing")
+    fits = fits_of(tiny_model, fit_on=())
     with pytest.raises(OptionError, match="fit-on"):
         fits.repair(Method("c", "center", protocol="inductive"), 0, TEXTS, "x")
 
@@ -132,7 +129,7 @@ def test_a_saved_repair_is_a_method(tiny_model, tmp_path):
     assert (mine.name, mine.protocol, mine.fitted_on) == ("mine", "inductive", "a corpus")
     found, _ = fits.vectors(mine, 0, TEXTS, "x")
     np.testing.assert_allclose(found, repair.transform(fits.space.vectors(TEXTS)), atol=1e-5)
-    assert not drawn(mine)
+    assert not has_random_start(mine)
     with pytest.raises(OtherSpaceError, match="layer 2"):
         fits.vectors(*parse_methods(str(tmp_path / "other")), 0, TEXTS, "x")
 

@@ -92,14 +92,14 @@ def test_the_papers_are_made_once(tiny_model, pairs, monkeypatch, tmp_path):
     """The suite, on a set of our own in place of the seven."""
     from dataclasses import replace
 
-    from uncone.evaluation import suite
+    from uncone.evaluation import papers
 
     small = [
         replace(table, datasets=(pairs,), methods="raw,center", seeds=1)
-        for table in suite.PAPERS
+        for table in papers.PAPERS
         if table.datasets and table.name != "flow-whitening"
     ]
-    monkeypatch.setattr(suite, "PAPERS", [replace(one, datasets=()) for one in small])
+    monkeypatch.setattr(papers, "PAPERS", [replace(one, datasets=()) for one in small])
     real = uncone.verbs.evaluate.evaluate
     asked = []
 

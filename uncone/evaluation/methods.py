@@ -14,14 +14,24 @@ from uncone.data.tasks.scored_pairs import open_pairs
 from uncone.data.texts.texts import open_texts
 from uncone.encoders.encoder import Encoder, EncoderIdentity
 from uncone.errors import ColumnError, NoUsableRowsError, OptionError, OtherSpaceError
-from uncone.evaluation.spaces import Space
+from uncone.evaluation.spaces import Settings, Space, open_spaces, static_means
 from uncone.evaluation.table import Method
-from uncone.evaluation.vectors import Settings, static_means
 from uncone.repairs.registry import KINDS, make, make_seeded
 from uncone.repairs.repair import Repair
 from uncone.repairs.saving import load
 
-__all__ = ["PROTOCOLS", "RAW", "STATIC", "Fits", "drawn", "fit_texts", "parse_methods", "standard_methods"]
+__all__ = [
+    "PROTOCOLS",
+    "RAW",
+    "STATIC",
+    "Fits",
+    "fit_texts",
+    "has_random_start",
+    "parse_methods",
+    "prepare",
+    "standard_methods",
+    "with_raw",
+]
 
 PROTOCOLS = ("inductive", "transductive")
 
@@ -133,7 +143,7 @@ def _saved(folder: str) -> Method:
     return Method(name, folder, level=str(known.get("level", "sentence")), protocol="inductive", fitted_on=fitted_on)
 
 
-def drawn(method: Method) -> bool:
+def has_random_start(method: Method) -> bool:
     """Whether a method begins at random, so that another seed gives other vectors."""
     if not method.repair or method.repair == "static" or _folder(method.repair) is not None:
         return False
@@ -164,35 +174,58 @@ def fit_texts(fit_on: str | os.PathLike[str] | Sequence[str], data: str | os.Pat
     return found
 
 
+def prepare(
+    model: str | os.PathLike[str] | Encoder,
+    texts: Sequence[str],
+    methods: str | Iterable[str | Method] | None,
+    settings: Settings,
+) -> tuple[list[Fits], list[Method]]:
+    """The spaces of the texts, each with what fits repairs in it, and the methods, the raw vectors first."""
+    chosen = None if methods is None else with_raw(parse_methods(methods, protocols=settings.protocols))
+    protocols = settings.protocols if chosen is None else [method.protocol for method in chosen]
+    corpus = fit_texts(settings.fit_on, settings.data) if "inductive" in protocols else []
+    spaces = open_spaces(model, [*texts, *corpus], settings)
+    if chosen is None:
+        # A model that reads context should beat the mean of its own input embeddings.
+        static = spaces[0].known.get("encoder") in ("transformer", "sentence-transformers")
+        options = {"gmm": settings.gmm, "static": static}
+        standard = (standard_methods(spaces[0].dim, settings.level, protocol=one, **options) for one in protocols)
+        chosen = with_raw([method for some in standard for method in some])
+    benches = [Fits(space, model, settings, corpus) for space in spaces]
+    for method in chosen:
+        refusals = [fits.refusal(method) for fits in benches]
+        if refusals[0] is not None and None not in refusals:  # with several layers it may be for one of them
+            raise refusals[0]
+    return benches, chosen
+
+
+def with_raw(methods: Sequence[Method]) -> list[Method]:
+    """The methods with the raw vectors in front, once: every difference is to them."""
+    return [RAW, *(method for method in methods if method.repair)]
+
+
 class Fits:
-    """The fitted repairs of one space: an inductive one is fitted once, whatever it is used on."""
+    """The fitted repairs of one space: an inductive one is fitted once, on `texts`, whatever it is used on."""
 
-    def __init__(self, space: Space, model: str | os.PathLike[str] | Encoder, settings: Settings) -> None:
-        self.space, self.model, self.settings = space, model, settings
-        self._texts: Sequence[str] = ()
-        self._name = ""
+    def __init__(
+        self, space: Space, model: str | os.PathLike[str] | Encoder, settings: Settings, texts: Sequence[str] = ()
+    ) -> None:
+        self.space, self.model, self.settings, self.texts = space, model, settings, texts
+        fit_on = settings.fit_on
+        self.corpus = os.fspath(fit_on) if isinstance(fit_on, str | os.PathLike) else f"{len(fit_on):,} texts"
         self._known: dict[tuple[str, str, int], Repair] = {}
-
-    def learn_from(self, texts: Sequence[str], name: str) -> None:
-        """What inductive methods are fitted on."""
-        self._texts, self._name = texts, name
-
-    @property
-    def learns(self) -> int:
-        """How many texts inductive methods are fitted on."""
-        return len(self._texts)
 
     def seeds(self, method: Method) -> range:
         """The seeds under which a method is tried."""
         first = self.settings.seed
-        return range(first, first + (self.settings.seeds if drawn(method) else 1))
+        return range(first, first + (self.settings.seeds if has_random_start(method) else 1))
 
     def shown(self, method: Method) -> Method:
         """The method with the layer, pooling and level of the space, and what it was fitted on."""
         space = self.space
         layer = "input embeddings" if method.repair == "static" else space.layer
         protocol = "raw" if not method.repair or method.repair == "static" else method.protocol
-        fitted = {"raw": "", "transductive": "the judged texts"}.get(protocol, method.fitted_on or self._name)
+        fitted = {"raw": "", "transductive": "the judged texts"}.get(protocol, method.fitted_on or self.corpus)
         return replace(
             method, layer=layer, pooling=space.pooling, level=space.level, protocol=protocol, fitted_on=fitted
         )
@@ -213,9 +246,9 @@ class Fits:
         if folder is not None:
             found = self._loaded(folder)
         else:
-            if inductive and not self._texts:
+            if inductive and not self.texts:
                 raise OptionError(f"{method.name} needs texts to be fitted on. Name some with --fit-on.")
-            rows = self.space.rows(self._texts if inductive else own, self._name if inductive else what)
+            rows = self.space.rows(self.texts if inductive else own, self.corpus if inductive else what)
             found = make_seeded(method.repair, method.options, seed).fit_source(rows)
         if inductive:
             self._known[key] = found

@@ -1,9 +1,13 @@
-"""Distinct texts in one space: what repairs are fitted on, and the vectors that they give, without another encoding."""
+"""Distinct texts in one space: each goes through the model once, whatever repair is tried on its vectors."""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,18 +15,71 @@ from numpy.typing import NDArray
 
 from uncone.data.arrays.bags import bag_means
 from uncone.data.batch import IntVector, Matrix
+from uncone.data.cache.cache import VectorCache
 from uncone.data.source import BLOCK, Rows, Source
-from uncone.encoders.encoder import Encoder
-from uncone.encoders.source import Pooling
-from uncone.errors import OptionError
-from uncone.repairs.repair import Repair
+from uncone.data.texts.selection import Unit
+from uncone.data.texts.texts import ListTexts, TextSource
+from uncone.encoders.cached import CachedTexts
+from uncone.encoders.encoder import Encoder, Passage, Window
+from uncone.encoders.open import Loading, open_encoder, pooled_encoder, sentence_source
+from uncone.encoders.rows.rows import Laid
+from uncone.encoders.rows.tokens import RepairedTexts
+from uncone.encoders.source import EncodedTexts, ModelTexts, Pooling
+from uncone.encoders.static import StaticEncoder
+from uncone.errors import ModelError, OptionError
+from uncone.repairs.repair import Progress, Repair
 
-__all__ = ["Gathered", "Sentences", "Space", "Tokens", "pooled_runs"]
+__all__ = ["LEVELS", "TOKEN_BYTES", "Sentences", "Settings", "Space", "Tokens", "open_spaces", "static_means"]
+
+LEVELS = ("sentence", "token")
+
+TOKEN_BYTES = 1 << 30
+"""Token vectors beyond this many bytes are stored in a temporary file; gathering them can take twice as much."""
 
 _MAPPED = 1 << 16  # tokens that are repaired at once
 
 
-class Gathered(Source):
+@dataclass(frozen=True)
+class Settings:
+    """How an evaluation runs: how texts become vectors, what methods are fitted on, and how often things are drawn.
+
+    `layer` is a layer, "1,-1" for the mean of two, "all" for each of them by itself, or a list of such: each gives
+    rows of its own. For `layer` and `pooling`, None means the model's own recipe. Inductive methods are fitted on
+    `fit_on`: a corpus such as snli, a file, `train` (STS-B and SICK), or strings. `protocols` applies to methods that
+    name none. `data` is the folder of named corpora. `gmm` includes the mixture of Gaussians in the standard methods.
+    `seeds` repeats methods with a random start; `cache` keeps the vectors of texts.
+    """
+
+    layer: str | int | Sequence[str | int] | None = None
+    pooling: str | None = None
+    level: str = "sentence"
+    prompt: str = ""
+    loading: Loading | None = None
+    cache: VectorCache | None = None
+    fit_on: str | os.PathLike[str] | Sequence[str] = "snli"
+    protocols: Sequence[str] = ("inductive",)
+    data: str | os.PathLike[str] | None = None
+    gmm: bool = True
+    seeds: int = 1
+    replicates: int = 1000
+    seed: int = 0
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            raise OptionError(f"There is no level {self.level!r}; there are {' and '.join(LEVELS)}.")
+        if self.seeds < 1 or self.replicates < 1:
+            raise OptionError(f"{self.seeds} seeds and {self.replicates} replicates: we need at least 1 of each.")
+        if not 0 <= self.seed <= (1 << 32) - self.seeds:
+            raise OptionError(f"A seed is 0 or more and under {1 << 32:,}, not {self.seed}.")
+
+    def report(self, step: str, done: int, total: int | None) -> None:
+        """Report that `done` more of `total` are done."""
+        if self.progress is not None:
+            self.progress(step, done, total)
+
+
+class _Gathered(Source):
     """The rows of a table at some places, one place perhaps twice; none is copied before it is read."""
 
     def __init__(self, table: NDArray[np.float32], places: IntVector, name: str) -> None:
@@ -83,7 +140,7 @@ class Sentences(Space):
 
     def rows(self, texts: Iterable[str], name: str) -> Source:
         """The vectors of these texts."""
-        return Gathered(self.matrix, self.places(texts), name)
+        return _Gathered(self.matrix, self.places(texts), name)
 
     def vectors(self, texts: Iterable[str], repair: Repair | None = None) -> Matrix:
         """One vector per text, repaired."""
@@ -122,7 +179,7 @@ class Tokens(Space):
 
     def rows(self, texts: Iterable[str], name: str) -> Source:
         """The vectors of the tokens of these texts."""
-        return Gathered(self.matrix, self._tokens(self.places(texts))[0], name)
+        return _Gathered(self.matrix, self._tokens(self.places(texts))[0], name)
 
     def vectors(self, texts: Iterable[str], repair: Repair | None = None) -> Matrix:
         """One vector per text, pooled from repaired tokens."""
@@ -160,12 +217,12 @@ class Tokens(Space):
             filled = first + np.flatnonzero(sizes[first:last])
             if len(filled):
                 found = found if repair is None else repair.map(found)
-                vectors[filled] = self.how.finished(pooled_runs(found, sizes[filled], self.how.kind))
+                vectors[filled] = self.how.finished(_pooled_runs(found, sizes[filled], self.how.kind))
             first = last
         return vectors
 
 
-def pooled_runs(tokens: NDArray[Any], sizes: IntVector, pooling: str, table: Matrix | None = None) -> Matrix:
+def _pooled_runs(tokens: NDArray[Any], sizes: IntVector, pooling: str, table: Matrix | None = None) -> Matrix:
     """One row per run of `sizes` tokens: of vectors, or of places in a table (mean only)."""
     ends = np.cumsum(sizes)
     if pooling == "last":
@@ -175,3 +232,194 @@ def pooled_runs(tokens: NDArray[Any], sizes: IntVector, pooling: str, table: Mat
     if table is not None:
         return bag_means(table, tokens, ends - sizes)
     return bag_means(tokens, np.arange(len(tokens)), ends - sizes)
+
+
+def open_spaces(model: str | os.PathLike[str] | Encoder, texts: Iterable[str], settings: Settings) -> list[Space]:
+    """The distinct texts through the model, at each layer asked for; several layers come out of one pass.
+
+    Raises:
+        ModelError: the model cannot be used.
+        OptionError: there is no such layer or pooling.
+    """
+    distinct = list(dict.fromkeys(text.strip() for text in texts))
+    asked = settings.layer
+    layers = [asked] if asked is None or isinstance(asked, str | int) else list(asked)
+    if settings.level == "token" or "all" in layers or len(layers) > 1:
+        model = open_encoder(model, settings.loading) if layers != [None] else model
+    if "all" in layers:
+        assert isinstance(model, Encoder)
+        layers = [layer for one in layers for layer in (range(model.layers) if one == "all" else [one])]
+    if settings.level == "token":
+        return [_tokens(model, distinct, settings, layer) for layer in layers]
+    if len(layers) == 1:
+        return [_sentences(model, distinct, settings, layers[0])]
+    assert isinstance(model, Encoder)
+    return _swept(model, distinct, settings, [layer for layer in layers if layer is not None])
+
+
+def _sentences(
+    model: str | os.PathLike[str] | Encoder, texts: Sequence[str], settings: Settings, layer: str | int | None
+) -> Space:
+    source = sentence_source(
+        ListTexts(texts),
+        model,
+        layer=layer,
+        pooling=settings.pooling,
+        prompt=settings.prompt,
+        loading=settings.loading,
+        cache=settings.cache,
+        least=1,
+    )
+    made = source.source if isinstance(source, CachedTexts) else source
+    assert isinstance(made, ModelTexts)
+    matrix: Matrix = np.empty((len(texts), source.dim), np.float32)
+    done = 0
+    for rows in source.read():
+        matrix[done : done + len(rows.vectors)] = rows.vectors
+        done += len(rows.vectors)
+        settings.report("encoding", len(rows.vectors), len(texts))
+    return Sentences(texts, matrix, made.identity(), source.note or "", getattr(made, "encoder", None))
+
+
+class _ManyLayers(EncodedTexts):
+    """The vectors of several layers side by side, out of one pass."""
+
+    def __init__(self, texts: TextSource, encoder: Encoder, poolings: Sequence[Pooling]) -> None:
+        super().__init__(texts, encoder, poolings[0])
+        self.each = poolings
+        self.dim = encoder.dim * len(poolings)
+
+    def _pooled(self, batch: Sequence[Laid]) -> Matrix:
+        layout = self.rule.layout(batch, lambda name: 0)
+        states = self.encoder.encode([laid.passage for laid in batch])
+        pool = states.longest if self.pooling.kind == "max" else states.pooled
+        numbers = sorted({layer for pooling in self.each for layer in pooling.layers})
+        found = {layer: pool(layer, layout.tokens, layout.starts) for layer in numbers}
+        means = [np.mean([found[layer] for layer in one.layers], axis=0, dtype=np.float32) for one in self.each]
+        parts = [one.finished(np.asarray(mean)) for one, mean in zip(self.each, means, strict=True)]
+        return np.asarray(np.concatenate(parts, axis=1), np.float32)
+
+
+def _swept(encoder: Encoder, texts: Sequence[str], settings: Settings, layers: Sequence[str | int]) -> list[Space]:
+    poolings = [
+        pooled_encoder(encoder, layer=layer, pooling=settings.pooling, prompt=settings.prompt)[1] for layer in layers
+    ]
+    made = [EncodedTexts(ListTexts(texts), encoder, pooling) for pooling in poolings]
+    kept = [] if settings.cache is None else [CachedTexts(one, settings.cache).space for one in made]
+    joint = _ManyLayers(ListTexts(texts), encoder, poolings)
+    joint.prepare()
+    matrices: list[Matrix] = [np.full((len(texts), encoder.dim), np.nan, np.float32) for _ in layers]
+    first = cut_texts = 0
+    for pool in joint.pools():
+        places = np.array([first + i for i, unit in enumerate(pool) if unit.text], np.int64)
+        names = [texts[place] for place in places.tolist()]
+        # A row holds one number more: whether the text was truncated.
+        parts: list[Matrix] = [np.full((len(names), encoder.dim + 1), np.nan, np.float32) for _ in layers]
+        known = np.zeros(len(names), np.bool_)
+        if kept and names:
+            found = [space.find(names) for space in kept]
+            known = np.logical_and.reduce([one[0] for one in found])
+            parts = [np.array(one[1]) for one in found]
+        new = [name for name, old in zip(names, known, strict=True) if not old]
+        if new:
+            vectors, cut = joint.encode(new)
+            for at, split in enumerate(np.split(vectors, len(layers), axis=1)):
+                parts[at][~known] = np.column_stack([split, cut])
+                if kept:
+                    kept[at].put(new, parts[at][~known])
+        for matrix, part in zip(matrices, parts, strict=True):
+            matrix[places] = part[:, :-1]
+        cut_texts += int((parts[0][:, -1] > 0).sum())
+        first += len(pool)
+        settings.report("encoding", len(pool), len(texts))
+    return [
+        Sentences(texts, matrix, one.identity(), one.said(cut_texts), encoder)
+        for one, matrix in zip(made, matrices, strict=True)
+    ]
+
+
+class _TokenReader(RepairedTexts):
+    """The tokens of texts run by run, with how many each text has and where they stand in it."""
+
+    def __init__(self, texts: TextSource, encoder: Encoder, pooling: Pooling) -> None:
+        super().__init__(texts, encoder, pooling, least=1)
+        self.sizes: list[int] = []
+        self.spans: list[NDArray[np.int64]] = []
+
+    def blocks(self) -> Iterator[tuple[int, Matrix]]:
+        """How many texts, and the vectors of their tokens."""
+        truncated = 0
+        for run in self._runs():
+            self.sizes += run.sizes.tolist()
+            truncated += run.truncated
+            yield len(run.units), run.vectors
+        self.note = self._said(truncated)
+
+    def _passages(self, pool: Sequence[Unit]) -> list[Passage | None]:
+        found = super()._passages(pool)
+        for one in found:
+            if one is not None:
+                own = np.column_stack([one.starts, one.ends])[~one.special]
+                self.spans.append(own - len(self.pooling.prompt))
+        return found
+
+
+def _tokens(
+    model: str | os.PathLike[str] | Encoder, texts: Sequence[str], settings: Settings, layer: str | int | None
+) -> Space:
+    encoder, pooling = pooled_encoder(
+        model, layer=layer, pooling=settings.pooling, prompt=settings.prompt, loading=settings.loading
+    )
+    reader = _TokenReader(ListTexts(texts), encoder, pooling)
+    held: list[Matrix] = []
+    total = 0
+    with tempfile.TemporaryFile(suffix=".f32") as file:
+        for count, vectors in reader.blocks():
+            total += len(vectors)
+            held.append(vectors)
+            if total * encoder.dim * 4 > TOKEN_BYTES:
+                file.writelines(one.tobytes() for one in held)
+                held = []
+            settings.report("encoding", count, len(texts))
+        file.flush()
+        if file.tell():
+            file.writelines(one.tobytes() for one in held)
+            file.flush()
+            matrix: Matrix = np.memmap(file, np.float32, "r", shape=(total, encoder.dim))  # it outlives the file
+        else:
+            matrix = np.concatenate([np.empty((0, encoder.dim), np.float32), *held])
+    spans = np.concatenate([np.empty((0, 2), np.int64), *reader.spans])
+    return Tokens(texts, matrix, reader.sizes, spans, pooling, encoder, reader.note or "")
+
+
+def static_means(
+    model: str | os.PathLike[str] | Encoder,
+    texts: Sequence[str],
+    file: str | os.PathLike[str] | None = None,
+    loading: Loading | None = None,
+) -> Matrix:
+    """The mean over the tokens of each text of vectors that do not look at their neighbours; NaN where there are none.
+
+    They are the model's own input embeddings, without special tokens; or the word vectors of `file`.
+
+    Raises:
+        ModelError: the model has no table of input embeddings.
+    """
+    encoder = open_encoder(model, loading) if file is None else StaticEncoder(Path(file))
+    if isinstance(encoder, StaticEncoder):
+        read = EncodedTexts(ListTexts(texts), encoder, Pooling((0,)))
+        read.least = 1
+        return np.concatenate([np.array(rows.vectors, np.float32) for rows in read.read()])
+    own = getattr(getattr(encoder, "model", None), "get_input_embeddings", None)
+    if own is None:
+        raise ModelError(f"{encoder.name} has no table of input embeddings. Give a file of word vectors.")
+    table: Matrix = own().weight.detach().float().cpu().numpy()
+    ids = [
+        np.array(one[0].tokens, np.int64)[~one[0].special]
+        for one in encoder.passages([text.strip() for text in texts], Window(cut=True))
+    ]
+    sizes = np.array([len(one) for one in ids], np.int64)
+    found: Matrix = np.full((len(texts), table.shape[1]), np.nan, np.float32)
+    if sizes.any():
+        found[sizes > 0] = _pooled_runs(np.concatenate(ids), sizes[sizes > 0], "mean", table)
+    return found

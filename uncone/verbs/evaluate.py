@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,9 +22,10 @@ from uncone.verbs.verb import verb
 if TYPE_CHECKING:
     from uncone.data.batch import Matrix
     from uncone.data.tasks.scored_pairs import PairTask
-    from uncone.evaluation.prescribe.problem import PairProblem
-    from uncone.evaluation.prescribe.verdict import Prescription
-    from uncone.evaluation.suite import PaperTable
+    from uncone.evaluation.folds import PairProblem
+    from uncone.evaluation.papers import PaperTable
+    from uncone.evaluation.prescription import Prescription
+    from uncone.evaluation.spaces import Settings
     from uncone.evaluation.table import EvaluationTable, Method, TaskRow
     from uncone.report.results.evaluate import Evaluated
 
@@ -45,7 +46,7 @@ def evaluate(
     by position; all seven STS sets by default, none with `tasks`.
     """
     from uncone.data.tasks.scored_pairs import STS
-    from uncone.evaluation.published import published_rows
+    from uncone.evaluation.papers import published_rows
     from uncone.evaluation.table import EvaluationTable as Table
     from uncone.evaluation.tasks.sts import evaluate_sts
     from uncone.report.results.evaluate import Evaluated as Rendered
@@ -53,20 +54,19 @@ def evaluate(
     chosen = datasets if datasets is not None else options.datasets or (() if options.tasks else STS)
     methods = methods if methods is not None else options.methods or None
     name = os.fspath(model) if isinstance(model, str | os.PathLike) else model.name
-    given = _given(options)
-    result: EvaluationTable = evaluate_sts(model, chosen, methods, **given) if chosen else Table(name, [], [])
-    other = _other_tasks(model, options, methods, given) if options.tasks else []
+    settings = _settings(options)
+    result: EvaluationTable = evaluate_sts(model, chosen, methods, settings) if chosen else Table(name, [], [])
+    other = _other_tasks(model, options, methods, settings) if options.tasks else []
     published = published_rows(name) if options.published else []
     return Rendered(replace(result, tasks=other, published=published))
 
 
-def _given(options: EvaluateOptions) -> dict[str, Any]:
-    """The options as `evaluate_sts` takes them."""
+def _settings(options: EvaluateOptions) -> Settings:
     from uncone.data.cache.cache import VectorCache
+    from uncone.evaluation.spaces import Settings
 
-    same = ("fit_on", "protocols", "pooling", "level", "prompt", "data", "loading", "seeds", "seed", "replicates")
-    given = {name: getattr(options, name) for name in (*same, "gmm", "progress")}
-    return {**given, "layer": options.layers, "cache": VectorCache() if options.cache else None}
+    shared = {one.name: getattr(options, one.name) for one in fields(Settings) if one.name not in ("layer", "cache")}
+    return Settings(layer=options.layers, cache=VectorCache() if options.cache else None, **shared)
 
 
 @verb(EvaluateOptions)
@@ -82,7 +82,7 @@ def reproduce(
     from uncone.data.writing.atomic import write_all
     from uncone.encoders.open import model_folder, open_encoder
     from uncone.encoders.transformer.recipe import read_recipe
-    from uncone.evaluation.suite import PAPERS
+    from uncone.evaluation.papers import PAPERS
 
     place, loading = Path(folder), options.loading
     sentence_model = read_recipe(model_folder(os.fspath(model), loading)) is not None
@@ -125,38 +125,34 @@ def _is_done(path: Path, mark: dict[str, Any]) -> bool:
 def _other_tasks(
     model: Any,  # noqa: ANN401 - as for evaluate
     options: EvaluateOptions,
-    methods: Any,  # noqa: ANN401 - as for evaluate
-    given: dict[str, Any],
+    methods: str | Iterable[str | Method] | None,
+    settings: Settings,
 ) -> list[TaskRow]:
     """The rows of every other task: known by its name, or by what stands before a colon."""
     from uncone.data.tasks.labeled import LABELED
     from uncone.data.tasks.wordsim import WORD_PAIRS
     from uncone.evaluation.tasks import tasks as other
-    from uncone.evaluation.vectors import Settings
 
-    common: dict[str, Any] = {name: given.pop(name) for name in ("fit_on", "protocols", "data")}
-    common["settings"] = Settings(**{name: value for name, value in given.items() if name != "gmm"})
     rows: list[TaskRow] = []
     for task in options.tasks:
         kind, _, what = task.partition(":")
         if kind in LABELED:
             if what == "train":
                 raise OptionError(f"The task {task} would be judged on what it learns from. Take {kind}:dev or {kind}.")
-            rows += other.evaluate_labelled(model, task, f"{kind}:train", methods, **common)
+            rows += other.evaluate_labeled(model, task, methods, train=f"{kind}:train", settings=settings)
         elif kind == "labels":
-            rows += other.evaluate_labelled(model, what, None, methods, **common)
+            rows += other.evaluate_labeled(model, what, methods, settings=settings)
         elif kind == "wic":
             if what not in ("", "dev"):
                 raise OptionError(f"The task {task} cannot be judged: wic is learnt on train and judged on dev.")
-            rows += other.evaluate_wic(model, methods=methods, **common)
+            rows += other.evaluate_wic(model, methods=methods, settings=settings)
         elif kind == "pairs":
-            rows += other.evaluate_pairs(model, what, methods, **common)
+            rows += other.evaluate_pairs(model, what, methods, settings=settings)
         elif kind in WORD_PAIRS or kind == "words":
-            words = {"data": common["data"], "settings": common["settings"]}
-            rows += other.evaluate_words(model, what or kind, methods, **words)
+            rows += other.evaluate_words(model, what or kind, methods, settings=settings)
         elif kind == "retrieval" or os.path.isdir(task):  # noqa: PTH112 - unlike pathlib's, it does not raise
             folder = what if kind == "retrieval" else task
-            rows += other.evaluate_retrieval(model, folder, methods, separate=options.separate, **common)
+            rows += other.evaluate_retrieval(model, folder, methods, separate=options.separate, settings=settings)
         else:
             known = [*LABELED, "wic", *WORD_PAIRS, "labels:FILE", "pairs:FILE", "words:FILE", "retrieval:FOLDER"]
             raise OptionError(f"There is no task {task!r}; there are {', '.join(known)}.")
@@ -170,7 +166,7 @@ def prescribe(source: Any = None, *, options: PrescribeOptions) -> Prescription:
     A repair is recommended only if its gain is proven, on at least 30 independent pairs. `source` holds texts, with
     `model`; or vectors, whose rows the pairs name. It is optional when pairs of texts are given.
     """
-    from uncone.evaluation.prescribe.prescribe import prescribe as choose
+    from uncone.evaluation.prescribe import prescribe as choose
 
     if options.pairs is None:
         raise OptionError(
@@ -210,7 +206,7 @@ def _corpus(texts: Any, limit: int | None) -> list[str]:  # noqa: ANN401 - a sou
 
 def _problem(task: PairTask, corpus: Sequence[str]) -> tuple[list[str], PairProblem]:
     """The texts to encode, those of pairs first, and the pairs as rows of them."""
-    from uncone.evaluation.prescribe.problem import pair_problem
+    from uncone.evaluation.folds import pair_problem
 
     texts, problem = pair_problem(task)
     known = set(texts)
@@ -219,7 +215,7 @@ def _problem(task: PairTask, corpus: Sequence[str]) -> tuple[list[str], PairProb
 
 def _by_number(task: PairTask, rows: int) -> PairProblem:
     """Pairs that name rows of a table of vectors by their numbers, from 0 on."""
-    from uncone.evaluation.prescribe.problem import PairProblem
+    from uncone.evaluation.folds import PairProblem
 
     columns = []
     for side in (task.left, task.right):

@@ -21,8 +21,7 @@ from uncone.data.tasks.retrieval import RetrievalTask
 from uncone.data.tasks.wordsim import WordPairs
 from uncone.evaluation.tasks.classify import classify, cross_classify
 from uncone.evaluation.tasks.retrieve import MEASURES, retrieve, score_queries
-from uncone.evaluation.tasks.wic import Senses, same_sense
-from uncone.evaluation.tasks.wordsim import word_similarity
+from uncone.evaluation.tasks.words import Senses, same_sense, word_similarity
 
 RUNS = int(os.environ.get("UNCONE_SIMULATIONS", "60"))
 D, DRAWS = 6, 200

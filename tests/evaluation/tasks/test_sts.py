@@ -14,6 +14,7 @@ from uncone.data.cache.cache import VectorCache
 from uncone.data.tasks.scored_pairs import STS, PairTask, open_pairs
 from uncone.data.texts.texts import ListTexts
 from uncone.encoders.open import open_encoder, sentence_source
+from uncone.evaluation.spaces import Settings
 from uncone.evaluation.table import Method
 from uncone.evaluation.tasks.sts import evaluate_sts, isotropy
 from uncone.repairs.registry import make
@@ -25,6 +26,10 @@ def made_up(n=60, seed=0, name="mine", subsets=2):
     rng = np.random.default_rng(seed)
     left, right = ([" ".join(rng.choice(WORDS, rng.integers(2, 9))) for _ in range(n)] for _ in range(2))
     return PairTask(name, left, right, rng.uniform(0, 5, n), [f"s{i % subsets}" for i in range(n)])
+
+
+def sts(model, datasets, methods=None, **settings):
+    return evaluate_sts(model, datasets, methods, Settings(**settings))
 
 
 def by_hand(task, vectors):
@@ -49,7 +54,7 @@ def figures(aggregated):
 @pytest.mark.parametrize("names", [["stsb"], pytest.param(STS, marks=pytest.mark.exhaustive)], ids=["one", "all seven"])
 def test_scores_are_those_of_scipy_on_real_datasets(real_data, names):
     encoder, cache = open_encoder(real_data.parent / "models/bert-tiny"), VectorCache()
-    table = evaluate_sts(encoder, names, "raw", layer=2, data=real_data, cache=cache, replicates=2)
+    table = sts(encoder, names, "raw", layer=2, data=real_data, cache=cache, replicates=2)
     assert [cell.dataset for cell in table.rows[0].cells] == list(names)
     for at, name in enumerate(names):
         task = open_pairs(name, real_data)
@@ -86,7 +91,7 @@ QUICK = ("center,droptop:k=15,whiten:shrinkage=none", [32.1, 32.9, 57.4, 54.1])
 def test_the_reference_table(real_data, model, layer, level, methods, wanted):
     train = list(open_pairs("stsb:train", real_data).left[:4000])
     folder = real_data.parent / "models" / model
-    table = evaluate_sts(
+    table = sts(
         folder,
         ["stsb"],
         methods,
@@ -131,7 +136,7 @@ def test_the_reference_table_fitted_on_the_test_sentences(real_data, model, laye
     """
     settings = {"level": level, "data": real_data, "replicates": 5, "seeds": seeds, "cache": VectorCache()}
     folder = real_data.parent / "models" / model
-    table = evaluate_sts(folder, ["stsb"], methods, protocols=("transductive",), layer=layer, **settings)
+    table = sts(folder, ["stsb"], methods, protocols=("transductive",), layer=layer, **settings)
     for row, score in zip(table.rows[1:], wanted, strict=True):
         cell = row.cells[0]
         draws = 2 * 100 * (cell.spread or 0.0) / math.sqrt(seeds) if methods == WILD else 0.0
@@ -145,7 +150,7 @@ def test_scores_after_a_repair_are_those_of_scipy(tiny_model):
     source = sentence_source(ListTexts(texts), tiny_model, layer=1)
     raw = np.concatenate([np.array(rows.vectors) for rows in source.read()])
     centred = make("center").fit(raw).map(raw)
-    table = evaluate_sts(tiny_model, [task], "center@transductive", layer=1, replicates=2)
+    table = sts(tiny_model, [task], "center@transductive", layer=1, replicates=2)
     wanted = by_hand(task, dict(zip(texts, centred, strict=True)))
     for kind in ("spearman", "pearson"):
         assert figures(getattr(table.rows[1].cells[0], kind)) == pytest.approx(wanted[kind], abs=1e-9)
@@ -162,18 +167,18 @@ def test_everything_is_encoded_once(tiny_model):
     encoder.encode = encode
     tasks = [made_up(), made_up(seed=1, name="other")]
     fitted = [*tasks[0].left, "the text of another corpus", "go go go"]
-    evaluate_sts(encoder, tasks, "center,whiten,clustered:k=2;p=1", fit_on=fitted, replicates=5, seeds=2)
+    sts(encoder, tasks, "center,whiten,clustered:k=2;p=1", fit_on=fitted, replicates=5, seeds=2)
     distinct = {text.strip() for task in tasks for side in (task.left, task.right) for text in side} | set(fitted)
     assert sorted(seen) == sorted(distinct)
     seen.clear()
-    table = evaluate_sts(encoder, tasks, "center@transductive", layer="all", replicates=5)
+    table = sts(encoder, tasks, "center@transductive", layer="all", replicates=5)
     assert len(seen) == len(distinct) - 2, "all layers out of one pass"
     assert [row.method.layer for row in table.rows] == ["0", "0", "1", "1", "2", "2"]
 
 
 def test_a_table_tells_what_was_done(tiny_model):
     told = []
-    table = evaluate_sts(
+    table = sts(
         tiny_model,
         [made_up(), made_up(seed=1, name="other")],
         "center,clustered:k=3;p=1,static",
@@ -202,7 +207,7 @@ def test_a_table_tells_what_was_done(tiny_model):
     for step in ("encoding", "methods", "intervals"):
         done = sum(count for name, count, _ in told if name == step)
         assert done == next(total for name, _, total in told if name == step)
-    again = evaluate_sts(
+    again = sts(
         tiny_model,
         [made_up(), made_up(seed=1, name="other")],
         "center",
@@ -216,10 +221,9 @@ def test_seeds_are_averaged(tiny_model):
     task, fitted = made_up(), list(made_up(seed=2).left)
     method = Method("k", "clustered", {"k": 3, "p": 1}, protocol="inductive")
     single = [
-        evaluate_sts(tiny_model, [task], [method], fit_on=fitted, seed=seed, replicates=5).rows[1].cells[0]
-        for seed in (0, 1, 2)
+        sts(tiny_model, [task], [method], fit_on=fitted, seed=seed, replicates=5).rows[1].cells[0] for seed in (0, 1, 2)
     ]
-    cell = evaluate_sts(tiny_model, [task], [method], fit_on=fitted, seeds=3, replicates=5).rows[1].cells[0]
+    cell = sts(tiny_model, [task], [method], fit_on=fitted, seeds=3, replicates=5).rows[1].cells[0]
     scores = [one.spearman.all for one in single]
     assert cell.spearman.all == pytest.approx(np.mean(scores), abs=1e-12)
     assert cell.spread == pytest.approx(np.std(scores, ddof=1), abs=1e-12)
@@ -229,7 +233,7 @@ def test_seeds_are_averaged(tiny_model):
 def test_constant_similarities_are_said(tiny_model):
     texts = [f"the text {letter}" for letter in "abcdefghijkl"]
     task = PairTask("same", texts, texts, np.arange(12.0), ["same"] * 12)  # each with itself
-    table = evaluate_sts(tiny_model, [task, made_up()], "center@transductive,whiten@transductive", replicates=20)
+    table = sts(tiny_model, [task, made_up()], "center@transductive,whiten@transductive", replicates=20)
     for row in table.rows:
         cell = row.cells[0]
         assert cell.spearman.all is None and cell.pearson.all is None and cell.spearman.reason
@@ -240,7 +244,7 @@ def test_constant_similarities_are_said(tiny_model):
 
 def test_a_method_that_cannot_be_fitted_does_not_end_the_run(tiny_model):
     task = made_up()
-    table = evaluate_sts(tiny_model, [task], "droptop:k=40@transductive,center@transductive", replicates=20)
+    table = sts(tiny_model, [task], "droptop:k=40@transductive,center@transductive", replicates=20)
     assert table.rows[1].cells[0].spearman.all is None and "40" in table.rows[1].cells[0].spearman.reason
     assert table.rows[2].cells[0].difference.value is not None
 
@@ -248,16 +252,14 @@ def test_a_method_that_cannot_be_fitted_does_not_end_the_run(tiny_model):
 def test_a_blank_sentence_is_said(tiny_model):
     task = made_up()
     blank = PairTask("blank", ["", *task.left[1:]], task.right, task.scores, task.subsets)
-    cell = evaluate_sts(tiny_model, [blank], "raw", replicates=5).rows[0].cells[0]
+    cell = sts(tiny_model, [blank], "raw", replicates=5).rows[0].cells[0]
     assert cell.spearman.all is None and "1 of 60" in cell.spearman.reason
     assert cell.isoscore is not None
 
 
 def test_token_level_leaves_special_tokens_out(tiny_model):
     task = made_up()
-    by_level = [
-        evaluate_sts(tiny_model, [task], "raw", level=level, replicates=5).rows[0] for level in ("sentence", "token")
-    ]
+    by_level = [sts(tiny_model, [task], "raw", level=level, replicates=5).rows[0] for level in ("sentence", "token")]
     assert by_level[0].cells[0].spearman.all != by_level[1].cells[0].spearman.all
     assert by_level[1].method.level == "token"
 
@@ -279,7 +281,7 @@ def test_copies_of_pairs_are_no_evidence(tiny_model):
     task = made_up(20, subsets=1)
     many = PairTask("many", [*task.left] * 30, [*task.right] * 30, np.tile(task.scores, 30), ["many"] * 600)
     asked = {"methods": "center,droptop:k=3", "fit_on": list(made_up(100, 1).left), "replicates": 200}
-    once, copied = (evaluate_sts(tiny_model, [one], **asked) for one in (task, many))
+    once, copied = (sts(tiny_model, [one], **asked) for one in (task, many))
     for one, other in zip(once.rows[1:], copied.rows[1:], strict=True):
         a, b = one.cells[0].difference, other.cells[0].difference
         assert (b.value, b.low, b.high) == pytest.approx((a.value, a.low, a.high), abs=1e-9)
@@ -290,16 +292,16 @@ def test_copies_of_pairs_are_no_evidence(tiny_model):
 def test_the_average_has_an_interval_of_its_own(tiny_model):
     sets = [made_up(40, seed, f"set {seed}", 1) for seed in range(6)]
     asked = {"methods": "center", "fit_on": list(made_up(100, 9).left), "replicates": 300}
-    table = evaluate_sts(tiny_model, sets, **asked)
+    table = sts(tiny_model, sets, **asked)
     row = table.rows[1]
     gains = [one.difference for one in row.cells]
     assert row.difference.value == pytest.approx(np.mean([one.value for one in gains]))
     width = np.mean([one.high - one.low for one in gains]) / np.sqrt(6)
     assert row.difference.high - row.difference.low == pytest.approx(width, rel=0.25)
     assert row.low < row.average < row.high and row.difference.units == table.provenance["independent_pairs"]
-    alone = evaluate_sts(tiny_model, sets[:1], **asked).rows[1]
+    alone = sts(tiny_model, sets[:1], **asked).rows[1]
     assert alone.difference == alone.cells[0].difference
     # The same set twice is no more evidence than once.
     other = replace(sets[0], name="again")
-    twice = evaluate_sts(tiny_model, [sets[0], other], **asked).rows[1].difference
+    twice = sts(tiny_model, [sets[0], other], **asked).rows[1].difference
     assert (twice.low, twice.high) == pytest.approx((alone.difference.low, alone.difference.high), abs=1e-9)

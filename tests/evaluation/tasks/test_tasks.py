@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,18 +16,19 @@ from uncone.data.tasks.wordsim import WordPairs
 from uncone.data.texts.texts import ListTexts
 from uncone.encoders.open import sentence_source
 from uncone.errors import FormatError, OptionError
+from uncone.evaluation.spaces import Settings
 from uncone.evaluation.tasks.tasks import (
     LINEAR,
-    evaluate_labelled,
+    evaluate_labeled,
     evaluate_pairs,
     evaluate_retrieval,
     evaluate_wic,
     evaluate_words,
 )
-from uncone.evaluation.vectors import Settings
 
 WORDS = ["the", "text", "go", "school", "a", "b", "c", "d", "e", "f", "g", "h"]
 FEW = Settings(layer=1, replicates=50, seeds=2)
+SEARCH = replace(FEW, fit_on=(), protocols=("transductive",))
 
 
 def texts_of(n, seed=0, words=WORDS):
@@ -50,11 +52,11 @@ def test_classification(tiny_model):
     labels = ["one"] * 40 + ["two"] * 40
     task = LabeledTask("mine", texts, labels)
     methods = "center@transductive,clustered:k=2;p=1@transductive"
-    rows = evaluate_labelled(tiny_model, task, None, methods, settings=FEW)
+    rows = evaluate_labeled(tiny_model, task, methods, settings=FEW)
     shape_of(rows, "mine", ["raw", "center", "clustered k=2 p=1"])
     assert rows[0].scores["accuracy"].value > 0.7
     assert LINEAR in rows[1].note
-    split = evaluate_labelled(tiny_model, task, task, "center", fit_on=texts_of(30), settings=FEW)
+    split = evaluate_labeled(tiny_model, task, "center", train=task, settings=replace(FEW, fit_on=texts_of(30)))
     shape_of(split, "mine", ["raw", "center"])
     assert split[1].method.protocol == "inductive"
     # Standardising comes first, so a shift changes nothing but rounding.
@@ -93,14 +95,14 @@ def beir(tmp_path):
 
 
 def test_retrieval(tiny_model, beir):
-    rows = evaluate_retrieval(tiny_model, beir, "center,whiten:shrinkage=0.1,static", settings=FEW)
+    rows = evaluate_retrieval(tiny_model, beir, "center,whiten:shrinkage=0.1,static", settings=SEARCH)
     shape_of(rows, "search", ["raw", "center", "whiten shrinkage=0.1", "static mean"])
     assert rows[0].scores["mrr@10"].value == pytest.approx(1.0), "a query is its own document"
     assert rows[1].method.protocol == "transductive" and "1 documents without" in rows[1].note
-    apart = evaluate_retrieval(tiny_model, beir, "center", separate=True, settings=FEW)
+    apart = evaluate_retrieval(tiny_model, beir, "center", separate=True, settings=SEARCH)
     assert "of their own" in apart[1].note
     assert apart[1].scores["mrr@10"].value <= 1.0
-    inductive = evaluate_retrieval(tiny_model, beir, "center@inductive", fit_on=texts_of(30), settings=FEW)
+    inductive = evaluate_retrieval(tiny_model, beir, "center@inductive", settings=replace(FEW, fit_on=texts_of(30)))
     assert inductive[1].method.fitted_on == "30 texts"
 
 

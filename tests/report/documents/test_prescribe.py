@@ -10,7 +10,7 @@ from report.snapshots import assert_wording
 
 from uncone.analysis.intervals.bootstrap import Difference
 from uncone.analysis.measures.finding import Level
-from uncone.evaluation.prescribe.verdict import Prescription, Tried
+from uncone.evaluation.prescription import Prescription, Tried
 from uncone.evaluation.table import Method
 from uncone.report.documents.prescribe import candidate_blocks
 from uncone.report.results.fix import Prescribed

@@ -10,7 +10,7 @@ from uncone.cli.output import check_outputs, deliver, printed, say
 from uncone.verbs.options.fix import FixOptions, FixOutput, PrescribeOptions
 
 if TYPE_CHECKING:
-    from uncone.evaluation.prescribe.verdict import Prescription
+    from uncone.evaluation.prescription import Prescription
 
 __all__ = ["fix"]
 

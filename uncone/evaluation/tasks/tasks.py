@@ -24,19 +24,17 @@ from uncone.data.tasks.wic import WicTask, open_wic
 from uncone.data.tasks.wordsim import WordPairs, open_word_pairs
 from uncone.encoders.encoder import Encoder
 from uncone.errors import FormatError, OptionError, RepairError
-from uncone.evaluation.methods import Fits, parse_methods, standard_methods
-from uncone.evaluation.spaces import Sentences, Tokens
+from uncone.evaluation.methods import Fits, parse_methods, prepare, standard_methods, with_raw
+from uncone.evaluation.spaces import Sentences, Settings, Tokens
 from uncone.evaluation.table import Method, TaskRow, TaskScores
 from uncone.evaluation.tasks.classify import classify, cross_classify
 from uncone.evaluation.tasks.retrieve import retrieve
-from uncone.evaluation.tasks.sts import isotropy, prepared, with_raw
-from uncone.evaluation.tasks.wic import Senses, same_sense
-from uncone.evaluation.tasks.wordsim import word_similarity
-from uncone.evaluation.vectors import Settings
+from uncone.evaluation.tasks.sts import isotropy
+from uncone.evaluation.tasks.words import Senses, same_sense, word_similarity
 
 __all__ = [
     "LINEAR",
-    "evaluate_labelled",
+    "evaluate_labeled",
     "evaluate_pairs",
     "evaluate_retrieval",
     "evaluate_wic",
@@ -51,7 +49,6 @@ _APART = "Queries have a repair of their own; one that turns the space brings th
 
 _Model = str | os.PathLike[str] | Encoder
 _Methods = str | Iterable[str | Method] | None
-_FitOn = str | os.PathLike[str] | Sequence[str]
 
 
 class _Judged(NamedTuple):
@@ -62,31 +59,24 @@ class _Judged(NamedTuple):
     note: str
 
 
-def evaluate_labelled(
+def evaluate_labeled(
     model: _Model,
     test: str | os.PathLike[str] | LabeledTask = "sst2",
-    train: str | os.PathLike[str] | LabeledTask | None = None,
     methods: _Methods = None,
     *,
-    fit_on: _FitOn = "snli",
-    protocols: Sequence[str] = ("inductive",),
-    data: str | os.PathLike[str] | None = None,
-    limit: int | None = None,
+    train: str | os.PathLike[str] | LabeledTask | None = None,
     settings: Settings | None = None,
 ) -> list[TaskRow]:
     """Accuracy and macro-F1 of logistic regression on frozen vectors; without `train`, by folds of the test.
 
-    `limit` takes the first texts of the train only. A transductive method is fitted on the texts of the train and the
-    test, without their labels.
+    A transductive method is fitted on the texts of the train and the test, without their labels.
     """
     settings = settings or Settings()
-    task = test if isinstance(test, LabeledTask) else open_labeled(test, data)
-    learnt = open_labeled(train, data) if isinstance(train, str | os.PathLike) else train
-    train_texts = [] if learnt is None else [text.strip() for text in learnt.texts][:limit]
-    train_labels = [] if learnt is None else list(learnt.labels)[:limit]
+    task = test if isinstance(test, LabeledTask) else open_labeled(test, settings.data)
+    learnt = open_labeled(train, settings.data) if isinstance(train, str | os.PathLike) else train
+    train_texts = [] if learnt is None else [text.strip() for text in learnt.texts]
     texts = [text.strip() for text in task.texts]
     every = list(dict.fromkeys([*train_texts, *texts]))
-    benches, chosen = prepared(model, every, methods, settings, fit_on, protocols, data)
     units = item_units(texts)
     drawn: dict[str, Any] = {"replicates": settings.replicates, "seed": settings.seed, "units": units}
 
@@ -96,11 +86,11 @@ def evaluate_labelled(
         if learnt is None:
             found = cross_classify(own, task.labels, **drawn)
         else:
-            found = classify(_rows_of(train_texts, every, vectors), train_labels, own, task.labels, **drawn)
+            found = classify(_rows_of(train_texts, every, vectors), learnt.labels, own, task.labels, **drawn)
         notes = [LINEAR, note, "" if found.converged else "The regression did not converge."]
         return _Judged(found, isotropy(own)[0], " ".join(filter(None, notes)))
 
-    return [row for fits in benches for row in _rows(task.name, fits, chosen, judge)]
+    return _evaluate(task.name, model, every, methods, settings, judge)
 
 
 def evaluate_retrieval(
@@ -109,20 +99,15 @@ def evaluate_retrieval(
     methods: _Methods = None,
     *,
     separate: bool = False,
-    fit_on: _FitOn | None = None,
-    protocols: Sequence[str] = ("transductive",),
-    data: str | os.PathLike[str] | None = None,
     settings: Settings | None = None,
 ) -> list[TaskRow]:
     """nDCG@10, recall@10, recall@100 and MRR@10 of exact search by cosine.
 
     A transductive method is fitted on the documents, which a search has anyway, and used on the queries too; with
-    `separate`, queries have a repair of their own, fitted on them. Inductive methods need `fit_on`.
+    `separate`, queries have a repair of their own, fitted on them. By default methods are transductive.
     """
-    settings = settings or Settings()
-    task = folder if isinstance(folder, RetrievalTask) else open_retrieval(folder, data)
-    texts = [*task.docs, *task.queries]
-    benches, chosen = prepared(model, texts, methods, settings, [] if fit_on is None else fit_on, protocols, data)
+    settings = settings or Settings(fit_on=(), protocols=("transductive",))
+    task = folder if isinstance(folder, RetrievalTask) else open_retrieval(folder, settings.data)
     docs, queries = (list(dict.fromkeys(side)) for side in (task.docs, task.queries))
 
     def judge(fits: Fits, method: Method, seed: int) -> _Judged:
@@ -144,7 +129,7 @@ def evaluate_retrieval(
         notes = [note, *(f"{count:,} {what}" for count, what in lost if count)]
         return _Judged(found, isotropy(found_docs)[0], " ".join(notes).strip())
 
-    return [row for fits in benches for row in _rows(task.name, fits, chosen, judge)]
+    return _evaluate(task.name, model, [*task.docs, *task.queries], methods, settings, judge)
 
 
 def evaluate_pairs(
@@ -152,9 +137,6 @@ def evaluate_pairs(
     pairs: str | os.PathLike[str] | PairTask,
     methods: _Methods = None,
     *,
-    fit_on: _FitOn = "snli",
-    protocols: Sequence[str] = ("inductive",),
-    data: str | os.PathLike[str] | None = None,
     settings: Settings | None = None,
 ) -> list[TaskRow]:
     """ROC-AUC, average precision and best F1 of the cosines of pairs that are labelled 0 or 1.
@@ -163,11 +145,10 @@ def evaluate_pairs(
         FormatError: they have scores, for which there is `evaluate_sts`.
     """
     settings = settings or Settings()
-    task = pairs if isinstance(pairs, PairTask) else open_pairs(pairs, data)
+    task = pairs if isinstance(pairs, PairTask) else open_pairs(pairs, settings.data)
     if not task.labelled:
         raise FormatError(f"{task.name} has scores, not labels 0 and 1. Give it with --dataset, for correlations.")
     every = list(dict.fromkeys(text.strip() for side in (task.left, task.right) for text in side))
-    benches, chosen = prepared(model, every, methods, settings, fit_on, protocols, data)
     units = pair_units(len(task), (task.left, task.right))
 
     def judge(fits: Fits, method: Method, seed: int) -> _Judged:
@@ -179,7 +160,7 @@ def evaluate_pairs(
         figures = TaskScores(scores, found.replicates, {}, units.independent)
         return _Judged(figures, isotropy(vectors)[0], found.reason or note)
 
-    return [row for fits in benches for row in _rows(task.name, fits, chosen, judge)]
+    return _evaluate(task.name, model, every, methods, settings, judge)
 
 
 def evaluate_wic(
@@ -188,9 +169,6 @@ def evaluate_wic(
     train: str | os.PathLike[str] | WicTask = "wic:train",
     methods: _Methods = None,
     *,
-    fit_on: _FitOn = "snli",
-    protocols: Sequence[str] = ("inductive",),
-    data: str | os.PathLike[str] | None = None,
     settings: Settings | None = None,
 ) -> list[TaskRow]:
     """The accuracy of a threshold on the cosine of a word's two vectors, chosen on the train.
@@ -198,9 +176,8 @@ def evaluate_wic(
     A word is the mean of its subword tokens, which are repaired first: the level is always token.
     """
     settings = replace(settings or Settings(), level="token")
-    sides = [one if isinstance(one, WicTask) else open_wic(one, data) for one in (train, test)]
+    sides = [one if isinstance(one, WicTask) else open_wic(one, settings.data) for one in (train, test)]
     every = list(dict.fromkeys(text.strip() for task in sides for side in (task.left, task.right) for text in side))
-    benches, chosen = prepared(model, every, methods, settings, fit_on, protocols, data)
     judged_on = sides[1]
     # A word with each of its sentences: items that share a word or a sentence are drawn together.
     sentences = (*judged_on.left, *judged_on.right)
@@ -227,7 +204,7 @@ def evaluate_wic(
         note = f"{'' if repair is None else repair.note_}{lost}".strip()
         return _Judged(found, isotropy(words)[0], note)
 
-    return [row for fits in benches for row in _rows(judged_on.name, fits, chosen, judge)]
+    return _evaluate(judged_on.name, model, every, methods, settings, judge)
 
 
 def evaluate_words(
@@ -235,7 +212,6 @@ def evaluate_words(
     pairs: str | os.PathLike[str] | WordPairs,
     methods: _Methods = None,
     *,
-    data: str | os.PathLike[str] | None = None,
     most: int | None = 100_000,
     settings: Settings | None = None,
 ) -> list[TaskRow]:
@@ -247,14 +223,13 @@ def evaluate_words(
     settings = settings or Settings()
     if not isinstance(vectors, str | os.PathLike) or os.path.isdir(vectors):  # noqa: PTH112 - it never raises
         raise OptionError("Pairs of words are for static vectors: name a file of word vectors, not a model.")
-    task = pairs if isinstance(pairs, WordPairs) else open_word_pairs(pairs, data)
+    task = pairs if isinstance(pairs, WordPairs) else open_word_pairs(pairs, settings.data)
     words, table = _static_rows(vectors, most)
     known = {"layer": "0", "pooling": "none", "fingerprint": ""}
     space = Sentences(words, table, known, "")
     asked = standard_methods(space.dim, gmm=False) if methods is None else parse_methods(methods)
     chosen = with_raw([replace(method, protocol="inductive") for method in asked])
-    fits = Fits(space, os.fspath(vectors), settings)
-    fits.learn_from(words, os.fspath(vectors))
+    fits = Fits(space, os.fspath(vectors), replace(settings, fit_on=vectors), words)
 
     def judge(fits: Fits, method: Method, seed: int) -> _Judged:
         rows, note = fits.vectors(method, seed, words, "the words")
@@ -280,6 +255,18 @@ def _static_rows(path: str | os.PathLike[str], most: int | None) -> tuple[list[s
     return list(words), np.stack(kept)
 
 
+def _evaluate(
+    task: str,
+    model: _Model,
+    texts: Sequence[str],
+    methods: _Methods,
+    settings: Settings,
+    judge: Callable[[Fits, Method, int], _Judged],
+) -> list[TaskRow]:
+    benches, chosen = prepare(model, texts, methods, settings)
+    return [row for fits in benches for row in _rows(task, fits, chosen, judge)]
+
+
 def _rows(
     task: str, fits: Fits, methods: Sequence[Method], judge: Callable[[Fits, Method, int], _Judged]
 ) -> list[TaskRow]:
@@ -292,7 +279,7 @@ def _rows(
         except RepairError as error:
             failed[at] = str(error)
             judged.append([])
-        fits.settings.tell("methods", 1, len(methods))
+        fits.settings.report("methods", 1, len(methods))
     figures = [[one.figures for one in own] for own in judged]
     scores: list[dict[str, Score]] = [{} for _ in methods]
     gains: list[dict[str, Difference]] = [{} for _ in methods]

@@ -11,7 +11,7 @@ from uncone.report.results.check import Diagnosis
 from uncone.report.results.fix import Repaired
 
 if TYPE_CHECKING:
-    from uncone.evaluation.prescribe.verdict import Prescription
+    from uncone.evaluation.prescription import Prescription
 
 __all__ = ["Demo"]
 

@@ -12,7 +12,7 @@ from uncone.report.result import NarratedResult, Result
 from uncone.report.results.check import Diagnosis
 
 if TYPE_CHECKING:
-    from uncone.evaluation.prescribe.verdict import Prescription
+    from uncone.evaluation.prescription import Prescription
     from uncone.repairs.repair import Repair
 
 __all__ = ["REMINDER", "Prescribed", "Repaired"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from uncone.analysis.intervals.bootstrap import Difference
 from uncone.analysis.intervals.intervals import LEAST_UNITS
-from uncone.evaluation.prescribe.problem import PairProblem
+from uncone.evaluation.folds import PairProblem
 from uncone.evaluation.table import Method
 from uncone.repairs.repair import Repair
 

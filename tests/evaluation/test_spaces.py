@@ -11,8 +11,8 @@ from uncone.encoders.encoder import Window
 from uncone.encoders.open import open_encoder, sentence_source
 from uncone.encoders.rows.tokens import RepairedTexts
 from uncone.errors import OptionError
-from uncone.evaluation import vectors as module
-from uncone.evaluation.vectors import Settings, open_spaces, static_means
+from uncone.evaluation import spaces as module
+from uncone.evaluation.spaces import Settings, open_spaces, static_means
 from uncone.repairs.registry import make
 
 TEXTS = ["the text", "go to school", "a word", "the text ", "some other words, too", "z"]

@@ -11,8 +11,7 @@ from uncone.analysis.intervals.bootstrap import bootstrap
 from uncone.analysis.intervals.pair_units import pair_units
 from uncone.analysis.intervals.resampling import drawn_counts
 from uncone.errors import FormatError, ShapeError
-from uncone.evaluation.prescribe.folds import Folds, Judge, split
-from uncone.evaluation.prescribe.problem import PairProblem
+from uncone.evaluation.folds import Folds, Judge, PairProblem, split
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -10,8 +10,8 @@ from uncone.data.cache.cache import VectorCache
 from uncone.data.tasks.scored_pairs import PairTask, open_pairs
 from uncone.data.texts.texts import ListTexts
 from uncone.encoders.open import sentence_source
-from uncone.evaluation.prescribe.prescribe import prescribe
-from uncone.evaluation.prescribe.problem import pair_problem
+from uncone.evaluation.folds import pair_problem
+from uncone.evaluation.prescribe import prescribe
 
 
 def encoded(texts, model, **asked):

@@ -1,1 +1,0 @@
-"""The choice of a repair by held-out pairs, or of none."""
