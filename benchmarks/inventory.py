@@ -1,8 +1,8 @@
 """What a report lost since another commit: every verb on the same inputs with both, their contents compared.
 
 `python -m benchmarks.inventory OTHER` takes a checkout of the other commit. It lists JSON fields, figures, columns of
-CSV files and tables that only the other commit writes; wording and new contents may vary. The exit code is 1 if it
-lists any.
+CSV files, tables and numbers on the terminal that only the other commit writes; wording and new contents may vary.
+The exit code is 1 if it lists any.
 """
 
 from __future__ import annotations
@@ -61,14 +61,16 @@ def contents(root: Path, words: list[str], folder: Path, mark: str) -> set[str]:
     """The parts of everything that a command writes, each as a line."""
     files = {kind: f"{mark}-{kind}" for kind in ("json", "markdown", "html", *FIGURES[words[0] == "map"])}
     options = [word for kind, path in files.items() for word in (f"--{kind}", path)]
-    subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "uncone", *words, *options],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(root)},
+        env={**os.environ, "PYTHONPATH": str(root), "COLUMNS": "120"},
         check=True,
         capture_output=True,
+        text=True,
     )
-    parts = {f"json {path}" for path in _fields(json.loads((folder / files["json"]).read_text()))}
+    parts = {f"terminal {number}" for number in re.findall(r"\d[\d,]*(?:\.\d+)?", done.stdout)}
+    parts |= {f"json {path}" for path in _fields(json.loads((folder / files["json"]).read_text()))}
     figures = folder / files.get("figures", "none")
     for path in sorted(figures.rglob("*")):
         parts.add(f"figure {path.relative_to(figures)}")
