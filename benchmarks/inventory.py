@@ -32,10 +32,6 @@ MORE = {
 }
 
 
-FIGURES: tuple[tuple[str, ...], ...] = (("figures",), ())
-"""The option for figures, which `map` does not have: it writes its pictures one by one."""
-
-
 def main() -> int:
     """Run everything with both, and print what only the other has."""
     other = Path(sys.argv[1]).resolve()
@@ -59,17 +55,17 @@ def main() -> int:
 
 def contents(root: Path, words: list[str], folder: Path, mark: str) -> set[str]:
     """The parts of everything that a command writes, each as a line."""
-    files = {kind: f"{mark}-{kind}" for kind in ("json", "markdown", "html", *FIGURES[words[0] == "map"])}
-    options = [word for kind, path in files.items() for word in (f"--{kind}", path)]
-    done = subprocess.run(
-        [sys.executable, "-m", "uncone", *words, *options],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(root), "COLUMNS": "120"},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    parts = {f"terminal {number}" for number in re.findall(r"\d[\d,]*(?:\.\d+)?", done.stdout)}
+    environment = {**os.environ, "PYTHONPATH": str(root), "COLUMNS": "120"}
+
+    def uncone(*arguments: str) -> str:
+        command = [sys.executable, "-m", "uncone", *arguments]
+        done = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True)
+        return done.stdout
+
+    known = uncone(words[0], "--help")
+    files = {kind: f"{mark}-{kind}" for kind in ("json", "markdown", "html", "figures") if f"--{kind}" in known}
+    output = uncone(*words, *(word for kind, path in files.items() for word in (f"--{kind}", path)))
+    parts = {f"terminal {number}" for number in re.findall(r"\d[\d,]*(?:\.\d+)?", output)}
     parts |= {f"json {path}" for path in _fields(json.loads((folder / files["json"]).read_text()))}
     figures = folder / files.get("figures", "none")
     for path in sorted(figures.rglob("*")):
@@ -77,7 +73,8 @@ def contents(root: Path, words: list[str], folder: Path, mark: str) -> set[str]:
         if path.suffix == ".csv":
             parts |= {f"figure {path.relative_to(figures)}: {column}" for column in _columns(path)}
         path.unlink(missing_ok=True)
-    parts |= {f"table {line}" for line in _tables((folder / files["markdown"]).read_text())}
+    if "markdown" in files:
+        parts |= {f"table {line}" for line in _tables((folder / files["markdown"]).read_text())}
     parts |= {f"chart {name}" for name in re.findall(r'data-chart="([\w-]+)"', (folder / files["html"]).read_text())}
     return parts
 
