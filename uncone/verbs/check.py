@@ -10,7 +10,7 @@ from typing import Any
 from uncone.analysis.cosine.baseline import score_meaning
 from uncone.analysis.measures.verdict import examine, judge
 from uncone.analysis.neighbors.neighborhood import ANN_ROWS, neighbourhood_of
-from uncone.analysis.space.chart_data import draw
+from uncone.analysis.space.chart_data import STATISTICS, draw
 from uncone.analysis.space.space import Space, measure_space
 from uncone.data.source import Source
 from uncone.errors import OptionError
@@ -56,6 +56,7 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
         seed=options.seed,
         sample=options.sample,
         exact=options.exact,
+        also=(*STATISTICS, "prints"),
         progress=options.progress,
     )
     if whole:

@@ -56,17 +56,7 @@ def geometry_of(rows, groups, words, count, sample=10_000, drawn=30):
     )
     bundle.update(Batch.of(rows.astype(np.float32), groups=groups, words=words))
     bundle.finish()
-    return LayerGeometry(
-        bundle["moments"],
-        bundle["units"],
-        bundle["norms"],
-        0,
-        bundle["rows"],
-        bundle["words"],
-        bundle["sentences"],
-        bundle["occurrences"],
-        tuple(range(drawn)),
-    )
+    return LayerGeometry(bundle.members, 0, tuple(range(drawn)))
 
 
 def language(rng, sentences, vocabulary, together):

@@ -66,13 +66,7 @@ def measured(rows, groups, words, copies=1):
     )
     bundle.update(Batch.of(np.tile(rows, (copies, 1)).astype(np.float32), keys=keys))
     bundle.finish()
-    geometry = LayerGeometry(
-        *(bundle[name] for name in ("moments", "units", "norms")),
-        0,
-        *(bundle[name] for name in ("rows", "words", "sentences", "occurrences")),
-        tuple(range(DRAWN)),
-        distinct_share=1 / copies,
-    )
+    geometry = LayerGeometry(bundle.members, 0, tuple(range(DRAWN)), distinct_share=1 / copies)
     return examine_layers([geometry])[0]
 
 

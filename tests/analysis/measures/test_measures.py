@@ -14,13 +14,28 @@ import numpy as np
 import pytest
 
 import uncone
+from uncone.analysis.layers import study
+from uncone.analysis.layers.study import examine_layers
 from uncone.analysis.measures import registry
-from uncone.analysis.measures.measure import Place
-from uncone.analysis.measures.registry import all_families, families, gates, measure, measures, placed, refresh
+from uncone.analysis.measures.measure import Place, StatisticSettings
+from uncone.analysis.measures.registry import (
+    all_families,
+    families,
+    gates,
+    measure,
+    measures,
+    needed_statistics,
+    placed,
+    refresh,
+)
 from uncone.analysis.measures.table import family_table, main, measure_table, schema
 from uncone.analysis.measures.unit import NORM, QUANTILES, UNITS
 from uncone.analysis.space.geometry import Geometry
+from uncone.analysis.space.space import measure_space
 from uncone.cli.main import _run
+from uncone.data.open import open_source
+from uncone.run.measure import Plan
+from uncone.stats.sums.norms import Norms
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "measures.md").read_text(), re.S).group(1)
@@ -126,6 +141,7 @@ BROKEN = {
     "returns another": "def compute(space):\n    return {'other': 1.0}",
     "does not load": "import nothing_of_this_name",
     "takes a name": "compute = None\nNAME = 'baseline'",
+    "takes the name of a statistic": "compute = lambda space: 1.0\nSTATISTICS = {'norms': None}",
     "is no family": "compute = None\nNAME = 3\nFAMILY = 5",
 }
 
@@ -137,7 +153,8 @@ def test_what_a_third_party_breaks_is_named_and_costs_nothing_else(how, install,
         "\nfrom uncone.analysis.measures.measure import Family, Measure\n"
         "from uncone.analysis.measures.unit import COSINE\n"
         "FAMILY = globals().get('FAMILY') or "
-        "Family((Measure(globals().get('NAME', 'moon'), 'Moon', COSINE, 'phase'),), compute)\n"
+        "Family((Measure(globals().get('NAME', 'moon'), 'Moon', COSINE, 'phase'),), compute, "
+        "statistics=globals().get('STATISTICS', {}))\n"
     )
     install(BROKEN[how] + family, "moon")
     assert _run(["check", "vectors.npy", "--json", "a.json", "--markdown", "a.md", "--html", "a.html"]) == 0
@@ -218,17 +235,6 @@ def test_every_measure_is_complete():
     assert measure("of another version").title == "of another version"
 
 
-def test_what_a_family_needs_is_collected(cone, tiny_model):
-    from uncone.analysis.space.space import measure_space
-    from uncone.data.open import open_source
-    from uncone.run.measure import Plan
-
-    collected = measure_space(open_source(cone()), Plan()).collected
-    assert {need for family in families("check") for need in family.needs} <= collected
-    named = {need for family in families("layers") for need in family.needs}
-    assert named == {"moments", "units", "norms", "rows", "words", "sentences", "occurrences"}
-
-
 def test_findings_follow_the_schema(cone):
     types = {"number": (int, float), "integer": int, "array": list, "object": dict, "null": type(None), "string": str}
     form, found = schema(families("check")), uncone.check(cone()).to_dict()["findings"]
@@ -261,3 +267,79 @@ def test_a_small_length_is_not_zero_and_quantiles_are_a_range():
     assert NORM.format(1.42e-8) == "1.42 × 10⁻⁸" and NORM.format(0.0) == "0.000"
     assert NORM.interval(0.5, None) == "0.500 or more"
     assert QUANTILES.format({"0.025": -0.1, "0.975": 0.62}) == "-0.10 to 0.62"
+
+
+@pytest.fixture
+def only(monkeypatch):
+    """Let these be the only families of uncone."""
+
+    def keep(*kept):
+        monkeypatch.setattr(registry, "_own", lambda verb: tuple(one for one in kept if verb in one.verbs))
+        refresh()
+
+    yield keep
+    monkeypatch.undo()
+    refresh()
+
+
+@pytest.fixture(scope="module")
+def space():
+    """A space in which some vectors repeat others."""
+    rows = np.random.default_rng(0).normal(size=(200, 8)) + 1.0
+    return measure_space(open_source(np.concatenate([rows, rows[:20]])), Plan())
+
+
+@pytest.fixture(scope="module")
+def layer(tiny_model):
+    """The last layer of a study, as it was measured."""
+    with pytest.MonkeyPatch.context() as patch:
+        measured = []
+        patch.setattr(study, "examine_layers", lambda layers: measured.extend(layers) or examine_layers(layers))
+        uncone.layers(tiny_model, TEXTS)
+        return measured[-1]
+
+
+def shown(family, measured, names):
+    """The findings of a family on these statistics alone."""
+    kept = {name: one for name, one in measured.statistics.items() if name in {"units", *names}}
+    return [one.to_dict() for one in family.findings(replace(measured, statistics=kept))]
+
+
+@pytest.mark.parametrize("verb", ["check", "layers"])
+def test_a_family_declares_the_statistics_that_it_needs_and_no_others(verb, request):
+    measured = request.getfixturevalue({"check": "space", "layers": "layer"}[verb])
+    for family in families(verb):
+        whole = shown(family, measured, measured.statistics)
+        assert shown(family, measured, family.needs) == whole
+        for name in {*family.needs} - {"units"}:
+            assert shown(family, measured, {*family.needs} - {name}) != whole, (family.names, name)
+
+
+@pytest.mark.parametrize("name", ["moments", "norms", "pairs", "prints"])
+def test_check_collects_no_statistic_that_no_family_needs(name, only, cone):
+    only(*(family for family in families("check") if name not in family.needs))
+    assert name not in measure_space(open_source(cone()), Plan()).statistics
+    assert name in measure_space(open_source(cone()), Plan(), also=[name]).statistics
+
+
+@pytest.mark.parametrize("name", ["words", "sentences", "occurrences", "norms"])
+def test_layers_collects_no_statistic_that_no_family_needs(name, only, tiny_model, monkeypatch):
+    collected = set()
+    monkeypatch.setattr(
+        study, "examine_layers", lambda layers: collected.update(layers[0].statistics) or examine_layers(layers)
+    )
+    whole = uncone.layers(tiny_model, TEXTS, sentences=True).to_dict()["layers"]
+    assert name in collected
+    kept = [family for family in families("layers") if name not in family.needs]
+    only(*kept)
+    collected.clear()
+    found = uncone.layers(tiny_model, TEXTS, sentences=True)
+    assert name not in collected and found.to_html()
+    for layer, other in zip(found.to_dict()["layers"], whole, strict=True):
+        assert layer["findings"] == {one: other["findings"][one] for family in kept for one in family.names}
+
+
+def test_deep_findings_need_the_sample(only):
+    makers = dict.fromkeys(("rows", "norms"), Norms)
+    only(*families("deep"))
+    assert [*needed_statistics(["layers", "deep"], makers, StatisticSettings(8, 0)).members] == ["rows"]

@@ -29,7 +29,8 @@ from uncone.report.documents.layers.words import extremes
 from uncone.report.results.layers import LayerComparison, LayerStudy
 from uncone.report.tables import sentence_table, table_format, word_table
 
-CONTEXTUAL = [name for family in families("layers") if "words" in family.needs for name in family.names]
+OF_WORDS = {"words", "sentences", "occurrences"}
+CONTEXTUAL = [name for family in families("layers") if OF_WORDS & {*family.needs} for name in family.names]
 WORDS = re.findall(
     r"\w+", "the of and to a in is was he for it with as his on be at by i this bank river light play run set"
 )

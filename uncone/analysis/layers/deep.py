@@ -189,7 +189,7 @@ def _findings(layer: DeepLayer, failures: Mapping[str, Exception]) -> list[Findi
     """The findings of every family; of one that needs a part that failed, why it could not be measured."""
     findings: list[Finding] = []
     for family in families("deep"):
-        errors = [failures[need] for need in family.needs if need in failures]
+        errors = [failures[part] for part in family.parts if part in failures]
         findings += family.failures(errors[0], layer.n) if errors else family.findings(layer)
     return findings
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from uncone.analysis.intervals.intervals import Spread
-from uncone.analysis.space.geometry import Geometry
+from uncone.analysis.space.geometry import Collected, Geometry
 from uncone.data.batch import IntVector, Vector
 from uncone.data.lazy_property import once
 from uncone.data.source import Source
@@ -34,10 +34,11 @@ class LayerGeometry(Geometry):
     """
 
     number: int
-    rows: RowSample
-    words: WordSums | None = None
-    sentences: SentenceSimilarity | None = None
-    occurrences: Occurrences | None = None
+    units = Collected[GroupedUnitSum]()
+    rows = Collected[RowSample]()
+    words = Collected[WordSums]()
+    sentences = Collected[SentenceSimilarity]()
+    occurrences = Collected[Occurrences]()
     mev_words: tuple[int, ...] = ()
     least: int = 5
     seed: int = 0
@@ -62,7 +63,6 @@ class LayerGeometry(Geometry):
     @property
     def grouped(self) -> GroupedUnitSum:
         """The sums of unit vectors by sentence."""
-        assert isinstance(self.units, GroupedUnitSum)
         return self.units
 
     @once
@@ -90,7 +90,7 @@ class LayerGeometry(Geometry):
     def towards_words(self) -> Vector:
         """The product of each sampled row's unit vector with the sum of those of its word; 0 where that is not kept."""
         words, sample = self.words, self.sample
-        if words is None or sample.words is None or not words.words:
+        if sample.words is None or not words.words:
             return np.zeros(sample.n)
         vectors = sample.vectors
         totals = words.totals.astype(vectors.dtype)[np.maximum(sample.words, 0)]

@@ -70,9 +70,9 @@ def _sentence_similarity(layers: Sequence[Layer]) -> list[str]:
 
 def _steps(layers: Sequence[Layer]) -> list[str]:
     """The steps from layer to layer in which both measures change by more than their intervals."""
-    changes = []
-    for before, after in pairwise(layers):
-        pairs = [(before[name], after[name]) for name in ("selfsim_adjusted", "intrasim_adjusted_matched")]
+    names, changes = ("selfsim_adjusted", "intrasim_adjusted_matched"), []
+    for before, after in pairwise(layers if all(name in layers[0].findings for name in names) else ()):
+        pairs = [(before[name], after[name]) for name in names]
         if all(_apart(a, b) for a, b in pairs):
             word, sentence = (float(b.value) - float(a.value) for a, b in pairs)  # type: ignore[arg-type]
             changes.append((abs(word) + abs(sentence), before.number, word, sentence))

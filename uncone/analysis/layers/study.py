@@ -17,8 +17,8 @@ from uncone.analysis.layers.geometry import LayerGeometry
 from uncone.analysis.layers.layer import Layer, SentenceTable, WordTable
 from uncone.analysis.layers.settings import StudySettings
 from uncone.analysis.measures.finding import Finding
-from uncone.analysis.measures.measure import Collecting, Family
-from uncone.analysis.measures.registry import families, own_statistics
+from uncone.analysis.measures.measure import Family, StatisticSettings, Verb
+from uncone.analysis.measures.registry import families, needed_statistics
 from uncone.data.batch import Matrix
 from uncone.data.texts.selection import Selection
 from uncone.encoders.encoder import Encoder
@@ -31,6 +31,7 @@ from uncone.run.layers import LayerPass, LayerResult
 from uncone.run.memory import Room, share_out
 from uncone.stats.bundle import Bundle
 from uncone.stats.samples.row_sample import RowSample, cutoff_for
+from uncone.stats.statistic import Statistic
 from uncone.stats.sums.grouped_unit_sum import GroupedUnitSum
 from uncone.stats.sums.moments import Moments
 from uncone.stats.sums.norms import Norms
@@ -43,6 +44,8 @@ __all__ = ["LayerRun", "examine_layers", "study"]
 
 Progress = Callable[[str, int, int | None], None]
 Checkpoints = Callable[[dict[str, Any], dict[str, Any]], Checkpoint]
+_READ = ("units", "unusable")
+"""Statistics that a run reads itself, to count vectors."""
 _OF_WORDS = {"words", "sentences", "occurrences"}
 
 
@@ -129,7 +132,7 @@ def study(
         deep, findings = deep_study(layers, run, surveyed.counts, settings, step)
         examined = [one.with_findings(more) for one, more in zip(examined, findings, strict=True)]
     sentences = _sentence_table(selection, result, layers, examined) if settings.keep_sentences else None
-    table = _word_table(result, layers, examined, words) if rule.has_words else None
+    table = _word_table(result, layers, examined, words) if "words" in result.layers[0].members else None
     sizes = len(everything), len(followed)
     return LayerRun(examined, table, sentences, surveyed, result, room, *sizes, checkpoint, deep)
 
@@ -144,7 +147,7 @@ def examine_layers(layers: Sequence[LayerGeometry]) -> list[Layer]:
     context = [family for family in families("layers") if _OF_WORDS & {*family.needs}]
     with on_all_cores() as threads:
         # A sample is put in order when it is first asked for: before two threads ask for the same.
-        list(threads.map(lambda one: one.sample.order, layers))
+        list(threads.map(lambda one: one.sample.order, [one for one in layers if "rows" in one.statistics]))
         shapes = [threads.submit(_findings, one, shape) for one in layers]
         contexts = [threads.submit(_findings, one, context) for one in layers]
         halves = [one.result() | other.result() for one, other in zip(shapes, contexts, strict=True)]
@@ -156,8 +159,8 @@ def examine_layers(layers: Sequence[LayerGeometry]) -> list[Layer]:
 
 def _findings(layer: LayerGeometry, members: Sequence[Family]) -> dict[Family, list[Finding]]:
     """What the statistics of a layer allow."""
-    collected = layer.collected
-    return {family: family.findings(layer) for family in members if family.wanted <= collected}
+    names = layer.statistics.keys()
+    return {family: family.findings(layer) for family in members if family.statistic_names <= names}
 
 
 def _statistics(
@@ -167,35 +170,31 @@ def _statistics(
     # Rows are numbered before words that no token covers are dropped, so there may be a few less than counted.
     rows = surveyed.rows if settings.rule.has_words else surveyed.tally.taken
     size = room.deep or room.sample
-    members: dict[str, Any] = {
-        "moments": Moments(dim),
-        "units": GroupedUnitSum(dim, seed=seed),
-        "norms": Norms(),
-        "unusable": Unusable(),
-        "rows": RowSample(dim, size, seed=seed, cutoff=cutoff_for(size, rows, seed), named=False),
+    makers: dict[str, Callable[[], Statistic]] = {
+        "moments": lambda: Moments(dim),
+        "units": lambda: GroupedUnitSum(dim, seed=seed),
+        "norms": Norms,
+        "unusable": Unusable,
+        "rows": lambda: RowSample(dim, size, seed=seed, cutoff=cutoff_for(size, rows, seed), named=False),
     }
     if settings.rule.has_words:
-        members["words"] = WordSums(dim, words, copied=surveyed.repeated is not None)
-        members["sentences"] = SentenceSimilarity(seed=seed, keep=settings.keep_sentences)
-        members["occurrences"] = Occurrences(dim, chosen=followed, most=room.occurrences, seed=seed)
-    return Bundle(**members, **own_statistics("layers", Collecting(dim, seed)))
+        makers |= {
+            "words": lambda: WordSums(dim, words, copied=surveyed.repeated is not None),
+            "sentences": lambda: SentenceSimilarity(seed=seed, keep=settings.keep_sentences),
+            "occurrences": lambda: Occurrences(dim, chosen=followed, most=room.occurrences, seed=seed),
+        }
+    verbs: tuple[Verb, ...] = ("layers", "deep") if settings.deep else ("layers",)
+    return needed_statistics(verbs, makers, StatisticSettings(dim, seed), _READ)
 
 
 def _layers(
     result: LayerResult, settings: StudySettings, drawn: Sequence[int], room: Room, surveyed: Survey
 ) -> list[LayerGeometry]:
     shared: dict[Any, Any] = {}
-    own = [name for family in families("layers") for name in family.statistics]
     return [
         LayerGeometry(
-            bundle["moments"],
-            bundle["units"],
-            bundle["norms"],
+            bundle.members,
             number,
-            bundle["rows"],
-            bundle.get("words"),
-            bundle.get("sentences"),
-            bundle.get("occurrences"),
             tuple(drawn),
             settings.least,
             settings.seed,
@@ -203,7 +202,6 @@ def _layers(
             shared,
             room.sample if room.deep else None,
             surveyed.distinct / surveyed.tally.taken,
-            statistics={name: bundle[name] for name in own},
         )
         for number, bundle in enumerate(result.layers)
     ]
@@ -218,7 +216,7 @@ def _word_table(
     mev = np.full(shape, np.nan)
     sizes = np.zeros(len(words), np.int64)
     for place, (one, layer) in enumerate(zip(layers, examined, strict=True)):
-        if layer["mev"].failed:
+        if "mev" not in layer.findings or layer["mev"].failed:
             continue
         known = one.derived(mev_of_words)
         mev[known.words, place] = known.values

@@ -138,21 +138,24 @@ HEALTH = (
         "1 if the number of vectors is a usual dimension and d is not.", shown_in="health"),
 )
 
+_SAMPLE = ("pairs", "prints")
+"""A sample of the vectors, and how many of all are distinct."""
+
 FAMILIES = (
-    Family((BASELINE,), baseline, ("check",), ("units", "pairs"), "mean cosine over all pairs, exact"),
-    Family((PAIRS,), quantiles, ("check",), ("pairs",), "quantiles of the cosine of random pairs"),
+    Family((BASELINE,), baseline, ("check",), ("units", *_SAMPLE), "mean cosine over all pairs, exact"),
+    Family((PAIRS,), quantiles, ("check",), _SAMPLE, "quantiles of the cosine of random pairs"),
     Family((MEAN,), mean_over_rms, ("check",), ("moments", "pairs"), "how far the space is from zero mean"),
-    Family(ROGUE, rogue, ("check",), ("units", "pairs"),
+    Family(ROGUE, rogue, ("check",), ("units", *_SAMPLE),
         "share of the mean cosine that the strongest dimensions carry, and which stand out; not given below a baseline "
         "of 0.05"),
-    Family((*SPECTRUM[:4], *CONDITION, *SPECTRUM[4:]), spectrum, ("check",), ("moments", "pairs"),
+    Family((*SPECTRUM[:4], *CONDITION, *SPECTRUM[4:]), spectrum, ("check",), ("moments", *_SAMPLE),
         "how many directions carry the variance, how unevenly, and the share of the dimensions in even use"),
-    Family(PARTITION, partition, ("check",), ("moments", "norms", "pairs"),
+    Family(PARTITION, partition, ("check",), ("moments", "norms", *_SAMPLE),
         "isotropy by the partition function, as the space is and at mean norm 1", turn="last"),
-    Family((UNIFORMITY,), uniformity, ("check",), ("pairs",), "how evenly rows spread over the sphere", turn="last"),
+    Family((UNIFORMITY,), uniformity, ("check",), _SAMPLE, "how evenly rows spread over the sphere", turn="last"),
     Family(NEIGHBOURS, neighbourhood_of_space, ("check",), ("pairs",),
         "local intrinsic dimension and hubs by name, on a sample; among all rows with `--deep`", turn="aside"),
     Family((NORM_MEAN, OUTLIERS), norms, ("check",), ("norms", "pairs"), "lengths, and rows out of line by name"),
     Family((CENTRAL,), central_rows, ("check",), ("units", "pairs"), "rows that are close to everything, by name"),
-    Family(HEALTH, health, ("check",), ("unusable", "prints", "moments"), "health of the data"),
+    Family(HEALTH, health, ("check",), ("unusable", "moments", *_SAMPLE), "health of the data"),
 )

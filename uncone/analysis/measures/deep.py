@@ -90,13 +90,15 @@ MANIFOLD = (
 
 FAMILIES = (
     Family((*NEIGHBOURS[:2], *TWO_NN, *NEIGHBOURS[2:]),
-        lambda layer: neighbourhood_findings(layer.dimensions, layer.hubness), ("deep",), ("dimensions", "hubness"),
+        lambda layer: neighbourhood_findings(layer.dimensions, layer.hubness), ("deep",), ("rows",),
+        parts=("dimensions", "hubness"),
         summary="local intrinsic dimension on true distances, from 100 and from the two nearest; hubs, and rows that "
         "are nobody's neighbour"),
-    Family((*CLUSTERS, *TYPES), lambda layer: cluster_findings(layer.clusters), ("deep",), ("clusters",),
-        summary="k, how clear the clusters are, and cosines and isotropy inside them"),
+    Family((*CLUSTERS, *TYPES), lambda layer: cluster_findings(layer.clusters), ("deep",), ("rows",),
+        parts=("clusters",), summary="k, how clear the clusters are, and cosines and isotropy inside them"),
     Family(FREQUENCY, lambda layer: [] if layer.frequency is None else frequency_findings(layer.frequency), ("deep",),
-        ("frequency",), partial=True, summary="log-frequency of a word against lengths and principal components"),
-    Family(MANIFOLD, lambda layer: manifold_findings(layer.manifold), ("deep",), ("manifold",), partial=True,
-        summary="the manifold question"),
+        ("rows",), parts=("frequency",), partial=True,
+        summary="log-frequency of a word against lengths and principal components"),
+    Family(MANIFOLD, lambda layer: manifold_findings(layer.manifold), ("deep",), ("rows",),
+        parts=("manifold",), partial=True, summary="the manifold question"),
 )

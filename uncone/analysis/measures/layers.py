@@ -70,14 +70,14 @@ SINKS = Measure("sinks", "Sinks", COUNT, "Rows with a norm over 10 times the med
 
 FAMILIES = (
     Family((BASELINE,), baseline_of, ("layers",), ("units",), "mean cosine of two rows from different texts, exact"),
-    Family(SELFSIM, self_similarity, ("layers",), ("words",),
+    Family(SELFSIM, self_similarity, ("layers",), ("units", "words", "rows"),
         "mean cosine of a word's occurrences in different texts, over words in at least 5 (`--min-contexts`)"),
-    Family(INTRASIM, intra_sentence, ("layers",), ("words", "sentences"),
+    Family(INTRASIM, intra_sentence, ("layers",), ("moments", "units", "sentences", "rows"),
         "mean cosine of the words of a sentence with their mean; as published, and against as many unrelated words, "
         "which come out at zero (as published, 8 of them do at 0.29 when the baseline is 0.4)"),
-    Family(MEV, mev_findings, ("layers",), ("words", "occurrences"),
+    Family(MEV, mev_findings, ("layers",), ("occurrences", "rows"),
         "what one vector explains of a word's occurrences, over 100 words drawn at random"),
-    Family(TYPES, type_similarity, ("layers",), ("words",),
+    Family(TYPES, type_similarity, ("layers",), ("words", "rows"),
         "mean cosine within a type and between types, over all pairs"),
     Family((MEAN,), mean_over_rms, ("layers",), ("moments", "rows"), "as for `check`"),
     Family(ROGUE, rogue, ("layers",), ("units", "rows"), "as for `check`"),

@@ -12,7 +12,7 @@ from uncone.analysis.measures.finding import Finding, Level, Value
 from uncone.analysis.measures.unit import Unit
 from uncone.stats.statistic import Statistic
 
-__all__ = ["VERBS", "Collecting", "Curve", "Family", "Measure", "Place", "Turn", "Verb"]
+__all__ = ["VERBS", "Curve", "Family", "Measure", "Place", "StatisticSettings", "Turn", "Verb"]
 
 Verb = Literal["check", "layers", "deep"]
 VERBS: tuple[Verb, ...] = get_args(Verb)
@@ -98,7 +98,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Collecting:
+class StatisticSettings:
     """What a statistic of a third party may depend on."""
 
     dim: int
@@ -110,10 +110,10 @@ class Family:
     """Measures that one function computes: what it needs, for whom, and when.
 
     `compute` gets the measured space (a `Geometry`; with `--deep` a `DeepLayer`) and returns findings, or bare numbers:
-    one, or one by name. `needs` names the statistics that have to be collected; a family is left out where one of them
-    is not. With `--deep` they are parts of the `DeepLayer`; where one of them failed, the findings say why.
-    `statistics` makes those of its own, which `compute` finds in `space.statistics`. `summary` is its line in the
-    README. A `partial` family may leave measures out.
+    one, or one by name. `needs` names the statistics that are collected for it; a layer that cannot have one of them
+    (without words) has none of its findings. `statistics` makes its own, which `compute` finds in `space.statistics`.
+    `parts` are those of the `DeepLayer` that it shows: if one of them failed, the findings say why. `summary` is its
+    line in the README. A `partial` family may leave measures out.
 
     `turn` is when it is computed: `aside` in a thread of its own, `last` after all others because it uses every core.
     """
@@ -122,10 +122,11 @@ class Family:
     compute: Callable[[Any], Any]
     verbs: tuple[Verb, ...] = ("check", "layers")
     needs: tuple[str, ...] = ()
+    parts: tuple[str, ...] = field(default=(), kw_only=True)
     summary: str = ""
     turn: Turn = "first"
     partial: bool = False
-    statistics: Mapping[str, Callable[[Collecting], Statistic]] = field(default_factory=dict)
+    statistics: Mapping[str, Callable[[StatisticSettings], Statistic]] = field(default_factory=dict)
     package: str = ""
     """The package of a third party."""
 
@@ -135,8 +136,8 @@ class Family:
         return [measure.name for measure in self.measures]
 
     @property
-    def wanted(self) -> set[str]:
-        """The names of the statistics that it stands on."""
+    def statistic_names(self) -> set[str]:
+        """The names of the statistics that are collected for it, its own included."""
         return {*self.needs, *self.statistics}
 
     def findings(self, space: Any) -> list[Finding]:  # noqa: ANN401 - what the verb measures

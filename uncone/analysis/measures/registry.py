@@ -6,21 +6,32 @@ named in every report, like a measure that cannot be computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn, cast
 
-from uncone.analysis.measures.measure import VERBS, Collecting, Family, Measure, Place, Verb
+from uncone.analysis.measures.measure import VERBS, Family, Measure, Place, StatisticSettings, Verb
 from uncone.analysis.measures.unit import RATIO
+from uncone.stats.bundle import Bundle
 from uncone.stats.statistic import Statistic
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "all_families", "families", "gates", "measure", "measures", "own_statistics", "placed", "refresh"]
+__all__ = [
+    "GROUP",
+    "all_families",
+    "families",
+    "gates",
+    "measure",
+    "measures",
+    "needed_statistics",
+    "placed",
+    "refresh",
+]
 
 GROUP = "uncone.measures"
 
@@ -82,10 +93,20 @@ def gates() -> list[str]:
     return [name for name, one in measures("check").items() if one.unit.numeric]
 
 
-def own_statistics(verb: Verb, collecting: Collecting) -> dict[str, Statistic]:
-    """The statistics that families bring along."""
-    made = {name: make for family in families(verb) for name, make in family.statistics.items()}
-    return {name: make(collecting) for name, make in made.items()}
+def needed_statistics(
+    verbs: Iterable[Verb],
+    makers: Mapping[str, Callable[[], Statistic]],
+    settings: StatisticSettings,
+    also: Collection[str] = (),
+) -> Bundle:
+    """The statistics to collect: those of `makers` that a family of the verbs needs, and those that families make.
+
+    `also` names statistics that the caller reads itself.
+    """
+    members = [family for verb in verbs for family in families(verb)]
+    names = {*also, *(name for family in members for name in family.needs)}
+    own = {name: make(settings) for family in members for name, make in family.statistics.items()}
+    return Bundle(**own | {name: make() for name, make in makers.items() if name in names})
 
 
 def _entry_points() -> Iterable[EntryPoint]:
@@ -108,7 +129,10 @@ def _loaded(point: EntryPoint, others: Iterable[Family]) -> list[Family]:
 
 def _check_names(made: Iterable[Family], others: Iterable[Family]) -> None:
     verbs = dict.fromkeys(verb for family in made for verb in family.verbs)
-    taken = {*_names(others), *(pair for verb in verbs for pair in _names(_own(verb)))}
+    ours = [family for verb in verbs for family in _own(verb)]
+    if known := {name for family in ours for name in family.needs} & {name for one in made for name in one.statistics}:
+        raise ValueError(f"there is a statistic {min(known)} already")
+    taken = {*_names(others), *_names(ours)}
     for verb, name in _names(made):
         if (verb, name) in taken:
             raise ValueError(f"there is a measure {name} already")

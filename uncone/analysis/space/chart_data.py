@@ -10,7 +10,10 @@ import numpy as np
 from uncone.analysis.number_format import clipped
 from uncone.analysis.space.space import Space
 
-__all__ = ["Pictures", "Points", "draw"]
+__all__ = ["STATISTICS", "Pictures", "Points", "draw"]
+
+STATISTICS = ("moments", "units", "norms", "pairs")
+"""Statistics that the charts are drawn from."""
 
 _BINS = 80
 _POINTS = 5_000

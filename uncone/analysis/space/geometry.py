@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Generic, Self, TypeVar, cast
 
 import numpy as np
 
@@ -24,20 +24,35 @@ from uncone.stats.sums.norms import Norms
 from uncone.stats.sums.partition import PartitionSums
 from uncone.stats.sums.unit_sum import UnitSum
 
-__all__ = ["Geometry"]
+__all__ = ["Collected", "Geometry"]
 
 T = TypeVar("T")
+S_co = TypeVar("S_co", covariant=True)
+
+
+class Collected(Generic[S_co]):
+    """An attribute of a space that is one of its statistics, of the same name."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, space: Geometry, owner: type) -> S_co:
+        if self._name not in space.statistics:
+            raise LookupError(f"{self._name} was not collected: a family names the statistics it uses in `needs`")
+        return cast(S_co, space.statistics[self._name])
 
 
 @dataclass
 class Geometry(ABC):
-    """A space of rows, or one layer of a model: everything that the findings on its shape are computed from."""
+    """The vectors of a source, or one layer of a model: everything that findings on its shape are computed from.
 
-    moments: Moments
-    units: UnitSum | GroupedUnitSum
-    norms: Norms
-    statistics: Mapping[str, Statistic] = field(default_factory=dict, kw_only=True)
-    """What the measures of third parties have collected, by name."""
+    `statistics` has what was collected, by name: what the families of measures need.
+    """
+
+    statistics: dict[str, Statistic]
+    moments = Collected[Moments]()
+    units = Collected[UnitSum | GroupedUnitSum]()
+    norms = Collected[Norms]()
     _derived: dict[Callable[[Any], Any], Any] = field(default_factory=dict, init=False, repr=False)
 
     def derived(self, make: Callable[[Self], T]) -> T:
@@ -45,11 +60,6 @@ class Geometry(ABC):
         if make not in self._derived:
             self._derived[make] = make(self)
         return cast(T, self._derived[make])
-
-    @property
-    def collected(self) -> set[str]:
-        """The names of the statistics that it stands on."""
-        return {*self.statistics, *(name for name, value in vars(self).items() if isinstance(value, Statistic))}
 
     @property
     @abstractmethod
@@ -64,7 +74,7 @@ class Geometry(ABC):
     @property
     def dim(self) -> int:
         """Dimensions."""
-        return self.moments.dim
+        return self.units.dim
 
     @property
     def resolution(self) -> float:
@@ -116,7 +126,7 @@ class Geometry(ABC):
     @property
     def _few(self) -> bool:
         """Whether the rows are so few that all are in the sample and their n x n products are the smaller matrix."""
-        return self.n == self.sample.n and 2 * self.n < self.dim
+        return 2 * self.n < self.dim and self.n == self.sample.n
 
     @property
     def _rows(self) -> Matrix:

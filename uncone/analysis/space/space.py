@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.analysis.measures.measure import Collecting
-from uncone.analysis.measures.registry import own_statistics
-from uncone.analysis.space.geometry import Geometry
+from uncone.analysis.measures.measure import StatisticSettings
+from uncone.analysis.measures.registry import needed_statistics
+from uncone.analysis.space.geometry import Collected, Geometry
 from uncone.data.batch import Batch, Vector
 from uncone.data.lazy_property import once
 from uncone.data.source import BLOCK, Rows, Source, batches, regrid
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
 from uncone.run.measure import Plan, measure
-from uncone.stats.bundle import Bundle
 from uncone.stats.samples.fingerprints import Fingerprints, copy_groups, row_prints
 from uncone.stats.samples.row_sample import SampledRows, cutoff_for
+from uncone.stats.statistic import Statistic
 from uncone.stats.sums.moments import Moments
 from uncone.stats.sums.norms import Norms
 from uncone.stats.sums.pair_cosines import Cosines, PairCosines
@@ -37,6 +37,8 @@ _SAMPLE_NUMBERS = 1 << 27  # a sample is never larger than so many numbers
 _MOST_DIMENSIONS = 16_384
 _OPENING = 1024
 _PAIRS_OF_COPIES = 1_000_000
+_COUNTS = ("units", "unusable")
+"""Statistics that count the vectors, whatever is measured of them."""
 
 Progress = Callable[[str, int, int | None], None]
 """Told the step, how many more rows are done, and how many there are."""
@@ -48,9 +50,10 @@ class Space(Geometry):
 
     source: Source
     seed: int
-    prints: Fingerprints
-    unusable: Unusable
-    pairs: PairCosines
+    units = Collected[UnitSum]()
+    prints = Collected[Fingerprints]()
+    unusable = Collected[Unusable]()
+    pairs = Collected[PairCosines]()
     exact: PartitionSums | None = None
     neighbourhood: Neighbourhood | None = None
     """The neighbourhoods among all rows, when they were looked for."""
@@ -117,9 +120,12 @@ def measure_space(
     seed: int = 0,
     sample: int = SAMPLE_ROWS,
     exact: bool = False,
+    also: Collection[str] = (),
     progress: Progress | None = None,
 ) -> Space:
     """Measure a source in one pass; with `exact`, in two.
+
+    What is collected is what the families of `check` need, and the statistics of the names `also`.
 
     Raises:
         ShapeError: fewer than two rows, or too many dimensions.
@@ -130,38 +136,24 @@ def measure_space(
     if exact and not source.rereadable:
         raise OptionError(f"--exact reads the rows twice, and {source.name} can be read only once: save it to a file.")
     stream, reference = with_reference(source, plan)
-    own = own_statistics("check", Collecting(source.dim, seed))
     k = max(min(sample, _SAMPLE_NUMBERS // source.dim), 2)
     # Unusable rows leave a gap in a sample that was cut off beforehand, which only a second look can fill.
     known = source.rows is not None and source.rereadable
     cutoff = cutoff_for(k, source.rows or 0, seed) if known else None
-    measured = measure(
-        stream,
-        Bundle(
-            moments=Moments(source.dim, dtype=plan.dtype, reference=reference),
-            units=UnitSum(source.dim),
-            norms=Norms(),
-            prints=Fingerprints(),
-            unusable=Unusable(),
-            pairs=PairCosines(source.dim, k, seed=seed, cutoff=cutoff),
-            **own,
-        ),
-        plan,
-        _step(progress, "measuring", source.rows),
-    )
-    space = Space(
-        measured["moments"],
-        measured["units"],
-        measured["norms"],
-        source,
-        seed,
-        measured["prints"],
-        measured["unusable"],
-        measured["pairs"],
-        statistics={name: measured[name] for name in own},
-    )
-    _check_usable(space)
-    _fill_sample(space, plan)
+    makers: dict[str, Callable[[], Statistic]] = {
+        "moments": lambda: Moments(source.dim, dtype=plan.dtype, reference=reference),
+        "units": lambda: UnitSum(source.dim),
+        "norms": Norms,
+        "prints": Fingerprints,
+        "unusable": Unusable,
+        "pairs": lambda: PairCosines(source.dim, k, seed=seed, cutoff=cutoff),
+    }
+    settings = StatisticSettings(source.dim, seed)
+    needed = needed_statistics(["check"], makers, settings, {*_COUNTS, *also})
+    space = Space(measure(stream, needed, plan, _step(progress, "measuring", source.rows)).members, source, seed)
+    _check_usable(space, plan)
+    if "pairs" in space.statistics:
+        _fill_sample(space, plan)
     if exact:
         space.measure_exactly(plan, _step(progress, "partition function", source.rows))
     return space
@@ -174,7 +166,7 @@ def _fill_sample(space: Space, plan: Plan) -> None:
         wanted = (settings["k"] + 6 * settings["k"] ** 0.5 + 10) / max(have, 1)
         cutoff = int(wanted * settings["cutoff"])
         settings["cutoff"] = cutoff if cutoff < 2**64 else None
-        space.pairs = measure(space.source, PairCosines(**settings), plan)
+        space.statistics["pairs"] = measure(space.source, PairCosines(**settings), plan)
 
 
 class _Once(Source):
@@ -238,13 +230,13 @@ def _check_size(source: Source) -> None:
         )
 
 
-def _check_usable(space: Space) -> None:
+def _check_usable(space: Space, plan: Plan) -> None:
     counts, name = space.unusable, space.source.name
     if space.n >= 2:
         return
     if counts.seen < 2:
         raise ShapeError(f"{name} has {counts.seen} row; cosines need at least 2 rows. Add some.")
-    single = space.moments.dtype == np.float32
+    single = plan.dtype == np.float32
     most, least = ("1e16", "1e-19") if single else ("1e35", "1e-154")
     raise NoUsableRowsError(
         f"{name}: {space.n} of {counts.seen:,} rows can be used: {counts.bad:,} hold NaN, infinity or numbers over "
