@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from uncone.encoders.open import open_encoder
-from uncone.encoders.transformer.transformer import Transformer
+from uncone.encoders.transformer import Transformer
 from uncone.verbs.encode import encode
 
 BOUND = 1.15

@@ -22,7 +22,7 @@ from benchmarks.page import put
 
 def timed(datasets: list[str], fit_on: str) -> tuple[float, float, int, int]:
     """Seconds of encoding, seconds of all, distinct sentences (with those fitted on) and methods beside raw."""
-    from uncone.data.cache.cache import VectorCache
+    from uncone.data.cache import VectorCache
     from uncone.data.demo import demo_model
     from uncone.encoders.open import open_encoder
     from uncone.evaluation.spaces import Settings
@@ -49,7 +49,7 @@ def timed(datasets: list[str], fit_on: str) -> tuple[float, float, int, int]:
 
 
 def main() -> None:
-    from uncone.data.tasks.scored_pairs import STS
+    from uncone.data.tasks.sts import STS
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--datasets", default=",".join(STS))

@@ -25,8 +25,8 @@ from uncone.data.texts.texts import open_texts
 from uncone.encoders.batching import FIRST, TOKENS, budgeted, pools
 from uncone.encoders.encoder import Encoder, Window
 from uncone.encoders.open import open_encoder
-from uncone.encoders.rows.rows import RowRule
-from uncone.stats.words.word_sums import WordSums
+from uncone.encoders.rows import RowRule
+from uncone.stats.word_sums import WordSums
 
 PAIRS = 1_000
 PEAKS = 3  # runs: how much freed memory lies about at the peak is chance

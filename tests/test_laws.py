@@ -15,22 +15,18 @@ from hypothesis import strategies as st
 import uncone.stats
 from uncone.data.batch import Batch
 from uncone.errors import MergeError
-from uncone.stats.bundle import Bundle
-from uncone.stats.samples.fingerprints import Fingerprints, Sketches
-from uncone.stats.samples.row_sample import RowSample
-from uncone.stats.statistic import Statistic
-from uncone.stats.sums.cluster_moments import ClusterMoments
-from uncone.stats.sums.grouped_unit_sum import GroupedUnitSum
-from uncone.stats.sums.moments import Moments
-from uncone.stats.sums.norms import Norms
-from uncone.stats.sums.pair_cosines import PairCosines
-from uncone.stats.sums.partition import PartitionSums
-from uncone.stats.sums.unit_scatter import UnitScatter
-from uncone.stats.sums.unit_sum import UnitSum
+from uncone.stats.cluster_moments import ClusterMoments
+from uncone.stats.hashing import Fingerprints, Sketches
+from uncone.stats.moments import Moments
+from uncone.stats.norms import Norms
+from uncone.stats.occurrences import Occurrences
+from uncone.stats.partition import PartitionSums
+from uncone.stats.row_sample import PairCosines, RowSample
+from uncone.stats.sentence_similarity import SentenceSimilarity
+from uncone.stats.statistic import Bundle, Statistic
+from uncone.stats.unit_vectors import GroupedUnitSum, UnitScatter, UnitSum
 from uncone.stats.unusable import Unusable
-from uncone.stats.words.occurrences import Occurrences
-from uncone.stats.words.sentence_similarity import SentenceSimilarity
-from uncone.stats.words.word_sums import WordSums
+from uncone.stats.word_sums import WordSums
 from uncone.testing import LawBroken, check_statistic
 
 D = 5

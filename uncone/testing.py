@@ -28,7 +28,7 @@ class LawBroken(AssertionError):
 def check_statistic(statistic: Statistic, batches: Sequence[Batch], *, rtol: float = 1e-9) -> None:
     """Check every law of `Statistic` on some batches, of which there should be at least three.
 
-    >>> from uncone.stats.sums.unit_sum import UnitSum
+    >>> from uncone.stats.unit_vectors import UnitSum
     >>> rng = np.random.default_rng(0)
     >>> check_statistic(UnitSum(4), [Batch.of(rng.normal(size=(5, 4)), first_row=5 * i) for i in range(3)])
 

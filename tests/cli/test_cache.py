@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from uncone.cli.main import build_app
-from uncone.data.cache.cache import VectorCache
+from uncone.data.cache import VectorCache
 from uncone.errors import OptionError, UnconeError
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from uncone.data.cache import space as cache_space
-from uncone.data.cache.cache import DEFAULT_LIMIT, VectorCache, cache_folder, cache_limit, parse_size
+from uncone.data import cache as cache_space
+from uncone.data.cache import DEFAULT_LIMIT, VectorCache, cache_folder, cache_limit, parse_size
 from uncone.errors import OptionError
 
 META = {"model": "m", "layer": "1", "pooling": "mean", "fingerprint": "f"}
@@ -205,7 +205,7 @@ def test_cleared_just_before_the_file_is_written(kept, monkeypatch):
 
 WRITER = """
 import sys, numpy as np
-from uncone.data.cache.cache import VectorCache
+from uncone.data.cache import VectorCache
 folder, start, puts = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 space = VectorCache(folder, 1 << 30).space({"model": "m", "fingerprint": "f"}, 256)
 print("ready", flush=True)
@@ -266,7 +266,7 @@ def test_a_kill_between_any_two_bytes(kept, part):
 import os
 from pathlib import Path
 import numpy as np
-from uncone.data.cache.cache import VectorCache
+from uncone.data.cache import VectorCache
 Path.replace = lambda self, target: os.kill(os.getpid(), 9)
 space = VectorCache({str(kept.folder)!r}).space({META!r}, 4)
 space.put({names(100)!r}, np.ones((100, 4)))
@@ -356,7 +356,7 @@ def test_a_write_that_really_fails_leaves_nothing(tmp_path):
     code = f"""
 import resource, signal, numpy as np
 from pathlib import Path
-from uncone.data.cache.cache import VectorCache
+from uncone.data.cache import VectorCache
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 cache = VectorCache({str(tmp_path)!r})

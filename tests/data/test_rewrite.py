@@ -19,10 +19,10 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from uncone.data.open import open_source
-from uncone.data.side_columns.names import NamedRows
 from uncone.data.source import Options, Rows, Source
 from uncone.data.texts.texts import open_texts
 from uncone.data.vectors.memory import ArrayVectors
+from uncone.data.vectors.shards import NamedRows
 from uncone.data.writing import rewrite as module
 from uncone.data.writing.rewrite import OUTPUTS, output_suffix, rewrite
 from uncone.errors import FormatError, OptionError, OutputError, ShapeError

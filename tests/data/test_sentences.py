@@ -7,7 +7,7 @@ from commands import grows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uncone.data.texts.sentences import split_sentences
+from uncone.data.texts.selection import split_sentences
 
 CASES = [
     ["It rained.", "We stayed in!", "Why?", "Nobody knows…", "3 men came."],

@@ -14,12 +14,11 @@ import pytest
 
 from uncone.data.tasks import labeled as tasks_labelled
 from uncone.data.tasks import sts as tasks_sts
-from uncone.data.tasks import wic as tasks_wic
+from uncone.data.tasks import words as tasks_wic
 from uncone.data.tasks.labeled import open_labeled
 from uncone.data.tasks.retrieval import open_retrieval
-from uncone.data.tasks.scored_pairs import STS, PairTask, open_pairs, read_pairs
-from uncone.data.tasks.wic import open_wic
-from uncone.data.tasks.wordsim import open_word_pairs
+from uncone.data.tasks.sts import STS, PairTask, open_pairs, read_pairs
+from uncone.data.tasks.words import open_wic, open_word_pairs
 from uncone.data.texts import hub as hub_texts
 from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError, ShapeError, UnconeError
 

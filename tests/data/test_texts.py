@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uncone.data.tables.columns import requested_columns
+from uncone.data.tables.read import requested_columns
 from uncone.data.texts.texts import TextRow, TextSource, open_texts
 from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError, ShapeError
 

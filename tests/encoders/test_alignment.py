@@ -19,7 +19,7 @@ import uncone
 from uncone.encoders import segmentation as word_module
 from uncone.encoders.encoder import Window
 from uncone.encoders.open import open_encoder
-from uncone.encoders.rows.rows import RowRule
+from uncone.encoders.rows import RowRule
 from uncone.encoders.segmentation import Kind, find_words, identity
 from uncone.errors import ModelError
 
@@ -451,7 +451,7 @@ def test_a_last_layer_after_the_final_norm_is_told(family, tmp_path, loaded):
 
 
 def test_tokenizers_that_are_not_fast_are_refused():
-    from uncone.encoders.transformer.transformer import Transformer
+    from uncone.encoders.transformer import Transformer
 
     class Slow:
         backend_tokenizer = None

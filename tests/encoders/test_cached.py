@@ -10,8 +10,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from uncone.data.cache.cache import VectorCache
-from uncone.data.digest import file_digest
+from uncone.data.cache import VectorCache
+from uncone.data.files import file_digest
 from uncone.data.texts.texts import ListTexts, TextRow, TextSource
 from uncone.encoders.cached import CachedTexts, _content
 from uncone.encoders.open import Loading, open_encoder, sentence_source
@@ -76,7 +76,7 @@ def test_the_same_rows_with_and_without(encoder, kept, pooling, layer):
 
 
 def test_only_what_is_new_is_encoded_and_once(encoder, kept, monkeypatch):
-    from uncone.encoders import source as module
+    from uncone.encoders import text_vectors as module
 
     monkeypatch.setattr(module, "_POOL", 4)
     seen = []
@@ -94,7 +94,7 @@ def test_only_what_is_new_is_encoded_and_once(encoder, kept, monkeypatch):
 
 
 def test_a_run_that_broke_off_goes_on_where_it_stood(encoder, kept, monkeypatch):
-    from uncone.encoders import source as module
+    from uncone.encoders import text_vectors as module
 
     monkeypatch.setattr(module, "_POOL", 4)
     texts = [f"text {i}" for i in range(12)]

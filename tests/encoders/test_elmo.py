@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from uncone.encoders.elmo import model as elmo
-from uncone.encoders.elmo.model import is_elmo, load_elmo
+from uncone.encoders import elmo
+from uncone.encoders.elmo import is_elmo, load_elmo
 from uncone.errors import ModelError
 
 

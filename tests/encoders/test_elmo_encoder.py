@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import uncone
-from uncone.encoders.elmo.model import load_elmo
+from uncone.encoders.elmo import load_elmo
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedT
 from transformers.utils import logging
 
 from uncone.encoders.encoder import Window
+from uncone.encoders.head import Head
 from uncone.encoders.open import Loading, open_encoder
 from uncone.encoders.static import StaticEncoder
-from uncone.encoders.transformer.head import Head
 
 TEXT = "the old cat sees a small red house and the dog likes the river at"
 WORDS = sorted(set(TEXT.split()))

@@ -15,7 +15,7 @@ from transformers.utils import logging
 from uncone.encoders import static
 from uncone.encoders.encoder import Encoder, Window
 from uncone.encoders.open import open_encoder
-from uncone.encoders.transformer.token_names import table_names, usable_tokens
+from uncone.encoders.transformer import table_names, usable_tokens
 
 TEXTS = [
     "The bank of the river was steep, and the café was green.",

@@ -8,10 +8,9 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from uncone.data.texts.texts import ListTexts
+from uncone.encoders import text_vectors as module
 from uncone.encoders.open import open_encoder, pooled_encoder
-from uncone.encoders.rows import tokens as module
-from uncone.encoders.rows.tokens import RepairedTexts, TokenRows
-from uncone.encoders.source import Pooling
+from uncone.encoders.text_vectors import Pooling, RepairedTexts, TokenRows
 from uncone.errors import OptionError, ShapeError
 
 LONGEST = 64

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from uncone.data.tasks.scored_pairs import STS
+from uncone.data.tasks.sts import STS
 from uncone.evaluation.papers import PUBLISHED, published_rows
 
 

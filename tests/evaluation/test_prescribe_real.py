@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from uncone.data.cache.cache import VectorCache
-from uncone.data.tasks.scored_pairs import PairTask, open_pairs
+from uncone.data.cache import VectorCache
+from uncone.data.tasks.sts import PairTask, open_pairs
 from uncone.data.texts.texts import ListTexts
 from uncone.encoders.open import sentence_source
 from uncone.evaluation.folds import pair_problem

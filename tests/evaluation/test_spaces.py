@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from uncone.data.cache.cache import VectorCache
+from uncone.data.cache import VectorCache
 from uncone.data.texts.texts import ListTexts
 from uncone.encoders.encoder import Window
 from uncone.encoders.open import open_encoder, sentence_source
-from uncone.encoders.rows.tokens import RepairedTexts
+from uncone.encoders.text_vectors import RepairedTexts
 from uncone.errors import OptionError
 from uncone.evaluation import spaces as module
 from uncone.evaluation.spaces import Settings, open_spaces, static_means

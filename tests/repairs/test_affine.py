@@ -19,8 +19,8 @@ from uncone.repairs.affine.standardize import Standardize
 from uncone.repairs.affine.whiten import Whiten, ledoit_wolf
 from uncone.repairs.chain import Chain
 from uncone.run.measure import Plan, measure
-from uncone.stats.bundle import Bundle
-from uncone.stats.sums.moments import Moments
+from uncone.stats.moments import Moments
+from uncone.stats.statistic import Bundle
 
 
 def narrow(n: int = 3000, d: int = 24, ratio: float = 1e5, times: float = 100.0, seed: int = 0) -> np.ndarray:

@@ -23,7 +23,7 @@ from uncone.repairs.chain import Chain, pushed
 from uncone.repairs.registry import KINDS, make
 from uncone.repairs.repaired_source import Mapped
 from uncone.run.measure import Plan
-from uncone.stats.sums.moments import Moments
+from uncone.stats.moments import Moments
 
 
 class Counted(ArrayVectors):

@@ -6,7 +6,7 @@ import time
 
 from threadpoolctl import threadpool_info
 
-from uncone.run.blas_threads import cores, in_order, on_all_cores, one_blas_thread
+from uncone.run.threads import cores, in_order, on_all_cores, one_blas_thread
 
 
 def blas_threads():
@@ -25,7 +25,7 @@ def test_every_core_has_a_thread_and_every_thread_one_of_blas():
 
 def test_a_library_that_is_loaded_later_is_limited_too():
     code = (
-        "from uncone.run.blas_threads import one_blas_thread\n"
+        "from uncone.run.threads import one_blas_thread\n"
         "from threadpoolctl import threadpool_info\n"
         "with one_blas_thread(): pass\n"
         "few = len(threadpool_info())\n"

@@ -7,13 +7,13 @@ from uncone.data.texts.selection import Selection
 from uncone.data.texts.texts import open_texts
 from uncone.encoders.encoder import Window
 from uncone.encoders.open import open_encoder
-from uncone.encoders.rows.rows import IGNORED, RowRule
+from uncone.encoders.rows import IGNORED, RowRule
 from uncone.encoders.segmentation import Kind, find_words, identity
 from uncone.run.layers import LayerPass
 from uncone.run.memory import Room
-from uncone.stats.bundle import Bundle
-from uncone.stats.samples.row_sample import RowSample
-from uncone.stats.sums.grouped_unit_sum import GroupedUnitSum
+from uncone.stats.row_sample import RowSample
+from uncone.stats.statistic import Bundle
+from uncone.stats.unit_vectors import GroupedUnitSum
 
 TEXTS = [
     "The school, the text!",

@@ -9,9 +9,9 @@ from uncone import check
 from uncone.data.open import open_source
 from uncone.data.vectors.memory import ArrayVectors, BlockStream
 from uncone.run.measure import SPAN, Plan, measure
-from uncone.stats.bundle import Bundle
-from uncone.stats.sums.moments import Moments
-from uncone.stats.sums.unit_sum import UnitSum
+from uncone.stats.moments import Moments
+from uncone.stats.statistic import Bundle
+from uncone.stats.unit_vectors import UnitSum
 from uncone.stats.unusable import Unusable
 
 

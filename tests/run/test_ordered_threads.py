@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from uncone.run.ordered_threads import Turns
+from uncone.run.threads import Turns
 
 
 @pytest.mark.parametrize("slow", [1, 2, 3, 5])

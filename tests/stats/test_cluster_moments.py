@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from uncone.data.batch import Batch
-from uncone.stats.sums.cluster_moments import Cells, ClusterMoments, runs_by_label
+from uncone.stats.cluster_moments import Cells, ClusterMoments, runs_by_label
 
 
 def clusters(n=900, d=6, far=0.0, dtype=np.float64):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from uncone.data.batch import Batch
-from uncone.stats.sums.moments import Moments
+from uncone.stats.moments import Moments
 
 
 def test_against_numpy(cone):

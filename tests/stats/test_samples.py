@@ -3,12 +3,10 @@ import pytest
 from scipy import stats
 
 from uncone.data.batch import Batch
-from uncone.stats.samples.fingerprints import Fingerprints
-from uncone.stats.samples.hashing import fingerprints, hash_keys
-from uncone.stats.samples.row_sample import RowSample, cutoff_for
-from uncone.stats.sums.norms import Norms
-from uncone.stats.sums.pair_cosines import ALL_PAIRS, PairCosines
-from uncone.stats.sums.partition import PartitionSums
+from uncone.stats.hashing import Fingerprints, fingerprints, hash_keys
+from uncone.stats.norms import Norms
+from uncone.stats.partition import PartitionSums
+from uncone.stats.row_sample import ALL_PAIRS, PairCosines, RowSample, cutoff_for
 
 
 def batches(rows, size=512):

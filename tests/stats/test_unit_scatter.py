@@ -4,7 +4,7 @@ import pytest
 from uncone.data.batch import Batch
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.run.measure import Plan, measure
-from uncone.stats.sums.unit_scatter import CosineSums, UnitScatter
+from uncone.stats.unit_vectors import CosineSums, UnitScatter
 
 
 def units_of(rows):

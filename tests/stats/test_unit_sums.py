@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from uncone.data.batch import Batch
-from uncone.stats.sums.grouped_unit_sum import GroupedUnitSum
-from uncone.stats.sums.unit_sum import UnitSum
+from uncone.stats.unit_vectors import GroupedUnitSum, UnitSum
 
 
 def naive(rows, groups):

@@ -22,8 +22,8 @@ import uncone
 from uncone.cli.main import _run
 from uncone.data.open import open_source
 from uncone.data.source import Options
-from uncone.encoders import source as encoder_source
-from uncone.encoders.resumable import ResumableTexts, journal_of
+from uncone.encoders import text_vectors as encoder_source
+from uncone.encoders.cached import ResumableTexts, journal_of
 from uncone.errors import OptionError, OutputError, ShapeError, SourceError
 
 TEXTS = [f"the text {i} go to school {'again ' * (i % 5)}".strip() for i in range(60)]
@@ -91,10 +91,10 @@ def test_lines_lists_blank_texts_and_a_limit(tiny_model):
 
 
 def test_shards_are_cut_at_a_fixed_number_of_rows(tiny_model, monkeypatch):
-    from uncone.data.writing import tables
+    from uncone.data.writing import sinks
 
     monkeypatch.setattr("uncone.data.writing.rewrite.BLOCK", 16)
-    monkeypatch.setattr(tables.ShardSink, "_ROWS", 32)
+    monkeypatch.setattr(sinks.ShardSink, "_ROWS", 32)
     uncone.encode(TEXTS, model=tiny_model, out="folder")
     sizes = [pq.read_metadata(path).num_rows for path in sorted(os.scandir("folder"), key=lambda entry: entry.name)]
     assert sizes == [32, 28]

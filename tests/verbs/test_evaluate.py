@@ -10,7 +10,7 @@ import pytest
 import uncone
 import uncone.verbs.evaluate
 from uncone.cli.main import _run
-from uncone.data.tasks.scored_pairs import PairTask
+from uncone.data.tasks.sts import PairTask
 from uncone.errors import OptionError
 
 WORDS = ["the", "text", "go", "school"]

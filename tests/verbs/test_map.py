@@ -11,7 +11,7 @@ from uncone.encoders.open import open_encoder
 from uncone.encoders.segmentation import find_words
 from uncone.errors import MissingPackageError, NoUsableRowsError, OptionError, OtherSpaceError, ShapeError
 from uncone.repairs import Center, Whiten
-from uncone.stats.samples.hashing import hash_keys
+from uncone.stats.hashing import hash_keys
 from uncone.verbs.map import map as mapping
 
 WORDS = ["the", "text", "go", "school", "abc", "12", "."]
@@ -97,7 +97,7 @@ def test_before_and_after_a_repair_are_the_same_rows(cone, tmp_path):
 
 def test_texts_of_a_sample_alone_go_through_the_model(texts, tiny_model, monkeypatch):
     seen = []
-    from uncone.encoders.transformer.transformer import Transformer
+    from uncone.encoders.transformer import Transformer
 
     passages = Transformer.passages
     monkeypatch.setattr(

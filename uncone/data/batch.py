@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.data.arrays.bags import Bags, run_starts
+from uncone.data.bags import Bags, run_starts
 from uncone.data.lazy_property import once
 
 __all__ = ["CUT", "Batch", "Groups", "IntVector", "Keys", "Matrix", "Vector"]

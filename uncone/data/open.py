@@ -10,22 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from uncone.data.files import check_readable, find_files
-from uncone.data.side_columns.names import NamedRows, read_names
 from uncone.data.source import Options, Source
 from uncone.data.tables.read import plain_suffix
+from uncone.data.vectors.matrices import NpyStream
 from uncone.data.vectors.memory import in_memory
-from uncone.data.vectors.npy import NpyStream
-from uncone.data.vectors.shards import Shards
+from uncone.data.vectors.shards import NamedRows, Shards, read_names
 from uncone.errors import ColumnError, FormatError, MissingSourceError
 
 __all__ = ["SUFFIXES", "open_source"]
 
 # Which module opens which file: modules are imported when their kind is met, so that a .npy never waits for pyarrow.
 SUFFIXES = {
-    ".npy": ("npy", "open_npy"),
-    ".npz": ("npy", "open_npz"),
+    ".npy": ("matrices", "open_npy"),
+    ".npz": ("matrices", "open_npz"),
     ".parquet": ("parquet", "open_parquet"),
-    ".safetensors": ("safetensors", "open_safetensors"),
+    ".safetensors": ("matrices", "open_safetensors"),
     ".jsonl": ("tables", "open_jsonl"),
     ".ndjson": ("tables", "open_jsonl"),
     ".csv": ("tables", "open_vector_table"),

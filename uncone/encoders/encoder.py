@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from uncone.data.batch import IntVector, Matrix
 
 if TYPE_CHECKING:
-    from uncone.encoders.transformer.head import Head
+    from uncone.encoders.head import Head
 
 __all__ = ["Encoder", "EncoderIdentity", "Passage", "States", "Window"]
 

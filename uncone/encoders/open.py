@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from uncone.data.cache.cache import VectorCache
+from uncone.data.cache import VectorCache
 from uncone.data.source import Source
 from uncone.data.texts.texts import TextSource
 from uncone.encoders.encoder import Encoder
-from uncone.encoders.source import EncodedTexts, ModelTexts, Pooling, parse_layers
+from uncone.encoders.sentence_transformer import Recipe, read_recipe
 from uncone.encoders.static import StaticEncoder, is_static
-from uncone.encoders.transformer.recipe import Recipe, read_recipe
+from uncone.encoders.text_vectors import EncodedTexts, ModelTexts, Pooling, parse_layers
 from uncone.errors import MissingModelError, ModelError, OptionError
 from uncone.extras import require
 
@@ -55,7 +55,8 @@ def open_encoder(model: str | os.PathLike[str] | Encoder, loading: Loading | Non
         return StaticEncoder(Path(name))
     folder = model_folder(name, loading)
     if any(folder.glob("*options.json")) and any(folder.glob("*weights.hdf5")):
-        from uncone.encoders.elmo.encoder import ElmoEncoder
+        require("torch", "h5py", extra="models")
+        from uncone.encoders.elmo import ElmoEncoder
 
         return ElmoEncoder(name, folder, _device(loading.device))
     return _open_transformer(name, folder, loading)
@@ -82,7 +83,7 @@ def sentence_source(
     made: ModelTexts
     recipe = _recipe(model, loading)
     if recipe is not None and recipe.others and layer is None and pooling is None:
-        from uncone.encoders.transformer.sentence_transformer import SentenceTransformerTexts
+        from uncone.encoders.sentence_transformer import SentenceTransformerTexts
 
         name = os.fspath(model)  # type: ignore[arg-type]  # an Encoder has no recipe
         folder, device = model_folder(name, loading), _device(loading.device)
@@ -175,8 +176,8 @@ def _open_transformer(name: str, folder: Path, loading: Loading) -> Encoder:
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    from uncone.encoders.transformer.head import Head, load_head
-    from uncone.encoders.transformer.transformer import Transformer
+    from uncone.encoders.head import Head, load_head
+    from uncone.encoders.transformer import Transformer
 
     trusted = {"trust_remote_code": loading.trust_remote_code}
     device = _device(loading.device)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from uncone.data.arrays.bags import bag_means
+from uncone.data.bags import bag_means
 from uncone.data.batch import IntVector, Matrix
 from uncone.data.open import open_source, suffix_of
 from uncone.encoders.encoder import Encoder, Passage, States, Window
@@ -138,7 +138,7 @@ class StaticEncoder(WordPassages):
         return token if place is None else self._names[place]
 
     def fingerprint(self) -> str:
-        from uncone.data.digest import file_digest
+        from uncone.data.files import file_digest
 
         return file_digest([self.path])
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from uncone.data.texts.selection import Selection, Tally, text_key
 from uncone.encoders.batching import pools
 from uncone.encoders.encoder import Encoder, Window
-from uncone.encoders.rows.rows import IGNORED, SINGLE, RowRule
+from uncone.encoders.rows import IGNORED, SINGLE, RowRule
 from uncone.encoders.segmentation import Kind
 
 __all__ = ["Survey", "Vocabulary", "survey"]

@@ -17,7 +17,7 @@ from uncone.analysis.intervals.bootstrap import Auc, Replicates, Spearman, cente
 from uncone.analysis.intervals.pair_units import PairUnits, pair_units
 from uncone.analysis.intervals.resampling import Weights
 from uncone.data.batch import IntVector
-from uncone.data.tasks.scored_pairs import FEWEST, PairTask
+from uncone.data.tasks.sts import FEWEST, PairTask
 from uncone.errors import FormatError, OptionError, ShapeError
 
 __all__ = ["LEAST_FOLDS", "Folds", "Judge", "PairProblem", "pair_problem", "split"]

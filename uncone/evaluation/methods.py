@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from uncone.data.batch import Matrix
-from uncone.data.tasks.scored_pairs import open_pairs
+from uncone.data.tasks.sts import open_pairs
 from uncone.data.texts.texts import open_texts
 from uncone.encoders.encoder import Encoder, EncoderIdentity
 from uncone.errors import ColumnError, NoUsableRowsError, OptionError, OtherSpaceError

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from uncone.analysis.intervals.correlation import Aggregated
-from uncone.data.tasks.scored_pairs import STS
+from uncone.data.tasks.sts import STS
 from uncone.evaluation.table import Cell, Method, Row
 
 __all__ = ["PAPERS", "PUBLISHED", "PaperTable", "Published", "published_rows"]

@@ -28,9 +28,9 @@ from uncone.repairs.affine.rounding import rounding
 from uncone.repairs.registry import make_seeded
 from uncone.repairs.repair import Progress, Repair
 from uncone.run.measure import Plan, measure
-from uncone.stats.bundle import Bundle
-from uncone.stats.sums.moments import Moments
-from uncone.stats.sums.unit_sum import UnitSum
+from uncone.stats.moments import Moments
+from uncone.stats.statistic import Bundle
+from uncone.stats.unit_vectors import UnitSum
 
 __all__ = ["LEAST_GAIN", "candidates_for", "fit_all", "prescribe"]
 

@@ -13,19 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.data.arrays.bags import bag_means
+from uncone.data.bags import bag_means
 from uncone.data.batch import IntVector, Matrix
-from uncone.data.cache.cache import VectorCache
+from uncone.data.cache import VectorCache
 from uncone.data.source import BLOCK, Rows, Source
 from uncone.data.texts.selection import Unit
 from uncone.data.texts.texts import ListTexts, TextSource
 from uncone.encoders.cached import CachedTexts
 from uncone.encoders.encoder import Encoder, Passage, Window
 from uncone.encoders.open import Loading, open_encoder, pooled_encoder, sentence_source
-from uncone.encoders.rows.rows import Laid
-from uncone.encoders.rows.tokens import RepairedTexts
-from uncone.encoders.source import EncodedTexts, ModelTexts, Pooling
+from uncone.encoders.rows import Laid
 from uncone.encoders.static import StaticEncoder
+from uncone.encoders.text_vectors import EncodedTexts, ModelTexts, Pooling, RepairedTexts
 from uncone.errors import ModelError, OptionError
 from uncone.repairs.repair import Progress, Repair
 

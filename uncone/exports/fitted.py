@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from uncone.encoders.rows.rows import POOLINGS
-from uncone.encoders.transformer.recipe import Recipe, read_recipe
+from uncone.encoders.rows import POOLINGS
+from uncone.encoders.sentence_transformer import Recipe, read_recipe
 from uncone.errors import ExportError
 
 __all__ = ["LEVELS", "Fitted", "Vectors", "vectors_of"]

@@ -18,8 +18,8 @@ from uncone.repairs.affine.rounding import grain, precision, rounding
 from uncone.repairs.repair import Arrays, Progress, Repair
 from uncone.repairs.repaired_source import Mapped
 from uncone.run.measure import Plan
-from uncone.stats.bundle import Bundle
-from uncone.stats.sums.moments import Moments
+from uncone.stats.moments import Moments
+from uncone.stats.statistic import Bundle
 
 __all__ = ["Chain", "merged", "pushed"]
 

@@ -14,9 +14,9 @@ from uncone.errors import FitError, OptionError
 from uncone.repairs.affine.directions import leading
 from uncone.repairs.repair import Arrays, Progress, Repair
 from uncone.repairs.sampled_rows import drawn_rows
-from uncone.run.blas_threads import on_all_cores
 from uncone.run.measure import Plan, measure
-from uncone.stats.sums.cluster_moments import Cells, ClusterMoments, runs_by_label
+from uncone.run.threads import on_all_cores
+from uncone.stats.cluster_moments import Cells, ClusterMoments, runs_by_label
 
 __all__ = ["Clustered"]
 

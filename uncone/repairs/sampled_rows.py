@@ -10,7 +10,7 @@ from uncone.data.vectors.memory import ArrayVectors
 from uncone.errors import FitError, NoUsableRowsError
 from uncone.repairs.repair import Progress
 from uncone.run.measure import Plan, measure
-from uncone.stats.samples.row_sample import RowSample, cutoff_for
+from uncone.stats.row_sample import RowSample, cutoff_for
 
 __all__ = ["drawn_rows"]
 

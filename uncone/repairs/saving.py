@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from uncone.data.manifest import SavedFolder
+from uncone.data.writing.manifest import SavedFolder
 from uncone.encoders.encoder import EncoderIdentity
 from uncone.errors import DamagedRepairError, OtherSpaceError, RepairError
 from uncone.extras import require

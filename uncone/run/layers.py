@@ -13,17 +13,14 @@ from uncone.data.batch import Batch, IntVector, Matrix, Vector
 from uncone.data.texts.selection import Selection, Unit, text_key
 from uncone.encoders.batching import FIRST, budgeted, pools, text_parts
 from uncone.encoders.encoder import Encoder, States, Window
-from uncone.encoders.rows.facts import RowFacts, facts_of, joined_facts
-from uncone.encoders.rows.rows import IGNORED, Laid, Layout, RowRule
+from uncone.encoders.row_facts import RowFacts, facts_of, joined_facts
+from uncone.encoders.rows import IGNORED, Laid, Layout, RowRule
 from uncone.errors import ModelError
-from uncone.run.blas_threads import one_blas_thread
 from uncone.run.checkpoint import Checkpoint, Saved
-from uncone.run.malloc_trim import return_freed
-from uncone.run.memory import Room
-from uncone.run.ordered_threads import Steps, Turns
-from uncone.stats.bundle import Bundle
-from uncone.stats.statistic import State
-from uncone.stats.sums.norms import SINK
+from uncone.run.memory import Room, return_freed
+from uncone.run.threads import Steps, Turns, one_blas_thread
+from uncone.stats.norms import SINK
+from uncone.stats.statistic import Bundle, State
 
 __all__ = ["LayerPass", "LayerResult", "PassTally"]
 

@@ -28,7 +28,7 @@ from threadpoolctl import ThreadpoolController
 from uncone.data.batch import Batch
 from uncone.data.source import BLOCK, Rows, Source, batches, regrid
 from uncone.errors import WorkerError
-from uncone.run.blas_threads import cores, one_blas_thread
+from uncone.run.threads import cores, one_blas_thread
 from uncone.stats.statistic import Statistic
 
 __all__ = ["SPAN", "Plan", "measure"]

@@ -1,15 +1,20 @@
-"""How the memory of a layer study is shared out, and how much that is."""
+"""Memory of a layer study: how much each part may use, and how freed memory returns to the system."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
 
 from uncone.encoders.batching import TOKENS
 from uncone.encoders.encoder import Encoder
 from uncone.errors import OptionError
 
-__all__ = ["GIB", "MIB", "Room", "share_out"]
+__all__ = ["GIB", "MIB", "Room", "return_freed", "share_out"]
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -83,3 +88,21 @@ def _fitting(occurrences: Sequence[int], room: int) -> tuple[int, int]:
 
 def _shown(size: int) -> str:
     return f"{size / GIB:.1f} GiB" if size >= GIB else f"{size / MIB:.0f} MiB"
+
+
+def return_freed(above: int = 0) -> None:
+    """Give memory that was freed back to the system, where the C library can, if more than `above` bytes are held."""
+    trim = _trim()
+    if trim is not None and _held() > above:
+        trim(0)
+
+
+def _held() -> int:
+    """Bytes of this process that lie in memory."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+@cache
+def _trim() -> Callable[[int], int] | None:
+    """malloc_trim of glibc."""
+    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None

@@ -56,10 +56,10 @@ def encode(texts: Any, *, options: EncodeOptions) -> Encoded:  # noqa: ANN401 - 
     The columns of a table go along. The file appears when it is complete. An interrupted run goes on where it stopped
     if it is started again, and gives the same bytes.
     """
-    from uncone.data.side_columns.files import files_of
     from uncone.data.writing.atomic import check_output, check_output_folder
     from uncone.data.writing.rewrite import SHARDS, output_suffix, rewrite
-    from uncone.encoders.resumable import ResumableTexts
+    from uncone.data.writing.side_columns import files_of
+    from uncone.encoders.cached import ResumableTexts
 
     assert options.out is not None
     out, separate = Path(options.out), options.layer == ALL_LAYERS
@@ -86,7 +86,7 @@ def _count(texts: TextSource, limit: int | None) -> int:
     """The texts that will be encoded: known before, so that the time left can be estimated."""
     from itertools import islice
 
-    from uncone.encoders.source import check_count
+    from uncone.encoders.text_vectors import check_count
 
     count = sum(1 for _ in islice(texts.read(), limit))
     check_count(texts.name, count, 1)
@@ -97,10 +97,10 @@ def _source(texts: TextSource, options: EncodeOptions, separate: bool) -> Any:  
     how = (options.pooling, options.prompt, options.batch_size, options.limit, options.loading, options.cache)
     if not separate:
         return encoded(texts, Encoding(options.model, options.layer, *how), least=1)
-    from uncone.data.cache.cache import VectorCache
+    from uncone.data.cache import VectorCache
     from uncone.encoders.cached import CachedTexts
     from uncone.encoders.open import pooled_encoder
-    from uncone.encoders.source import EncodedTexts
+    from uncone.encoders.text_vectors import EncodedTexts
 
     encoder, pooling = pooled_encoder(
         options.model, layer=-1, pooling=options.pooling, prompt=options.prompt, loading=options.loading

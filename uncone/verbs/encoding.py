@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from uncone.data.source import Source
     from uncone.data.texts.texts import TextSource
     from uncone.encoders.open import Loading
-    from uncone.encoders.source import Pooling
+    from uncone.encoders.text_vectors import Pooling
     from uncone.verbs.options.source import SpaceOptions
 
 __all__ = [
@@ -52,7 +52,7 @@ class Encoding:
 
 def encoded(texts: TextSource, asked: Encoding, least: int = 2) -> Source:
     """The vectors of texts: as the model's own recipe says, unless a layer or a pooling is asked for."""
-    from uncone.data.cache.cache import VectorCache
+    from uncone.data.cache import VectorCache
     from uncone.encoders.open import sentence_source
 
     return sentence_source(
@@ -71,10 +71,10 @@ def encoded(texts: TextSource, asked: Encoding, least: int = 2) -> Source:
 
 def encoded_like(texts: TextSource, asked: Encoding, known: Mapping[str, Any], least: int = 1) -> Source:
     """The vectors of texts as a repair knows them: the layers, pooling, length and prompt that it was fitted on."""
-    from uncone.data.cache.cache import VectorCache
+    from uncone.data.cache import VectorCache
     from uncone.encoders.cached import CachedTexts
     from uncone.encoders.open import open_encoder
-    from uncone.encoders.source import EncodedTexts
+    from uncone.encoders.text_vectors import EncodedTexts
 
     if known["layer"] == WHOLE:
         return encoded(texts, replace(asked, prompt=known["prompt"]), least)
@@ -86,7 +86,7 @@ def encoded_like(texts: TextSource, asked: Encoding, known: Mapping[str, Any], l
 
 def pooling_of(known: Mapping[str, Any], layers: int) -> Pooling:
     """How a text becomes one vector, from what was saved with a repair."""
-    from uncone.encoders.source import Pooling, parse_layers
+    from uncone.encoders.text_vectors import Pooling, parse_layers
 
     return Pooling(parse_layers(known["layer"], layers), known["pooling"], known["normalize"], known["prompt"])
 

@@ -21,7 +21,7 @@ from uncone.verbs.verb import verb
 
 if TYPE_CHECKING:
     from uncone.data.batch import Matrix
-    from uncone.data.tasks.scored_pairs import PairTask
+    from uncone.data.tasks.sts import PairTask
     from uncone.evaluation.folds import PairProblem
     from uncone.evaluation.papers import PaperTable
     from uncone.evaluation.prescription import Prescription
@@ -45,7 +45,7 @@ def evaluate(
     `model` is a folder, a name on the hub, a file of word vectors, or an encoder. `datasets` and `methods` may be given
     by position; all seven STS sets by default, none with `tasks`.
     """
-    from uncone.data.tasks.scored_pairs import STS
+    from uncone.data.tasks.sts import STS
     from uncone.evaluation.papers import published_rows
     from uncone.evaluation.table import EvaluationTable as Table
     from uncone.evaluation.tasks.sts import evaluate_sts
@@ -62,7 +62,7 @@ def evaluate(
 
 
 def _settings(options: EvaluateOptions) -> Settings:
-    from uncone.data.cache.cache import VectorCache
+    from uncone.data.cache import VectorCache
     from uncone.evaluation.spaces import Settings
 
     shared = {one.name: getattr(options, one.name) for one in fields(Settings) if one.name not in ("layer", "cache")}
@@ -81,7 +81,7 @@ def reproduce(
     """
     from uncone.data.writing.atomic import write_all
     from uncone.encoders.open import model_folder, open_encoder
-    from uncone.encoders.transformer.recipe import read_recipe
+    from uncone.encoders.sentence_transformer import read_recipe
     from uncone.evaluation.papers import PAPERS
 
     place, loading = Path(folder), options.loading
@@ -130,7 +130,7 @@ def _other_tasks(
 ) -> list[TaskRow]:
     """The rows of every other task: known by its name, or by what stands before a colon."""
     from uncone.data.tasks.labeled import LABELED
-    from uncone.data.tasks.wordsim import WORD_PAIRS
+    from uncone.data.tasks.words import WORD_PAIRS
     from uncone.evaluation.tasks import tasks as other
 
     rows: list[TaskRow] = []
@@ -188,7 +188,7 @@ def prescribe(source: Any = None, *, options: PrescribeOptions) -> Prescription:
 
 
 def _pair_task(options: PrescribeOptions) -> PairTask:
-    from uncone.data.tasks.scored_pairs import PairTask, open_pairs, read_pairs
+    from uncone.data.tasks.sts import PairTask, open_pairs, read_pairs
 
     pairs, columns = options.pairs, (options.left, options.right, options.score)
     if isinstance(pairs, PairTask):
@@ -199,7 +199,7 @@ def _pair_task(options: PrescribeOptions) -> PairTask:
 
 
 def _corpus(texts: Any, limit: int | None) -> list[str]:  # noqa: ANN401 - a source of texts
-    from uncone.encoders.source import taken_texts
+    from uncone.encoders.text_vectors import taken_texts
 
     return [unit.text for unit in taken_texts(texts, limit) if unit.text]
 

@@ -12,16 +12,15 @@ from typing import Any
 import numpy as np
 
 from uncone.data.batch import Matrix
-from uncone.data.side_columns.files import files_of
 from uncone.data.source import Source
 from uncone.data.texts.texts import TextSource
 from uncone.data.writing.atomic import check_output
 from uncone.data.writing.rewrite import Rewritten, output_suffix, rewrite
+from uncone.data.writing.side_columns import files_of
 from uncone.encoders.cached import CachedTexts
 from uncone.encoders.encoder import Encoder, EncoderIdentity
 from uncone.encoders.open import open_encoder, pooled_encoder
-from uncone.encoders.rows.tokens import RepairedTexts, TokenRows
-from uncone.encoders.source import ModelTexts, Pooling
+from uncone.encoders.text_vectors import ModelTexts, Pooling, RepairedTexts, TokenRows
 from uncone.errors import DamagedRepairError, FitError, OptionError, OtherSpaceError
 from uncone.extras import versions
 from uncone.repairs.repair import Repair

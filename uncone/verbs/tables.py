@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from uncone.analysis.similarity.label_sums import label_text
-from uncone.data.tables.columns import choose_columns
 from uncone.data.tables.fields import list_names
+from uncone.data.tables.read import choose_columns
 from uncone.data.texts.texts import TextRow, TextSource
 from uncone.errors import ColumnError, ShapeError
 

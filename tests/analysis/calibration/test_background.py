@@ -11,8 +11,8 @@ from uncone.data.vectors.memory import ArrayVectors, BlockStream
 from uncone.data.vectors.shards import Shards
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
 from uncone.run.measure import Plan
-from uncone.stats.samples.fingerprints import Fingerprints
-from uncone.stats.samples.row_sample import RowSample
+from uncone.stats.hashing import Fingerprints
+from uncone.stats.row_sample import RowSample
 
 DOUBLE = Plan(dtype=np.float64)
 

@@ -17,7 +17,7 @@ from uncone.analysis.cosine.baseline import Evidence
 from uncone.analysis.intervals.intervals import effective_number
 from uncone.data.batch import Batch
 from uncone.data.vectors.memory import ArrayVectors
-from uncone.stats.samples.row_sample import RowSample
+from uncone.stats.row_sample import RowSample
 
 TAILS = (0.5, 0.1, 0.01)
 SIMULATIONS = 60

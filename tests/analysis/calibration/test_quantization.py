@@ -4,7 +4,7 @@ from scipy import stats
 
 from uncone.analysis.calibration.quantization import hints, hints_of, informative_bits
 from uncone.data.batch import Batch
-from uncone.stats.sums.unit_scatter import UnitScatter
+from uncone.stats.unit_vectors import UnitScatter
 
 
 def of(rows):

@@ -18,10 +18,10 @@ from uncone.analysis.clusters.clusters import cluster_labels, clusters_of
 from uncone.analysis.clusters.shape import Types, corrected_isoscore, mean_over_clusters
 from uncone.analysis.clusters.story import cluster_findings
 from uncone.analysis.layers.deep_results import TypeCosines
-from uncone.encoders.rows.facts import RowFacts
+from uncone.encoders.row_facts import RowFacts
 from uncone.encoders.segmentation import Kind
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
-from uncone.run.blas_threads import on_all_cores
+from uncone.run.threads import on_all_cores
 
 
 def ball(n=2500, d=40, seed=0):

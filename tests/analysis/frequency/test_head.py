@@ -18,9 +18,9 @@ from uncone.analysis.frequency.head import head_frequency
 from uncone.data.texts.selection import Selection
 from uncone.data.texts.texts import ListTexts
 from uncone.encoders.encoder import Encoder, Passage, States, Window
+from uncone.encoders.head import Head
 from uncone.encoders.open import open_encoder
-from uncone.encoders.transformer.head import Head
-from uncone.stats.samples.hashing import hash_keys
+from uncone.stats.hashing import hash_keys
 
 SIZE = 40
 WORDS = [f"w{i}" for i in range(SIZE)]

@@ -12,7 +12,7 @@ from scipy.stats import pearsonr, spearmanr
 
 from uncone.analysis.cosine.units import pair_cosines
 from uncone.analysis.intervals.correlation import adjusted_r2, aggregate, pearson, pearson_interval, spearman
-from uncone.data.tasks.scored_pairs import STS, open_pairs
+from uncone.data.tasks.sts import STS, open_pairs
 from uncone.errors import OptionError, ShapeError
 
 

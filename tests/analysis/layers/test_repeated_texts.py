@@ -13,14 +13,14 @@ import uncone
 from uncone.analysis.layers.geometry import LayerGeometry
 from uncone.analysis.layers.study import examine_layers
 from uncone.data.batch import Batch, Keys
-from uncone.stats.bundle import Bundle
-from uncone.stats.samples.row_sample import RowSample
-from uncone.stats.sums.grouped_unit_sum import GroupedUnitSum
-from uncone.stats.sums.moments import Moments
-from uncone.stats.sums.norms import Norms
-from uncone.stats.words.occurrences import Occurrences
-from uncone.stats.words.sentence_similarity import SentenceSimilarity
-from uncone.stats.words.word_sums import WordSums
+from uncone.stats.moments import Moments
+from uncone.stats.norms import Norms
+from uncone.stats.occurrences import Occurrences
+from uncone.stats.row_sample import RowSample
+from uncone.stats.sentence_similarity import SentenceSimilarity
+from uncone.stats.statistic import Bundle
+from uncone.stats.unit_vectors import GroupedUnitSum
+from uncone.stats.word_sums import WordSums
 
 D, WORDS, DRAWN, RUNS = 10, 200, 25, 60
 NAMES = (

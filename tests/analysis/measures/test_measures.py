@@ -35,7 +35,7 @@ from uncone.analysis.space.space import measure_space
 from uncone.cli.main import _run
 from uncone.data.open import open_source
 from uncone.run.measure import Plan
-from uncone.stats.sums.norms import Norms
+from uncone.stats.norms import Norms
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "measures.md").read_text(), re.S).group(1)
@@ -122,7 +122,7 @@ def test_a_statistic_of_ones_own_is_collected_in_the_same_pass(install, cone):
         """
 from uncone.analysis.measures.measure import Family, Measure
 from uncone.analysis.measures.unit import NORM
-from uncone.stats.sums.norms import Norms
+from uncone.stats.norms import Norms
 
 FAMILY = Family(
     (Measure("longest", "Longest row", NORM, "max |x|"),),

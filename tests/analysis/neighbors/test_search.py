@@ -97,7 +97,7 @@ def test_rows_in_double_precision_keep_it(metric):
 def test_the_number_of_threads_changes_no_digit(threads, monkeypatch):
     rows = SPACES["all lengths"]
     expected = nearest(rows, rows[:300], 40)
-    monkeypatch.setattr("uncone.run.blas_threads.cores", lambda: threads)
+    monkeypatch.setattr("uncone.run.threads.cores", lambda: threads)
     for metric, found in nearest(rows, rows[:300], 40).items():
         np.testing.assert_array_equal(found.places, expected[metric].places)
         np.testing.assert_array_equal(found.distances, expected[metric].distances)

@@ -12,8 +12,8 @@ from uncone.analysis.projections.projection import fit_axes
 from uncone.data.batch import Batch
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.run.measure import measure
-from uncone.stats.samples.hashing import hash_keys
-from uncone.stats.samples.row_sample import cutoff_for
+from uncone.stats.hashing import hash_keys
+from uncone.stats.row_sample import cutoff_for
 
 
 def plane(n=4_000, seed=0):

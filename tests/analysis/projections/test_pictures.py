@@ -10,8 +10,8 @@ from uncone.analysis.projections.pictures import Space, group, pictures_of
 from uncone.analysis.projections.results import by_category
 from uncone.analysis.projections.selected_layers import ChosenLayers
 from uncone.analysis.projections.word_list import OF_EACH, ListedRows, WordList
-from uncone.data.side_columns.names import NamedRows
 from uncone.data.vectors.memory import ArrayVectors
+from uncone.data.vectors.shards import NamedRows
 from uncone.encoders.encoder import Encoder, States
 from uncone.errors import OptionError, ShapeError
 from uncone.run.measure import measure

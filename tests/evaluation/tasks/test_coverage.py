@@ -18,7 +18,7 @@ from uncone.analysis.cosine.units import pair_cosines
 from uncone.analysis.intervals.bootstrap import Replicates, differences
 from uncone.analysis.intervals.pair_units import item_units, pair_units
 from uncone.data.tasks.retrieval import RetrievalTask
-from uncone.data.tasks.wordsim import WordPairs
+from uncone.data.tasks.words import WordPairs
 from uncone.evaluation.tasks.classify import classify, cross_classify
 from uncone.evaluation.tasks.retrieve import MEASURES, retrieve, score_queries
 from uncone.evaluation.tasks.words import Senses, same_sense, word_similarity

@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 import uncone
-from uncone.data.cache.cache import VectorCache
-from uncone.data.tasks.scored_pairs import STS, PairTask, open_pairs
+from uncone.data.cache import VectorCache
+from uncone.data.tasks.sts import STS, PairTask, open_pairs
 from uncone.data.texts.texts import ListTexts
 from uncone.encoders.open import open_encoder, sentence_source
 from uncone.evaluation.spaces import Settings

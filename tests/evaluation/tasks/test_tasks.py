@@ -10,9 +10,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from uncone.data.tasks.labeled import LabeledTask
-from uncone.data.tasks.scored_pairs import PairTask
-from uncone.data.tasks.wic import WicTask
-from uncone.data.tasks.wordsim import WordPairs
+from uncone.data.tasks.sts import PairTask
+from uncone.data.tasks.words import WicTask, WordPairs
 from uncone.data.texts.texts import ListTexts
 from uncone.encoders.open import sentence_source
 from uncone.errors import FormatError, OptionError

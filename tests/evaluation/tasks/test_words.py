@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from uncone.data.tasks.wordsim import WordPairs
+from uncone.data.tasks.words import WordPairs
 from uncone.errors import NoUsableRowsError, ShapeError
 from uncone.evaluation.tasks.words import Senses, best_threshold, same_sense, word_similarity
 

@@ -27,10 +27,10 @@ from uncone.data.batch import CUT, IntVector, Vector
 from uncone.data.source import Source, batches
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
 from uncone.run.measure import Plan, measure
-from uncone.stats.bundle import Bundle
-from uncone.stats.samples.fingerprints import Fingerprints, Sketches
-from uncone.stats.samples.row_sample import RowSample, SampledRows, cutoff_for
-from uncone.stats.sums.unit_scatter import CosineSums, PairMoments, UnitScatter
+from uncone.stats.hashing import Fingerprints, Sketches
+from uncone.stats.row_sample import RowSample, SampledRows, cutoff_for
+from uncone.stats.statistic import Bundle
+from uncone.stats.unit_vectors import CosineSums, PairMoments, UnitScatter
 from uncone.stats.unusable import Unusable
 
 __all__ = ["RATES", "Progress", "Surveyed", "survey", "survey_between"]

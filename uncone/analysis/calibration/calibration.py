@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from uncone.analysis.calibration import thresholds
 from uncone.analysis.calibration.results import Background, Labelled, Threshold, Translation
 from uncone.data.batch import Vector
-from uncone.data.manifest import SavedFolder
 from uncone.data.plain_values import build, plain_values
+from uncone.data.writing.manifest import SavedFolder
 from uncone.encoders.encoder import EncoderIdentity
 from uncone.errors import FormatError, MissingSourceError, OptionError
 

@@ -8,13 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from uncone.data.arrays.bags import run_starts
+from uncone.data.bags import run_starts
 from uncone.data.batch import IntVector, Matrix
 from uncone.data.source import Source, batches
 from uncone.errors import OptionError, ShapeError
-from uncone.stats.samples.fingerprints import Fingerprints
-from uncone.stats.samples.hashing import Hashes, fingerprints
-from uncone.stats.sums.unit_scatter import CosineSums
+from uncone.stats.hashing import Fingerprints, Hashes, fingerprints
+from uncone.stats.unit_vectors import CosineSums
 
 __all__ = [
     "MANY_PRINTS",

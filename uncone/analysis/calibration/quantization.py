@@ -9,7 +9,7 @@ import numpy as np
 from uncone.analysis.number_format import cosine, plain
 from uncone.analysis.spectrum.eigenvalues import effective_rank
 from uncone.data.batch import Vector
-from uncone.stats.sums.unit_scatter import UnitScatter
+from uncone.stats.unit_vectors import UnitScatter
 
 __all__ = ["hints", "hints_of", "informative_bits"]
 

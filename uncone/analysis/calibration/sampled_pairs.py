@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from uncone.analysis.intervals.intervals import effective_number
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.run.blas_threads import in_order
-from uncone.stats.samples.fingerprints import copy_groups
-from uncone.stats.samples.hashing import Hashes, fingerprints
-from uncone.stats.samples.row_sample import SampledRows
+from uncone.run.threads import in_order
+from uncone.stats.hashing import Hashes, copy_groups, fingerprints
+from uncone.stats.row_sample import SampledRows
 
 __all__ = ["BUCKETS", "Sampled", "Side", "joint_units", "row_units", "sample_pairs"]
 

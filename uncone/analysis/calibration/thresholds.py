@@ -12,7 +12,7 @@ from uncone.analysis.calibration.results import Background, HitSpread, Threshold
 from uncone.analysis.calibration.sampled_pairs import Side
 from uncone.analysis.number_format import count, percent
 from uncone.errors import OptionError
-from uncone.run.blas_threads import in_order
+from uncone.run.threads import in_order
 
 __all__ = ["KNOWN_WITHIN", "hit_spread", "one_hit", "rate_at", "score_at", "threshold", "translate"]
 

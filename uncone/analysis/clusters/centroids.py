@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.run.blas_threads import on_all_cores, one_blas_thread
-from uncone.stats.sums.cluster_moments import Cells, padded, runs_by_label
+from uncone.run.threads import on_all_cores, one_blas_thread
+from uncone.stats.cluster_moments import Cells, padded, runs_by_label
 
 __all__ = [
     "AUTO",

@@ -26,10 +26,10 @@ from uncone.analysis.clusters.silhouettes import cosine_silhouettes
 from uncone.analysis.clusters.story import cluster_story
 from uncone.analysis.layers.deep_results import Clusters
 from uncone.data.batch import IntVector, Matrix
-from uncone.encoders.rows.facts import RowFacts
+from uncone.encoders.row_facts import RowFacts
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
-from uncone.run.blas_threads import one_blas_thread
-from uncone.stats.sums.cluster_moments import padded
+from uncone.run.threads import one_blas_thread
+from uncone.stats.cluster_moments import padded
 
 __all__ = ["cluster_labels", "clusters_of"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from uncone.analysis.frequency.word_counts import BINS
 from uncone.analysis.layers.deep_results import Cluster
 from uncone.data.batch import IntVector, Vector
-from uncone.encoders.rows.facts import RowFacts
+from uncone.encoders.row_facts import RowFacts
 
 __all__ = ["contents_of"]
 

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from uncone.analysis.clusters.centroids import scaled
 from uncone.analysis.layers.deep_results import TypeCosines
 from uncone.analysis.spectrum.isoscore import corrected_ratio
-from uncone.data.arrays.bags import Bags, run_starts
+from uncone.data.bags import Bags, run_starts
 from uncone.data.batch import IntVector, Keys, Matrix, Vector, WordBags
 from uncone.data.lazy_property import once
-from uncone.stats.sums.cluster_moments import Cells, runs_by_label
+from uncone.stats.cluster_moments import Cells, runs_by_label
 
 __all__ = [
     "Types",

@@ -18,7 +18,7 @@ from uncone.analysis.layers.geometry import LayerGeometry
 from uncone.analysis.measures.finding import Finding, Level
 from uncone.analysis.number_format import cosine, count
 from uncone.data.batch import IntVector, Vector
-from uncone.stats.samples.hashing import hash_keys
+from uncone.stats.hashing import hash_keys
 
 __all__ = [
     "Estimate",

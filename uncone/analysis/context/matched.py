@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.analysis.layers.geometry import LayerGeometry
-from uncone.data.arrays.bags import Bags, run_starts
+from uncone.data.bags import Bags, run_starts
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.stats.samples.hashing import hash_keys
+from uncone.stats.hashing import hash_keys
 
 __all__ = ["Matched", "matched_intrasim"]
 

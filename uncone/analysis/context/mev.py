@@ -12,8 +12,8 @@ from uncone.analysis.layers.geometry import LayerGeometry
 from uncone.analysis.measures.finding import Finding
 from uncone.analysis.number_format import percent
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.stats.samples.hashing import hash_keys
-from uncone.stats.samples.row_sample import SampledRows
+from uncone.stats.hashing import hash_keys
+from uncone.stats.row_sample import SampledRows
 
 __all__ = ["WordMev", "explained_variance", "mev_findings", "mev_of_words"]
 

@@ -12,11 +12,10 @@ from uncone.analysis.layers.deep_results import Bin, Frequency
 from uncone.analysis.measures.finding import Finding
 from uncone.analysis.neighbors.search import nearest
 from uncone.analysis.number_format import cosine, count, percent, plain
-from uncone.data.arrays.bags import Bags
+from uncone.data.bags import Bags
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.errors import ShapeError
-from uncone.stats.samples.fingerprints import copy_groups, row_prints
-from uncone.stats.samples.hashing import hash_sample
+from uncone.stats.hashing import copy_groups, hash_sample, row_prints
 
 __all__ = ["NEAREST", "frequency_findings", "frequency_of", "word_means"]
 

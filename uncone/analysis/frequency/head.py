@@ -12,14 +12,14 @@ from uncone.analysis.intervals.correlation import pearson, pearson_interval, spe
 from uncone.analysis.intervals.intervals import Interval
 from uncone.analysis.layers.deep_results import HeadFrequency
 from uncone.analysis.number_format import cosine, count, percent
-from uncone.data.arrays.bags import Bags, run_starts
+from uncone.data.bags import Bags, run_starts
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.texts.selection import Selection
 from uncone.encoders.batching import TOKENS, budgeted, pools
 from uncone.encoders.encoder import Encoder, Passage, Window
-from uncone.encoders.rows.rows import Laid
-from uncone.encoders.transformer.head import Head
-from uncone.stats.samples.hashing import hash_keys
+from uncone.encoders.head import Head
+from uncone.encoders.rows import Laid
+from uncone.stats.hashing import hash_keys
 
 __all__ = ["LEAST", "MOST", "head_frequency"]
 

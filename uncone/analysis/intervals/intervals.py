@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.stats.sums.pair_cosines import Cosines
+from uncone.stats.row_sample import Cosines
 
 __all__ = [
     "FEW",

@@ -40,12 +40,12 @@ from uncone.analysis.number_format import count
 from uncone.data.batch import IntVector
 from uncone.data.lazy_property import once
 from uncone.encoders.encoder import Encoder
-from uncone.encoders.rows.facts import RowFacts
+from uncone.encoders.row_facts import RowFacts
 from uncone.errors import ModelError, OptionError
 from uncone.extras import require
-from uncone.run.blas_threads import on_all_cores
 from uncone.run.layers import LayerPass
-from uncone.stats.samples.row_sample import SampledRows
+from uncone.run.threads import on_all_cores
+from uncone.stats.row_sample import SampledRows
 
 __all__ = ["check_frequency", "deep_study", "table_deep"]
 

@@ -14,11 +14,11 @@ from uncone.data.batch import IntVector, Vector
 from uncone.data.lazy_property import once
 from uncone.data.source import Source
 from uncone.data.vectors.memory import ArrayVectors
-from uncone.stats.samples.row_sample import RowSample, SampledRows
-from uncone.stats.sums.grouped_unit_sum import GroupedUnitSum
-from uncone.stats.words.occurrences import Occurrences
-from uncone.stats.words.sentence_similarity import SentenceSimilarity
-from uncone.stats.words.word_sums import WordSums
+from uncone.stats.occurrences import Occurrences
+from uncone.stats.row_sample import RowSample, SampledRows
+from uncone.stats.sentence_similarity import SentenceSimilarity
+from uncone.stats.unit_vectors import GroupedUnitSum
+from uncone.stats.word_sums import WordSums
 
 __all__ = ["LayerGeometry"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from uncone.analysis.frequency.word_counts import SOURCES
 from uncone.encoders.encoder import Window
-from uncone.encoders.rows.rows import POOLINGS, ROWS, WORD_POOLINGS, RowRule
+from uncone.encoders.rows import POOLINGS, ROWS, WORD_POOLINGS, RowRule
 from uncone.encoders.segmentation import Kind
 from uncone.errors import OptionError
 from uncone.run.memory import GIB, MIB

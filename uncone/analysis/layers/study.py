@@ -25,20 +25,19 @@ from uncone.encoders.encoder import Encoder
 from uncone.encoders.segmentation import identity
 from uncone.encoders.survey import Survey, Vocabulary, survey
 from uncone.errors import ShapeError
-from uncone.run.blas_threads import on_all_cores
 from uncone.run.checkpoint import Checkpoint
 from uncone.run.layers import LayerPass, LayerResult
 from uncone.run.memory import Room, share_out
-from uncone.stats.bundle import Bundle
-from uncone.stats.samples.row_sample import RowSample, cutoff_for
-from uncone.stats.statistic import Statistic
-from uncone.stats.sums.grouped_unit_sum import GroupedUnitSum
-from uncone.stats.sums.moments import Moments
-from uncone.stats.sums.norms import Norms
+from uncone.run.threads import on_all_cores
+from uncone.stats.moments import Moments
+from uncone.stats.norms import Norms
+from uncone.stats.occurrences import Occurrences
+from uncone.stats.row_sample import RowSample, cutoff_for
+from uncone.stats.sentence_similarity import SentenceSimilarity
+from uncone.stats.statistic import Bundle, Statistic
+from uncone.stats.unit_vectors import GroupedUnitSum
 from uncone.stats.unusable import Unusable
-from uncone.stats.words.occurrences import Occurrences
-from uncone.stats.words.sentence_similarity import SentenceSimilarity
-from uncone.stats.words.word_sums import WordSums
+from uncone.stats.word_sums import WordSums
 
 __all__ = ["LayerRun", "examine_layers", "study"]
 

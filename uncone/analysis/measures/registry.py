@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NoReturn, cast
 
 from uncone.analysis.measures.measure import VERBS, Family, Measure, Place, StatisticSettings, Verb
 from uncone.analysis.measures.unit import RATIO
-from uncone.stats.bundle import Bundle
-from uncone.stats.statistic import Statistic
+from uncone.stats.statistic import Bundle, Statistic
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

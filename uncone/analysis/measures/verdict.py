@@ -12,7 +12,7 @@ from uncone.analysis.measures.finding import Finding, Level, worst
 from uncone.analysis.measures.registry import families, placed
 from uncone.analysis.number_format import cosine, count, percent
 from uncone.analysis.space.space import Space
-from uncone.run.blas_threads import one_blas_thread
+from uncone.run.threads import one_blas_thread
 
 __all__ = ["Verdict", "examine", "judge"]
 

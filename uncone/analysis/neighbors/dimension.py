@@ -12,8 +12,8 @@ from uncone.analysis.intervals.intervals import Spread, around, variance_freedom
 from uncone.analysis.layers.deep_results import Dimension
 from uncone.analysis.neighbors.search import Block, Near, nearest
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.run.blas_threads import in_order
-from uncone.stats.samples.hashing import Hashes, fingerprints
+from uncone.run.threads import in_order
+from uncone.stats.hashing import Hashes, fingerprints
 
 __all__ = ["NEAREST", "AllRows", "Convention", "dimensions_of", "distinct_rows", "lid", "two_nn"]
 

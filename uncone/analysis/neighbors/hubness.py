@@ -12,7 +12,7 @@ from uncone.analysis.layers.deep_results import Hub, Hubness
 from uncone.analysis.neighbors.dimension import distinct_rows
 from uncone.analysis.neighbors.search import nearest
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.stats.samples.hashing import fingerprints
+from uncone.stats.hashing import fingerprints
 
 __all__ = ["ROWS", "UNEVEN", "has_hubs", "hubness_of", "skewness"]
 

@@ -17,7 +17,7 @@ from uncone.analysis.number_format import clipped, count, percent, plain
 from uncone.analysis.space.space import Space
 from uncone.data.batch import Matrix
 from uncone.data.source import BLOCK, batches
-from uncone.stats.samples.hashing import Hashes, fingerprints
+from uncone.stats.hashing import Hashes, fingerprints
 
 __all__ = [
     "ANN_ROWS",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from uncone.analysis.neighbors.metrics import METRICS, Metric, Queries, Tile
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.run.blas_threads import in_order, one_blas_thread
+from uncone.run.threads import in_order, one_blas_thread
 
 __all__ = ["Block", "Near", "nearest"]
 

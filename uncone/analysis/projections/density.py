@@ -11,7 +11,7 @@ import numpy as np
 from uncone.analysis.projections.projection import Axes
 from uncone.analysis.projections.results import Density
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
-from uncone.stats.samples.hashing import hash_keys
+from uncone.stats.hashing import hash_keys
 from uncone.stats.statistic import State, Statistic
 
 __all__ = ["Grid", "Members", "Raster", "Through", "Values", "density_of"]

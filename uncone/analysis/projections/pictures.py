@@ -22,7 +22,7 @@ from uncone.analysis.projections.projection import (
 )
 from uncone.analysis.projections.results import Panel, Trust
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.stats.samples.hashing import hash_sample
+from uncone.stats.hashing import hash_sample
 
 __all__ = ["Grouping", "Picture", "Space", "group", "neighbor_preservation", "pictures_of", "trust_of"]
 

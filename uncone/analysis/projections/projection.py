@@ -15,7 +15,7 @@ from uncone.analysis.projections.results import METHOD_NAMES
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.errors import OptionError, ShapeError
 from uncone.extras import require
-from uncone.run.blas_threads import in_order
+from uncone.run.threads import in_order
 
 __all__ = [
     "FLAT",

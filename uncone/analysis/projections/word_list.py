@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from uncone.data.batch import Batch, IntVector
 from uncone.encoders.segmentation import find_words, identity
 from uncone.errors import OptionError
-from uncone.stats.bundle import Bundle
-from uncone.stats.samples.row_sample import RowSample, SampledRows
+from uncone.stats.row_sample import RowSample, SampledRows
+from uncone.stats.statistic import Bundle
 
 __all__ = ["OF_EACH", "ListedRows", "WordList", "bare"]
 

@@ -15,7 +15,7 @@ from uncone.analysis.similarity.label_sums import label_text
 from uncone.analysis.similarity.results import Group, Groups
 from uncone.data.batch import IntVector, Matrix
 from uncone.errors import OptionError
-from uncone.stats.samples.hashing import fingerprints
+from uncone.stats.hashing import fingerprints
 
 __all__ = ["cut", "distances", "hierarchical", "k_means", "linkage_of"]
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from uncone.analysis.cosine.units import Units, checked_units
 from uncone.data.writing.atomic import check_output, replacing, writing
 from uncone.errors import OptionError, OutputError
-from uncone.run.blas_threads import in_order
+from uncone.run.threads import in_order
 
 __all__ = ["TILE", "tile_product", "write_matrix"]
 

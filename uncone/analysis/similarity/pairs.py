@@ -20,7 +20,7 @@ from uncone.analysis.similarity.matrix import TILE, tile_product
 from uncone.analysis.similarity.results import Pairs
 from uncone.data.batch import IntVector, Vector
 from uncone.errors import OptionError, OtherSpaceError, ShapeError
-from uncone.run.blas_threads import in_order
+from uncone.run.threads import in_order
 
 __all__ = ["BINS", "coarser", "largest", "near", "survey"]
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from uncone.analysis.cosine.units import BLOCK, Units
 from uncone.data.batch import IntVector, Vector
-from uncone.stats.samples.fingerprints import copy_groups, row_prints
+from uncone.stats.hashing import copy_groups, row_prints
 
 __all__ = [
     "BackgroundError", "Cells", "background_error", "cells_of", "copies_of", "independent_pairs", "jackknife",

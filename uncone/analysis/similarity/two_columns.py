@@ -26,8 +26,8 @@ from uncone.data.lazy_property import once
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.errors import NoUsableRowsError, ShapeError
 from uncone.run.measure import measure
-from uncone.stats.samples.hashing import hash_keys
-from uncone.stats.sums.unit_scatter import CosineSums, UnitScatter
+from uncone.stats.hashing import hash_keys
+from uncone.stats.unit_vectors import CosineSums, UnitScatter
 
 __all__ = ["two_columns", "unrelated_pairs"]
 

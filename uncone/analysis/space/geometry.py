@@ -16,13 +16,12 @@ from uncone.data.source import Source
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.data.vectors.shards import Shards
 from uncone.run.measure import Plan, measure
-from uncone.stats.samples.row_sample import SampledRows
+from uncone.stats.moments import Moments
+from uncone.stats.norms import Norms
+from uncone.stats.partition import PartitionSums
+from uncone.stats.row_sample import SampledRows
 from uncone.stats.statistic import Statistic
-from uncone.stats.sums.grouped_unit_sum import GroupedUnitSum
-from uncone.stats.sums.moments import Moments
-from uncone.stats.sums.norms import Norms
-from uncone.stats.sums.partition import PartitionSums
-from uncone.stats.sums.unit_sum import UnitSum
+from uncone.stats.unit_vectors import GroupedUnitSum, UnitSum
 
 __all__ = ["Collected", "Geometry"]
 

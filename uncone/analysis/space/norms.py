@@ -9,7 +9,7 @@ from uncone.analysis.layers.geometry import LayerGeometry
 from uncone.analysis.measures.finding import Finding, Level
 from uncone.analysis.number_format import clipped, count, plain
 from uncone.analysis.space.geometry import Geometry
-from uncone.stats.sums.norms import SINK, NamedNorm
+from uncone.stats.norms import SINK, NamedNorm
 
 __all__ = ["norms", "sinks"]
 

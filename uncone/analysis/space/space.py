@@ -17,14 +17,13 @@ from uncone.data.lazy_property import once
 from uncone.data.source import BLOCK, Rows, Source, batches, regrid
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
 from uncone.run.measure import Plan, measure
-from uncone.stats.samples.fingerprints import Fingerprints, copy_groups, row_prints
-from uncone.stats.samples.row_sample import SampledRows, cutoff_for
+from uncone.stats.hashing import Fingerprints, copy_groups, row_prints
+from uncone.stats.moments import Moments
+from uncone.stats.norms import Norms
+from uncone.stats.partition import PartitionSums
+from uncone.stats.row_sample import Cosines, PairCosines, SampledRows, cutoff_for
 from uncone.stats.statistic import Statistic
-from uncone.stats.sums.moments import Moments
-from uncone.stats.sums.norms import Norms
-from uncone.stats.sums.pair_cosines import Cosines, PairCosines
-from uncone.stats.sums.partition import PartitionSums
-from uncone.stats.sums.unit_sum import UnitSum
+from uncone.stats.unit_vectors import UnitSum
 from uncone.stats.unusable import Unusable
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from uncone.analysis.intervals.intervals import FEW, Interval, Spread, around, m
 from uncone.analysis.space.geometry import Geometry
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.lazy_property import once
-from uncone.stats.samples.hashing import hash_keys
-from uncone.stats.samples.row_sample import SampledRows
+from uncone.stats.hashing import hash_keys
+from uncone.stats.row_sample import SampledRows
 
 __all__ = ["Measure", "Sampling"]
 

@@ -15,7 +15,7 @@ from uncone.verbs.options.option import Options, option
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from uncone.data.cache.cache import Entry, VectorCache
+    from uncone.data.cache import Entry, VectorCache
 
 __all__ = ["CacheOptions", "cache"]
 
@@ -38,7 +38,7 @@ def cache(*, options: CacheOptions) -> int:
 
     Example: uncone cache
     """
-    from uncone.data.cache.cache import VectorCache
+    from uncone.data.cache import VectorCache
 
     kept, model = VectorCache(), options.model
     if options.clear:

@@ -1,16 +1,32 @@
-"""The contract of tables: rows in blocks, columns by name, and the line of every value that is wrong."""
+"""Tables: rows in blocks, columns by name, and the line of every bad value. JSON lines are the simplest one."""
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from uncone.data.tables.fields import clipped, list_names, whole_text
+from uncone.data.tables.fields import clipped, is_number, list_names, whole_text
+from uncone.data.tables.lines import file_blocks
 from uncone.errors import ColumnError, FormatError, MissingSourceError
 
-__all__ = ["TABLE_SUFFIXES", "Block", "HeaderRule", "Table", "open_table", "plain_suffix", "read_table"]
+__all__ = [
+    "TABLE_SUFFIXES",
+    "Block",
+    "HeaderRule",
+    "JsonBlock",
+    "JsonTable",
+    "Table",
+    "TextColumns",
+    "choose_columns",
+    "first_row_names_columns",
+    "open_table",
+    "plain_suffix",
+    "read_table",
+    "requested_columns",
+]
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 """The endings of tables; all but the last may be followed by .gz or .zst."""
@@ -125,7 +141,7 @@ def open_table(
 
         return ParquetTable(path)
     if suffix in (".jsonl", ".ndjson"):
-        from uncone.data.tables.jsonl import JsonTable
+        from uncone.data.tables.read import JsonTable
 
         return JsonTable(path)
     from uncone.data.tables.delimited import DelimitedTable
@@ -140,7 +156,7 @@ def read_table(path: Path, named: Sequence[str | None] = ()) -> Table:
     Raises:
         SourceError: it is missing, not readable, ragged or empty; the subclass and the message tell more.
     """
-    from uncone.data.tables.columns import first_row_names_columns
+    from uncone.data.tables.read import first_row_names_columns
 
     if not path.is_file():
         raise MissingSourceError(f"There is no file {path}.")
@@ -151,3 +167,122 @@ def read_table(path: Path, named: Sequence[str | None] = ()) -> Table:
     if not table.names:
         raise FormatError(f"{path} is empty. Was it written to the end?")
     return table
+
+
+_USUAL = ("text", "sentence", "content", "body")
+
+
+class TextColumns(NamedTuple):
+    """The columns to read, by name."""
+
+    text: tuple[str, ...]
+    label: str | None
+
+
+def requested_columns(text: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The columns that `--text` names, each once; "a,b" is two of them unless a column is called so.
+
+    >>> requested_columns(["a,b", "c"], ["a", "b", "c"]), requested_columns(["a,b"], ["a,b"])
+    (['a', 'b', 'c'], ['a,b'])
+    """
+    parts = [[item] if item in names else [part.strip() for part in item.split(",")] for item in text]
+    return list(dict.fromkeys(name for part in parts for name in part))
+
+
+def choose_columns(
+    where: str,
+    names: Sequence[str],
+    text: Sequence[str],
+    label: str | None,
+    readable: Sequence[str] | None = None,
+    hint: str = "",
+) -> TextColumns:
+    """The columns of a source that has these `names`, of which the `readable` ones can hold texts.
+
+    Raises:
+        ColumnError: a column is not there or not unique, or none was named and several could be meant.
+
+    >>> choose_columns("a.csv", ["id", "Text", "n"], [], "n")
+    TextColumns(text=('Text',), label='n')
+    """
+    asked = requested_columns(text, names)
+    for option, name in [("text", name) for name in asked] + ([] if label is None else [("label", label)]):
+        if name not in names:
+            raise ColumnError(f"{where} has no column {name!r} for --{option}; it has {list_names(names)}.")
+        if names.count(name) > 1:
+            raise ColumnError(f"{where} has several columns named {name!r}: rename all but one.")
+    if asked:
+        return TextColumns(tuple(asked), label)
+    # A column without a name is the index that pandas writes.
+    free = [name for name in (names if readable is None else readable) if name != label and name.strip()]
+    usual = [name for known in _USUAL for name in free if name.strip().lower() == known]
+    if len(free) != 1 and not usual:
+        problem = "several columns" if free else "no column that must be the text"
+        raise ColumnError(f"{where} has {problem}: {list_names(names)}. Name one or several with --text NAME{hint}.")
+    return TextColumns((free[0] if len(free) == 1 else usual[0],), label)
+
+
+def first_row_names_columns(head: Sequence[Sequence[str]], asked: Sequence[str]) -> bool:
+    """Whether the first row of a table is a header, to judge by the columns that were asked for.
+
+    Numbers in range mean a table without one, unless the header itself is made of numbers. A number with nothing but
+    numbers below it is no name, but a value such as the label 1.
+
+    >>> first_row_names_columns([["good film", "1"], ["bad film", "0"]], ["1"])
+    False
+    >>> first_row_names_columns([["0", "1"], ["good", "film"]], ["1"])
+    True
+    """
+    first, below = head[0], head[1:]
+    if not asked or not all(name.isdecimal() and 1 <= int(name) <= len(first) for name in asked):
+        return True
+    places = [first.index(name) for name in asked if name in first]
+    return any(value.strip() and not is_number(value) for at in places for row in below for value in row[at : at + 1])
+
+
+class JsonBlock(Block):
+    """Parsed lines: objects, or bare lists if the table allows them."""
+
+    def __init__(self, path: Path, lines: Sequence[int], objects: Sequence[Any]) -> None:
+        self.path, self.lines, self.objects = path, lines, objects
+        self.rows = len(objects)
+
+    def line(self, row: int) -> int:
+        return self.lines[row]
+
+    def values(self, name: str, option: str = "") -> list[Any]:
+        for line, row in zip(self.lines, self.objects, strict=True):
+            if name not in row:
+                named = f" for {option}" if option else ""
+                keys = clipped(", ".join(row) or "nothing", 200)
+                raise ColumnError(f"{self.path}, line {line}: no {name!r}{named}; the row has {keys}.")
+        return [row[name] for row in self.objects]
+
+
+class JsonTable(Table):
+    """One object per line; the first one names the columns. `lists` allows bare lists of numbers among them."""
+
+    def __init__(self, path: Path, *, lists: bool = False) -> None:
+        super().__init__(path)
+        self.lists = lists
+        first: Any = next((block.objects[0] for block in self.blocks()), {})
+        items = first if isinstance(first, dict) else {}
+        self.names = list(items)
+        self.text_names = [name for name, value in items.items() if value is None or isinstance(value, str)]
+
+    def blocks(self, names: Sequence[str] | None = None) -> Iterator[JsonBlock]:
+        for block in file_blocks(self.path):
+            parsed = [(line, self._parse(text, line)) for line, text in block.lines(str(self.path)) if text.strip()]
+            if parsed:
+                yield JsonBlock(self.path, [line for line, _ in parsed], [row for _, row in parsed])
+
+    def _parse(self, text: str, line: int) -> Any:  # noqa: ANN401 - JSON
+        try:
+            row = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            reason = clipped(" ".join(str(error).split()), 80)
+            raise FormatError(f"{self.where(line)}: not JSON ({reason}). We need one object a line.") from error
+        if isinstance(row, dict) or (self.lists and isinstance(row, list)):
+            return row
+        need = "an object or a list of numbers" if self.lists else "an object"
+        raise FormatError(f"{self.where(line)}: a {type(row).__name__}, where we need {need}.")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from uncone.data.batch import IntVector
 from uncone.data.tables.fields import clipped, finite_number
 from uncone.data.tables.read import Table, read_table
-from uncone.data.tasks.scored_pairs import open_pairs
+from uncone.data.tasks.sts import open_pairs
 from uncone.errors import ColumnError, FormatError, OptionError
 
 __all__ = ["Columns", "PairFile", "open_pair_file"]

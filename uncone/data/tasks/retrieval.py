@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from uncone.data.tables.fields import finite_number
-from uncone.data.tables.jsonl import JsonTable
 from uncone.data.tables.lines import tabbed_lines
+from uncone.data.tables.read import JsonTable
 from uncone.data.tasks.locate import data_folder, first_file
 from uncone.errors import FormatError, MissingSourceError
 

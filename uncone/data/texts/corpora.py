@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from uncone.data.texts.files import LineTexts, TableTexts
 from uncone.data.texts.hub import HubPart, HubTexts
-from uncone.data.texts.texts import ManyTexts, TextRow, TextSource
+from uncone.data.texts.texts import LineTexts, ManyTexts, TableTexts, TextRow, TextSource
 from uncone.errors import MissingSourceError, OptionError, SourceError
 
 __all__ = ["CORPORA", "Corpus", "corpus_name", "open_corpus"]

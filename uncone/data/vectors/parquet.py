@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from uncone.data.source import Options, Rows, Source, check_dtype
 from uncone.data.tables.parquet import ParquetTable
-from uncone.data.vectors.text_vectors import texts_for_vectors
+from uncone.data.vectors.tables import texts_for_vectors
 from uncone.errors import ColumnError, ShapeError
 
 __all__ = ["ParquetVectors", "open_parquet"]

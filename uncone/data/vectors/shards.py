@@ -1,13 +1,16 @@
-"""Many files as one source: a folder or a glob of shards of one kind."""
+"""Sources made of other sources: shards that follow each other, and rows named by lists of texts and labels."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from uncone.data.source import Rows, Source
-from uncone.errors import ShapeError
+from uncone.data.tables.lines import numbered_lines
+from uncone.errors import MissingSourceError, ShapeError
 
-__all__ = ["Shards"]
+__all__ = ["NamedRows", "Shards", "read_names"]
 
 
 class Shards(Source):
@@ -39,3 +42,63 @@ class Shards(Source):
             if first < stop and start < last:
                 yield from part.read(max(start - first, 0), min(stop, last) - first)
             first = last
+
+
+class NamedRows(Source):
+    """A source whose rows get texts and labels from lists of the same length."""
+
+    def __init__(self, source: Source, texts: Sequence[str] | None, labels: Sequence[str] | None) -> None:
+        self.source = source
+        self.texts = texts
+        self.labels = labels
+        self.name, self.kind, self.dtype = source.name, source.kind, source.dtype
+        self.dim, self.rows, self.random_access = source.dim, source.rows, source.random_access
+        self.rereadable, self.note = source.rereadable, source.note
+
+    @classmethod
+    def of(cls, source: Source, texts: Sequence[str] | None, labels: Sequence[str] | None) -> Source:
+        """The source with these names; unchanged when there are none.
+
+        Raises:
+            ShapeError: there is not one name per row.
+        """
+        for what, names in (("text", texts), ("label", labels)):
+            if names is not None and source.rows is not None and len(names) != source.rows:
+                raise ShapeError(
+                    f"{source.name} has {source.rows:,} rows but there are {len(names):,} {what}s: give one per row."
+                )
+        return source if texts is None and labels is None else cls(source, texts, labels)
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        first = start
+        for rows in self.source.read(start, stop):
+            last = first + len(rows.vectors)
+            texts = self._part("text", self.texts, first, last)
+            labels = self._part("label", self.labels, first, last)
+            yield Rows(rows.vectors, texts or rows.texts, labels or rows.labels)
+            first = last
+        for what, names in (("text", self.texts), ("label", self.labels)):
+            if self.rows is None and names is not None and len(names) != first:
+                raise ShapeError(
+                    f"{self.name} has {first:,} rows but there are {len(names):,} {what}s: give one per row."
+                )
+
+    def _part(self, what: str, names: Sequence[str] | None, first: int, last: int) -> Sequence[str] | None:
+        if names is not None and len(names) < last:
+            raise ShapeError(f"{self.name} has more rows than there are {what}s ({len(names):,}): give one per row.")
+        return None if names is None else names[first:last]
+
+
+def read_names(path: str, what: str) -> list[str]:
+    """A text file with one name a line, for `--text FILE` and `--label FILE`.
+
+    Raises:
+        MissingSourceError: there is no such file.
+    """
+    if not Path(path).is_file():
+        raise MissingSourceError(
+            f"No file {path!r} for --{what}: a source without columns takes a text file with one {what} a line."
+        )
+    if not os.access(path, os.R_OK):
+        raise MissingSourceError(f"{path}, for --{what}, cannot be read: permission denied. Check its mode.")
+    return [line for _, line in numbered_lines(Path(path))]

@@ -13,7 +13,7 @@ import numpy as np
 from uncone.data.source import BLOCK, Options, Rows, Source
 from uncone.data.tables.fields import is_number, parse_number
 from uncone.data.tables.lines import numbered_lines
-from uncone.data.vectors.text_vectors import Parsed, TextVectors, texts_for_vectors
+from uncone.data.vectors.tables import Parsed, TextVectors, texts_for_vectors
 from uncone.errors import FormatError, ShapeError
 
 __all__ = ["WordVectors", "WordVectorsBinary", "open_binary_words", "open_words"]

@@ -18,13 +18,22 @@ import numpy as np
 
 from uncone.data.batch import Matrix
 from uncone.data.open import open_source
-from uncone.data.side_columns.columns import VECTOR, unique_name
-from uncone.data.side_columns.files import columns_beside, files_of, parts_of
 from uncone.data.source import BLOCK, Options, Rows, Source, regrid
-from uncone.data.vectors.npy import Npz
-from uncone.data.writing.arrays import NpySink, NpzSink, Plan, SafetensorsSink, Sink, WordSink
+from uncone.data.vectors.matrices import Npz, safetensors_header
 from uncone.data.writing.atomic import check_output, check_output_folder, replacing, writing
-from uncone.data.writing.tables import JsonSink, ParquetSink, ShardSink, TableSink
+from uncone.data.writing.side_columns import VECTOR, columns_beside, files_of, parts_of, unique_name
+from uncone.data.writing.sinks import (
+    JsonSink,
+    NpySink,
+    NpzSink,
+    ParquetSink,
+    Plan,
+    SafetensorsSink,
+    ShardSink,
+    Sink,
+    TableSink,
+    WordSink,
+)
 from uncone.errors import OptionError, ShapeError
 
 __all__ = ["OUTPUTS", "SHARDS", "Rewritten", "output_suffix", "rewrite"]
@@ -171,10 +180,8 @@ def _arrays(source: Any) -> tuple[str, list[str]]:  # noqa: ANN401 - any source
             names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
         return source.member, [name for name in names if name != source.member]
     if source.kind == "safetensors":
-        from uncone.data.vectors.safetensors import _header
-
         mine = source.name.removeprefix(f"{source.path}[").removesuffix("]")
-        return mine, [name for name in _header(source.path)[0] if name != mine]
+        return mine, [name for name in safetensors_header(source.path)[0] if name != mine]
     return VECTOR, []
 
 

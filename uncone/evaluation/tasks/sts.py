@@ -15,7 +15,7 @@ from uncone.analysis.intervals.correlation import Aggregated, Correlation, Kind,
 from uncone.analysis.intervals.pair_units import PairUnits, pair_units
 from uncone.analysis.intervals.resampling import bounds
 from uncone.data.batch import IntVector, Matrix
-from uncone.data.tasks.scored_pairs import STS, PairTask, open_pairs
+from uncone.data.tasks.sts import STS, PairTask, open_pairs
 from uncone.encoders.encoder import Encoder
 from uncone.errors import OptionError, RepairError
 from uncone.evaluation.methods import Fits, prepare

@@ -19,9 +19,8 @@ from uncone.data.batch import Matrix
 from uncone.data.open import open_source
 from uncone.data.tasks.labeled import LabeledTask, open_labeled
 from uncone.data.tasks.retrieval import RetrievalTask, open_retrieval
-from uncone.data.tasks.scored_pairs import PairTask, open_pairs
-from uncone.data.tasks.wic import WicTask, open_wic
-from uncone.data.tasks.wordsim import WordPairs, open_word_pairs
+from uncone.data.tasks.sts import PairTask, open_pairs
+from uncone.data.tasks.words import WicTask, WordPairs, open_wic, open_word_pairs
 from uncone.encoders.encoder import Encoder
 from uncone.errors import FormatError, OptionError, RepairError
 from uncone.evaluation.methods import Fits, parse_methods, prepare, standard_methods, with_raw

@@ -14,7 +14,7 @@ from uncone.analysis.intervals.bootstrap import bootstrap
 from uncone.analysis.intervals.correlation import aggregate
 from uncone.analysis.intervals.pair_units import PairUnits, pair_units
 from uncone.analysis.intervals.resampling import LEVEL, REPLICATES, Score, mean_size, score, share_score
-from uncone.data.tasks.wordsim import WordPairs
+from uncone.data.tasks.words import WordPairs
 from uncone.errors import NoUsableRowsError, ShapeError
 from uncone.evaluation.table import TaskScores
 

@@ -13,7 +13,7 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
 from uncone.encoders.open import Loading, open_encoder  # noqa: E402
-from uncone.encoders.transformer.transformer import Transformer  # noqa: E402
+from uncone.encoders.transformer import Transformer  # noqa: E402
 from uncone.errors import ExportError  # noqa: E402
 
 __all__ = ["cut_after", "layers_of", "load", "save", "special_edges"]

@@ -11,15 +11,15 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from uncone.analysis.space.space import with_reference
-from uncone.data.arrays.buffers import borrow, give_back
 from uncone.data.batch import Matrix, Vector
+from uncone.data.buffers import borrow, give_back
 from uncone.data.source import Source
 from uncone.errors import DamagedRepairError, FitError, NoInverseError
 from uncone.repairs.affine.rounding import precision, rounding
 from uncone.repairs.repair import Arrays, Progress, Repair
 from uncone.run.measure import Plan, measure
-from uncone.stats.bundle import Bundle
-from uncone.stats.sums.moments import Moments
+from uncone.stats.moments import Moments
+from uncone.stats.statistic import Bundle
 
 __all__ = ["Affine", "Collapsed"]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from uncone.data.batch import Matrix, Vector
 from uncone.repairs.affine.affine import Affine
-from uncone.stats.bundle import Bundle
+from uncone.stats.statistic import Bundle
 
 __all__ = ["Center"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from uncone.data.batch import Matrix, Vector
 from uncone.errors import FitError
 from uncone.repairs.affine.rounding import rounding
-from uncone.stats.sums.moments import Moments
+from uncone.stats.moments import Moments
 
 __all__ = ["Principal", "leading", "principal"]
 

@@ -10,7 +10,7 @@ from uncone.data.batch import Matrix, Vector
 from uncone.errors import FitError
 from uncone.repairs.affine.affine import Affine
 from uncone.repairs.affine.directions import principal
-from uncone.stats.bundle import Bundle
+from uncone.stats.statistic import Bundle
 
 __all__ = ["DropTop"]
 

@@ -11,9 +11,9 @@ from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.errors import FitError
 from uncone.repairs.affine.affine import Affine
 from uncone.repairs.affine.standardize import deviations
-from uncone.stats.bundle import Bundle
-from uncone.stats.sums.moments import Moments
-from uncone.stats.sums.unit_sum import UnitSum
+from uncone.stats.moments import Moments
+from uncone.stats.statistic import Bundle
+from uncone.stats.unit_vectors import UnitSum
 
 __all__ = ["Mute", "rogue_dimensions"]
 

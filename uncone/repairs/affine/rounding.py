@@ -8,7 +8,7 @@ from numpy.typing import DTypeLike
 from uncone.data.batch import Vector
 from uncone.data.source import Source
 from uncone.run.measure import Plan
-from uncone.stats.sums.moments import Moments
+from uncone.stats.moments import Moments
 
 __all__ = ["COARSE", "grain", "precision", "rounding"]
 

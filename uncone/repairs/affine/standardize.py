@@ -6,8 +6,8 @@ import numpy as np
 
 from uncone.data.batch import Matrix, Vector
 from uncone.repairs.affine.affine import Affine
-from uncone.stats.bundle import Bundle
-from uncone.stats.sums.moments import Moments
+from uncone.stats.moments import Moments
+from uncone.stats.statistic import Bundle
 
 __all__ = ["Standardize", "deviations"]
 

@@ -13,8 +13,8 @@ from uncone.repairs.affine.affine import Affine
 from uncone.repairs.affine.directions import principal
 from uncone.repairs.affine.rounding import COARSE
 from uncone.repairs.repair import Arrays
-from uncone.stats.bundle import Bundle
-from uncone.stats.sums.moments import Moments
+from uncone.stats.moments import Moments
+from uncone.stats.statistic import Bundle
 
 __all__ = ["Whiten", "ledoit_wolf"]
 

@@ -17,16 +17,16 @@ from uncone.data.batch import IntVector, Matrix
 from uncone.data.texts.selection import Selection
 from uncone.encoders.batching import TOKENS
 from uncone.encoders.encoder import Encoder
-from uncone.encoders.rows.facts import RowFacts
-from uncone.encoders.rows.rows import IGNORED
+from uncone.encoders.row_facts import RowFacts
+from uncone.encoders.rows import IGNORED
 from uncone.encoders.survey import Survey, survey
 from uncone.errors import OptionError, ShapeError
 from uncone.run.layers import LayerPass, LayerResult
 from uncone.run.memory import GIB, Room
-from uncone.stats.bundle import Bundle
-from uncone.stats.samples.row_sample import RowSample, cutoff_for
+from uncone.stats.occurrences import Occurrences
+from uncone.stats.row_sample import RowSample, cutoff_for
+from uncone.stats.statistic import Bundle
 from uncone.stats.unusable import Unusable
-from uncone.stats.words.occurrences import Occurrences
 from uncone.verbs.encoding import Progress
 from uncone.verbs.map.rows import Gathered, beside_note
 

@@ -14,13 +14,13 @@ from uncone.analysis.projections.results import Texts
 from uncone.analysis.projections.word_list import ListedRows, WordList
 from uncone.data.batch import IntVector, Matrix
 from uncone.data.source import Source
-from uncone.encoders.rows.facts import RowFacts
+from uncone.encoders.row_facts import RowFacts
 from uncone.errors import NoUsableRowsError, OptionError
 from uncone.repairs.repaired_source import Mapped
 from uncone.repairs.saving import Saved
 from uncone.run.measure import measure
-from uncone.stats.bundle import Bundle
-from uncone.stats.samples.row_sample import RowSample, SampledRows, cutoff_for
+from uncone.stats.row_sample import RowSample, SampledRows, cutoff_for
+from uncone.stats.statistic import Bundle
 from uncone.stats.unusable import Unusable
 from uncone.verbs.encoding import Progress
 from uncone.verbs.repaired_spaces import space_of

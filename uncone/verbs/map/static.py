@@ -17,7 +17,7 @@ from uncone.data.source import Source
 from uncone.errors import OptionError
 from uncone.repairs.repaired_source import Mapped
 from uncone.run.measure import measure
-from uncone.stats.samples.row_sample import cutoff_for
+from uncone.stats.row_sample import cutoff_for
 from uncone.verbs.encoding import Progress
 from uncone.verbs.map.colors import Colors, kind_of
 from uncone.verbs.map.rows import Gathered

@@ -18,10 +18,10 @@ from uncone.data.texts.selection import Selection, Unit
 from uncone.data.texts.texts import ListTexts, TextSource
 from uncone.encoders.encoder import Encoder, EncoderIdentity
 from uncone.encoders.open import open_encoder
-from uncone.encoders.source import parse_layers
+from uncone.encoders.text_vectors import parse_layers
 from uncone.errors import NoUsableRowsError, OptionError, OtherSpaceError
 from uncone.repairs.saving import Saved, load
-from uncone.stats.samples.hashing import hash_sample
+from uncone.stats.hashing import hash_sample
 from uncone.verbs.encoding import Encoding, Progress, encoded, is_paragraphs, read_vectors
 from uncone.verbs.map.layers import Layered, layered_rows
 from uncone.verbs.map.rows import RAW, Gathered, beside_note, both_sides, whole_texts

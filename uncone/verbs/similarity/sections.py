@@ -16,7 +16,7 @@ from uncone.analysis.similarity.filters import crowd_at, duplicate_bound, equal_
 from uncone.analysis.similarity.pairs import coarser
 from uncone.analysis.similarity.results import Crowd, Groups, Labels, Pairs, Picture, Step, TwoColumns
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.stats.samples.hashing import hash_sample
+from uncone.stats.hashing import hash_sample
 from uncone.verbs.options.similarity import SimilarityOptions
 from uncone.verbs.similarity.table import Table
 from uncone.verbs.similarity.vectors import Compared, Meaning, check_differ, meaning_of

@@ -18,7 +18,7 @@ from uncone.data.tables.fields import clipped, is_number
 from uncone.data.texts.cleaning import clean
 from uncone.data.texts.texts import TextSource, text_suffix
 from uncone.errors import ColumnError, OptionError, ShapeError, SourceError
-from uncone.stats.samples.hashing import hash_sample
+from uncone.stats.hashing import hash_sample
 from uncone.verbs.encoding import open_space, open_texts_of
 from uncone.verbs.options.similarity import SimilarityOptions
 from uncone.verbs.tables import MemoryTable

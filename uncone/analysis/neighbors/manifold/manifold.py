@@ -15,7 +15,7 @@ from uncone.analysis.neighbors.manifold.path import Path, path_of
 from uncone.analysis.number_format import cosine, count, percent, plain
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.lazy_property import once
-from uncone.stats.sums.norms import SINK
+from uncone.stats.norms import SINK
 
 __all__ = ["manifold_findings", "manifold_of"]
 

@@ -1,1 +1,0 @@
-"""Working memory: reused buffers, memory-mapped rows, sums over bags of rows."""

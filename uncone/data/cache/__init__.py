@@ -1,1 +1,0 @@
-"""Encoded texts, cached on disk."""

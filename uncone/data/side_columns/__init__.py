@@ -1,1 +1,0 @@
-"""Columns beside the vectors of a source: texts, labels, ids."""

@@ -1,0 +1,143 @@
+"""Saved folders: a JSON manifest with a schema, and files of numbers beside it; written whole, checked when read."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from uncone._version import __version__
+from uncone.data.plain_values import plain_values
+from uncone.errors import OptionError, OutputError, UnconeError
+
+__all__ = ["SavedFolder"]
+
+
+@dataclass(frozen=True)
+class SavedFolder:
+    """A kind of folder: the name of the kind, its files, the command that writes it, and the errors it may raise.
+
+    The first of the `files` is the manifest; `advice` is what to try if one is damaged.
+    """
+
+    kind: str
+    files: tuple[str, ...]
+    command: str
+    schema: int
+    advice: str
+    missing: type[UnconeError]
+    damaged: type[UnconeError]
+
+    def check(self, folder: Path) -> None:
+        """Refuse to replace anything but an older folder of this kind or an empty one.
+
+        Raises:
+            OutputError: it is something else, or cannot be made.
+        """
+        folder = folder.resolve()
+        if not folder.parent.is_dir():
+            raise OutputError(f"There is no folder {folder.parent} to write {folder.name} to. Create it first.")
+        if not os.access(folder.parent, os.W_OK | os.X_OK):
+            raise OutputError(f"The folder {folder.parent} is not writable. Choose a folder elsewhere.")
+        if not folder.exists():
+            return
+        if not folder.is_dir():
+            raise OutputError(f"{folder} is a file; a {self.kind} is saved as a folder. Name another.")
+        others = sorted(path.name for path in folder.iterdir() if not self._is_own(path))
+        if others:
+            raise OutputError(
+                f"{folder} holds {', '.join(others[:3])}{' and more' if len(others) > 3 else ''}, which is not a "
+                f"{self.kind}, and is left alone. Name another folder."
+            )
+
+    def _is_own(self, path: Path) -> bool:
+        left_over = path.name.startswith(f".{self.files[0]}.") and path.name.endswith(".part")
+        return path.is_file() and (path.name in self.files or left_over)
+
+    def write(self, folder: Path, values: Mapping[str, Any], *contents: bytes) -> None:
+        """Write the manifest, and the contents of the other files, whole or not at all; an older folder is replaced.
+
+        Raises:
+            OptionError: the values are not plain.
+            OutputError: the folder holds something else, or cannot be written.
+        """
+        values = {"schema": self.schema, "uncone": __version__, **values}
+        try:
+            text = json.dumps(values, indent=1, ensure_ascii=False, default=plain_values, allow_nan=False)
+        except ValueError as error:
+            raise OptionError(f"Only plain values can be saved with a {self.kind}: {error}.") from error
+        self.check(folder)
+        try:
+            _replace(folder.resolve(), dict(zip(self.files, (f"{text}\n".encode(), *contents), strict=True)))
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise OutputError(f"Cannot write {folder}: {reason}. What was there before is untouched.") from error
+
+    def read(self, folder: Path) -> dict[str, Any]:
+        """The values of the manifest; the file itself may be named in place of its folder.
+
+        Raises:
+            UnconeError: `missing` if there is none, `damaged` if it cannot be used.
+        """
+        name = self.files[0]
+        path = folder if folder.name == name and folder.is_file() else folder / name
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise self.missing(
+                f"{path.parent} is not a {self.kind}: it has no {name}. Name a folder written by {self.command}."
+            ) from error
+        except OSError as error:
+            raise self.missing(f"{path} cannot be read: {error.strerror}.") from error
+        except (ValueError, RecursionError) as error:
+            raise self.damage(path, "it is not JSON") from error
+        if not isinstance(values, dict):
+            raise self.damage(path, "it is JSON of another kind, not an object")
+        schema = values.get("schema")
+        if type(schema) is int and schema > self.schema:
+            raise self.damaged(
+                f"{path.parent} was written by a newer uncone ({values.get('uncone')}, schema {schema}; this one reads "
+                f"{self.schema}). Update uncone."
+            )
+        if type(schema) is not int or schema != self.schema:
+            raise self.damage(path, "schema cannot be read")
+        return values
+
+    def damage(self, path: Path | str, reason: object) -> UnconeError:
+        """The error that says what is wrong with a file, and what to try."""
+        return self.damaged(f"{path} is damaged: {str(reason).rstrip('.')}. {self.advice}")
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write beside the place, then rename; what was there before goes only when the new one stands."""
+    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    aside = temporary.with_suffix(".old")
+    try:
+        for name, content in files.items():
+            with (temporary / name).open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o777 & ~mask)  # mkdtemp is stricter than an output has to be
+        if folder.exists():
+            folder.rename(aside)
+        try:
+            temporary.rename(folder)
+        except BaseException:
+            if aside.exists():
+                aside.rename(folder)
+            raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)

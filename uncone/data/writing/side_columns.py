@@ -1,0 +1,416 @@
+"""Side columns: texts, labels and ids of the vectors of a source, row for row, to be written out again."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+
+from uncone.data.source import Rows, Source
+from uncone.data.tables.delimited import DelimitedTable
+from uncone.data.tables.parquet import ParquetTable
+from uncone.data.tables.read import JsonBlock, JsonTable, Table
+from uncone.data.texts.texts import ManyTexts, TableTexts, TextSource
+from uncone.data.vectors.shards import Shards
+from uncone.data.vectors.tables import JsonVectors, TableVectors
+from uncone.errors import ColumnError, FormatError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "TEXT_COLUMN",
+    "VECTOR",
+    "JsonColumns",
+    "NamedColumns",
+    "ParquetColumns",
+    "SideColumns",
+    "SideValues",
+    "TableColumns",
+    "columns_beside",
+    "files_of",
+    "parts_of",
+    "unique_name",
+]
+
+VECTOR = "embedding"
+"""The name of a column of vectors that had none."""
+
+TEXT_COLUMN = "text_column"
+"""The column that tells which text of a row was encoded."""
+
+
+class SideColumns(ABC):
+    """Columns `names` beside the vectors, which are called `vector` and stand before column `place`.
+
+    `wide` are the names of the columns when the vectors are one number per column, `header` whether names are written
+    at all: a table without names stays one.
+    """
+
+    names: list[str]
+    vector: str = VECTOR
+    place: int = 0
+    wide: list[str] | None = None
+    header: bool = True
+    metadata: dict[bytes, bytes] | None = None
+    """Of a parquet file."""
+
+    @abstractmethod
+    def take(self, rows: Rows) -> SideValues:
+        """What stands beside these rows, which are the next."""
+
+    @abstractmethod
+    def fields(self) -> list[pa.Field]:
+        """The columns as they are in a parquet file."""
+
+
+class SideValues:
+    """The values of the columns for some rows: as lists here, other kinds keep them otherwise.
+
+    `whole` are the rows as JSON objects, where keys may be missing, or None where a row was a bare list of numbers.
+    """
+
+    def __init__(self, columns: Sequence[Sequence[Any]], whole: Sequence[dict[str, Any] | None] | None = None) -> None:
+        self.columns = columns
+        self.whole = whole
+
+    def lists(self) -> Sequence[Sequence[Any]]:
+        """Column by column, as plain values."""
+        return self.columns
+
+    def arrow(self, fields: Sequence[pa.Field]) -> list[pa.Array]:
+        """Column by column, of these types."""
+        import pyarrow as pa
+
+        return [
+            pa.array([_fitted(value, field.type) for value in column], field.type)
+            for column, field in zip(self.columns, fields, strict=True)
+        ]
+
+
+class NamedColumns(SideColumns):
+    """The texts and labels of the rows themselves: words, or what was given beside an array."""
+
+    def __init__(self, rows: Rows, text: str = "text") -> None:
+        self._has = (rows.texts is not None, rows.labels is not None)
+        self.names = [name for name, here in zip((text, "label"), self._has, strict=True) if here]
+        self.vector = unique_name(VECTOR, self.names)
+        self.place = len(self.names)
+
+    def take(self, rows: Rows) -> SideValues:
+        given = [values for values, here in zip((rows.texts, rows.labels), self._has, strict=True) if here]
+        return SideValues([[""] * len(rows.vectors) if values is None else list(values) for values in given])
+
+    def fields(self) -> list[pa.Field]:
+        import pyarrow as pa
+
+        return [pa.field(name, pa.string()) for name in self.names]
+
+
+class _FileColumns(SideColumns):
+    """Columns read from the files again, beside the vectors; a row with several texts comes once for each of them."""
+
+    def __init__(self, tables: Sequence[Table], texts: Sequence[str] = ()) -> None:
+        self.tables = tables
+        self.texts = texts if len(texts) > 1 else ()
+        self._rows: Iterator[Any] | None = None
+
+    @abstractmethod
+    def rows(self) -> Iterator[Any]:
+        """The rows, from the first."""
+
+    def _next(self, count: int) -> list[Any]:
+        if self._rows is None:
+            self._rows = self.rows()
+        found = list(itertools.islice(self._rows, count))
+        if len(found) < count:
+            raise FormatError(f"{self.tables[0].path} became shorter while it was read. Is something writing to it?")
+        return found
+
+
+class TableColumns(_FileColumns):
+    """Columns of .csv or .tsv files, but those of `vectors`."""
+
+    def __init__(
+        self, tables: Sequence[DelimitedTable], vectors: Sequence[str] = (), texts: Sequence[str] = ()
+    ) -> None:
+        super().__init__(tables, texts)
+        first = tables[0]
+        first.check_unique(first.names)
+        self.keys = [name for name in first.names if name not in set(vectors)]
+        self.names = [*self.keys, *([unique_name(TEXT_COLUMN, self.keys)] if self.texts else [])]
+        self.header = first.header
+        self.vector = unique_name(vectors[0] if len(vectors) == 1 else VECTOR, self.names)
+        self.wide = list(vectors) if len(vectors) > 1 else None
+        before = first.names.index(vectors[0]) if vectors else len(self.names)
+        self.place = sum(name in self.keys for name in first.names[:before]) if vectors else before
+
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        for block in (block for table in self.tables for block in table.blocks(self.keys)):
+            rows = zip(*(block.values(name) for name in self.keys), strict=True) if self.keys else [()] * block.rows
+            for row in rows:
+                yield from ((*row, name) for name in self.texts) if self.texts else [row]
+
+    def take(self, rows: Rows) -> SideValues:
+        found = self._next(len(rows.vectors))
+        return SideValues(list(zip(*found, strict=True)))
+
+    def fields(self) -> list[pa.Field]:
+        """Numbers if every value of the file is a number written the usual way, else the text as it stands."""
+        import pyarrow as pa
+
+        kinds: list[set[str]] = [{"int", "float"} for _ in self.names]
+        filled = [False] * len(self.names)
+        for row in self.rows():
+            for i, value in enumerate(row):
+                if kinds[i] and value:
+                    kinds[i] &= _number_kinds(value)
+                    filled[i] = True
+        types = [
+            pa.string() if not (kind and full) else pa.int64() if "int" in kind else pa.float64()
+            for kind, full in zip(kinds, filled, strict=True)
+        ]
+        return [pa.field(name, kind) for name, kind in zip(self.names, types, strict=True)]
+
+
+class JsonColumns(_FileColumns):
+    """Fields of .jsonl files beside `vector`; all keys of all rows, in the order in which they occur."""
+
+    def __init__(self, tables: Sequence[JsonTable], vector: str | None, texts: Sequence[str] = ()) -> None:
+        super().__init__(tables, texts)
+        self._kinds: dict[str, set[str]] = {}
+        for row in self.rows():
+            for key, value in row.items() if isinstance(row, dict) else ():
+                if key != vector:
+                    self._kinds.setdefault(key, set()).add(_kind(value))
+        self.names = list(self._kinds)
+        self.vector = unique_name(VECTOR, self.names) if vector is None else vector
+        self.place = len(self.names)
+
+    def rows(self) -> Iterator[Any]:
+        for row in (row for table in self.tables for block in table.blocks() for row in cast(JsonBlock, block).objects):
+            yield from (
+                ({**row, unique_name(TEXT_COLUMN, list(row)): name} for name in self.texts) if self.texts else [row]
+            )
+
+    def take(self, rows: Rows) -> SideValues:
+        objects = [row if isinstance(row, dict) else None for row in self._next(len(rows.vectors))]
+        return SideValues([[None if row is None else row.get(name) for row in objects] for name in self.names], objects)
+
+    def fields(self) -> list[pa.Field]:
+        """A type where all values share one, else the value as JSON."""
+        import pyarrow as pa
+
+        types = {
+            frozenset({"int"}): pa.int64(),
+            frozenset({"float"}): pa.float64(),
+            frozenset({"int", "float"}): pa.float64(),
+            frozenset({"bool"}): pa.bool_(),
+        }
+        return [
+            pa.field(name, types.get(frozenset(kinds - {"null"}), pa.string())) for name, kinds in self._kinds.items()
+        ]
+
+
+def unique_name(name: str, taken: Sequence[str]) -> str:
+    """The name, with a number behind it when a column is called so already.
+
+    >>> unique_name("embedding", ["id", "embedding"])
+    'embedding_2'
+    """
+    names = itertools.chain([name], (f"{name}_{i}" for i in itertools.count(2)))
+    return next(free for free in names if free not in taken)
+
+
+def _number_kinds(text: str) -> set[str]:
+    """Which numbers say the same as the text, to the last digit; 007 is a name."""
+    if re.fullmatch(r"-?[1-9][0-9]{0,17}|0", text):
+        return {"int", "float"} if len(text) <= 15 else {"int"}
+    return {"float"} if len(text) <= 17 and re.fullmatch(r"-?(0|[1-9][0-9]*)\.[0-9]+(e[+-]?[0-9]+)?", text) else set()
+
+
+def _kind(value: Any) -> str:  # noqa: ANN401 - JSON
+    if isinstance(value, bool) or value is None:
+        return "null" if value is None else "bool"
+    if isinstance(value, int):
+        return "int" if -(2**63) <= value < 2**63 else "wide"
+    return {float: "float", str: "str"}.get(type(value), "nested")
+
+
+def _fitted(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 - a field or a JSON value
+    import pyarrow as pa
+
+    if value is None or pa.types.is_boolean(kind):
+        return value
+    if pa.types.is_string(kind):
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return text.encode("utf-8", "replace").decode()  # half a character has no place in a parquet file
+    if value == "":
+        return None
+    return int(value) if pa.types.is_integer(kind) else float(value)
+
+
+class _ArrowValues(SideValues):
+    """The values as they were read."""
+
+    def __init__(self, table: pa.Table) -> None:
+        super().__init__([])
+        self.table = table
+
+    def lists(self) -> Sequence[Sequence[Any]]:
+        return [column.to_pylist() for column in self.table.columns]
+
+    def arrow(self, fields: Sequence[pa.Field]) -> list[pa.Array]:
+        return [_whole(column) for column in self.table.columns]
+
+
+class ParquetColumns(SideColumns):
+    """All columns of files that follow each other but `vector`; each row once for each of several `texts`.
+
+    `vector` is None if the files hold texts: then the vectors come last.
+    """
+
+    def __init__(self, tables: Sequence[ParquetTable], vector: str | None, texts: Sequence[str] = ()) -> None:
+        self.tables = tables
+        self.texts = texts if len(texts) > 1 else ()
+        first = tables[0]
+        first.check_unique(first.names)
+        kept = [field for field in first.schema if field.name != vector]
+        self._schema = pa.schema(kept)
+        self.metadata = first.schema.metadata
+        self.names = [field.name for field in kept]
+        if self.texts:
+            self.names.append(unique_name(TEXT_COLUMN, self.names))
+        self.vector = unique_name(VECTOR, self.names) if vector is None else vector
+        self.place = len(self.names) if vector is None else first.names.index(vector)
+        self._batches: Iterator[pa.Table] | None = None
+        self._held: pa.Table | None = None
+
+    def fields(self) -> list[pa.Field]:
+        return [*self._schema, *([pa.field(self.names[-1], pa.string())] if self.texts else [])]
+
+    def take(self, rows: Rows) -> SideValues:
+        wanted = len(rows.vectors)
+        if not self.names:
+            return SideValues([])
+        if self._batches is None:
+            self._batches = self._read()
+        while self._held is None or self._held.num_rows < wanted:
+            following = next(self._batches, None)
+            if following is None:
+                raise FormatError(
+                    f"{self.tables[-1].path} became shorter while it was read. Is something writing to it?"
+                )
+            self._held = following if self._held is None else pa.concat_tables([self._held, following])
+        taken, self._held = self._held.slice(0, wanted), self._held.slice(wanted)
+        return _ArrowValues(taken)
+
+    def _read(self) -> Iterator[pa.Table]:
+        for table in self.tables:
+            missing = [name for name in self._schema.names if name not in table.names]
+            if missing:
+                raise ColumnError(
+                    f"Shards differ: {table.path} has no column {missing[0]!r}, {self.tables[0].path} has one."
+                )
+            for batch in table.batches(self._schema.names):
+                yield self._repeated(self._fitted(pa.Table.from_batches([batch]), table.path))
+
+    def _fitted(self, table: pa.Table, path: Path) -> pa.Table:
+        try:
+            return table.select(self._schema.names).cast(self._schema)
+        except (pa.ArrowException, ValueError) as error:
+            raise ColumnError(
+                f"Shards differ: {path} has columns of other types than {self.tables[0].path}."
+            ) from error
+
+    def _repeated(self, table: pa.Table) -> pa.Table:
+        if not self.texts:
+            return table
+        times = len(self.texts)
+        places = pa.array([row for row in range(table.num_rows) for _ in range(times)], pa.int64())
+        names = pa.array(list(self.texts) * table.num_rows, pa.string())
+        return table.take(places).append_column(self.names[-1], names)
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    found = column.unify_dictionaries().combine_chunks()
+    return pa.concat_arrays(found.chunks) if isinstance(found, pa.ChunkedArray) else found
+
+
+def columns_beside(source: Source, first: Rows) -> SideColumns:
+    """The columns beside the vectors: those of the file, or the texts and labels that the `first` rows show."""
+    inner = parts_of(source)
+    texts = getattr(inner[0], "texts", None)
+    if isinstance(texts, TextSource):
+        found = _of_texts(list(texts.parts) if isinstance(texts, ManyTexts) else [texts])
+    else:
+        found = _of_vectors(inner)
+    words = getattr(inner[0], "kind", "") in ("word vectors", "word2vec")
+    return NamedColumns(first, "word" if words else "text") if found is None else found
+
+
+def parts_of(source: Source) -> list[Any]:
+    """The sources that really read, without what is wrapped around them."""
+    while isinstance(inner := getattr(source, "source", None), Source):
+        source = inner
+    if isinstance(source, Shards):
+        return [inner for part in source.parts for inner in parts_of(part)]
+    return [source]
+
+
+def files_of(source: Source) -> list[Path]:
+    """The files that a source is read from; none for what is in memory."""
+    found: list[Path] = []
+    for part in parts_of(source):
+        texts, path = getattr(part, "texts", None), getattr(part, "path", None)
+        found += list(texts.files) if isinstance(texts, TextSource) else []
+        found += [path] if isinstance(path, Path) else []
+    return found
+
+
+def _of_vectors(parts: Sequence[Any]) -> SideColumns | None:
+    if all(isinstance(part, TableVectors) for part in parts):
+        first = parts[0]
+        for part in parts:
+            if _layout(part) != _layout(first):
+                raise ColumnError(
+                    f"Shards differ: {part.path} has other columns than {first.path}. Fix them one by one."
+                )
+        tables = [part.table for part in parts]
+        return TableColumns(tables, first.numeric if first.vector is None else [first.vector])
+    if all(isinstance(part, JsonVectors) for part in parts):
+        column = next((part.column for part in parts if part.column is not None), None)
+        return JsonColumns([part.table for part in parts], column)
+    if all(part.kind == "parquet" for part in parts):
+        from uncone.data.writing.side_columns import ParquetColumns
+
+        return ParquetColumns([part.table for part in parts], parts[0].column)
+    return None
+
+
+def _layout(part: TableVectors) -> tuple[Any, ...]:
+    return part.table.names, part.table.header, part.vector, part.numeric, part.options
+
+
+def _of_texts(parts: Sequence[TextSource]) -> SideColumns | None:
+    """All columns of tables of texts, if the tables have the same layout."""
+    sources = [part for part in parts if isinstance(part, TableTexts)]
+    first = sources[0] if sources else None
+    if first is None or len(sources) < len(parts) or any(part.kind != first.kind for part in sources):
+        return None
+    tables: list[Any] = [part.table for part in sources]
+    same = all(part.columns.text == first.columns.text for part in sources)
+    if first.kind == "parquet":
+        from uncone.data.writing.side_columns import ParquetColumns
+
+        return ParquetColumns(tables, None, first.columns.text)
+    if first.kind == "jsonl":
+        return JsonColumns(tables, None, first.columns.text) if same else None
+    same = same and all((table.names, table.header) == (tables[0].names, tables[0].header) for table in tables)
+    return TableColumns(tables, (), first.columns.text) if same else None

@@ -1,1 +1,0 @@
-"""ELMo in its original format."""

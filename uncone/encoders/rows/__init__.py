@@ -1,1 +1,0 @@
-"""What a row is: a text, a word, a token."""

@@ -1,0 +1,446 @@
+"""Texts as a source of vectors: one per text, one per subword, or one pooled from repaired subwords."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncone.data.bags import bag_means
+from uncone.data.batch import IntVector, Matrix
+from uncone.data.source import Rows, Source
+from uncone.data.texts.selection import Unit
+from uncone.data.texts.texts import TextSource
+from uncone.encoders.batching import TOKENS, budgeted, pools
+from uncone.encoders.encoder import Encoder, Passage, Window
+from uncone.encoders.rows import POOLINGS, Laid, RowRule
+from uncone.errors import OptionError, ShapeError
+
+__all__ = [
+    "EncodedTexts",
+    "ModelTexts",
+    "Pooling",
+    "RepairedTexts",
+    "TokenRows",
+    "Transform",
+    "check_count",
+    "parse_layers",
+    "taken_texts",
+]
+
+_POOL = 1024
+_READ = (".safetensors", ".hdf5", ".json", ".txt", ".model", ".py")  # what a model is made of
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """How a text becomes one vector: the mean over `layers` of its tokens pooled as `kind`; perhaps at length one."""
+
+    layers: tuple[int, ...] = (-1,)
+    kind: str = "mean"
+    normalize: bool = False
+    prompt: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in POOLINGS:
+            raise OptionError(f"There is no pooling {self.kind!r}; there are {', '.join(POOLINGS)}.")
+
+    def finished(self, vectors: Matrix) -> Matrix:
+        """Pooled vectors (n, d), at length one when that is asked for."""
+        if not self.normalize:
+            return vectors
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / np.where(lengths > 0, lengths, 1))
+
+    def said(self, encoder: Encoder, truncated: int) -> str:
+        """What was done to the texts, for a reader."""
+        parts = [f"{encoder.name}, layer {', '.join(map(str, self.layers))}, {self.kind} pooling"]
+        parts += ["normalized"] if self.normalize else []
+        parts += [f"prompt {self.prompt!r}"] if self.prompt else []
+        parts += [f"{truncated:,} texts truncated to {encoder.window} tokens"] if truncated else []
+        return ", ".join(parts)
+
+
+def parse_layers(text: str | int, layers: int) -> tuple[int, ...]:
+    """Layer numbers from "12", "-1" or "1,-1"; negative ones count from the end.
+
+    >>> parse_layers("1,-1", 13)
+    (1, 12)
+
+    Raises:
+        OptionError: not a layer of this model.
+    """
+    try:
+        numbers = [int(part) for part in str(text).split(",")]
+    except ValueError as error:
+        raise OptionError(f"--layer takes numbers such as 12, -1 or 1,-1, not {text!r}.") from error
+    for number in numbers:
+        if not -layers <= number < layers:
+            raise OptionError(f"There is no layer {number}: the model has layers 0 to {layers - 1} (-1 is the last).")
+    return tuple(number % layers for number in numbers)
+
+
+class ModelTexts(Source):
+    """Texts that a model makes vectors of, pool by pool. A blank text gives a row of NaN, which is counted as bad."""
+
+    model: str
+    """What the user called the model."""
+    files: Sequence[Path] = ()
+    """What the model was read from."""
+    least: int = 2
+    """Texts that there have to be: a cosine takes two, a repair is applied to one."""
+
+    @abstractmethod
+    def pools(self) -> Iterator[list[Unit]]:
+        """The texts in their order, so many at a time as are encoded together."""
+
+    @abstractmethod
+    def encode(self, texts: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
+        """The vectors (n, d) of texts that are not blank, and which of these texts were truncated."""
+
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """What the vectors depend on beside text and files, as plain JSON; with `layer` and `pooling`."""
+
+    @abstractmethod
+    def said(self, truncated: int) -> str:
+        """The note, when so many texts were truncated."""
+
+    def prepare(self) -> None:
+        """Called before the first text is encoded."""
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        self.prepare()
+        yield from self.rows_of(self.encode)
+
+    def rows_of(self, encode: Callable[[Sequence[str]], tuple[Matrix, NDArray[np.bool_]]]) -> Iterator[Rows]:
+        """The rows, with vectors from `encode`: our own, or one that knows a way around it."""
+        truncated = read = 0
+        for pool in self.pools():
+            vectors: Matrix = np.full((len(pool), self.dim), np.nan, np.float32)
+            places = [i for i, unit in enumerate(pool) if unit.text.strip()]
+            if places:
+                vectors[places], cut = encode([pool[i].text.strip() for i in places])
+                truncated += int(cut.sum())
+            read += len(pool)
+            labels = None if pool[0].label is None else [unit.label or "" for unit in pool]
+            yield Rows(vectors, [unit.text for unit in pool], labels)
+        self.note = self.said(truncated)
+        check_count(self.name, read, self.least)
+
+
+class EncodedTexts(ModelTexts):
+    """The vectors of texts, made as they are read; `separate` layers stand side by side instead of being averaged."""
+
+    def __init__(
+        self,
+        texts: TextSource,
+        encoder: Encoder,
+        pooling: Pooling,
+        batch_size: int | None = None,
+        limit: int | None = None,
+        *,
+        separate: bool = False,
+    ) -> None:
+        self.texts = texts
+        self.encoder = encoder
+        self.separate = separate
+        self.pooling = pooling
+        self.batch_size = batch_size
+        self.limit = limit
+        self.model = encoder.name
+        self.files = _model_files(encoder)
+        self.name = texts.name
+        self.kind = f"texts through {encoder.name}"
+        self.dtype = "float32"
+        self.dim = encoder.dim * (len(pooling.layers) if separate else 1)
+        self.rows = None
+        self.rule = RowRule(rows="sentences", pooling=pooling.kind)
+        self.note = self.said(0)
+        self._ready = False
+
+    def prepare(self) -> None:
+        if not self._ready:
+            self.encoder.prepare(self.pooling.prompt + unit.text for unit in self._units())
+            self._ready = True
+
+    def pools(self) -> Iterator[list[Unit]]:
+        return pools(self._units(), _POOL)
+
+    def _units(self) -> Iterator[Unit]:
+        return taken_texts(self.texts, self.limit)
+
+    def encode(self, texts: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
+        vectors: Matrix = np.zeros((len(texts), self.dim), np.float32)
+        passages = self.encoder.passages([self.pooling.prompt + text for text in texts], Window(cut=True))
+        laid = [replace(next(self.rule.lay(one, self.encoder)), group=i) for i, one in enumerate(passages)]
+        # A passage without tokens stays zero: no word of it is known.
+        for batch in budgeted([one for one in laid if one.passage.length], TOKENS, self.batch_size):
+            vectors[[one.group for one in batch]] = self._pooled(batch)
+        return vectors, np.array([not one.passage.whole for one in laid], np.bool_)
+
+    def _pooled(self, batch: Sequence[Laid]) -> Matrix:
+        layout = self.rule.layout(batch, lambda name: 0)
+        states = self.encoder.encode([laid.passage for laid in batch])
+        pool = states.longest if self.pooling.kind == "max" else states.pooled
+        found = [pool(layer, layout.tokens, layout.starts) for layer in self.pooling.layers]
+        if self.separate:
+            return np.hstack([np.asarray(self.pooling.finished(vectors), np.float32) for vectors in found])
+        vectors = found[0] if len(found) == 1 else np.asarray(np.mean(found, axis=0, dtype=np.float32))
+        return np.asarray(self.pooling.finished(vectors), np.float32)
+
+    def identity(self) -> dict[str, Any]:
+        return {
+            "level": "sentence",
+            "layer": ",".join(map(str, self.pooling.layers)),
+            "pooling": self.pooling.kind,
+            "normalize": self.pooling.normalize,
+            "prompt": self.pooling.prompt,
+            "window": self.encoder.window,
+            "special": self.rule.keeps_special,
+            "encoder": self.encoder.kind,
+            "dtype": str(getattr(getattr(self.encoder, "model", None), "dtype", "float32")),
+            "fingerprint": self.encoder.fingerprint(),
+            **({"separate": True} if self.separate else {}),
+        }
+
+    def said(self, truncated: int) -> str:
+        return self.pooling.said(self.encoder, truncated)
+
+
+def check_count(name: str, texts: int, least: int) -> None:
+    """Say that there are too few texts.
+
+    Raises:
+        ShapeError: there are.
+    """
+    if texts < least:
+        why = "cosines need at least 2" if least > 1 else "we need at least 1"
+        raise ShapeError(f"{name} has {texts} text; {why}. Add some.")
+
+
+def taken_texts(texts: TextSource, limit: int | None) -> Iterator[Unit]:
+    """The first `limit` texts, or all, without the space around them."""
+    for row in texts.read():
+        if limit is not None and row.row >= limit:
+            return
+        yield Unit(row.row, row.row, row.text.strip(), row.label)
+
+
+def _model_files(encoder: Encoder) -> list[Path]:
+    """What an encoder was read from; nothing when it does not say."""
+    if isinstance(path := getattr(encoder, "path", None), Path):
+        return [path]
+    files = list(getattr(encoder, "files", ()))
+    folder = files[0].parent if files else getattr(encoder, "folder", None)
+    if not isinstance(folder, Path):
+        return []
+    inside = [path for path in folder.iterdir() if path.suffix in _READ and path.is_file()]
+    return inside if any(path.suffix == ".safetensors" for path in inside) else sorted({*inside, *files})
+
+
+Transform = Callable[[Matrix], Matrix]
+
+_MOST = 1 << 14  # tokens whose vectors are in memory at once; a single text may have more
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Some texts that follow each other, how many tokens each has, and the vectors of all of them, in their order."""
+
+    units: Sequence[Unit]
+    sizes: IntVector
+    vectors: Matrix
+    truncated: int
+
+
+class _TokenTexts(Source):
+    """Texts whose tokens are encoded: those of the tokenizer are left out, those of a prompt are in, as in pooling.
+
+    Several layers are averaged. A long text is cut to what the model takes, as it is for one vector per text.
+    """
+
+    kind_of: str
+
+    def __init__(
+        self,
+        texts: TextSource,
+        encoder: Encoder,
+        pooling: Pooling,
+        batch_size: int | None = None,
+        limit: int | None = None,
+    ) -> None:
+        self.texts = texts
+        self.encoder = encoder
+        self.pooling = pooling
+        self.batch_size = batch_size
+        self.limit = limit
+        self.name = texts.name
+        self.kind = self.kind_of.format(encoder.name)
+        self.dtype = "float32"
+        self.dim = encoder.dim
+        self.rows = None
+        self.note = self._said(0)
+        self._ready = False
+
+    @abstractmethod
+    def _said(self, truncated: int) -> str:
+        """The note, when so many texts were truncated."""
+
+    def _runs(self) -> Iterator[_Run]:
+        """All texts, in runs under a budget of tokens."""
+        if not self._ready:
+            units = taken_texts(self.texts, self.limit)
+            self.encoder.prepare(self.pooling.prompt + unit.text for unit in units)
+            self._ready = True
+        for pool in pools(taken_texts(self.texts, self.limit), _POOL):
+            passages = self._passages(pool)
+            start = total = 0
+            for stop, passage in enumerate(passages):
+                length = 0 if passage is None else passage.length
+                if stop > start and total + length > _MOST:
+                    yield self._run(pool[start:stop], passages[start:stop])
+                    start, total = stop, 0
+                total += length
+            yield self._run(pool[start:], passages[start:])
+
+    def _passages(self, pool: Sequence[Unit]) -> list[Passage | None]:
+        """What the model sees of each text; None where that is nothing."""
+        places = [i for i, unit in enumerate(pool) if unit.text]
+        prompted = [self.pooling.prompt + pool[i].text for i in places]
+        found: list[Passage | None] = [None] * len(pool)
+        seen = self.encoder.passages(prompted, Window(cut=True)) if prompted else []
+        for place, passages in zip(places, seen, strict=True):
+            found[place] = passages[0] if passages[0].length else None
+        return found
+
+    def _run(self, units: Sequence[Unit], passages: Sequence[Passage | None]) -> _Run:
+        sizes = np.array([0 if one is None else int((~one.special).sum()) for one in passages], np.int64)
+        vectors: Matrix = np.empty((int(sizes.sum()), self.encoder.dim), np.float32)
+        first = np.cumsum(sizes) - sizes
+        nothing = np.empty(0, np.int64)
+        laid = [
+            Laid(passage, nothing, nothing, [], tokens=np.flatnonzero(~passage.special), group=i)
+            for i, passage in enumerate(passages)
+            if passage is not None and sizes[i]
+        ]
+        for batch in budgeted(laid, TOKENS, self.batch_size):
+            found, start = self._states(batch), 0
+            for one in batch:
+                place, size = int(first[one.group]), len(one.tokens)
+                vectors[place : place + size] = found[start : start + size]
+                start += size
+        return _Run(units, sizes, vectors, sum(one is not None and not one.whole for one in passages))
+
+    def _states(self, batch: Sequence[Laid]) -> Matrix:
+        """The vectors of the tokens of a batch, passage by passage, averaged over the layers."""
+        lengths = np.array([one.passage.length for one in batch])
+        bases = np.cumsum(lengths) - lengths
+        tokens = np.concatenate([one.tokens + base for one, base in zip(batch, bases, strict=True)])
+        states = self.encoder.encode([one.passage for one in batch])
+        found = [states.pooled(layer, tokens, np.arange(len(tokens))) for layer in self.pooling.layers]
+        return found[0] if len(found) == 1 else np.asarray(np.mean(found, axis=0, dtype=np.float32))
+
+
+class TokenRows(_TokenTexts):
+    """Every subword of the texts as a row, in reading order; of `pooling` only layers and prompt count.
+
+    A text without tokens gives no row. Nothing is cached: there are too many, and they are read once or twice.
+    """
+
+    kind_of = "tokens through {}"
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        truncated = read = 0
+        for run in self._runs():
+            truncated += run.truncated
+            read += len(run.vectors)
+            if len(run.vectors):
+                yield Rows(run.vectors)
+        self.note = self._said(truncated)
+        self.rows = read
+        if read < 2:
+            raise ShapeError(f"{self.name} has {read} tokens; we need at least 2. Add texts.")
+
+    def _said(self, truncated: int) -> str:
+        said = self.pooling.said(self.encoder, truncated)
+        return said.replace(f"{self.pooling.kind} pooling", "every subword token", 1).replace(", normalized", "", 1)
+
+
+class RepairedTexts(_TokenTexts):
+    """One vector per text: its tokens go through `transform`, (m, d) to (m, `dim`), and are pooled afterwards.
+
+    Without a transform it is the raw row over the same tokens: what a repair at token level is compared with. A blank
+    text, and one without tokens, gives a row of NaN.
+
+    Raises:
+        OptionError: pooling by CLS, which is a special token.
+    """
+
+    kind_of = "texts through {}, token by token"
+
+    def __init__(
+        self,
+        texts: TextSource,
+        encoder: Encoder,
+        pooling: Pooling,
+        transform: Transform | None = None,
+        dim: int | None = None,
+        batch_size: int | None = None,
+        limit: int | None = None,
+        least: int = 2,
+    ) -> None:
+        if pooling.kind == "cls":
+            raise OptionError(
+                "At token level special tokens are left out, so there is no CLS vector. "
+                "Try --pooling mean, or --level sentence."
+            )
+        super().__init__(texts, encoder, pooling, batch_size, limit)
+        self.transform = transform
+        self.least = least
+        self.dim = encoder.dim if dim is None else dim
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        truncated = read = 0
+        for run in self._runs():
+            truncated += run.truncated
+            read += len(run.units)
+            labels = None if run.units[0].label is None else [unit.label or "" for unit in run.units]
+            yield Rows(self._pooled(run), [unit.text for unit in run.units], labels)
+        self.note = self._said(truncated)
+        check_count(self.name, read, self.least)
+
+    def _pooled(self, run: _Run) -> Matrix:
+        vectors: Matrix = np.full((len(run.units), self.dim), np.nan, np.float32)
+        filled = np.flatnonzero(run.sizes)
+        if len(filled):
+            tokens = self._transformed(run.vectors)
+            vectors[filled] = self.pooling.finished(_bags(tokens, run.sizes[filled], self.pooling.kind))
+        return vectors
+
+    def _transformed(self, vectors: Matrix) -> Matrix:
+        found = vectors if self.transform is None else np.asarray(self.transform(vectors))
+        if found.shape != (len(vectors), self.dim):
+            raise ShapeError(
+                f"The repair made {found.shape} of {vectors.shape} tokens, where we need {(len(vectors), self.dim)}. "
+                "Was it fitted on this model and layer?"
+            )
+        return found
+
+    def _said(self, truncated: int) -> str:
+        return f"{self.pooling.said(self.encoder, truncated)} of subword tokens without the special ones"
+
+
+def _bags(tokens: NDArray[Any], sizes: IntVector, pooling: str) -> Matrix:
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
+    if pooling == "last":
+        return np.asarray(tokens[ends - 1])
+    if pooling == "max":
+        return np.asarray(np.maximum.reduceat(tokens, starts, axis=0))
+    return bag_means(tokens, np.arange(len(tokens)), starts)

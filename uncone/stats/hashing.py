@@ -1,0 +1,170 @@
+"""Stable hashes of rows, and exact copies found by fingerprints: the same number on every machine, in every order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncone.data.batch import Batch, IntVector, Matrix
+from uncone.stats.statistic import State, Statistic
+
+__all__ = ["Fingerprints", "Sketches", "copy_groups", "fingerprints", "hash_keys", "hash_sample", "row_prints"]
+
+Hashes = NDArray[np.uint64]
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+_WORD = (1 << 64) - 1
+
+
+def hash_keys(keys: IntVector, seed: int = 0) -> Hashes:
+    """SplitMix64 of integer keys: uniform 64-bit numbers."""
+    offset = np.uint64((seed + 1) * _GOLDEN & _WORD)
+    with np.errstate(over="ignore"):
+        z = keys.astype(np.uint64) * np.uint64(_GOLDEN) + offset
+        return _mixed(_mixed(z))
+
+
+def hash_sample(keys: IntVector, limit: int, seed: int = 0) -> IntVector:
+    """The places of the `limit` integer keys with the smallest hashes, in order: a uniform sample of them."""
+    return np.sort(np.argsort(hash_keys(keys, seed), kind="stable")[:limit])
+
+
+def _mixed(z: Hashes) -> Hashes:
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(_MIX[0])
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(_MIX[1])
+    return z ^ (z >> np.uint64(31))
+
+
+def fingerprints(vectors: Matrix) -> Hashes:
+    """A 64-bit number per row that equal rows share: its 32-bit words times fixed odd weights, mixed.
+
+    Words of 32 bits, because coarse numbers (quantised, one-hot, small integers) have only high bits set: the product
+    of a 64-bit word with 9 set bits on top would keep 9 bits of its weight.
+    """
+    words = np.ascontiguousarray(vectors).view(np.uint32)
+    with np.errstate(over="ignore"):
+        return _mixed(np.einsum("ij,j->i", words, _weights(words.shape[1])))
+
+
+@lru_cache
+def _weights(n: int) -> Hashes:
+    return hash_keys(np.arange(n, dtype=np.int64), seed=7) | np.uint64(1)
+
+
+_SKETCHED = 16  # numbers of a row that a sketch looks at
+_AT_ONCE = 8192
+
+
+class Fingerprints(Statistic):
+    """Fingerprints of the rows; above `limit`, of those rows whose fingerprint falls in one part of 2^level.
+
+    Copies share a fingerprint, so they are kept or dropped together and the share stays right.
+
+    >>> copies = Fingerprints()
+    >>> copies.update(Batch.of(np.array([[1.0, 2.0], [1.0, 2.0], [1.0, 2.5], [1.0, 2.0]])))
+    >>> copies.duplicate_share
+    0.5
+    """
+
+    def __init__(self, limit: int = 4_000_000) -> None:
+        self.limit = limit
+        self.level = 0
+        self._parts: list[Hashes] = []
+        self._kept = 0
+
+    def update(self, batch: Batch) -> None:
+        self._add(fingerprints(batch.vectors))
+
+    def absorb(self, other: Fingerprints) -> None:
+        if other.level > self.level:
+            self.level = other.level
+            self._thin()
+        for part in other._parts:
+            self._add(part)
+
+    def _add(self, prints: Hashes) -> None:
+        self._parts.append(self._chosen(prints))
+        self._kept += len(self._parts[-1])
+        while self._kept > self.limit:
+            self.level += 1
+            self._thin()
+
+    def _thin(self) -> None:
+        self._parts = [self._chosen(np.concatenate(self._parts))] if self._parts else []
+        self._kept = sum(map(len, self._parts))
+
+    def _chosen(self, prints: Hashes) -> Hashes:
+        if self.level == 0:
+            return prints
+        chosen: Hashes = prints[prints >> np.uint64(64 - self.level) == 0]
+        return chosen
+
+    def state(self) -> State:
+        kept = np.sort(np.concatenate([np.empty(0, np.uint64), *self._parts]))
+        return {"level": np.array(self.level, np.int64), "kept": kept}
+
+    def _restore(self, state: State) -> None:
+        self.level = int(state["level"])
+        self._parts = [state["kept"]] if state["kept"].size else []
+        self._kept = len(state["kept"])
+
+    @property
+    def kept(self) -> int:
+        """Rows whose fingerprints were compared."""
+        return self._kept
+
+    @property
+    def duplicate_share(self) -> float:
+        """Share of the rows that repeat an earlier row exactly."""
+        kept = self.state()["kept"]
+        if not kept.size:
+            return 0.0
+        return float((kept[1:] == kept[:-1]).sum() / kept.size)
+
+
+class Sketches(Fingerprints):
+    """Fingerprints of the norm and about sixteen numbers of each row, at a tenth of the cost of all of them.
+
+    Copies share a sketch; other rows do so only where they are sparse, coarse or nearly alike. Where no two sketches
+    are equal there are no copies.
+
+    >>> sketches = Sketches()
+    >>> sketches.update(Batch.of(np.array([[1.0, 2.0], [1.0, 2.5], [1.0, 2.0]])))
+    >>> sketches.may_hold_copies
+    True
+    """
+
+    def update(self, batch: Batch) -> None:
+        some = batch.vectors[:, :: -(-batch.dim // _SKETCHED)]
+        cells = np.empty((batch.n, some.shape[1] + 1), batch.vectors.dtype)
+        cells[:, :-1] = some
+        cells[:, -1] = batch.norms
+        self._add(fingerprints(cells))
+
+    @property
+    def may_hold_copies(self) -> bool:
+        """Whether two sketches are equal, or not all were kept."""
+        kept = self.state()["kept"]
+        return self.level > 0 or bool((kept[1:] == kept[:-1]).any())
+
+
+def copy_groups(prints: Hashes) -> IntVector | None:
+    """The group of each row (n,), numbered from 0: rows with the same fingerprint share one. None when all differ.
+
+    >>> copy_groups(np.array([7, 9, 7], np.uint64))
+    array([0, 1, 0])
+    """
+    ordered = np.sort(prints)
+    if (ordered[1:] != ordered[:-1]).all():
+        return None
+    return np.unique(prints, return_inverse=True)[1].astype(np.int64)
+
+
+def row_prints(parts: Iterable[Matrix]) -> Hashes:
+    """The fingerprints of rows that come in several arrays, in order."""
+    blocks = (part[start : start + _AT_ONCE] for part in parts for start in range(0, len(part), _AT_ONCE))
+    return np.concatenate([np.empty(0, np.uint64), *map(fingerprints, blocks)])

@@ -1,0 +1,132 @@
+"""The vectors of some words' occurrences themselves: what cannot be had from sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from uncone.data.batch import Batch, IntVector, Matrix
+from uncone.data.buffers import Shelf
+from uncone.stats.hashing import hash_keys
+from uncone.stats.statistic import State, Statistic
+
+__all__ = ["Occurrence", "Occurrences"]
+
+_AT_FIRST = 64
+"""Rows that there is room for before more is taken."""
+
+
+class Occurrence(NamedTuple):
+    """The occurrences of a word: sampling units (n,), origins (n,), which copies share, and vectors (n, d)."""
+
+    units: IntVector
+    origins: IntVector
+    vectors: Matrix
+
+    @property
+    def distinct(self) -> int:
+        """Occurrences that are no copies of others."""
+        return len(np.unique(self.origins))
+
+
+class _Part(NamedTuple):
+    words: IntVector
+    rows: IntVector
+    units: IntVector
+    origins: IntVector
+    vectors: Matrix
+
+
+class Occurrences(Statistic):
+    """Up to `most` occurrences of each of the words `chosen`: all of them, or those with the smallest hashes.
+
+    >>> kept = Occurrences(1, chosen=(3,))
+    >>> kept.update(Batch.of(np.array([[1.0], [2.0], [3.0]]), words=np.array([3, 0, 3])))
+    >>> kept.by_word()[3].vectors.tolist()
+    [[1.0], [3.0]]
+    """
+
+    def __init__(self, dim: int, *, chosen: Sequence[int] = (), most: int = 1000, seed: int = 0) -> None:
+        self.dim = dim
+        self.chosen = tuple(chosen)
+        self.most = most
+        self.seed = seed
+        self._parts: list[_Part] = []
+        self._shelf = Shelf(_AT_FIRST)
+        self._wanted = np.array(sorted(self.chosen), np.int64)
+
+    def update(self, batch: Batch) -> None:
+        if batch.words is None:
+            return
+        mine = np.flatnonzero(np.isin(batch.words, self._wanted))
+        if mine.size:
+            units = batch.rows if batch.units is None else batch.units
+            origins = batch.rows if batch.keys.origins is None else batch.keys.origins
+            known = {"words": batch.words, "rows": batch.rows, "units": units, "origins": origins}
+            self._shelf.put(mine, vectors=batch.vectors, **known)
+            self._trim_now_and_then()
+
+    def _trim_now_and_then(self) -> None:
+        # Not each time, so that the copying stays linear; at most twice what is kept is held.
+        if self._shelf.n + sum(len(part[0]) for part in self._parts) > 2 * self.most * max(len(self.chosen), 1):
+            self._trim()
+
+    def _close(self) -> None:
+        """What is on the shelf becomes a part."""
+        if self._shelf.n:
+            columns = {name: np.concatenate(self._shelf.pieces(name)) for name in _Part._fields}
+            columns["vectors"] = columns["vectors"].astype(np.float32, copy=False)
+            self._parts.append(_Part(**columns))
+        self._shelf = Shelf(_AT_FIRST)
+
+    def _trim(self) -> None:
+        self._close()
+        if not self._parts:
+            return
+        joined = self._joined()
+        words, rows = joined.words, joined.rows
+        order = np.lexsort((rows, hash_keys(rows, self.seed), words))
+        ordered = words[order]
+        first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        rank = np.arange(len(words)) - np.repeat(first, np.diff(np.append(first, len(words))))
+        kept = order[rank < self.most]
+        kept = kept[np.argsort(rows[kept], kind="stable")]
+        self._parts = [_Part(**{name: column[kept] for name, column in joined._asdict().items()})]
+
+    def _joined(self) -> _Part:
+        if len(self._parts) == 1:
+            return self._parts[0]
+        return _Part(**{name: np.concatenate([getattr(one, name) for one in self._parts]) for name in _Part._fields})
+
+    def absorb(self, other: Occurrences) -> None:
+        other._close()
+        self._parts += other._parts
+        self._trim_now_and_then()
+
+    def state(self) -> State:
+        self._trim()
+        return self._kept._asdict()
+
+    @property
+    def _kept(self) -> _Part:
+        """What is left after `_trim`."""
+        nothing = np.empty(0, np.int64)
+        empty = _Part(nothing, nothing, nothing, nothing, np.empty((0, self.dim), np.float32))
+        return self._parts[0] if self._parts else empty
+
+    def _restore(self, state: State) -> None:
+        self._parts = [_Part(**state)] if len(state["words"]) else []
+        self._shelf = Shelf(_AT_FIRST)
+
+    def by_word(self) -> dict[int, Occurrence]:
+        """The kept occurrences of each word that was met, in the order of the rows."""
+        self._trim()
+        kept = self._kept
+        order = np.argsort(kept.words, kind="stable")
+        words, first = np.unique(kept.words[order], return_index=True)
+        if not len(words):
+            return {}
+        columns = (np.split(column[order], first[1:]) for column in (kept.units, kept.origins, kept.vectors))
+        return {int(word): Occurrence(*parts) for word, *parts in zip(words, *columns, strict=True)}

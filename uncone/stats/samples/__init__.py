@@ -1,1 +1,0 @@
-"""Samples and fingerprints of rows."""

@@ -1,1 +1,0 @@
-"""Statistics that are sums: moments, unit sums, cosines, norms."""
