@@ -82,6 +82,7 @@ FILES = {
     "1d.npy": (lambda p: np.save(p, np.ones(5)), [], "1-D"),
     "3d.npy": (lambda p: np.save(p, np.ones((5, 2, 2))), [], "3-D"),
     "0rows.npy": (lambda p: np.save(p, np.ones((0, 4))), [], "empty"),
+    "numbered.txt": (lambda p: p.write_text("".join(f"text number {i}\n" for i in range(9))), [], "--model"),
     "1row.npy": (lambda p: np.save(p, np.ones((1, 4))), [], "at least 2 rows"),
     "1row.jsonl": (lambda p: p.write_text("[1, 2]\n"), [], "at least 2 rows"),
     "nan.npy": (lambda p: np.save(p, np.full((9, 4), np.nan)), [], "0 of 9 rows can be used"),

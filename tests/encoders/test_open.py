@@ -238,6 +238,36 @@ def test_a_path_is_not_looked_for_on_the_hub(name, monkeypatch):
         open_encoder(name)
 
 
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("LocalEntryNotFoundError", "can't be reached"),
+        ("OfflineModeIsEnabled", "can't be reached"),
+        ("RepositoryNotFoundError", "no public model of that name"),
+        ("GatedRepoError", "hf auth login"),
+        ("RevisionNotFoundError", "no revision v2"),
+        ("HFValidationError", "valid name"),
+        ("HfHubHTTPError", "downloaded"),
+    ],
+)
+def test_trouble_with_the_hub_is_told_in_our_words(kind, words, monkeypatch):
+    import huggingface_hub
+
+    error = getattr(huggingface_hub.errors, kind)
+
+    def fail(*_, **__):
+        # Some of these want the response of a server, which says nothing here.
+        raise error.__new__(error, "the client's own words")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
+    with pytest.raises(MissingModelError) as caught:
+        open_encoder("someone/model", Loading(revision="v2"))
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    if kind != "HfHubHTTPError":
+        assert "client" not in str(caught.value)
+
+
 def test_what_is_asked_of_the_hub(tiny, monkeypatch):
     import huggingface_hub
 

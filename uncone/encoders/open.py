@@ -147,8 +147,7 @@ def model_folder(name: str, loading: Loading) -> Path:
 
 def _fetched(name: str, loading: Loading) -> Path:
     require("torch", "transformers", extra="models")
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+    from huggingface_hub import errors, snapshot_download
 
     patterns = [*_FETCHED, *_WEIGHTS, *(_PICKLED if loading.allow_pickle else ())]
     ignored = ["onnx/*", "openvino/*", "coreml/*", "*/checkpoint*"]
@@ -159,13 +158,20 @@ def _fetched(name: str, loading: Loading) -> Path:
                     name, revision=loading.revision, allow_patterns=patterns, ignore_patterns=ignored, etag_timeout=10
                 )
             )
-    except (OSError, ValueError, HfHubHTTPError, HFValidationError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
+        # The first that fits: an earlier kind is a special case of a later one.
+        reasons = {
+            errors.GatedRepoError: "the Hugging Face hub wants a login. Accept its terms there and run hf auth login",
+            errors.RepositoryNotFoundError: "the Hugging Face hub has no public model of that name. Check the spelling",
+            errors.RevisionNotFoundError: f"its page on the hub has no revision {loading.revision}. Check --revision",
+            errors.HFValidationError: "it isn't a valid name on the Hugging Face hub. Check the spelling",
+            (errors.LocalEntryNotFoundError, ConnectionError): "the Hugging Face hub can't be reached. Check the name "
+            "and your connection",
+        }
+        reason = next((text for kind, text in reasons.items() if isinstance(error, kind)), None)
+        reason = reason or f"it can't be downloaded from the Hugging Face hub ({_short(error)}). Try again"
         name = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
-        where = f"{name} at revision {loading.revision}" if loading.revision else name
-        raise MissingModelError(
-            f"There is no folder {name!r} here, and {where} could not be had from the Hugging Face hub "
-            f"({_short(error)}). Check the name and the network, or give a local folder."
-        ) from error
+        raise MissingModelError(f"There is no local folder {name!r}, and {reason}, or use a local folder.") from error
 
 
 def _open_transformer(name: str, folder: Path, loading: Loading) -> Encoder:

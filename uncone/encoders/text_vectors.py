@@ -220,8 +220,8 @@ def check_count(name: str, texts: int, least: int) -> None:
         ShapeError: there are.
     """
     if texts < least:
-        why = "cosines need at least 2" if least > 1 else "we need at least 1"
-        raise ShapeError(f"{name} has {texts} text; {why}. Add some.")
+        count = f"{texts} text" if texts == 1 else f"{texts or 'no'} texts"
+        raise ShapeError(f"{name} has {count}, and we need at least {least}. Add some.")
 
 
 def taken_texts(texts: TextSource, limit: int | None) -> Iterator[Unit]:

@@ -42,7 +42,8 @@ class WordVectors(TextVectors):
         lines = ((line, _fields(text)) for line, text in numbered_lines(self.path, "replace") if text.strip())
         opening = list(itertools.islice(lines, _LOOKED_AT))
         promised = _header(opening[0][1]) if opening else None
-        if promised is None and 2 * sum(is_number(fields[-1]) for _, fields in opening) < len(opening):
+        numeric = [is_number(field) for _, fields in opening for field in fields[1:] or fields]
+        if promised is None and 2 * sum(numeric) <= len(numeric):
             raise texts_for_vectors(self.path)
         words = 0 if _bare(opening) else 1
         dim = promised[1] if promised else len(opening[0][1]) - words if opening else 0
