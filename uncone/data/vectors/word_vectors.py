@@ -42,8 +42,7 @@ class WordVectors(TextVectors):
         lines = ((line, _fields(text)) for line, text in numbered_lines(self.path, "replace") if text.strip())
         opening = list(itertools.islice(lines, _LOOKED_AT))
         promised = _header(opening[0][1]) if opening else None
-        numeric = [is_number(field) for _, fields in opening for field in fields[1:] or fields]
-        if promised is None and 2 * sum(numeric) <= len(numeric):
+        if promised is None and 2 * sum(_mostly_numbers(fields[1:] or fields) for _, fields in opening) < len(opening):
             raise texts_for_vectors(self.path)
         words = 0 if _bare(opening) else 1
         dim = promised[1] if promised else len(opening[0][1]) - words if opening else 0
@@ -70,6 +69,10 @@ class WordVectors(TextVectors):
                 f"{'a word and ' if words else ''}{max(dim, 1)}. Is it a file of word vectors?"
             )
         return [parse_number(field, f"{self.path}, line {line}") for field in fields[-dim:]]
+
+
+def _mostly_numbers(fields: list[str]) -> bool:
+    return 2 * sum(map(is_number, fields)) > len(fields)
 
 
 def _fields(text: str) -> list[str]:
