@@ -667,31 +667,36 @@ def ended(number, when, *arguments):
     return subprocess.run([str(word) for word in command], capture_output=True, text=True)
 
 
-def test_killed_and_interrupted_processes(world, layers):
+MODELS = pytest.mark.parametrize("model", ["words.vec", pytest.param("tiny", marks=pytest.mark.exhaustive)])
+
+
+@MODELS
+def test_killed_and_interrupted_processes(model, world, layers):
     """SIGKILL in the middle, SIGINT to what goes on from there, and a third run that comes to the end."""
-    arguments = [world / "words.vec", "--corpus", world / "short.txt", "--no-html", *SLOW, "--json", "a.json"]
+    arguments = [world / model, "--corpus", world / "short.txt", "--no-html", *SLOW, "--json", "a.json"]
     done = ended(signal.SIGKILL, "after", *arguments)
     assert done.returncode == -signal.SIGKILL and not Path("a.json").exists(), done
     done = ended(signal.SIGINT, "after", *arguments, "--resume")
     assert done.returncode == 130, done
     assert done.stderr.startswith("uncone: interrupted") and done.stderr.count("\n") == 1
     assert not Path("a.json").exists()
-    goes_on_to_the_end(layers)
+    goes_on_to_the_end(layers, model)
 
 
-def test_killed_while_saving(world, layers):
-    arguments = [world / "words.vec", "--corpus", world / "short.txt", "--no-html", *SLOW, "--json", "a.json"]
+@MODELS
+def test_killed_while_saving(model, world, layers):
+    arguments = [world / model, "--corpus", world / "short.txt", "--no-html", *SLOW, "--json", "a.json"]
     done = ended(signal.SIGKILL, "while", *arguments)
     assert done.returncode == -signal.SIGKILL, done
     assert any(name.endswith(".part") for name in state_files())
-    goes_on_to_the_end(layers)
+    goes_on_to_the_end(layers, model)
 
 
-def goes_on_to_the_end(layers):
+def goes_on_to_the_end(layers, model):
     """The run that was ended gives what one in one piece gives, and leaves no state, whole or in part."""
-    assert layers(*SLOW, "--json", "a.json", "--resume", model="words.vec", corpus="short.txt") == 0
+    assert layers(*SLOW, "--json", "a.json", "--resume", model=model, corpus="short.txt") == 0
     assert state_files() == []
-    assert layers(*SLOW, "--json", "whole.json", model="words.vec", corpus="short.txt") == 0
+    assert layers(*SLOW, "--json", "whole.json", model=model, corpus="short.txt") == 0
     assert Path("a.json").read_bytes() == Path("whole.json").read_bytes()
 
 
