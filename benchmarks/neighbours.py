@@ -90,7 +90,7 @@ def main() -> None:
     import faiss
 
     from uncone.analysis.neighbors.dimension import dimensions_of
-    from uncone.analysis.neighbors.hubness import hubness_of
+    from uncone.analysis.neighbors.neighborhood import hubness_of
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=200_000)

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from uncone.analysis.clusters.centroids import AUTO, best_k, gaussian_cells, kmeans_cells, without_small
+from uncone.analysis.clusters.kmeans import AUTO, best_k, gaussian_cells, kmeans_cells, without_small
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.source import Source
 from uncone.errors import FitError, OptionError

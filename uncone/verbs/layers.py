@@ -28,12 +28,11 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
     >>> study = layers("bert-base-cased", "snli")  # doctest: +SKIP
     >>> study.curve("baseline")  # doctest: +SKIP
     """
+    from uncone.analysis.layers.contrast import published_curves
     from uncone.analysis.layers.layer import StudySize, sizes_up_to
-    from uncone.analysis.layers.notes import notes_of, provenance_of
-    from uncone.analysis.layers.published import published_curves
     from uncone.analysis.layers.settings import settings_from
     from uncone.analysis.layers.story import layer_story
-    from uncone.analysis.layers.study import study
+    from uncone.analysis.layers.study import notes_of, provenance_of, study
     from uncone.data.texts.selection import Selection
     from uncone.encoders.open import open_encoder
     from uncone.report.results.layers import LayerStudy

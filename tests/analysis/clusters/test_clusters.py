@@ -11,10 +11,10 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_samples, silhouette_score
 
-from uncone.analysis.clusters import choose_k as cluster_choice
+from uncone.analysis.clusters import kmeans as cluster_choice
 from uncone.analysis.clusters import shape as cluster_shape
-from uncone.analysis.clusters.choose_k import LEAST, best_clusters, chance_silhouette
 from uncone.analysis.clusters.clusters import cluster_labels, clusters_of
+from uncone.analysis.clusters.kmeans import LEAST, best_clusters, chance_silhouette
 from uncone.analysis.clusters.shape import Types, corrected_isoscore, mean_over_clusters
 from uncone.analysis.clusters.story import cluster_findings
 from uncone.analysis.layers.deep_results import TypeCosines

@@ -25,7 +25,7 @@ from uncone.analysis.frequency.word_counts import (
 )
 from uncone.analysis.layers.deep import table_deep
 from uncone.analysis.neighbors.dimension import dimensions_of
-from uncone.analysis.neighbors.hubness import hubness_of
+from uncone.analysis.neighbors.neighborhood import hubness_of
 from uncone.data.texts.selection import Selection
 from uncone.data.texts.texts import ListTexts
 from uncone.encoders.encoder import Window

@@ -21,7 +21,7 @@ from uncone.analysis.frequency.head import _squares
 from uncone.analysis.frequency.word_counts import corpus_frequencies
 from uncone.analysis.intervals.correlation import pearson, pearson_interval
 from uncone.analysis.neighbors.dimension import dimensions_of
-from uncone.analysis.neighbors.hubness import hubness_of
+from uncone.analysis.neighbors.neighborhood import hubness_of
 
 RUNS = int(os.environ.get("UNCONE_SIMULATIONS", "60"))
 D, WORDS = 10, 200

@@ -7,8 +7,8 @@ import pytest
 
 from uncone.analysis.clusters.clusters import clusters_of
 from uncone.analysis.layers.deep_results import DeepLayer, Dimension, Hub, Hubness
-from uncone.analysis.layers.deep_story import deep_story, most_curved
-from uncone.analysis.neighbors.manifold.manifold import manifold_of
+from uncone.analysis.layers.story import deep_story, most_curved
+from uncone.analysis.neighbors.manifold import manifold_of
 
 
 def dimension(value):

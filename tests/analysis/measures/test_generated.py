@@ -10,9 +10,8 @@ from uncone import Level, check
 from uncone.analysis.clusters.clusters import clusters_of
 from uncone.analysis.clusters.story import cluster_findings
 from uncone.analysis.neighbors.dimension import dimensions_of
-from uncone.analysis.neighbors.hubness import hubness_of
-from uncone.analysis.neighbors.manifold.manifold import manifold_findings, manifold_of
-from uncone.analysis.neighbors.neighborhood import neighbourhood_findings
+from uncone.analysis.neighbors.manifold import manifold_findings, manifold_of
+from uncone.analysis.neighbors.neighborhood import hubness_of, neighbourhood_findings
 
 SPACES = ("swiss roll", "ball", "blobs", "cone")
 ROWS = 3_000

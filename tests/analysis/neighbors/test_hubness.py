@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import skew
 
-from uncone.analysis.neighbors.hubness import UNEVEN, has_hubs, hubness_of, skewness
+from uncone.analysis.neighbors.neighborhood import UNEVEN, has_hubs, hubness_of, skewness
 
 
 def counted(rows, k):

@@ -9,10 +9,9 @@ import pytest
 from scipy.stats import spearmanr
 
 from uncone.analysis.layers.deep_results import Dimension
-from uncone.analysis.neighbors.manifold import local as manifold_local
-from uncone.analysis.neighbors.manifold.local import base_rows, sheet_of
-from uncone.analysis.neighbors.manifold.manifold import _by_position, _is_curve, manifold_findings, manifold_of
-from uncone.analysis.neighbors.manifold.path import Path, path_of
+from uncone.analysis.neighbors import curvature as manifold_local
+from uncone.analysis.neighbors.curvature import Path, base_rows, path_of, sheet_of
+from uncone.analysis.neighbors.manifold import _by_position, _is_curve, manifold_findings, manifold_of
 
 
 def look(rows, positions=None, labels=None, **options):

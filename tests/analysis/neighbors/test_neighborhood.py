@@ -13,8 +13,7 @@ from uncone.analysis.measures.finding import Level
 from uncone.analysis.measures.registry import gates, measure, measures
 from uncone.analysis.neighbors import neighborhood as neighbourhood
 from uncone.analysis.neighbors.dimension import dimensions_of
-from uncone.analysis.neighbors.hubness import hubness_of
-from uncone.analysis.neighbors.neighborhood import neighbourhood_findings
+from uncone.analysis.neighbors.neighborhood import hubness_of, neighbourhood_findings
 from uncone.cli.main import _run
 
 NAMES = ("lid_euclidean", "lid_cosine", "hubness_skew", "antihub_share")

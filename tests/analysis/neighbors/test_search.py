@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from uncone.analysis.neighbors import ann
 from uncone.analysis.neighbors import search as neighbours
-from uncone.analysis.neighbors.search import Near, nearest
+from uncone.analysis.neighbors.search import Near, approximate, nearest
 
 METRICS = ("euclidean", "cosine", "dot")
 
@@ -144,7 +143,7 @@ def test_fewer_rows_than_asked_for():
 def test_a_graph_finds_most_and_says_how_many():
     rows = SPACES["about zero"]
     queries = rows[::50]
-    found, recall = ann.approximate(lambda: [rows[:3_000], lambda: [rows[3_000:]]], queries, 20, 0)
+    found, recall = approximate(lambda: [rows[:3_000], lambda: [rows[3_000:]]], queries, 20, 0)
     exact = nearest(rows, queries, 20, distinct=True)
     for metric in ("euclidean", "cosine"):
         hits = np.mean(

@@ -16,9 +16,8 @@ import pytest
 from report.blocks import EVIL, charts, lines, section, texts
 from report.snapshots import assert_wording
 
-from uncone.analysis.layers.contrast import Contrast
+from uncone.analysis.layers.contrast import Contrast, published_curves
 from uncone.analysis.layers.layer import Layer, SentenceTable, StudySize, WordTable
-from uncone.analysis.layers.published import published_curves
 from uncone.analysis.measures.finding import Finding, Level
 from uncone.analysis.measures.registry import families, measures
 from uncone.data.writing import atomic

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uncone.analysis.clusters.choose_k import LEAST, TRIED
+from uncone.analysis.clusters.kmeans import LEAST, TRIED
 from uncone.analysis.layers.deep_results import Clusters, TypeCosines
 from uncone.analysis.measures.finding import Finding
 from uncone.analysis.number_format import cosine, count, percent, plain

@@ -20,10 +20,8 @@ from uncone.analysis.measures.unit import (
     SHARE,
 )
 from uncone.analysis.neighbors.neighborhood import neighbourhood_of_space
-from uncone.analysis.space.health import health
-from uncone.analysis.space.norms import norms
-from uncone.analysis.spectrum.isotropy import mean_over_rms, partition
-from uncone.analysis.spectrum.spectrum import spectrum
+from uncone.analysis.space.health import health, norms
+from uncone.analysis.spectrum.spectrum import mean_over_rms, partition, spectrum
 
 __all__ = [
     "CAI",

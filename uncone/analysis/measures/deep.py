@@ -7,7 +7,7 @@ from uncone.analysis.frequency.frequency import frequency_findings
 from uncone.analysis.measures.check import CAI, FACCO, LI, NEIGHBOURS
 from uncone.analysis.measures.measure import Curve, Family, Measure
 from uncone.analysis.measures.unit import CORRELATION, COSINE, COUNT, DIMENSION, FLAG, RATIO, SCORE
-from uncone.analysis.neighbors.manifold.manifold import manifold_findings
+from uncone.analysis.neighbors.manifold import manifold_findings
 from uncone.analysis.neighbors.neighborhood import neighbourhood_findings
 
 __all__ = ["FAMILIES"]

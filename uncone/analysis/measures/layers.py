@@ -8,9 +8,8 @@ from uncone.analysis.cosine.rogue import rogue
 from uncone.analysis.measures.check import CAI, ETHAYARAJH, MEAN, NORM_MEAN, PARTITION, ROGUE, SPECTRUM
 from uncone.analysis.measures.measure import Curve, Family, Measure
 from uncone.analysis.measures.unit import COSINE, COUNT, SCORE
-from uncone.analysis.space.norms import norms, sinks
-from uncone.analysis.spectrum.isotropy import mean_over_rms, partition
-from uncone.analysis.spectrum.spectrum import spectrum
+from uncone.analysis.space.health import norms, sinks
+from uncone.analysis.spectrum.spectrum import mean_over_rms, partition, spectrum
 
 __all__ = ["FAMILIES"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from uncone.analysis.intervals.intervals import Spread, around, variance_freedom
 from uncone.analysis.layers.deep_results import Dimension
-from uncone.analysis.neighbors.search import Block, Near, nearest
+from uncone.analysis.neighbors.search import Block, Near, approximate, nearest
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.run.threads import in_order
 from uncone.stats.hashing import Hashes, fingerprints
@@ -125,8 +125,6 @@ def dimensions_of(
     if base is None:
         near = nearest(vectors if share == 0 else vectors[first], vectors[drawn], k, metrics=names, distinct=True)
     elif base.ann:
-        from uncone.analysis.neighbors.ann import approximate
-
         near, recall = approximate(base.blocks, vectors[drawn], k, seed)
     else:
         near = nearest(base.blocks(), vectors[drawn], k, metrics=names, distinct=True)

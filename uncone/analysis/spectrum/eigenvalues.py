@@ -1,14 +1,24 @@
-"""Functions of the eigenvalues of the covariance, and their slopes: how each moves with every eigenvalue."""
+"""Functions of the eigenvalues of the covariance, their slopes, and how they vary with the vectors."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from uncone.data.batch import Vector
+from uncone.analysis.intervals.intervals import FEW, Interval, Spread, around, mean_spread
+from uncone.analysis.space.geometry import Geometry
+from uncone.data.batch import IntVector, Matrix, Vector
+from uncone.data.lazy_property import once
+from uncone.stats.hashing import hash_keys
+from uncone.stats.row_sample import SampledRows
 
 __all__ = [
+    "Sampling",
+    "SpectralFunction",
     "condition_number",
     "condition_number_99",
     "effective_rank",
@@ -18,6 +28,11 @@ __all__ = [
     "share_slope",
     "top_share",
 ]
+
+_ROWS = 4096
+"""Vectors of the sample that give the variance to one per cent."""
+_ROWS_OF_GROUPS = 2048
+"""The same for grouped vectors: there are many layers, and the bias of each has to be estimated."""
 
 
 def effective_rank(eigenvalues: Vector) -> float:
@@ -86,3 +101,157 @@ def share_slope(eigenvalues: Vector, k: int) -> Vector:
     total = eigenvalues.sum()
     inside = (np.arange(len(eigenvalues)) < k).astype(np.float64)
     return np.asarray((inside - top_share(eigenvalues, k)) / total)
+
+
+@dataclass(frozen=True)
+class SpectralFunction:
+    """A function of the eigenvalues, with its slope: what a row contributes follows from it."""
+
+    value: Callable[[Vector], float]
+    slope: Callable[[Vector], Vector]
+
+
+@dataclass
+class Sampling:
+    """How the eigenvalues vary with the rows, from a part of the row sample."""
+
+    space: Geometry
+
+    @once
+    def _rows(self) -> SampledRows:
+        sample = self.space.sample
+        if self.space.copies:
+            return sample.take(self._groups[0])
+        return sample.first(_ROWS if sample.groups is None else _ROWS_OF_GROUPS)
+
+    @once
+    def _groups(self) -> tuple[IntVector, IntVector]:
+        """The places of some distinct rows of the sample, and how often each stands there."""
+        sample = self.space.sample
+        if sample.groups is None:
+            return sample.order[:_ROWS], np.ones(min(_ROWS, sample.n), np.int64)
+        # By the first row of each, so that copies further down do not change which are taken.
+        _, first, counts = np.unique(sample.groups, return_index=True, return_counts=True)
+        chosen = np.lexsort((first, sample.hashes[first]))[:_ROWS]
+        return first[chosen], counts[chosen]
+
+    @once
+    def contributions(self) -> Matrix:
+        """(projection on direction k)^2 - eigenvalue k, for each row of a small sample: (m, r)."""
+        values, directions = self.space.directions
+        rows = self._rows.vectors
+        centred = rows - self.space.moments.mean.astype(rows.dtype)
+        held = values[: directions.shape[1]].astype(rows.dtype)
+        return np.asarray((centred @ directions.astype(rows.dtype)) ** 2 - held)
+
+    def spread(self, slope: Vector) -> Spread:
+        """The spread of a measure with this slope, from what each row adds to it."""
+        each = self.contributions @ slope[: self.contributions.shape[1]].astype(self.contributions.dtype)
+        if not self.space.copies:
+            return mean_spread(each, self.space.n - 1, self._rows.groups)
+        counts = self._groups[1]
+        groups = np.repeat(np.arange(len(counts)), counts)
+        return mean_spread(np.repeat(each, counts), self.space.n - 1, groups, self.space.sample.n)
+
+    @once
+    def halved(self) -> tuple[int, Vector]:
+        """The eigenvalues of a sample of at most half of the units: they show how a measure drifts with n."""
+        units = min(self.space.distinct // 2, _ROWS)
+        places, counts = (one[:units] for one in self._groups)
+        rows = self.space.sample.vectors_at(np.repeat(places, counts))
+        return units, _eigenvalues(_Scatter.of(_centred(rows)))[0]
+
+    def apart(self, first: int, second: int) -> bool:
+        """Whether two neighbouring eigenvalues differ by more than chance: else which is larger is chance itself.
+
+        With few rows it always is.
+        """
+        values, _ = self.space.directions
+        if self.space.distinct < FEW:
+            return False
+        if len(values) < 2:
+            return True
+        return bool(values[first] - values[second] > 3 * math.sqrt(2 / self.space.distinct) * values[first])
+
+    def interval(self, measure: SpectralFunction) -> Interval:
+        """The interval of what the measure would be on endless rows, and of what it is.
+
+        The standard error is the infinitesimal jackknife. The bias is taken out; the measured value stays inside. None
+        with fewer than two rows per dimension, where the bias follows no simple rule.
+        """
+        values, _ = self.space.directions
+        value = measure.value(values)
+        if self.space.distinct < max(2 * self.space.dim, 8):
+            return None, None
+        bias, extra = self._bias(measure.value, value)
+        if not math.isfinite(bias):
+            return None, None
+        low, high = around(value - bias, *self.spread(measure.slope(values)).times(extra))
+        return (None, None) if low is None or high is None else (min(low, value), max(high, value))
+
+    def _bias(self, measured: Callable[[Vector], float], value: float) -> tuple[float, float]:
+        """How much too large a measure is for want of rows, and by how much estimating that inflates the variance."""
+        if self._rows.groups is not None and not self.space.copies:
+            whole, by_row, by_group = (np.mean([measured(one) for one in part]) for part in self._halves)
+            return float(by_row - whole) * self._rows.n / self.space.n + float(by_group - by_row), 1.0
+        # It falls with 1/n, so it can be read off fewer rows; copies of a row come and go together.
+        n, (m, fewer) = self.space.distinct, self.halved
+        return ((measured(fewer) - value) * m / (n - m), n / (n - m)) if m >= self.space.dim else (math.nan, 1.0)
+
+    def group_bias(self, measured: Callable[[Vector], float]) -> float:
+        """How much too large a measure is because the rows of a group are alike: they tell less than n rows would."""
+        if self._rows.groups is None or self.space.copies:
+            return 0.0
+        _, by_row, by_group = (np.mean([measured(one) for one in part]) for part in self._halves)
+        return float(by_group - by_row)
+
+    @once
+    def _halves(self) -> tuple[list[Vector], list[Vector], list[Vector]]:
+        """Eigenvalues of the rows of the small sample, of its two halves by row, and of its two halves by group.
+
+        The bias has a part that falls with the rows and one that falls with the groups. Both halves together hold what
+        the whole holds, so that in the differences only the bias is left, and no noise of first order.
+        """
+        rows, groups = self._rows.vectors, self._rows.groups
+        assert groups is not None
+        odd = (np.arange(len(rows)) % 2).astype(np.bool_)
+        apart = (hash_keys(groups, 11) % np.uint64(2)).astype(np.bool_)
+        rows = _centred(rows)
+        whole = _Scatter.of(rows)
+        first, second, third, fourth, fifth = _eigenvalues(whole, *whole.halves(rows, odd), *whole.halves(rows, apart))
+        return [first], [second, third], [fourth, fifth]
+
+
+@dataclass(frozen=True)
+class _Scatter:
+    """Sums of y and y y' over n rows."""
+
+    n: int
+    first: Vector
+    second: Matrix
+
+    @classmethod
+    def of(cls, rows: Matrix) -> _Scatter:
+        return cls(len(rows), rows.sum(axis=0, dtype=np.float64), (rows.T @ rows).astype(np.float64))
+
+    def halves(self, rows: Matrix, half: NDArray[np.bool_]) -> tuple[_Scatter, _Scatter]:
+        """Half of the rows, and the rest: its sums are what the half leaves of the whole."""
+        one = _Scatter.of(rows[half])
+        return one, _Scatter(self.n - one.n, self.first - one.first, self.second - one.second)
+
+    @property
+    def covariance(self) -> Matrix:
+        scatter = self.second - np.outer(self.first, self.first) / max(self.n, 1)
+        return np.asarray(scatter / max(self.n - 1, 1))
+
+
+def _centred(rows: Matrix) -> Matrix:
+    return np.asarray(rows - rows.mean(axis=0, dtype=np.float64).astype(rows.dtype))
+
+
+def _eigenvalues(*parts: _Scatter) -> Matrix:
+    """Variances along the principal directions of each part, largest first (parts, d).
+
+    In one call, because numpy lets other threads run while it works on a stack, and not while on one matrix.
+    """
+    return np.asarray(np.linalg.eigvalsh(np.stack([part.covariance for part in parts]))[:, ::-1].clip(min=0.0))

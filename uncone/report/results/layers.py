@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from uncone.analysis.layers.contrast import Contrast
+from uncone.analysis.layers.contrast import Contrast, Curve
 from uncone.analysis.layers.deep_results import Deep, Dimension
 from uncone.analysis.layers.layer import Layer, SentenceTable, StudySize, WordTable
-from uncone.analysis.layers.published import Curve
 from uncone.analysis.measures.finding import finite
 from uncone.report.result import Result, json_values
 from uncone.run.checkpoint import Checkpoint

@@ -17,7 +17,7 @@ from uncone.analysis.layers.deep_results import (
     Hubness,
     Manifold,
 )
-from uncone.analysis.layers.deep_story import most_curved
+from uncone.analysis.layers.story import most_curved
 from uncone.analysis.number_format import clipped, cosine, count, percent, plain
 from uncone.report.charts.model import Cloud, CloudView, Coloring
 from uncone.report.document import Block, Cell, Column, Fold, Notes, Row, Section, Sentences, Table

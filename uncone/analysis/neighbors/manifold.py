@@ -9,9 +9,8 @@ import numpy as np
 
 from uncone.analysis.layers.deep_results import Dimension, Manifold
 from uncone.analysis.measures.finding import Finding
+from uncone.analysis.neighbors.curvature import LEAST, Path, Sheet, base_rows, path_of, sheet_of
 from uncone.analysis.neighbors.dimension import NEAREST
-from uncone.analysis.neighbors.manifold.local import LEAST, Sheet, base_rows, sheet_of
-from uncone.analysis.neighbors.manifold.path import Path, path_of
 from uncone.analysis.number_format import cosine, count, percent, plain
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.lazy_property import once

@@ -1,1 +1,0 @@
-"""Manifolds: whether vectors lie on a curved sheet."""
