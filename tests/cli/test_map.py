@@ -102,7 +102,7 @@ def test_a_static_picture_of_many_rows(capsys):
         (["v.npy", "--dims", 3, "--png", "a.png", "--angles", "north"], "a number of views up to 36"),
         (["v.npy", "--dims", 3, "--png", "a.png", "--angles", 99], "a number of views up to 36"),
         (["v.npy", "--dims", 3, "--png", "a.png", "--angles", "1:2:3"], "a number of views up to 36"),
-        (["v.npy", "--words", "school"], "has none: name them with --text"),
+        (["v.npy", "--words", "school"], "has none: name their column with --text"),
         (["v.npy", "--words", "zebra", "--text", "labels.txt"], "contains none of the words of --words: zebra"),
         (["v.npy", "--words", ", "], "--words is a list such as a,b"),
         (["v.npy", "--k", 500], "k=500 clusters cannot be made of 120 rows"),

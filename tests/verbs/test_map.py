@@ -296,7 +296,7 @@ def test_many_words_and_a_picture_of_neighbours_can_be_static_too(monkeypatch, t
 
 
 def test_too_many_points_of_too_many_layers(monkeypatch, texts, tiny_model):
-    monkeypatch.setattr("uncone.verbs.map.layers._MOST_BYTES", 1000)
+    monkeypatch.setattr("uncone.verbs.map.texts._MOST_BYTES", 1000)
     with pytest.raises(OptionError, match="5,000 points of 3 layers with 32 dimensions take"):
         uncone.map(texts, model=tiny_model, rows="words", layer="all")
 
@@ -310,7 +310,7 @@ def test_too_many_points_of_too_many_layers(monkeypatch, texts, tiny_model):
         ({"color": "label"}, OptionError, "--color label needs labels"),
         ({"color": "words"}, OptionError, "--color words needs a list of words"),
         ({"color": "position"}, OptionError, "--color position is for words and tokens"),
-        ({"words": ["a"]}, OptionError, "--words looks for words in the rows' texts, and array has none"),
+        ({"words": ["a"]}, OptionError, "--words searches texts, and array has none"),
         ({"layer": "all"}, OptionError, "--layer is for texts: name a model"),
         ({"rows": "words"}, OptionError, "--rows is for texts"),
         ({"points": 1}, OptionError, "at least 2, not 1"),

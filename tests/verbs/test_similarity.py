@@ -368,7 +368,7 @@ def test_imperfect_data_is_no_error(rows):
 
 def test_copies_are_told(texts, tiny_model):
     found = uncone.similarity([*texts, texts[3], f" {texts[3]} "], model=tiny_model)
-    assert any(note.startswith("32 rows hold 30 different texts: intervals and verdicts") for note in found.notes)
+    assert any(note.startswith("32 rows hold 30 different texts.") for note in found.notes)
     assert found.source["distinct"] == 30 and found.source["distinct_pairs"] == 30 * 29 // 2
     assert found.pairs.cosines[:3] == pytest.approx([1, 1, 1])
     assert found.background.scores.max() < found.pairs.cosines[0], "copies are not unrelated"

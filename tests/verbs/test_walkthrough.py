@@ -12,8 +12,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import cosine_similarity
 
 from uncone.analysis.number_format import cosine
+from uncone.analysis.similarity.per_label import share_below
 from uncone.errors import NoUsableRowsError, ShapeError
-from uncone.verbs.similarity.walkthrough import auc_of, cosine_matrix, steps
+from uncone.verbs.similarity.walkthrough import cosine_matrix, steps
 
 
 def crowded(n=120, d=40, seed=0):
@@ -156,8 +157,7 @@ def test_auc_and_cosines_by_hand():
     rng = np.random.default_rng(0)
     within, between = rng.integers(0, 5, 30) / 4, rng.integers(0, 4, 40) / 4
     wins = [1.0 if a > b else 0.5 if a == b else 0.0 for a in within for b in between]
-    assert auc_of(within, between) == pytest.approx(np.mean(wins))
-    assert auc_of(within, between[:0]) is None
+    assert share_below(within, between).mean() == pytest.approx(np.mean(wins))
     assert np.isnan(cosine_matrix(np.array([[1.0, 0.0], [0.0, 0.0]]))[1]).all()
 
 

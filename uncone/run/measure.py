@@ -31,10 +31,12 @@ from uncone.errors import WorkerError
 from uncone.run.threads import cores, one_blas_thread
 from uncone.stats.statistic import Statistic
 
-__all__ = ["SPAN", "Plan", "measure"]
+__all__ = ["SPAN", "Plan", "StepProgress", "measure", "step_progress"]
 
 S = TypeVar("S", bound=Statistic)
 Progress = Callable[[int], None]
+StepProgress = Callable[[str, int, int | None], None]
+"""Receives the name of a step, the rows done since the last call, and the number of all rows if it is known."""
 
 SPAN = 2 * BLOCK
 """Rows that are folded together before merging."""
@@ -46,6 +48,11 @@ class Plan:
 
     workers: int = 0
     dtype: DTypeLike = np.float32
+
+
+def step_progress(progress: StepProgress | None, step: str, total: int | None = None) -> Progress | None:
+    """The progress of one step."""
+    return None if progress is None else lambda done: progress(step, done, total)
 
 
 def measure(source: Source, statistic: S, plan: Plan | None = None, progress: Progress | None = None) -> S:

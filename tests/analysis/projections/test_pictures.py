@@ -8,13 +8,13 @@ import pytest
 from uncone.analysis.projections import pictures
 from uncone.analysis.projections.pictures import Space, group, pictures_of
 from uncone.analysis.projections.results import by_category
-from uncone.analysis.projections.selected_layers import ChosenLayers
 from uncone.analysis.projections.word_list import OF_EACH, ListedRows, WordList
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.data.vectors.shards import NamedRows
 from uncone.encoders.encoder import Encoder, States
 from uncone.errors import OptionError, ShapeError
 from uncone.run.measure import measure
+from uncone.verbs.map.texts import ChosenLayers
 
 
 def rows_of(n=200, d=6, seed=0):

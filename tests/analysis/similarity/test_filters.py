@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from uncone.analysis.calibration.results import Background
-from uncone.analysis.similarity.filters import bounds, duplicate_bound, parse_bound, percentile_by
+from uncone.analysis.calibration.thresholds import percentile_at
+from uncone.analysis.similarity.filters import bounds, duplicate_bound, parse_bound
 from uncone.errors import OptionError
 
 
@@ -32,13 +33,13 @@ def test_a_percentile_is_that_of_the_background(percent, values, background):
     found = parse_bound(f"p{percent:g}", background)
     assert found == pytest.approx(np.quantile(values, percent / 100), abs=1e-12)
     assert parse_bound(f"P{percent:g}", background) == found
-    assert percentile_by(background)(found) == pytest.approx(percent)
+    assert percentile_at(background, found) == pytest.approx(percent)
 
 
 def test_between_the_known_percentiles_it_is_interpolated(values, background):
     found = parse_bound("p93", background)
     assert np.quantile(values, 0.90) < found < np.quantile(values, 0.95)
-    assert percentile_by(background)([found, -1.0, 1.0]).tolist() == pytest.approx([93, 0, 100])
+    assert percentile_at(background, [found, -1.0, 1.0]).tolist() == pytest.approx([93, 0, 100])
     assert parse_bound("p0", background) == -1.0
 
 

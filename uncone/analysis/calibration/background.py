@@ -26,20 +26,17 @@ from uncone.analysis.number_format import count
 from uncone.data.batch import CUT, IntVector, Vector
 from uncone.data.source import Source, batches
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
-from uncone.run.measure import Plan, measure
+from uncone.run.measure import Plan, StepProgress, measure, step_progress
 from uncone.stats.hashing import Fingerprints, Sketches
 from uncone.stats.row_sample import RowSample, SampledRows, cutoff_for
 from uncone.stats.statistic import Bundle
 from uncone.stats.unit_vectors import CosineSums, PairMoments, UnitScatter
 from uncone.stats.unusable import Unusable
 
-__all__ = ["RATES", "Progress", "Surveyed", "survey", "survey_between"]
+__all__ = ["RATES", "Surveyed", "survey", "survey_between"]
 
 RATES = (0.01,)
 """The default false-positive rate."""
-
-Progress = Callable[[str, int, int | None], None]
-"""Called with the step, the rows done since the last call, and the rows there are."""
 
 _SAMPLE_ROWS, _MORE_ROWS = 25_000, 100_000
 _RARE = 1e-3  # for such a rate more rows are sampled
@@ -72,7 +69,7 @@ def survey(
     plan: Plan | None = None,
     seed: int = 0,
     groups: ArrayLike | None = None,
-    progress: Progress | None = None,
+    progress: StepProgress | None = None,
 ) -> Surveyed:
     """Measure a source: in one pass, in two when `groups` names the document of every row.
 
@@ -86,7 +83,7 @@ def survey(
     _check_request(source, rates)
     plan = plan or Plan()
     numbers = None if groups is None else group_numbers(groups, source.rows, source.name)
-    side = _measured(source, plan, min(rates), seed, _step(progress, "measuring", source.rows))
+    side = _measured(source, plan, min(rates), seed, step_progress(progress, "measuring", source.rows))
     units, copies = side.units, copies_among(side.prints)
     if units.n < 2:
         raise _too_few(source, side, 2)
@@ -131,7 +128,7 @@ def survey_between(
     rates: Sequence[float] = RATES,
     plan: Plan | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: StepProgress | None = None,
 ) -> Surveyed:
     """Measure two sides; pairs of a query and a document that is its exact copy are left out.
 
@@ -148,8 +145,11 @@ def survey_between(
             "documents with the same model."
         )
     plan = plan or Plan()
-    ours = _measured(queries, plan, min(rates), seed, _step(progress, "queries", queries.rows), alone=False)
-    theirs = _measured(documents, plan, min(rates), seed + 1, _step(progress, "documents", documents.rows), alone=False)
+    ours, theirs = (
+        _measured(side, plan, min(rates), seed + place, step_progress(progress, name, side.rows), alone=False)
+        for place, (name, side) in enumerate({"queries": queries, "documents": documents}.items())
+    )
+
     for source, side in ((queries, ours), (documents, theirs)):
         if not side.units.n:
             raise _too_few(source, side, 1)
@@ -287,7 +287,3 @@ def _too_few(source: Source, side: _Measured, least: int) -> Exception:
         f"{source.name}: {side.units.n} of {counts.seen:,} vectors can be used; {counts.bad:,} hold NaN, infinity or "
         f"huge numbers, {counts.zero:,} are zero. Cosines need at least {least}: check how the vectors were made."
     )
-
-
-def _step(progress: Progress | None, name: str, rows: int | None) -> Callable[[int], None] | None:
-    return None if progress is None else lambda done: progress(name, done, rows)

@@ -71,7 +71,7 @@ class Calibration:
 
     def percentile(self, score: ArrayLike) -> Any:  # noqa: ANN401 - a number for a number, else an array
         """The share of unrelated pairs below a score, 0 to 100."""
-        return self._converted(score, lambda scores: 100 * (1 - thresholds.rate_at(self.backgrounds[0], scores)))
+        return self._converted(score, lambda scores: thresholds.percentile_at(self.backgrounds[0], scores))
 
     def rate(self, score: ArrayLike) -> Any:  # noqa: ANN401
         """The share of unrelated pairs at or above a score, 0 to 1; 0 above every pair that was sampled.

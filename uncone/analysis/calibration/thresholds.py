@@ -14,7 +14,7 @@ from uncone.analysis.number_format import count, percent
 from uncone.errors import OptionError
 from uncone.run.threads import in_order
 
-__all__ = ["KNOWN_WITHIN", "hit_spread", "one_hit", "rate_at", "score_at", "threshold", "translate"]
+__all__ = ["KNOWN_WITHIN", "hit_spread", "one_hit", "percentile_at", "rate_at", "score_at", "threshold", "translate"]
 
 KNOWN_WITHIN = 2.0
 """The share of unrelated pairs that reach a threshold has to be known within this factor."""
@@ -33,6 +33,11 @@ def rate_at(background: Background, score: ArrayLike) -> NDArray[np.float64]:
     # Where many pairs share one score, all of them reach it: the first of equal scores has the share.
     first = np.searchsorted(scores, asked).clip(max=len(scores) - 1)
     return np.asarray(np.where(scores[first] == asked, tails[first], found), np.float64)
+
+
+def percentile_at(background: Background, score: ArrayLike) -> NDArray[np.float64]:
+    """The share of unrelated pairs below each score, in percent."""
+    return np.asarray(100 * (1 - rate_at(background, score)))
 
 
 def score_at(background: Background, rate: float, *, bound: str = "scores") -> float:

@@ -87,6 +87,13 @@ class Texts:
     starts: IntVector | None = None
     ends: IntVector | None = None
 
+    def text(self, point: int) -> str:
+        """The text of a point."""
+        sentence = self.sentences[int(self.sentence[point])]
+        if self.starts is None or self.ends is None:
+            return sentence
+        return sentence[int(self.starts[point]) : int(self.ends[point])]
+
 
 @dataclass(frozen=True)
 class Density:

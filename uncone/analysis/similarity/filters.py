@@ -9,7 +9,6 @@ from typing import Any
 from unicodedata import normalize
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.calibration.thresholds import rate_at, score_at
@@ -18,7 +17,7 @@ from uncone.analysis.similarity.results import Crowd, Pairs
 from uncone.data.batch import Vector
 from uncone.errors import OptionError
 
-__all__ = ["bounds", "crowd_at", "duplicate_bound", "equal_pairs", "parse_bound", "percentile_by", "same_text"]
+__all__ = ["bounds", "crowd_at", "duplicate_bound", "equal_pairs", "parse_bound", "same_text"]
 
 
 def parse_bound(text: str | float, background: Background | None = None, option: str = "--min") -> float:
@@ -83,11 +82,6 @@ def bounds(
             "Swap the two, or leave one out."
         )
     return least, most
-
-
-def percentile_by(background: Background) -> Callable[[ArrayLike], Vector]:
-    """A function that maps cosines to the share of the background below them, in percent."""
-    return lambda cosines: np.asarray(100 * (1 - rate_at(background, cosines)))
 
 
 DUPLICATE = 0.98

@@ -19,7 +19,7 @@ from uncone.analysis.similarity.sampling_units import BackgroundError, cells_of,
 from uncone.data.batch import IntVector, Vector
 from uncone.errors import OptionError, ShapeError
 
-__all__ = ["COSINE_GRID", "Auc", "auc_interval", "inconclusive", "label_auc", "per_label"]
+__all__ = ["COSINE_GRID", "Auc", "auc_interval", "inconclusive", "label_auc", "per_label", "share_below"]
 
 _TABLE_LABELS, _COUNTED_LABELS = 30, 1000
 """The largest labels: those in the table, which has 30 + 435 lines, and those whose texts are counted."""
@@ -208,6 +208,17 @@ def auc_interval(
     odds, reach = math.log(value / (1 - value)), student(freedom) * math.sqrt(variance) / (value * (1 - value))
     low, high = (0.5 + 0.5 * math.tanh((odds + side * reach) / 2) for side in (-1, 1))
     return low, high
+
+
+def share_below(values: Vector, others: Vector) -> Vector:
+    """The share of the others below each value, ties counting half; its mean is the AUC of the values.
+
+    >>> share_below(np.array([0.9, 0.5]), np.array([0.5, 0.1])).tolist()
+    [1.0, 0.75]
+    """
+    ordered = np.sort(others)
+    sides = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
+    return np.asarray(sides / (2 * len(others)))
 
 
 def _placements(cosines: Vector, same: NDArray[np.bool_], weights: Vector) -> NDArray[np.float64]:

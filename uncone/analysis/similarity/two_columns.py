@@ -18,7 +18,7 @@ from uncone.analysis.cosine.units import BLOCK, Units, pair_cosines
 from uncone.analysis.intervals.intervals import LEAST_UNITS, student
 from uncone.analysis.number_format import count
 from uncone.analysis.similarity.label_sums import PairMean, above, coded, estimate, label_text
-from uncone.analysis.similarity.per_label import COSINE_GRID, auc_interval, inconclusive
+from uncone.analysis.similarity.per_label import COSINE_GRID, auc_interval, inconclusive, share_below
 from uncone.analysis.similarity.results import PerLabel, TwoColumns
 from uncone.analysis.similarity.sampling_units import BackgroundError, independent_pairs, pair_texts, text_variance
 from uncone.data.batch import IntVector, Matrix, Vector
@@ -139,23 +139,16 @@ def _auc(one: _LabelPairs, other: _LabelPairs) -> Interval | None:
     if min(n, m) < _MINIMUM:
         return None
     ours, theirs = np.rint(one.cosines * COSINE_GRID), np.rint(other.cosines * COSINE_GRID)
-    over = _share_below(ours, theirs)
+    over = share_below(ours, theirs)
     value = float(over.mean())
     ones = (over - value) / len(ours) * math.sqrt(n / (n - 1))
-    others = (1 - _share_below(theirs, ours) - value) / len(theirs) * math.sqrt(m / (m - 1))
+    others = (1 - share_below(theirs, ours) - value) / len(theirs) * math.sqrt(m / (m - 1))
     both = one.joined(other)
     variance = text_variance(np.concatenate([ones, others]), both.one, both.other)
     a, b = text_variance(ones, one.one, one.other), text_variance(others, other.one, other.other)
     freedom = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (m - 1)) if a + b > 0 else min(n, m) - 1
     low, high = auc_interval(value, variance, min(freedom, both.units - 1), int(min(n, m)))
     return None if low is None or high is None else (value, low, high)
-
-
-def _share_below(values: Floats, others: Floats) -> Floats:
-    """The share of the others below each value; ties count half."""
-    ordered = np.sort(others)
-    sides = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
-    return np.asarray(sides / (2 * len(others)))
 
 
 def _differences(labels: int, auc: Mapping[str, Interval], units: Mapping[str, int], more: int) -> str:

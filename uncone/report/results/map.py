@@ -62,13 +62,7 @@ class Map(NarratedResult):
 
     def text(self, point: int) -> str:
         """The word of a point in its sentence, or its whole text, or the number of its row."""
-        texts = self.texts
-        if texts is None:
-            return f"row {int(self.places[point]):,}"
-        whole = texts.sentences[int(texts.sentence[point])]
-        if texts.starts is None or texts.ends is None:
-            return whole
-        return whole[int(texts.starts[point]) : int(texts.ends[point])]
+        return f"row {int(self.places[point]):,}" if self.texts is None else self.texts.text(point)
 
     def to_dict(self, *, points: bool = False) -> dict[str, Any]:
         """The summary: plain JSON values, versioned by `schema`; the points themselves only on request."""

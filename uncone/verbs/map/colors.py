@@ -1,26 +1,27 @@
-"""What a map is colored by: what was asked for first, then all else that is known of its rows."""
+"""The colors of a map: the coloring of --color first, then all others that its points allow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uncone.analysis.frequency.word_counts import corpus_frequencies
-from uncone.analysis.projections.pictures import Grouping, group
+from uncone.analysis.projections.pictures import Grouping, Space, group
 from uncone.analysis.projections.results import Coloring, by_category
-from uncone.analysis.projections.word_list import WordList
-from uncone.data.batch import IntVector, Vector
+from uncone.data.batch import IntVector
 from uncone.encoders.segmentation import Kind, find_words
 from uncone.errors import OptionError
-from uncone.verbs.map.rows import REPAIRED, Gathered
+from uncone.verbs.map.rows import REPAIRED, MapRows
 
 __all__ = ["Colors", "kind_of"]
 
 _ORDER = ("label", "words", "kind", "frequency", "position", "cluster", "norm")
 _UNASKED = 60_000
-"""Points up to which clusters are looked for although nobody asked."""
+"""Points up to which clusters are computed without --color cluster."""
 _WHY = {
     "label": "needs labels: name their column with --label.",
     "words": "needs a list of words: --words a,b,c.",
@@ -36,49 +37,45 @@ def kind_of(text: str) -> str:
     >>> kind_of("bank"), kind_of("1984"), kind_of("..."), kind_of("new york")
     ('word', 'number', 'symbol', 'word')
     """
-    found = find_words(text)
-    return (found[0].kind if found else Kind.SYMBOL).name.lower()
+    words = find_words(text)
+    return (words[0].kind if words else Kind.SYMBOL).name.lower()
 
 
 @dataclass(eq=False)
 class Colors:
-    """The colorings of gathered rows; `groupings` are the clusters of each space, by its name, once they are found."""
+    """The colorings of the points of a map; `groupings` are the clusters of each space, once they are computed."""
 
-    gathered: Gathered
-    words: WordList = field(default_factory=WordList)
+    rows: MapRows
     k: int | None = None
     seed: int = 0
     groupings: dict[str, Grouping] = field(default_factory=dict)
 
-    def all(self, asked: str | None) -> list[Coloring]:
-        """The coloring that was asked for, or the one that tells most, and then the others.
+    def all(self, name: str | None) -> list[Coloring]:
+        """The coloring of that name, or the most telling one, and then the others.
 
         Raises:
-            OptionError: nothing is known of the rows to color them so.
+            OptionError: too little is known of the points to color them so.
         """
-        if asked == "none":
+        if name == "none":
             return []
         makers = self._makers()
-        if asked is not None and asked not in makers:
-            raise OptionError(f"--color {asked} {_WHY[asked]}")
-        first = asked or self._told_most(makers)
+        if name is not None and name not in makers:
+            raise OptionError(f"--color {name} {_WHY[name]}")
+        in_texts = "cluster" if self.rows.facts is None else "kind"
+        first = name or next(name for name in ("words", "label", in_texts) if name in makers)
         names = [first, *(name for name in _ORDER if name in makers and name != first)]
-        many = sum(len(space.places) for space in self.gathered.spaces) > _UNASKED
+        many = sum(len(space.places) for space in self.rows.spaces) > _UNASKED
         if many and first != "cluster" and self.k is None:
             names.remove("cluster")
         return [makers[name]() for name in names]
 
-    def _told_most(self, makers: dict[str, Callable[[], Coloring]]) -> str:
-        in_texts = "kind" if self.gathered.facts is not None else "cluster"
-        return next(name for name in ("words", "label", in_texts) if name in makers)
-
     def _makers(self) -> dict[str, Callable[[], Coloring]]:
         """How to make each coloring of which enough is known."""
-        rows = self.gathered
+        rows = self.rows
         made: dict[str, Callable[[], Coloring]] = {"cluster": self._clusters, "norm": self._norms}
         if rows.labels is not None and any(label.strip() for label in rows.labels):
             made["label"] = lambda: by_category("label", "label", rows.labels or ())
-        if len(self.words):
+        if len(rows.words):
             made["words"] = self._words
         if rows.facts is not None or rows.ranked:
             made |= {"kind": self._kinds, "frequency": self._frequency}
@@ -88,19 +85,18 @@ class Colors:
         return made
 
     def _words(self) -> Coloring:
-        rows = self.gathered
-        members = self.words.firsts([rows.shown(place) or "" for place in range(rows.n)], rows.n)
-        return Coloring("words", "word list", members=members, names=self.words.words)
+        words = self.rows.words
+        members = words.firsts(self.rows.shown_texts(), self.rows.n)
+        return Coloring("words", "word list", members=members, names=words.words)
 
     def _kinds(self) -> Coloring:
-        rows = self.gathered
-        if rows.facts is not None:
-            names = [Kind(kind).name.lower() for kind in rows.facts.kinds.tolist()]
-            return by_category("kind", "kind of token", names)
-        return by_category("kind", "kind of word", [kind_of(rows.shown(place) or "") for place in range(rows.n)])
+        if self.rows.facts is None:
+            return by_category("kind", "kind of word", [kind_of(text) for text in self.rows.shown_texts()])
+        names = [Kind(kind).name.lower() for kind in self.rows.facts.kinds.tolist()]
+        return by_category("kind", "kind of token", names)
 
     def _frequency(self) -> Coloring:
-        rows = self.gathered
+        rows = self.rows
         if rows.facts is None:
             # Files of word vectors begin with the most frequent words.
             return Coloring("frequency", "log10 of the rank in the file", values=np.log10(rows.rows + 1.0))
@@ -109,39 +105,30 @@ class Colors:
         return Coloring("frequency", f"log10 of the frequency in {shares.name}", values=np.asarray(logs, np.float64))
 
     def _clusters(self) -> Coloring:
-        rows, raw = self.gathered, self.gathered.spaces[0]
-        # Both sides of a repair have the clusters of the raw rows, so that one sees where each of them goes.
-        repaired = len(rows.spaces) > 1 and rows.spaces[-1].name == REPAIRED
-        for space in [raw] if repaired else rows.spaces:
-            if space.name not in self.groupings:
-                numbers = rows.rows[space.places]
-                self.groupings[space.name] = group(space.vectors, k=self.k, numbers=numbers, seed=self.seed)
-        if repaired:
-            members = np.full(rows.n, -1, np.int64)
-            members[raw.places] = self.groupings[raw.name].labels
-            return Coloring("cluster", f"cluster of the {raw.name} rows", members, self._named())
+        rows, raw = self.rows, self.rows.spaces[0]
+        # Both sides of a repair have the clusters of the raw vectors, to show where each of them goes.
+        repaired = rows.spaces[-1].name == REPAIRED
+        spaces = [raw] if repaired else rows.spaces
         by_panel: dict[str, IntVector] = {}
-        for space in rows.spaces:
-            members = np.full(rows.n, -1, np.int64)
-            members[space.places] = self.groupings[space.name].labels
-            by_panel[space.name] = members
-        several = by_panel if len(by_panel) > 1 else {}
-        return Coloring("cluster", "cluster", by_panel[raw.name], self._named(), by_panel=several)
+        for space in spaces:
+            grouping = group(space.vectors, k=self.k, numbers=rows.rows[space.places], seed=self.seed)
+            self.groupings[space.name] = grouping
+            by_panel[space.name] = self._over_map(space, grouping.labels, -1)
+        title = f"cluster of the {raw.name} rows" if repaired else "cluster"
+        names = tuple(f"cluster {i + 1}" for i in range(max(grouping.k for grouping in self.groupings.values())))
+        return Coloring("cluster", title, by_panel[raw.name], names, by_panel=by_panel if len(spaces) > 1 else {})
 
     def grouping(self, name: str) -> Grouping:
-        """The clusters of a space, once they are found; of a repaired one, those of the raw rows."""
+        """The clusters of a space, once they are computed; of a repaired one, those of the raw vectors."""
         return self.groupings.get(name) or next(iter(self.groupings.values()))
 
-    def _named(self) -> tuple[str, ...]:
-        """The names of the clusters, of the picture that has most of them."""
-        return tuple(f"cluster {i + 1}" for i in range(max(one.k for one in self.groupings.values())))
-
     def _norms(self) -> Coloring:
-        rows, by_panel = self.gathered, dict[str, Vector]()
-        for space in rows.spaces:
-            norms = np.full(rows.n, np.nan)
-            norms[space.places] = space.norms
-            by_panel[space.name] = norms
-        first = next(iter(by_panel.values()))
-        several = by_panel if len(by_panel) > 1 else {}
-        return Coloring("norm", "norm |x|", values=first, values_by_panel=several)
+        by_panel = {space.name: self._over_map(space, space.norms, np.nan) for space in self.rows.spaces}
+        values = by_panel[self.rows.spaces[0].name]
+        return Coloring("norm", "norm |x|", values=values, values_by_panel=by_panel if len(by_panel) > 1 else {})
+
+    def _over_map(self, space: Space, values: NDArray[Any], missing: float) -> NDArray[Any]:
+        """The values of a space for all points of the map."""
+        whole = np.full(self.rows.n, missing, values.dtype)
+        whole[space.places] = values
+        return whole

@@ -1,4 +1,4 @@
-"""The rows of a map: a sample by the hash of their numbers, so that every layer and both sides of a repair show one."""
+"""The points of a map: a sample of rows by the hash of their numbers, the same at every layer and after a repair."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from uncone.encoders.row_facts import RowFacts
 from uncone.errors import NoUsableRowsError, OptionError
 from uncone.repairs.repaired_source import Mapped
 from uncone.repairs.saving import Saved
-from uncone.run.measure import measure
-from uncone.stats.row_sample import RowSample, SampledRows, cutoff_for
+from uncone.run.measure import measure, step_progress
+from uncone.stats.row_sample import RowSample, cutoff_for
 from uncone.stats.statistic import Bundle
 from uncone.stats.unusable import Unusable
 from uncone.verbs.encoding import Progress
 from uncone.verbs.repaired_spaces import space_of
+from uncone.verbs.sides import last_part
 
-__all__ = ["RAW", "REPAIRED", "Gathered", "beside_note", "both_sides", "vector_rows", "whole_texts"]
+__all__ = ["RAW", "REPAIRED", "MapRows", "added_note", "repaired_space", "vector_rows", "whole_texts"]
 
 RAW = "raw"
 REPAIRED = "repaired"
@@ -33,15 +34,16 @@ _WORD_FILES = ("word vectors", "word2vec")
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
-    """Rows to map, in one space or in several, and what is known of each.
+class MapRows:
+    """The points of a map, in one space or in several, and what is known of each.
 
     `rows` (n,) are their numbers among `total`; the places of the spaces point into them, and texts, labels and facts
-    are in their order. `counts` are how often each word of the texts occurs. `ranked` says that the number of a row is
-    its rank by frequency, as in files of word vectors. `streams` are what can be read again, by the space's name.
+    are in their order. `described` describes the source for the report. `counts` are how often each word of the texts
+    occurs, `words` the listed words that occur. If `ranked`, the number of a row is its rank by frequency, as in files
+    of word vectors. `streams` are the sources that can be read again, by the name of the space.
     """
 
-    told: Mapping[str, Any]
+    described: Mapping[str, Any]
     rows: IntVector
     spaces: Sequence[Space]
     total: int
@@ -51,23 +53,17 @@ class Gathered:
     counts: Mapping[str, int] | None = None
     ranked: bool = False
     words: WordList = field(default_factory=WordList)
-    """Those of the word list that are known."""
     notes: Sequence[str] = ()
     streams: Mapping[str, Source] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
-        """Rows."""
+        """The number of points."""
         return len(self.rows)
 
-    def shown(self, place: int) -> str | None:
-        """The text of a row, or the part of it that the row is."""
-        if self.texts is None:
-            return None
-        whole = self.texts.sentences[int(self.texts.sentence[place])]
-        if self.texts.starts is None or self.texts.ends is None:
-            return whole
-        return whole[int(self.texts.starts[place]) : int(self.texts.ends[place])]
+    def shown_texts(self) -> list[str]:
+        """The text of each point, or the part of it that the point is; "" if there are no texts."""
+        return [""] * self.n if self.texts is None else [self.texts.text(place) for place in range(self.n)]
 
 
 def vector_rows(
@@ -77,12 +73,12 @@ def vector_rows(
     words: WordList,
     saved: Saved | None = None,
     progress: Progress | None = None,
-) -> Gathered:
-    """A sample of the vectors of a source, and those with words of the list; with a repair, as they are and repaired.
+) -> MapRows:
+    """A sample of the vectors of a source, and those with words of the list; with a repair, also repaired.
 
     Raises:
-        NoUsableRowsError: every row is NaN, infinite or zero.
-        OptionError: none of the words is there.
+        NoUsableRowsError: every vector is NaN, infinite or zero.
+        OptionError: no text contains a word of the list, or there are no texts.
         OtherSpaceError: the repair takes vectors of another dimension.
     """
     space = space_of(source)
@@ -94,9 +90,8 @@ def vector_rows(
         unusable=Unusable(),
         listed=ListedRows.of(words, source.dim, seed),
     )
-    told = None if progress is None else lambda done: progress("reading", done, source.rows)
-    found = measure(source, statistic, progress=told)
-    sample, unusable = found["rows"].sampled, found["unusable"]
+    measured = measure(source, statistic, progress=step_progress(progress, "reading", source.rows))
+    sample, unusable = measured["rows"].sampled, measured["unusable"]
     if not sample.n:
         raise NoUsableRowsError(
             f"{source.name}: none of {count(unusable.seen, 'row')} can be used: {_left_out(unusable)}. Look at how "
@@ -105,16 +100,19 @@ def vector_rows(
     left = unusable.bad + unusable.zero
     notes = [f"{left:,} of {count(unusable.seen, 'row')} are not on the map: {_left_out(unusable)}."] if left else []
     if len(words):
-        words, unknown = words.known(_there(found["listed"], sample, source.name), source.name)
-        drawn, sample = sample.n, found["listed"].beside(sample)
-        notes += [*unknown, *beside_note(drawn, sample.n)]
-    places, vectors = np.arange(sample.n), sample.vectors
-    after, more = both_sides(vectors, saved)
-    spaces = [Space(RAW if saved is not None else _short(source.name), vectors, places), *after]
+        if sample.texts is None:
+            raise OptionError(f"--words searches texts, and {source.name} has none: name their column with --text.")
+        words, unknown = words.known(measured["listed"].present, source.name)
+        n, sample = sample.n, measured["listed"].beside(sample)
+        notes += [*unknown, *added_note(n, sample.n)]
+    vectors = sample.vectors
+    after, repair_notes = repaired_space(vectors, saved)
+    name = RAW if saved is not None else last_part(source.name)
+    spaces = [Space(name, vectors, np.arange(sample.n)), *after]
     streams = {spaces[0].name: source}
     if saved is not None:
         streams[REPAIRED] = Mapped(source, saved.repair)
-    return Gathered(
+    return MapRows(
         {"kind": source.kind, "rows": unusable.seen, "dimensions": source.dim, "dtype": source.dtype},
         sample.rows,
         spaces,
@@ -123,31 +121,27 @@ def vector_rows(
         sample.labels,
         ranked=source.kind in _WORD_FILES and sample.texts is not None,
         words=words,
-        notes=[*notes, *more, *([source.note] if source.note else [])],
+        notes=[*notes, *repair_notes, *([source.note] if source.note else [])],
         streams=streams if source.rereadable else {},
     )
 
 
-def _left_out(found: Unusable) -> str:
+def _left_out(unusable: Unusable) -> str:
     """Why rows are left out, and how many."""
-    parts = {"NaN, infinity or numbers over 1e16": found.bad, "zero or shorter than 1e-19": found.zero}
+    parts = {"NaN, infinity or numbers over 1e16": unusable.bad, "zero or shorter than 1e-19": unusable.zero}
     return ", ".join(f"{why} ({n:,})" for why, n in parts.items() if n)
 
 
-def beside_note(drawn: int, shown: int) -> list[str]:
+def added_note(sampled: int, shown: int) -> list[str]:
     """A sentence about rows that are shown beside a sample because of their words."""
-    more = shown - drawn
-    return [f"Beside a sample of {count(drawn, 'row')}, {more:,} more with a listed word are shown."] if more else []
+    more = shown - sampled
+    return [f"Beside a sample of {count(sampled, 'row')}, {more:,} more with a listed word are shown."] if more else []
 
 
-def _there(listed: ListedRows, sample: SampledRows, name: str) -> set[str]:
-    if sample.texts is None:
-        raise OptionError(f"--words looks for words in the rows' texts, and {name} has none: name them with --text.")
-    return listed.present
-
-
-def both_sides(vectors: Matrix, saved: Saved | None, repaired: Matrix | None = None) -> tuple[list[Space], list[str]]:
-    """The same rows after a repair, as another space, and a note of those that it makes unusable."""
+def repaired_space(
+    vectors: Matrix, saved: Saved | None, repaired: Matrix | None = None
+) -> tuple[list[Space], list[str]]:
+    """The vectors after a repair as another space, and a note of those that it makes unusable; nothing without one."""
     if saved is None:
         return [], []
     after = saved.repair.map(vectors) if repaired is None else repaired
@@ -158,9 +152,5 @@ def both_sides(vectors: Matrix, saved: Saved | None, repaired: Matrix | None = N
 
 
 def whole_texts(texts: Sequence[str]) -> Texts:
-    """A text for every row."""
+    """One text per point."""
     return Texts(list(texts), np.arange(len(texts)))
-
-
-def _short(name: str) -> str:
-    return name.rstrip("/").rsplit("/", 1)[-1] or name

@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from uncone.analysis.layers.settings import settings_from
 from uncone.analysis.number_format import count
 from uncone.analysis.projections.pictures import Space
-from uncone.analysis.projections.word_list import OF_EACH, WordList
+from uncone.analysis.projections.results import Texts
+from uncone.analysis.projections.word_list import OF_EACH, WordList, bare
 from uncone.data.batch import IntVector, Matrix
-from uncone.data.source import Source
 from uncone.data.texts.selection import Selection, Unit
 from uncone.data.texts.texts import ListTexts, TextSource
-from uncone.encoders.encoder import Encoder, EncoderIdentity
+from uncone.encoders.batching import TOKENS
+from uncone.encoders.encoder import Encoder, EncoderIdentity, Passage, States, Window
 from uncone.encoders.open import open_encoder
+from uncone.encoders.rows import IGNORED
+from uncone.encoders.survey import survey
 from uncone.encoders.text_vectors import parse_layers
-from uncone.errors import NoUsableRowsError, OptionError, OtherSpaceError
+from uncone.errors import NoUsableRowsError, OptionError, OtherSpaceError, ShapeError
 from uncone.repairs.saving import Saved, load
+from uncone.run.layers import LayerPass, LayerResult
+from uncone.run.measure import step_progress
+from uncone.run.memory import GIB, Room
 from uncone.stats.hashing import hash_sample
-from uncone.verbs.encoding import Encoding, Progress, encoded, is_paragraphs, read_vectors
-from uncone.verbs.map.layers import Layered, layered_rows
-from uncone.verbs.map.rows import RAW, Gathered, beside_note, both_sides, whole_texts
+from uncone.stats.occurrences import Occurrences
+from uncone.stats.row_sample import RowSample, cutoff_for
+from uncone.stats.statistic import Bundle, Statistic
+from uncone.stats.unusable import Unusable
+from uncone.verbs.encoding import Encoding, encoded, is_paragraphs, read_vectors
+from uncone.verbs.map.rows import RAW, MapRows, added_note, repaired_space, whole_texts
 from uncone.verbs.options.map import MapOptions
-from uncone.verbs.repaired_spaces import space_like
+from uncone.verbs.repaired_spaces import check_fitted, space_like
 
-__all__ = ["TextRows", "text_rows"]
+__all__ = ["ChosenLayers", "TextRows", "text_rows"]
+
+_MOST_BYTES = 4 * GIB
+"""Memory that the vectors of a map may take."""
 
 
 @dataclass(frozen=True)
@@ -49,33 +62,33 @@ class TextRows:
 
     @property
     def has_words(self) -> bool:
-        """Whether a row is a part of a text."""
+        """Whether a point is a part of a text."""
         return self.options.rows in ("words", "tokens")
 
     @property
     def every_layer(self) -> bool:
-        """Whether all layers are asked for, each as a picture of its own."""
+        """Whether each layer is a picture of its own."""
         return self.encoding.layer == "all"
 
     @property
     def selection(self) -> Selection:
-        """The texts that are read: of words, as `layers` reads them; else every one that is not blank."""
-        cut = self.has_words and is_paragraphs(self.source) if self.options.split is None else self.options.split
+        """The texts to read: for words, as `layers` reads them; else every text that is not blank."""
+        split = self.has_words and is_paragraphs(self.source) if self.options.split is None else self.options.split
         return Selection(
             self.source,
             limit=self.encoding.limit,
             sample=self.options.sample,
             seed=self.options.seed,
             keep_duplicates=not self.has_words,
-            split=cut,
+            split=split,
         )
 
 
-def text_rows(request: TextRows, progress: Progress | None = None) -> Gathered:
-    """The rows of texts through a model.
+def text_rows(request: TextRows) -> MapRows:
+    """The points of texts through a model.
 
     Raises:
-        OptionError: a prompt or a repair where there can be none.
+        OptionError: a prompt or a repair that does not apply.
         OtherSpaceError: the repair was fitted for another model, layer or level.
         ShapeError: there are no texts, or too few.
     """
@@ -84,15 +97,14 @@ def text_rows(request: TextRows, progress: Progress | None = None) -> Gathered:
     if request.saved is not None:
         _check_repair(request, request.saved)
     if request.options.rows == "sentences" and not request.every_layer:
-        return _one_vector_each(request, progress)
-    return _layered(request, progress)
+        return _text_vectors(request)
+    return _layer_vectors(request)
 
 
-def _one_vector_each(request: TextRows, progress: Progress | None) -> Gathered:
-    """A vector per text, as the model's own recipe makes it; only the texts of the sample go through the model."""
-    drawn = _drawn(request)
-    units = drawn.units
-    texts = ListTexts([unit.text for unit in units], request.source.name)
+def _text_vectors(request: TextRows) -> MapRows:
+    """A vector per text, by the model's own recipe; only the texts of the sample go through the model."""
+    sample, progress = _sampled_texts(request), request.options.progress
+    texts = ListTexts([unit.text for unit in sample.units], request.source.name)
     encoding, saved = replace(request.encoding, limit=None), request.saved
     repaired: Matrix | None = None
     if saved is None:
@@ -101,104 +113,94 @@ def _one_vector_each(request: TextRows, progress: Progress | None) -> Gathered:
         space = space_like(texts, encoding, saved.provenance, request.folder)
         space.check_fits(saved.repair)
         source = space.before
-    vectors = read_vectors(source, len(units), "encoding", progress)
-    usable = _usable(vectors, request.source.name)
+    vectors = read_vectors(source, len(sample.units), "encoding", progress)
+    usable = np.flatnonzero(np.isfinite(vectors).all(axis=1) & vectors.any(axis=1))
+    missing = len(vectors) - len(usable)
+    if not len(usable):
+        name, n = request.source.name, count(len(vectors), "text")
+        raise NoUsableRowsError(f"{name}: the model gives none of the {n} a vector.")
     if saved is not None and saved.provenance.get("level") == "token":
-        repaired = read_vectors(space.after(saved.repair), len(units), "repairing", progress)[usable]
-    vectors, units = vectors[usable], [units[i] for i in usable.tolist()]
-    after, more = both_sides(vectors, saved, repaired)
-    lost = len(texts.texts) - len(units)
-    notes = [*drawn.notes, *([f"Not on the map, without a vector: {count(lost, 'text')}."] if lost else [])]
-    # What a text becomes is said in full by the source itself: layer, pooling, prompt, truncation.
+        repaired = read_vectors(space.after(saved.repair), len(vectors), "repairing", progress)[usable]
+    vectors, units = vectors[usable], [sample.units[i] for i in usable.tolist()]
+    after, repair_notes = repaired_space(vectors, saved, repaired)
+    notes = [*sample.notes, *([f"Not on the map, without a vector: {count(missing, 'text')}."] if missing else [])]
+    # The source itself describes in full how a text becomes a vector: layer, pooling, prompt, truncation.
     notes += [source.note] if source.note and "truncated" in source.note else []
-    return Gathered(
-        {**request.described, **_shape(source, drawn.total), "row": "sentences"},
+    shape = {"kind": source.kind, "rows": sample.total, "dimensions": source.dim, "dtype": source.dtype}
+    return MapRows(
+        {**request.described, **shape, "row": "sentences"},
         _numbers(request, units),
-        [Space(RAW if saved is not None else "texts", vectors, np.arange(len(units))), *after],
-        drawn.total,
+        [Space("texts" if saved is None else RAW, vectors, np.arange(len(units))), *after],
+        sample.total,
         whole_texts([unit.text for unit in units]),
         _labels(units),
-        words=drawn.words,
-        notes=[*notes, *more, *getattr(source, "notes", ())],
+        words=sample.words,
+        notes=[*notes, *repair_notes, *getattr(source, "notes", ())],
     )
 
 
-def _layered(request: TextRows, progress: Progress | None) -> Gathered:
-    """Rows of some layers or of all, out of one pass over the texts."""
-    encoder = open_encoder(request.encoding.model, request.encoding.loading)
-    saved = request.saved
+def _layer_vectors(request: TextRows) -> MapRows:
+    """The points of some layers or of all, from one pass over the texts."""
+    encoder, saved = open_encoder(request.encoding.model, request.encoding.loading), request.saved
     if saved is not None:
-        known = EncoderIdentity(encoder.name, encoder.fingerprint())
-        load(request.folder, dim=encoder.dim, encoder=known if saved.provenance.get("encoder") else None)
-    layers = _layers(request, encoder)
-    drawn, selection = None, request.selection
-    if not request.has_words:
-        drawn = _drawn(request)
-        texts = [request.encoding.prompt + unit.text for unit in drawn.units]
-        selection = Selection(ListTexts(texts, request.source.name), keep_duplicates=True)
-    how = Layered(
-        request.options.rows,
-        request.encoding.pooling or "mean",
-        request.options.most_points if drawn is None else len(drawn.units),
-        request.options.seed,
-        request.words if request.has_words else WordList(),
-        request.encoding.batch_size,
+        identity = EncoderIdentity(encoder.name, encoder.fingerprint())
+        load(request.folder, dim=encoder.dim, encoder=identity if saved.provenance.get("encoder") else None)
+    sample = None if request.has_words else _sampled_texts(request)
+    rows = _read_layers(request, encoder, sample)
+    first = rows.spaces[0]
+    after, repair_notes = repaired_space(first.vectors, saved)
+    after = [replace(space, places=first.places[space.places]) for space in after]
+    shape = {"kind": f"texts through {encoder.name}", "dimensions": encoder.dim, "dtype": "float32"}
+    total = rows.total if sample is None else sample.total
+    rows = replace(
+        rows,
+        described={**request.described, **shape, "row": request.options.rows, "rows": total},
+        spaces=rows.spaces if saved is None else [replace(first, name=RAW), *after],
+        notes=[*rows.notes, *repair_notes, *([encoder.note] if encoder.note else [])],
     )
-    found = layered_rows(encoder, layers, selection, how, progress)
-    first = found.spaces[0]
-    after, more = both_sides(first.vectors, saved)
-    after = [replace(one, places=first.places[one.places]) for one in after]
-    told = {**request.described, "kind": f"texts through {encoder.name}", "dimensions": encoder.dim, "dtype": "float32"}
-    whole = replace(
-        found,
-        told={**told, "row": request.options.rows, "rows": found.total if drawn is None else drawn.total},
-        spaces=[replace(first, name=RAW), *after] if saved is not None else found.spaces,
-        notes=[*found.notes, *more, *([encoder.note] if encoder.note else [])],
-    )
-    if drawn is None:
-        return whole
-    own = [drawn.units[i] for i in found.rows.tolist()]
+    if sample is None:
+        return rows
+    units = [sample.units[i] for i in rows.rows.tolist()]
     return replace(
-        whole,
-        rows=_numbers(request, own),
-        total=drawn.total,
-        texts=whole_texts([unit.text for unit in own]),
-        labels=_labels(own),
-        words=drawn.words,
-        notes=[*drawn.notes, *whole.notes],
+        rows,
+        rows=_numbers(request, units),
+        total=sample.total,
+        texts=whole_texts([unit.text for unit in units]),
+        labels=_labels(units),
+        words=sample.words,
+        notes=[*sample.notes, *rows.notes],
     )
 
 
 def _layers(request: TextRows, encoder: Encoder) -> list[tuple[int, ...]]:
-    wanted = request.encoding.layer
+    """The layers of each picture, which are averaged."""
+    layer = request.encoding.layer
     if request.every_layer:
-        return [(layer,) for layer in range(encoder.layers)]
-    if wanted is None and request.saved is not None and request.saved.provenance.get("encoder"):
-        wanted = request.saved.provenance["layer"]
-    return [parse_layers(-1 if wanted is None else wanted, encoder.layers)]
+        return [(number,) for number in range(encoder.layers)]
+    if layer is None and request.saved is not None and request.saved.provenance.get("encoder"):
+        layer = request.saved.provenance["layer"]
+    return [parse_layers(-1 if layer is None else layer, encoder.layers)]
 
 
 def _check_repair(request: TextRows, saved: Saved) -> None:
-    """Refuse a repair that was not fitted on what the rows are."""
-    from uncone.verbs.repaired_spaces import check_fitted
-
+    """Refuse a repair that was fitted on something else than the points."""
     if request.every_layer:
         raise OptionError("--repair is for the layer it was fitted on, and --layer all shows others: leave one out.")
-    known = saved.provenance
+    known, rows = saved.provenance, request.options.rows
     check_fitted(known, layer=request.encoding.layer, pooling=request.encoding.pooling)
-    if not known.get("encoder") or request.options.rows == "sentences":
+    if not known.get("encoder") or rows == "sentences":
         return  # fitted on vectors: the user knows of what
-    if known.get("level") != "token" or request.options.rows != "tokens":
-        wanted = "tokens" if known.get("level") == "token" else "sentences"
+    if known.get("level") != "token" or rows != "tokens":
+        fitting = "tokens" if known.get("level") == "token" else "sentences"
         raise OtherSpaceError(
-            f"{os.fspath(request.folder)} was fitted at {known.get('level')} level, and --rows {request.options.rows} "
-            f"shows another space. Try --rows {wanted}."
+            f"{os.fspath(request.folder)} was fitted at {known.get('level')} level, and --rows {rows} shows another "
+            f"space. Try --rows {fitting}."
         )
 
 
 @dataclass(frozen=True)
-class _Drawn:
-    """The texts that are shown, in their order, of `total`; the words of the list that stand in any; what to say."""
+class _TextSample:
+    """Some of `total` texts, in their order, and the words of the list that they contain."""
 
     units: list[Unit]
     total: int
@@ -206,37 +208,38 @@ class _Drawn:
     notes: list[str]
 
 
-def _drawn(request: TextRows) -> _Drawn:
-    """The texts with the smallest hashes of their numbers, and those that hold words of the list."""
-    held: list[Unit] = []
-    listed: list[list[Unit]] = [[] for _ in range(len(request.words))]
+def _sampled_texts(request: TextRows) -> _TextSample:
+    """The texts with the smallest hashes of their numbers, and those that contain words of the list."""
+    limit, seed = request.options.most_points, request.options.seed
+    sample: list[Unit] = []
+    by_word: list[list[Unit]] = [[] for _ in range(len(request.words))]
     selection = request.selection
     for unit in selection.read():
-        _keep(held, unit, request.options.most_points, request.options.seed)
-        for place in request.words.contained(unit.text) if listed else ():
-            _keep(listed[place], unit, OF_EACH, request.options.seed)
-    sample = _smallest(held, request.options.most_points, request.options.seed)
-    there = {word for word, place in request.words.places.items() if listed[place]}
-    words, notes = request.words.known(there, request.source.name)
-    more = [unit for some in listed for unit in _smallest(some, OF_EACH, request.options.seed)]
-    shown = {unit.number: unit for unit in [*sample, *more]}
-    notes = [*notes, *beside_note(len(sample), len(shown))]
-    return _Drawn([shown[number] for number in sorted(shown)], selection.tally.taken, words, notes)
+        _add(sample, unit, limit, seed)
+        for place in request.words.contained(unit.text) if by_word else ():
+            _add(by_word[place], unit, OF_EACH, seed)
+    sample = _smallest(sample, limit, seed)
+    present = {word for word, place in request.words.places.items() if by_word[place]}
+    words, notes = request.words.known(present, request.source.name)
+    listed = [unit for units in by_word for unit in _smallest(units, OF_EACH, seed)]
+    shown = {unit.number: unit for unit in [*sample, *listed]}
+    notes = [*notes, *added_note(len(sample), len(shown))]
+    return _TextSample([shown[number] for number in sorted(shown)], selection.tally.taken, words, notes)
 
 
-def _keep(held: list[Unit], unit: Unit, most: int, seed: int) -> None:
-    held.append(unit)
-    if len(held) >= 2 * most + 1024:
-        held[:] = _smallest(held, most, seed)
+def _add(units: list[Unit], unit: Unit, limit: int, seed: int) -> None:
+    units.append(unit)
+    if len(units) >= 2 * limit + 1024:
+        units[:] = _smallest(units, limit, seed)
 
 
-def _smallest(units: list[Unit], points: int, seed: int) -> list[Unit]:
+def _smallest(units: list[Unit], limit: int, seed: int) -> list[Unit]:
     numbers = np.array([unit.number for unit in units], np.int64)
-    return [units[i] for i in hash_sample(numbers, points, seed).tolist()]
+    return [units[i] for i in hash_sample(numbers, limit, seed).tolist()]
 
 
 def _numbers(request: TextRows, units: Sequence[Unit]) -> IntVector:
-    """The rows that the texts come from; where these are cut into sentences, the numbers of those."""
+    """The rows that the texts come from; if these are split into sentences, the numbers of the sentences."""
     return np.array([unit.number if request.options.split else unit.row for unit in units], np.int64)
 
 
@@ -246,12 +249,147 @@ def _labels(units: Sequence[Unit]) -> list[str] | None:
     return [unit.label or "" for unit in units]
 
 
-def _shape(source: Source, rows: int) -> dict[str, Any]:
-    return {"kind": source.kind, "rows": rows, "dimensions": source.dim, "dtype": source.dtype}
+def _read_layers(request: TextRows, encoder: Encoder, sample: _TextSample | None) -> MapRows:
+    """Words or tokens of the texts, or the sampled texts, at every layer of the map: the same rows at each.
+
+    Raises:
+        OptionError: no text contains a word of the list, or so many points need too much memory.
+        ShapeError: the texts have no rows.
+    """
+    options, encoding, layers = request.options, request.encoding, _layers(request, encoder)
+    points, words, selection = options.most_points, request.words, request.selection
+    if sample is not None:
+        texts = [encoding.prompt + unit.text for unit in sample.units]
+        selection = Selection(ListTexts(texts, request.source.name), keep_duplicates=True)
+        points, words = len(texts), WordList()
+    size = 4 * points * len(layers) * encoder.dim
+    if size > _MOST_BYTES:
+        raise OptionError(
+            f"{points:,} points of {count(len(layers), 'layer')} with {encoder.dim} dimensions take "
+            f"{size / GIB:.0f} GiB. Use fewer --points, or one --layer."
+        )
+    how = {"rows": options.rows, "pooling": encoding.pooling or "mean", "seed": options.seed}
+    settings = settings_from({**how, "batch_size": encoding.batch_size})
+    view = ChosenLayers(encoder, layers)
+    view.prepare(unit.text for unit in selection.read())
+    reading = step_progress(options.progress, "reading")
+    corpus = survey(selection, settings.rule, view, settings.window, reading)
+    words, notes = words.known({bare(name) for name in corpus.counts}, selection.source.name)
+    run = LayerPass(
+        view,
+        selection,
+        settings.rule,
+        settings.window,
+        Room(TOKENS, points, 0, 0, 0, 0),
+        lambda name: words.places.get(bare(name), IGNORED),
+        encoding.batch_size,
+    )
+    # Rows are numbered before words without a token are dropped, so there may be a few less than counted.
+    rows = corpus.rows if settings.rule.has_words else corpus.tally.taken
+    cutoff = cutoff_for(points, rows, options.seed)
+    sample_rows = RowSample(view.dim, points, seed=options.seed, cutoff=cutoff, named=False)
+    statistics: dict[str, Statistic] = {"rows": sample_rows, "unusable": Unusable()}
+    if n := len(words):
+        statistics["occurrences"] = Occurrences(view.dim, chosen=range(n), most=OF_EACH, seed=options.seed)
+    result = run.run(Bundle(**statistics), progress=step_progress(options.progress, "encoding", corpus.tally.taken))
+    return _layer_rows(run, result, layers, corpus.counts, words, notes)
 
 
-def _usable(vectors: Matrix, name: str) -> IntVector:
-    usable = np.flatnonzero(np.isfinite(vectors).all(axis=1) & vectors.any(axis=1))
-    if not len(usable):
-        raise NoUsableRowsError(f"{name}: the model gives none of the {count(len(vectors), 'text')} a vector.")
-    return usable
+def _layer_rows(
+    run: LayerPass,
+    result: LayerResult,
+    layers: Sequence[tuple[int, ...]],
+    counts: Mapping[str, int],
+    words: WordList,
+    notes: Sequence[str],
+) -> MapRows:
+    by_layer = [_rows_of(bundle) for bundle in result.layers]
+    rows = np.unique(np.concatenate([numbers for numbers, _ in by_layer]))
+    if not len(rows):
+        raise ShapeError(f"{run.selection.source.name} gave no rows. Add texts.")
+    spaces = [
+        Space(_space_name(chosen), vectors, np.searchsorted(rows, numbers), chosen[0] if len(chosen) == 1 else None)
+        for chosen, (numbers, vectors) in zip(layers, by_layer, strict=True)
+    ]
+    unusable, truncated = result.layers[0]["unusable"], result.tally.truncated
+    total = unusable.seen - unusable.bad - unusable.zero
+    notes = [*notes, *added_note(result.layers[0]["rows"].sampled.n, len(by_layer[0][0]))]
+    if truncated:
+        were = "was" if truncated == 1 else "were"
+        notes.append(f"{count(truncated, 'text')} {were} cut to the {run.encoder.window} tokens the model takes.")
+    if not run.rule.has_words:
+        # A text is a row: its number among those read is that of its unit.
+        return MapRows({}, result.units[rows], spaces, total, notes=notes)
+    facts = run.facts(rows)
+    texts = Texts(facts.sentences, facts.sentence, facts.starts, facts.ends)
+    by_text: dict[str, str] = {}
+    for unit in run.selection.read():
+        if unit.label is not None:
+            by_text.setdefault(unit.text, unit.label)
+    labels = [by_text.get(facts.sentences[i], "") for i in facts.sentence.tolist()] if by_text else None
+    return MapRows({}, rows, spaces, total, texts, labels, facts, counts, words=words, notes=notes)
+
+
+def _rows_of(bundle: Bundle) -> tuple[IntVector, Matrix]:
+    """The numbers and vectors of the sample and of the words beside it, in the order of the rows, each once."""
+    sampled, occurrences = bundle["rows"].sampled, bundle.get("occurrences")
+    if occurrences is None:
+        return sampled.rows, sampled.vectors
+    state = occurrences.state()
+    new = ~np.isin(state["rows"], sampled.rows)
+    rows = np.concatenate([sampled.rows, state["rows"][new]])
+    order = np.argsort(rows, kind="stable")
+    return rows[order], np.concatenate([sampled.vectors, state["vectors"][new]])[order]
+
+
+def _space_name(layers: tuple[int, ...]) -> str:
+    return f"layer {layers[0]}" if len(layers) == 1 else f"mean of layers {', '.join(map(str, layers))}"
+
+
+class ChosenLayers(Encoder):
+    """An encoder whose layer i is the mean of the layers `chosen[i]` of another."""
+
+    def __init__(self, encoder: Encoder, chosen: Sequence[tuple[int, ...]]) -> None:
+        self.inner = encoder
+        self.chosen = tuple(chosen)
+        self.name, self.kind, self.dim, self.window = encoder.name, encoder.kind, encoder.dim, encoder.window
+        self.note = encoder.note
+        self.layers = len(self.chosen)
+        self.model_bytes, self.bytes_per_token = encoder.model_bytes, encoder.bytes_per_token
+
+    def passages(self, texts: Sequence[str], window: Window) -> list[list[Passage]]:
+        """The passages of the encoder."""
+        return self.inner.passages(texts, window)
+
+    def encode(self, batch: Sequence[Passage]) -> States:
+        """The states of a batch, at the chosen layers."""
+        return _ChosenStates(self.inner.encode(batch), self.chosen)
+
+    def fingerprint(self) -> str:
+        """The fingerprint of the encoder, whatever layers are chosen."""
+        return self.inner.fingerprint()
+
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Prepare the encoder."""
+        self.inner.prepare(texts)
+
+    def token_name(self, token: Any) -> str:  # noqa: ANN401 - an id or a word
+        """The name of a token in the encoder."""
+        return self.inner.token_name(token)
+
+
+class _ChosenStates(States):
+    def __init__(self, inner: States, chosen: Sequence[tuple[int, ...]]) -> None:
+        self.inner, self.chosen = inner, chosen
+
+    def pooled(self, layer: int, tokens: IntVector, starts: IntVector) -> Matrix:
+        return self._mean(self.inner.pooled, layer, tokens, starts)
+
+    def longest(self, layer: int, tokens: IntVector, starts: IntVector) -> Matrix:
+        return self._mean(self.inner.longest, layer, tokens, starts)
+
+    def _mean(
+        self, pool: Callable[[int, IntVector, IntVector], Matrix], layer: int, tokens: IntVector, starts: IntVector
+    ) -> Matrix:
+        states = [pool(one, tokens, starts) for one in self.chosen[layer]]
+        return states[0] if len(states) == 1 else np.asarray(np.mean(states, axis=0, dtype=np.float32))

@@ -1,4 +1,4 @@
-"""The table that `similarity` compares: its texts, the ones beside them, labels and vectors, row by row."""
+"""The table that `similarity` compares: its texts, those of a second column, labels and vectors, row by row."""
 
 from __future__ import annotations
 
@@ -19,25 +19,30 @@ from uncone.data.texts.cleaning import clean
 from uncone.data.texts.texts import TextSource, text_suffix
 from uncone.errors import ColumnError, OptionError, ShapeError, SourceError
 from uncone.stats.hashing import hash_sample
+from uncone.stats.row_sample import RowSample
+from uncone.stats.unusable import Unusable
 from uncone.verbs.encoding import open_space, open_texts_of
 from uncone.verbs.options.similarity import SimilarityOptions
 from uncone.verbs.tables import MemoryTable
 
-__all__ = ["Table", "cleaned", "holds_vectors", "read_text_table", "read_vector_table", "sampled"]
+__all__ = ["NOT_SAMPLED", "Table", "cleaned", "holds_vectors", "read_text_table", "read_vector_table", "sampled"]
+
+NOT_SAMPLED = "not in the sample"
+"""The reason why rows beyond --sample are left out."""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Every row of a source: `texts`, `against` and `labels` have one entry each, "" where there is none.
+    """A table of texts or vectors: `texts`, `against` and `labels` have one entry per row, "" if there is none.
 
-    `kept` are the numbers of the rows that are compared, in order; `vectors` (len(kept), d) are theirs, where the
-    table brought them. `left_out` counts the other rows, by reason.
+    `places` are the numbers of the rows that are compared, in order; `vectors` (len(places), d) are theirs if the
+    source holds vectors. `left_out` counts the other rows, by reason.
     """
 
     name: str
     rows: int
     texts: Sequence[str] | None
-    kept: IntVector
+    places: IntVector
     against: Sequence[str] | None = None
     labels: Sequence[str] | None = None
     vectors: Matrix | None = None
@@ -47,12 +52,15 @@ class Table:
     cleaned: Mapping[str, int] = field(default_factory=dict)
     notes: Sequence[str] = ()
 
-    def where(self, kept: IntVector, reason: str) -> Table:
-        """Only these rows; the others are counted under a reason."""
-        gone = len(self.kept) - len(kept)
-        vectors = None if self.vectors is None else self.vectors[np.isin(self.kept, kept)]
-        counted = {**self.left_out, reason: gone} if gone else self.left_out
-        return replace(self, kept=kept, vectors=vectors, left_out=counted)
+    def select(self, places: IntVector, reason: str) -> Table:
+        """The table with fewer rows compared; the others are counted under a reason."""
+        dropped = len(self.places) - len(places)
+        left_out = {**self.left_out, reason: dropped} if dropped else self.left_out
+        return replace(self, places=places, left_out=left_out)
+
+    def compared(self, column: Sequence[str] | None) -> list[str]:
+        """The texts of a column in the rows that are compared, without white space around them."""
+        return [] if column is None else [column[row].strip() for row in self.places.tolist()]
 
 
 def read_text_table(source: Any, options: SimilarityOptions) -> Table:  # noqa: ANN401 - as for similarity
@@ -60,51 +68,76 @@ def read_text_table(source: Any, options: SimilarityOptions) -> Table:  # noqa: 
 
     Raises:
         ColumnError: a column is not there, or holds numbers.
-        OptionError: two columns are wanted where there is one.
+        OptionError: two columns are named where there is one.
         ShapeError: fewer than two rows have a text.
     """
-    text, against, label, labels = options.text_column, options.against, options.label, options.labels
+    text, against, labels = options.text_column, options.against, options.labels
     columns = [name for name in (text, against) if name is not None]
     if against is not None and text is None:
         raise OptionError(f"--against {against} is the second of two text columns: name the first with --text.")
-    opened = _opened(source, columns, label, options.data)
+    try:
+        opened = open_texts_of(source, columns, options.label, options.data)
+    except ColumnError as error:
+        if len(columns) == 2 and f"{columns[1]!r} for --text" in str(error):
+            raise ColumnError(str(error).replace("for --text", "for --against", 1)) from error
+        raise
     table = _from_texts(opened, text, against, not isinstance(source, str | os.PathLike))
     if labels is not None:
         if len(labels) != table.rows:
             raise ShapeError(f"{table.name} has {table.rows:,} rows but there are {len(labels):,} labels.")
-        table = replace(table, labels=[_as_label(one) for one in labels])
+        table = replace(table, labels=_label_texts(labels))
     if options.limit is not None and options.limit < table.rows:
-        table = _first(table, options.limit)
+        first: dict[str, Any] = {name: getattr(table, name) for name in ("texts", "against", "labels", "places")}
+        first = {name: None if column is None else column[: options.limit] for name, column in first.items()}
+        table = replace(table, rows=options.limit, **first)
     return _with_texts(table, text, against)
 
 
-def read_vector_table(source: Any, asked: SimilarityOptions) -> Table:  # noqa: ANN401 - as for similarity
+def read_vector_table(source: Any, options: SimilarityOptions) -> Table:  # noqa: ANN401 - as for similarity
     """The vectors of a file, a DataFrame column or an array, read as a stream; a seeded sample of very many.
 
     Raises:
         SourceError: it cannot be read; the message says why.
         ShapeError: fewer than two rows can be used.
     """
-    in_memory, limit = not isinstance(source, str | os.PathLike), asked.limit
-    labels = None if asked.labels is None else [_as_label(one) for one in asked.labels]
-    opened = open_space(source, replace(asked, labels=labels))
-    reading = _Reading(asked.sample, asked.seed)
-    for rows in opened.read():
+    labels = None if options.labels is None else _label_texts(options.labels)
+    opened = open_space(source, replace(options, labels=labels))
+    sample = RowSample(opened.dim, options.sample, seed=options.seed, named=False)
+    unusable, names = Unusable(), {"texts": list[str](), "labels": list[str]()}
+    for part in opened.read():
+        stop = len(part.vectors) if options.limit is None else min(len(part.vectors), options.limit - unusable.seen)
         with np.errstate(over="ignore"):
-            vectors = np.ascontiguousarray(rows.vectors, dtype=np.float32)
-        reading.take(vectors, rows.texts, rows.labels, limit)
-        if limit is not None and reading.rows >= limit:
+            vectors = np.ascontiguousarray(part.vectors[:stop], dtype=np.float32)
+        batch = Batch.of(vectors, first_row=unusable.seen)
+        sample.update(batch)
+        unusable.update(batch)
+        for name, column in names.items():
+            column.extend((getattr(part, name) or ())[:stop])
+        if unusable.seen == options.limit:
             break
-    table = reading.table(opened, in_memory)
-    if len(table.kept) < 2:
-        raise ShapeError(
-            f"{table.name}: {len(table.kept)} of {table.rows:,} rows can be used; cosines need at least 2."
-        )
-    return table
+    rows, sampled = unusable.seen, sample.sampled
+    if not rows:
+        raise ShapeError(f"{opened.name} has no rows. Cosines need at least 2.")
+    if sampled.n < 2:
+        raise ShapeError(f"{opened.name}: {sampled.n} of {rows:,} rows can be used; cosines need at least 2.")
+    unsampled = rows - unusable.bad - unusable.zero - sampled.n
+    reasons = {"not finite": unusable.bad, "zero": unusable.zero, NOT_SAMPLED: unsampled}
+    return Table(
+        opened.name,
+        rows,
+        names["texts"] if len(names["texts"]) == rows else None,
+        sampled.rows,
+        labels=names["labels"] if len(names["labels"]) == rows else None,
+        vectors=sampled.vectors,
+        dtype=opened.dtype,
+        in_memory=not isinstance(source, str | os.PathLike),
+        left_out={reason: n for reason, n in reasons.items() if n},
+        notes=[opened.note] if opened.note else [],
+    )
 
 
 def holds_vectors(source: Any, text: str | None, label: str | None) -> bool:  # noqa: ANN401 - as for similarity
-    """Whether a source that nobody said more about holds vectors: a list column, or a file of nothing else.
+    """Whether a source holds vectors, without an option that says so: a list column, or a file of nothing else.
 
     Columns of single numbers beside a text are no vector: they are lengths, scores and years.
     """
@@ -125,10 +158,10 @@ def _file_holds_vectors(path: Path, text: str | None, label: str | None) -> bool
     if text_suffix(path) is None or text_suffix(path) == ".txt" or not path.is_file():
         return text_suffix(path) is None and suffix_of(path) is not None
     try:
-        found = open_source(path, Options(None, None, text, label))
+        source = open_source(path, Options(None, None, text, label))
     except SourceError:
         return False  # whoever reads it as texts says what is wrong
-    return found.kind != "table" or (found.note or "").startswith("vectors from column")
+    return source.kind != "table" or (source.note or "").startswith("vectors from column")
 
 
 def cleaned(table: Table) -> Table:
@@ -138,76 +171,23 @@ def cleaned(table: Table) -> Table:
         ShapeError: fewer than two rows are left.
     """
     assert table.texts is not None
-    found = clean(table.texts, table.against)
+    clean_texts = clean(table.texts, table.against)
     texts, against = list(table.texts), None if table.against is None else list(table.against)
-    for place, row in enumerate(found.rows.tolist()):
-        texts[row] = found.texts[place]
-        if against is not None and found.against is not None:
-            against[row] = found.against[place]
-    if len(found.rows) < 2:
-        raise ShapeError(f"{table.name} has {len(found.rows)} texts when it is cleaned; cosines need at least 2.")
-    made = replace(table, texts=texts, against=against, cleaned=found.counts, left_out={})
-    kept = np.intersect1d(found.rows, table.kept)
-    return made.where(kept, "empty or copies")
+    for place, row in enumerate(clean_texts.rows.tolist()):
+        texts[row] = clean_texts.texts[place]
+        if against is not None and clean_texts.against is not None:
+            against[row] = clean_texts.against[place]
+    if len(clean_texts.rows) < 2:
+        raise ShapeError(f"{table.name} has {len(clean_texts.rows)} texts when it is cleaned; cosines need at least 2.")
+    whole = replace(table, texts=texts, against=against, cleaned=clean_texts.counts, left_out={})
+    return whole.select(np.intersect1d(clean_texts.rows, table.places), "empty or copies")
 
 
-def sampled(table: Table, most: int, seed: int) -> Table:
-    """The same with at most so many rows compared, chosen by a hash of their numbers."""
-    if len(table.kept) <= most:
+def sampled(table: Table, limit: int, seed: int) -> Table:
+    """The table with at most `limit` rows compared, chosen by a hash of their numbers."""
+    if len(table.places) <= limit:
         return table
-    return table.where(table.kept[hash_sample(table.kept, most, seed)], "not in the sample")
-
-
-class _Reading:
-    """What is kept of a stream of vectors: all names, and the vectors of a sample of usable rows."""
-
-    def __init__(self, sample: int, seed: int) -> None:
-        self.sample, self.seed = sample, seed
-        self.rows = self.usable = self.bad = self.zero = 0
-        self.texts: list[str] = []
-        self.labels: list[str] = []
-        self.held: list[tuple[IntVector, Matrix]] = []
-        self.have = 0
-
-    def take(
-        self, vectors: Matrix, texts: Sequence[str] | None, labels: Sequence[str] | None, limit: int | None
-    ) -> None:
-        stop = len(vectors) if limit is None else min(len(vectors), limit - self.rows)
-        batch = Batch.of(vectors[:stop], first_row=self.rows)
-        self.rows += stop
-        self.usable, self.bad, self.zero = self.usable + batch.n, self.bad + len(batch.bad), self.zero + len(batch.zero)
-        for held, new in ((self.texts, texts), (self.labels, labels)):
-            held.extend(new[:stop] if new is not None else ())
-        self.held.append((batch.rows, np.array(batch.vectors)))
-        self.have += batch.n
-        if self.have > 2 * self.sample:
-            self._prune()
-
-    def _prune(self) -> None:
-        rows, vectors = (np.concatenate(parts) for parts in zip(*self.held, strict=True))
-        if len(rows) > self.sample:
-            chosen = hash_sample(rows, self.sample, self.seed)
-            rows, vectors = rows[chosen], vectors[chosen]
-        self.held, self.have = [(rows, vectors)], len(rows)
-
-    def table(self, source: Source, in_memory: bool) -> Table:
-        if not self.held:
-            raise ShapeError(f"{source.name} has no rows. Cosines need at least 2.")
-        self._prune()
-        kept, vectors = self.held[0]
-        reasons = {"not finite": self.bad, "zero": self.zero, "not in the sample": self.usable - len(kept)}
-        return Table(
-            source.name,
-            self.rows,
-            self.texts if len(self.texts) == self.rows else None,
-            kept,
-            labels=self.labels if len(self.labels) == self.rows else None,
-            vectors=vectors,
-            dtype=source.dtype,
-            in_memory=in_memory,
-            left_out={reason: count for reason, count in reasons.items() if count},
-            notes=[source.note] if source.note else [],
-        )
+    return table.select(table.places[hash_sample(table.places, limit, seed)], NOT_SAMPLED)
 
 
 def _from_texts(opened: TextSource, text: str | None, against: str | None, in_memory: bool) -> Table:
@@ -219,32 +199,23 @@ def _from_texts(opened: TextSource, text: str | None, against: str | None, in_me
     beside: list[str] = []
     labels: list[str] = []
     known: dict[str, str] = {}  # one string for all rows of a label
-    labelled = False
+    has_labels = False
     for row in opened.read():
         if against is not None and len(texts) > len(beside):
             beside.append(row.text)
             continue
         texts.append(row.text)
         labels.append(known.setdefault(row.label or "", row.label or ""))
-        labelled = labelled or row.label is not None
+        has_labels = has_labels or row.label is not None
     return Table(
         opened.name,
         len(texts),
         texts,
         np.arange(len(texts), dtype=np.int64),
         None if against is None else beside,
-        labels if labelled else None,
+        labels if has_labels else None,
         in_memory=in_memory,
     )
-
-
-def _opened(source: Any, columns: Sequence[str], label: str | None, data: Any) -> TextSource:  # noqa: ANN401
-    try:
-        return open_texts_of(source, columns, label, data)
-    except ColumnError as error:
-        if len(columns) == 2 and f"{columns[1]!r} for --text" in str(error):
-            raise ColumnError(str(error).replace("for --text", "for --against", 1)) from error
-        raise
 
 
 def _width(opened: TextSource) -> int:
@@ -254,22 +225,15 @@ def _width(opened: TextSource) -> int:
     return len(getattr(part, "text", ()) if columns is None else columns.text)
 
 
-def _as_label(value: Any) -> str:  # noqa: ANN401 - whatever a column of labels holds
-    return label_text(value) or ""
-
-
-def _first(table: Table, limit: int) -> Table:
-    texts, against, labels = (
-        None if column is None else column[:limit] for column in (table.texts, table.against, table.labels)
-    )
-    return replace(table, rows=limit, texts=texts, kept=table.kept[:limit], against=against, labels=labels)
+def _label_texts(labels: Sequence[Any]) -> list[str]:
+    return [label_text(label) or "" for label in labels]
 
 
 def _with_texts(table: Table, text: str | None, against: str | None) -> Table:
-    """Rows without a text are left out and counted; numbers alone are no texts."""
+    """The table without rows that have no text, which are counted; numbers alone are no texts."""
     assert table.texts is not None
     for option, named, column in (("text", text, table.texts), ("against", against, table.against)):
-        filled = [one for one in column or () if one.strip()]
+        filled = [value for value in column or () if value.strip()]
         if filled and all(map(is_number, filled)):
             what = f"column {named!r}" if named else "the texts"
             raise ColumnError(
@@ -277,11 +241,11 @@ def _with_texts(table: Table, text: str | None, against: str | None) -> Table:
                 "Name the column that holds texts."
             )
     beside = table.against or table.texts
-    there = [bool(one.strip() and other.strip()) for one, other in zip(table.texts, beside, strict=True)]
-    kept = table.where(table.kept[np.flatnonzero(there)], "empty text")
+    has_texts = [bool(left.strip() and right.strip()) for left, right in zip(table.texts, beside, strict=True)]
+    whole = table.select(table.places[np.flatnonzero(has_texts)], "empty text")
     if not table.rows:
         raise ShapeError(f"{table.name} has no rows; cosines need at least 2.")
-    if len(kept.kept) < 2:
-        has = "1 of {} rows has" if len(kept.kept) == 1 else "None of {} rows has"
-        raise ShapeError(f"{table.name}: {has.format(f'{table.rows:,}')} a text; cosines need at least 2.")
-    return kept
+    if len(whole.places) < 2:
+        few = "1" if len(whole.places) else "None"
+        raise ShapeError(f"{table.name}: {few} of {table.rows:,} rows has a text; cosines need at least 2.")
+    return whole

@@ -10,10 +10,12 @@ import numpy as np
 
 from uncone.analysis.cosine.baseline import CROWDED
 from uncone.analysis.cosine.rogue import rogue
+from uncone.analysis.cosine.units import unit_rows
 from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.number_format import cosine, count, percent, plain
 from uncone.analysis.similarity.heatmap import clustered_order, stratified_sample
 from uncone.analysis.similarity.label_sums import coded
+from uncone.analysis.similarity.per_label import share_below
 from uncone.analysis.similarity.results import Step
 from uncone.analysis.similarity.sampling_units import copies_of
 from uncone.analysis.space.space import measure_space
@@ -24,7 +26,7 @@ from uncone.errors import FitError, NoUsableRowsError, ShapeError
 from uncone.repairs import Center, DropTop, Mute, Repair, Whiten
 from uncone.run.measure import Plan
 
-__all__ = ["auc_of", "cosine_matrix", "steps"]
+__all__ = ["cosine_matrix", "steps"]
 
 
 def cosine_matrix(rows: Matrix) -> Matrix:
@@ -33,29 +35,10 @@ def cosine_matrix(rows: Matrix) -> Matrix:
     >>> cosine_matrix(np.array([[3.0, 0.0], [0.0, 2.0]])).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    units = _units(rows)
+    units = unit_rows(rows)
     cosines = np.asarray((units @ units.T).clip(-1.0, 1.0))
     cosines[np.diag_indices(len(cosines))] = np.where(np.isfinite(units[:, 0]), 1.0, np.nan)
     return cosines
-
-
-def _units(rows: Matrix) -> Matrix:
-    wide = np.asarray(rows, np.float64)
-    norms = np.sqrt(np.vecdot(wide, wide))
-    return np.asarray(wide / np.where(norms > 0, norms, np.nan)[:, None])
-
-
-def auc_of(within: Vector, between: Vector) -> float | None:
-    """The probability that a pair within a label is more similar than one between labels; ties count half.
-
-    >>> auc_of(np.array([0.9, 0.5]), np.array([0.5, 0.1]))
-    0.875
-    """
-    if not len(within) or not len(between):
-        return None
-    ordered = np.sort(between)
-    wins = np.searchsorted(ordered, within, "left") + np.searchsorted(ordered, within, "right")
-    return float(wins.sum(dtype=np.float64) / (2 * len(within) * len(between)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +62,7 @@ class SpaceView:
     @once
     def mean(self) -> float:
         """The mean cosine of all pairs: (|S|^2 - n)/(n^2 - n), with S the sum of the unit vectors."""
-        units = _units(self.rows)
+        units = unit_rows(self.rows)
         units = units[np.isfinite(units[:, 0])]
         n, total = len(units), units.sum(axis=0)
         return float((total @ total - n) / (n * (n - 1))) if n > 1 else float("nan")
@@ -109,7 +92,7 @@ class SpaceView:
             labeled, same = (first >= 0) & (second >= 0), first == second
             kinds = {"within": cosines[labeled & same], "between": cosines[labeled & ~same]}
             made |= {name: float(values.mean()) if len(values) else None for name, values in kinds.items()}
-            made["auc"] = auc_of(*kinds.values())
+            made["auc"] = float(share_below(*kinds.values()).mean()) if all(map(len, kinds.values())) else None
         return made
 
 
