@@ -36,7 +36,7 @@ def encoders() -> dict[str, Encoder]:
 def dimensions(found: dict[str, LayerStudy]) -> str:
     most = max(len(study.layers) for study in found.values())
     lines = [
-        _row(["model", "distance", "input table", *(f"layer {i}" for i in range(most))]),
+        _row(["model", "distance", "input embeddings", *(f"layer {i}" for i in range(most))]),
         "|---" * (most + 3) + "|",
     ]
     for name, study in found.items():
@@ -50,8 +50,8 @@ def dimensions(found: dict[str, LayerStudy]) -> str:
 
 
 def clusters(found: dict[str, LayerStudy]) -> str:
-    head = ["model", "layer", "clusters", "silhouette", "S_inter as it is", "mean taken off", "inside clusters"]
-    head += ["cluster means taken off", "what the clusters hold"]
+    head = ["model", "layer", "clusters", "silhouette", "S_inter, raw", "centered", "within clusters"]
+    head += ["within centered clusters", "words typical of the largest clusters"]
     lines = [_row(head), "|---" * len(head) + "|"]
     for name, study in found.items():
         assert study.deep is not None
@@ -68,8 +68,8 @@ def clusters(found: dict[str, LayerStudy]) -> str:
 
 
 def others(found: dict[str, LayerStudy]) -> str:
-    head = ["model", "layer", "hubness", "anti-hubs", "log-frequency and norm, r", "and 10 components, R²", "LID/flat"]
-    head += ["position and angle, r", "curved?"]
+    head = ["model", "layer", "hubness", "anti-hubs", "log-frequency and norm, r"]
+    head += ["log-frequency from norm and 10 components, R²", "LID/flat", "position and angle, r", "curved?"]
     lines = [_row(head), "|---" * len(head) + "|"]
     for name, study in found.items():
         assert study.deep is not None
