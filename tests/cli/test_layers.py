@@ -667,10 +667,10 @@ def ended(number, when, *arguments):
     return subprocess.run([str(word) for word in command], capture_output=True, text=True)
 
 
-MODELS = pytest.mark.parametrize("model", ["words.vec", pytest.param("tiny", marks=pytest.mark.exhaustive)])
+EITHER_MODEL = pytest.mark.parametrize("model", ["words.vec", pytest.param("tiny", marks=pytest.mark.exhaustive)])
 
 
-@MODELS
+@EITHER_MODEL
 def test_killed_and_interrupted_processes(model, world, layers):
     """SIGKILL in the middle, SIGINT to what goes on from there, and a third run that comes to the end."""
     arguments = [world / model, "--corpus", world / "short.txt", "--no-html", *SLOW, "--json", "a.json"]
@@ -683,7 +683,7 @@ def test_killed_and_interrupted_processes(model, world, layers):
     goes_on_to_the_end(layers, model)
 
 
-@MODELS
+@EITHER_MODEL
 def test_killed_while_saving(model, world, layers):
     arguments = [world / model, "--corpus", world / "short.txt", "--no-html", *SLOW, "--json", "a.json"]
     done = ended(signal.SIGKILL, "while", *arguments)
