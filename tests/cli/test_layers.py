@@ -234,7 +234,7 @@ def test_a_model_from_nowhere(world, capfd, monkeypatch):
     assert _run(["layers", "no-such-owner/no-such-model", "--corpus", str(world / "good.txt")]) == 2
     assert sum(slept) < 30, "a hub that is not there is not asked again and again"
     err = complaint(capfd)
-    assert "no folder 'no-such-owner/no-such-model'" in err and "hub" in err and "local folder" in err
+    assert "no local folder 'no-such-owner/no-such-model'" in err and "hub" in err
 
 
 def test_a_name_too_long_for_a_file(world, capfd):
