@@ -63,10 +63,11 @@ tables: $(VENV)/dev.stamp
 stub: $(VENV)/dev.stamp
 	$(BIN)/python tests/stub.py
 
-# What docs/ has from declarations: the tables of measures, the JSON Schema of findings, the reference of options.
+# What docs/ has from declarations: the tables of measures, the JSON Schema of results, the reference of options.
 measures: $(VENV)/dev.stamp
-	$(BIN)/python -m uncone.analysis.measures.table docs/check.md docs/layers.md docs/deep.md docs/measures.md docs/findings.schema.json
+	$(BIN)/python -m uncone.analysis.measures.table docs/check.md docs/layers.md docs/deep.md docs/measures.md
 	$(BIN)/python -m uncone.cli.reference docs/options.md
+	$(BIN)/uncone schema > docs/schema.json
 
 # The tables of the papers for bert-base-uncased, beside the published rows; needs a model hub, or MODEL=folder.
 MODEL ?= bert-base-uncased

@@ -1,4 +1,3 @@
-import ast
 import inspect
 import subprocess
 import sys
@@ -46,13 +45,3 @@ def test_the_stub_is_that_of_the_options_classes(tmp_path):
     made.write_text(stub())
     subprocess.run([sys.executable, "-m", "ruff", "format", "-q", "--line-length=120", made], check=True)
     assert STUB.read_text() == made.read_text(), "make stub"
-
-
-def test_no_signature_of_a_verb_has_over_ten_parameters():
-    rooms = (Path(uncone.__file__).parent / room for room in ("cli", "verbs"))
-    for path in (path for room in rooms for path in room.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef):
-                given = node.args
-                count = len([*given.posonlyargs, *given.args, *given.kwonlyargs]) - (node.name == "__init__")
-                assert count <= 10, f"{path.name}: {node.name} has {count} parameters"

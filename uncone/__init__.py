@@ -29,6 +29,7 @@ _MODULES = {
     "verbs.fix": "apply export fix",
     "verbs.layers": "compare_layers layers",
     "verbs.map.map": "map",
+    "verbs.schema": "schema validate",
     "verbs.similarity.similarity": "similarity",
     "verbs.space": "Space open",
 }

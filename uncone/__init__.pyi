@@ -37,6 +37,8 @@ from uncone.report.results.layers import LayerComparison as LayerComparison
 from uncone.report.results.layers import LayerStudy as LayerStudy
 from uncone.report.results.map import Map as Map
 from uncone.report.results.similarity import Similarity as Similarity
+from uncone.verbs.schema import schema as schema
+from uncone.verbs.schema import validate as validate
 
 __all__ = [
     "Calibrated",
@@ -68,7 +70,9 @@ __all__ = [
     "open",
     "prescribe",
     "reproduce",
+    "schema",
     "similarity",
+    "validate",
 ]
 
 class _CalibrateOptions(TypedDict, total=False):

@@ -7,13 +7,16 @@ import os
 import re
 from pathlib import Path
 
+from uncone.verbs.schema import validate
+
 FOLDER = Path(__file__).parent / "snapshots"
 UPDATE = "UNCONE_UPDATE_SNAPSHOTS"
 VERSIONS = re.compile(r"^- uncone: .*\n- python: .*\n(- (numpy|scipy|scikit-learn|torch|transformers): .*\n)*", re.M)
 
 
 def assert_wording(name: str, result) -> None:
-    """Compare a result on the terminal and as markdown with its snapshot, whatever the versions of its packages."""
+    """Compare a result on the terminal and as markdown with its snapshot; its JSON follows the published schema."""
+    validate(result.to_json(), name)
     text = f"{result.to_text()}\n{'=' * 78}\n\n{result.to_markdown()}"
     assert_snapshot(name, VERSIONS.sub("", text))
 

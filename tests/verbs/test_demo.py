@@ -7,6 +7,7 @@ import csv
 import numpy as np
 import pytest
 
+import uncone
 from uncone.data.demo import DEMO_PAIRS, demo_texts
 from uncone.verbs.demo import demo
 
@@ -35,6 +36,7 @@ def test_every_step_has_its_section(tiny_demo):
     assert [title[:2] for title in titles[:5]] == ["1.", "2.", "3.", "4.", "5."]
     names = [chart.name for chart in result.document().charts()]
     assert len(names) == len(set(names)) == 2
+    assert uncone.validate(result.to_json()) == "demo"
     assert set(result.to_dict()) == {"schema", "check", "calibrate", "fix", "prescribe", "prescribe_last_layer"}
     assert result.before["baseline"].value == pytest.approx(result.repaired.before["baseline"].value)
     assert abs(result.repaired.after["baseline"].value) < result.before["baseline"].value

@@ -29,6 +29,7 @@ VERBS = {
     "apply": "Apply a saved repair to new vectors or texts.",
     "export": "Export a repair to sentence-transformers, ONNX, FAISS, NumPy or SQL.",
     "evaluate": "Evaluate a model on STS and other tasks, raw and after every repair, with paired intervals.",
+    "schema": "Print the JSON Schema of results, or check a saved result against it.",
     "cache": "List or clear the vectors of texts that are kept on disk.",
     "demo": "Show the whole story on a bundled model: crowded scores, what they mean, the repair, and the proof.",
 }

@@ -1,25 +1,22 @@
-"""Tables of measures for the documentation, and the JSON Schema of findings: written from the registry.
+"""Tables of measures for the documentation, written from the registry.
 
 `python -m uncone.analysis.measures.table` prints every measure, those of installed packages included. With files
-(README.md, pages, a .json for the schema), it renews what stands there between `<!-- measures VERB -->` and
+(README.md, pages), it renews what stands there between `<!-- measures VERB -->` and
 `<!-- /measures -->`, with uncone's own measures alone.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
-from uncone.analysis.measures.finding import Level
 from uncone.analysis.measures.measure import VERBS, Family
 from uncone.analysis.measures.registry import all_families
 
-__all__ = ["family_table", "main", "measure_table", "renewed", "schema"]
+__all__ = ["family_table", "main", "measure_table", "renewed"]
 
 _MARKED = re.compile(r"(<!-- measures (\w+) -->\n).*?(<!-- /measures -->)", re.S)
 _TITLES = {
@@ -49,43 +46,9 @@ def measure_table(families: Sequence[Family]) -> str:
     return "\n".join(lines)
 
 
-def schema(families: Sequence[Family]) -> dict[str, Any]:
-    """The JSON Schema of the findings of `check`."""
-    found = [measure for family in families for measure in family.measures]
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "The findings of uncone check",
-        "type": "object",
-        "properties": {
-            one.name: {"title": one.title, "description": one.definition, "$ref": f"#/$defs/{one.unit.json}"}
-            for one in found
-        },
-        "required": [one.name for one in found],
-        "$defs": {kind: _finding_schema(kind) for kind in dict.fromkeys(one.unit.json for one in found)},
-    }
-
-
-def _finding_schema(kind: str) -> dict[str, Any]:
-    bound = {"type": ["object" if kind == "object" else "number", "null"]}
-    properties: dict[str, Any] = {
-        "value": {"type": [kind, "null"]},
-        "low": bound,
-        "high": bound,
-        "n": {"type": "integer"},
-        "threshold": {"type": ["number", "null"]},
-        "level": {"enum": [str(level) for level in Level]},
-        "meaning": {"type": "string"},
-        "advice": {"type": "string"},
-    }
-    rows = {"type": "array", "items": {"type": "object", "required": ["row", "text", "value"]}}
-    return {"type": "object", "properties": {**properties, "rows": rows}, "required": list(properties)}
-
-
 def renewed(path: Path) -> str:
     """The text of a file with its tables as they are today."""
     own = [family for family in all_families() if not family.package]
-    if path.suffix == ".json":
-        return json.dumps(schema(_of("check", own)), indent=1, ensure_ascii=False) + "\n"
 
     def table(found: re.Match[str]) -> str:
         start, which, end = found.groups()
