@@ -20,14 +20,14 @@ from uncone.analysis.calibration.results import Background
 from uncone.analysis.calibration.score_meaning import Asked
 from uncone.analysis.cosine.baseline import ScoreMeaning
 from uncone.analysis.intervals.bootstrap import Difference
+from uncone.analysis.layers.contrast import Curve
 from uncone.analysis.layers.deep_results import Deep, Dimension
-from uncone.analysis.layers.published import Curve
 from uncone.analysis.measures.finding import Level
 from uncone.analysis.measures.registry import all_families
 from uncone.analysis.projections.results import Trust
 from uncone.analysis.similarity.results import Crowd, Group, Groups, Labels, Pair, PerLabel
 from uncone.analysis.space.chart_data import Pictures
-from uncone.data.cache.cache import Entry
+from uncone.data.cache import Entry
 from uncone.errors import FormatError, OptionError
 from uncone.evaluation.table import Row, TaskRow
 from uncone.report.documents.evaluate.scores import Gain
