@@ -59,8 +59,8 @@ def offline(monkeypatch):
 def texts(source):
     rows = list(source.read())
     assert rows == list(source.read()), "a corpus can be read again"
-    assert [found.row for found in rows] == list(range(len(rows)))
-    return [found.text for found in rows]
+    assert [number for number, _, _ in rows] == list(range(len(rows)))
+    return [text for _, text, _ in rows]
 
 
 def test_a_corpus_says_what_it_is():

@@ -377,8 +377,8 @@ class Lengths(Source):
         found = list(self.texts.read())
         for first in range(0, len(found), 4):
             some = found[first : first + 4]
-            vectors = [[len(one.text), ord(one.text[-1])] if one.text.strip() else [np.nan] * 2 for one in some]
-            yield Rows(np.array(vectors, np.float32), [one.text.strip() for one in some])
+            vectors = [[len(text), ord(text[-1])] if text.strip() else [np.nan] * 2 for _, text, _ in some]
+            yield Rows(np.array(vectors, np.float32), [text.strip() for _, text, _ in some])
 
 
 TEXTS = [f"{'text' * (i % 3)} {i % 10}" if i % 4 else "" for i in range(20)]

@@ -155,7 +155,7 @@ def test_a_header_that_is_data(tmp_path):
     (tmp_path / "a.csv").write_text("A man is playing a guitar.\nA dog runs.\n")
     with pytest.raises(ColumnError, match=r"has no header: its first row holds 'A man .*--text 1, or add a header"):
         open_texts(tmp_path / "a.csv")
-    assert next(open_texts(tmp_path / "a.csv", text="1").read()).text == "A man is playing a guitar."
+    assert next(open_texts(tmp_path / "a.csv", text="1").read())[1] == "A man is playing a guitar."
     (tmp_path / "b.csv").write_text("cat,0.5,0.25\ndog,0.125,0.75\n")
     with pytest.raises(FormatError, match=r"has no header: its first row holds the number 0\.5"):
         open_source(tmp_path / "b.csv")
@@ -170,7 +170,7 @@ def test_tables_too_small_to_hold_vectors(tmp_path):
 
 def test_doubled_names_are_refused_only_if_they_matter(tmp_path):
     (tmp_path / "a.csv").write_text("text,n,n\nx,1,2\n")
-    assert [row.text for row in open_texts(tmp_path / "a.csv", text="text").read()] == ["x"]
+    assert [text for _, text, _ in open_texts(tmp_path / "a.csv", text="text").read()] == ["x"]
     (tmp_path / "b.csv").write_text("a,a\n0.5,1.5\n0.25,0.75\n")
     with pytest.raises(ColumnError, match="several columns named 'a'"):
         open_source(tmp_path / "b.csv")

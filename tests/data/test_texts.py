@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from uncone.data.tables.read import requested_columns
-from uncone.data.texts.texts import TextRow, TextSource, open_texts
+from uncone.data.texts.texts import TextSource, open_texts
 from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError, ShapeError
 
 PLAIN = [
@@ -42,9 +42,9 @@ def read(source, **options):
     opened = open_texts(source, **options)
     rows = list(opened.read())
     assert rows == list(opened.read()), "a source can be read again"
-    assert [found.row for found in rows] == list(range(len(rows)))
-    assert all(type(found) is TextRow and type(found.text) is str for found in rows)
-    return opened, [found.text for found in rows], [found.label for found in rows]
+    assert [number for number, _, _ in rows] == list(range(len(rows)))
+    assert all(type(text) is str for _, text, _ in rows)
+    return opened, [text for _, text, _ in rows], [label for _, _, label in rows]
 
 
 def zst(data):
@@ -344,7 +344,7 @@ ERRORS = {
     "not json": ("a.jsonl", '{"t": "x"}\n{"t": \n', {}, FormatError, "a.jsonl, line 2: not JSON (Expecting value"),
     "a list": ("a.jsonl", '["x"]\n', {}, FormatError, "a.jsonl, line 1: a list, where we need an object."),
     "a number": ("a.jsonl", '{"t": "x"}\n{"t": 7}\n', {"text": "t"}, FormatError,
-                 "a.jsonl, line 2: 't' is 7, where we need a string. Name the right field with --text NAME."),
+                 "a.jsonl, line 2: 't' is 7, where we need a text. Name the right field with --text NAME."),
     "a label that is a list": ("a.jsonl", '{"t": "x", "l": [1]}\n', {"text": "t", "label": "l"}, FormatError,
                                "a.jsonl, line 1: 'l' is [1], where we need a word or a number."),
     "a field less": ("a.jsonl", '{"t": "x", "u": "y"}\n{"u": "z"}\n', {"text": "t"}, ColumnError,

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from uncone.data.cache import VectorCache
 from uncone.data.files import file_digest
-from uncone.data.texts.texts import ListTexts, TextRow, TextSource
+from uncone.data.texts.texts import ListTexts, TextSource
 from uncone.encoders.cached import CachedTexts, _content
 from uncone.encoders.open import Loading, open_encoder, sentence_source
 from uncone.errors import ShapeError
@@ -37,7 +37,7 @@ class Labelled(TextSource):
 
     def read(self):
         for row, text in enumerate(TEXTS):
-            yield TextRow(row, text, None if row == 3 else f"label {row}")
+            yield row, text, None if row == 3 else f"label {row}"
 
 
 @pytest.fixture

@@ -142,7 +142,7 @@ class SentenceTransformerTexts(ModelTexts):
     def pools(self) -> Iterator[list[Unit]]:
         rows = islice(self.texts.read(), self.limit)
         while pool := list(islice(rows, _POOL)):
-            yield [Unit(row.row, row.row, row.text, row.label) for row in pool]
+            yield [Unit(number, number, text, label) for number, text, label in pool]
 
     def encode(self, texts: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
         return self._encoded(list(texts)), np.zeros(len(texts), np.bool_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -226,10 +227,8 @@ def check_count(name: str, texts: int, least: int) -> None:
 
 def taken_texts(texts: TextSource, limit: int | None) -> Iterator[Unit]:
     """The first `limit` texts, or all, without the space around them."""
-    for row in texts.read():
-        if limit is not None and row.row >= limit:
-            return
-        yield Unit(row.row, row.row, row.text.strip(), row.label)
+    for number, text, label in itertools.islice(texts.read(), limit):
+        yield Unit(number, number, text.strip(), label)
 
 
 def _model_files(encoder: Encoder) -> list[Path]:

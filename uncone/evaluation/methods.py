@@ -165,7 +165,7 @@ def fit_texts(fit_on: str | os.PathLike[str] | Sequence[str], data: str | os.Pat
         tasks = [open_pairs(name, data) for name in _TRAIN]
         return [text for task in tasks for side in (task.left, task.right) for text in side]
     try:
-        found = [row.text for row in open_texts(fit_on, data=data).read() if row.text.strip()]
+        found = [text for _, text, _ in open_texts(fit_on, data=data).read() if text.strip()]
     except ColumnError as error:
         problem = str(error).partition(". Name ")[0]
         raise ColumnError(f"{problem}. Give --fit-on one text a line, or a table with one column 'text'.") from error

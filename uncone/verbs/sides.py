@@ -109,7 +109,7 @@ class Opening:
         if self.encoding is not None:
             limit = self.encoding.limit
             rows = self._texts(source, column).read()
-            return [one.label or "" for one in rows if limit is None or one.row < limit]
+            return [label or "" for number, _, label in rows if limit is None or number < limit]
         found: list[str] = []
         for part in open_source(source, replace(self._options(source), label=column)).read():
             if part.labels is None:

@@ -123,7 +123,7 @@ class TableTexts(TextSource):
         number = 0
         for row, texts in enumerate(zip(*self._columns, strict=True)):
             for text in texts:
-                yield TextRow(number, text, None if self._labels is None else self._labels[row])
+                yield number, text, None if self._labels is None else self._labels[row]
                 number += 1
 
 

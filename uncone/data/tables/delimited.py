@@ -70,6 +70,8 @@ class _RowBlock(Block):
 class DelimitedTable(Table):
     """A table of fields between `delimiter`; `head` are its first rows, without the header."""
 
+    holds_strings = True
+
     def __init__(self, path: Path, delimiter: str, quoted: bool, header: bool | HeaderRule, blank_rows: bool) -> None:
         super().__init__(path)
         self.delimiter, self.quoted, self.blank_rows = delimiter, quoted, blank_rows
@@ -196,8 +198,8 @@ def end_of_rows(data: bytes, delimiter: str = ",") -> int:
     doubled = closing[: len(opening) - 1] + 1 == opening[1:]
     borders = np.zeros(256, np.bool_)
     borders[[ord(delimiter), _NEWLINE, _RETURN]] = True
-    begins = borders[letters[opening - 1]] | (opening == 0)
-    ends = borders[letters[np.minimum(closing + 1, len(data) - 1)]] | (closing == len(data) - 1)
+    begins = borders.take(letters.take(opening - 1, mode="wrap")) | (opening == 0)
+    ends = borders.take(letters.take(closing + 1, mode="clip")) | (closing == len(data) - 1)
     begins[1:] |= doubled
     ends[: len(doubled)] |= doubled
     if not (begins.all() and ends.all()):

@@ -55,6 +55,9 @@ class Table(ABC):
     unit = "line"
     """What `Block.line` counts."""
 
+    holds_strings = False
+    """Whether every value is a valid string, so that nobody has to check."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self.names: list[str] = []
@@ -104,12 +107,25 @@ class Table(ABC):
 
     def texts(self, name: str) -> list[str]:
         """A column of texts; a null is an empty text."""
-        texts = []
-        for where, value in self.column(name):
+        return [text for block in self.blocks([name]) for text in self.texts_of(block, name)]
+
+    def texts_of(self, block: Block, name: str, option: str = "") -> list[str]:
+        """A column of texts of a block; a null is an empty text.
+
+        Raises:
+            FormatError: a value is not a text, or holds half of a character.
+        """
+        values = block.values(name, option)
+        if self.holds_strings:
+            return values
+        for row, value in enumerate(values):
             if value is not None and not isinstance(value, str):
-                raise FormatError(f"{where}: {name!r} is {clipped(str(value))}, where we need a text.")
-            texts.append(whole_text(value or "", where))
-        return texts
+                hint = f" Name the right field with {option} NAME." if option else ""
+                where = self.where(block.line(row))
+                raise FormatError(f"{where}: {name!r} is {clipped(str(value))}, where we need a text.{hint}")
+            if value and not value.isascii():
+                whole_text(value, self.where(block.line(row)))
+        return [value or "" for value in values]
 
 
 def plain_suffix(path: Path, known: Sequence[str] = TABLE_SUFFIXES, unzipped: Sequence[str] = (".parquet",)) -> str:

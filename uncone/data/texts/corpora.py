@@ -102,9 +102,8 @@ class CorpusTexts(TextSource):
         self.headings = headings
 
     def read(self) -> Iterator[TextRow]:
-        kept = (found for found in self.source.read() if not (self.headings and _is_heading(found.text)))
-        for row, found in enumerate(kept):
-            yield found._replace(row=row)
+        rows = (row for row in self.source.read() if not (self.headings and _is_heading(row[1])))
+        return ((number, text, label) for number, (_, text, label) in enumerate(rows))
 
 
 def corpus_name(asked: str) -> str:

@@ -56,7 +56,7 @@ class HubTexts(TextSource):
                 if self.labeled and batch["label"][place] == -1:
                     continue
                 for text in texts:
-                    yield TextRow(row, (text or "").removesuffix("\n"))
+                    yield row, (text or "").removesuffix("\n"), None
                     row += 1
 
 
