@@ -200,13 +200,13 @@ def _from_texts(opened: TextSource, text: str | None, against: str | None, in_me
     labels: list[str] = []
     known: dict[str, str] = {}  # one string for all rows of a label
     has_labels = False
-    for row in opened.read():
+    for _, content, name in opened.read():
         if against is not None and len(texts) > len(beside):
-            beside.append(row.text)
+            beside.append(content)
             continue
-        texts.append(row.text)
-        labels.append(known.setdefault(row.label or "", row.label or ""))
-        has_labels = has_labels or row.label is not None
+        texts.append(content)
+        labels.append(known.setdefault(name or "", name or ""))
+        has_labels = has_labels or name is not None
     return Table(
         opened.name,
         len(texts),
