@@ -9,7 +9,7 @@ from benchmarks.page import put
 from uncone import layers
 from uncone.data.demo import demo_model
 from uncone.encoders.open import open_encoder
-from uncone.report.results.layers import LayerStudy
+from uncone.report.documents.layers import LayerStudy
 
 MEASURES = {
     "baseline": "Anisotropy baseline: mean cosine of two words from different sentences",

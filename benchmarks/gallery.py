@@ -16,8 +16,8 @@ from uncone.analysis.layers.deep_results import Dimension
 from uncone.data.demo import demo_model
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.open import open_encoder
-from uncone.report.results.layers import LayerStudy
-from uncone.report.results.map import Map
+from uncone.report.documents.layers import LayerStudy
+from uncone.report.documents.map import Map
 
 CORPUS = "wikitext2"
 

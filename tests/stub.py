@@ -27,8 +27,8 @@ OTHERS = {
     "uncone.evaluation.table": ["Method"],
     "uncone.exports.export": ["Exported"],
     "uncone.repairs.repair": ["Repair"],
-    "uncone.report.results.demo": ["Demo"],
-    "uncone.report.results.evaluate": ["Evaluated"],
+    "uncone.report.documents.demo": ["Demo"],
+    "uncone.report.documents.evaluate": ["Evaluated"],
     "uncone.verbs.encode": ["Encoded"],
 }
 """Names in signatures that are not public, by their modules."""

@@ -13,8 +13,8 @@ from uncone.evaluation.prescription import Prescription
 from uncone.evaluation.table import Method
 from uncone.exports.export import Exported
 from uncone.repairs.repair import Repair
-from uncone.report.results.demo import Demo
-from uncone.report.results.evaluate import Evaluated
+from uncone.report.documents.demo import Demo
+from uncone.report.documents.evaluate import Evaluated
 from uncone.verbs.encode import Encoded
 from uncone.verbs.options.calibrate import CalibrateOptions
 from uncone.verbs.options.check import CheckOptions
@@ -29,14 +29,14 @@ from uncone.analysis.calibration.calibration import Calibration as Calibration
 from uncone.analysis.measures.finding import Finding as Finding
 from uncone.analysis.measures.finding import Level as Level
 from uncone.errors import UnconeError as UnconeError
-from uncone.report.results.calibrate import Calibrated as Calibrated
-from uncone.report.results.check import Comparison as Comparison
-from uncone.report.results.check import Diagnosis as Diagnosis
-from uncone.report.results.fix import Repaired as Repaired
-from uncone.report.results.layers import LayerComparison as LayerComparison
-from uncone.report.results.layers import LayerStudy as LayerStudy
-from uncone.report.results.map import Map as Map
-from uncone.report.results.similarity import Similarity as Similarity
+from uncone.report.documents.calibrate import Calibrated as Calibrated
+from uncone.report.documents.check import Comparison as Comparison
+from uncone.report.documents.check import Diagnosis as Diagnosis
+from uncone.report.documents.fix import Repaired as Repaired
+from uncone.report.documents.layers import LayerComparison as LayerComparison
+from uncone.report.documents.layers import LayerStudy as LayerStudy
+from uncone.report.documents.map import Map as Map
+from uncone.report.documents.similarity import Similarity as Similarity
 from uncone.verbs.schema import schema as schema
 from uncone.verbs.schema import validate as validate
 

@@ -10,7 +10,7 @@ import pytest
 
 import uncone
 from uncone.encoders.segmentation import Kind, find_words, token_kinds
-from uncone.report.tables import word_table
+from uncone.report.documents.layers.words import word_table
 
 FAMILIES = ("bert", "gpt2", "t5")
 

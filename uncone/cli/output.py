@@ -18,8 +18,8 @@ from uncone.errors import OptionError, OutputError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from uncone.report.documents.check import Diagnosis
     from uncone.report.result import Result
-    from uncone.report.results.check import Diagnosis
     from uncone.verbs.options.check import CheckOutput
     from uncone.verbs.options.output import OutputOptions
 

@@ -7,39 +7,20 @@ show all blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from uncone.analysis.measures.finding import Level
 from uncone.report.charts.model import Chart, Cloud
 
 __all__ = [
-    "MARKS",
-    "Block",
-    "Card",
-    "Cards",
-    "Cell",
-    "Clouds",
-    "Column",
-    "Command",
-    "Document",
-    "Facts",
-    "Fold",
-    "Item",
-    "Items",
-    "Notes",
-    "Row",
-    "Section",
-    "Sentences",
-    "SideBySide",
-    "Table",
-    "Tabs",
-    "Verdict",
-    "Widget",
-    "leaves",
-]
+    "MARKS", "Block", "Card", "Cards", "Cell", "Clouds", "Column", "Command", "Document", "Facts", "Fold", "Item",
+    "Items", "Notes", "Row", "Section", "Sentences", "SideBySide", "Table", "Tabs", "Verdict", "Widget", "leaves",
+    "present", "table",
+]  # fmt: skip
 
+T = TypeVar("T")
 MARKS = {Level.HEALTHY: "✓", Level.CROWDED: "▲", Level.COLLAPSED: "✗", Level.NOTE: "·"}
 """Never color alone: a mark for each level."""
 
@@ -181,7 +162,7 @@ class Items:
             (item.title, item.value, item.interval, "" if item.n is None else f"{item.n:,}", item.level, item.meaning)
             for item in self.items
         ]
-        return Table(columns, [Row([Cell(str(text)) for text in row]) for row in rows])
+        return table(columns, rows)
 
 
 @dataclass(frozen=True)
@@ -299,6 +280,30 @@ class Document:
         for block in leaves([block for section in self.sections for block in section.blocks]):
             charts += block.clouds if isinstance(block, Clouds) else [block] if isinstance(block, Chart | Cloud) else []
         return charts
+
+
+def table(
+    heads: Iterable[object],
+    rows: Iterable[Row | Iterable[object]],
+    *,
+    left: int = 1,
+    **look: Any,  # noqa: ANN401 - fields of Table
+) -> Table:
+    """A table from texts: headings become columns, the first `left` of them aligned to the left; texts become cells."""
+    columns = [
+        head if isinstance(head, Column) else Column(str(head), align="left" if place < left else "right")
+        for place, head in enumerate(heads)
+    ]
+    return Table(columns, [row if isinstance(row, Row) else _row(row) for row in rows], **look)
+
+
+def _row(cells: Iterable[object]) -> Row:
+    return Row([cell if isinstance(cell, Cell) else Cell(str(cell)) for cell in cells])
+
+
+def present(*parts: T | None) -> list[T]:
+    """The parts that there are."""
+    return [part for part in parts if part is not None]
 
 
 def leaves(blocks: Sequence[Block], *, widgets: bool = False) -> Iterator[Block]:

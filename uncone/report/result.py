@@ -5,24 +5,23 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
 from uncone.data.plain_values import plain_values
 from uncone.report.document import Document
 
-__all__ = ["NarratedResult", "Result", "json_text", "json_values"]
+__all__ = ["Result", "json_text", "json_values"]
 
 
 class Result(ABC):
-    """A result with all its renderings.
+    """A result with all its renderings."""
 
-    `_module` names the module of `uncone.report.documents` whose function `document` builds the report.
-    """
-
-    _module: ClassVar[str]
     _schema: ClassVar[int] = 1
+
+    @abstractmethod
+    def document(self) -> Document:
+        """The report as data, built once for all renderers."""
 
     @abstractmethod
     def _values(self) -> dict[str, Any]:
@@ -32,11 +31,6 @@ class Result(ABC):
         """The numbers: plain JSON values, versioned by `schema`."""
         values: dict[str, Any] = json_values({"schema": self._schema, **self._values()})
         return values
-
-    def document(self) -> Document:
-        """The report as data, built once for all renderers."""
-        document: Document = import_module(f"uncone.report.documents.{self._module}").document(self)
-        return document
 
     def to_json(self) -> str:
         """The numbers as JSON text."""
@@ -78,21 +72,6 @@ class Result(ABC):
         from uncone.report.render.html import notebook
 
         return notebook(self.document())
-
-
-class NarratedResult(Result):
-    """A result with a headline and sentences, written by `headline` and `sentences` in the module `_narrator`."""
-
-    _narrator: ClassVar[str]
-
-    @property
-    def headline(self) -> str:
-        """The main result in a sentence or two."""
-        return str(import_module(f"uncone.report.documents.{self._narrator}").headline(self))
-
-    def lines(self) -> list[str]:
-        """The results as sentences written from the numbers."""
-        return list(import_module(f"uncone.report.documents.{self._narrator}").sentences(self))
 
 
 def json_values(value: Any) -> Any:  # noqa: ANN401 - whatever a summary holds

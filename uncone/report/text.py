@@ -1,14 +1,21 @@
-"""Names, texts, findings and provenance as a document shows them."""
+"""Names, numbers, findings and provenance as a document shows them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from uncone.analysis.measures.finding import Finding
 from uncone.analysis.measures.registry import measure
+from uncone.analysis.number_format import plain
 
-__all__ = ["file_name", "fitted", "interval", "last_name", "number", "printable", "provenance_facts"]
+__all__ = [
+    "between", "capitalized", "file_name", "fitted", "interval", "last_name", "listed", "number", "number_text",
+    "printable", "provenance_facts", "signed", "source_name", "with_interval",
+]  # fmt: skip
+
+Show = Callable[[float], str]
 
 
 def printable(text: str) -> str:
@@ -30,34 +37,81 @@ def file_name(name: str) -> str:
     return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_") else "-" for letter in name)[:40]
 
 
-def fitted(name: str, limit: int = 20) -> str:
-    """A name shortened in the middle, because versions of a model differ at either end.
+def fitted(name: str, limit: int = 20, tail: int = 8) -> str:
+    """A name shortened in the middle to its beginning and `tail` letters, because names differ at either end.
 
     >>> fitted("bert-base-cased"), fitted("bert-large-uncased-whole-word-masking")
     ('bert-base-cased', 'bert-large-…-masking')
     """
-    return name if len(name) <= limit else f"{name[: limit - 9]}…{name[-8:]}"
+    return name if len(name) <= limit else f"{name[: limit - tail - 1]}…{name[-tail:]}"
+
+
+def capitalized(text: str) -> str:
+    """The text with a capital first letter."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """Names with commas and "and"; if there are many, the first ones and how many more.
+
+    >>> listed(["a", "b"]), listed([*"abcdefg"])
+    ('a and b', 'a, b, c, d, and 3 more')
+    """
+    if len(names) > most + 1:
+        return f"{', '.join(names[:most])}, and {len(names) - most} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def number(finding: Finding | None) -> str:
-    """The value, short; a dash if it is unknown."""
+    """The value of a finding, short; a dash if it is unknown."""
     return "–" if finding is None else measure(finding.name).unit.format(finding.value)
 
 
 def interval(finding: Finding) -> str:
-    """The 95 % interval, short; empty if there is none."""
+    """The 95 % interval of a finding, short; empty if there is none."""
     return measure(finding.name).unit.interval(finding.low, finding.high)
+
+
+def number_text(value: float | None, show: Show = plain) -> str:
+    """A number as text; a dash if it is unknown."""
+    return "–" if value is None or not math.isfinite(value) else show(value)
+
+
+def between(low: float | None, high: float | None, show: Show = plain, to: str = " to ") -> str:
+    """An interval as text; empty if it is unknown."""
+    return "" if low is None or high is None else f"{show(low)}{to}{show(high)}"
+
+
+def with_interval(value: float | None, low: float | None, high: float | None, show: Show = plain) -> str:
+    """A number with its interval if it has one."""
+    bounds = "" if value is None else between(low, high, show)
+    return f"{number_text(value, show)} ({bounds})" if bounds else number_text(value, show)
+
+
+def signed(text: str) -> str:
+    """A number as text, with a plus if it is positive.
+
+    >>> signed("0.3"), signed("-0.3"), signed("0.0"), signed("–")
+    ('+0.3', '-0.3', '0.0', '–')
+    """
+    return f"+{text}" if text[0] not in "-–" and text.strip("0.") else text
+
+
+def source_name(model: object) -> str:
+    """A model by the last part of its path, or the folder around one that is called `model`."""
+    *around, own = str(model).rstrip("/").split("/")
+    return printable(around[-1] if own == "model" and around else own)
 
 
 def provenance_facts(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What is known of the provenance, as pairs of words; versions and the like on one line."""
     known = {key: value for key, value in provenance.items() if value not in (None, {}, [], ())}
-    return [(key.replace("_", " "), str(value) if key == "seed" else _listed(value)) for key, value in known.items()]
+    return [(key.replace("_", " "), str(value) if key == "seed" else _joined(value)) for key, value in known.items()]
 
 
-def _listed(value: Any) -> str:  # noqa: ANN401 - any plain value
+def _joined(value: Any) -> str:  # noqa: ANN401 - any plain value
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {one}" for key, one in value.items() if one is not None)
+        return ", ".join(f"{key} {item}" for key, item in value.items() if item is not None)
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from uncone.analysis.calibration.score_meaning import Asked, LabelledScores
     from uncone.data.source import Source
     from uncone.data.tasks.pair_file import PairFile
-    from uncone.report.results.calibrate import Calibrated
+    from uncone.report.documents.calibrate import Calibrated
 
 __all__ = ["calibrate"]
 
@@ -42,7 +42,7 @@ def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  
     (True, True)
     """
     from uncone.analysis.calibration.calibration import FOLDER
-    from uncone.report.results.calibrate import Calibrated
+    from uncone.report.documents.calibrate import Calibrated
 
     options.check_source(source)
     if options.save is not None:

@@ -15,7 +15,7 @@ from uncone.analysis.space.space import Space, measure_space
 from uncone.data.source import Source
 from uncone.errors import OptionError
 from uncone.extras import versions
-from uncone.report.results.check import Comparison, Diagnosis
+from uncone.report.documents.check import Comparison, Diagnosis
 from uncone.verbs.encoding import open_space
 from uncone.verbs.options.check import CheckOptions
 from uncone.verbs.verb import verb

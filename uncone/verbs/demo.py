@@ -1,4 +1,4 @@
-"""`demo`: the whole story on a real model, from unreadable scores to a repair that is proven to help."""
+"""`demo`: the whole story on a real model, from unreadable scores to a repair that helps on labeled pairs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from uncone.report.results.demo import Demo
+    from uncone.report.documents.demo import Demo
 
 __all__ = ["demo"]
 
@@ -22,7 +22,7 @@ def demo(progress: Callable[[str, int, int], None] | None = None) -> Demo:
     """
     from uncone.data.demo import DEMO_PAIRS, demo_model, demo_texts
     from uncone.encoders.open import open_encoder
-    from uncone.report.results.demo import Demo
+    from uncone.report.documents.demo import Demo
     from uncone.verbs.calibrate import calibrate
     from uncone.verbs.check import check
     from uncone.verbs.evaluate import prescribe

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from uncone.evaluation.prescription import Prescription
     from uncone.evaluation.spaces import Settings
     from uncone.evaluation.table import EvaluationTable, Method, TaskRow
-    from uncone.report.results.evaluate import Evaluated
+    from uncone.report.documents.evaluate import Evaluated
 
 __all__ = ["evaluate", "prescribe", "reproduce"]
 
@@ -49,7 +49,7 @@ def evaluate(
     from uncone.evaluation.papers import published_rows
     from uncone.evaluation.table import EvaluationTable as Table
     from uncone.evaluation.tasks.sts import evaluate_sts
-    from uncone.report.results.evaluate import Evaluated as Rendered
+    from uncone.report.documents.evaluate import Evaluated as Rendered
 
     chosen = datasets if datasets is not None else options.datasets or (() if options.tasks else STS)
     methods = methods if methods is not None else options.methods or None

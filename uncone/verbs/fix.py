@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from uncone.exports.export import Exported
     from uncone.repairs.repair import Repair
     from uncone.repairs.saving import Saved
-    from uncone.report.results.check import Diagnosis
-    from uncone.report.results.fix import Repaired
+    from uncone.report.documents.check import Diagnosis
+    from uncone.report.documents.fix import Repaired
     from uncone.verbs.repaired_spaces import RepairSpace
 
 __all__ = ["apply", "export", "fix"]
@@ -44,7 +44,7 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
     from uncone.repairs.registry import make
     from uncone.repairs.saving import FOLDER
     from uncone.repairs.saving import save as save_repair
-    from uncone.report.results.fix import Repaired
+    from uncone.report.documents.fix import Repaired
 
     given, out, save = options.method_options, options.out, options.save
     options.check_choice(method)

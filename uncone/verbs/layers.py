@@ -13,7 +13,7 @@ from uncone.verbs.verb import verb
 if TYPE_CHECKING:
     from uncone.analysis.layers.layer import Layer
     from uncone.data.texts.texts import TextSource
-    from uncone.report.results.layers import LayerComparison, LayerStudy
+    from uncone.report.documents.layers import LayerComparison, LayerStudy
 
 __all__ = ["compare_layers", "layers"]
 
@@ -35,7 +35,7 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
     from uncone.analysis.layers.study import notes_of, provenance_of, study
     from uncone.data.texts.selection import Selection
     from uncone.encoders.open import open_encoder
-    from uncone.report.results.layers import LayerStudy
+    from uncone.report.documents.layers import LayerStudy
     from uncone.run.checkpoint import checkpoints_in
 
     settings = settings_from(options.settings(), limit=options.limit, sample=options.sample)
@@ -96,7 +96,7 @@ def compare_layers(models: Sequence[Any], corpora: Sequence[Any], *, options: La
     others a random sample is measured.
     """
     from uncone.analysis.layers.contrast import contrast
-    from uncone.report.results.layers import LayerComparison
+    from uncone.report.documents.layers import LayerComparison
 
     sources = [open_texts_of(texts, options.text, None, options.data) for texts in corpora]
     sizes = [_count(source, options) for source in sources] if len(sources) > 1 else [0]

@@ -26,7 +26,7 @@ from uncone.extras import versions
 from uncone.repairs.repair import Repair
 from uncone.repairs.repaired_source import Mapped
 from uncone.repairs.saving import load
-from uncone.report.results.check import Diagnosis
+from uncone.report.documents.check import Diagnosis
 from uncone.run.measure import Plan
 from uncone.verbs.encoding import Encoding, Progress, encoded, encoded_like, pooling_of
 

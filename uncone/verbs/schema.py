@@ -31,7 +31,7 @@ from uncone.data.cache import Entry
 from uncone.errors import FormatError, OptionError
 from uncone.evaluation.table import Row, TaskRow
 from uncone.report.documents.evaluate.scores import Gain
-from uncone.report.results.layers import LARGE_FIELDS
+from uncone.report.documents.layers import LARGE_FIELDS
 from uncone.verbs.encode import Encoded
 
 __all__ = ["VERSION", "schema", "validate"]

@@ -26,7 +26,7 @@ from uncone.analysis.layers.deep_results import (
 )
 from uncone.encoders.open import open_encoder
 from uncone.errors import MissingPackageError, ModelError, OptionError
-from uncone.report.results.layers import LARGE_FIELDS
+from uncone.report.documents.layers import LARGE_FIELDS
 
 WORDS = ["the", "text", "go", "school", "zebra", "tree", "stone", "river", "12", "7", ".", ",", "!"]
 

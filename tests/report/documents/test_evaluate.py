@@ -22,10 +22,10 @@ from uncone.errors import MissingPackageError, OptionError
 from uncone.evaluation.table import Cell, EvaluationTable, Method, Row, TaskRow
 from uncone.report.charts.model import Forest, Heatmap, Points
 from uncone.report.document import Facts, Fold, Notes, Table, Tabs
-from uncone.report.documents.evaluate.scores import Scores, labels, points, signed
+from uncone.report.documents.evaluate import COLUMNS, Evaluated
+from uncone.report.documents.evaluate.scores import Scores, labels, points, signed_points
 from uncone.report.documents.evaluate.tables import average_table, difference_table, score_table, task_table
 from uncone.report.render.latex import escaped
-from uncone.report.results.evaluate import COLUMNS, Evaluated
 
 EVIL = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)> | *b* `c` \\d {e} $f$ #g & h_i ~^ % \x1b[31m\n## k"
@@ -433,7 +433,7 @@ def test_labels_tell_methods_apart():
 
 def test_numbers():
     assert [points(one) for one in (0.57349, -0.00001, None, float("nan"))] == ["57.3", "0.0", "–", "–"]
-    assert [signed(one) for one in (0.1, -0.1, 0.0, None)] == ["+10.0", "−10.0", "0.0", "–"]
+    assert [signed_points(one) for one in (0.1, -0.1, 0.0, None)] == ["+10.0", "−10.0", "0.0", "–"]
 
 
 def test_json_is_strict_and_whole(result):

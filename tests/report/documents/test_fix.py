@@ -17,8 +17,7 @@ from uncone import check
 from uncone.analysis.measures.finding import Finding
 from uncone.analysis.measures.verdict import judge
 from uncone.repairs.registry import make
-from uncone.report.documents.fix import changes, chosen_epoch, learning
-from uncone.report.results.fix import Repaired
+from uncone.report.documents.fix import Repaired, changes, chosen_epoch, learning
 
 CURVE = [(0, 1.9, 1.95), (1, 0.2, 0.4), (2, -0.5, -0.25), (3, -0.9, -0.1)]
 

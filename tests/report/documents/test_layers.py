@@ -23,10 +23,10 @@ from uncone.analysis.measures.registry import families, measures
 from uncone.data.writing import atomic
 from uncone.errors import OptionError, OutputError
 from uncone.report.charts.model import Forest, Heatmap, Points
+from uncone.report.documents.layers import LayerComparison, LayerStudy
 from uncone.report.documents.layers.values import difference_text, short_names
-from uncone.report.documents.layers.words import extremes
-from uncone.report.results.layers import LayerComparison, LayerStudy
-from uncone.report.tables import sentence_table, table_format, word_table
+from uncone.report.documents.layers.words import extremes, sentence_table, word_table
+from uncone.report.tables import table_format
 
 OF_WORDS = {"words", "sentences", "occurrences"}
 CONTEXTUAL = [name for family in families("layers") if OF_WORDS & {*family.needs} for name in family.names]
@@ -465,7 +465,7 @@ def test_half_a_surrogate_pair_breaks_no_table(tmp_path):
 
 
 def test_a_study_is_light_to_import():
-    code = "import sys, uncone.report.results.layers; print(*sys.modules)"
+    code = "import sys, uncone.report.documents.layers; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not set(done.stdout.split()) & {"matplotlib", "plotly", "jinja2", "rich", "pyarrow"}
 

@@ -32,9 +32,8 @@ from uncone.analysis.measures.finding import Finding
 from uncone.encoders.row_facts import RowFacts
 from uncone.report.charts.model import Cloud
 from uncone.report.document import Fold
-from uncone.report.documents.layers import shortened
+from uncone.report.documents.layers import LayerComparison, LayerStudy, shortened
 from uncone.report.documents.layers.deep import telling_layers
-from uncone.report.results.layers import LayerComparison, LayerStudy
 
 ROWS = 3_000
 SHOWN = 400

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from uncone.analysis.projections.results import Coloring, Panel, Texts, Trust
-from uncone.report.results.map import Map
+from uncone.report.documents.map import Map
 
 pytestmark = [
     pytest.mark.browser,

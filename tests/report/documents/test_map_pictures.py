@@ -14,7 +14,7 @@ from uncone.analysis.projections.results import Coloring, Density, Panel, Texts,
 from uncone.errors import MissingPackageError, OptionError
 from uncone.report.charts.cloud import category_colors
 from uncone.report.charts.sheet import density_sheets, majority
-from uncone.report.results.map import Map
+from uncone.report.documents.map import Map
 
 TRUST = Trust(0.87, 0.91, 0.42, 15, 200, "Groups can be read off.")
 

@@ -31,10 +31,10 @@ from uncone.errors import OutputError
 from uncone.report.charts.files import table
 from uncone.report.charts.model import Chart, Cloud, Heatmap
 from uncone.report.document import Table, Widget
+from uncone.report.documents.similarity import Similarity
 from uncone.report.documents.similarity.charts import colorings, curves, per_hundredth
 from uncone.report.documents.similarity.heatmap import UNKNOWN, branches, packed
 from uncone.report.documents.similarity.sentences import bounds, percentile_text, quantile
-from uncone.report.results.similarity import Similarity
 
 TAILS = np.array([0.999, 0.975, 0.5, 0.1, 0.025, 0.01, 0.001])
 

@@ -39,7 +39,7 @@ def check(
     gates = gates_of(output)
     check_outputs(output, [*sources, *options.files_read], folders={"the repair": options.repair})
     from uncone.cli.progress import progress_bar
-    from uncone.report.results.check import Comparison
+    from uncone.report.documents.check import Comparison
     from uncone.verbs.check import check as run
 
     with progress_bar() as progress:

@@ -12,7 +12,7 @@ from uncone.errors import OptionError
 from uncone.verbs.options.layers import LayersOptions, LayersOutput
 
 if TYPE_CHECKING:
-    from uncone.report.results.layers import LayerComparison, LayerStudy
+    from uncone.report.documents.layers import LayerComparison, LayerStudy
 
 __all__ = ["layers"]
 
@@ -71,7 +71,7 @@ def layers(
 
 def _tables(study: LayerStudy, output: LayersOutput) -> dict[Path, str | bytes]:
     """The tables of words and sentences, by the file they go to."""
-    from uncone.report.tables import sentence_table, word_table
+    from uncone.report.documents.layers.words import sentence_table, word_table
 
     written = ((output.word_table, word_table), (output.sentence_table, sentence_table))
     return {path: table(study, path) for path, table in written if path is not None}

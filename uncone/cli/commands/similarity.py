@@ -38,7 +38,7 @@ def similarity(
     check_outputs(output, read, others=[("--matrix", options.matrix)])
     output.check_tables(options)
     from uncone.cli.progress import progress_bar
-    from uncone.report.results import similarity as tables
+    from uncone.report.documents import similarity as tables
     from uncone.verbs.similarity.similarity import similarity as run
 
     with progress_bar() as progress:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from uncone.analysis.number_format import clipped, count
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.report.charts.model import CATEGORICAL, Cloud, CloudView, Coloring
-from uncone.report.charts.theme import GRAY
+from uncone.report.charts.model import Cloud, CloudView, Coloring
+from uncone.report.charts.theme import CATEGORICAL, GRAY
 from uncone.report.text import printable
 
 __all__ = ["MOST_LEGEND", "category_colors", "fragment", "store", "value_range", "view_of"]

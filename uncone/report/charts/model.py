@@ -1,6 +1,6 @@
 """Charts as plain values: declared once, drawn by plotly, by matplotlib and as CSV.
 
-Colors are roles (`accent`, `second`, `muted`, `ink`), hex codes from `CATEGORICAL`, or a role with an opacity such as
+Colors are roles (`accent`, `second`, `muted`, `ink`), hex codes, or a role with an opacity such as
 `"muted 55%"`; the theme says what they are in light, in dark and in print.
 """
 
@@ -16,42 +16,14 @@ from numpy.typing import NDArray
 from uncone.data.batch import IntVector, Matrix
 
 __all__ = [
-    "CATEGORICAL",
-    "Axis",
-    "Bars",
-    "Chart",
-    "Cloud",
-    "CloudView",
-    "Coloring",
-    "Dash",
-    "Forest",
-    "Heatmap",
-    "Histogram",
-    "Line",
-    "Mark",
-    "Note",
-    "Number",
-    "Points",
-    "Reference",
-    "Symbol",
-    "series_color",
-]
-
-CATEGORICAL = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
-"""The Okabe-Ito palette without its yellow, which vanishes on white."""
+    "Axis", "Bars", "Chart", "Cloud", "CloudView", "Coloring", "Dash", "Forest", "Heatmap", "Histogram", "Line", "Mark",
+    "Note", "Number", "Points", "Reference", "Symbol", "Weight",
+]  # fmt: skip
 
 Number = float | None
 Dash = Literal["solid", "dot", "dash", "dashdot"]
 Symbol = Literal["circle", "diamond", "square"]
-
-
-def series_color(place: int) -> str:
-    """The color of the n-th series: accent, second, then what the palette has that looks like neither.
-
-    >>> [series_color(i) for i in range(3)]
-    ['accent', 'second', '#009E73']
-    """
-    return ("accent", "second", *CATEGORICAL[2:5], CATEGORICAL[1])[place % 6]
+Weight = Literal["main", "thin", "light"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +66,7 @@ class Line:
     low: Sequence[Number] = ()
     high: Sequence[Number] = ()
     dash: Dash = "solid"
-    weight: Literal["main", "thin", "light"] = "main"
+    weight: Weight = "main"
     points: bool = False
     error_bars: bool = False
     sideways: bool = False

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["COLUMN", "DASHES", "DOT", "GRAY", "PAGE", "PALETTES", "PRINT", "STYLE", "WIDTHS", "print_color"]
+__all__ = [
+    "CATEGORICAL", "COLUMN", "DASHES", "DOT", "GRAY", "PAGE", "PALETTES", "PRINT", "STYLE", "WIDTHS", "print_color",
+    "series_color",
+]  # fmt: skip
 
+CATEGORICAL = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+"""The Okabe-Ito palette without its yellow, which vanishes on white."""
 PRINT = {"accent": "#0072B2", "second": "#D55E00", "muted": "#7a8591", "ink": "#17202a", "rule": "#e3e6ea"}
 """The roles on paper; a page knows them in light and in dark by the variables of its style sheet."""
 GRAY = "#8a949e"
@@ -58,3 +63,12 @@ def print_color(color: str) -> tuple[str, float]:
     """
     role, _, share = color.partition(" ")
     return PRINT.get(role, role), float(share.rstrip("%")) / 100 if share else 1.0
+
+
+def series_color(place: int) -> str:
+    """The color of the n-th series: accent, second, then what the palette has that looks like neither.
+
+    >>> [series_color(i) for i in range(3)]
+    ['accent', 'second', '#009E73']
+    """
+    return ("accent", "second", *CATEGORICAL[2:5], CATEGORICAL[1])[place % 6]

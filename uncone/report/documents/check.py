@@ -1,71 +1,117 @@
-"""The document of `check`: how crowded a space is, what a score means in it, and every finding."""
+"""The results of `check`: findings, verdict and provenance of a space, or of several, and their document."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from uncone.analysis.cosine.baseline import ScoreMeaning
 from uncone.analysis.measures.finding import Finding, Level, failures
 from uncone.analysis.measures.registry import measure, placed
-from uncone.analysis.number_format import clipped, cosine, count, percent, plain
-from uncone.report.charts.model import (
-    Axis,
-    Bars,
-    Chart,
-    Cloud,
-    CloudView,
-    Coloring,
-    Histogram,
-    Line,
-    Note,
-    Reference,
-    series_color,
-)
-from uncone.report.document import (
-    Block,
-    Card,
-    Cell,
-    Column,
-    Document,
-    Facts,
-    Item,
-    Items,
-    Notes,
-    Row,
-    Section,
-    Sentences,
-    Table,
-    Verdict,
-)
-from uncone.report.results.check import Comparison, Diagnosis
-from uncone.report.text import fitted, interval, last_name, number, printable, provenance_facts
+from uncone.analysis.measures.verdict import Verdict
+from uncone.analysis.number_format import clipped, cosine, count, percent
+from uncone.analysis.space.chart_data import Pictures
+from uncone.report import document as doc
+from uncone.report.charts.model import Axis, Bars, Chart, Cloud, CloudView, Coloring, Histogram, Line, Note, Reference
+from uncone.report.charts.theme import series_color
+from uncone.report.result import Result
+from uncone.report.text import fitted, interval, last_name, number, number_text, printable, provenance_facts
 
-__all__ = ["cosine_chart", "document", "eigenvalue_chart", "findings_table", "shape", "source_facts", "verdict"]
+__all__ = [
+    "Comparison", "Diagnosis", "cosine_chart", "eigenvalue_chart", "findings_table", "shape", "source_facts", "verdict",
+]  # fmt: skip
 
 _WIDTH = 66
 _LOG_SPAN = 20
 """Norms that differ by more than this factor are drawn on a logarithmic axis."""
 
 
-def document(result: Diagnosis | Comparison) -> Document:
-    """One space in full, or several side by side."""
-    spaces = result.diagnoses
-    first, several = spaces[0], len(spaces) > 1
-    name = f"{len(spaces)} spaces side by side" if several else _name(first)
-    subtitle = "" if several else f"{shape(first)} · {first.source['dtype']}"
-    own: list[Block] = [] if several else [_contributions(first), _points(first), _norms(first)]
-    return Document(
-        title=first.verdict.headline,
-        name=name,
-        subtitle=subtitle,
-        verdicts=[verdict(space, named=several) for space in spaces],
-        sections=[
-            Section("", [cosine_chart(spaces), eigenvalue_chart(spaces), *own]),
-            *([_side_by_side(spaces)] if several else _findings(first)),
-            Section("Provenance", [Facts(source_facts(space), _name(space) if several else "") for space in spaces]),
-        ],
-    )
+@dataclass(frozen=True)
+class Diagnosis(Result):
+    """One space: what it is, its findings, and what they mean."""
+
+    source: Mapping[str, Any]
+    findings: Mapping[str, Finding]
+    verdict: Verdict
+    scores: Sequence[ScoreMeaning]
+    pictures: Pictures
+    provenance: Mapping[str, Any]
+    suggestion: str | None = None
+    """A command that goes on from here, ready to paste."""
+
+    def __getitem__(self, name: str) -> Finding:
+        """A finding by name."""
+        return self.findings[name]
+
+    @property
+    def diagnoses(self) -> Sequence[Diagnosis]:
+        """The diagnoses of a comparison; here, itself."""
+        return [self]
+
+    def _values(self) -> dict[str, Any]:
+        judged = self.verdict
+        return {
+            "source": self.source,
+            "verdict": {
+                "level": judged.level,
+                "text": judged.text,
+                "headline": judged.headline,
+                "why": judged.why,
+                "advice": judged.todo,
+                "next": self.suggestion,
+            },
+            "findings": {name: finding.to_dict() for name, finding in self.findings.items()},
+            "scores": self.scores,
+            "charts": self.pictures.to_dict(),
+            "provenance": self.provenance,
+        }
+
+    def document(self) -> doc.Document:
+        """The space in full."""
+        own: list[doc.Block] = [_contributions(self), _points(self), _norms(self)]
+        return doc.Document(
+            title=self.verdict.headline,
+            name=_name(self),
+            subtitle=f"{shape(self)} · {self.source['dtype']}",
+            verdicts=[verdict(self)],
+            sections=[
+                doc.Section("", [cosine_chart([self]), eigenvalue_chart([self]), *own]),
+                *_findings(self),
+                doc.Section("Provenance", [doc.Facts(source_facts(self))]),
+            ],
+        )
+
+    def __repr__(self) -> str:
+        """The verdict in a line."""
+        return f"<Diagnosis of {self.source['name']}: {self.verdict.headline}>"
+
+
+@dataclass(frozen=True)
+class Comparison(Result):
+    """Several spaces side by side."""
+
+    diagnoses: Sequence[Diagnosis]
+
+    def _values(self) -> dict[str, Any]:
+        return {"sources": [space._values() for space in self.diagnoses]}
+
+    def document(self) -> doc.Document:
+        """The verdicts, common charts, and a table with a column for each space."""
+        spaces = self.diagnoses
+        return doc.Document(
+            title=spaces[0].verdict.headline,
+            name=f"{len(spaces)} spaces side by side",
+            subtitle="",
+            verdicts=[verdict(space, named=True) for space in spaces],
+            sections=[
+                doc.Section("", [cosine_chart(spaces), eigenvalue_chart(spaces)]),
+                _side_by_side(spaces),
+                doc.Section("Provenance", [doc.Facts(source_facts(space), _name(space)) for space in spaces]),
+            ],
+        )
 
 
 def shape(space: Diagnosis) -> str:
@@ -73,10 +119,10 @@ def shape(space: Diagnosis) -> str:
     return f"{space.source['rows']:,} x {space.source['dimensions']:,}"
 
 
-def verdict(space: Diagnosis, *, named: bool = False, advised: bool = True, half: bool = False) -> Verdict:
+def verdict(space: Diagnosis, *, named: bool = False, advised: bool = True, half: bool = False) -> doc.Verdict:
     """The verdict on a space; `named` where there are several, without advice that something has overtaken."""
     judged = space.verdict
-    return Verdict(
+    return doc.Verdict(
         judged.headline,
         judged.level,
         details=[judged.details] if judged.details else [],
@@ -92,36 +138,22 @@ def verdict(space: Diagnosis, *, named: bool = False, advised: bool = True, half
 def cosine_chart(spaces: Sequence[Diagnosis]) -> Chart:
     """Histograms of the cosines of unrelated pairs; means dotted, requested scores as lines."""
     first, several = spaces[0], len(spaces) > 1
-    marks = [
-        Histogram(
-            space.pictures.cosine_edges,
-            list(np.array(space.pictures.cosine_density) / np.diff(space.pictures.cosine_edges)),
-            label=_name(space),
-            color=f"{series_color(place)} 60%" if several else series_color(place),
-            unit="% of pairs per 0.01",
-        )
-        for place, space in enumerate(spaces)
-    ]
-    means = [
-        Reference(space["baseline"].magnitude or 0.0, "" if several else "mean", "muted", "dot") for space in spaces
-    ]
-    asked = [Reference(score.score, f"{score.score:g}") for score in first.scores]
+    marks, means = [], []
+    for place, space in enumerate(spaces):
+        edges, color = space.pictures.cosine_edges, f"{series_color(place)} 60%" if several else series_color(place)
+        heights = list(np.array(space.pictures.cosine_density) / np.diff(edges))
+        marks.append(Histogram(edges, heights, _name(space), color, unit="% of pairs per 0.01"))
+        means.append(Reference(space["baseline"].magnitude or 0.0, "" if several else "mean", "muted", "dot"))
+    requested = [Reference(score.score, f"{score.score:g}") for score in first.scores]
     caption = (
         "Dotted lines are the means. The further to the right, the more crowded. Compare a score with the histogram of "
         "its own space."
         if several
         else first.verdict.details
     )
-    return Chart(
-        "cosines",
-        "Cosines of unrelated pairs",
-        caption,
-        marks,
-        Axis("cosine of two unrelated vectors, cos(x, y)", "cosine"),
-        Axis("% of pairs per 0.01", "percent_per_0.01", zero=True),
-        [*means, *asked],
-        wide=True,
-    )
+    x = Axis("cosine of two unrelated vectors, cos(x, y)", "cosine")
+    y = Axis("% of pairs per 0.01", "percent_per_0.01", zero=True)
+    return Chart("cosines", "Cosines of unrelated pairs", caption, marks, x, y, [*means, *requested], wide=True)
 
 
 def eigenvalue_chart(spaces: Sequence[Diagnosis]) -> Chart:
@@ -139,40 +171,33 @@ def eigenvalue_chart(spaces: Sequence[Diagnosis]) -> Chart:
     several = len(spaces) > 1
     caption = "A flat line uses all directions equally." if several else spaces[0]["effective_rank"].meaning
     caption += f" Not shown: {', '.join(zeros)}." if zeros else ""
-    return Chart(
-        "eigenvalues",
-        "Variance per direction",
-        caption,
-        marks,
-        Axis("principal direction", "direction", whole=True),
-        Axis("share of variance, λ/Σλ (%)", "percent_of_variance", log=True),
-        wide=several,
-    )
+    x = Axis("principal direction", "direction", whole=True)
+    up = Axis("share of variance, λ/Σλ (%)", "percent_of_variance", log=True)
+    return Chart("eigenvalues", "Variance per direction", caption, marks, x, up, wide=several)
 
 
-def findings_table(spaces: Sequence[Diagnosis]) -> Table:
+def findings_table(spaces: Sequence[Diagnosis]) -> doc.Table:
     """Every finding that all spaces have, a column for each space."""
-    shared = [name for name in spaces[0].findings if all(name in space.findings for space in spaces)]
     rows = []
-    for name in shared:
-        found = [space[name] for space in spaces]
-        cells = [Cell(number(one), interval(one), one.level, hover=one.meaning) for one in found]
-        rows.append(Row([Cell(measure(name).title, hover=measure(name).definition), *cells]))
-    return Table([Column("finding", align="left"), *(Column(fitted(_name(space), 22)) for space in spaces)], rows)
+    for name in spaces[0].findings:
+        if all(name in space.findings for space in spaces):
+            findings = [space[name] for space in spaces]
+            cells = [doc.Cell(number(each), interval(each), each.level, hover=each.meaning) for each in findings]
+            rows.append([doc.Cell(measure(name).title, hover=measure(name).definition), *cells])
+    return doc.table(["finding", *(fitted(_name(space), 22) for space in spaces)], rows)
 
 
 def _name(space: Diagnosis) -> str:
     return last_name(space.source["name"])
 
 
-def _cards(space: Diagnosis) -> list[Card]:
-    rogue = _rogue(space)
-    mean, rank = (space[name].magnitude for name in ("baseline", "effective_rank"))
+def _cards(space: Diagnosis) -> list[doc.Card]:
+    rogue, (mean, rank) = _rogue(space), (space[name].magnitude for name in ("baseline", "effective_rank"))
     return [
-        Card("–" if mean is None else cosine(mean), "mean cosine of unrelated pairs"),
-        Card(f"{'–' if rank is None else plain(rank)} of {space.source['dimensions']:,}", "directions in use"),
-        Card(number(space["top1_share"]), "of the variance in one direction"),
-        Card(", ".join(map(str, rogue)) or "none", "rogue dimension" if len(rogue) == 1 else "rogue dimensions"),
+        doc.Card(number_text(mean, cosine), "mean cosine of unrelated pairs"),
+        doc.Card(f"{number_text(rank)} of {space.source['dimensions']:,}", "directions in use"),
+        doc.Card(number(space["top1_share"]), "of the variance in one direction"),
+        doc.Card(", ".join(map(str, rogue)) or "none", "rogue dimension" if len(rogue) == 1 else "rogue dimensions"),
     ]
 
 
@@ -182,21 +207,15 @@ def _rogue(space: Diagnosis) -> list[int]:
 
 
 def _contributions(space: Diagnosis) -> Chart:
-    """What each dimension adds to the baseline; rogue dimensions are named."""
-    values = space.pictures.contributions
-    return Chart(
-        "contributions",
-        "Contribution per dimension",
-        space["rogue_dimensions"].meaning,
-        [Bars(list(range(len(values))), values)],
-        Axis("dimension j", "dimension", whole=True),
-        Axis("part of the mean cosine", "contribution", zero_line=True),
-        notes=[Note(j, values[j], str(j)) for j in _rogue(space)],
-    )
+    values, caption = space.pictures.contributions, space["rogue_dimensions"].meaning
+    x = Axis("dimension j", "dimension", whole=True)
+    y = Axis("part of the mean cosine", "contribution", zero_line=True)
+    notes = [Note(j, values[j], str(j)) for j in _rogue(space)]
+    bars = [Bars(list(range(len(values))), values)]
+    return Chart("contributions", "Contribution per dimension", caption, bars, x, y, notes=notes)
 
 
 def _points(space: Diagnosis) -> Cloud:
-    """Sampled vectors on the two strongest directions."""
     dots = space.pictures.points
     texts = [f"row {row:,}" for row in dots.rows] if dots.texts is None else dots.texts
     colorings = []
@@ -204,65 +223,53 @@ def _points(space: Diagnosis) -> Cloud:
         names = sorted(set(dots.labels) - {"other"})
         codes = {name: code for code, name in enumerate(names)}
         colorings = [Coloring("label", np.array([codes.get(label, -1) for label in dots.labels]), names)]
-    return Cloud(
-        "points",
-        "Map of a sample",
-        f"{len(dots.rows):,} sampled vectors on the two strongest directions.",
-        [CloudView("", np.column_stack([dots.x, dots.y]))],
-        colorings,
-        texts,
-        ("first principal direction", "second principal direction"),
-    )
+    caption = f"{len(dots.rows):,} sampled vectors on the two strongest directions."
+    views = [CloudView("", np.column_stack([dots.x, dots.y]))]
+    axes = ("first principal direction", "second principal direction")
+    return Cloud("points", "Map of a sample", caption, views, colorings, texts, axes)
 
 
 def _norms(space: Diagnosis) -> Chart:
     edges = space.pictures.norm_edges
-    return Chart(
-        "norms",
-        "Lengths of the vectors",
-        space["norm_mean"].meaning,
-        [Histogram(edges, space.pictures.norm_counts, color="accent", unit="vectors")],
-        Axis("length of a vector, |x|", "norm", log=edges[-1] > _LOG_SPAN * edges[0]),
-        Axis("vectors", "vectors", zero=True),
-    )
+    bins = [Histogram(edges, space.pictures.norm_counts, color="accent", unit="vectors")]
+    x = Axis("length of a vector, |x|", "norm", log=edges[-1] > _LOG_SPAN * edges[0])
+    y = Axis("vectors", "vectors", zero=True)
+    return Chart("norms", "Lengths of the vectors", space["norm_mean"].meaning, bins, x, y)
 
 
-def _findings(space: Diagnosis) -> list[Section]:
+def _findings(space: Diagnosis) -> list[doc.Section]:
     intro = (
         "Each with its 95 % interval, if it has one, and the number of vectors it was measured on. Open a finding for "
         "what it means, what to do, its definition and paper."
     )
-    brief: list[Block] = [
-        Items([_brief_item(space, space[name]) for name in placed("check", "check")]),
-        _health_line(space),
-    ]
-    measured = [_item(one) for name, one in space.findings.items() if name not in placed("check", "health")]
-    failed = _failures([space])
+    health, failed = placed("check", "health"), _failures([space])
+    main = doc.Items([_brief_item(space, space[name]) for name in placed("check", "check")])
+    others = [_item(finding) for name, finding in space.findings.items() if name not in health]
+    brief = [main, doc.Sentences([_health(space)], "data"), *_hubs(space), *failed]
     return [
-        Section("Findings", [*failed, Items(measured)], intro, [*brief, *_hubs(space), *failed]),
-        Section("Data health", [Items([_item(space[name]) for name in placed("check", "health")])]),
+        doc.Section("Findings", [*failed, doc.Items(others)], intro, brief),
+        doc.Section("Data health", [doc.Items([_item(space[name]) for name in health])]),
     ]
 
 
-def _brief_item(space: Diagnosis, finding: Finding) -> Item:
+def _brief_item(space: Diagnosis, finding: Finding) -> doc.Item:
     value, shown = finding.value, number(finding)
     if finding.name == "effective_rank":
         shown = f"{shown} of {space.source['dimensions']:,}"
     elif isinstance(value, list) and len(shown) > 18:
         fitting = [k for k in range(len(value)) if len(", ".join(map(str, value[:k]))) <= 16]
         shown = ", ".join(map(str, value[: max(fitting)])) + " …"
-    return Item(finding.name, measure(finding.name).title, shown, interval(finding), finding.level, finding.n)
+    return doc.Item(finding.name, measure(finding.name).title, shown, interval(finding), finding.level, finding.n)
 
 
-def _item(finding: Finding) -> Item:
+def _item(finding: Finding) -> doc.Item:
     entry = measure(finding.name)
     threshold = "" if finding.threshold is None else f" Threshold {finding.threshold:.4g}."
-    more: list[Block] = [Sentences([finding.advice], "What to do")] if finding.advice else []
-    if finding.rows:
-        more.append(Sentences([_named_row(row) for row in finding.rows], bulleted=True))
-    if isinstance(finding.value, dict):
-        more.append(_quantiles(finding))
-    return Item(
+    examples = [
+        f"{'' if row['text'] is None else row['text'] + ' · '}row {row['row']:,}, {row['value']:.4g}"
+        for row in finding.rows
+    ]
+    return doc.Item(
         finding.name,
         entry.title,
         number(finding),
@@ -270,63 +277,54 @@ def _item(finding: Finding) -> Item:
         finding.level,
         finding.n,
         finding.meaning,
-        more,
+        doc.present(
+            doc.Sentences([finding.advice], "What to do") if finding.advice else None,
+            doc.Sentences(examples, bulleted=True) if examples else None,
+            _quantiles(finding) if isinstance(finding.value, dict) else None,
+        ),
         f"{entry.definition}{f' {entry.paper}.' if entry.paper else ''}{threshold}",
     )
 
 
-def _named_row(row: dict[str, object]) -> str:
-    text = f"{row['text']} · " if row["text"] is not None else ""
-    return f"{text}row {row['row']:,}, {row['value']:.4g}"
+def _quantiles(finding: Finding) -> doc.Table:
+    parts = {"cosine": finding.value, "from": finding.low, "to": finding.high}
+    known = {name: part for name, part in parts.items() if isinstance(part, dict) and part}
+    rows = [[name, *(cosine(value, 3) for value in part.values())] for name, part in known.items()]
+    return doc.table(["share of pairs below", *(f"{100 * float(share):g} %" for share in known["cosine"])], rows)
 
 
-def _quantiles(finding: Finding) -> Table:
-    assert isinstance(finding.value, dict)
-    rows = [Row([Cell("cosine"), *(Cell(cosine(one, 3)) for one in finding.value.values())])]
-    for label, ends in (("from", finding.low), ("to", finding.high)):
-        if ends:
-            rows.append(Row([Cell(label), *(Cell(cosine(one, 3)) for one in ends.values())]))
-    heads = [Column(f"{100 * float(share):g} %") for share in finding.value]
-    return Table([Column("share of pairs below", align="left"), *heads], rows)
-
-
-def _health_line(space: Diagnosis) -> Sentences:
+def _health(space: Diagnosis) -> str:
     if any(space[name].failed for name in placed("check", "health")):
-        return Sentences(["–"], "data")
-    parts = [
-        count(int(space["bad_rows"].magnitude or 0), "bad vector"),
-        count(int(space["zero_vectors"].magnitude or 0), "zero vector"),
-        f"{percent(space['duplicate_share'].magnitude or 0.0)} duplicates",
-        count(int(space["constant_dimensions"].magnitude or 0), "constant dimension"),
-    ]
-    return Sentences([", ".join(parts)], "data")
+        return "–"
+    nouns = {"bad_rows": "bad vector", "zero_vectors": "zero vector", "constant_dimensions": "constant dimension"}
+    bad, zero, constant = (count(int(space[name].magnitude or 0), noun) for name, noun in nouns.items())
+    return f"{bad}, {zero}, {percent(space['duplicate_share'].magnitude or 0.0)} duplicates, {constant}"
 
 
-def _hubs(space: Diagnosis) -> list[Block]:
+def _hubs(space: Diagnosis) -> list[doc.Block]:
     """The vectors that would answer every query, if there are any."""
     finding = space["hubness_skew"]
     if finding.level is not Level.CROWDED or not finding.rows:
         return []
     worst = finding.rows[0]
     if worst["text"] is None:
-        named = ", ".join(f"row {row['row']:,} ({row['value']:,})" for row in finding.rows)
-        return [Sentences([f"nearest of many of {finding.n:,} vectors: {named}"], "hubs")]
+        hubs = ", ".join(f"row {row['row']:,} ({row['value']:,})" for row in finding.rows)
+        return [doc.Sentences([f"nearest of many of {finding.n:,} vectors: {hubs}"], "hubs")]
     end = f"” (row {worst['row']:,}) is near {worst['value']:,} of {finding.n:,} vectors"
-    return [Sentences([f"“{clipped(printable(worst['text']), _WIDTH - len(end))}{end}"], "hubs")]
+    return [doc.Sentences([f"“{clipped(printable(worst['text']), _WIDTH - len(end))}{end}"], "hubs")]
 
 
-def _side_by_side(spaces: Sequence[Diagnosis]) -> Section:
-    table = findings_table(spaces)
+def _side_by_side(spaces: Sequence[Diagnosis]) -> doc.Section:
+    table, failed = findings_table(spaces), _failures(spaces)
     titles = {measure(name).title for name in (*placed("check", "check"), *placed("check", "compare"))}
-    brief = [row for row in table.rows if row.cells[0].text in titles]
-    failed = _failures(spaces)
-    return Section("Findings", [*failed, table], brief=[Table(table.columns, brief), *failed])
+    main = [row for row in table.rows if row.cells[0].text in titles]
+    return doc.Section("Findings", [*failed, table], brief=[doc.Table(table.columns, main), *failed])
 
 
-def _failures(spaces: Sequence[Diagnosis]) -> list[Block]:
+def _failures(spaces: Sequence[Diagnosis]) -> list[doc.Block]:
     """What could not be measured, and why."""
     reasons = [reason for space in spaces for reason in failures(space.findings.values())]
-    return [Notes(reasons, "failed")] if reasons else []
+    return [doc.Notes(reasons, "failed")] if reasons else []
 
 
 def source_facts(space: Diagnosis) -> list[tuple[str, str]]:

@@ -1,35 +1,27 @@
-"""The document of `fix`: a space before and after a repair, and what to do with the repair."""
+"""The result of `fix`: a space before and after a repair, and its document with what to do with the repair."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from uncone.analysis.measures.finding import Finding, Level, finite
 from uncone.analysis.measures.registry import measure, placed
 from uncone.analysis.number_format import cosine, percent, plain
+from uncone.report import document as doc
 from uncone.report.charts.model import Axis, Chart, Histogram, Line, Points
-from uncone.report.document import (
-    Block,
-    Cell,
-    Column,
-    Document,
-    Facts,
-    Fold,
-    Notes,
-    Row,
-    Section,
-    Table,
-    Verdict,
-)
-from uncone.report.documents.check import cosine_chart, eigenvalue_chart, findings_table, shape, source_facts, verdict
+from uncone.report.documents import check
+from uncone.report.documents.check import Diagnosis
 from uncone.report.documents.prescribe import candidate_blocks
-from uncone.report.results.check import Diagnosis
-from uncone.report.results.fix import Repaired
-from uncone.report.text import interval, last_name, number, provenance_facts
+from uncone.report.result import Result
+from uncone.report.text import between, interval, last_name, number, number_text, provenance_facts
 
-__all__ = ["Change", "changes", "chosen_epoch", "document", "headline", "learning", "sentences"]
+if TYPE_CHECKING:
+    from uncone.repairs.repair import Repair
 
+__all__ = ["REMINDER", "Change", "Repaired", "changes", "chosen_epoch", "learning"]
 
 _QUANTILES = {
     "0.025": "2.5 % of pairs are below",
@@ -43,8 +35,13 @@ _TITLES = {
     "partition_isotropy_unit_log10": "Partition isotropy, log₁₀",
 }
 """Where the title of the measure needs its row to be understood."""
-
 _NEGATIVE = "Negative bits per dimension are normal: they measure a density, which may exceed 1. Lower is better."
+REMINDER = "Re-index your documents and apply the same repair to queries: raw and repaired vectors can't be compared."
+_WARNING = (
+    "The space was not crowded before the repair. Don't use the repair unless labeled pairs show that it helps: uncone "
+    "fix --method auto --pairs."
+)
+_OVERLAP = "Each number with its 95 % interval if it has one. If two intervals overlap, the change is not clear."
 
 
 @dataclass(frozen=True)
@@ -71,103 +68,213 @@ class Change:
         return "" if self.overlap is None else "intervals overlap" if self.overlap else "intervals apart"
 
 
-def document(result: Repaired) -> Document:
-    """Both verdicts, the change of every main finding, charts, and how the repair was made."""
-    spaces, old, new = result.spaces, shape(result.before), shape(result.after)
-    cosines, changed = cosine_chart(spaces), _change_table(result, quantiles=True)
-    histograms = Chart("cosines", cosines.title, "", [one for one in cosines.marks if isinstance(one, Histogram)])
-    charts = [cosines, eigenvalue_chart(spaces), *([_learning_chart(result)] if result.history else [])]
-    notes, written = [note for note in result.notes if note], _outputs(result)
-    return Document(
-        title=result.headline,
-        name=last_name(result.before.source["name"]),
-        subtitle=f"repaired by {result.method} · {old if old == new else f'{old} → {new}'}",
-        warning=result.warning,
-        verdicts=[
-            Verdict(
-                result.headline,
-                result.after.verdict.level,
-                sentences(result),
-                advice=[result.reminder],
-                command=result.suggestion or "",
-                bulleted=True,
+@dataclass(frozen=True)
+class Repaired(Result):
+    """One space before and after a repair.
+
+    `method` is the repair as it was asked for, `repair` the fitted one. `provenance` says what it was fitted on: n,
+    encoder, layer, pooling, level, seed, versions. `notes` are what was decided or left out on the way. `history` is
+    the learning curve of a flow: epoch, bits per dimension of the rows trained on, and of those held out. `saved` is
+    the folder of the repair, `written` the file of the repaired vectors, where there are any.
+    """
+
+    before: Diagnosis
+    after: Diagnosis
+    method: str
+    repair: Repair
+    provenance: Mapping[str, Any]
+    notes: Sequence[str] = ()
+    history: Sequence[tuple[int, float, float | None]] = ()
+    saved: str | None = None
+    written: str | None = None
+
+    @property
+    def headline(self) -> str:
+        """Before and after in a sentence."""
+        was, now = self.before.verdict.level, self.after.verdict.level
+        if was is Level.HEALTHY and now is Level.NOTE:
+            how = "Not crowded before or after the repair"
+        elif was is now:
+            how = "Too few vectors for a verdict" if now is Level.NOTE else f"Still {now}"
+        elif now.rank < was.rank:
+            how = f"Rounder: {was} before the repair" + ("" if now is Level.NOTE else f", {now} after")
+        else:
+            how = f"Less round: {now} after the repair"
+        means = [space["baseline"].magnitude for space in (self.before, self.after)]
+        if None in means:
+            return f"{how}."
+        old, new = (cosine(mean or 0.0) for mean in means)
+        end = "as before" if old == new else f"down from {old}" if float(new) < float(old) else f"up from {old}"
+        return f"{how}. Unrelated vectors score {new} on average, {end}."
+
+    def lines(self) -> list[str]:
+        """What changed: the baseline, IsoScore, partition isotropy, directions, thresholds, and what that is worth."""
+        by_name = {change.before.name: change for change in changes(self)}
+        lines = [
+            _moved(by_name.get("baseline"), "The mean cosine of unrelated pairs", cosine),
+            _moved(
+                by_name.get("isoscore_corrected"), "IsoScore, corrected for n,", cosine, "1 uses all directions equally"
             ),
-            *(verdict(space, named=True, advised=space is spaces[-1], half=True) for space in spaces),
-        ],
-        sections=[
-            Section("", charts, brief=[histograms, _change_table(result)]),
-            Section(
-                "Before and after",
-                [changed, Fold("All findings side by side", [findings_table(spaces)])],
-                "Each number with its 95 % interval if it has one. If two intervals overlap, the change is not clear.",
+            _moved(
+                by_name.get("partition_isotropy_unit_log10"),
+                "Partition isotropy (log₁₀, norm 1)",
+                _power,
+                "0 is isotropic",
             ),
-            *_choice(result),
-            *_training(result),
-            *([Section("Notes", [Notes(notes)], brief=[Notes(notes, most=2)])] if notes else []),
-            Section("Provenance", _provenance(result), brief=[Facts(written)] if written else []),
-        ],
-    )
+            _directions(self),
+            _threshold(by_name.get("pair_cosine_quantiles")),
+        ]
+        if self.provenance.get("fitted_on") == self.before.source["name"]:
+            lines.append("These numbers are for the vectors that the repair was fitted on. On others it may do less.")
+        return [line for line in lines if line]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether there was nothing to repair."""
+        return self.before.verdict.level is Level.HEALTHY
+
+    @property
+    def warning(self) -> str:
+        """What to be told when the space was healthy before; else empty."""
+        return _WARNING if self.healthy else ""
+
+    @property
+    def reminder(self) -> str:
+        """What has to happen to the vectors that are in use."""
+        return REMINDER
+
+    @property
+    def suggestion(self) -> str | None:
+        """A command that repairs new vectors or texts, ready to paste; None when the repair was not saved."""
+        if self.saved is None:
+            return None
+        encoder = self.provenance.get("encoder")
+        new = "new.npy -o new-fixed.npy" if encoder is None else f"new.csv --model {shlex.quote(str(encoder))}"
+        return f"uncone apply {shlex.quote(self.saved)} {new}"
+
+    @property
+    def spaces(self) -> Sequence[Diagnosis]:
+        """The two diagnoses, named before and after."""
+        named = (("before", self.before), ("after", self.after))
+        return [replace(space, source={**space.source, "name": name}) for name, space in named]
+
+    def _values(self) -> dict[str, Any]:
+        steps: Sequence[Repair] = getattr(self.repair, "steps_", [self.repair])
+        return {
+            "method": self.method,
+            "repair": {
+                "steps": [
+                    {"kind": step.kind, "parameters": step.get_params(deep=False), "note": step.note_} for step in steps
+                ],
+                "dim_in": self.repair.n_features_in_,
+                "dim_out": self.repair._n_features_out,
+            },
+            "headline": self.headline,
+            "lines": self.lines(),
+            "was_healthy": self.healthy,
+            "warning": self.warning,
+            "reminder": self.reminder,
+            "next": self.suggestion,
+            "notes": self.notes,
+            "history": [dict(zip(("epoch", "train", "held_out"), entry, strict=True)) for entry in self.history],
+            "saved": self.saved,
+            "written": self.written,
+            "provenance": self.provenance,
+            "before": self.before.to_dict(),
+            "after": self.after.to_dict(),
+        }
+
+    def document(self) -> doc.Document:
+        """Both verdicts, the change of every main finding, charts, and how the repair was made."""
+        spaces, old, new = self.spaces, check.shape(self.before), check.shape(self.after)
+        cosines = check.cosine_chart(spaces)
+        histograms = [mark for mark in cosines.marks if isinstance(mark, Histogram)]
+        charts = [cosines, check.eigenvalue_chart(spaces), *([_learning_chart(self)] if self.history else [])]
+        notes, written = [note for note in self.notes if note], _outputs(self)
+        side_by_side = doc.Fold("All findings side by side", [check.findings_table(spaces)])
+        brief: list[doc.Block] = [Chart("cosines", cosines.title, "", histograms), _change_table(self)]
+        return doc.Document(
+            title=self.headline,
+            name=last_name(self.before.source["name"]),
+            subtitle=f"repaired by {self.method} · {old if old == new else f'{old} → {new}'}",
+            warning=self.warning,
+            verdicts=[
+                doc.Verdict(
+                    self.headline,
+                    self.after.verdict.level,
+                    self.lines(),
+                    advice=[self.reminder],
+                    command=self.suggestion or "",
+                    bulleted=True,
+                ),
+                *(check.verdict(space, named=True, advised=space is spaces[-1], half=True) for space in spaces),
+            ],
+            sections=doc.present(
+                doc.Section("", charts, brief=brief),
+                doc.Section("Before and after", [_change_table(self, quantiles=True), side_by_side], _OVERLAP),
+                _choice(self),
+                _training(self),
+                doc.Section("Notes", [doc.Notes(notes)], brief=[doc.Notes(notes, most=2)]) if notes else None,
+                doc.Section("Provenance", _provenance(self), brief=[doc.Facts(written)] if written else []),
+            ),
+        )
+
+    def __repr__(self) -> str:
+        """Before and after in a line."""
+        return f"<Repaired {self.before.source['name']} by {self.method}: {self.headline}>"
 
 
-def _change_table(result: Repaired, *, quantiles: bool = False) -> Table:
-    first, last = Column("finding", align="left", wrap=not quantiles), Column("change", align="left")
+def _change_table(result: Repaired, *, quantiles: bool = False) -> doc.Table:
     rows = []
-    for one in changes(result, quantiles=quantiles):
-        both = zip(one.values, one.intervals, (one.before, one.after), strict=True)
-        cells = [Cell(value, ends, finding.level, hover=finding.meaning) for value, ends, finding in both]
-        title = Cell(one.title, hover=measure(one.before.name).definition)
-        rows.append(Row([title, *cells, Cell(f"{one.mark} {one.way}".strip(), one.certainty)]))
-    return Table([first, Column("before"), Column("after"), last], rows)
+    for change in changes(result, quantiles=quantiles):
+        both = zip(change.values, change.intervals, (change.before, change.after), strict=True)
+        cells = [doc.Cell(value, ends, finding.level, hover=finding.meaning) for value, ends, finding in both]
+        title = doc.Cell(change.title, hover=measure(change.before.name).definition)
+        rows.append([title, *cells, doc.Cell(f"{change.mark} {change.way}".strip(), change.certainty)])
+    first, last = doc.Column("finding", align="left", wrap=not quantiles), doc.Column("change", align="left")
+    return doc.table([first, "before", "after", last], rows)
 
 
 def _learning_chart(result: Repaired) -> Chart:
     """Bits per dimension by epoch; a ring around the epoch that was used."""
-    epochs = [float(epoch) for epoch, _, _ in result.history]
-    train, held = ([finite(one[at]) for one in result.history] for at in (1, 2))
+    epochs = [float(epoch) for epoch, *_ in result.history]
+    train, held_out = ([finite(entry[at]) for entry in result.history] for at in (1, 2))
     lines = [
         Line(epochs, train, "trained on", "muted", dash="dash", points=True),
-        Line(epochs, held, "held out", "second", points=True),
+        Line(epochs, held_out, "held out", "second", points=True),
     ]
     marks = [line for line in lines if any(value is not None for value in line.y)]
-    best, curve = chosen_epoch(result), held if any(one is not None for one in held) else train
+    best, curve = chosen_epoch(result), held_out if any(value is not None for value in held_out) else train
     ring = Points([epochs[best]], [curve[best]], color="ink", size=14, ring=True, texts=["used"])
-    return Chart(
-        "learning",
-        "Learning curve",
-        f"{learning(result)} {_NEGATIVE}",
-        [*marks, ring],
-        Axis("epoch", "epoch", whole=True),
-        Axis("bits per dimension", "bits_per_dimension"),
-    )
+    x, y = Axis("epoch", "epoch", whole=True), Axis("bits per dimension", "bits_per_dimension")
+    return Chart("learning", "Learning curve", f"{learning(result)} {_NEGATIVE}", [*marks, ring], x, y)
 
 
-def _training(result: Repaired) -> list[Section]:
+def _training(result: Repaired) -> doc.Section | None:
     if not result.history:
-        return []
-    said = f"{learning(result)} {_NEGATIVE}"
-    rows = [Row([Cell(f"{epoch:,}"), Cell(_bits(train)), Cell(_bits(held))]) for epoch, train, held in result.history]
-    columns = [Column("epoch", align="left"), Column("trained on", "bits per dimension"), Column("held out")]
-    return [Section("Training", [Fold("Every epoch", [Table(columns, rows)])], said, [Notes([said], "flow")])]
+        return None
+    intro = f"{learning(result)} {_NEGATIVE}"
+    rows = [
+        [f"{epoch:,}", *(number_text(bits, "{:.3f}".format) for bits in (train, held_out))]
+        for epoch, train, held_out in result.history
+    ]
+    epochs = doc.table(["epoch", doc.Column("trained on", "bits per dimension"), "held out"], rows)
+    return doc.Section("Training", [doc.Fold("Every epoch", [epochs])], intro, [doc.Notes([intro], "flow")])
 
 
-def _choice(result: Repaired) -> list[Section]:
+def _choice(result: Repaired) -> doc.Section | None:
     """Why this repair, if it was chosen by labeled pairs."""
     prescription = result.provenance.get("prescription")
     if prescription is None:
-        return []
-    return [Section("Why this repair", candidate_blocks(prescription), prescription["reason"])]
+        return None
+    return doc.Section("Why this repair", candidate_blocks(prescription), prescription["reason"])
 
 
-def _bits(value: float | None) -> str:
-    return "–" if finite(value) is None else f"{value:.3f}"
-
-
-def _provenance(result: Repaired) -> list[Block]:
-    """The repair, and how both spaces were measured."""
-    made = [("method", result.method), ("repair", str(result.repair).replace("\n", " "))]
-    made += [fact for fact in provenance_facts(result.provenance) if fact[0] not in ("method", "prescription")]
-    measured = Facts(source_facts(result.before), "The measurement")
-    return [Facts([*made, *_outputs(result)], "The repair"), measured]
+def _provenance(result: Repaired) -> list[doc.Block]:
+    repair = [("method", result.method), ("repair", str(result.repair).replace("\n", " "))]
+    repair += [fact for fact in provenance_facts(result.provenance) if fact[0] not in ("method", "prescription")]
+    measured = doc.Facts(check.source_facts(result.before), "The measurement")
+    return [doc.Facts([*repair, *_outputs(result)], "The repair"), measured]
 
 
 def _outputs(result: Repaired) -> list[tuple[str, str]]:
@@ -177,73 +284,34 @@ def _outputs(result: Repaired) -> list[tuple[str, str]]:
 
 def changes(result: Repaired, *, quantiles: bool = False) -> list[Change]:
     """The main findings before and after; the cosines of random pairs by quantile, or in one line."""
-    made: list[Change] = []
+    rows: list[Change] = []
     for name in placed("check", "fix"):
         old, new = result.before[name], result.after[name]
         if quantiles and isinstance(old.value, dict) and isinstance(new.value, dict):
-            made += [_change(result, text, _quantile(old, at), _quantile(new, at)) for at, text in _QUANTILES.items()]
+            rows += [_change(result, text, _quantile(old, at), _quantile(new, at)) for at, text in _QUANTILES.items()]
         else:
-            made.append(_change(result, _TITLES.get(name, measure(name).title), old, new))
-    return made
-
-
-def headline(result: Repaired) -> str:
-    """Before and after in a sentence."""
-    was, now = result.before.verdict.level, result.after.verdict.level
-    if was is Level.HEALTHY and now is Level.NOTE:
-        how = "Not crowded before or after the repair"
-    elif was is now:
-        how = "Too few vectors for a verdict" if now is Level.NOTE else f"Still {now}"
-    elif now.rank < was.rank:
-        how = f"Rounder: {was} before the repair" + ("" if now is Level.NOTE else f", {now} after")
-    else:
-        how = f"Less round: {now} after the repair"
-    means = [space["baseline"].magnitude for space in (result.before, result.after)]
-    if None in means:
-        return f"{how}."
-    old, new = (cosine(mean or 0.0) for mean in means)
-    end = "as before" if old == new else f"down from {old}" if float(new) < float(old) else f"up from {old}"
-    return f"{how}. Unrelated vectors score {new} on average, {end}."
-
-
-def sentences(result: Repaired) -> list[str]:
-    """What changed: the baseline, IsoScore, partition isotropy, directions, thresholds, and what that is worth."""
-    found = {change.before.name: change for change in changes(result)}
-    lines = [
-        _moved(found.get("baseline"), "The mean cosine of unrelated pairs", cosine),
-        _moved(found.get("isoscore_corrected"), "IsoScore, corrected for n,", cosine, "1 uses all directions equally"),
-        _moved(
-            found.get("partition_isotropy_unit_log10"), "Partition isotropy (log₁₀, norm 1)", _power, "0 is isotropic"
-        ),
-        _directions(result),
-        _threshold(found.get("pair_cosine_quantiles")),
-    ]
-    if result.provenance.get("fitted_on") == result.before.source["name"]:
-        lines.append("These numbers are for the vectors that the repair was fitted on. On others it may do less.")
-    return [line for line in lines if line]
+            rows.append(_change(result, _TITLES.get(name, measure(name).title), old, new))
+    return rows
 
 
 def learning(result: Repaired) -> str:
     """How the training of a flow went, in a sentence; empty when there was none."""
-    curve = [(epoch, finite(train), finite(held)) for epoch, train, held in result.history]
-    if not curve:
+    if not result.history:
         return ""
-    place = chosen_epoch(result)
-    column = 2 if curve[0][2] is not None else 1
-    rows = "held-out" if column == 2 else "training"
-    first, best = curve[0], curve[place]
-    known = first[column] is not None and best[column] is not None
-    if not known or place == 0:
-        return f"Training did not improve on epoch {first[0]}, which is used."
-    bits = f"{plain(best[column])} bits per dimension on the {rows} vectors"
-    return f"Epoch {best[0]} of {curve[-1][0]} is used: {bits}, from {plain(first[column])} at epoch {first[0]}."
+    place, column = chosen_epoch(result), 1 if finite(result.history[0][2]) is None else 2
+    (first, *_), (best, *_), (last, *_) = (result.history[at] for at in (0, place, -1))
+    start, bits = (finite(result.history[at][column]) for at in (0, place))
+    if place == 0 or start is None or bits is None:
+        return f"Training did not improve on epoch {first}, which is used."
+    vectors = f"bits per dimension on the {'held-out' if column == 2 else 'training'} vectors"
+    return f"Epoch {best} of {last} is used: {plain(bits)} {vectors}, from {plain(start)} at epoch {first}."
 
 
 def chosen_epoch(result: Repaired) -> int:
-    """The place in the history of the epoch that was taken: the best on held-out rows, or the last without any."""
-    held = [finite(one) for _, _, one in result.history]
-    known = [place for place, value in enumerate(held) if value is not None]
-    return min(known, key=lambda place: held[place]) if known else len(held) - 1
+    """The place in the history of the epoch that is used: the best on held-out vectors, or the last without any."""
+    bits = [finite(held_out) for *_, held_out in result.history]
+    known = [place for place, value in enumerate(bits) if value is not None]
+    return min(known, key=lambda place: bits[place]) if known else len(bits) - 1
 
 
 def _change(result: Repaired, title: str, old: Finding, new: Finding) -> Change:
@@ -255,10 +323,8 @@ def _change(result: Repaired, title: str, old: Finding, new: Finding) -> Change:
 
 
 def _quantile(finding: Finding, at: str) -> Finding:
-    """One of the quantiles as a finding of its own."""
-    value, low, high = (
-        one[at] if isinstance(one, dict) else None for one in (finding.value, finding.low, finding.high)
-    )
+    parts = (finding.value, finding.low, finding.high)
+    value, low, high = (part[at] if isinstance(part, dict) else None for part in parts)
     return Finding(finding.name, value, finding.n, finding.meaning, low=low, high=high)
 
 
@@ -314,9 +380,6 @@ def _directions(result: Repaired) -> str:
 def _threshold(change: Change | None) -> str:
     if change is None or not isinstance(change.before.value, dict) or not isinstance(change.after.value, dict):
         return ""
-    (a, b), (c, d) = (
-        (cosine(value["0.025"]), cosine(value["0.975"])) for value in (change.before.value, change.after.value)
-    )
-    if (a, b) == (c, d):
-        return f"Unrelated pairs score {c} to {d} (95 %), as before."
-    return f"Unrelated pairs score {c} to {d} (95 %), before {a} to {b}. Choose new thresholds."
+    old, new = (between(value["0.025"], value["0.975"], cosine) for value in (change.before.value, change.after.value))
+    since = "as before." if old == new else f"before {old}. Choose new thresholds."
+    return f"Unrelated pairs score {new} (95 %), {since}"

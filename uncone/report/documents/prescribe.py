@@ -3,70 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import count
-from uncone.report.document import Block, Cell, Column, Document, Notes, Row, Section, Table, Verdict
-from uncone.report.documents.evaluate.scores import interval, points, signed
-from uncone.report.results.fix import Prescribed
+from uncone.report.document import Block, Cell, Column, Document, Notes, Section, Verdict, table
+from uncone.report.documents.evaluate.scores import interval, points, signed_points
+from uncone.report.result import Result
 
-__all__ = ["candidate_blocks", "document"]
+if TYPE_CHECKING:
+    from uncone.evaluation.prescription import Prescription
 
-
-def document(result: Prescribed) -> Document:
-    """The advice, its reason, and what every candidate gains."""
-    prescription = result.to_dict()["prescription"]
-    recommended = prescription["recommended"]
-    headline = "Leave it alone." if recommended is None else f"Use {recommended['name']}."
-    level = Level.HEALTHY if recommended is None else Level.CROWDED
-    pairs, units = prescription["pairs"], prescription["independent_pairs"]
-    blocks = candidate_blocks(prescription)
-    return Document(
-        title=headline,
-        name=prescription["name"],
-        subtitle=f"{count(pairs, 'pair')}, {units:,} independent · {count(prescription['folds'], 'fold')}",
-        verdicts=[Verdict(headline, level, [prescription["reason"]])],
-        sections=[Section("Candidates", blocks, brief=blocks)],
-    )
+__all__ = ["Prescribed", "candidate_blocks"]
 
 
-def candidate_blocks(prescription: Mapping[str, Any]) -> list[Block]:
-    """Every candidate with its score on held-out pairs and its difference to raw vectors."""
-    level = f"{100 * prescription['level']:g} %"
-    columns = [
-        Column("candidate", align="left"),
-        Column(f"{prescription['measure']} x 100"),
-        Column("to raw", f"{level} interval"),
-        Column("chosen", "folds"),
-    ]
-    rows = [Row([Cell("raw"), Cell(points(prescription["raw"])), Cell(""), Cell("")])]
+@dataclass(frozen=True, eq=False)
+class Prescribed(Result):
+    """The choice of a repair by labeled pairs, as `fix --method auto` reports it if none helps."""
+
+    prescription: Prescription
+
+    def _values(self) -> dict[str, Any]:
+        return {"prescription": self.prescription.to_dict()}
+
+    def document(self) -> Document:
+        """The advice, its reason, and what every candidate gains."""
+        prescription = self.to_dict()["prescription"]
+        recommended, pairs, units = (prescription[key] for key in ("recommended", "pairs", "independent_pairs"))
+        headline = "Leave it alone." if recommended is None else f"Use {recommended['name']}."
+        level = Level.HEALTHY if recommended is None else Level.CROWDED
+        blocks = candidate_blocks(prescription)
+        return Document(
+            title=headline,
+            name=prescription["name"],
+            subtitle=f"{count(pairs, 'pair')}, {units:,} independent · {count(prescription['folds'], 'fold')}",
+            verdicts=[Verdict(headline, level, [prescription["reason"]])],
+            sections=[Section("Candidates", blocks, brief=blocks)],
+        )
+
+
+def candidate_blocks(prescription: Mapping[str, Any], *, illustration: bool = False) -> list[Block]:
+    """Every candidate with its score on held-out pairs and its difference to raw vectors.
+
+    Pairs that were written for an `illustration` prove nothing.
+    """
+    folds, recommended = prescription["folds"], prescription["recommended"]
+    level = Column("to raw", f"{100 * prescription['level']:g} % interval")
+    rows: list[list[object]] = [["raw", points(prescription["raw"]), "", ""]]
+    notes = list(prescription["notes"])
     for candidate in prescription["table"]:
-        name = Cell(candidate["name"], strong=_same(candidate, prescription["recommended"]))
-        chosen = f"{candidate['chosen']} of {prescription['folds']}" if candidate["chosen"] else ""
-        rows.append(Row([name, Cell(points(candidate["score"])), _difference(candidate["difference"]), Cell(chosen)]))
-    notes = [*prescription["notes"], *(f"{one['name']}: {one['note']}" for one in prescription["table"] if one["note"])]
-    proof = (
-        "A star marks a proven difference, ↓* a proven loss, corrected for the number of candidates."
-        if prescription["independent_pairs"] >= LEAST_UNITS
-        else f"A proof needs {LEAST_UNITS} independent pairs."
-    )
+        keys = ("name", "method", "options")
+        is_chosen = recommended is not None and all(candidate[key] == recommended[key] for key in keys)
+        chosen = f"{candidate['chosen']} of {folds}" if candidate["chosen"] else ""
+        name, difference = Cell(candidate["name"], strong=is_chosen), _difference(candidate["difference"])
+        rows.append([name, points(candidate["score"]), difference, chosen])
+        notes += [f"{candidate['name']}: {candidate['note']}"] if candidate["note"] else []
     held_out = "Each pair is scored by repairs that were fitted without its texts."
-    table = Table(columns, rows, remarks=[held_out, proof], name="candidates")
-    return [table, *([Notes(notes, most=len(notes))] if notes else [])]
-
-
-def _same(candidate: Mapping[str, Any], recommended: Mapping[str, Any] | None) -> bool:
-    return recommended is not None and all(candidate[key] == recommended[key] for key in ("name", "method", "options"))
+    proof = "A star marks a proven difference, ↓* a proven loss, corrected for the number of candidates."
+    if illustration:
+        proof = "A star marks an interval above zero, ↓* one below zero, corrected for the number of candidates."
+    elif prescription["independent_pairs"] < LEAST_UNITS:
+        proof = f"A proof needs {LEAST_UNITS} independent pairs."
+    heads = ["candidate", f"{prescription['measure']} x 100", level, Column("chosen", "folds")]
+    candidates = table(heads, rows, remarks=[held_out, proof], name="candidates")
+    return [candidates, *([Notes(notes, most=len(notes))] if notes else [])]
 
 
 def _difference(difference: Mapping[str, Any]) -> Cell:
-    value = difference["value"]
-    loss = difference["significant"] and value < 0
-    return Cell(
-        signed(value),
-        small=interval(difference["low"], difference["high"]),
-        level=Level.CROWDED if loss else Level.NOTE,
-        mark="" if not difference["significant"] else "↓*" if loss else "*",
-    )
+    value, proven = difference["value"], difference["significant"]
+    loss = proven and value < 0
+    level, mark = Level.CROWDED if loss else Level.NOTE, "↓*" if loss else "*" if proven else ""
+    return Cell(signed_points(value), interval(difference["low"], difference["high"]), level, mark=mark)

@@ -21,7 +21,7 @@ from uncone.errors import OptionError
 from uncone.extras import versions
 from uncone.repairs.repaired_source import Mapped
 from uncone.repairs.saving import Saved, load
-from uncone.report.results.map import Map
+from uncone.report.documents.map import Map
 from uncone.run.measure import measure, step_progress
 from uncone.stats.row_sample import cutoff_for
 from uncone.verbs.encoding import open_space, open_texts_of

@@ -28,7 +28,7 @@ from uncone.data.demo import demo_model
 from uncone.data.lazy_property import once
 from uncone.errors import MissingPackageError, OptionError
 from uncone.extras import versions
-from uncone.report.results.similarity import Similarity
+from uncone.report.documents.similarity import Similarity
 from uncone.run.measure import step_progress
 from uncone.stats.hashing import hash_sample
 from uncone.verbs.encoding import Encoding

@@ -1,34 +1,27 @@
-"""The document of `calibrate`: what a score means in a space, and which threshold to use."""
+"""The result of `calibrate`: what a score means in a space and which threshold to use, with its document."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from uncone.analysis.calibration.results import Background, Operating, ScoreMapping, Threshold
 from uncone.analysis.calibration.score_meaning import NO_RATIO, STRONG_RATIO
 from uncone.analysis.calibration.thresholds import threshold
 from uncone.analysis.intervals.resampling import Score
+from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import cosine, percent, plain
 from uncone.report.charts.model import Chart, Reference
-from uncone.report.document import (
-    Block,
-    Card,
-    Cell,
-    Column,
-    Command,
-    Document,
-    Facts,
-    Notes,
-    Row,
-    Section,
-    Table,
-    Verdict,
-)
+from uncone.report.document import Block, Card, Cell, Command, Document, Facts, Notes, Section, Table, Verdict, table
 from uncone.report.documents.calibrate import sentences as say
 from uncone.report.documents.calibrate.charts import background, charts_of_labeled_pairs, histograms, reach
-from uncone.report.results.calibrate import Calibrated
-from uncone.report.text import last_name, provenance_facts
+from uncone.report.result import Result
+from uncone.report.text import between, last_name, provenance_facts
+
+if TYPE_CHECKING:
+    from uncone.analysis.calibration.calibration import Calibration
+    from uncone.analysis.calibration.score_meaning import Asked
 
 _TRUST = (
     "Unrelated pairs are random pairs of the corpus. A few of them are related by chance, so a threshold is slightly "
@@ -36,62 +29,101 @@ _TRUST = (
     "A calibration holds for this encoder, layer, pooling and repair, and for texts like these. Calibrate again when "
     "one of them changes.",
 )
+_SIZES = (10_000, 1_000_000)
+"""Corpora that hits are counted in if none was named."""
+_SHORT = {"unrelated pairs": "unrelated", "similar pairs": "similar", "dissimilar pairs": "different"}
 
 
-def document(result: Calibrated) -> Document:
-    """What each score means, thresholds, labeled pairs, and how far to trust them."""
-    made = result.calibration
-    notes = [*made.notes, *(made.labelled.notes if made.labelled is not None else ())]
-    saved = [("saved to", result.saved)] if result.saved else []
-    verdict = Verdict(
-        say.headline(result),
-        say.level(result),
-        say.meaning(result),
-        say.reasons(result),
-        _advice(result),
-        _cards(result),
-    )
-    sections = [
-        Section("", [background(result)], brief=[_histograms(result)]),
-        _table_section(scores(result), [reach(result)]),
-        _table_section(thresholds(result)),
-        *_translation(result),
-        *_labeled(result),
-    ]
-    if made.hints:
-        sections.append(Section("Quantized indexes", [Notes(made.hints)], brief=[Notes(made.hints, "index")]))
-    usage = [Command(result.usage, "use")] if result.usage else []
-    facts = Facts([*provenance_facts(result.provenance), *saved])
-    sections += [
-        Section("Can I trust this?", [Notes([*_TRUST, *notes])], brief=[Notes(notes, most=2)]),
-        _table_section(backgrounds(result), brief=False),
-        Section("Provenance", [facts], brief=[Facts(saved), *usage]),
-    ]
-    if result.usage:
-        sections.append(Section("In a program", [Command(result.usage)]))
-    return Document(say.headline(result), last_name(made.source.get("name")), say.subtitle(result), [verdict], sections)
+@dataclass(frozen=True)
+class Calibrated(Result):
+    """A calibration, the scores in question, and how it was made.
+
+    `asked` are the scores of the user, or the thresholds that people guess. `provenance` says how the calibration came
+    to be, `saved` is its folder, where it has one.
+    """
+
+    calibration: Calibration
+    asked: Sequence[Asked]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    saved: str | None = None
+
+    @property
+    def level(self) -> Level:
+        """How bad it is to use the main score as a threshold."""
+        return say.level(self)
+
+    @property
+    def headline(self) -> str:
+        """What the main score is worth, and which threshold to use."""
+        return say.headline(self)
+
+    def lines(self) -> list[str]:
+        """What a score means here, why, and what to do."""
+        return [*say.meaning(self), *say.reasons(self), *say.advice(self)]
+
+    @property
+    def usage(self) -> str | None:
+        """How a program uses the saved calibration; None when it was not saved."""
+        return None if self.saved is None else f"uncone.Calibration.load({self.saved!r}).percentile(score)"
+
+    def _values(self) -> dict[str, Any]:
+        return {
+            "level": self.level,
+            "headline": self.headline,
+            "lines": self.lines(),
+            "asked": self.asked,
+            "calibration": self.calibration.to_dict(),
+            "saved": self.saved,
+            "provenance": self.provenance,
+        }
+
+    def document(self) -> Document:
+        """What each score means, thresholds, labeled pairs, and how far to trust them."""
+        calibration, headline = self.calibration, self.headline
+        notes = [*calibration.notes, *(calibration.labelled.notes if calibration.labelled is not None else ())]
+        saved = [("saved to", self.saved)] if self.saved else []
+        usage = [Command(self.usage, "use")] if self.usage else []
+        hints = [Notes(calibration.hints, "index")] if calibration.hints else []
+        sections = [
+            Section("", [background(self)], brief=[_histograms(self)]),
+            _table_section(scores(self), [reach(self)]),
+            _table_section(thresholds(self)),
+            *_translation(self),
+            *_labeled(self),
+            *([Section("Quantized indexes", hints, brief=hints)] if hints else []),
+            Section("Can I trust this?", [Notes([*_TRUST, *notes])], brief=[Notes(notes, most=2)]),
+            _table_section(backgrounds(self), brief=False),
+            Section("Provenance", [Facts([*provenance_facts(self.provenance), *saved])], brief=[Facts(saved), *usage]),
+            *([Section("In a program", usage)] if usage else []),
+        ]
+        verdict = Verdict(headline, self.level, say.meaning(self), say.reasons(self), _advice(self), _cards(self))
+        return Document(headline, last_name(calibration.source.get("name")), say.subtitle(self), [verdict], sections)
+
+    def __repr__(self) -> str:
+        """The headline in a line."""
+        return f"<Calibrated {self.calibration.source.get('name')}: {self.headline}>"
 
 
 def _advice(result: Calibrated) -> list[str]:
-    """What to do, and the remarks on thresholds that no sentence has made yet."""
+    """What to do, and the remarks on thresholds that no sentence contains yet."""
     lines = say.advice(result)
-    made = (result.headline, *lines)
-    return [*lines, *(one for one in thresholds(result).remarks if not any(one in line for line in made))]
+    sentences = (result.headline, *lines)
+    remarks = thresholds(result).remarks
+    return [*lines, *(remark for remark in remarks if not any(remark in sentence for sentence in sentences))]
 
 
 def _cards(result: Calibrated) -> list[Card]:
-    """Four numbers, each with its meaning under it."""
-    made, one = result.calibration, say.main(result)
-    first, limit = made.backgrounds[0], made.thresholds[0]
+    calibration, score = result.calibration, say.main(result)
+    limit, labeled = calibration.thresholds[0], calibration.labelled
     cards = [
-        Card(say.score(result, first.mean), "mean score of unrelated pairs"),
-        Card(say.share(one), f"of unrelated pairs score {one.score:g} or more"),
+        Card(say.score(result, calibration.backgrounds[0].mean), "mean score of unrelated pairs"),
+        Card(say.share(score), f"of unrelated pairs score {score.score:g} or more"),
         Card(say.cut(result, limit), f"threshold for a false-positive rate of {say.rare(limit.rate)}"),
     ]
-    if made.labelled is not None and made.labelled.roc_auc.value is not None:
-        auc = percent(made.labelled.roc_auc.value)
-        return [*cards, Card(auc, "chance that a similar pair scores higher than a dissimilar one")]
-    size = made.corpus_size or say.MILLION
+    if labeled is not None and labeled.roc_auc.value is not None:
+        chance = "chance that a similar pair scores higher than a dissimilar one"
+        return [*cards, Card(percent(labeled.roc_auc.value), chance)]
+    size = calibration.corpus_size or say.MILLION
     label = f"unrelated hits per query at that threshold, in a corpus of {size:,}"
     return [*cards, Card("–" if limit.value is None else say.hits(limit.rate * size), label)]
 
@@ -99,100 +131,87 @@ def _cards(result: Calibrated) -> list[Card]:
 def _histograms(result: Calibrated) -> Chart:
     """Histograms alone with the main threshold, for a terminal."""
     first = result.calibration.thresholds[0].value
-    names = {"unrelated pairs": "unrelated", "similar pairs": "similar", "dissimilar pairs": "different"}
-    marks = [replace(one, label=names.get(one.label, one.label)) for one in histograms(result)]
+    marks = [replace(mark, label=_SHORT.get(mark.label, mark.label)) for mark in histograms(result)]
     return Chart("background", "", "", marks, references=[] if first is None else [Reference(first)])
 
 
 def _table_section(table: Table, charts: Sequence[Block] = (), *, brief: bool = True) -> Section:
     """A table under its own title; the terminal has no room for its remarks."""
-    plain = replace(table, title="", intro="")
-    return Section(table.title, [plain, *charts], table.intro, [replace(plain, remarks=())] if brief else [])
+    bare = replace(table, title="", intro="")
+    return Section(table.title, [bare, *charts], table.intro, [replace(bare, remarks=())] if brief else [])
 
 
 def _translation(result: Calibrated) -> list[Section]:
-    moved = result.calibration.translation
-    if moved is None:
+    translation = result.calibration.translation
+    if translation is None:
         return []
     same = "The same false-positive rate means the same number of false hits, whatever the scale."
-    return [Section("A threshold from another space", [], f"{say.translated(result, moved)} {same}")]
+    return [Section("A threshold from another space", [], f"{say.translated(result, translation)} {same}")]
 
 
 def _labeled(result: Calibrated) -> list[Section]:
-    points, probabilities = operating(result), mappings(result)
-    charts = charts_of_labeled_pairs(result)
+    points, probabilities, charts = operating(result), mappings(result), charts_of_labeled_pairs(result)
     sections = [] if points is None else [_table_section(points, charts)]
-    if points is None and charts:
-        sections.append(Section("Labeled pairs", charts))
-    return [*sections, *([_table_section(probabilities, brief=False)] if probabilities is not None else [])]
-
-
-_SIZES = (10_000, 1_000_000)
-"""Corpora that hits are counted in if none was named."""
-
-
-def _table(
-    title: str, intro: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]], remarks: Sequence[str] = ()
-) -> Table:
-    columns = [Column(head, align="right" if place else "left") for place, head in enumerate(heads)]
-    return Table(columns, [Row(cells) for cells in rows], title, intro, remarks)
+    sections += [Section("Labeled pairs", charts)] if points is None and charts else []
+    return [*sections, *([] if probabilities is None else [_table_section(probabilities, brief=False)])]
 
 
 def scores(result: Calibrated) -> Table:
     """What each score means; columns without any value are left out."""
-    size, asked = result.calibration.corpus_size, result.asked
-    columns = {
-        "score": [Cell(f"{one.score:g}") for one in asked],
-        "unrelated pairs at or above": [
-            Cell(say.share(one), f"{say.rare(one.rate_low)} – {say.rare(one.rate_high)}" if one.rate else "")
-            for one in asked
-        ],
-        "percentile": [Cell(_percentile(one.percentile)) for one in asked],
-        f"unrelated hits in {size or 0:,}": [Cell(say.hits(one.hits) if size else "") for one in asked],
-        "above the background": [Cell(say.above(one)) for one in asked],
-        "probability": [Cell("" if one.probability is None else cosine(one.probability)) for one in asked],
-        "similar pairs found": [_figure(one.found, percent) for one in asked],
-        "dissimilar pairs found": [_figure(one.let_through, percent) for one in asked],
-        "likelihood ratio": [_figure(one.ratio, plain) for one in asked],
-    }
-    shown = {name: cells for name, cells in columns.items() if any(cell.text for cell in cells)}
-    guessed = all(one.guessed for one in asked)
-    intro = "Common guesses at a threshold." if guessed else "The scores you asked about."
+    size = result.calibration.corpus_size
+    rows = [
+        {
+            "score": Cell(f"{score.score:g}"),
+            "unrelated pairs at or above": Cell(
+                say.share(score), between(score.rate_low, score.rate_high, say.rare, " – ") if score.rate else ""
+            ),
+            "percentile": Cell(_percentile(score.percentile)),
+            f"unrelated hits in {size or 0:,}": Cell(say.hits(score.hits) if size else ""),
+            "above the background": Cell(say.above(score)),
+            "probability": Cell("" if score.probability is None else cosine(score.probability)),
+            "similar pairs found": _figure(score.found, percent),
+            "dissimilar pairs found": _figure(score.let_through, percent),
+            "likelihood ratio": _figure(score.ratio, plain),
+        }
+        for score in result.asked
+    ]
+    heads = [head for head in rows[0] if any(row[head].text for row in rows)]
+    guessed = all(score.guessed for score in result.asked)
     mean = say.score(result, result.calibration.backgrounds[0].mean, 1)
     remarks = [f"Above the background: (s − b)/(1 − b), with b = {mean}."]
-    if "likelihood ratio" in shown:
+    if "likelihood ratio" in heads:
         remarks.append(
             "Likelihood ratio: how many times as often similar pairs reach the score as unrelated pairs do. Below "
             f"{NO_RATIO:g} the score is not evidence, from {STRONG_RATIO:g} on it is."
         )
-    return _table("What does a score mean?", intro, list(shown), list(zip(*shown.values(), strict=True)), remarks)
+    intro = "Common guesses at a threshold." if guessed else "The scores you asked about."
+    cells = [[row[head] for head in heads] for row in rows]
+    return table(heads, cells, title="What does a score mean?", intro=intro, remarks=remarks)
 
 
 def thresholds(result: Calibrated) -> Table:
     """The threshold for each false-positive rate, here and against the other backgrounds, and the hits it leaves."""
-    made = result.calibration
-    sizes = (made.corpus_size,) if made.corpus_size else _SIZES
-    others = made.backgrounds[1:]
-    rates = [(say.rare(one.rate), one) for one in made.thresholds]
-    if made.one_hit is not None and made.one_hit.rate < 1:
-        rates.append(("one hit on average", made.one_hit))
+    calibration = result.calibration
+    sizes = (calibration.corpus_size,) if calibration.corpus_size else _SIZES
+    others, one_hit = calibration.backgrounds[1:], calibration.one_hit
+    limits = [(say.rare(limit.rate), limit) for limit in calibration.thresholds]
+    if one_hit is not None and one_hit.rate < 1:
+        limits.append(("one hit on average", one_hit))
     rows = []
-    for name, one in rates:
-        beside = [_threshold(result, threshold(other, one.rate, made.corpus_size)) for other in others]
-        counts = [Cell(say.hits(one.rate * size) if one.value is not None else "–") for size in sizes]
-        rows.append([Cell(name), _threshold(result, one), *counts, *beside])
-    remarks = [say.refusal(one) for _, one in rates if one.value is None]
-    if made.one_hit is not None and made.one_hit.spread is not None:
-        remarks.append(say.spread(made.one_hit))
+    for name, limit in limits:
+        beside = [_threshold(result, threshold(other, limit.rate, calibration.corpus_size)) for other in others]
+        counts = ["–" if limit.value is None else say.hits(limit.rate * size) for size in sizes]
+        rows.append([name, _threshold(result, limit), *counts, *beside])
+    remarks = [say.refusal(limit) for _, limit in limits if limit.value is None]
+    if one_hit is not None and one_hit.spread is not None:
+        remarks.append(say.spread(one_hit))
     heads = ["false-positive rate", "threshold", *(f"unrelated hits per query in {size:,}" for size in sizes)]
-    return _table(
-        "Thresholds",
+    heads += [f"threshold by {say.short(other)}" for other in others]
+    intro = (
         "A pair passes if it scores at or above the threshold. The sampling units of the 95 % intervals are distinct "
-        "vectors (or documents), not pairs.",
-        [*heads, *(f"threshold by {say.short(other)}" for other in others)],
-        rows,
-        list(dict.fromkeys(remarks)),
+        "vectors (or documents), not pairs."
     )
+    return table(heads, rows, title="Thresholds", intro=intro, remarks=list(dict.fromkeys(remarks)))
 
 
 def operating(result: Calibrated) -> Table | None:
@@ -200,13 +219,20 @@ def operating(result: Calibrated) -> Table | None:
     labeled = result.calibration.labelled
     if labeled is None or not labeled.operating:
         return None
+    rows = []
+    for point in labeled.operating:
+        figures = [_figure(value) for value in (point.precision, point.recall, point.f1)]
+        rate = "–" if point.background_rate is None else say.rare(point.background_rate)
+        rows.append([point.goal, _threshold(result, point), *figures, rate])
     graded = f" (graded {labeled.cut:g} or more)" if labeled.cut is not None else ""
-    return _table(
-        "Thresholds by labeled pairs",
-        f"{labeled.n:,} labeled pairs, {labeled.positives:,} of them similar{graded}.",
+    return table(
         ["goal", "threshold", "precision", "recall", "F1", "false-positive rate"],
-        [_operating_row(result, one) for one in labeled.operating],
-        [f"{one.goal}: {one.reason}" for one in labeled.operating if one.value is None and one.reason],
+        rows,
+        title="Thresholds by labeled pairs",
+        intro=f"{labeled.n:,} labeled pairs, {labeled.positives:,} of them similar{graded}.",
+        remarks=[
+            f"{point.goal}: {point.reason}" for point in labeled.operating if point.value is None and point.reason
+        ],
     )
 
 
@@ -215,28 +241,28 @@ def mappings(result: Calibrated) -> Table | None:
     labeled = result.calibration.labelled
     if labeled is None or not labeled.mappings:
         return None
-    return _table(
-        "How good are the probabilities?",
+    intro = (
         "Judged on pairs that each mapping was not fitted on. The Brier score is the mean squared error of the "
         "probability, the calibration error how far it is off on average; 0 is best for both. probability() uses the "
-        "first mapping.",
-        ["mapping", "Brier score", "calibration error", "form"],
-        [[Cell(one.kind), _figure(one.brier), _figure(one.ece), Cell(_formula(one))] for one in labeled.mappings],
+        "first mapping."
     )
+    rows = [[each.kind, _figure(each.brier), _figure(each.ece), _formula(each)] for each in labeled.mappings]
+    heads = ["mapping", "Brier score", "calibration error", "form"]
+    return table(heads, rows, title="How good are the probabilities?", intro=intro)
 
 
 def backgrounds(result: Calibrated) -> Table:
     """The unrelated pairs of each corpus, and how many there are."""
-    made = result.calibration.backgrounds
-    return _table(
-        "Unrelated pairs",
-        "Mean and standard deviation are exact over all pairs; rates and thresholds are those of the sampled ones.",
+    every = result.calibration.backgrounds
+    return table(
         ["background", "vectors", "all pairs", "sampled", "mean", "standard deviation"],
-        [_background_row(result, one) for one in made],
-        [
-            f"{one.name}: {amount:,} pairs left out ({reason})."
-            for one in made
-            for reason, amount in one.left_out.items()
+        [_background_row(result, each) for each in every],
+        title="Unrelated pairs",
+        intro="Mean and standard deviation are exact over all pairs. Rates and thresholds come from the sampled ones.",
+        remarks=[
+            f"{each.name}: {amount:,} pairs left out ({reason})."
+            for each in every
+            for reason, amount in each.left_out.items()
             if amount
         ],
     )
@@ -249,36 +275,29 @@ def _percentile(value: float) -> str:
     return f"{value:.2f}" if value >= 99 else f"{value:.1f}"
 
 
-def _figure(one: Score | None, show: Callable[[float], str] = lambda value: cosine(value, 3)) -> Cell:
+def _figure(score: Score | None, show: Callable[[float], str] = lambda value: cosine(value, 3)) -> Cell:
     """A value with its interval; a dash if it is unknown, empty if it was not measured."""
-    if one is None or one.value is None:
-        return Cell("" if one is None else "–")
-    known = one.low is not None and one.high is not None
-    return Cell(show(one.value), f"{show(one.low or 0.0)} – {show(one.high or 0.0)}" if known else "")
+    if score is None or score.value is None:
+        return Cell("" if score is None else "–")
+    return Cell(show(score.value), between(score.low, score.high, show, " – "))
 
 
-def _threshold(result: Calibrated, one: Threshold | Operating) -> Cell:
-    if one.value is None:
-        needed = one.rows_needed if isinstance(one, Threshold) else None
+def _threshold(result: Calibrated, limit: Threshold | Operating) -> Cell:
+    if limit.value is None:
+        needed = limit.rows_needed if isinstance(limit, Threshold) else None
         return Cell("–", "" if needed is None else f"needs {needed:,} vectors")
-    return Cell(say.cut(result, one), " – ".join(say.between(result, one) or ()))
+    return Cell(say.cut(result, limit), say.bounds(result, limit, " – "))
 
 
-def _operating_row(result: Calibrated, one: Operating) -> list[Cell]:
-    figures = [_figure(value) for value in (one.precision, one.recall, one.f1)]
-    rate = "–" if one.background_rate is None else say.rare(one.background_rate)
-    return [Cell(one.goal), _threshold(result, one), *figures, Cell(rate)]
+def _formula(mapping: ScoreMapping) -> str:
+    if mapping.slope is None or mapping.intercept is None:
+        return f"{len(mapping.knots):,} knots"
+    sign = "+" if mapping.intercept >= 0 else "−"
+    return f"1/(1 + exp(−({mapping.slope:.3g} s {sign} {abs(mapping.intercept):.3g})))"
 
 
-def _formula(one: ScoreMapping) -> str:
-    if one.slope is None or one.intercept is None:
-        return f"{len(one.knots):,} knots"
-    sign = "+" if one.intercept >= 0 else "−"
-    return f"1/(1 + exp(−({one.slope:.3g} s {sign} {abs(one.intercept):.3g})))"
-
-
-def _background_row(result: Calibrated, one: Background) -> list[Cell]:
-    sides = f"{one.rows:,}" if one.documents is None else f"{one.rows:,} x {one.documents:,}"
-    mean, low, high, sd = (say.score(result, value, 1) for value in (one.mean, one.mean_low, one.mean_high, one.sd))
-    counts = [Cell(sides), Cell(f"{one.all_pairs:,}"), Cell(f"{one.pairs:,}")]
-    return [Cell(one.name), *counts, Cell(mean, f"{low} – {high}"), Cell(sd)]
+def _background_row(result: Calibrated, each: Background) -> list[str | Cell]:
+    sides = f"{each.rows:,}" if each.documents is None else f"{each.rows:,} x {each.documents:,}"
+    values = (each.mean, each.mean_low, each.mean_high, each.sd)
+    mean, low, high, sd = (say.score(result, value, 1) for value in values)
+    return [each.name, sides, f"{each.all_pairs:,}", f"{each.pairs:,}", Cell(mean, f"{low} – {high}"), sd]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from uncone.analysis.calibration.results import Background, Operating, Threshold, Translation
 from uncone.analysis.calibration.score_meaning import Asked
@@ -12,12 +13,14 @@ from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.intervals.resampling import Score
 from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import cosine, count, percent, plain
-from uncone.report.results.calibrate import Calibrated
-from uncone.report.text import fitted, last_name
+from uncone.report.text import between, capitalized, fitted, last_name
+
+if TYPE_CHECKING:
+    from uncone.report.documents.calibrate import Calibrated
 
 __all__ = [
-    "MILLION", "above", "advice", "between", "cut", "digits", "headline", "hits", "level", "main", "meaning", "rare",
-    "reasons", "refusal", "score", "sentences", "share", "short", "spread", "subtitle", "translated",
+    "MILLION", "above", "advice", "bounds", "cut", "digits", "headline", "hits", "level", "main", "meaning", "rare",
+    "reasons", "refusal", "score", "share", "short", "spread", "subtitle", "translated",
 ]  # fmt: skip
 
 MILLION = 1_000_000
@@ -41,15 +44,13 @@ _Cut = Threshold | Translation | Operating
 
 def level(result: Calibrated) -> Level:
     """How bad it would be to use the main score as a threshold."""
-    one = main(result)
-    if one.evidence is Evidence.NONE and one.rate > _HALF:
-        return Level.COLLAPSED
-    return _LEVELS[one.evidence]
+    score = main(result)
+    return Level.COLLAPSED if score.evidence is Evidence.NONE and score.rate > _HALF else _LEVELS[score.evidence]
 
 
 def main(result: Calibrated) -> Asked:
     """The score of the headline: the first that the user asked about, else the middle of the guesses."""
-    return next((one for one in result.asked if not one.guessed), result.asked[len(result.asked) // 2])
+    return next((score for score in result.asked if not score.guessed), result.asked[len(result.asked) // 2])
 
 
 def headline(result: Calibrated) -> str:
@@ -60,22 +61,22 @@ def headline(result: Calibrated) -> str:
     rate = f"a false-positive rate of {rare(limit.rate)}"
     if not _is_usable(limit):
         return f"{worth} No threshold gives {rate}: too many unrelated pairs score 1. Run uncone check first."
-    return f"{worth} For {rate}, use a threshold of {cut(result, limit)}{_interval(result, limit)}."
+    return f"{worth} For {rate}, use a threshold of {_limit(result, limit)}."
 
 
-def _worth(result: Calibrated, one: Asked) -> str:
+def _worth(result: Calibrated, asked: Asked) -> str:
     """What a score is worth as evidence, and by which numbers."""
-    first, worth = result.calibration.backgrounds[0], _WORTH[one.evidence].format(score=f"{one.score:g}")
+    first, worth = result.calibration.backgrounds[0], _WORTH[asked.evidence].format(score=f"{asked.score:g}")
     if first.independent < LEAST_UNITS:
-        needed = f"at least {LEAST_UNITS} are needed"
-        return f"{_units(result)} are too few to say what {one.score:g} means here ({needed}). {_reach(result, one)}."
-    if one.is_judged_by_ratio and one.ratio is not None and one.found is not None:
-        similar = f"{percent(one.found.value or 0.0)} of labeled similar pairs do"
-        return f"{_reach(result, one)}, and {similar}: {_times(one.ratio)}, {worth}"
-    if one.evidence is Evidence.UNKNOWN:
-        bounds = f"{rare(one.rate_low)} to {rare(one.rate_high)}"
-        return f"{_reach(result, one)}, but with {_units(result)} it may be {bounds}: {worth}"
-    return f"{_reach(result, one)}, {worth}"
+        few = f"{_units(result)} are too few to say what {asked.score:g} means here (at least {LEAST_UNITS} are needed)"
+        return f"{few}. {_reach(result, asked)}."
+    if asked.is_judged_by_ratio and asked.ratio is not None and asked.found is not None:
+        similar = f"{percent(asked.found.value or 0.0)} of labeled similar pairs do"
+        return f"{_reach(result, asked)}, and {similar}: {_times(asked.ratio)}, {worth}"
+    if asked.evidence is Evidence.UNKNOWN:
+        bounds = between(asked.rate_low, asked.rate_high, rare)
+        return f"{_reach(result, asked)}, but with {_units(result)} it may be {bounds}: {worth}"
+    return f"{_reach(result, asked)}, {worth}"
 
 
 def _units(result: Calibrated) -> str:
@@ -95,19 +96,13 @@ def _queries(n: int) -> str:
 
 def _times(ratio: Score) -> str:
     """A likelihood ratio with its interval."""
-    known = ratio.low is not None and ratio.high is not None
-    ends = f" (95 % interval {plain(ratio.low or 0.0)} to {plain(ratio.high or 0.0)})" if known else ""
-    return f"{plain(ratio.value or 0.0)} times as often{ends}"
+    bounds = between(ratio.low, ratio.high)
+    return f"{plain(ratio.value or 0.0)} times as often{f' (95 % interval {bounds})' if bounds else ''}"
 
 
-def _is_usable(one: Threshold) -> bool:
+def _is_usable(limit: Threshold) -> bool:
     """Whether there is a threshold, and it is not 1 in as many decimals as anyone would write."""
-    return one.value is not None and one.value <= 1 - 10**-_MOST_DECIMALS / 2
-
-
-def sentences(result: Calibrated) -> list[str]:
-    """What a score means here, why, and what to do."""
-    return [*meaning(result), *reasons(result), *advice(result)]
+    return limit.value is not None and limit.value <= 1 - 10**-_MOST_DECIMALS / 2
 
 
 def digits(result: Calibrated) -> int:
@@ -121,42 +116,45 @@ def score(result: Calibrated, value: float | None, more: int = 0) -> str:
     return "–" if value is None else cosine(value, digits(result) + more)
 
 
-def cut(result: Calibrated, one: _Cut) -> str:
+def cut(result: Calibrated, limit: _Cut) -> str:
     """A threshold, with decimals enough to tell it from the ends of its interval."""
-    value = one.new if isinstance(one, Translation) else one.value
-    return "–" if value is None else cosine(value, _decimals(result, one))
+    value = limit.new if isinstance(limit, Translation) else limit.value
+    return "–" if value is None else cosine(value, _decimals(result, limit))
 
 
-def between(result: Calibrated, one: _Cut) -> tuple[str, str] | None:
-    """The ends of the interval of a threshold, with as many decimals as that has."""
-    if one.low is None or one.high is None:
-        return None
-    return cosine(one.low, _decimals(result, one)), cosine(one.high, _decimals(result, one))
+def bounds(result: Calibrated, limit: _Cut, to: str = " to ") -> str:
+    """The interval of a threshold, with as many decimals as that has; empty if it is unknown."""
+    return between(limit.low, limit.high, lambda value: cosine(value, _decimals(result, limit)), to)
 
 
-def _decimals(result: Calibrated, one: _Cut) -> int:
+def _limit(result: Calibrated, limit: _Cut) -> str:
+    interval = bounds(result, limit)
+    return f"{cut(result, limit)}{f' (95 % interval {interval})' if interval else ''}"
+
+
+def _decimals(result: Calibrated, limit: _Cut) -> int:
     least = digits(result) + 1
-    if one.low is None or one.high is None or one.high <= one.low:
+    if limit.low is None or limit.high is None or limit.high <= limit.low:
         return least
-    return min(max(least, math.ceil(-math.log10(one.high - one.low))), _MOST_DECIMALS)
+    return min(max(least, math.ceil(-math.log10(limit.high - limit.low))), _MOST_DECIMALS)
 
 
-def share(one: Asked) -> str:
+def share(asked: Asked) -> str:
     """The unrelated pairs that reach a score; if the sample has none, how many there could be."""
-    if one.rate:
-        return rare(one.rate)
-    return "unknown" if one.rate_high >= 1 else f"under {rare(one.rate_high)}"
+    if asked.rate:
+        return rare(asked.rate)
+    return "unknown" if asked.rate_high >= 1 else f"under {rare(asked.rate_high)}"
 
 
-def above(one: Asked) -> str:
+def above(asked: Asked) -> str:
     """A score on the scale from the background to 1, which has no length if unrelated pairs score nearly 1."""
-    return cosine(one.rescaled) if one.rescaled >= -_FAR else f"under -{_FAR:.0f}"
+    return cosine(asked.rescaled) if asked.rescaled >= -_FAR else f"under -{_FAR:.0f}"
 
 
 def hits(value: float | None) -> str:
     """A number of hits, without digits that are not known.
 
-    >>> [hits(one) for one in (10000.4, 729693.0, 12.3, 0.034, 0.0, None)]
+    >>> [hits(value) for value in (10000.4, 729693.0, 12.3, 0.034, 0.0, None)]
     ['10,000', '730,000', '12', '0.034', '0', '–']
     """
     if value is None:
@@ -173,12 +171,12 @@ def rare(rate: float) -> str:
     return percent(rate) if rate >= 1e-5 or not rate else f"1 in {round(1 / rate):,}"
 
 
-def refusal(one: Threshold) -> str:
+def refusal(limit: Threshold) -> str:
     """Why there is no threshold at this rate, and what would be needed."""
-    needed = one.rows_needed is not None and f"{one.rows_needed:,}" not in one.reason
-    more = f" {count(one.rows_needed or 0, 'vector')} would be needed." if needed else ""
-    reason = one.reason or "there are too few vectors."
-    return f"There is no threshold for a false-positive rate of {rare(one.rate)}: {reason}{more}"
+    needed = limit.rows_needed is not None and f"{limit.rows_needed:,}" not in limit.reason
+    more = f" {count(limit.rows_needed or 0, 'vector')} would be needed." if needed else ""
+    reason = limit.reason or "there are too few vectors."
+    return f"There is no threshold for a false-positive rate of {rare(limit.rate)}: {reason}{more}"
 
 
 def subtitle(result: Calibrated) -> str:
@@ -194,45 +192,40 @@ def subtitle(result: Calibrated) -> str:
     return " · ".join(parts)
 
 
-def translated(result: Calibrated, one: Translation) -> str:
+def translated(result: Calibrated, translation: Translation) -> str:
     """A threshold of another space, and the one that corresponds to it here."""
-    if one.new is None:
-        return f"{one.old:g} in {one.old_name} has no counterpart here: {one.reason}"
-    old = f"{one.old:g} in {one.old_name} has a false-positive rate of {rare(one.rate)}"
-    return f"{old}. The same rate here is at {cut(result, one)}{_interval(result, one)}."
+    old = f"{translation.old:g} in {translation.old_name}"
+    if translation.new is None:
+        return f"{old} has no counterpart here: {translation.reason}"
+    rate = f"a false-positive rate of {rare(translation.rate)}"
+    return f"{old} has {rate}. The same rate here is at {_limit(result, translation)}."
 
 
-def _interval(result: Calibrated, one: Threshold | Translation) -> str:
-    ends = between(result, one)
-    return "" if ends is None else f" (95 % interval {ends[0]} to {ends[1]})"
-
-
-def _reach(result: Calibrated, one: Asked) -> str:
-    if one.rate:
-        return f"{rare(one.rate)} of unrelated pairs score {one.score:g} or more"
-    return f"None of {result.calibration.backgrounds[0].pairs:,} sampled unrelated pairs scores {one.score:g} or more"
+def _reach(result: Calibrated, asked: Asked) -> str:
+    if asked.rate:
+        return f"{rare(asked.rate)} of unrelated pairs score {asked.score:g} or more"
+    pairs = result.calibration.backgrounds[0].pairs
+    return f"None of {pairs:,} sampled unrelated pairs scores {asked.score:g} or more"
 
 
 def meaning(result: Calibrated) -> list[str]:
     """What unrelated and labeled pairs score, and what the other scores in question are worth."""
-    first, one = result.calibration.backgrounds[0], main(result)
+    first, asked = result.calibration.backgrounds[0], main(result)
     low, high = (score(result, score_at(first, tail)) for tail in (0.975, 0.025))
-    mean = f"average {score(result, first.mean)}"
-    lines = [f"{_pairs(result)} score {low} to {high} here (95 %, {mean})."]
-    if one.found is not None and one.found.value is not None and one.let_through is not None:
-        ratio = one.labelled_ratio
+    lines = [f"{_pairs(result)} score {low} to {high} here (95 %, average {score(result, first.mean)})."]
+    if asked.found is not None and asked.found.value is not None and asked.let_through is not None:
+        ratio = asked.labelled_ratio
         times = "" if ratio is None or ratio.value is None else f": {_times(ratio)}"
-        others = percent(one.let_through.value or 0.0)
         lines.append(
-            f"{percent(one.found.value)} of the labeled similar pairs score {one.score:g} or more, and {others} of the "
-            f"labeled dissimilar pairs{times}."
+            f"{percent(asked.found.value)} of the labeled similar pairs score {asked.score:g} or more, and "
+            f"{percent(asked.let_through.value or 0.0)} of the labeled dissimilar pairs{times}."
         )
-        if one.ratio is not None and not one.is_judged_by_ratio:
+        if asked.ratio is not None and not asked.is_judged_by_ratio:
             lines.append(
-                f"{count(one.ratio.n, 'independent similar pair')} are too few to judge a score by (at least "
+                f"{count(asked.ratio.n, 'independent similar pair')} are too few to judge a score by (at least "
                 f"{LEAST_UNITS} are needed), so unrelated pairs alone decide."
             )
-    return [*lines, *(_worth(result, other) for other in result.asked if other is not one and not other.guessed)]
+    return [*lines, *(_worth(result, other) for other in result.asked if other is not asked and not other.guessed)]
 
 
 def _pairs(result: Calibrated) -> str:
@@ -243,16 +236,16 @@ def _pairs(result: Calibrated) -> str:
 
 def reasons(result: Calibrated) -> list[str]:
     """Why unrelated pairs score so high, and how other backgrounds differ."""
-    made, one = result.calibration, main(result)
-    first, limit = made.backgrounds[0], made.thresholds[0]
+    calibration, asked = result.calibration, main(result)
+    first, limit = calibration.backgrounds[0], calibration.thresholds[0]
     lines = []
     if first.mean > 0.2:
         lines.append(
             f"Unrelated pairs average {score(result, first.mean)} and not 0 because of the model, of a topic that all "
-            f"texts share, or both. On a scale from there to 1, {one.score:g} is {above(one)}. Don't reuse a threshold "
-            "from another space."
+            f"texts share, or both. On a scale from there to 1, {asked.score:g} is {above(asked)}. Don't reuse a "
+            "threshold from another space."
         )
-    for other in made.backgrounds[1:]:
+    for other in calibration.backgrounds[1:]:
         beside = threshold(other, limit.rate)
         if beside.value is not None and limit.value is not None:
             lines.append(
@@ -272,30 +265,27 @@ def _apart(result: Calibrated, own: float, other: float) -> str:
 
 def advice(result: Calibrated) -> list[str]:
     """Which thresholds to use."""
-    made = result.calibration
-    lines = [_in_a_search(made.thresholds[0], made.corpus_size)] if _is_usable(made.thresholds[0]) else []
-    one = made.one_hit
-    if one is not None and (one.value is None or _is_usable(one)) and (made.corpus_size or 0) > 1:
-        goal = f"one unrelated hit per query on average among {made.corpus_size:,}"
-        if one.value is None:
-            lines.append(f"There are too few vectors for {goal}. {refusal(one)}")
+    calibration, size = result.calibration, result.calibration.corpus_size
+    first, limit = calibration.thresholds[0], calibration.one_hit
+    lines = [_in_a_search(first, size)] if _is_usable(first) else []
+    if limit is not None and (limit.value is None or _is_usable(limit)) and (size or 0) > 1:
+        goal = f"one unrelated hit per query on average among {size:,}"
+        if limit.value is None:
+            lines.append(f"There are too few vectors for {goal}. {refusal(limit)}")
         else:
-            limit = f"{cut(result, one)}{_interval(result, one)}"
-            lines.append(f"For {goal}, use a threshold of {limit}. {spread(one)}".rstrip())
-    if made.labelled is not None:
-        lines += [_operating(result, best) for best in made.labelled.operating if best.value is not None][:1]
-    if made.translation is not None:
-        lines.append(translated(result, made.translation))
-    return lines
+            lines.append(f"For {goal}, use a threshold of {_limit(result, limit)}. {spread(limit)}".rstrip())
+    if calibration.labelled is not None:
+        lines += [_operating(result, best) for best in calibration.labelled.operating if best.value is not None][:1]
+    return [*lines, *([] if calibration.translation is None else [translated(result, calibration.translation)])]
 
 
-def spread(one: Threshold) -> str:
+def spread(limit: Threshold) -> str:
     """How unevenly the hits are spread over queries, if that was measured."""
-    hub = one.spread
+    hub = limit.spread
     if hub is None:
         return ""
-    where = f" (measured in a corpus of {hub.corpus_size:,}, at its own threshold)"
-    where = "" if hub.corpus_size == one.corpus_size else where
+    elsewhere = f" (measured in a corpus of {hub.corpus_size:,}, at its own threshold)"
+    where = "" if hub.corpus_size == limit.corpus_size else elsewhere
     if not hub.over_one:
         return f"None of {hub.queries:,} sampled queries has more than one unrelated hit{where}."
     return (
@@ -304,20 +294,19 @@ def spread(one: Threshold) -> str:
     )
 
 
-def _in_a_search(one: Threshold, size: int | None) -> str:
-    number = one.hits if size and one.hits is not None else one.rate * (size or MILLION)
+def _in_a_search(limit: Threshold, size: int | None) -> str:
+    number = limit.hits if size and limit.hits is not None else limit.rate * (size or MILLION)
     corpus = f"{size:,}" if size and size != MILLION else "a million"
-    return f"In a search, {rare(one.rate)} of {corpus} is {hits(number)} unrelated hits per query."
+    return f"In a search, {rare(limit.rate)} of {corpus} is {hits(number)} unrelated hits per query."
 
 
-def _operating(result: Calibrated, one: Operating) -> str:
-    figures = (("precision", one.precision), ("recall", one.recall))
+def _operating(result: Calibrated, point: Operating) -> str:
+    figures = (("precision", point.precision), ("recall", point.recall))
     shares = [f"{name} {plain(value.value)}" for name, value in figures if value.value is not None]
-    shares += [] if one.background_rate is None else [f"false-positive rate {rare(one.background_rate)}"]
-    goal = one.goal[:1].upper() + one.goal[1:]
-    return f"{goal} on the labeled pairs is at {cut(result, one)} ({', '.join(shares)})."
+    shares += [] if point.background_rate is None else [f"false-positive rate {rare(point.background_rate)}"]
+    return f"{capitalized(point.goal)} on the labeled pairs is at {cut(result, point)} ({', '.join(shares)})."
 
 
-def short(one: Background) -> str:
+def short(each: Background) -> str:
     """A background as a chart or a table names it."""
-    return fitted(last_name(one.name), 24)
+    return fitted(last_name(each.name), 24)

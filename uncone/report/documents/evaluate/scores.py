@@ -13,22 +13,12 @@ from uncone.analysis.intervals.correlation import Kind
 from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.number_format import cosine, count
 from uncone.evaluation.table import Cell, EvaluationTable, Method, Row
+from uncone.report.text import between, number_text, signed
 
 __all__ = [
-    "AGGREGATIONS",
-    "MARKS",
-    "Gain",
-    "Scores",
-    "certainty",
-    "correlation",
-    "difference_text",
-    "interval",
-    "labels",
-    "points",
-    "protocol",
-    "signed",
-    "trend",
-]
+    "AGGREGATIONS", "MARKS", "Gain", "Scores", "certainty", "correlation", "difference_text", "interval", "labels",
+    "points", "protocol", "signed_points", "trend",
+]  # fmt: skip
 
 AGGREGATIONS: dict[Aggregation, str] = {
     "all": "the pairs of all subsets together",
@@ -144,7 +134,9 @@ class Scores:
     def groups(self) -> list[tuple[str, list[Row]]]:
         """Rows under titles: by layer and pooling, then by protocol, each in the order in which they come first."""
         methods = [row.method for row in self.table.rows]
-        several = {name for name in ("layer", "pooling", "level") if len({getattr(one, name) for one in methods}) > 1}
+        several = {
+            name for name in ("layer", "pooling", "level") if len({getattr(method, name) for method in methods}) > 1
+        }
         spaces = list(dict.fromkeys(method.space for method in methods))
         groups: dict[tuple[object, ...], list[Row]] = {}
         for row in sorted(self.table.rows, key=lambda row: spaces.index(row.method.space)):
@@ -176,22 +168,21 @@ def points(value: float | None, digits: int = 1) -> str:
     >>> points(0.5737), points(-0.0001), points(None)
     ('57.4', '0.0', '–')
     """
-    return "–" if value is None or not math.isfinite(value) else cosine(100 * value, digits)
+    return number_text(value, lambda share: cosine(100 * share, digits))
 
 
-def signed(value: float | None, digits: int = 1) -> str:
+def signed_points(value: float | None, digits: int = 1) -> str:
     """A difference x 100 with its sign.
 
-    >>> signed(0.253), signed(-0.012), signed(0.0)
+    >>> signed_points(0.253), signed_points(-0.012), signed_points(0.0)
     ('+25.3', '−1.2', '0.0')
     """
-    text = points(value, digits)
-    return f"+{text}" if text[0] not in "-–" and text.strip("0.") else text.replace("-", "−")
+    return signed(points(value, digits)).replace("-", "−")
 
 
 def interval(low: float | None, high: float | None) -> str:
     """The interval of a difference; nothing if it is unknown."""
-    return "" if low is None or high is None else f"{signed(low)} to {signed(high)}"
+    return between(low, high, signed_points)
 
 
 def trend(difference: Difference | Gain | None) -> int:
@@ -220,7 +211,7 @@ def difference_text(difference: Difference | Gain | None) -> str:
         return ""
     between = interval(difference.low, difference.high)
     between = f" (95 % interval {between})" if between else ""
-    return f"{signed(difference.value)} to raw{between}, {certainty(bool(trend(difference)), difference.units)}"
+    return f"{signed_points(difference.value)} to raw{between}, {certainty(bool(trend(difference)), difference.units)}"
 
 
 def correlation(cell: Cell | None, kind: Kind = "spearman", aggregation: Aggregation = "all") -> float | None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from uncone.analysis.number_format import count
 from uncone.evaluation.table import Row, TaskRow
-from uncone.report.documents.evaluate.scores import Scores, certainty, difference_text, points, signed, trend
+from uncone.report.documents.evaluate.scores import Scores, certainty, difference_text, points, signed_points, trend
 from uncone.report.documents.evaluate.tables import measure_title
+from uncone.report.text import listed
 
 __all__ = ["headline", "missing_scores", "recommended", "sentences"]
 
 WORTH = 0.01
 """A point: what a repair has to gain to be worth its trouble."""
-
-_NAMED = 4
-"""Methods that a sentence names; the table has the others."""
 
 
 def recommended(scores: Scores) -> Row | None:
@@ -115,7 +113,7 @@ def _other_layers(scores: Scores) -> str:
         others = [(value, row) for value, row in gains if row.method.space != top.method.space]
         value, row = max(others, key=lambda pair: pair[0], default=(0.0, top))
         reached = "" if scores.average(row) is None else f", to {points(scores.average(row))}"
-        start = f"Repairs do help elsewhere: {scores.label(row)} gains {signed(value)} over its own raw vectors"
+        start = f"Repairs do help elsewhere: {scores.label(row)} gains {signed_points(value)} over its own raw vectors"
         return f"{start}{reached}." if value > 0 else ""
     start = f"The best raw vectors are {_described(scores, raw)}, {points(scores.gap(top, raw))} below."
     return "" if top.method.space == raw.method.space else f"{start} Differences between layers were not tested."
@@ -125,20 +123,20 @@ def _proven_gains(scores: Scores) -> str:
     if not scores.gains:
         return ""
     total = len(scores.repaired)
-    one_set = len(scores.table.datasets) == 1
+    single = len(scores.table.datasets) == 1
     winners = sorted(
         ((row, gain) for row, gain in scores.gains if gain.gains), key=lambda pair: (-pair[1].gains, -pair[1].value)
     )
     if not winners:
-        where = f" on {scores.table.datasets[0]}" if one_set else " on any single dataset"
+        where = f" on {scores.table.datasets[0]}" if single else " on any single dataset"
         none = "The method tried has no" if total == 1 else f"None of {count(total, 'method')} has a"
         on_average = any(gain.proven and gain.value > 0 for _, gain in scores.gains)
         return f"{none} proven gain{where}{', only on average' if on_average else ''}."
     start = f"{len(winners)} of {count(total, 'method')} {'gains' if len(winners) == 1 else 'gain'}"
-    if one_set:
-        named = _listed([f"{scores.label(row)} {signed(gain.value)}" for row, gain in winners])
+    if single:
+        named = listed([f"{scores.label(row)} {signed_points(gain.value)}" for row, gain in winners])
         return f"{start}, proven on {_units(scores)}: {named}."
-    named = _listed([f"{scores.label(row)} on {gain.gains} of {gain.sets}" for row, gain in winners])
+    named = listed([f"{scores.label(row)} on {gain.gains} of {gain.sets}" for row, gain in winners])
     return f"{start}, proven on at least one dataset ({_units(scores)} each): {named}."
 
 
@@ -148,10 +146,10 @@ def _proven_losses(scores: Scores) -> list[str]:
     partly = [pair for pair in scores.gains if pair[1].losses and pair not in worst]
     lines = []
     if worst:
-        named = _listed([f"{scores.label(row)} {signed(gain.value)}" for row, gain in worst])
+        named = listed([f"{scores.label(row)} {signed_points(gain.value)}" for row, gain in worst])
         lines.append(f"Proven losses{_where(scores)}, on {count(worst[0][1].units, 'independent pair')}: {named}.")
     if partly:
-        named = _listed([f"{scores.label(row)} on {gain.losses} of {gain.sets}" for row, gain in partly])
+        named = listed([f"{scores.label(row)} on {gain.losses} of {gain.sets}" for row, gain in partly])
         average_too = ", though not on average" if worst else ""
         lines.append(f"Proven losses on some datasets{average_too} ({_units(scores)} each): {named}.")
     return lines
@@ -161,7 +159,7 @@ def _protocols(scores: Scores) -> list[str]:
     methods = [row.method for row in scores.table.rows]
     corpora = dict.fromkeys(method.fitted_on for method in methods if method.protocol == "inductive")
     fits = {
-        "inductive": f"fitted on {_listed(list(filter(None, corpora))) or 'another corpus'}.",
+        "inductive": f"fitted on {listed(list(filter(None, corpora))) or 'another corpus'}.",
         "transductive": "fitted on the evaluated texts. New texts may score lower.",
     }
     counts = {protocol: sum(method.protocol == protocol for method in methods) for protocol in fits}
@@ -202,7 +200,7 @@ def _ranking(scores: Scores) -> str:
         return ""
     others = [f"under {way} {scores.label(row)}" for way, row in best.items() if row is not best["all"]]
     if not others:
-        return f"The aggregations {_listed(list(best))} agree on the best method."
+        return f"The aggregations {listed(list(best))} agree on the best method."
     return f"The best method depends on the aggregation: under all {scores.label(best['all'])}, {', '.join(others)}."
 
 
@@ -225,12 +223,6 @@ def _where(scores: Scores) -> str:
     return f" on {datasets[0]}" if len(datasets) == 1 else f" on average over {len(datasets)} datasets"
 
 
-def _listed(names: Sequence[str]) -> str:
-    if len(names) > _NAMED + 1:
-        return f"{', '.join(names[:_NAMED])}, and {len(names) - _NAMED} more"
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
-
-
 def _task(task: str, entries: Mapping[str, TaskRow]) -> str:
     """The best method of a task by its first measure, and whether any gain is proven."""
     measure = next((name for row in entries.values() for name in row.scores), "")
@@ -241,7 +233,7 @@ def _task(task: str, entries: Mapping[str, TaskRow]) -> str:
         return f"{task}: no method has a score."
     value, name = max(known, key=lambda entry: entry[0])
     own = differences[name]
-    by = f" ({signed(own.value)} to raw)" if own is not None and own.value is not None else ""
+    by = f" ({signed_points(own.value)} to raw)" if own is not None and own.value is not None else ""
     start = f"{task}: best {measure_title(measure)} is {points(value)}, by {name}{by}"
     units = max((difference.units for difference in differences.values() if difference is not None), default=None)
     if units is None:

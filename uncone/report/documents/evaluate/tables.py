@@ -14,21 +14,10 @@ from uncone.analysis.number_format import cosine, count
 from uncone.evaluation.table import Row as ScoreRow
 from uncone.evaluation.table import TaskRow
 from uncone.evaluation.tasks.tasks import LINEAR
-from uncone.report.document import Cell, Column, Row, Table
-from uncone.report.documents.evaluate.scores import (
-    AGGREGATIONS,
-    MARKS,
-    Gain,
-    Scores,
-    correlation,
-    difference_text,
-    interval,
-    points,
-    protocol,
-    signed,
-    trend,
-)
-from uncone.report.text import fitted, printable
+from uncone.report.document import Cell, Column, Row, Table, table
+from uncone.report.documents.evaluate import scores as text
+from uncone.report.documents.evaluate.scores import AGGREGATIONS, MARKS, Gain, Scores, correlation, points, trend
+from uncone.report.text import between, fitted, number_text, printable
 
 __all__ = ["average_table", "difference_table", "isotropy_table", "measure_title", "score_table", "task_table"]
 
@@ -40,28 +29,17 @@ _STARS = (
     "A star marks a proven difference to the raw vectors of the same layer and pooling, ↓* a proven loss: the interval "
     "excludes zero, on at least 30 independent pairs (pairs that share no text), corrected for the number of methods."
 )
-_TITLES = {
-    "macro_f1": "macro F1",
-    "ndcg@10": "nDCG@10",
-    "mrr@10": "MRR@10",
-    "roc_auc": "ROC AUC",
-    "best_f1": "best F1",
-}
+_TITLES = {"macro_f1": "macro F1", "ndcg@10": "nDCG@10", "mrr@10": "MRR@10", "roc_auc": "ROC AUC", "best_f1": "best F1"}
 
 
 def score_table(
-    scores: Scores,
-    aggregation: Aggregation = "all",
-    kind: Kind = "spearman",
-    digits: int = 1,
-    *,
-    brief: bool = False,
+    scores: Scores, aggregation: Aggregation = "all", kind: Kind = "spearman", digits: int = 1, *, brief: bool = False
 ) -> Table:
     """Methods by datasets, and their average, under one aggregation; published rows below."""
-    table = scores.table
+    datasets, published = scores.table.datasets, _published(scores, kind, aggregation)
     tested = kind == "spearman" and aggregation == "all"
     # None stands for the average over several datasets.
-    places: list[str | None] = [*table.datasets, *([None] if len(table.datasets) > 1 else [])]
+    places: list[str | None] = [*datasets, *([None] if len(datasets) > 1 else [])]
 
     def texts(row: ScoreRow, way: Aggregation) -> list[str]:
         values = [
@@ -74,7 +52,7 @@ def score_table(
         seeds = count(row.seeds, "seed") if row.seeds > 1 else ""
         return Cell(row.method.name, small="" if brief else "; ".join(filter(None, (seeds, row.note))))
 
-    best = [_best(column) for column in zip(*(texts(row, aggregation) for row in table.rows), strict=True)]
+    best = [_best(column) for column in zip(*(texts(row, aggregation) for row in scores.table.rows), strict=True)]
     rows = [_size_row("pairs", [scores.pairs(place) if place else 0 for place in places])] if brief else []
     if tested and scores.repaired:
         joint = max((gain.units for _, gain in scores.gains), default=0)
@@ -90,10 +68,10 @@ def score_table(
                 for place, text, top in zip(places, texts(row, aggregation), best, strict=True)
             ]
             rows.append(Row([name(row), *cells]))
-    # A terminal shows published scores under any aggregation that has some.
-    ways: tuple[Aggregation, ...] = (aggregation, "wmean", "mean") if brief else (aggregation,)
-    way = next((way for way in ways if _published(scores, kind, way)), aggregation)
-    published = _published(scores, kind, way)
+    way, others = aggregation, [*AGGREGATIONS][::-1] if brief else []
+    while others and not published:  # a terminal shows published scores under any aggregation that has some
+        way = others.pop(0)
+        published = _published(scores, kind, way)
     if published:
         rows.append(Row([Cell(_PUBLISHED if way == aggregation else f"{_PUBLISHED}; aggregation {way}")]))
         rows += [Row([name(row), *map(Cell, texts(row, way))], muted=True) for row in published]
@@ -102,7 +80,7 @@ def score_table(
         [_METHOD, *_dataset_columns(scores, brief=brief, sizes=not brief)],
         rows,
         title=f"{kind.capitalize()} x 100{f', {aggregation}: {AGGREGATIONS[aggregation]}' if several else ''}",
-        remarks=_remarks(scores, len(table.published) - len(published), tested=tested, brief=brief),
+        remarks=_remarks(scores, len(scores.table.published) - len(published), tested=tested, brief=brief),
         name=f"{kind}-{aggregation}",
     )
 
@@ -114,20 +92,20 @@ def _best(texts: Iterable[str]) -> str:
 
 
 def _score_cell(
-    scores: Scores, row: ScoreRow, place: str | None, text: str, best: bool, digits: int, *, brief: bool
+    scores: Scores, row: ScoreRow, place: str | None, score: str, best: bool, digits: int, *, brief: bool
 ) -> Cell:
     """A score with its spread over seeds, and whether its difference to raw vectors is proven."""
     cell = None if place is None else row.cell(place)
     difference = scores.gain(row) if place is None else None if cell is None else cell.difference
-    way = 0 if text == "–" else trend(difference)
+    way = 0 if score == "–" else trend(difference)
     spread = "" if cell is None or cell.spread is None else f"± {points(cell.spread, digits)}"
     return Cell(
-        text,
+        score,
         small="" if brief else spread,
         level=_loss_level(way),
         strong=best,
         mark=(spread.replace(" ", "") if brief else "") + MARKS[way],
-        hover=difference_text(difference),
+        hover=text.difference_text(difference),
     )
 
 
@@ -184,71 +162,67 @@ def average_table(scores: Scores, *, brief: bool = False) -> Table:
         columns += [Column("Pearson", "all" if len(ways) > 1 else ""), Column("IsoScore")]
     columns.append(Column("to raw", "95 % interval", divider=True))
     columns += [Column("proven gains", "datasets"), Column("proven losses", "datasets")] if many and not brief else []
-    rows: list[Row] = []
+    rows: list[list[object]] = []
     for title, members in scores.groups():
-        rows.append(Row([Cell(title)]))
+        rows.append([title])
         for row in members:
-            gain, isotropy = scores.gain(row), row.isoscore
-            between = "" if row.low is None or brief else f"{points(row.low)} to {points(row.high)}"
+            gain = scores.gain(row)
+            bounds = "" if brief else between(row.low, row.high, points)
             first, *others = [points(scores.average(row, aggregation=way)) for way in ways]
-            others += [points(scores.average(row, "pearson")), "–" if isotropy is None else cosine(isotropy)]
+            others += [points(scores.average(row, "pearson")), number_text(row.isoscore, cosine)]
             counts = ["", ""]
             if gain is not None and gain.sets:
                 counts = [f"{n} of {gain.sets}" for n in (gain.gains, gain.losses)]
-            cells = [Cell(row.method.name), Cell(first, between), *map(Cell, others), _difference_cell(gain, brief)]
-            rows.append(Row([*cells, *map(Cell, counts)][: len(columns)]))
+            cells = [row.method.name, Cell(first, bounds), *others, _difference_cell(gain, brief), *counts]
+            rows.append(cells[: len(columns)])
     if brief:
         title = f"Spearman x 100{' on average' if many else ''}, by aggregation; iso: IsoScore"
-        return Table(columns, rows, title=title)
+        return table(columns, rows, title=title)
     remark = (
         "Scores x 100, the first with its 95 % interval. IsoScore of the distinct sentences lies between 0 and 1 (1: "
         "all directions have the same variance). A gain is the difference to the raw vectors of the same layer and "
         "pooling."
     )
-    return Table(columns, rows, remarks=[remark], name="averages")
+    return table(columns, rows, remarks=[remark], name="averages")
 
 
 def _difference_cell(difference: Difference | Gain | None, inline: bool = False) -> Cell:
     """A difference to raw vectors with its mark, and its interval under it or, with `inline`, behind it."""
     if difference is None or difference.value is None:
         return Cell("" if difference is None else "–")
-    text, between, way = signed(difference.value), interval(difference.low, difference.high), trend(difference)
-    if inline and between:
-        text, between = f"{text} ({between})", ""
-    return Cell(text, between, _loss_level(way), mark=MARKS[way])
+    value, bounds = text.signed_points(difference.value), text.interval(difference.low, difference.high)
+    if inline and bounds:
+        value, bounds = f"{value} ({bounds})", ""
+    return Cell(value, bounds, _loss_level(trend(difference)), mark=MARKS[trend(difference)])
 
 
 def difference_table(scores: Scores) -> Table:
     """Every difference to raw vectors with its interval, by method and dataset."""
-    rows = []
-    datasets = scores.table.datasets
+    rows, datasets = [], scores.table.datasets
     for row, gain in scores.gains:
         differences = [None if (cell := row.cell(dataset)) is None else cell.difference for dataset in datasets]
-        means = [gain] if len(datasets) > 1 else []
-        rows.append(Row([Cell(scores.label(row)), *map(_difference_cell, [*differences, *means])]))
+        rows.append([scores.label(row), *map(_difference_cell, [*differences, *([gain] if len(datasets) > 1 else [])])])
     intro = "Spearman x 100 under all, with 95 % intervals."
     if len(datasets) > 1:
         intro += " The interval of an average is its own: pairs are drawn for all datasets together."
-    return Table([_METHOD, *_dataset_columns(scores)], rows, intro=intro, name="differences")
+    return table([_METHOD, *_dataset_columns(scores)], rows, intro=intro, name="differences")
 
 
 def isotropy_table(scores: Scores) -> Table:
     """IsoScore by method and dataset, with the cosine of unrelated sentences under it."""
-    rows = []
+    rows, three = [], "{:.3f}".format
     for label, row in zip(scores.labels, scores.table.rows, strict=True):
         cells = [row.cell(dataset) for dataset in scores.table.datasets]
         values = [(None, None) if cell is None else (cell.isoscore, cell.baseline) for cell in cells]
         values += [(row.isoscore, None)] if len(cells) > 1 else []
-        texts = [
-            Cell("–" if isotropy is None else cosine(isotropy, 3), "" if baseline is None else cosine(baseline))
-            for isotropy, baseline in values
-        ]
-        rows.append(Row([Cell(label), *texts]))
+        rows.append(
+            [label, *(Cell(number_text(iso, three), "" if mean is None else cosine(mean)) for iso, mean in values)]
+        )
     intro = (
         "IsoScore of the distinct sentences of each dataset, between 0 and 1 (1: all directions have the same "
         "variance). The small number is the mean cosine of two unrelated sentences."
     )
-    return Table([_METHOD, *_dataset_columns(scores)], rows, intro=intro, name="isoscore")
+    return table([_METHOD, *_dataset_columns(scores)], rows, intro=intro, name="isoscore")
 
 
 def measure_title(name: str) -> str:
@@ -269,20 +243,20 @@ def task_table(task: str, entries: Mapping[str, TaskRow], *, brief: bool = False
     lines = []
     for label, row in entries.items():
         note = row.note.replace(LINEAR, "").strip()  # the page says it once, under the table
-        cells = [Cell(label, "" if brief else "; ".join(filter(None, (protocol(row.method), note))))]
+        cells: list[str | Cell] = [
+            Cell(label, "" if brief else "; ".join(filter(None, (text.protocol(row.method), note))))
+        ]
         for name in measures:
             score, difference = row.scores.get(name), row.differences.get(name)
-            way = trend(difference) if brief else 0
-            text = "–" if score is None else points(score.value)
-            shown = score is not None and score.low is not None and not brief
-            between = f"{points(score.low)} to {points(score.high)}" if score is not None and shown else ""
-            cells.append(Cell(text, between, _loss_level(way), text == best[name], MARKS[way]))
+            way, shown = trend(difference) if brief else 0, "–" if score is None else points(score.value)
+            bounds = "" if score is None or brief else between(score.low, score.high, points)
+            cells.append(Cell(shown, bounds, _loss_level(way), shown == best[name], MARKS[way]))
             cells += [_difference_cell(difference)] if name in tested else []
-        lines.append(Row([*cells, Cell("–" if row.isoscore is None else cosine(row.isoscore))]))
+        lines.append([*cells, number_text(row.isoscore, cosine)])
     n = max((score.n for row in rows for score in row.scores.values()), default=0)
     remark = (
         "Small print is the 95 % interval. A star marks a proven difference: on at least 30 independent items, "
         "corrected for the number of methods."
     )
     title = f"{task}, scores x 100, n = {n:,}"
-    return Table([*columns, Column("IsoScore")], lines, title=title, remarks=[] if brief else [remark])
+    return table([*columns, "IsoScore"], lines, title=title, remarks=[] if brief else [remark])

@@ -1,32 +1,30 @@
-"""The document of `layers`: one study of a model on a corpus, or several side by side."""
+"""The results of `layers`: the findings of every layer of a model on a corpus, or of several, and their documents."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
-from uncone.analysis.layers.contrast import Contrast
-from uncone.analysis.measures.finding import Finding
+import numpy as np
+
+from uncone.analysis.layers.contrast import Contrast, Curve
+from uncone.analysis.layers.deep_results import Deep, Dimension
+from uncone.analysis.layers.layer import Layer, SentenceTable, StudySize, WordTable
+from uncone.analysis.measures.finding import Finding, finite
 from uncone.analysis.measures.measure import Verb
 from uncone.analysis.measures.registry import measures, placed
 from uncone.analysis.number_format import count
-from uncone.report.charts.model import Axis, Chart, Line, series_color
-from uncone.report.document import Block, Cell, Column, Document, Notes, Row, Section, Sentences, Table
+from uncone.report.charts.model import Axis, Chart, Line
+from uncone.report.charts.theme import series_color
+from uncone.report.document import Block, Cell, Column, Document, Notes, Section, Sentences, Table, present, table
 from uncone.report.documents.layers import curves, deep, overview
-from uncone.report.documents.layers.values import (
-    columns,
-    difference_text,
-    entry,
-    is_main,
-    row_noun,
-    short_names,
-    text_row,
-)
+from uncone.report.documents.layers.values import base_range, difference_text, entry, is_main, short_names
 from uncone.report.documents.layers.words import word_charts, word_section
-from uncone.report.results.layers import LayerComparison, LayerStudy
+from uncone.report.result import Result, json_values
 from uncone.report.text import fitted
+from uncone.run.checkpoint import Checkpoint
 
 _DEPTH_AXIS = Axis("relative depth (0 = embeddings)", "relative depth")
 _UNSIGNED = ("position_angle_r",)
@@ -37,20 +35,163 @@ _BRIEF_NOTES, _BRIEF_DEEP_NOTES = 3, 1
 _BRIEF_SENTENCES = 3
 _BRIEF_LETTERS = 240
 """Length of a finding on the terminal; the report has it all."""
+_WORDS = 25
+"""Words of the JSON at either end; the whole table is a file of its own."""
+LARGE_FIELDS = {"labels", "points", "points_rows", "points_positions", "path", "shown", "logs", "facts", "rows"}
+"""Fields of deep results that hold a number per vector: charts are drawn from them, JSON leaves them out."""
 
 
-def document(result: LayerStudy | LayerComparison) -> Document:
-    """One study in full, or several side by side with their differences from the first."""
-    studies, contrasts = result.parts, result.differences if isinstance(result, LayerComparison) else ()
-    first, several = studies[0], len(studies) > 1
-    verdicts = [overview.verdict(study, swatch=series_color(i) if several else "") for i, study in enumerate(studies)]
-    return Document(
-        title=verdicts[0].headline,
-        name=f"{len(studies)} studies side by side" if several else first.name,
-        subtitle="" if several else overview.subtitle(first),
-        verdicts=verdicts,
-        sections=[section for section in _sections(studies, contrasts) if section is not None],
-    )
+@dataclass(frozen=True)
+class LayerStudy(Result):
+    """One model on one corpus, layer by layer.
+
+    `source` says which: model, corpus, layers (with layer 0), dimensions, texts, rows and what a row is.
+    `story` holds sentences written from the numbers, `notes` what was left out, cut or sampled; `deep` holds what
+    `--deep` found behind the cone.
+    """
+
+    source: Mapping[str, Any]
+    layers: Sequence[Layer]
+    words: WordTable | None
+    sentences: SentenceTable | None
+    story: Sequence[str]
+    notes: Sequence[str]
+    provenance: Mapping[str, Any]
+    published: Sequence[Curve] = field(default_factory=tuple)
+    deep: Deep | None = None
+    sizes: Sequence[StudySize] = field(default_factory=tuple)
+    """With `--curve`, the measures on parts of the texts and on all of them; each part holds the one before."""
+    run: Checkpoint | None = field(default=None, repr=False, compare=False)
+
+    def settle(self) -> None:
+        """Remove the saved state of the run, for instance when its report is written."""
+        if self.run is not None:
+            self.run.clear()
+
+    @property
+    def parts(self) -> Sequence[LayerStudy]:
+        """The studies it is made of: itself."""
+        return [self]
+
+    @property
+    def name(self) -> str:
+        """The model on the corpus, in short."""
+        model, corpus = (str(self.source[key]).rstrip("/").rsplit("/", 1)[-1] for key in ("model", "corpus"))
+        return f"{model} on {corpus}"
+
+    @property
+    def row_noun(self) -> str:
+        """What each vector is of: a word or token in context, or a whole text."""
+        return {"words": "word", "tokens": "token"}.get(self.source["row"], "text")
+
+    @property
+    def pair_noun(self) -> str:
+        """What random pairs are made of: words, tokens, or just pairs."""
+        return "pairs" if self.row_noun == "text" else f"{self.row_noun}s"
+
+    @property
+    def finding_names(self) -> list[str]:
+        """Every measure that some layer has, in the order of the layers."""
+        return list(dict.fromkeys(name for layer in self.layers for name in layer.findings))
+
+    @property
+    def sinks(self) -> list[tuple[int, Finding]]:
+        """The layers that have sinks, with the finding."""
+        findings = ((layer.number, layer.findings.get("sinks")) for layer in self.layers)
+        return [(layer, finding) for layer, finding in findings if finding is not None and finding.magnitude]
+
+    def __getitem__(self, layer: int) -> Layer:
+        """A layer; negative numbers count from the end."""
+        return self.layers[layer]
+
+    def curve(self, name: str) -> list[float | None]:
+        """A measure at every layer."""
+        return [finite(layer.value(name)) for layer in self.layers]
+
+    def _values(self) -> dict[str, Any]:
+        return {
+            "source": self.source,
+            "story": self.story,
+            "notes": self.notes,
+            "layers": [
+                {"layer": layer.number, "findings": {name: each.to_dict() for name, each in layer.findings.items()}}
+                for layer in self.layers
+            ],
+            "words": [] if self.words is None else _word_values(self.words),
+            "published": self.published,
+            "provenance": self.provenance,
+            **({} if self.deep is None else {"deep": _deep_values(self.deep)}),
+            **({"curve": [size.to_dict() for size in self.sizes]} if self.sizes else {}),
+        }
+
+    def document(self) -> Document:
+        """The study in full."""
+        verdict = overview.verdict(self)
+        return Document(
+            verdict.headline, self.name, overview.subtitle(self), [verdict], present(*_sections([self], ()))
+        )
+
+    def __repr__(self) -> str:
+        """The study in a line."""
+        return f"<LayerStudy of {self.name}: {len(self.layers)} layers>"
+
+
+@dataclass(frozen=True)
+class LayerComparison(Result):
+    """Several studies side by side, with the differences of each to the first."""
+
+    studies: Sequence[LayerStudy]
+    differences: Sequence[Contrast]
+
+    @property
+    def parts(self) -> Sequence[LayerStudy]:
+        """The studies."""
+        return self.studies
+
+    def _values(self) -> dict[str, Any]:
+        return {
+            "studies": [study._values() for study in self.studies],
+            "differences": [contrast.to_dict() for contrast in self.differences],
+        }
+
+    def document(self) -> Document:
+        """The studies side by side with their differences from the first."""
+        verdicts = [overview.verdict(study, swatch=series_color(place)) for place, study in enumerate(self.studies)]
+        sections = present(*_sections(self.studies, self.differences))
+        return Document(verdicts[0].headline, f"{len(self.studies)} studies side by side", "", verdicts, sections)
+
+
+def _word_values(table: WordTable) -> list[dict[str, Any]]:
+    """The words that the user named, those with MEV, and those at both ends of self-similarity in the last layer."""
+    last = table.selfsim[:, -1]
+    order = np.argsort(np.where(np.isnan(last), np.inf, last), kind="stable")[: int((~np.isnan(last)).sum())]
+    chosen = {*order[:_WORDS].tolist(), *order[-_WORDS:].tolist(), *np.flatnonzero(table.mev_n).tolist()}
+    chosen |= {place for word in table.named if (place := table.place(word)) >= 0}
+    return [
+        {
+            "word": table.words[i],
+            "kind": table.kinds[i],
+            "count": int(table.counts[i]),
+            "contexts": int(table.contexts[i]),
+            "selfsim": finite(table.selfsim[i].tolist()),
+            "mev": finite(table.mev[i].tolist()),
+            "mev_n": int(table.mev_n[i]),
+        }
+        for i in sorted(chosen)
+    ]
+
+
+def _deep_values(value: Any) -> Any:  # noqa: ANN401 - whatever the deep results are made of
+    """Deep results as plain JSON values under the names of their fields, without what holds a number per vector."""
+    if is_dataclass(value):
+        names = [field.name for field in fields(value) if field.name not in LARGE_FIELDS]
+        values = {name.rstrip("_"): _deep_values(getattr(value, name)) for name in names}
+        return {**values, "paper": value.paper} if isinstance(value, Dimension) else values
+    if isinstance(value, Mapping):
+        return {str(key): _deep_values(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_deep_values(part) for part in value]
+    return json_values(value)
 
 
 def _sections(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> Iterator[Section | None]:
@@ -115,9 +256,8 @@ def _behind(studies: Sequence[LayerStudy], names: Sequence[str]) -> Iterator[Sec
     most = max(layer.n for study in measured if study.deep is not None for layer in study.deep.layers)
     charts: list[Chart] = []
     if any(len(study.layers) > 1 for study in measured):
-        charts = (
-            _comparison_charts(measured, (), "deep") if len(studies) > 1 else curves.curve_charts(studies[0], "deep")
-        )
+        single = len(studies) == 1
+        charts = curves.curve_charts(studies[0], "deep") if single else _comparison_charts(measured, (), "deep")
     yield Section(
         "Behind the cone",
         charts,
@@ -130,7 +270,7 @@ def _behind(studies: Sequence[LayerStudy], names: Sequence[str]) -> Iterator[Sec
     for place, (study, name) in enumerate(zip(studies, names, strict=True), 1):
         if study.deep is None:
             continue
-        row, suffix = row_noun(study), f"_{place}" if name else ""
+        row, suffix = study.row_noun, f"_{place}" if name else ""
         yield deep.cluster_section(study.deep, row, _titled("Clusters", name))
         yield deep.hub_section(study.deep, _titled("Hubs", name))
         yield deep.frequency_section(study.deep, study.name, row, _titled("Word frequency", name), suffix)
@@ -145,7 +285,7 @@ def _brief_deep(study: LayerStudy) -> list[Block]:
     more = len(story) - _BRIEF_SENTENCES
     sentences += [f"{count(more, 'more sentence')} behind the cone in the report."] if more > 0 else []
     nearest, hubs = layers[-1].dimensions["euclidean"].k, layers[-1].hubness.k
-    remark = f"LID: {nearest} nearest of n = {curves.base_range(layers)}; published values are half. Hubs: k = {hubs}"
+    remark = f"LID: {nearest} nearest of n = {base_range(layers)}; published values are half. Hubs: k = {hubs}"
     table = overview.brief_table(study, placed("deep", "behind"), overview.brief_places(study), [remark])
     return [Sentences(sentences), *table]
 
@@ -162,7 +302,7 @@ def shortened(text: str) -> str:
 
 def _comparison_charts(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], verb: Verb) -> list[Chart]:
     """Every measure with a curve, each followed by its differences; what has no partner comes last."""
-    names = [name for name, one in measures(verb).items() if one.chart is not None or one.difference]
+    names = [name for name, known in measures(verb).items() if known.chart is not None or known.difference]
     pairs = [(_overlay(studies, name), _difference(studies, contrasts, name)) for name in names]
     return [chart for pair in sorted(pairs, key=lambda pair: None in pair) for chart in pair if chart is not None]
 
@@ -177,7 +317,7 @@ def _overlay(studies: Sequence[LayerStudy], name: str) -> Chart | None:
         line = curves.finding_line(name, findings, unsigned=name in _UNSIGNED, **style)
         if line is not None:
             lines.append(_at_depth(line, _depth(study)) if relative else line)
-    curve = curves.curve_of(name, row_noun(studies[0]))
+    curve = curves.curve_of(name, studies[0].row_noun)
     if not lines or curve is None:
         return None
     caption = f"{curve.caption}{_bases(studies, name)}"
@@ -214,10 +354,10 @@ def _difference(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], na
     if not title:
         return None
     first, *others = short_names(studies)
-    relative = any(a != b for one in contrasts for a, b in one.layers)
+    relative = any(a != b for contrast in contrasts for a, b in contrast.layers)
     lines = []
     for place, (contrast, label) in enumerate(zip(contrasts, others, strict=False)):
-        findings = [(b, found.get(name)) for (_, b), found in zip(contrast.layers, contrast.findings, strict=True)]
+        findings = [(b, each.get(name)) for (_, b), each in zip(contrast.layers, contrast.findings, strict=True)]
         style: dict[str, Any] = {"label": fitted(label), "color": series_color(place + 1), "group": label}
         line = curves.finding_line(f"difference_{name}", findings, **style)
         if line is not None:
@@ -231,15 +371,9 @@ def _difference(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], na
         lines = [replace(line, x=[x + shift for x in line.x]) for line, shift in zip(lines, shifts, strict=True)]
     caption = f"Each study minus {fitted(first)}, with its 95 % interval."
     caption += " Models of different depths are compared at their first and last layers." if at_ends else ""
-    return Chart(
-        f"difference_{name}",
-        f"{title.replace('{row}', row_noun(studies[0]))}: difference",
-        caption,
-        lines,
-        _DEPTH_AXIS if relative else curves.LAYER_AXIS,
-        Axis("difference", "value", zero=True, zero_line=True),
-        direct=True,
-    )
+    title = f"{title.replace('{row}', studies[0].row_noun)}: difference"
+    x, y = _DEPTH_AXIS if relative else curves.LAYER_AXIS, Axis("difference", "value", zero=True, zero_line=True)
+    return Chart(f"difference_{name}", title, caption, lines, x, y, direct=True)
 
 
 def _at_mean_depth(line: Line, contrast: Contrast) -> Line:
@@ -271,11 +405,10 @@ def _difference_table(study: LayerStudy, contrast: Contrast, title: str) -> Tabl
     names = list(dict.fromkeys(name for findings in contrast.findings for name in findings))
     heads = [str(b) if a == b else f"{b} vs {a}" for a, b in contrast.layers]
     rows = [
-        Row([Cell(entry(name, study).title), *(_difference_cell(one.get(name)) for one in contrast.findings)])
-        for name in names
+        [entry(name, study).title, *(_difference_cell(each.get(name)) for each in contrast.findings)] for name in names
     ]
     corner = "layer" if all(a == b for a, b in contrast.layers) else "layers"
-    return Table(columns(corner, *heads), rows, title=title, compact=True)
+    return table([corner, *heads], rows, title=title, compact=True)
 
 
 def _difference_cell(finding: Finding | None) -> Cell:
@@ -290,9 +423,8 @@ def _difference_cell(finding: Finding | None) -> Cell:
 def _last_layers(study: LayerStudy, contrast: Contrast, name: str, first: str) -> Table:
     below, above = contrast.layers[-1]
     layers = f"layer {above}" if above == below else f"layers {above} and {below}"
-    findings = [one for name, one in contrast.findings[-1].items() if is_main(name)]
-    return Table(
-        [Column("", align="left"), Column("difference"), Column("95 % interval", align="left")],
-        [text_row(entry(one.name, study).title, *difference_text(one)) for one in findings],
-        title=f"{fitted(name, 28)} minus {fitted(first, 28)}, {layers}",
-    )
+    rows = [
+        [entry(key, study).title, *difference_text(each)] for key, each in contrast.findings[-1].items() if is_main(key)
+    ]
+    title = f"{fitted(name, 28)} minus {fitted(first, 28)}, {layers}"
+    return table(["", "difference", Column("95 % interval", align="left")], rows, title=title)

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from uncone.analysis.layers.deep_results import DeepLayer
 from uncone.analysis.measures.finding import Finding
 from uncone.analysis.measures.measure import Curve, Verb
 from uncone.analysis.measures.registry import measure, measures, placed
 from uncone.analysis.measures.unit import COUNT, NORM
-from uncone.analysis.number_format import cosine, count, percent, plain
-from uncone.report.charts.model import Axis, Chart, Dash, Forest, Line, Number, Points, series_color
-from uncone.report.documents.layers.values import entry, layer_sinks, row_noun, short_names
-from uncone.report.results.layers import LayerStudy
+from uncone.analysis.number_format import count, plain
+from uncone.report.charts.model import Axis, Chart, Dash, Forest, Line, Number, Points, Weight
+from uncone.report.charts.theme import series_color
+from uncone.report.document import present
+from uncone.report.documents.layers.values import base_range, entry, number_style, short_names
 
-__all__ = [
-    "LAYER_AXIS",
-    "base_range",
-    "curve_charts",
-    "curve_of",
-    "finding_line",
-    "measure_scale",
-    "number_style",
-    "value_axis",
-]
+if TYPE_CHECKING:
+    from uncone.report.documents.layers import LayerStudy
+
+__all__ = ["LAYER_AXIS", "curve_charts", "curve_of", "finding_line", "measure_scale", "value_axis"]
 
 LAYER_AXIS = Axis("layer (0 = embeddings)", "layer", whole=True)
 _BOUNDS = ("low", "high")
@@ -45,7 +40,7 @@ class _Trace:
     measure: str
     label: str
     color: str = "accent"
-    weight: Literal["main", "thin", "light"] = "main"
+    weight: Weight = "main"
     dash: Dash = "solid"
     value: Callable[[DeepLayer], Number] | None = None
     unsigned: bool = False
@@ -188,14 +183,14 @@ def curve_charts(study: LayerStudy, verb: Verb) -> list[Chart]:
     """The charts of a study, and one for each measure with a curve that none of them shows, such as a third party's."""
     known = {trace.measure for chart in (*_CONE, *_DEEP) for trace in chart.traces}
     others = [
-        _CurveChart(name, [_Trace(name, one.title)])
-        for name, one in measures(verb).items()
-        if one.chart is not None and name not in known
+        _CurveChart(name, [_Trace(name, declared.title)])
+        for name, declared in measures(verb).items()
+        if declared.chart is not None and name not in known
     ]
     facts = {} if study.deep is None else _deep_facts(study.deep.layers)
     facts["dimensions"] = f"{study.source['dimensions']:,}"
-    charts = (_chart(study, one, facts) for one in (*(_CONE if verb == "layers" else _DEEP), *others))
-    return [chart for chart in charts if chart is not None]
+    charts = (_chart(study, each, facts) for each in (*(_CONE if verb == "layers" else _DEEP), *others))
+    return present(*charts)
 
 
 def curve_of(name: str, row: str) -> Curve | None:
@@ -211,24 +206,17 @@ def _chart(study: LayerStudy, declared: _CurveChart, facts: Mapping[str, str]) -
     pairs = [(trace, line) for trace in declared.traces if (line := _trace_line(study, trace)) is not None]
     if all(trace.aside for trace, _ in pairs):
         return None
-    main, row = declared.traces[0].measure, row_noun(study)
+    main, row = declared.traces[0].measure, study.row_noun
     lines, several = [line for _, line in pairs], len(declared.traces) > 1
-    published = [one for one in study.published if one.measure == declared.name]
-    authors = [one.source.split(",")[0] for one in published]
-    lines += [
-        Line(
-            [float(layer) for layer in range(len(one.values))],
-            list(one.values),
-            "raw, published" if several else author,
-            "muted",
-            dash="dash",
-            weight="thin",
-            name=one.measure,
-            group=f"{one.model} on {one.corpus} ({one.source})",
-        )
-        for one, author in zip(published, authors, strict=True)
-    ]
-    sources = [f"{one.model} on {one.corpus} ({author})" for one, author in zip(published, authors, strict=True)]
+    published = [curve for curve in study.published if curve.measure == declared.name]
+    authors = [curve.source.split(",")[0] for curve in published]
+    sources = []
+    for each, author in zip(published, authors, strict=True):
+        layers, label = [float(layer) for layer in range(len(each.values))], "raw, published" if several else author
+        style: dict[str, Any] = {"dash": "dash", "weight": "thin", "name": each.measure}
+        group = f"{each.model} on {each.corpus}"
+        lines.append(Line(layers, list(each.values), label, "muted", **style, group=f"{group} ({each.source})"))
+        sources.append(f"{group} ({author})")
     rings = _rings(study, lines[0]) if declared.sinks else []
     curve = curve_of(main, row) or Curve("", "", "")
     quantity, _, reading = (declared.caption.replace("{row}", row) or curve.caption).partition(". ")
@@ -239,21 +227,15 @@ def _chart(study: LayerStudy, declared: _CurveChart, facts: Mapping[str, str]) -
         f"Dashed: {'; '.join(sources)}." if sources else "",
         "Circles mark layers with sinks and how many: vectors over 10 times the median norm." if rings else "",
     ]
-    return Chart(
-        declared.name,
-        declared.title.replace("{row}", row) or curve.title,
-        " ".join(filter(None, texts)),
-        [*lines, *rings],
-        LAYER_AXIS,
-        value_axis(main, declared.axis or curve.axis, lines, zero=declared.zero or curve.zero),
-        wide=declared.wide,
-        direct=len(lines) > 1,
-    )
+    title, caption = declared.title.replace("{row}", row) or curve.title, " ".join(filter(None, texts))
+    y = value_axis(main, declared.axis or curve.axis, lines, zero=declared.zero or curve.zero)
+    chart = Chart(declared.name, title, caption, [*lines, *rings], LAYER_AXIS, y)
+    return replace(chart, wide=declared.wide, direct=len(lines) > 1)
 
 
 def _trace_line(study: LayerStudy, trace: _Trace) -> Line | None:
     style: dict[str, Any] = {"color": trace.color, "weight": trace.weight, "dash": trace.dash, "group": study.name}
-    style["label"] = trace.label.replace("{row}", row_noun(study))
+    style["label"] = trace.label.replace("{row}", study.row_noun)
     if trace.value is None:
         findings = [(layer.number, layer.findings.get(trace.measure)) for layer in study.layers]
         return finding_line(trace.measure, findings, unsigned=trace.unsigned, **style)
@@ -276,14 +258,16 @@ def finding_line(
 
     `unsigned` draws absolute values without intervals.
     """
-    y = [None if one is None else _finite(one.magnitude) for _, one in findings]
+    y = [None if each is None else _finite(each.magnitude) for _, each in findings]
     if all(value is None for value in y):
         return None
-    bounds = {} if unsigned else {side: [_finite(getattr(one, side, None)) for _, one in findings] for side in _BOUNDS}
+    bounds = (
+        {} if unsigned else {side: [_finite(getattr(each, side, None)) for _, each in findings] for side in _BOUNDS}
+    )
     return Line(
         [float(place) for place, _ in findings],
         [value if value is None or not unsigned else abs(value) for value in y],
-        n=[0 if one is None else one.n for _, one in findings],
+        n=[0 if each is None else each.n for _, each in findings],
         **{"name": f"{name}_size" if unsigned else name, **bounds, **style},
     )
 
@@ -298,15 +282,8 @@ def value_axis(name: str, title: str, lines: Sequence[Line], *, zero: bool) -> A
     return Axis(title, "value", log=log, zero=True, zero_line=zero, percent=unit.is_share, whole=unit is COUNT)
 
 
-def number_style(name: str) -> Callable[[float], str]:
-    """How sentences and cards print the values of a measure."""
-    unit = measure(name).unit
-    short: Callable[[float], str] = lambda value: cosine(value) if abs(value) < 10 else plain(value)  # noqa: E731
-    return percent if unit.is_share else "{:,.0f}".format if unit is COUNT else short
-
-
 def _rings(study: LayerStudy, line: Line) -> list[Points]:
-    counts = {float(layer): one.magnitude for layer, one in layer_sinks(study)}
+    counts = {float(layer): finding.magnitude for layer, finding in study.sinks}
     points = [(x, y, f"{counts[x]:,.0f}") for x, y in zip(line.x, line.y, strict=True) if y is not None and x in counts]
     if not points:
         return []
@@ -327,39 +304,29 @@ def _course(line: Line, style: Callable[[float], str]) -> str:
 def measure_scale(studies: Sequence[LayerStudy]) -> list[Chart]:
     """The measures of studies with one layer, each with its interval."""
     findings = {name: [study.layers[0].findings.get(name) for study in studies] for name in placed("layers", "dots")}
-    names = [name for name, values in findings.items() if any(finding_line(name, [(0, one)]) for one in values)]
+    names = [name for name, values in findings.items() if any(finding_line(name, [(0, each)]) for each in values)]
     forests = []
     for place, label in enumerate(short_names(studies)):
         lines = [finding_line(name, [(row, findings[name][place])]) for row, name in enumerate(names)]
-        known = [line for line in lines if line is not None]
+        known = [(line.x[0], line.y[0], line.low[0], line.high[0], line.n[0]) for line in lines if line is not None]
         if known:
-            rows, values, low, high, n = zip(
-                *((line.x[0], line.y[0], line.low[0], line.high[0], line.n[0]) for line in known), strict=True
-            )
+            rows, values, low, high, n = zip(*known, strict=True)
             forests.append(Forest(rows, values, low, high, label, series_color(place), n=n))
-    if not forests:
-        return []
-    return [
-        Chart(
-            "measures",
-            "The measures on one scale",
-            "There is only one layer, so there are no curves. Every measure is shown with its 95 % interval if it has "
-            "one.",
-            forests,
-            Axis("value", "value", zero_line=True),
-            Axis(name="measure", categories=[entry(name, studies[0]).title for name in names]),
-            wide=True,
-        )
-    ]
+    caption = (
+        "There is only one layer, so there are no curves. Every measure is shown with its 95 % interval if it has one."
+    )
+    x = Axis("value", "value", zero_line=True)
+    y = Axis(name="measure", categories=[entry(name, studies[0]).title for name in names])
+    return [Chart("measures", "The measures on one scale", caption, forests, x, y, wide=True)] if forests else []
 
 
 def _deep_facts(layers: Sequence[DeepLayer]) -> dict[str, str]:
     """What the details of a chart may name in braces."""
     last = layers[-1]
     euclidean = last.dimensions["euclidean"]
-    halves = [f"{plain(one.paper)} ({name})" for name, one in last.dimensions.items() if one.paper is not None]
+    halves = [f"{plain(each.paper)} ({name})" for name, each in last.dimensions.items() if each.paper is not None]
     published = " Published values use squared distances and are half of these:"
-    words = max((one.frequency.n for one in layers if one.frequency is not None), default=0)
+    words = max((layer.frequency.n for layer in layers if layer.frequency is not None), default=0)
     return {
         "queries": f"{euclidean.queries:,}",
         "nearest": f"{euclidean.k}",
@@ -370,12 +337,6 @@ def _deep_facts(layers: Sequence[DeepLayer]) -> dict[str, str]:
         "cluster_n": f"{last.clusters.n:,}",
         "frequency_n": count(words, "word"),
     }
-
-
-def base_range(layers: Sequence[DeepLayer]) -> str:
-    """How many distinct vectors the local dimension of these layers is measured against."""
-    bases = sorted({one.dimensions["euclidean"].base for one in layers})
-    return f"{bases[0]:,}" if len(bases) == 1 else f"{bases[0]:,} to {bases[-1]:,}"
 
 
 def _finite(value: object) -> float | None:

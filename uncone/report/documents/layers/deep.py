@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uncone.analysis.layers.deep_results import (
-    Cluster,
-    Clusters,
-    Deep,
-    DeepLayer,
-    Dimension,
-    Frequency,
-    HeadFrequency,
-    Hubness,
-    Manifold,
-)
+from uncone.analysis.layers import deep_results as results
+from uncone.analysis.layers.deep_results import Deep, DeepLayer, Dimension, Frequency, Manifold
 from uncone.analysis.layers.story import most_curved
 from uncone.analysis.number_format import clipped, cosine, count, percent, plain
 from uncone.report.charts.model import Cloud, CloudView, Coloring
-from uncone.report.document import Block, Cell, Column, Fold, Notes, Row, Section, Sentences, Table
-from uncone.report.documents.layers.curves import base_range
-from uncone.report.documents.layers.values import columns, number_text, short_names, text_row, with_interval
-from uncone.report.results.layers import LayerStudy
-from uncone.report.text import fitted, printable
+from uncone.report.document import Block, Cell, Column, Fold, Notes, Section, Sentences, Table, table
+from uncone.report.documents.layers.values import base_range, short_names
+from uncone.report.text import between, capitalized, fitted, number_text, printable, with_interval
+
+if TYPE_CHECKING:
+    from uncone.report.documents.layers import LayerStudy
 
 __all__ = [
-    "cluster_section",
-    "dimension_section",
-    "frequency_section",
-    "hub_section",
-    "manifold_section",
-    "telling_layers",
-]
+    "cluster_section", "dimension_section", "frequency_section", "hub_section", "manifold_section", "telling_layers",
+]  # fmt: skip
 
 _PUBLISHED = (
     "Published values, by cosine and on squared distances: BERT 5.6, GPT-2 7.0, ELMo 9.1; static: GloVe 18.0 (100 "
@@ -58,20 +46,28 @@ def dimension_section(studies: Sequence[LayerStudy]) -> Section | None:
     ]
     if not rows:
         return None
-    squared = [Column("Euclidean", "squared"), Column("cosine", "squared")]
-    heads = [*columns("model", "vectors", "kind", "Euclidean", "cosine", left=3), *squared]
+    heads = [
+        "model",
+        "vectors",
+        "kind",
+        "Euclidean",
+        "cosine",
+        *(Column(name, "squared") for name in ("Euclidean", "cosine")),
+    ]
     brief = [
-        Row([Cell(fitted(f"{fitted(printable(model.text), 20)}: {vectors.text}", 36)), kind, euclidean, cosine, n])
+        [fitted(f"{fitted(printable(model.text), 20)}: {vectors.text}", 36), kind, euclidean, cosine, n]
         for model, vectors, kind, euclidean, cosine, _, _, n, _ in rows
     ]
     remark = "On true distances. Published values use squared distances and are half of these."
-    short = columns("vectors", "kind", "Euclidean", "cosine", "n", left=2)
+    short = table(
+        ["vectors", "kind", "Euclidean", "cosine", "n"], brief, left=2, title="Local dimension", remarks=[remark]
+    )
     return Section(
         "Local dimension: contextual against static",
-        [Table([*heads, Column("n"), Column("duplicates")], [Row(row) for row in rows])],
+        [table([*heads, "n", "duplicates"], rows, left=3)],
         intro="Maximum likelihood on true distances, with 95 % intervals over the queries. On squared distances, as "
         f"published, it is exactly half. It grows with n, so compare it at equal n only. {_PUBLISHED}",
-        brief=[Table(short, brief, title="Local dimension", remarks=[remark])] if len(studies) > 1 else (),
+        brief=[short] if len(studies) > 1 else (),
         name="local-dimension",
     )
 
@@ -93,22 +89,21 @@ def _dimension_rows(deep: Deep) -> list[list[Cell]]:
 
 def _dimension_row(which: str, kind: str, dimensions: Mapping[str, Dimension], base: str = "") -> list[Cell]:
     both = [dimensions[metric] for metric in _METRICS]
-    bounds = ["" if one.low is None or one.high is None else f"{plain(one.low)} to {plain(one.high)}" for one in both]
-    values = [Cell(number_text(one.value), text) for one, text in zip(both, bounds, strict=True)]
-    squared = [Cell(number_text(one.paper)) for one in both]
+    values = [Cell(number_text(each.value), between(each.low, each.high)) for each in both]
+    squared = (number_text(each.paper) for each in both)
     n = base or f"{both[0].base:,}"
-    return [Cell(which), Cell(kind), *values, *squared, Cell(n), Cell(percent(both[0].duplicates))]
+    return [Cell(which), Cell(kind), *values, *map(Cell, (*squared, n, percent(both[0].duplicates)))]
 
 
 def _mean_dimension(dimensions: Sequence[Dimension]) -> Dimension:
-    known = [one.value for one in dimensions if one.value is not None]
-    duplicates = sum(one.duplicates for one in dimensions) / len(dimensions)
+    known = [each.value for each in dimensions if each.value is not None]
+    duplicates = sum(each.duplicates for each in dimensions) / len(dimensions)
     return Dimension("mean", sum(known) / len(known) if known else None, duplicates=duplicates)
 
 
 def hub_section(deep: Deep, title: str) -> Section:
     """The worst hubs of the model's table and of every layer; the last layer is open."""
-    spaces = [] if deep.table is None else [(_capitalized(deep.table.name), deep.table.hubness)]
+    spaces = [] if deep.table is None else [(capitalized(printable(deep.table.name)), deep.table.hubness)]
     spaces += [(f"Layer {layer.number}", layer.hubness) for layer in deep.layers]
     return Section(
         title,
@@ -118,7 +113,7 @@ def hub_section(deep: Deep, title: str) -> Section:
     )
 
 
-def _hub_fold(title: str, hubs: Hubness, *, is_open: bool) -> Fold:
+def _hub_fold(title: str, hubs: results.Hubness, *, is_open: bool) -> Fold:
     lines = [
         f"{clipped(printable(hub.text), 110) or f'vector {hub.row:,}'} · among the {hubs.k} nearest of "
         f"{count(hub.count, 'vector')}"
@@ -130,11 +125,6 @@ def _hub_fold(title: str, hubs: Hubness, *, is_open: bool) -> Fold:
     )
     body = Sentences(lines, bulleted=True) if lines else Sentences(["No vector stands out."])
     return Fold(title, [body], open=is_open, summary=summary)
-
-
-def _capitalized(name: str) -> str:
-    text = printable(name)
-    return text[:1].upper() + text[1:]
 
 
 def cluster_section(deep: Deep, row: str, title: str) -> Section:
@@ -157,7 +147,7 @@ def cluster_section(deep: Deep, row: str, title: str) -> Section:
     )
 
 
-def _summary(clusters: Clusters) -> str:
+def _summary(clusters: results.Clusters) -> str:
     """How many there are, how clear they are, and how their number was chosen."""
     if not clusters.clusters:
         return "not measured"
@@ -175,47 +165,41 @@ def _summary(clusters: Clusters) -> str:
     return ", ".join(parts)
 
 
-def _cluster_blocks(clusters: Clusters) -> list[Block]:
+def _cluster_blocks(clusters: results.Clusters) -> list[Block]:
     """The sentence, what each cluster holds, examples in their texts, and S_inter and S_intra four ways."""
     heads = [
-        *columns("cluster: over-represented words", "vectors"),
-        Column("kinds", align="left", wrap=True),
-        *columns("first token", "median position", left=0),
-        Column("frequency rank", align="left", wrap=True),
-        *columns("silhouette", "IsoScore", "S_inter", "S_inter, centered", left=0),
+        *("cluster: over-represented words", "vectors", Column("kinds", align="left", wrap=True), "first token"),
+        *("median position", Column("frequency rank", align="left", wrap=True)),
+        *("silhouette", "IsoScore", "S_inter", "S_inter, centered"),
     ]
-    rows = [_cluster_row(place, cluster) for place, cluster in enumerate(clusters.clusters, 1)]
-    limit = _EXAMPLES if len(clusters.clusters) <= _MANY else 1
-    examples = [
-        f"Cluster {place}: {' / '.join(clipped(printable(example), 110) for example in cluster.examples[:limit])}"
-        for place, cluster in enumerate(clusters.clusters, 1)
-        if cluster.examples
-    ]
+    rows, examples, limit = [], [], _EXAMPLES if len(clusters.clusters) <= _MANY else 1
+    for place, cluster in enumerate(clusters.clusters, 1):
+        rows.append(_cluster_row(place, cluster))
+        if cluster.examples:
+            texts = " / ".join(clipped(printable(example), 110) for example in cluster.examples[:limit])
+            examples.append(f"Cluster {place}: {texts}")
     notes = [Notes(examples)] if examples else []
-    return [Sentences([clusters.sentence]), Table(heads, rows, compact=True), *notes, _cosine_table(clusters)]
+    return [Sentences([clusters.sentence]), table(heads, rows, compact=True), *notes, _cosine_table(clusters)]
 
 
-def _cluster_row(place: int, cluster: Cluster) -> Row:
-    kinds = dict(sorted(cluster.kinds.items(), key=lambda pair: -pair[1]))
+def _cluster_row(place: int, cluster: results.Cluster) -> list[str | Cell]:
     numbers = (cluster.silhouette, cluster.isoscore, cluster.raw.inter, cluster.centred.inter)
-    return Row(
-        [
-            Cell(f"{place}: {' · '.join(clipped(printable(word), 24) for word in cluster.words[:_WORDS])}"),
-            Cell(f"{cluster.size:,}", percent(cluster.share)),
-            Cell(_shares(kinds)),
-            Cell(percent(cluster.first)),
-            Cell(number_text(cluster.position)),
-            Cell(_shares(cluster.bins)),
-            *(Cell(number_text(value, cosine)) for value in numbers),
-        ]
-    )
+    return [
+        f"{place}: {' · '.join(clipped(printable(word), 24) for word in cluster.words[:_WORDS])}",
+        Cell(f"{cluster.size:,}", percent(cluster.share)),
+        _shares(dict(sorted(cluster.kinds.items(), key=lambda pair: -pair[1]))),
+        percent(cluster.first),
+        number_text(cluster.position),
+        _shares(cluster.bins),
+        *(number_text(value, cosine) for value in numbers),
+    ]
 
 
 def _shares(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{name}: {percent(share)}" for name, share in shares.items() if share >= _LEAST_SHARE)
 
 
-def _cosine_table(clusters: Clusters) -> Table:
+def _cosine_table(clusters: results.Clusters) -> Table:
     """Inside clusters: weighted by their size, and as a plain mean, as published."""
     kinds = {
         "as they are": [clusters.raw],
@@ -225,10 +209,16 @@ def _cosine_table(clusters: Clusters) -> Table:
     }
     rows = []
     for name, pairs in kinds.items():
-        texts = [number_text(value, lambda v: cosine(v, 3)) for one in pairs for value in (one.inter, one.intra)]
-        rows.append(text_row(name, *texts, *[""] * (4 - len(texts))))
-    heads = columns("mean cosine", "S_inter", "S_intra", "S_inter, unweighted", "S_intra, unweighted")
-    return Table(heads, rows, compact=True)
+        values = [value for pair in pairs for value in (pair.inter, pair.intra)]
+        rows.append(
+            [
+                name,
+                *(number_text(value, lambda number: cosine(number, 3)) for value in values),
+                *[""] * (4 - len(values)),
+            ]
+        )
+    heads = ["mean cosine", "S_inter", "S_intra", "S_inter, unweighted", "S_intra, unweighted"]
+    return table(heads, rows, compact=True)
 
 
 def frequency_section(deep: Deep, study: str, row: str, title: str, suffix: str) -> Section | None:
@@ -237,7 +227,7 @@ def frequency_section(deep: Deep, study: str, row: str, title: str, suffix: str)
     known = [(name, one) for name, one in spaces if one is not None]
     clouds = [("layer", name.lower(), one) for name, one in known if len(one.points)][-1:]
     if deep.table is not None and deep.table.frequency is not None:
-        known.insert(0, (_capitalized(deep.table.name), deep.table.frequency))
+        known.insert(0, (capitalized(printable(deep.table.name)), deep.table.frequency))
         if len(deep.table.frequency.points):
             clouds.insert(0, ("table", printable(deep.table.name), deep.table.frequency))
     blocks: list[Block] = [
@@ -265,21 +255,21 @@ def _norm_correlation(frequency: Frequency) -> str:
 
 def _frequency_fold(name: str, frequency: Frequency, *, is_open: bool) -> Fold:
     """The sentence, and norm, distance and dot product to the nearest words by bins of frequency rank."""
-    ks = sorted({k for one in frequency.bins for k in (*one.distance, *one.dot)})
+    ks = sorted({k for each in frequency.bins for k in (*each.distance, *each.dot)})
     near = [Column(kind, f"k = {k}") for kind in ("distance", "dot product") for k in ks]
     rows = []
-    for one in frequency.bins:
-        numbers = (one.norm, *map(one.distance.get, ks), *map(one.dot.get, ks))
-        rows.append(text_row(one.name, f"{one.words:,}", *map(number_text, numbers)))
-    heads = [*columns("rank", f"{frequency.unit}s", "norm"), *near]
-    table = Table(heads, rows, remarks=[_correlations(frequency)], compact=True)
+    for each in frequency.bins:
+        numbers = (each.norm, *map(each.distance.get, ks), *map(each.dot.get, ks))
+        rows.append([each.name, f"{each.words:,}", *map(number_text, numbers)])
+    heads = ["rank", f"{frequency.unit}s", "norm", *near]
+    bins = table(heads, rows, remarks=[_correlations(frequency)], compact=True)
     summary = f"mean norm and log-frequency: r = {_norm_correlation(frequency)} · n = {frequency.n:,}"
-    return Fold(name, [Sentences([frequency.sentence]), table], open=is_open, summary=summary)
+    return Fold(name, [Sentences([frequency.sentence]), bins], open=is_open, summary=summary)
 
 
 def _correlations(frequency: Frequency) -> str:
     """Of log-frequency with the norm and the principal components."""
-    first = ", ".join(number_text(None if one is None else abs(one), cosine) for one in frequency.components_r[:3])
+    first = ", ".join(number_text(None if r is None else abs(r), cosine) for r in frequency.components_r[:3])
     vector = with_interval(frequency.vector_norm_r, frequency.vector_norm_low, frequency.vector_norm_high, cosine)
     rank = number_text(frequency.norm_rho, cosine)
     parts = [f"mean norm of its vectors r = {_norm_correlation(frequency)}, by rank {rank}"]
@@ -293,7 +283,7 @@ def _correlations(frequency: Frequency) -> str:
     return f"Log-frequency ({frequency.source}) with {'; '.join(parts)}; n = {n}{left_out}."
 
 
-def _head_numbers(head: HeadFrequency) -> str:
+def _head_numbers(head: results.HeadFrequency) -> str:
     r2 = with_interval(head.r2, head.low, head.high, cosine)
     return (
         f"Mean logit on log-frequency: R² = {r2}, slope {number_text(head.slope)}, over {count(head.tokens, 'token')}. "
@@ -310,16 +300,9 @@ def _frequency_cloud(name: str, title: str, study: str, frequency: Frequency) ->
     caption = f"{words} on the first two singular directions. Color: how often a word occurs ({frequency.source})."
     if frequency.norm_r is not None:
         caption += f" Correlation of log-frequency with the mean norm: {_norm_correlation(frequency)}."
-    return Cloud(
-        name,
-        f"Words by frequency: {title}",
-        caption,
-        [CloudView("words", frequency.points)],
-        [Coloring("log₁₀ frequency", values=frequency.logs)],
-        [printable(word) for word in frequency.shown],
-        ("direction 1", "direction 2"),
-        group=study,
-    )
+    views, colors = [CloudView("words", frequency.points)], [Coloring("log₁₀ frequency", values=frequency.logs)]
+    texts, axes = [printable(word) for word in frequency.shown], ("direction 1", "direction 2")
+    return Cloud(name, f"Words by frequency: {title}", caption, views, colors, texts, axes, group=study)
 
 
 def manifold_section(deep: Deep, study: str, row: str, title: str, suffix: str) -> Section:
@@ -357,15 +340,14 @@ def _manifold_table(deep: Deep) -> Table:
         if manifold.without_sinks is not None:
             name = f"{layer.number}, without {count(manifold.sinks, 'sink')}"
             versions.append((name, manifold.without_sinks, layer.n - manifold.sinks))
-        for name, one, n in versions:
-            sizes = map(number_text, (one.lid, one.flat, one.ratio, one.spread, one.spread_flat))
-            angle = (number_text(value, cosine) for value in (one.angle_r, one.angle_chance))
-            position = (number_text(one.turns), number_text(one.position_share, percent))
-            visible = "yes" if one.visible else "no"
-            rows.append(text_row(name, f"{one.n or n:,}", visible, *sizes, f"{one.pca:,}", *angle, *position))
-    heads = ("LID", "LID if flat", "ratio", "spread", "spread if flat", "PCA, 95 %")
-    position_heads = ("angle, r", "by chance", "turns", "explained by position")
-    return Table(columns("layer", "vectors", "visible", *heads, *position_heads), rows, compact=True)
+        for name, version, n in versions:
+            sizes = (version.lid, version.flat, version.ratio, version.spread, version.spread_flat)
+            angle = (number_text(value, cosine) for value in (version.angle_r, version.angle_chance))
+            position = (number_text(version.turns), number_text(version.position_share, percent))
+            start = (name, f"{version.n or n:,}", "yes" if version.visible else "no")
+            rows.append([*start, *map(number_text, sizes), f"{version.pca:,}", *angle, *position])
+    heads = ["layer", "vectors", "visible", "LID", "LID if flat", "ratio", "spread", "spread if flat", "PCA, 95 %"]
+    return table([*heads, "angle, r", "by chance", "turns", "explained by position"], rows, compact=True)
 
 
 def telling_layers(deep: Deep) -> dict[int, str]:
@@ -405,15 +387,11 @@ def _manifold_cloud(deep: Deep, place: int, why: str, study: str, suffix: str) -
     positions = np.concatenate([one.points_positions for one in shown.values()])
     known = bool((positions >= 0).any())
     values = np.where(positions >= 0, positions, np.nan).astype(np.float64)
+    name, title = f"manifold_layer_{layer.number}{suffix}", f"Layer {layer.number}{f', {why}' if why else ''}"
+    colors = [Coloring("position", values=values)] if known else ()
+    texts = [text for manifold in shown.values() for text in _texts(deep, place, manifold)]
     return Cloud(
-        f"manifold_layer_{layer.number}{suffix}",
-        f"Layer {layer.number}{f', {why}' if why else ''}",
-        _caption(layer, positions=known),
-        views,
-        [Coloring("position", values=values)] if known else (),
-        [text for one in shown.values() for text in _texts(deep, place, one)],
-        ("PC 1", "PC 2", "PC 3"),
-        group=study,
+        name, title, _caption(layer, positions=known), views, colors, texts, ("PC 1", "PC 2", "PC 3"), group=study
     )
 
 

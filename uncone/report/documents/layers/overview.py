@@ -4,42 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uncone.analysis.cosine.baseline import COLLAPSED, CROWDED
 from uncone.analysis.measures.finding import Finding, Level
 from uncone.analysis.measures.registry import measure, measures, placed
 from uncone.analysis.measures.unit import DIMENSION
 from uncone.analysis.number_format import clipped, cosine, count, plain
-from uncone.report.document import Card, Cell, Column, Facts, Fold, Row, Section, Sentences, Table, Verdict
-from uncone.report.documents.layers.curves import number_style
-from uncone.report.documents.layers.values import (
-    columns,
-    entry,
-    evenly,
-    finding_names,
-    is_main,
-    layer_sinks,
-    pair_noun,
-    row_noun,
-)
-from uncone.report.results.layers import LayerStudy
+from uncone.report.document import Card, Cell, Column, Facts, Fold, Row, Section, Sentences, Table, Verdict, table
+from uncone.report.documents.layers.values import entry, evenly, is_main, number_style
 from uncone.report.text import interval, last_name, number, provenance_facts
 
+if TYPE_CHECKING:
+    from uncone.report.documents.layers import LayerStudy
+
 __all__ = [
-    "brief_layers",
-    "brief_places",
-    "brief_table",
-    "definitions",
-    "interval_note",
-    "layer_section",
-    "provenance",
-    "sink_section",
-    "size_section",
-    "study_notes",
-    "subtitle",
-    "verdict",
-]
+    "brief_layers", "brief_places", "brief_table", "definitions", "interval_note", "layer_section", "provenance",
+    "sink_section", "size_section", "study_notes", "subtitle", "verdict",
+]  # fmt: skip
 
 _ROW_NOUNS = {"words": "word", "tokens": "token", "cls": "CLS vector", "sentences": "text vector"}
 _CARDS = {
@@ -90,7 +72,6 @@ def verdict(study: LayerStudy, *, swatch: str = "") -> Verdict:
 
 
 def _level(study: LayerStudy) -> Level:
-    """By the most crowded layer."""
     most = max((value for value in study.curve("baseline") if value is not None), default=None)
     if most is None:
         return Level.NOTE
@@ -98,11 +79,10 @@ def _level(study: LayerStudy) -> Level:
 
 
 def _cards(study: LayerStudy) -> list[Card]:
-    """Four numbers of the last layer."""
     where = " in the last layer" if len(study.layers) > 1 else ""
     cards = []
     for name, label in _CARDS.items():
-        value, label = study.curve(name)[-1], label.format(pairs=pair_noun(study), where=where)
+        value, label = study.curve(name)[-1], label.format(pairs=study.pair_noun, where=where)
         if name == "sinks":
             cards += _sink_cards(study, label)
         elif value is not None:
@@ -113,7 +93,6 @@ def _cards(study: LayerStudy) -> list[Card]:
 
 
 def _peak(study: LayerStudy) -> str:
-    """Which layer is the most crowded."""
     known = [(value, layer.number) for layer, value in zip(study.layers, study.curve("baseline"), strict=True) if value]
     if len(study.layers) == 1 or not known:
         return ""
@@ -123,7 +102,7 @@ def _peak(study: LayerStudy) -> str:
 
 
 def _sink_cards(study: LayerStudy, label: str) -> list[Card]:
-    sinks = layer_sinks(study)
+    sinks = study.sinks
     if not sinks:
         return []
     single = len(sinks) == 1
@@ -132,7 +111,7 @@ def _sink_cards(study: LayerStudy, label: str) -> list[Card]:
 
 
 def _most(sinks: Sequence[tuple[int, Finding]]) -> int:
-    return int(max(one.magnitude or 0.0 for _, one in sinks))
+    return int(max(finding.magnitude or 0.0 for _, finding in sinks))
 
 
 def subtitle(study: LayerStudy) -> str:
@@ -147,7 +126,7 @@ def subtitle(study: LayerStudy) -> str:
 def interval_note(studies: Sequence[LayerStudy]) -> str:
     """What the intervals hold for, and at which size studies are compared."""
     sentences = ["Intervals hold for texts like these and for this number of texts."]
-    if any(row_noun(study) != "text" for study in studies):
+    if any(study.row_noun != "text" for study in studies):
         hint = "" if all(study.sizes for study in studies) else ": --curve shows how much"
         sentences.append(f"MEV, S_inter and S_intra change with the number of texts{hint}.")
     if any("texts_in_corpus" in study.source for study in studies):
@@ -175,18 +154,18 @@ def brief_places(study: LayerStudy, studies: int = 1) -> list[int]:
 def brief_table(study: LayerStudy, names: Sequence[str], places: Sequence[int], remarks: Sequence[str]) -> list[Table]:
     """Measures by layer, for one screen; none if no layer has any of them."""
     names = [name for name in names if any(layer.findings.get(name) is not None for layer in study.layers)]
-    sinks = dict(layer_sinks(study))
+    sinks = dict(study.sinks)
     rows = []
     for layer in (study.layers[place] for place in places):
-        number_cell = Cell(str(layer.number), mark="*" if layer.number in sinks else "")
-        rows.append(Row([number_cell, *(Cell(number(layer.findings.get(name))) for name in names)]))
+        first = Cell(str(layer.number), mark="*" if layer.number in sinks else "")
+        rows.append([first, *(number(layer.findings.get(name)) for name in names)])
     heads = [Column("layer"), *(Column(*measure(name).column) for name in names)]
-    return [Table(heads, rows, remarks=remarks)] if names else []
+    return [table(heads, rows, remarks=remarks)] if names else []
 
 
 def brief_layers(study: LayerStudy, studies: int) -> list[Table]:
     """The main measures by layer, for one screen."""
-    sinks, places = layer_sinks(study), brief_places(study, studies)
+    sinks, places = study.sinks, brief_places(study, studies)
     remarks = [subtitle(study)] if studies > 1 else []
     if sinks:
         most = f"{'up to ' * (len(sinks) > 1)}{count(_most(sinks), 'vector')} over 10 times the median norm"
@@ -194,7 +173,7 @@ def brief_layers(study: LayerStudy, studies: int) -> list[Table]:
     if studies == 1 and len(places) < len(study.layers):
         remarks.append(f"{len(places)} of {len(study.layers)} layers shown; the report has all of them")
     tables = brief_table(study, (*placed("layers", "layers"), *placed("deep", "layers")), places, remarks)
-    return [replace(table, title=last_name(study.name)) if studies > 1 else table for table in tables]
+    return [replace(each, title=last_name(study.name)) if studies > 1 else each for each in tables]
 
 
 def layer_section(studies: Sequence[LayerStudy], names: Sequence[str], about: str) -> Section:
@@ -214,17 +193,17 @@ def _layer_table(study: LayerStudy, title: str) -> Table:
     single = len(study.layers) == 1
     heads = ["value", "95 % interval", "n"] if single else [str(layer.number) for layer in study.layers]
     groups: dict[str, list[Row]] = {group: [] for group in _GROUPS}
-    for name in finding_names(study):
+    for name in study.finding_names:
         groups[_group(name, study)].append(_measure_row(study, name))
     rows = [row for group, inner in groups.items() if inner for row in (Row([Cell(group)]), *inner)]
-    return Table(columns("measure" if single else "layer", *heads), rows, title=title, compact=True)
+    return table(["measure" if single else "layer", *heads], rows, title=title, compact=True)
 
 
 def _group(name: str, study: LayerStudy) -> str:
     *_, shape, deep = _GROUPS
     if name in measures("deep"):
         return deep
-    if name == "baseline" and row_noun(study) == "text":
+    if name == "baseline" and study.row_noun == "text":
         return shape
     return next((group for group, starts in _GROUPS.items() if starts and name.startswith(starts)), shape)
 
@@ -233,8 +212,8 @@ def _measure_row(study: LayerStudy, name: str) -> Row:
     known = entry(name, study)
     cells = [_measure_cell(layer.findings.get(name), strong=is_main(name)) for layer in study.layers]
     if len(study.layers) == 1:
-        one = study.layers[0].findings[name]
-        cells += [Cell(interval(one)), Cell(f"{one.n:,}")]
+        finding = study.layers[0].findings[name]
+        cells += [Cell(interval(finding)), Cell(f"{finding.n:,}")]
     return Row([Cell(known.title, strong=is_main(name), hover=known.definition), *cells])
 
 
@@ -265,39 +244,36 @@ def size_section(study: LayerStudy, title: str, *, brief: bool) -> Section | Non
         moves = interval(last) != "" and not last.low <= before.magnitude <= last.high
         moving |= moves
         change = Cell(measure(name).unit.difference(last.magnitude - before.magnitude), strong=moves, mark="*" * moves)
-        rows.append(Row([Cell(entry(name, study).title), *(Cell(number(one)) for one in findings), change]))
+        rows.append([entry(name, study).title, *map(number, findings), change])
     if not rows:
         return None
     half, every = study.sizes[-2].texts, study.sizes[-1].texts
-    where = f"Layer {study.layers[-1].number} by" if len(study.layers) > 1 else "By"
     outcome = (
         f"* changes by more than chance from {half:,} to {every:,} texts: compare it at equal numbers of texts only."
         if moving
         else f"From {half:,} to {every:,} texts, no measure changes by more than chance."
     )
-    heads = [Column("measure", align="left", wrap=True), *(Column(f"{size.texts:,}") for size in study.sizes)]
-    remark = f"{where} the number of texts. {outcome}"
-    table = Table([*heads, Column(f"{half:,} to {every:,}")], rows, remarks=[remark])
-    return Section(title, [table], brief=[table] if brief else (), name="sizes")
+    where = f"Layer {study.layers[-1].number} by" if len(study.layers) > 1 else "By"
+    heads = [Column("measure", align="left", wrap=True), *(f"{size.texts:,}" for size in study.sizes)]
+    sizes = table([*heads, f"{half:,} to {every:,}"], rows, remarks=[f"{where} the number of texts. {outcome}"])
+    return Section(title, [sizes], brief=[sizes] if brief else (), name="sizes")
 
 
 def sink_section(study: LayerStudy, title: str) -> Section | None:
     """The layers with sinks and examples of them."""
-    sinks = layer_sinks(study)
+    sinks = study.sinks
     if not sinks:
         return None
     folds = []
-    for layer, one in (sinks[place] for place in evenly(len(sinks), _SINK_LAYERS)):
-        meaning = [Sentences([one.meaning])] if one.meaning else []
-        examples = [Sentences([_example(row) for row in one.rows], bulleted=True)] if one.rows else []
-        summary = f"{count(int(one.magnitude or 0), 'sink')} · n = {one.n:,}"
+    for layer, finding in (sinks[place] for place in evenly(len(sinks), _SINK_LAYERS)):
+        meaning = [Sentences([finding.meaning])] if finding.meaning else []
+        examples = [Sentences([_example(row) for row in finding.rows], bulleted=True)] if finding.rows else []
+        summary = f"{count(int(finding.magnitude or 0), 'sink')} · n = {finding.n:,}"
         folds.append(Fold(f"Layer {layer}", [*meaning, *examples], summary=summary))
-    return Section(
-        title,
-        folds,
-        intro="Vectors with a norm over 10 times the median of their layer. One can dominate the geometry of a "
-        "whole layer.",
+    intro = (
+        "Vectors with a norm over 10 times the median of their layer. One can dominate the geometry of a whole layer."
     )
+    return Section(title, folds, intro)
 
 
 def _example(row: dict[str, Any]) -> str:
@@ -307,9 +283,9 @@ def _example(row: dict[str, Any]) -> str:
 
 def definitions(studies: Sequence[LayerStudy]) -> Section:
     """The title, name, definition and paper of every measure."""
-    entries = {name: entry(name, study) for study in reversed(studies) for name in finding_names(study)}
+    entries = {name: entry(name, study) for study in reversed(studies) for name in study.finding_names}
     pairs = []
-    for name in dict.fromkeys(name for study in studies for name in finding_names(study)):
+    for name in dict.fromkeys(name for study in studies for name in study.finding_names):
         known = entries[name]
         paper = f" {known.paper}{'' if known.paper[-1] in '.?!' else '.'}" if known.paper else ""
         pairs.append((f"{known.title} ({name})", f"{known.definition}{paper}"))
@@ -325,7 +301,10 @@ def provenance(studies: Sequence[LayerStudy], names: Sequence[str]) -> Section:
             ("model", f"{source['model']} ({kind})" if kind else str(source["model"])),
             ("corpus", str(source["corpus"])),
             ("measured", subtitle(study)),
-            *((f"published {one.measure}", f"{one.model} on {one.corpus}: {one.source}") for one in study.published),
+            *(
+                (f"published {curve.measure}", f"{curve.model} on {curve.corpus}: {curve.source}")
+                for curve in study.published
+            ),
         ]
         blocks.append(Facts([*facts, *provenance_facts(study.provenance)], name))
     return Section("Provenance", blocks)

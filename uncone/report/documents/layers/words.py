@@ -1,9 +1,11 @@
-"""Words of a study: the most and the least contextual, their curves and their heatmap."""
+"""Words of a study: the most and the least contextual, their curves, their heatmap, and all of them as a table."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,15 +13,26 @@ from uncone.analysis.layers.layer import WordTable
 from uncone.analysis.layers.story import contextual_words
 from uncone.analysis.measures.finding import finite
 from uncone.analysis.number_format import clipped, cosine, count
-from uncone.report.charts.model import CATEGORICAL, Axis, Chart, Heatmap, Line
-from uncone.report.document import Facts, Section, SideBySide, Table
+from uncone.data.batch import Matrix
+from uncone.errors import OptionError
+from uncone.report.charts.model import Axis, Chart, Dash, Heatmap, Line
+from uncone.report.charts.theme import CATEGORICAL
+from uncone.report.document import Facts, Section, SideBySide, Table, present, table
 from uncone.report.documents.layers.curves import LAYER_AXIS
-from uncone.report.documents.layers.values import columns, evenly, number_text, text_row
-from uncone.report.results.layers import LayerStudy
-from uncone.report.text import printable
+from uncone.report.documents.layers.values import evenly
+from uncone.report.tables import Columns, table_file
+from uncone.report.text import number_text, printable
 
-__all__ = ["extremes", "word_charts", "word_section"]
+if TYPE_CHECKING:
+    from uncone.report.documents.layers import LayerStudy
 
+__all__ = ["extremes", "sentence_table", "word_charts", "word_section", "word_table"]
+
+_TYPES = {
+    **dict.fromkeys(("word", "kind", "text"), str),
+    **dict.fromkeys(("row", "words", "count", "contexts", "mev_n"), int),
+}
+_DASHES: tuple[Dash, Dash] = ("solid", "dash")
 _CURVES = 8
 _NAMED_CURVES = 12
 _HEATMAP = 40
@@ -31,10 +44,10 @@ _BRIEF = 8
 
 def word_charts(study: LayerStudy) -> list[Chart]:
     """MEV of a few words, and self-similarity of many, by layer."""
-    table = study.words
-    if table is None or not table.n or len(study.layers) < 2:
+    words = study.words
+    if words is None or not words.n or len(study.layers) < 2:
         return []
-    return [chart for chart in (_mev_chart(study, table), _heatmap(study, table)) if chart is not None]
+    return present(_mev_chart(study, words), _heatmap(study, words))
 
 
 def word_section(study: LayerStudy, title: str, limit: int, *, brief: bool) -> Section | None:
@@ -73,18 +86,17 @@ def extremes(study: LayerStudy, limit: int = 10) -> tuple[list[int], list[int]]:
     return order[:k], order[::-1][:k]
 
 
-def _word_table(study: LayerStudy, table: WordTable, places: Sequence[int], title: str) -> Table:
-    last = len(study.layers) - 1
+def _word_table(study: LayerStudy, words: WordTable, places: Sequence[int], title: str) -> Table:
+    last, baseline = len(study.layers) - 1, study.curve("baseline")[-1]
     landmarks = sorted({0, last // 2, last})
-    baseline = study.curve("baseline")[-1]
     rows = []
     for i in places:
-        values = table.selfsim[i, landmarks].tolist()
-        adjusted = None if baseline is None else values[-1] - baseline
-        cells = (clipped(printable(table.words[i]), 40), table.kinds[i], f"{int(table.contexts[i]):,}")
-        rows.append(text_row(*cells, *(number_text(value, lambda v: cosine(v, 3)) for value in (*values, adjusted))))
-    heads = (f"layer {study.layers[place].number}" for place in landmarks)
-    return Table(columns("word", "kind", "contexts", *heads, "adjusted", left=2), rows, title=title, compact=True)
+        values = words.selfsim[i, landmarks].tolist()
+        numbers = [*values, None if baseline is None else values[-1] - baseline]
+        texts = [number_text(value, lambda number: cosine(number, 3)) for value in numbers]
+        rows.append([clipped(printable(words.words[i]), 40), words.kinds[i], f"{int(words.contexts[i]):,}", *texts])
+    heads = ["word", "kind", "contexts", *(f"layer {study.layers[place].number}" for place in landmarks), "adjusted"]
+    return table(heads, rows, left=2, title=title, compact=True)
 
 
 def _mev_chart(study: LayerStudy, table: WordTable) -> Chart | None:
@@ -104,32 +116,19 @@ def _mev_chart(study: LayerStudy, table: WordTable) -> Chart | None:
         places = [int(order[i]) for i in evenly(len(order), _CURVES)]
         which = f"{count(len(places), 'word')} across the range of the {len(known):,} measured"
     numbers = [float(layer.number) for layer in study.layers]
-    lines = [
-        Line(
-            numbers,
-            finite(table.mev[place].tolist()),
-            clipped(printable(table.words[place]), 14),
-            CATEGORICAL[rank % len(CATEGORICAL)],
-            dash="solid" if rank < len(CATEGORICAL) else "dash",
-            n=[int(table.mev_n[place])] * len(numbers),
-            group=printable(table.words[place]),
-        )
-        for rank, place in enumerate(places)
-    ]
-    return Chart(
-        "word_mev",
-        "MEV, word by word",
-        f"{which}. Share of a word's occurrences that one vector explains. The fewer the occurrences, the larger the "
-        "share.",
-        lines,
-        LAYER_AXIS,
-        Axis("share explained, MEV", "mev"),
-        direct=True,
-    )
+    lines = []
+    for rank, place in enumerate(places):
+        word, n = printable(table.words[place]), [int(table.mev_n[place])] * len(numbers)
+        color, dash = CATEGORICAL[rank % len(CATEGORICAL)], _DASHES[rank >= len(CATEGORICAL)]
+        values = finite(table.mev[place].tolist())
+        lines.append(Line(numbers, values, clipped(word, 14), color, dash=dash, n=n, group=word))
+    explained = "Share of a word's occurrences that one vector explains."
+    caption = f"{which}. {explained} The fewer the occurrences, the larger the share."
+    y = Axis("share explained, MEV", "mev")
+    return Chart("word_mev", "MEV, word by word", caption, lines, LAYER_AXIS, y, direct=True)
 
 
 def _heatmap(study: LayerStudy, table: WordTable) -> Chart | None:
-    """Self-similarity of up to forty words by layer, the least contextual first."""
     last = np.asarray(table.selfsim[:, -1], dtype=float)
     named = _named(table)
     # A word in two texts has a single pair, so its value is noise, unless the user named it.
@@ -160,16 +159,14 @@ def _heatmap(study: LayerStudy, table: WordTable) -> Chart | None:
         ]
         for n, word, row in zip(contexts, words, values, strict=True)
     ]
-    return Chart(
-        "words",
-        "Self-similarity, word by word",
+    caption = (
         f"{which}. The least contextual word is on top. The darker a cell, the more a word's vector changes with its "
-        "context.",
-        [Heatmap(values, low=math.floor(10 * low) / 10, high=1, hover=hover, bar="SelfSim", n=contexts)],
-        Axis("layer (0 = embeddings)", "layer", categories=numbers),
-        Axis(name="word", categories=[clipped(word, 20) for word in words]),
-        wide=True,
+        "context."
     )
+    heatmap = Heatmap(values, low=math.floor(10 * low) / 10, high=1, hover=hover, bar="SelfSim", n=contexts)
+    x = Axis("layer (0 = embeddings)", "layer", categories=numbers)
+    y = Axis(name="word", categories=[clipped(word, 20) for word in words])
+    return Chart("words", "Self-similarity, word by word", caption, [heatmap], x, y, wide=True)
 
 
 def _named(table: WordTable) -> list[int]:
@@ -179,3 +176,54 @@ def _named(table: WordTable) -> list[int]:
 def _least_contexts(study: LayerStudy) -> int:
     """In how many texts a word has to occur for its self-similarity to mean something."""
     return int(study.provenance.get("min_contexts", 5))
+
+
+def word_table(study: LayerStudy, path: Path) -> bytes:
+    """Every word with its occurrences, contexts, SelfSim and MEV by layer, in the format of the path.
+
+    Raises:
+        OptionError: the path has another ending, or the study has no words.
+    """
+    table = study.words
+    if table is None:
+        raise _missing(study, "words")
+    columns: Columns = {
+        "word": list(table.words),
+        "kind": list(table.kinds),
+        "count": table.counts.tolist(),
+        "contexts": table.contexts.tolist(),
+        **_by_layer(study, "selfsim", table.selfsim),
+        "mev_n": table.mev_n.tolist(),
+        **_by_layer(study, "mev", table.mev),
+    }
+    return table_file(columns, path, _TYPES)
+
+
+def sentence_table(study: LayerStudy, path: Path) -> bytes:
+    """Every sentence with its row, words, and IntraSim by layer beside what unrelated words would have.
+
+    Raises:
+        OptionError: the path has another ending, or the study has no sentences of words.
+    """
+    table = study.sentences
+    if table is None:
+        raise _missing(study, "sentences")
+    columns: Columns = {
+        "row": table.rows.tolist(),
+        "text": list(table.texts),
+        "words": table.lengths.tolist(),
+        **_by_layer(study, "intrasim", table.intrasim),
+        **_by_layer(study, "expected", table.expected),
+    }
+    return table_file(columns, path, _TYPES)
+
+
+def _missing(study: LayerStudy, which: str) -> OptionError:
+    return OptionError(f"{study.name} has no table of {which}: its rows are {study.source['row']}. Use --rows words.")
+
+
+def _by_layer(study: LayerStudy, name: str, values: Matrix) -> Columns:
+    """A column per layer, empty where a number is not known."""
+    return {
+        f"{name}_{layer.number}": finite(column) for layer, column in zip(study.layers, values.T.tolist(), strict=True)
+    }

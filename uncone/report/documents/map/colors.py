@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,7 +10,9 @@ from uncone.analysis.projections.results import Coloring, Panel
 from uncone.analysis.projections.word_list import WordList
 from uncone.data.batch import IntVector, Vector
 from uncone.report.charts.model import Coloring as CloudColoring
-from uncone.report.results.map import Map
+
+if TYPE_CHECKING:
+    from uncone.report.documents.map import Map
 
 __all__ = ["counts_of", "extent", "marked_words", "panel_colorings", "shown_colors", "summary_of"]
 
@@ -18,11 +20,11 @@ __all__ = ["counts_of", "extent", "marked_words", "panel_colorings", "shown_colo
 def panel_colorings(result: Map) -> list[list[CloudColoring]]:
     """For each picture, the colorings of all points of the map; those that do not differ by picture are shared."""
     shared = {
-        one.name: _coloring(one, result.panels[0])
-        for one in result.colorings
-        if not (one.by_panel or one.values_by_panel)
+        each.name: _coloring(each, result.panels[0])
+        for each in result.colorings
+        if not (each.by_panel or each.values_by_panel)
     }
-    return [[shared.get(one.name) or _coloring(one, panel) for one in result.colorings] for panel in result.panels]
+    return [[shared.get(each.name) or _coloring(each, panel) for each in result.colorings] for panel in result.panels]
 
 
 def _coloring(coloring: Coloring, panel: Panel) -> CloudColoring:
@@ -88,7 +90,7 @@ def summary_of(result: Map, coloring: Coloring) -> dict[str, Any]:
 
 def marked_words(result: Map) -> IntVector:
     """The word of the list that each point is or contains, -1 for none."""
-    listed = next((one for one in result.colorings if one.name == "words"), None)
+    listed = next((coloring for coloring in result.colorings if coloring.name == "words"), None)
     if listed is not None and listed.members is not None and tuple(listed.names) == tuple(result.highlight):
         return np.asarray(listed.members, np.int64)
     n = len(result.places)

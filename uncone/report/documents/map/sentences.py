@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from uncone.analysis.number_format import clipped, cosine, count, percent
 from uncone.analysis.projections.results import METHOD_NAMES, Panel, Trust
 from uncone.report.documents.map.colors import counts_of, extent, marked_words
-from uncone.report.results.map import Map
-from uncone.report.text import printable
+from uncone.report.text import between, capitalized, listed, printable, source_name
+
+if TYPE_CHECKING:
+    from uncone.report.documents.map import Map
 
 __all__ = [
-    "SEVERAL", "axes_of", "axis_share", "headline", "method", "sentences", "shown_points", "stamp", "subtitle",
-    "suggestion", "trust_text", "unbroken", "where",
+    "SEVERAL", "axes_of", "axis_share", "method", "sentences", "shown_points", "stamp", "subtitle", "suggestion",
+    "trust_text", "unbroken", "where",
 ]  # fmt: skip
 
 _LINEAR = (
@@ -54,7 +56,7 @@ def axes_of(result: Map) -> list[str]:
 
 def shown_points(result: Map) -> str:
     """The number of points, of how many."""
-    n = sum(int(one.counts.sum()) for one in result.density[:1]) if result.density else len(result.places)
+    n = sum(int(density.counts.sum()) for density in result.density[:1]) if result.density else len(result.places)
     if n == result.total:
         return f"{'all ' if n > 1 else ''}{count(n, _unit(result))}"
     return f"{n:,} of {count(result.total, _unit(result))}"
@@ -72,17 +74,9 @@ def where(result: Map) -> str:
     number = result.source.get("layer")
     layer = "" if number is None else f"layer {number}"
     if len(result.panels) > 1:
-        names = [printable(panel.name) for panel in result.panels]
-        joined = f"{', '.join(names[:-1])} and {names[-1]}"
-        return f"{layer}, {joined}" if layer else joined
+        names = listed([printable(panel.name) for panel in result.panels], len(result.panels))
+        return f"{layer}, {names}" if layer else names
     return layer
-
-
-def headline(result: Map) -> str:
-    """The number of points, of how many, the method, the layer and the seed."""
-    start, place = shown_points(result), where(result)
-    picture = f"{start[:1].upper()}{start[1:]} by {method(result)} in {result.dims} dimensions"
-    return f"{picture}{f', {place}' if place else ''}, seed {result.seed}."
 
 
 def stamp(result: Map, panel: Panel) -> str:
@@ -102,13 +96,12 @@ def _trusts(panels: Sequence[Panel]) -> list[str]:
     if len(panels) == 1:
         return [panels[0].trust.sentence]
     if len(panels) <= SEVERAL:
-        names = [printable(panel.name) for panel in panels]
-        named = zip(names, panels, strict=True)
-        return [f"{name[:1].upper()}{name[1:]}: {one.trust.sentence}" for name, one in named if one.trust.sentence]
+        named = [(capitalized(printable(panel.name)), panel.trust.sentence) for panel in panels]
+        return [f"{name}: {sentence}" for name, sentence in named if sentence]
     known = [(value, printable(panel.name)) for panel in panels if (value := panel.trust.trustworthiness) is not None]
     if not known:
         return []
-    (low, lowest), (high, highest) = (pick(known, key=lambda one: one[0]) for pick in (min, max))
+    (low, lowest), (high, highest) = (pick(known, key=lambda pair: pair[0]) for pick in (min, max))
     return [
         f"The trustworthiness of the {len(panels)} pictures is {cosine(low)} ({lowest}) to {cosine(high)} ({highest}); "
         "1 is best, and a random picture has about 0.5."
@@ -151,13 +144,12 @@ def _colored_by(result: Map) -> str:
     if result.density:
         return f"Colored by {title}."
     if first.values is not None:
-        low, high, _, _ = extent(first)
-        return f"Colored by {title}, from {_short(low)} to {_short(high)}."
+        return f"Colored by {title}, from {between(*extent(first)[:2], _short)}."
     counts, *others = counts_of(result, first)
     if others:
         return f"Colored by {title}, computed separately for every picture."
     names = [clipped(printable(str(name)) or "without a name", 40) for name in first.names]
-    parts = sorted(zip(counts[:-1], names, strict=True), key=lambda one: -one[0])
+    parts = sorted(zip(counts[:-1], names, strict=True), key=lambda part: -part[0])
     largest = [f"{name} ({n:,})" for n, name in parts[:_NAMED] if n]
     rest = sum(n for n, _ in parts[_NAMED:]) + counts[-1]
     largest += [f"others ({rest:,})"] if rest else []
@@ -186,8 +178,7 @@ def subtitle(result: Map) -> str:
     source = result.source
     parts = [f"{result.total:,} x {source['dimensions']:,}"] if source.get("dimensions") else []
     if source.get("model"):
-        *around, own = str(source["model"]).rstrip("/").split("/")
-        parts.append(around[-1] if own == "model" and around else own)
+        parts.append(source_name(source["model"]))
     parts += [str(source["pooling"])] if source.get("pooling") else []
     parts += [f"repaired by {source['repair']}"] if source.get("repair") else []
     return " · ".join(printable(part) for part in parts)

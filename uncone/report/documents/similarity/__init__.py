@@ -1,371 +1,258 @@
-"""The document of `similarity`: what a score means here, labels, pairs, groups, maps and the walk-through."""
+"""The result of `similarity`: texts compared with each other, what their cosines mean, and its tables as files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uncone.analysis.number_format import clipped, cosine, count
-from uncone.analysis.similarity.results import Estimate, Groups, Pair, PerLabel
-from uncone.report.document import (
-    Block,
-    Card,
-    Cell,
-    Clouds,
-    Column,
-    Document,
-    Facts,
-    Fold,
-    Notes,
-    Row,
-    Section,
-    Sentences,
-    Table,
-    Verdict,
-)
-from uncone.report.documents.similarity import charts
+from uncone.analysis.calibration.results import Background
+from uncone.analysis.similarity.results import Crowd, Groups, Labels, Pair, Pairs, PerLabel, Picture, Step, TwoColumns
+from uncone.data.batch import IntVector, Matrix
+from uncone.errors import OptionError
+from uncone.extras import require
+from uncone.report.document import Document
+from uncone.report.documents.similarity import sections
 from uncone.report.documents.similarity import sentences as say
-from uncone.report.documents.similarity.heatmap import heatmap, walkthrough
-from uncone.report.results.similarity import Similarity
-from uncone.report.text import last_name, printable, provenance_facts
+from uncone.report.result import Result
+from uncone.report.tables import Columns, table_file
 
-__all__ = ["document"]
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
 
-_MOST_PAIRS, _OPEN_PAIRS = 200, 20
-_OPEN_ROWS = 24
-"""Lines of a table that stand open; the others are folded."""
-_BRIEF = 52
-"""Letters of a text on a terminal; the files have all of it."""
-_BRIEF_LABELS, _BRIEF_PAIRS, _BRIEF_GROUPS, _BRIEF_NOTES = 6, 3, 4, 2
-"""Lines of each kind on a terminal."""
-_WALK = (
-    "From the heatmap as it comes out of the model to a readable one, on these {noun}s. All heatmaps of cosines share "
-    "one color scale, so that a change of color is a change of the cosine. The heatmap of differences to unrelated "
-    "pairs is blue below their mean and orange above it."
-)
+_ESTIMATE = ("mean", "low", "high", "sd")
+_PAIR = ("one", "other", "cosine", "percentile", "text", "other_text", "label", "other_label")
+_INTEGERS = ("row", "other_row", "one", "other", "pairs", "group", "size", "central")
+_TEXTS = ("text", "other_text", "label", "other_label", "method")
 
 
-def document(result: Similarity) -> Document:
-    """Everything there is to say of a similarity."""
-    sections = (
-        _near(result),
-        _heatmaps(result),
-        Section("What a score means here", [charts.histogram(result)]),
-        _labels(result),
-        _columns(result),
-        _pairs(result),
-        _groups(result),
-        _maps(result),
-        _walk(result),
-        _health(result),
-        _provenance(result),
-    )
-    return Document(
-        f"Similarity of {say.noun(result)}s",
-        last_name(result.source["name"]),
-        say.subtitle(result),
-        [_verdict(result)],
-        [section for section in sections if section is not None],
-    )
+@dataclass(frozen=True, eq=False)
+class Similarity(Result):
+    """The texts (or vectors) of a table compared with each other.
 
+    `source` says what was compared: name, rows, dim, dtype, encoder, layer, pooling, repair, and the columns text,
+    against and label. `texts`, `against` and `labels` have one entry per row. `pairs` are the requested pairs, or the
+    most similar ones; if both rows of a pair are the same, the second text is that of `against`. `near` are the rows
+    nearest to `near_text`, whose number is -1. `pictures` are heatmaps by name, such as "mean" and "cls".
+    `projections` place the rows `projected`: (m, 2) or (m, 3), by a name such as "pca-2". `written` holds the files
+    that were written, by kind.
+    """
 
-def _verdict(result: Similarity) -> Verdict:
-    labels, two = result.per_label, result.two_columns
-    differences = (labels.sentence if labels is not None else "", two.differs if two is not None else "")
-    details = [line for line in (say.spread(result), *differences, say.duplicates(result)) if line]
-    return Verdict(
-        result.headline,
-        say.level(result),
-        details,
-        cards=list(_cards(result))[:4],
-        command=result.suggestion or "",
-        bulleted=True,
-    )
+    source: Mapping[str, Any]
+    texts: Sequence[str] | None
+    against: Sequence[str] | None
+    labels: Sequence[str] | None
+    background: Background
+    histogram: Mapping[str, Sequence[float]]
+    pictures: Sequence[tuple[str, Picture]]
+    per_label: Labels | None
+    pairs: Pairs
+    near: Pairs | None
+    near_text: str | None
+    duplicates: Pairs
+    groups: Sequence[Groups]
+    projections: Mapping[str, Matrix]
+    projected: IntVector
+    two_columns: TwoColumns | None
+    steps: Sequence[Step]
+    cleaned: Mapping[str, int]
+    notes: Sequence[str]
+    provenance: Mapping[str, Any]
+    written: Mapping[str, str] = field(default_factory=dict)
+    crowd: Crowd | None = None
+    """If it is not None, cosine can't detect near-duplicates, and `duplicates` are pairs of the same text."""
 
+    @property
+    def headline(self) -> str:
+        """The score of two unrelated texts, and the main result of the labels, the pairs or the columns."""
+        return say.headline(self)
 
-def _cards(result: Similarity) -> Iterator[Card]:
-    background, labels, two = result.background, result.per_label, result.two_columns
-    interval = f"({say.number(background.mean_low)} to {say.number(background.mean_high)})"
-    yield Card(say.number(background.mean), f"mean cosine of unrelated pairs {interval}")
-    one = say.tail_score(result, 0.01)
-    if one is not None:
-        yield Card(say.number(one), "1 % of unrelated pairs score this or more")
-    if two is not None and np.isfinite(two.cosines).any():
-        mean = float(np.nanmean(two.cosines))
-        yield Card(
-            say.number(mean), f"mean cosine side by side, {say.signed(mean - background.mean)} above unrelated pairs"
-        )
-    if labels is not None and labels.auc is not None:
-        low, high = labels.auc_low, labels.auc_high
-        interval = "" if low is None or high is None else f" ({cosine(low)} to {cosine(high)})"
-        yield Card(
-            cosine(labels.auc), f"AUC of pairs within a label over pairs between labels{interval}; 0.5 is chance"
-        )
-    what = "near-duplicate pairs"
-    if result.crowd is not None:
-        what = f"pairs of {say.reason(result.duplicates.why)}; cosine can't detect near-duplicates here"
-    yield Card(f"{result.duplicates.found:,}", what)
-    yield Card(f"{say.size(result):,}", f"{say.noun(result)}s compared")
+    def lines(self) -> list[str]:
+        """The main results, in the order of the report."""
+        return say.sentences(self)
 
+    @property
+    def suggestion(self) -> str | None:
+        """The command that suggests a threshold, ready to paste; None if the source is not a file."""
+        return say.suggestion(self)
 
-def _near(result: Similarity) -> Section | None:
-    near = result.near
-    if near is None:
-        return None
-    listed, query = result.listed(near, _MOST_PAIRS), printable(result.near_text or "")
-    head = [_COSINE, _PERCENTILE, _text_column(say.noun(result))]
-    rows = [Row([*_score(pair), _side(result, pair.other_text, pair.other_label, pair.other)]) for pair in listed]
-    blocks = _folded(Table(head, rows, name="near", stacked=True), 10, "more")
-    more = f" The table has the first {len(rows):,} of {near.found:,}." if near.found > len(rows) else ""
-    first = [Row([*_score(pair), Cell(_short(pair.other_text, pair.other_label))]) for pair in listed[:_BRIEF_PAIRS]]
-    nearest = say.nearest(result)
-    brief = Table(head, first, f"Nearest to “{clipped(query, _BRIEF)}”") if listed else Sentences([nearest])
-    return Section("Nearest to your text", blocks, nearest + more, [brief], "near")
+    def document(self) -> Document:
+        """The report as data, built once for all renderers."""
+        return sections.document(self)
 
+    def text(self, row: int, *, other: bool = False) -> str:
+        """The text of a row, or its number if there are no texts; `other` is for the second column."""
+        if row < 0:
+            return self.near_text or ""
+        texts = self.against if other and self.against is not None else self.texts
+        return f"row {row:,}" if texts is None else texts[row]
 
-def _heatmaps(result: Similarity) -> Section | None:
-    if not result.pictures:
-        return None
-    return Section(f"Every {say.noun(result)} compared with every other", [heatmap(result)], name="heatmap")
-
-
-def _labels(result: Similarity) -> Section | None:
-    labels = result.per_label
-    if labels is None:
-        return None
-    totals = [_estimate("all pairs within a label", labels.within)]
-    totals += [_estimate("all pairs between labels", labels.between)] if len(labels.counts) > 1 else []
-    texts = ", ".join(f"{printable(label)}: {count(n, say.noun(result))}" for label, n in labels.counts.items())
-    blocks: list[Block] = [*charts.label_charts(result)]
-    blocks += _label_table(labels.table, totals, remarks=[f"{texts}."] if texts else [])
-    return Section("Labels", blocks, labels.sentence, _brief_labels(labels.table, totals), "labels")
-
-
-def _columns(result: Similarity) -> Section | None:
-    two = result.two_columns
-    if two is None:
-        return None
-    chart = charts.columns(result)
-    blocks: list[Block] = [*([] if chart is None else [chart]), *_label_table(two.table)]
-    if two.auc:
-        rows = [
-            Row([Cell(printable(names)), Cell(say.number(auc)), Cell(f"{say.number(low)} to {say.number(high)}")])
-            for names, (auc, low, high) in two.auc.items()
+    def listed(self, pairs: Pairs, most: int | None = None) -> list[Pair]:
+        """Pairs with both texts and labels, in their order."""
+        columns = (pairs.one, pairs.other, pairs.cosines, pairs.percentiles)
+        return [
+            Pair(a, b, cosine, share, self.text(a), self.text(b, other=a == b), self._label(a), self._label(b))
+            for a, b, cosine, share in zip(*(column[:most].tolist() for column in columns), strict=True)
         ]
-        head = [Column("labels", align="left"), Column("AUC"), Column("95 % interval")]
-        blocks += _folded(Table(head, rows, "Which label scores higher", name="label-auc"), _OPEN_ROWS, "more lines")
-    return Section(
-        f"Two {say.noun(result)}s side by side", blocks, two.differs, _brief_labels(two.table, []), "columns"
-    )
+
+    def _values(self) -> dict[str, Any]:
+        """Texts stand with the pairs and groups that name them; the matrix is written to a file of its own."""
+        places = {key: np.round(points, 5) for key, points in self.projections.items()}
+        return {
+            "source": self.source,
+            "headline": self.headline,
+            "lines": self.lines(),
+            "next": self.suggestion,
+            "background": self.background,
+            "histogram": self.histogram,
+            "pictures": [_picture_values(name, picture) for name, picture in self.pictures],
+            "labels": self.per_label,
+            "pairs": self._counted(self.pairs),
+            "near": None if self.near is None else {"text": self.near_text, **self._counted(self.near)},
+            "duplicates": self._counted(self.duplicates),
+            "crowd": self.crowd,
+            "groups": [self._group_values(groups) for groups in self.groups],
+            "two_columns": None if self.two_columns is None else _fields(self.two_columns, ("table", "auc", "differs")),
+            "steps": [_fields(step, ("key", "title", "text", "numbers")) for step in self.steps],
+            "projections": {"rows": self.projected, **places} if places else {},
+            "cleaned": self.cleaned,
+            "notes": self.notes,
+            "written": self.written,
+            "provenance": self.provenance,
+        }
+
+    def pairs_frame(self) -> pandas.DataFrame:
+        """The pairs with their texts, cosines and percentiles as a DataFrame; needs pandas, as do all frames."""
+        return _frame(_pair_columns(self.listed(self.pairs)))
+
+    def near_frame(self) -> pandas.DataFrame:
+        """The texts nearest to `near_text`, as a DataFrame; empty without such a text."""
+        columns = _pair_columns([] if self.near is None else self.listed(self.near))
+        names = {"other": "row", "cosine": "cosine", "percentile": "percentile", "other_text": "text"}
+        return _frame({head: columns[name] for name, head in (names | {"other_label": "label"}).items()})
+
+    def duplicates_frame(self) -> pandas.DataFrame:
+        """The near-duplicates as a DataFrame."""
+        return _frame(_pair_columns(self.listed(self.duplicates)))
+
+    def labels_frame(self) -> pandas.DataFrame:
+        """Every label with itself and every two labels, as a DataFrame; of two text columns, every label."""
+        columns = self._label_columns()
+        names = {"label": "one", "other_label": "other", **{name: name for name in (*_ESTIMATE, "pairs")}}
+        names |= {"above_mean": "above", "above_low": "above_low", "above_high": "above_high"}
+        return _frame({head: columns[name] for name, head in names.items()}, texts=("one", "other"))
+
+    def groups_frame(self) -> pandas.DataFrame:
+        """The groups of every method with their sizes, central texts and counts of labels, as a DataFrame."""
+        groups = [(methods.method, group) for methods in self.groups for group in methods.groups]
+        labels = dict.fromkeys(label for _, group in groups for label in group.labels)
+        columns: Columns = {"method": [method for method, _ in groups], "group": [group.number for _, group in groups]}
+        for name in ("size", "silhouette", "mean_cosine", "central"):
+            columns[name] = [getattr(group, name) for _, group in groups]
+        columns["text"] = [self.text(group.central) for _, group in groups]
+        return _frame(columns | {f"n_{label}": [group.labels.get(label, 0) for _, group in groups] for label in labels})
+
+    def __repr__(self) -> str:
+        """The result in a line."""
+        return f"<Similarity {self.source['name']}: {self.headline}>"
+
+    def _label(self, row: int) -> str:
+        return "" if self.labels is None or row < 0 else self.labels[row]
+
+    def _label_columns(self) -> Columns:
+        table: Sequence[PerLabel] = self.two_columns.table if self.two_columns is not None else ()
+        table = self.per_label.table if self.per_label is not None and self.two_columns is None else table
+        columns: Columns = {"label": [line.one for line in table], "other_label": [line.other for line in table]}
+        for prefix, part in (("", "cosine"), ("above_", "above")):
+            for name in _ESTIMATE:
+                columns[f"{prefix}{name}"] = [getattr(getattr(line, part), name) for line in table]
+        return {**columns, "pairs": [line.cosine.pairs for line in table]}
+
+    def _counted(self, pairs: Pairs) -> dict[str, Any]:
+        return {"found": pairs.found, "why": pairs.why, "pairs": self.listed(pairs)}
+
+    def _group_values(self, groups: Groups) -> dict[str, Any]:
+        """Without the members: they are a number per row."""
+        listed = [{**asdict(group), "text": self.text(group.central)} for group in groups.groups]
+        return {**_fields(groups, ("method", "k", "silhouette", "ari", "note", "outliers")), "groups": listed}
 
 
-_LABEL_COLUMNS = (
-    Column("labels", align="left"),
-    Column("pairs"),
-    Column("mean cosine"),
-    Column("95 % interval"),
-    Column("standard deviation"),
-    Column("above unrelated pairs"),
-)
+def pairs_table(result: Similarity, path: Path) -> bytes:
+    """Every listed pair with both texts and labels; with `near`, the vectors nearest to that text.
+
+    Raises:
+        OptionError: the path ends neither in .csv nor in .parquet.
+    """
+    columns = _pair_columns(result.listed(result.pairs if result.near is None else result.near))
+    heads = {"one": "row", "other": "other_row"}
+    labeled = {name for name in columns if result.labels is not None or not name.endswith("label")}
+    return _file({heads.get(name, name): values for name, values in columns.items() if name in labeled}, path)
 
 
-def _label_table(table: Sequence[PerLabel], totals: Sequence[Row] = (), remarks: Sequence[str] = ()) -> list[Block]:
-    if not table:
-        return []
-    rows = [_estimate(_two(line), line.cosine, line.above, strong=line.one == line.other) for line in table]
-    first = Table(_LABEL_COLUMNS, [*rows[:_OPEN_ROWS], *totals], remarks=remarks, name="label-table")
-    rest = rows[_OPEN_ROWS:]
-    return [first, *([Fold(count(len(rest), "more line"), [Table(_LABEL_COLUMNS, rest)])] if rest else [])]
+def labels_table(result: Similarity, path: Path) -> bytes:
+    """Every label with itself and every two labels; of two text columns, every label.
+
+    Raises:
+        OptionError: there are no labels, or the path ends neither in .csv nor in .parquet.
+    """
+    columns = result._label_columns()
+    if not columns["label"]:
+        raise OptionError(f"{result.source['name']} has no table of labels to write. Name their column with --label.")
+    return _file(columns, path)
 
 
-def _brief_labels(table: Sequence[PerLabel], totals: Sequence[Row]) -> list[Block]:
-    """Without the standard deviation, for which a terminal has no room."""
-    if not table:
-        return []
-    rows = [_estimate(_two(line, 14), line.cosine, line.above) for line in table[:_BRIEF_LABELS]]
-    left = len(table) - _BRIEF_LABELS
-    remarks = [f"and {count(left, 'more line')} in the report"] if left > 0 else []
-    rows = [Row([*row.cells[:4], Cell(row.cells[5].text)], row.muted) for row in (*rows, *totals)]
-    return [Table([*_LABEL_COLUMNS[:4], Column("above unrelated")], rows, remarks=remarks)]
+def groups_table(result: Similarity, path: Path) -> bytes:
+    """Every row with its text, label and group, or -1 if it was not compared; one column per grouping method.
 
-
-def _two(line: PerLabel, most: int = 60) -> str:
-    first, second = (clipped(printable(name), most) for name in (line.one, line.other))
-    return clipped(printable(line.one), 2 * most) if line.one == line.other else f"{first} – {second}"
-
-
-def _estimate(name: str, cosines: Estimate, above: Estimate | None = None, *, strong: bool = False) -> Row:
-    difference = Cell("") if above is None else Cell(say.signed(above.mean), say.bounds(above, difference=True))
-    texts = (f"{cosines.pairs:,}", say.number(cosines.mean), say.bounds(cosines), say.number(cosines.sd))
-    return Row([Cell(name, strong=strong), *map(Cell, texts), difference], muted=above is None)
-
-
-_COSINE, _PERCENTILE, _GROUP = Column("cosine", align="left"), Column("percentile"), Column("group", align="left")
-
-
-def _text_column(title: str) -> Column:
-    return Column(title, align="left", wrap=True)
-
-
-def _pairs(result: Similarity) -> Section:
-    pairs = result.pairs
-    listed = result.listed(pairs, _MOST_PAIRS)
-    blocks: list[Block] = _folded(_pair_table(result, listed, "pairs"), _OPEN_PAIRS, "more pairs")
-    every = f" of {count(pairs.found, 'pair')}" if pairs.found > len(listed) else ""
-    intro = (
-        [say.capitalized(f"{printable(say.reason(pairs.why)) or count(len(listed), 'pair')}{every}")] if listed else []
-    )
-    intro += [say.most_similar(result), "The percentile is the share of unrelated pairs that score lower."]
-    title = f"Pairs: {printable(say.reason(pairs.why)) or 'most similar'}, of {pairs.found:,}"
-    if result.duplicates.found:
-        title += f"; {_duplicate_title(result)}"
-    head = [_COSINE, _PERCENTILE, _text_column(f"{say.noun(result)}s")]
-    rows = [row for pair in listed[:_BRIEF_PAIRS] for row in _brief_pair(pair)]
-    brief = Table(head, rows, title) if listed else Sentences([say.most_similar(result)])
-    return Section("Pairs", [*blocks, *_duplicates(result)], " ".join(intro), [brief], "pairs")
-
-
-def _brief_pair(pair: Pair) -> Iterator[Row]:
-    """The two texts of a pair one under the other; labels only if they differ."""
-    labels = ("", "") if pair.label == pair.other_label else (pair.label, pair.other_label)
-    yield Row([*_score(pair), Cell(_short(pair.text, labels[0]))])
-    yield Row([Cell(""), Cell(""), Cell(_short(pair.other_text, labels[1]))])
-
-
-def _duplicate_title(result: Similarity) -> str:
-    found = result.duplicates
-    if result.crowd is None:
-        return count(found.found, "near-duplicate")
-    return f"{count(found.found, 'pair')} of {printable(say.reason(found.why))}"
-
-
-def _duplicates(result: Similarity) -> list[Block]:
-    """Near-duplicates; if cosine can't detect them, pairs that are equal but for case and white space."""
-    listed = result.listed(result.duplicates, _MOST_PAIRS)
-    lines = [say.crowding(result)] if result.crowd is not None else []
-    if not listed:
-        return [Sentences([" ".join([*lines, f"No two {say.noun(result)}s are equal."])])] if lines else []
-    summary = (
-        printable(say.reason(result.duplicates.why))
-        if result.crowd is None
-        else "equal except for case and white space"
-    )
-    if result.duplicates.found > len(listed):
-        summary += f"; the first {len(listed):,} here"
-    fold = Fold(
-        _duplicate_title(result), [_pair_table(result, listed, "duplicates")], open=len(listed) <= 5, summary=summary
-    )
-    return [*([Sentences(lines)] if lines else []), fold]
-
-
-def _pair_table(result: Similarity, listed: Sequence[Pair], name: str) -> Table:
-    rows = []
-    for pair in listed:
-        sides = ((pair.text, pair.label, pair.one), (pair.other_text, pair.other_label, pair.other))
-        rows.append(Row([*_score(pair), *(_side(result, *side) for side in sides)]))
-    texts = map(_text_column, (say.noun(result), f"other {say.noun(result)}"))
-    return Table([_COSINE, _PERCENTILE, *texts], rows, name=name, stacked=True)
-
-
-def _score(pair: Pair) -> list[Cell]:
-    return [Cell(say.exact(pair.cosine), strong=True), Cell(say.percentile_text(pair.percentile))]
-
-
-def _side(result: Similarity, text: str, label: str, row: int) -> Cell:
-    known = [f"label {printable(label)}"] if label else []
-    return Cell(
-        clipped(text, charts.LONGEST_TEXT), ", ".join([*known, *([f"row {row:,}"] if result.texts is not None else [])])
-    )
-
-
-def _short(text: str, label: str) -> str:
-    return clipped(printable(f"[{label}] {text}" if label else text), _BRIEF)
-
-
-def _folded(table: Table, most: int, more: str) -> list[Block]:
-    """The first rows of a table, and the others behind a line that opens them."""
-    if not table.rows:
-        return []
-    rest = Table(table.columns, table.rows[most:], stacked=table.stacked)
-    fold = [Fold(f"{len(rest.rows):,} {more}", [rest])] if rest.rows else []
-    return [replace(table, rows=table.rows[:most]), *fold]
-
-
-def _groups(result: Similarity) -> Section | None:
+    Raises:
+        OptionError: there are no groups, or the path ends neither in .csv nor in .parquet.
+    """
     if not result.groups:
-        return None
-    blocks: list[Block] = []
-    for place, groups in enumerate(result.groups, 1):
-        rows = []
-        for group in groups.groups:
-            numbers = (f"{group.number}", f"{group.size:,}", say.number(group.silhouette, 2))
-            text = clipped(result.text(group.central), charts.LONGEST_TEXT)
-            rows.append(Row([*map(Cell, (*numbers, say.number(group.mean_cosine), text))]))
-        heads = map(Column, (f"{say.noun(result)}s", "silhouette", "mean cosine"))
-        intro = " ".join(filter(None, (say.capitalized(say.group_quality(groups)), groups.note)))
-        title = say.capitalized(say.group_title(groups)).rstrip(".")
-        table = Table([_GROUP, *heads, _text_column("most central")], rows, title, intro, stacked=True)
-        blocks += _folded(replace(table, name=f"groups-{place}"), _OPEN_ROWS, "more groups")
-        chart = charts.group_chart(groups, place)
-        blocks += [] if chart is None else [chart]
-    others = [Sentences([_scores(groups) for groups in result.groups[1:]])] if len(result.groups) > 1 else []
-    return Section("Groups", blocks, brief=[_brief_groups(result, result.groups[0]), *others], name="groups")
+        raise OptionError(f"{result.source['name']} was not put into groups. Ask for some with --groups.")
+    columns: Columns = {"row": list(range(len(result.groups[0].members)))}
+    for name, values in (("text", result.texts), ("label", result.labels)):
+        if values is not None:
+            columns[name] = list(values)
+    several = len(result.groups) > 1
+    columns |= {f"group_{groups.method}" if several else "group": groups.members.tolist() for groups in result.groups}
+    return _file(columns, path)
 
 
-def _brief_groups(result: Similarity, groups: Groups) -> Table:
-    """The largest groups by their most central text."""
-    by_size = sorted(groups.groups, key=lambda group: -group.size)
-    rows = [
-        Row([*map(Cell, (f"{group.number}", f"{group.size:,}", _short(result.text(group.central), "")))])
-        for group in by_size[:_BRIEF_GROUPS]
-    ]
-    rest = by_size[_BRIEF_GROUPS:]
-    texts = count(sum(group.size for group in rest), say.noun(result))
-    head = [_GROUP, Column(f"{say.noun(result)}s"), _text_column("most central")]
-    remarks = [f"and {count(len(rest), 'more group')} with {texts}"] if rest else []
-    return Table(head, rows, _scores(groups), remarks=remarks)
+def _pair_columns(pairs: Sequence[Pair]) -> Columns:
+    return {name: [getattr(pair, name) for pair in pairs] for name in _PAIR}
 
 
-def _scores(groups: Groups) -> str:
-    """The grouping with its scores, on a line."""
-    scores = {"silhouette": groups.silhouette, "ARI with labels": groups.ari}
-    known = {name: value for name, value in scores.items() if value is not None and not groups.outliers}
-    quality = ", ".join(f"{name} {say.number(value, 2)}" for name, value in known.items())
-    return ": ".join(filter(None, (say.capitalized(say.group_title(groups)).rstrip("."), quality)))
+def _types(names: Iterable[str], texts: Sequence[str] = ()) -> dict[str, type]:
+    def kind(name: str) -> type:
+        if name in (*_TEXTS, *texts):
+            return str
+        return int if name in _INTEGERS or name.startswith(("group_", "n_")) else float
+
+    return {name: kind(name) for name in names}
 
 
-def _maps(result: Similarity) -> Section | None:
-    if not result.projections:
-        return None
-    intro = (
-        "Maps keep neighbors together but distort distances: read what is near, not how far. Point at a dot to read it."
-    )
-    maps = charts.maps(result)
-    together = [Clouds(same) for dims in (2, 3) if (same := [one for one in maps if one.dims == dims])]
-    return Section("Maps", together, intro, name="maps")
+def _file(columns: Columns, path: Path) -> bytes:
+    return table_file(columns, path, _types(columns))
 
 
-def _walk(result: Similarity) -> Section | None:
-    if not result.steps:
-        return None
-    intro = _WALK.format(noun=say.noun(result))
-    if result.two_columns is not None:
-        intro += f" These are the texts of column {result.source.get('text') or 1} compared with each other."
-    return Section("Why do my cosines look random?", [walkthrough(result)], intro, name="why")
+def _frame(columns: Columns, texts: Sequence[str] = ()) -> pandas.DataFrame:
+    """A DataFrame in which numbers stay numbers, even if it is empty."""
+    require("pandas", extra="models")
+    import pandas
+
+    dtypes = {int: "int64", float: "float64", str: "object"}
+    types = _types(columns, texts)
+    return pandas.DataFrame(columns).astype({name: dtypes[types[name]] for name in columns})
 
 
-def _health(result: Similarity) -> Section | None:
-    facts = [(say.CLEANING.get(what, what), f"{n:,}") for what, n in result.cleaned.items()]
-    facts += [(f"{why}, not among unrelated pairs", count(n, "pair")) for why, n in result.background.left_out.items()]
-    notes = [note for note in result.notes if note]
-    blocks: list[Block] = [*([Facts(facts)] if facts else []), *([Notes(notes)] if notes else [])]
-    return Section("Data health", blocks, brief=[Notes(notes, most=_BRIEF_NOTES)]) if blocks else None
+def _fields(value: object, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
 
 
-def _provenance(result: Similarity) -> Section:
-    hidden = ("in_memory", "path")
-    source = {key: value for key, value in result.source.items() if key not in hidden}
-    facts = provenance_facts({**source, **result.provenance})
-    return Section("Provenance", [Facts([*facts, *result.written.items()])])
+def _picture_values(name: str, picture: Picture) -> dict[str, Any]:
+    """A heatmap without its cells."""
+    blocks = [{"name": block, "rows": size} for block, size in picture.blocks]
+    return {"name": name, **_fields(picture, ("order", "rows", "linkage", "note")), "blocks": blocks}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from uncone.analysis.similarity.results import Groups, PerLabel
 from uncone.data.batch import IntVector
 from uncone.report.charts.cloud import MOST_LEGEND
 from uncone.report.charts.model import (
-    CATEGORICAL,
     Axis,
     Chart,
     Cloud,
@@ -25,11 +25,13 @@ from uncone.report.charts.model import (
     Histogram,
     Line,
     Reference,
-    Symbol,
 )
+from uncone.report.charts.theme import CATEGORICAL
 from uncone.report.documents.similarity import sentences as say
-from uncone.report.results.similarity import Similarity
-from uncone.report.text import printable
+from uncone.report.text import capitalized, printable
+
+if TYPE_CHECKING:
+    from uncone.report.documents.similarity import Similarity
 
 __all__ = [
     "LONGEST_TEXT", "colorings", "columns", "curves", "group_chart", "histogram", "label_charts", "label_coloring",
@@ -49,29 +51,23 @@ def histogram(result: Similarity) -> Chart:
     """All pairs over unrelated ones, with the mean of those and the score that 1 % of them reach."""
     background = result.background
     name = "all pairs" if result.two_columns is None else "the two texts of a row"
-    references = [_background_mean(result)]
-    one = say.tail_score(result, 0.01)
-    references += [] if one is None else [Reference(one, f"1 % of unrelated pairs: {say.fine(one)}")]
+    references, score = [_background_mean(result)], say.tail_score(result, 0.01)
+    references += [] if score is None else [Reference(score, f"1 % of unrelated pairs: {say.fine(score)}")]
     sample = "" if background.pairs == background.all_pairs else "a sample of "
     total = int(sum(result.histogram.get("counts", ())))
-    edges, heights = per_hundredth(result.histogram)
-    pairs = [Histogram(edges, heights, name, "accent", False, unit="% of pairs per 0.01")] if heights else []
-    return Chart(
-        "histogram",
-        f"{name[:1].upper()}{name[1:]} compared with unrelated pairs",
-        f"{count(total, 'pair')} of the table. In gray, {sample}{count(background.pairs, 'unrelated pair')}.",
-        [*_unrelated(result), *pairs],
-        Axis("cosine", "cosine"),
-        _DENSITY,
-        references,
-        wide=True,
-    )
+    title = f"{capitalized(name)} compared with unrelated pairs"
+    caption = f"{count(total, 'pair')} of the table. In gray, {sample}{count(background.pairs, 'unrelated pair')}."
+    marks = [*_unrelated(result), *_histogram(result.histogram, name, "accent", filled=False)]
+    return Chart("histogram", title, caption, marks, Axis("cosine", "cosine"), _DENSITY, references, wide=True)
 
 
 def _unrelated(result: Similarity) -> list[Histogram]:
-    edges, heights = per_hundredth(result.background.histogram)
-    unit = "% of pairs per 0.01"
-    return [Histogram(edges, heights, "unrelated pairs", "muted 55%", True, unit=unit)] if heights else []
+    return _histogram(result.background.histogram, "unrelated pairs", "muted 55%", filled=True)
+
+
+def _histogram(histogram: Mapping[str, Sequence[float]], label: str, color: str, *, filled: bool) -> list[Histogram]:
+    edges, heights = per_hundredth(histogram)
+    return [Histogram(edges, heights, label, color, filled, unit="% of pairs per 0.01")] if heights else []
 
 
 def _background_mean(result: Similarity) -> Reference:
@@ -110,27 +106,22 @@ def label_charts(result: Similarity) -> list[Chart]:
 
 
 def _forest(lines: Sequence[PerLabel], mean: float, wide: bool) -> Chart:
-    marks = []
-    for same, name, color in ((True, "within a label", "accent"), (False, "between labels", "second")):
-        rows = [at for at, line in enumerate(lines[:_MOST_LABELS]) if (line.one == line.other) is same]
+    marks, shown = [], lines[:_MOST_LABELS]
+    looks: dict[bool, Any] = {
+        True: ("within a label", "accent", "circle"),
+        False: ("between labels", "second", "diamond"),
+    }
+    for same, (label, color, symbol) in looks.items():
+        rows = [at for at, line in enumerate(shown) if (line.one == line.other) is same]
         if rows:
-            shown = [lines[at].cosine for at in rows]
-            values, low, high = ([getattr(one, part) for one in shown] for part in ("mean", "low", "high"))
-            symbol: Symbol = "circle" if same else "diamond"
-            marks.append(Forest(rows, values, low, high, name, color, symbol, n=[one.pairs for one in shown]))
-    first = (
-        "" if len(lines) <= _MOST_LABELS else f" The first {_MOST_LABELS} of {len(lines):,}; the table has them all."
-    )
-    return Chart(
-        "labels",
-        "Within and between labels",
-        f"Mean cosine with its 95 % interval. The dotted line is the mean of unrelated pairs.{first}",
-        marks,
-        Axis("mean cosine", "mean_cosine"),
-        Axis(name="labels", categories=[_two(line, 13) for line in lines[:_MOST_LABELS]]),
-        [Reference(mean, "unrelated pairs", "muted", "dot")],
-        wide=wide,
-    )
+            cosines = [shown[at].cosine for at in rows]
+            values, low, high = ([getattr(each, part) for each in cosines] for part in ("mean", "low", "high"))
+            marks.append(Forest(rows, values, low, high, label, color, symbol, n=[each.pairs for each in cosines]))
+    more = f" The first {_MOST_LABELS} of {len(lines):,}; the table has them all." if len(lines) > _MOST_LABELS else ""
+    caption = f"Mean cosine with its 95 % interval. The dotted line is the mean of unrelated pairs.{more}"
+    x, y = Axis("mean cosine", "mean_cosine"), Axis(name="labels", categories=[_two(line, 13) for line in shown])
+    line = Reference(mean, "unrelated pairs", "muted", "dot")
+    return Chart("labels", "Within and between labels", caption, marks, x, y, [line], wide=wide)
 
 
 def _two(line: PerLabel, most: int) -> str:
@@ -145,15 +136,9 @@ def _label_grid(table: Sequence[PerLabel], names: Sequence[str], sd: float, wide
     values = [[None if line is None else line.above.mean for line in row] for row in cells]
     # A difference that is small beside the deviation of unrelated pairs is pale.
     widest = max([abs(value) for row in values for value in row if value is not None] + [0.5 * sd, 0.01])
-    grid = Heatmap(
-        values,
-        scale="diverging",
-        low=-widest,
-        high=widest,
-        center=0,
-        texts=[[say.signed(value) for value in row] for row in values] if len(names) <= 10 else (),
-        hover=[["" if line is None else _hover(line) for line in row] for row in cells],
-    )
+    texts = [[say.signed_number(value) for value in row] for row in values] if len(names) <= 10 else ()
+    hover = [["" if line is None else _hover(line) for line in row] for row in cells]
+    grid = Heatmap(values, "", "diverging", -widest, widest, 0, texts, hover)
     axis = Axis(name="label", categories=[say.middle_cut(printable(name) or _NO_LABEL, 14) for name in names])
     caption = "Mean cosine minus that of unrelated pairs. If the diagonal does not stand out, the labels do not differ."
     return Chart("label-grid", "Above unrelated pairs", caption, [grid], axis, axis, wide=wide)
@@ -162,7 +147,7 @@ def _label_grid(table: Sequence[PerLabel], names: Sequence[str], sd: float, wide
 def _hover(line: PerLabel) -> str:
     interval = f" ({say.bounds(line.cosine)})" if say.bounds(line.cosine) else ""
     mean = f"{_two(line, 40)}: {say.number(line.cosine.mean)}{interval}, {count(line.cosine.pairs, 'pair')}"
-    return f"{mean}; {say.signed(line.above.mean)} above unrelated pairs"
+    return f"{mean}; {say.signed_number(line.above.mean)} above unrelated pairs"
 
 
 def columns(result: Similarity) -> Chart | None:
@@ -172,19 +157,11 @@ def columns(result: Similarity) -> Chart | None:
         return None
     shown = curves(result)
     first = "" if two.labels is None or len(shown) == len(two.table) else " The first labels; the table has them all."
-    return Chart(
-        "columns",
-        "The two texts of a row, by label",
-        f"{count(int(np.isfinite(two.cosines).sum()), 'row')}. In gray, unrelated pairs.{first}",
-        [
-            *_unrelated(result),
-            *(Line(x, y, name, CATEGORICAL[at % len(CATEGORICAL)]) for at, (name, x, y) in enumerate(shown)),
-        ],
-        Axis("cosine of the two texts", "cosine"),
-        _DENSITY,
-        [_background_mean(result)],
-        wide=True,
-    )
+    caption = f"{count(int(np.isfinite(two.cosines).sum()), 'row')}. In gray, unrelated pairs.{first}"
+    lines = [Line(x, y, name, CATEGORICAL[at % len(CATEGORICAL)]) for at, (name, x, y) in enumerate(shown)]
+    marks: list[Line | Histogram] = [*_unrelated(result), *lines]
+    x, mean = Axis("cosine of the two texts", "cosine"), _background_mean(result)
+    return Chart("columns", "The two texts of a row, by label", caption, marks, x, _DENSITY, [mean], wide=True)
 
 
 def curves(result: Similarity) -> list[tuple[str, list[float], list[float]]]:
@@ -201,14 +178,14 @@ def curves(result: Similarity) -> list[tuple[str, list[float], list[float]]]:
     middle = float(np.subtract(*np.quantile(two.cosines[known], (0.75, 0.25))))
     width = max(middle / max(least, 1) ** (1 / 3), 1e-4)
     edges = np.linspace(low, high if high > low else low + 0.01, int(np.clip((high - low) / width, 8, _BINS)) + 1)
-    made = []
+    shown = []
     for name in names:
         counts, _ = np.histogram(two.cosines[known & (labels == name)], edges)
         if counts.sum():
             density = 100 * counts / counts.sum() * 0.01 / np.diff(edges)
             middles = (edges[:-1] + edges[1:]) / 2
-            made.append((clipped(printable(name), 24) or "the two texts of a row", middles.tolist(), density.tolist()))
-    return made
+            shown.append((clipped(printable(name), 24) or "the two texts of a row", middles.tolist(), density.tolist()))
+    return shown
 
 
 def group_chart(groups: Groups, place: int) -> Chart | None:
@@ -219,27 +196,20 @@ def group_chart(groups: Groups, place: int) -> Chart | None:
     counts = [[group.labels.get(name, 0) for name in names] for group in groups.groups]
     labels = [printable(name) or _NO_LABEL for name in names]
     rows = [f"group {group.number}" for group in groups.groups]
-    grid = Heatmap(
-        [[n / max(sum(row), 1) for n in row] for row in counts],
-        scale="pale",
-        low=0,
-        high=1,
-        texts=[[f"{n:,}" for n in row] for row in counts] if len(names) <= 12 else (),
-        hover=[
-            [f"{group}, {label}: {n:,} of {sum(row):,}" for label, n in zip(labels, row, strict=True)]
-            for group, row in zip(rows, counts, strict=True)
-        ],
-        bar="share of the group",
+    shares = [[n / max(sum(row), 1) for n in row] for row in counts]
+    texts = [[f"{n:,}" for n in row] for row in counts] if len(names) <= 12 else ()
+    hover = [
+        [f"{group}, {label}: {n:,} of {sum(row):,}" for label, n in zip(labels, row, strict=True)]
+        for group, row in zip(rows, counts, strict=True)
+    ]
+    grid = Heatmap(shares, "", "pale", 0, 1, None, texts, hover, bar="share of the group")
+    title = f"Groups by labels: {say.group_title(groups)}"
+    caption = (
+        "Texts of each label in each group, colored by their share. A group that matches a label has one strong cell."
     )
-    return Chart(
-        f"groups-{place}",
-        f"Groups by labels: {say.group_title(groups)}",
-        "Texts of each label in each group, colored by their share. A group that matches a label has one strong cell.",
-        [grid],
-        Axis(name="label", categories=[say.middle_cut(label, 14) for label in labels]),
-        Axis(name="group", categories=rows),
-        wide=True,
-    )
+    x = Axis(name="label", categories=[say.middle_cut(label, 14) for label in labels])
+    y = Axis(name="group", categories=rows)
+    return Chart(f"groups-{place}", title, caption, [grid], x, y, wide=True)
 
 
 def label_coloring(result: Similarity, rows: IntVector) -> Coloring | None:
@@ -254,11 +224,11 @@ def label_coloring(result: Similarity, rows: IntVector) -> Coloring | None:
 def colorings(result: Similarity, rows: IntVector) -> list[Coloring]:
     """Rows by label, then by the groups of every method."""
     labels = label_coloring(result, rows)
-    made = [] if labels is None else [labels]
+    every = [] if labels is None else [labels]
     for groups in result.groups:
         names = [_NO_GROUP if member < 0 else f"group {member}" for member in np.asarray(groups.members).tolist()]
-        made.append(_coloring(say.group_title(groups), names, rows))
-    return made
+        every.append(_coloring(say.group_title(groups), names, rows))
+    return every
 
 
 def _coloring(title: str, members: Sequence[str], rows: IntVector) -> Coloring:
@@ -281,23 +251,12 @@ def maps(result: Similarity) -> list[Cloud]:
     """A cloud for every projection, planes first, colored by labels and groups."""
     rows, shared = result.projected, colorings(result, result.projected)
     texts = [clipped(printable(result.text(int(row))), LONGEST_TEXT) for row in rows]
-    made = []
+    look: dict[str, Any] = {"wide": len(result.projections) == 1, "group": "maps", "source_rows": rows}
+    clouds = []
     for key, points in sorted(result.projections.items(), key=lambda item: item[1].shape[1]):
-        method = METHOD_NAMES.get(key.partition("-")[0], key.partition("-")[0])
-        dims = points.shape[1]
+        method, dims = METHOD_NAMES.get(key.partition("-")[0], key.partition("-")[0]), points.shape[1]
         where = "in space; drag to turn them" if dims == 3 else "in the plane"
-        made.append(
-            Cloud(
-                f"map-{key}",
-                f"{method}, {dims}-D",
-                f"{len(points):,} {say.noun(result)}s {where}.",
-                [CloudView(method, points)],
-                shared,
-                texts,
-                [f"dimension {axis}" for axis in range(1, dims + 1)],
-                wide=len(result.projections) == 1,
-                group="maps",
-                source_rows=rows,
-            )
-        )
-    return made
+        caption, views = f"{len(points):,} {say.noun(result)}s {where}.", [CloudView(method, points)]
+        axes = [f"dimension {axis}" for axis in range(1, dims + 1)]
+        clouds.append(Cloud(f"map-{key}", f"{method}, {dims}-D", caption, views, shared, texts, axes, **look))
+    return clouds

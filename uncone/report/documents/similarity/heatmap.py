@@ -6,10 +6,9 @@ The page draws them on canvases from packed cells (`widgets/heatmap.js`); figure
 from __future__ import annotations
 
 import base64
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -22,8 +21,10 @@ from uncone.report.charts.theme import GRAY
 from uncone.report.document import Block, Fold, Sentences, Widget
 from uncone.report.documents.similarity import sentences as say
 from uncone.report.documents.similarity.charts import LONGEST_TEXT, label_coloring
-from uncone.report.results.similarity import Similarity
-from uncone.report.text import file_name, printable
+from uncone.report.text import file_name, number_text, printable
+
+if TYPE_CHECKING:
+    from uncone.report.documents.similarity import Similarity
 
 __all__ = ["branches", "heatmap", "packed", "walkthrough"]
 
@@ -92,7 +93,7 @@ class _Grid:
     strip: Coloring | None = None
 
     @property
-    def scale(self) -> str:
+    def scale(self) -> Literal["sequential", "diverging"]:
         return "sequential" if self.kind == "cosine" else "diverging"
 
     def figure(self, name: str, rows: Sequence[int]) -> dict[str, Any]:
@@ -121,14 +122,8 @@ class _Grid:
         """The heatmap for figures, with the dendrogram and the strip of labels left of the cells."""
         n, left = len(self.values), -0.5
         low, high = self.limits
-        cells = Heatmap(
-            self.values.tolist(),
-            scale=self.scale,  # type: ignore[arg-type]
-            low=low,
-            high=high,
-            center=_CENTERS[self.kind],
-            bar=_BARS[self.kind],
-        )
+        center, bar = _CENTERS[self.kind], _BARS[self.kind]
+        cells = Heatmap(self.values.tolist(), "", self.scale, low, high, center, bar=bar)
         marks: list[Heatmap | Line | Points] = [cells]
         if self.strip is not None and self.strip.codes is not None:
             left -= 0.03 * n
@@ -173,7 +168,7 @@ def heatmap(result: Similarity) -> Widget:
     ordered = [list(pair) for pair in zip(*grids, strict=True)] if len(grids) == 2 else grids
     figures = [grid.figure(f"heat-{grid.group}-{grid.kind}", rows) for group in ordered for grid in group]
     charts: list[Block] = [grid.chart() for group in grids for grid in group]
-    notes = [f"{name}: {one.note}" if several else one.note for name, one in result.pictures if one.note]
+    notes = [f"{name}: {each.note}" if several else each.note for name, each in result.pictures if each.note]
     strip = next((grid.strip for group in grids for grid in group if grid.strip is not None), None)
     legend = [] if strip is None else [(name, _color(code)) for code, name in enumerate(strip.names)]
     legend += [(strip.rest, GRAY)] if strip is not None and strip.rest else []
@@ -245,14 +240,14 @@ def branches(linkage: Matrix, leaves: IntVector) -> list[Branch]:
     n = len(leaves)
     place, height = np.empty(2 * n - 1), np.zeros(2 * n - 1)
     place[np.asarray(leaves)] = np.arange(n)
-    made = []
-    for step, (one, other, distance, _) in enumerate(np.asarray(linkage, float)):
-        a, b = int(one), int(other)
+    brackets = []
+    for step, (first, second, distance, _) in enumerate(np.asarray(linkage, float)):
+        a, b = int(first), int(second)
         place[n + step], height[n + step] = (place[a] + place[b]) / 2, distance
         numbers = (height[a], height[b], place[a], place[b], distance)
-        first, second, low, high, top = (float(f"{value:.5g}") for value in numbers)
-        made.append((first, second, low, high, top))
-    return made
+        left, right, low, high, top = (float(f"{value:.5g}") for value in numbers)
+        brackets.append((left, right, low, high, top))
+    return brackets
 
 
 def walkthrough(result: Similarity) -> Widget:
@@ -263,7 +258,8 @@ def walkthrough(result: Similarity) -> Widget:
     steps, figures, otherwise = [], [], list[Block]()
     for place, step in enumerate(result.steps, 1):
         numbers = [
-            (_NUMBER_NAMES.get(key, key.replace("_", " ")), _number_text(value)) for key, value in step.numbers.items()
+            (_NUMBER_NAMES.get(key, key.replace("_", " ")), number_text(value, _number_text))
+            for key, value in step.numbers.items()
         ]
         blocks: list[Block] = [Sentences([step.text])]
         blocks += [Sentences([", ".join(f"{name} {value}" for name, value in numbers) + "."])] if numbers else []
@@ -295,10 +291,8 @@ def _common_range(steps: Sequence[Step]) -> tuple[float, float]:
     return (min(low for low, _ in ranges), max(high for _, high in ranges)) if ranges else (0.0, 1.0)
 
 
-def _number_text(value: float | None) -> str:
+def _number_text(value: float) -> str:
     """A number of any size: cosines with three digits, counts without."""
-    if value is None or not math.isfinite(value):
-        return "–"
     if float(value).is_integer() and abs(value) >= 2:
         return f"{value:,.0f}"
     return cosine(float(value), 3) if abs(value) < 2 else plain(float(value))

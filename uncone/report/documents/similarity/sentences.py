@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,13 +16,15 @@ from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import clipped, cosine, count, percent
 from uncone.analysis.similarity.per_label import inconclusive
 from uncone.analysis.similarity.results import Estimate, Groups, TwoColumns
-from uncone.report.results.similarity import Similarity
-from uncone.report.text import printable
+from uncone.report.text import between, capitalized, fitted, number_text, printable, signed, source_name
+
+if TYPE_CHECKING:
+    from uncone.report.documents.similarity import Similarity
 
 __all__ = [
-    "CLEANING", "bounds", "capitalized", "crowding", "duplicates", "exact", "fine", "group_quality", "group_title",
-    "headline", "level", "middle_cut", "most_similar", "nearest", "noun", "number", "percentile_text", "quantile",
-    "reason", "sentences", "signed", "size", "spread", "subtitle", "suggestion", "tail_score",
+    "CLEANING", "bounds", "crowding", "duplicates", "exact", "fine", "group_quality", "group_title", "headline",
+    "level", "middle_cut", "most_similar", "nearest", "noun", "number", "percentile_text", "quantile", "reason",
+    "sentences", "signed_number", "size", "spread", "subtitle", "suggestion", "tail_score",
 ]  # fmt: skip
 
 _HARDLY, _PARTLY = 0.6, 0.8
@@ -64,8 +68,7 @@ def subtitle(result: Similarity) -> str:
     parts = [f"{rows:,} x {source['dim']:,}" if source.get("dim") else count(rows, noun(result))]
     encoder = source.get("encoder")
     if encoder:
-        *around, own = str(encoder).rstrip("/").split("/")
-        parts.append(around[-1] if own == "model" and around else own)
+        parts.append(source_name(encoder))
         parts += [f"layer {source['layer']}"] if source.get("layer") is not None else []
         parts += [str(source["pooling"])] if source.get("pooling") else []
     parts += [f"repaired by {source['repair']}"] if source.get("repair") else []
@@ -128,7 +131,10 @@ def sentences(result: Similarity) -> list[str]:
         most_similar(result),
         duplicates(result),
         nearest(result),
-        *(capitalized(": ".join(filter(None, (group_title(one), group_quality(one))))) for one in result.groups),
+        *(
+            f"{capitalized(': '.join(filter(None, (group_title(each), group_quality(each)))))}."
+            for each in result.groups
+        ),
         f"Cleaned: {', '.join(cleaned)}." if cleaned else "",
     ]
     return [line for line in lines if line]
@@ -136,13 +142,13 @@ def sentences(result: Similarity) -> list[str]:
 
 def spread(result: Similarity) -> str:
     """The range of unrelated pairs, and from where on a score is evidence of similarity."""
-    low, high, one = (tail_score(result, share) for share in (0.975, 0.025, 0.01))
-    lines = [] if low is None or high is None else [f"Unrelated pairs score {fine(low)} to {fine(high)} here (95 %)."]
-    if one is not None:
-        meaning = (
-            "even the highest scores mean little" if one >= 0.995 else "a lower score is no evidence of similarity"
-        )
-        lines.append(f"1 % of {'them' if lines else 'unrelated pairs'} score above {fine(one)}, so {meaning}.")
+    low, high, rare = (tail_score(result, share) for share in (0.975, 0.025, 0.01))
+    usual = between(low, high, fine)
+    lines = [f"Unrelated pairs score {usual} here (95 %)."] if usual else []
+    if rare is not None:
+        little = rare >= 0.995
+        meaning = "even the highest scores mean little" if little else "a lower score is no evidence of similarity"
+        lines.append(f"1 % of {'them' if lines else 'unrelated pairs'} score above {fine(rare)}, so {meaning}.")
     return " ".join(lines)
 
 
@@ -282,7 +288,7 @@ def percentile_text(percentile: float) -> str:
 
 def number(value: float | None, digits: int = 3) -> str:
     """A cosine, or a dash if it is unknown."""
-    return "–" if value is None or not np.isfinite(value) else cosine(value, digits)
+    return number_text(value, lambda known: cosine(known, digits))
 
 
 def exact(value: float) -> str:
@@ -300,34 +306,20 @@ def fine(value: float) -> str:
     return cosine(value, 3 if value >= 0.985 else 2)
 
 
-def signed(value: float | None, digits: int = 3) -> str:
+def signed_number(value: float | None, digits: int = 3) -> str:
     """A difference, with its sign.
 
-    >>> signed(0.0412), signed(-0.0004), signed(None)
+    >>> signed_number(0.0412), signed_number(-0.0004), signed_number(None)
     ('+0.041', '0.000', '–')
     """
-    shown = number(value, digits)
-    return f"+{shown}" if value is not None and shown != "–" and float(shown) > 0 else shown
+    return signed(number(value, digits))
 
 
-def bounds(estimate: Estimate, *, difference: bool = False) -> str:
+def bounds(estimate: Estimate, show: Callable[[float], str] = number) -> str:
     """The 95 % interval; empty if there is none."""
-    if estimate.low is None or estimate.high is None:
-        return ""
-    shown = signed if difference else number
-    return f"{shown(estimate.low)} to {shown(estimate.high)}"
-
-
-def capitalized(text: str) -> str:
-    """A phrase as a sentence."""
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    return between(estimate.low, estimate.high, show)
 
 
 def middle_cut(name: str, most: int) -> str:
-    """A label shortened in the middle, because labels differ at either end.
-
-    >>> middle_cut("label number 07", 10), middle_cut("short", 10)
-    ('label …r 07', 'short')
-    """
-    tail = 2 * most // 5
-    return name if len(name) <= most else f"{name[: most - tail]}…{name[len(name) - tail :]}"
+    """A label shortened in the middle, because labels differ at either end."""
+    return fitted(name, most + 1, 2 * most // 5)

@@ -1,1 +1,0 @@
-"""Results: what each verb returns, with its numbers as JSON."""
