@@ -31,7 +31,7 @@ VERBS = {
     "evaluate": "Evaluate a model on STS and other tasks, raw and after every repair, with paired intervals.",
     "schema": "Print the JSON Schema of results, or check a saved result against it.",
     "cache": "List or clear the vectors of texts that are kept on disk.",
-    "demo": "Show the whole story on a bundled model: crowded scores, what they mean, the repair, and the proof.",
+    "demo": "Show the whole story on a bundled model: crowded scores, what they mean, the repair, and a test of it.",
 }
 """The verbs, in the order of --help, and what each is for; the module of each is imported when it is used."""
 
