@@ -289,7 +289,7 @@ def test_corpora_that_are_not_there(corpus, says, layers, capfd):
     ("option", "says"),
     [
         ("--rows nonsense", '"words", "tokens", "cls", "sentences"'),
-        ("--pooling nonsense", "mean, cls, max, last"),
+        ("--pooling nonsense", '"mean", "cls", "max", "last"'),
         ("--word-pooling nonsense", '"mean", "first", "last"'),
         ("--kinds word,nonsense", "'nonsense'"),
         ("--memory 10MB", "more than --memory 10 MiB"),

@@ -38,7 +38,7 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
     from uncone.report.documents.layers import LayerStudy
     from uncone.run.checkpoint import checkpoints_in
 
-    settings = settings_from(options.settings(), limit=options.limit, sample=options.sample)
+    settings = settings_from(options.settings())
     source = open_texts_of(texts, options.text, None, options.data)
     encoder = open_encoder(model, options.loading)
     chosen = _chosen(source, options)

@@ -196,11 +196,11 @@ def test_sinks_left_out_of_one_layer_alone(tiny_model):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k": 3}, "--k belongs to --deep"),
-        ({"deep_sample": 5}, "--deep-sample is a whole number of at least 100"),
-        ({"deep": True, "k": 0}, "--k is a whole number of at least 1"),
-        ({"deep": True, "k": 5000}, "--k is at most 1,000"),
-        ({"deep": True, "frequency": "guess"}, "--frequency is corpus, tokenizer, wordfreq"),
+        ({"k": 3}, "--k needs --deep"),
+        ({"deep": True, "deep_sample": 5}, "--deep-sample must be a whole number, at least 100"),
+        ({"deep": True, "k": 0}, "--k must be a whole number, 1 to 1,000"),
+        ({"deep": True, "k": 5000}, "--k must be a whole number, 1 to 1,000"),
+        ({"deep": True, "frequency": "guess"}, "--frequency must be corpus, tokenizer or wordfreq"),
         ({"deep": True, "frequency": "wordfreq", "rows": "cls"}, "a row of --rows cls is a whole text"),
     ],
 )

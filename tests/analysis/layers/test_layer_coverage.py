@@ -14,8 +14,8 @@ import pytest
 from simulations import exhaustive
 
 from uncone.analysis.layers import study as layer_study
-from uncone.analysis.layers.geometry import LayerGeometry
 from uncone.analysis.layers.study import examine_layers
+from uncone.analysis.space.geometry import LayerGeometry
 from uncone.data.batch import Batch
 from uncone.stats.moments import Moments
 from uncone.stats.norms import Norms

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import uncone
-from uncone.analysis.layers.geometry import LayerGeometry
 from uncone.analysis.layers.study import examine_layers
+from uncone.analysis.space.geometry import LayerGeometry
 from uncone.data.batch import Batch, Keys
 from uncone.stats.moments import Moments
 from uncone.stats.norms import Norms

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from uncone.analysis.context.matched import matched_intrasim
 from uncone.analysis.cosine.baseline import COLLAPSED, CROWDED
 from uncone.analysis.intervals.intervals import around, jackknife_variance
-from uncone.analysis.layers.geometry import LayerGeometry
 from uncone.analysis.measures.finding import Finding, Level
 from uncone.analysis.number_format import cosine, count
+from uncone.analysis.space.geometry import LayerGeometry
 from uncone.data.batch import IntVector, Vector
 from uncone.stats.hashing import hash_keys
 

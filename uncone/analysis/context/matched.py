@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.analysis.layers.geometry import LayerGeometry
+from uncone.analysis.space.geometry import LayerGeometry
 from uncone.data.bags import Bags, run_starts
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.stats.hashing import hash_keys

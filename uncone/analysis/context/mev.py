@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from uncone.analysis.context.context import Estimate, clustered, word_pairs
-from uncone.analysis.layers.geometry import LayerGeometry
 from uncone.analysis.measures.finding import Finding
 from uncone.analysis.number_format import percent
+from uncone.analysis.space.geometry import LayerGeometry
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.stats.hashing import hash_keys
 from uncone.stats.row_sample import SampledRows

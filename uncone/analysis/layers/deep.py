@@ -28,7 +28,6 @@ from uncone.analysis.layers.deep_results import (
     Manifold,
     TableDeep,
 )
-from uncone.analysis.layers.geometry import LayerGeometry
 from uncone.analysis.layers.settings import StudySettings
 from uncone.analysis.layers.story import deep_story
 from uncone.analysis.measures.finding import Finding
@@ -37,6 +36,7 @@ from uncone.analysis.neighbors.dimension import dimensions_of
 from uncone.analysis.neighbors.manifold import manifold_of
 from uncone.analysis.neighbors.neighborhood import hubness_of
 from uncone.analysis.number_format import count
+from uncone.analysis.space.geometry import LayerGeometry
 from uncone.data.batch import IntVector
 from uncone.data.lazy_property import once
 from uncone.encoders.encoder import Encoder

@@ -13,13 +13,13 @@ import numpy as np
 from uncone.analysis.context.matched import matched_intrasim
 from uncone.analysis.context.mev import mev_of_words
 from uncone.analysis.layers.deep_results import Deep
-from uncone.analysis.layers.geometry import LayerGeometry
 from uncone.analysis.layers.layer import Layer, SentenceTable, WordTable
 from uncone.analysis.layers.settings import StudySettings
 from uncone.analysis.measures.finding import Finding, failures
 from uncone.analysis.measures.measure import Family, StatisticSettings, Verb
 from uncone.analysis.measures.registry import families, needed_statistics
 from uncone.analysis.number_format import count
+from uncone.analysis.space.geometry import LayerGeometry
 from uncone.data.batch import Matrix
 from uncone.data.texts.selection import Selection
 from uncone.encoders.encoder import Encoder

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from uncone.analysis.intervals.intervals import around
-from uncone.analysis.layers.geometry import LayerGeometry
 from uncone.analysis.measures.finding import Finding, Level, Value
 from uncone.analysis.number_format import clipped, count, percent, plain
-from uncone.analysis.space.geometry import Geometry
+from uncone.analysis.space.geometry import Geometry, LayerGeometry
 from uncone.analysis.space.space import Space
 from uncone.stats.norms import SINK, NamedNorm
 

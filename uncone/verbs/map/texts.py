@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from uncone.analysis.layers.settings import settings_from
 from uncone.analysis.number_format import count
 from uncone.analysis.projections.pictures import Space
 from uncone.analysis.projections.results import Texts
@@ -20,7 +19,7 @@ from uncone.data.texts.texts import ListTexts, TextSource
 from uncone.encoders.batching import TOKENS
 from uncone.encoders.encoder import Encoder, EncoderIdentity, Passage, States, Window
 from uncone.encoders.open import open_encoder
-from uncone.encoders.rows import IGNORED
+from uncone.encoders.rows import IGNORED, RowRule
 from uncone.encoders.survey import survey
 from uncone.encoders.text_vectors import parse_layers
 from uncone.errors import NoUsableRowsError, OptionError, OtherSpaceError, ShapeError
@@ -268,24 +267,24 @@ def _read_layers(request: TextRows, encoder: Encoder, sample: _TextSample | None
             f"{points:,} points of {count(len(layers), 'layer')} with {encoder.dim} dimensions take "
             f"{size / GIB:.0f} GiB. Use fewer --points, or one --layer."
         )
-    how = {"rows": options.rows, "pooling": encoding.pooling or "mean", "seed": options.seed}
-    settings = settings_from({**how, "batch_size": encoding.batch_size})
+    rule = RowRule(rows=options.rows, pooling=encoding.pooling or "mean")
+    window = Window(cut=not rule.has_words)
     view = ChosenLayers(encoder, layers)
     view.prepare(unit.text for unit in selection.read())
     reading = step_progress(options.progress, "reading")
-    corpus = survey(selection, settings.rule, view, settings.window, reading)
+    corpus = survey(selection, rule, view, window, reading)
     words, notes = words.known({bare(name) for name in corpus.counts}, selection.source.name)
     run = LayerPass(
         view,
         selection,
-        settings.rule,
-        settings.window,
+        rule,
+        window,
         Room(TOKENS, points, 0, 0, 0, 0),
         lambda name: words.places.get(bare(name), IGNORED),
         encoding.batch_size,
     )
     # Rows are numbered before words without a token are dropped, so there may be a few less than counted.
-    rows = corpus.rows if settings.rule.has_words else corpus.tally.taken
+    rows = corpus.rows if rule.has_words else corpus.tally.taken
     cutoff = cutoff_for(points, rows, options.seed)
     sample_rows = RowSample(view.dim, points, seed=options.seed, cutoff=cutoff, named=False)
     statistics: dict[str, Statistic] = {"rows": sample_rows, "unusable": Unusable()}

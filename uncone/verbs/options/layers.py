@@ -9,12 +9,19 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from uncone.errors import OptionError
-from uncone.verbs.options.option import among, option
+from uncone.verbs.options.option import Rule, among, option
 from uncone.verbs.options.output import OutputOptions
 from uncone.verbs.options.running import SeedOptions
 from uncone.verbs.options.source import LoadingOptions, TextOptions
 
 __all__ = ["LayersOptions", "LayersOutput"]
+
+
+def _whole(minimum: int, maximum: int | None = None) -> Rule:
+    text = f"at least {minimum}" if maximum is None else f"{minimum} to {maximum:,}"
+    return Rule(
+        lambda value: isinstance(value, int) and minimum <= value <= (maximum or value), f"a whole number, {text}"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,25 +34,51 @@ class _Settings(SeedOptions):
     word_pooling: str = option(
         "mean", "How the subwords of a word become one vector.", rule=among("mean", "first", "last")
     )
-    pooling: str = option("mean", "How tokens become one vector, for --rows sentences.")
+    pooling: str = option(
+        "mean", "How tokens become one vector, for --rows sentences.", rule=among("mean", "cls", "max", "last")
+    )
     kinds: str | None = option(
         None, "Kinds of rows that count: some of word,number,symbol; of tokens also piece.", default_text="all"
     )
     cased: bool = option(False, "Treat words that differ in case as different words.")
     special: bool | None = option(None, "Count special tokens.", default_text="in the mean of a text, not among tokens")
     no_sinks: bool = option(False, "Leave out rows with more than ten times the median norm of their layer.")
-    window: int | None = option(None, "Number of tokens the model sees at once.", default_text="all it takes")
-    stride: int | None = option(None, "Number of tokens between two windows.", default_text="the window")
+    window: int | None = option(
+        None, "Number of tokens the model sees at once.", default_text="all it takes", rule=_whole(4)
+    )
+    stride: int | None = option(
+        None, "Number of tokens between two windows.", default_text="the window", rule=_whole(1)
+    )
     words: Sequence[str] = option((), "Words to follow, such as beverage,go,school.")
-    mev_words: int = option(100, "Number of random words for MEV.")
-    min_contexts: int = option(5, "Number of texts a word must occur in for self-similarity.")
+    mev_words: int = option(100, "Number of random words for MEV.", rule=_whole(0))
+    min_contexts: int = option(5, "Number of texts a word must occur in for self-similarity.", rule=_whole(2))
     deep: bool = option(False, "Look behind the cone: clusters, local dimension, hubs, word frequency, manifolds.")
-    k: int | None = option(None, "Number of clusters per layer, with --deep.", default_text="by silhouette, 1 to 15")
-    frequency: str = option("corpus", "Word frequencies, with --deep: corpus, tokenizer (its order) or wordfreq.")
-    deep_sample: int = option(50_000, "Number of vectors kept per layer, with --deep.")
+    k: int | None = option(
+        None,
+        "Number of clusters per layer, with --deep.",
+        default_text="by silhouette, 1 to 15",
+        needs="deep",
+        rule=_whole(1, 1_000),
+    )
+    frequency: str = option(
+        "corpus",
+        "Word frequencies, with --deep: corpus, tokenizer (its order) or wordfreq.",
+        needs="deep",
+        rule=among("corpus", "tokenizer", "wordfreq"),
+    )
+    deep_sample: int = option(50_000, "Number of vectors kept per layer, with --deep.", needs="deep", rule=_whole(100))
     sentences: bool = option(False, "Keep the IntraSim of every sentence.", cli=False)
     memory: str | int | None = option(None, "Memory to stay within.", default_text="2GB, with --deep 4GB")
-    batch_size: int | None = option(None, "Number of texts encoded at once.")
+    batch_size: int | None = option(None, "Number of texts encoded at once.", rule=_whole(1))
+
+    def check(self) -> None:
+        super().check()
+        if self.stride is not None and self.window is not None and self.stride > self.window:
+            raise OptionError(f"--stride {self.stride} is longer than --window {self.window}: words would be lost.")
+        if self.is_given("frequency") and self.rows not in ("words", "tokens"):
+            raise OptionError(
+                f"--frequency is that of words or tokens, and a row of --rows {self.rows} is a whole text."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +88,8 @@ class LayersOptions(_Settings, LoadingOptions, TextOptions):
     GROUP = "Running"
     FIRST: ClassVar[tuple[str, ...]] = ("rows", "words", "deep")
 
-    limit: int | None = option(None, "Use only the first N texts.")
-    sample: int | None = option(None, "Use a random sample of N texts.")
+    limit: int | None = option(None, "Use only the first N texts.", rule=_whole(2))
+    sample: int | None = option(None, "Use a random sample of N texts.", rule=_whole(2))
     split: bool | None = option(None, "Split texts into sentences.", default_text="line files only")
     keep_duplicates: bool = option(
         False, "Measure exact duplicates too. They make words look more stable than they are."
