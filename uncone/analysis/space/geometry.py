@@ -167,8 +167,6 @@ def _from_rows(rows: Matrix, dim: int, divisor: int) -> tuple[Vector, Matrix]:
     return padded, rows.T @ turned / np.sqrt(values)
 
 
-
-
 @dataclass
 class LayerGeometry(Geometry):
     """The rows of one layer: the words of sentences, or one vector per text (then without words and sentences).
