@@ -12,6 +12,7 @@ from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.source import Source
 from uncone.errors import FitError, OptionError
 from uncone.repairs.affine.directions import leading
+from uncone.repairs.affine.rounding import product
 from uncone.repairs.repair import Arrays, Progress, Repair
 from uncone.repairs.sampled_rows import drawn_rows
 from uncone.run.measure import Plan, measure
@@ -177,7 +178,7 @@ class Clustered(Repair):
             for cluster, run in runs:
                 y, removed = turned[run], directions[cluster, : self.counts_[cluster]]
                 y -= means[cluster]
-                y -= (y @ removed.T) @ removed
+                y -= product(product(y, removed.T), removed)
             back = np.empty_like(order)
             back[order] = np.arange(len(order))
             np.take(turned, back, axis=0, mode="clip", out=out)

@@ -64,8 +64,7 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
         )
     _check_differ(before, space.before.dim, options.float64)
     repair.fit_source(space.rows, options.plan, _step(options.progress, method))
-    repaired = space.after(repair, copies=bool(before["duplicate_share"].value) and not options.float64)
-    after = diagnose(repaired, _checking(options, "after"), repaired=True)
+    after = diagnose(space.after(repair), _checking(options, "after"), repaired=True)
     provenance = space.provenance(
         before, options.plan, method=method, options=given, seed=options.seed, limit=options.limit
     )

@@ -43,8 +43,8 @@ class RepairSpace(ABC):
     before: Source
 
     @abstractmethod
-    def after(self, repair: Repair, *, copies: bool = False) -> Source:
-        """The same as `before`, repaired; with `copies`, equal vectors stay equal to the last digit."""
+    def after(self, repair: Repair) -> Source:
+        """The same as `before`, repaired; equal vectors stay equal to the last digit."""
 
     @abstractmethod
     def known(self) -> dict[str, Any]:
@@ -111,8 +111,8 @@ class RepairSpace(ABC):
 class _Vectors(RepairSpace):
     """Vectors as they are: from a file, or one per text."""
 
-    def after(self, repair: Repair, *, copies: bool = False) -> Source:
-        return Mapped(self.rows, repair, copies=copies)
+    def after(self, repair: Repair) -> Source:
+        return Mapped(self.rows, repair)
 
     def write(self, repair: Repair, out: str | os.PathLike[str], progress: Progress | None = None) -> Rewritten:
         told = _told(progress, self.rows.rows)
@@ -138,7 +138,7 @@ class _Tokens(RepairSpace):
     asked: Encoding
     least: int = 2
 
-    def after(self, repair: Repair, *, copies: bool = False) -> Source:
+    def after(self, repair: Repair) -> Source:
         return self._pooled(repair.map, repair._n_features_out)
 
     def _pooled(self, transform: Callable[[Matrix], Matrix] | None = None, dim: int | None = None) -> Source:

@@ -15,7 +15,7 @@ from uncone.data.batch import Matrix, Vector
 from uncone.data.buffers import borrow, give_back
 from uncone.data.source import Source
 from uncone.errors import DamagedRepairError, FitError, NoInverseError
-from uncone.repairs.affine.rounding import precision, rounding
+from uncone.repairs.affine.rounding import precision, product, rounding
 from uncone.repairs.repair import Arrays, Progress, Repair
 from uncone.run.measure import Plan, measure
 from uncone.stats.moments import Moments
@@ -246,20 +246,20 @@ class _Ready:
     def apply(self, rows: Matrix) -> Matrix:
         """The map of all rows, a block at a time."""
         mapped = np.empty((len(rows), self.width), rows.dtype)
-        product = self.factor is not None and self.factor.ndim == 2
-        size = _TOGETHER if product else _IN_CACHE
-        held = borrow(min(size, len(rows)), rows.shape[1], rows.dtype) if product else mapped
+        has_product = self.factor is not None and self.factor.ndim == 2
+        size = _TOGETHER if has_product else _IN_CACHE
+        buffer = borrow(min(size, len(rows)), rows.shape[1], rows.dtype) if has_product else mapped
         for start in range(0, len(rows), size):
             block, out = rows[start : start + size], mapped[start : start + size]
-            into = held[: len(block)] if product else out
+            into = buffer[: len(block)] if has_product else out
             if self.shift is None:
                 into[...] = block
             else:
                 np.subtract(block, self.shift, out=into)
             if self.factor is not None:
-                (np.matmul if product else np.multiply)(into, self.factor, out=out)
+                (product if has_product else np.multiply)(into, self.factor, out=out)
             if self.bias is not None:
                 out += self.bias
-        if product:
-            give_back(held)
+        if has_product:
+            give_back(buffer)
         return mapped
