@@ -18,7 +18,7 @@ from uncone.verbs.sides import Opening, Sides, last_part
 from uncone.verbs.verb import verb
 
 if TYPE_CHECKING:
-    from uncone.analysis.calibration.background import Surveyed
+    from uncone.analysis.calibration.background import BackgroundSurvey
     from uncone.analysis.calibration.calibration import Calibration
     from uncone.analysis.calibration.results import Background, Labelled, Threshold
     from uncone.analysis.calibration.score_meaning import Asked, LabelledScores
@@ -103,7 +103,7 @@ def _sides(opening: Opening, source: Any, options: CalibrateOptions) -> Sides:  
     return Sides(opening, documents, queries, known, (options.queries, options.documents))
 
 
-def _survey(sides: Sides, documents: Source, options: CalibrateOptions, **named: Any) -> Surveyed:  # noqa: ANN401
+def _survey(sides: Sides, documents: Source, options: CalibrateOptions, **named: Any) -> BackgroundSurvey:  # noqa: ANN401
     """The unrelated pairs of a corpus, or of the queries with it."""
     from uncone.analysis.calibration.background import survey, survey_between
 
@@ -115,7 +115,7 @@ def _survey(sides: Sides, documents: Source, options: CalibrateOptions, **named:
     return survey(documents, **named, **given)
 
 
-def _background(sides: Sides, options: CalibrateOptions) -> Surveyed | None:
+def _background(sides: Sides, options: CalibrateOptions) -> BackgroundSurvey | None:
     if options.background is None:
         return None
     source, _ = sides.opening.space(options.background)
@@ -177,8 +177,8 @@ def _asked(made: Calibration, scores: Sequence[float], truth: LabelledScores | N
 
 def _calibration(
     sides: Sides,
-    own: Surveyed,
-    beside: Surveyed | None,
+    own: BackgroundSurvey,
+    beside: BackgroundSurvey | None,
     options: CalibrateOptions,
     labeled: Labelled | None,
 ) -> Calibration:
@@ -207,7 +207,7 @@ def _calibration(
     )
 
 
-def _one_hit(own: Surveyed, corpus_size: int) -> Threshold:
+def _one_hit(own: BackgroundSurvey, corpus_size: int) -> Threshold:
     """The threshold that leaves one unrelated hit per query on average, and how unevenly the hits are spread."""
     from uncone.analysis.calibration.thresholds import hit_spread, one_hit
 
@@ -232,7 +232,7 @@ def _provenance(made: Calibration, sides: Sides, told: Mapping[str, Any]) -> dic
     }
 
 
-def _notes(sides: Sides, own: Surveyed, beside: Surveyed | None) -> list[str]:
+def _notes(sides: Sides, own: BackgroundSurvey, beside: BackgroundSurvey | None) -> list[str]:
     """What was left out of each corpus, and what went wrong on the way."""
     texts = sides.opening.options.model is not None
     what = "texts" if texts else "rows"

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from uncone.analysis.calibration.background import RATES
+from uncone.analysis.calibration.background import RATES, background_from
 from uncone.analysis.calibration.quantiles import quantiles_of
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.calibration.sampled_pairs import BUCKETS, Sampled
@@ -215,28 +215,12 @@ def unrelated_pairs(
     variance = text_variance(each, table.one, table.other) * n / (n - 1) if n >= 2 else math.nan
     reach = student(n - 1) * math.sqrt(variance) if math.isfinite(variance) else math.inf
     quantiles = quantiles_of(lambda pairs, floor: table.sample(mean, pairs, floor, seed), RATES, min(table.distinct))
-    background = Background(
-        name=name,
-        rows=len(units),
-        documents=len(beside),
-        all_pairs=moments.pairs,
-        pairs=quantiles.pairs,
-        mean=mean,
-        mean_low=max(mean - reach, -1.0),
-        mean_high=min(mean + reach, 1.0),
-        sd=moments.sd,
-        tails=quantiles.tails,
-        scores=quantiles.scores,
-        lows=quantiles.lows,
-        highs=quantiles.highs,
-        histogram={"edges": quantiles.edges.tolist(), "counts": quantiles.counts.tolist()},
-        left_out={"side by side, or the same text": excluded.pairs},
-        distinct=table.distinct[0],
-        distinct_documents=table.distinct[1],
-        distinct_pairs=table.distinct_pairs,
-        units=int(n),
-        beyond=min(quantiles.beyond, 1.0),
+    left_out, known = (
+        {"side by side, or the same text": excluded.pairs},
+        (*table.distinct, table.distinct_pairs, int(n)),
     )
+    sizes, interval = (len(units), len(beside)), (mean - reach, mean + reach)
+    background = background_from(name, sizes, moments, interval, quantiles, left_out, known)
     return background, BackgroundError(variance, each * math.sqrt(n / (n - 1)) if n >= 2 else None)
 
 
