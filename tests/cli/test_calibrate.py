@@ -42,7 +42,7 @@ def test_everything_at_once(rows, pairs, tmp_path, capfd):
         and "wrote figures" in out
     )
     data = json.loads(Path("c.json").read_text())
-    assert [one["score"] for one in data["asked"]] == [0.75, 0.9]
+    assert [one["score"] for one in data["scores"]] == [0.75, 0.9]
     assert [one["rate"] for one in data["calibration"]["thresholds"]] == [0.05, 0.01]
     assert [one["hits"] for one in data["calibration"]["thresholds"]] == pytest.approx([50, 10])
     assert len(data["calibration"]["backgrounds"]) == 2
@@ -57,7 +57,7 @@ def test_everything_at_once(rows, pairs, tmp_path, capfd):
 def test_json_on_standard_output(rows, capfd):
     assert run("calibrate", "v.npy", "--no-html", "--json", "-") == 0
     data = json.loads(capfd.readouterr().out)
-    assert [one["score"] for one in data["asked"]] == [0.7, 0.75, 0.8]
+    assert [one["score"] for one in data["scores"]] == [0.7, 0.75, 0.8]
     assert not Path("uncone-calibrate.html").exists()
 
 

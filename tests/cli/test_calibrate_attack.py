@@ -39,7 +39,7 @@ def pairs_file(name="pairs.csv", n=120):
 def test_a_few_rows_do_not_prove_that_a_score_is_evidence(n):
     rows = np.random.default_rng(0).normal(size=(n, 64)) + 1
     found = uncone.calibrate(rows, scores=[0.75])
-    assert found.asked[0].rate == 0 and found.asked[0].rate_high > 0.02
+    assert found.scores[0].rate == 0 and found.scores[0].rate_high > 0.02
     assert found.level is Level.NOTE and f"{n} vectors are too few to say what 0.75 means" in found.headline
     assert "evidence" not in found.headline
 

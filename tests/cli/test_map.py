@@ -42,7 +42,7 @@ def test_everything_is_written(vectors, capsys):
     assert "50 of 120 vectors by PCA in 2 dimensions" in out and "a.html" in out and "pictures" in out
     found = json.loads(Path("a.json").read_text())
     assert found["shown"] == 50 and found["total"] == 120 and found["seed"] == 0
-    assert found["colourings"][0]["name"] == "label" and found["panels"][0]["trust"]["k"] == 15
+    assert found["colorings"][0]["name"] == "label" and found["panels"][0]["trust"]["k"] == 15
     assert found["written"]["pictures"] == "pictures" and Path("a.md").read_text()
     assert any(path.suffix == ".png" for path in Path("pictures").iterdir())
     assert "<html" in Path("a.html").read_text()
@@ -60,9 +60,9 @@ def test_one_file_or_one_for_every_side(vectors, capsys):
 
 def test_json_goes_to_standard_output(vectors, capsys):
     found = json.loads(told(capsys, "v.npy", "--json", "-", "--no-html", "--method", "svd", "--color", "norm"))
-    assert found["method"] == "svd" and found["colourings"][0]["name"] == "norm"
+    assert found["method"] == "svd" and found["colorings"][0]["name"] == "norm"
     norms = np.linalg.norm(vectors, axis=1)
-    assert found["colourings"][0]["known"] == 120
+    assert found["colorings"][0]["known"] == 120
     assert 0 < found["panels"][0]["trust"]["explained"] <= 1 and norms.min() > 0
 
 

@@ -95,7 +95,7 @@ def test_the_learner_with_a_map(uncone):
     )
     assert "90" in told and "trustworthiness" in told
     found = json.loads(Path("map.json").read_text())
-    assert found["shown"] == 90 and found["colourings"][0]["name"] == "label"
+    assert found["shown"] == 90 and found["colorings"][0]["name"] == "label"
     page = Path("uncone-map.html").read_text()
     assert "a text, number 7" in page and "dogs" in page
     # In the picture itself the three topics are apart.

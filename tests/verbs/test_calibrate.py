@@ -51,7 +51,7 @@ def test_a_score_and_a_threshold_are_those_of_all_pairs(rows):
     assert background.all_pairs == background.pairs == len(every) == 250 * 249 // 2
     assert background.mean == pytest.approx(every.mean(), abs=1e-6)
     assert background.sd == pytest.approx(every.std(), rel=1e-3)
-    for one in found.asked:
+    for one in found.scores:
         share = (every >= one.score).mean()
         assert one.rate == pytest.approx(share, abs=0.003)
         assert one.percentile == pytest.approx(100 * (1 - share), abs=0.3)
@@ -68,7 +68,7 @@ def test_a_score_and_a_threshold_are_those_of_all_pairs(rows):
 
 def test_without_scores_the_guesses_of_people_are_explained(rows):
     found = uncone.calibrate(rows)
-    assert [one.score for one in found.asked] == [0.7, 0.75, 0.8] and all(one.guessed for one in found.asked)
+    assert [one.score for one in found.scores] == [0.7, 0.75, 0.8] and all(one.guessed for one in found.scores)
     assert "of unrelated pairs score 0.75 or more" in found.headline
 
 
@@ -95,7 +95,7 @@ def test_queries_and_documents(rows):
     background = found.calibration.backgrounds[0]
     assert (background.rows, background.documents, background.all_pairs) == (60, 190, 60 * 190)
     assert background.mean == pytest.approx(every.mean(), abs=1e-6)
-    assert found.asked[0].rate == pytest.approx((every >= 0.5).mean(), abs=0.003)
+    assert found.scores[0].rate == pytest.approx((every >= 0.5).mean(), abs=0.003)
     assert "a query and a document" in " ".join(found.lines())
     with pytest.raises(OptionError, match="same encoder"):
         uncone.calibrate(queries=queries[:, :8], documents=documents)
@@ -152,7 +152,7 @@ def test_a_threshold_is_translated_to_the_share_it_had(rows):
         assert (after >= found.new).mean() == pytest.approx((before >= 0.5).mean(), abs=0.006)
 
 
-def labelled_rows(rows, n=120):
+def labeled_rows(rows, n=120):
     rng = np.random.default_rng(2)
     left = rng.integers(0, 125, n)
     right = np.where(np.arange(n) % 2, left + 125, rng.integers(125, 250, n))
@@ -160,9 +160,9 @@ def labelled_rows(rows, n=120):
 
 
 @pytest.mark.parametrize("named", ["numbers", "ids"])
-def test_labelled_pairs_of_rows(rows, named):
+def test_labeled_pairs_of_rows(rows, named):
     rows[125:] = rows[:125] + 0.4 * rows[125:]
-    left, right, labels = labelled_rows(rows)
+    left, right, labels = labeled_rows(rows)
     ids = [f"n{i}" for i in range(250)]
     pq.write_table(pa.table({"name": ids, "v": rows.tolist()}), "v.parquet")
     called = (lambda i: ids[i]) if named == "ids" else str
@@ -182,16 +182,16 @@ def test_labelled_pairs_of_rows(rows, named):
     )
     u = units(rows)
     cosines = np.array([u[i] @ u[j] for i, j in zip(left, right, strict=True)])
-    assert found.calibration.labelled.n == 120 and found.calibration.labelled.positives == 60
+    assert found.calibration.labeled.n == 120 and found.calibration.labeled.positives == 60
     wins = np.mean([(a > b) + (a == b) / 2 for a in cosines[labels == 1] for b in cosines[labels == 0]])
-    assert found.calibration.labelled.roc_auc.value == pytest.approx(wins, abs=1e-6)
-    asked, over = found.asked[0], cosines >= 0.8
+    assert found.calibration.labeled.roc_auc.value == pytest.approx(wins, abs=1e-6)
+    asked, over = found.scores[0], cosines >= 0.8
     assert asked.found.value == pytest.approx(over[labels == 1].mean())
     assert asked.let_through.value == pytest.approx(over[labels == 0].mean())
     assert asked.precision.value == pytest.approx(labels[over].mean())
     assert asked.found.low < asked.found.value <= asked.found.high
     assert 0 <= asked.probability <= 1
-    assert {one.goal for one in found.calibration.labelled.operating} == {"best F1", "precision 0.8", "recall 0.9"}
+    assert {one.goal for one in found.calibration.labeled.operating} == {"best F1", "precision 0.8", "recall 0.9"}
 
 
 def test_pairs_that_name_no_row(rows):
@@ -215,13 +215,13 @@ def test_texts_and_pairs_of_texts(texts, tiny_model):
     source = found.calibration.source
     assert (source["layer"], source["pooling"], source["dim"]) == ("1", "mean", 32)
     assert found.calibration.backgrounds[0].rows == 40, "the limit is for the corpus, not for the pairs"
-    labelled = found.calibration.labelled
-    assert (labelled.n, labelled.positives, labelled.graded, labelled.cut) == (60, 20, True, 4)
+    labeled = found.calibration.labeled
+    assert (labeled.n, labeled.positives, labeled.graded, labeled.cut) == (60, 20, True, 4)
     alike = [i for i in range(60) if i % 6 >= 4]
     unit = uncone.fix(lines, "normalize", model=tiny_model, layer=1).repair
     matrix = uncone.apply(unit, lines, model=tiny_model, layer=1)
     cosines = [float(matrix[i] @ matrix[(7 * i + 3) % 80]) for i in alike]
-    assert found.asked[0].found.value == pytest.approx(np.mean(np.array(cosines) >= 0.9))
+    assert found.scores[0].found.value == pytest.approx(np.mean(np.array(cosines) >= 0.9))
 
 
 def test_queries_with_a_prompt_of_their_own(texts, tiny_model):
@@ -305,7 +305,7 @@ def test_a_stream_is_read_once(rows):
 
 def test_a_corpus_of_one_row(rows):
     found = uncone.calibrate(rows, corpus_size=1)
-    assert found.asked[0].hits == found.asked[0].rate and "<html" in found.to_html()
+    assert found.scores[0].hits == found.scores[0].rate and "<html" in found.to_html()
 
 
 def test_what_people_would_have_guessed_on_real_texts(real_data, minilm):
@@ -317,7 +317,7 @@ def test_what_people_would_have_guessed_on_real_texts(real_data, minilm):
         assert plain.written == f"{name}.npy"
         every = all_cosines(np.load(f"{name}.npy"))
         every = every[every < 1 - 1e-6]  # texts that stand there twice
-        shares[name] = found.asked[0].rate
+        shares[name] = found.scores[0].rate
         assert shares[name] == pytest.approx((every >= 0.75).mean(), abs=0.01)
         assert found.calibration.thresholds[0].value == pytest.approx(np.quantile(every, 0.99), abs=0.01)
     assert shares["bert-tiny"] > 0.5 and shares["minilm"] < 0.01

@@ -19,9 +19,8 @@ from uncone.verbs.verb import verb
 
 if TYPE_CHECKING:
     from uncone.analysis.calibration.background import BackgroundSurvey
-    from uncone.analysis.calibration.calibration import Calibration
-    from uncone.analysis.calibration.results import Background, Labelled, Threshold
-    from uncone.analysis.calibration.score_meaning import Asked, LabelledScores
+    from uncone.analysis.calibration.calibration import CalibratedScore, Calibration, LabeledScores
+    from uncone.analysis.calibration.results import Background, LabeledPairs, Threshold
     from uncone.data.source import Source
     from uncone.data.tasks.pair_file import PairFile
     from uncone.report.documents.calibrate import Calibrated
@@ -38,7 +37,7 @@ def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  
 
     >>> rng = np.random.default_rng(0)
     >>> result = calibrate(rng.normal(size=(1_000, 32)) + 1.0, scores=[0.5], fpr=[0.05])
-    >>> result.asked[0].rate > 0.4, 0.6 < result.calibration.threshold(fpr=0.05).value < 0.8
+    >>> result.scores[0].rate > 0.4, 0.6 < result.calibration.threshold(fpr=0.05).value < 0.8
     (True, True)
     """
     from uncone.analysis.calibration.calibration import FOLDER
@@ -65,7 +64,7 @@ def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  
         made = _translated(made, options.translate, before, options.old)
     if options.save is not None:
         made.save(options.save)
-    told = {"limit": options.limit, "labelled": options.pairs, "document": options.document}
+    told = {"limit": options.limit, "labeled": options.pairs, "document": options.document}
     provenance = _provenance(made, sides, {"precision": "float64" if options.float64 else "float32", **told})
     saved = None if options.save is None else os.fspath(options.save)
     return Calibrated(made, _asked(made, options.scores, truth), provenance, saved)
@@ -129,10 +128,10 @@ def _background(sides: Sides, options: CalibrateOptions) -> BackgroundSurvey | N
 
 def _labeled(
     pairs: PairFile, cosines: NDArray[np.float64], background: Background, options: CalibrateOptions
-) -> tuple[Labelled, LabelledScores]:
+) -> tuple[LabeledPairs, LabeledScores]:
     """What the labeled pairs say, and which of those that have a score are similar."""
+    from uncone.analysis.calibration.calibration import LabeledScores
     from uncone.analysis.calibration.labeled import label_pairs
-    from uncone.analysis.calibration.score_meaning import LabelledScores
     from uncone.analysis.intervals.pair_units import pair_units
 
     texts = pairs.texts or pairs.ids
@@ -155,7 +154,7 @@ def _labeled(
     rows = np.flatnonzero(known).tolist()
     named = None if texts is None else ([texts[0][row] for row in rows], [texts[1][row] for row in rows])
     units = pair_units(len(rows), named)
-    truth = LabelledScores(similar.astype(np.float64), cosines[known], units, options.replicates, options.seed)
+    truth = LabeledScores(similar.astype(np.float64), cosines[known], units, options.replicates, options.seed)
     return result, truth
 
 
@@ -168,11 +167,11 @@ def _translated(
     return replace(made, translation=translate(score, before.backgrounds[0], made.backgrounds[0], name))
 
 
-def _asked(made: Calibration, scores: Sequence[float], truth: LabelledScores | None) -> list[Asked]:
+def _asked(made: Calibration, scores: Sequence[float], truth: LabeledScores | None) -> list[CalibratedScore]:
     """The scores of the user, or the thresholds that people guess."""
-    from uncone.analysis.calibration.score_meaning import GUESSES, ask
+    from uncone.analysis.calibration.calibration import GUESSES, score_meanings
 
-    return ask(made, list(dict.fromkeys(scores)) or GUESSES, truth, guessed=not len(scores))
+    return score_meanings(made, list(dict.fromkeys(scores)) or GUESSES, truth, guessed=not len(scores))
 
 
 def _calibration(
@@ -180,7 +179,7 @@ def _calibration(
     own: BackgroundSurvey,
     beside: BackgroundSurvey | None,
     options: CalibrateOptions,
-    labeled: Labelled | None,
+    labeled: LabeledPairs | None,
 ) -> Calibration:
     from uncone.analysis.calibration.calibration import Calibration as Made
     from uncone.analysis.calibration.quantization import hints
@@ -198,7 +197,7 @@ def _calibration(
         thresholds=[threshold(first, rate, corpus_size) for rate in dict.fromkeys(options.fpr)],
         corpus_size=corpus_size,
         one_hit=None if corpus_size is None else _one_hit(own, corpus_size),
-        labelled=labeled,
+        labeled=labeled,
         translation=None,
         hints=hints(own.documents or own.units),
         notes=_notes(sides, own, beside),

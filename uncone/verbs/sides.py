@@ -161,7 +161,7 @@ class Sides:
     def cosines(
         self, pairs: PairFile, ids: str | None = None, by_rows: bool = False, progress: Progress | None = None
     ) -> NDArray[np.float64]:
-        """The score of each labelled pair; NaN where a vector has no direction.
+        """The score of each labeled pair; NaN where a vector has no direction.
 
         Raises:
             OptionError: pairs of texts, and no model to encode them.
@@ -226,7 +226,7 @@ def _gathered(source: Source, rows: IntVector, progress: Progress | None = None)
         found[inside] = np.asarray(part.vectors)[wanted[inside] - first]
         first += len(part.vectors)
         if progress is not None:
-            progress("labelled pairs", len(part.vectors), source.rows)
+            progress("labeled pairs", len(part.vectors), source.rows)
     if first <= (wanted[-1] if len(wanted) else -1):
         raise FormatError(f"{source.name} has {first:,} rows, and a pair names row {wanted[-1]:,}.")
     return np.asarray(found[places])

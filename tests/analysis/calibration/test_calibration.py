@@ -8,7 +8,7 @@ import pytest
 
 from uncone.analysis.calibration.background import survey
 from uncone.analysis.calibration.calibration import Calibration, OtherEncoderWarning
-from uncone.analysis.calibration.results import Curve, Labelled, Operating, ScoreMapping
+from uncone.analysis.calibration.results import Curve, LabeledPairs, Operating, ScoreMapping
 from uncone.analysis.calibration.thresholds import one_hit, threshold, translate
 from uncone.analysis.intervals.resampling import Score
 from uncone.data.vectors.memory import ArrayVectors
@@ -18,13 +18,13 @@ from uncone.errors import FormatError, MissingSourceError, OptionError, OutputEr
 SCORE = Score(0.5, 0.4, 0.6, 20)
 
 
-def labelled_pairs():
+def labeled_pairs():
     knots = np.array([[0.1, 0.0], [0.5, 0.25], [0.9, 1.0]])
     curve = Curve(np.array([0.0, 1.0]), np.array([0.0, np.nan]), np.array([0.0, 0.5]))
     isotonic = ScoreMapping("isotonic", knots, None, None, SCORE, SCORE, curve, [10, 10])
     logistic = replace(isotonic, kind="logistic", slope=8.0, intercept=-4.0)
     operating = Operating("best F1", 0.6, 0.5, 0.7, SCORE, SCORE, Score(None, None, None, 0), None)
-    return Labelled(
+    return LabeledPairs(
         "pairs", 20, 8, True, 4.0, SCORE, SCORE, curve, curve, [operating], [isotonic, logistic], extra={"k": [1, None]}
     )
 
@@ -50,7 +50,7 @@ def whole(background):
         [threshold(background, 0.01, 1_000), threshold(background, 1e-5)],
         1_000,
         one_hit(background, 1_000),
-        labelled_pairs(),
+        labeled_pairs(),
         translate(0.5, background, background, "old"),
         ["a hint"],
         ["a note: é"],
@@ -87,12 +87,12 @@ def test_rescale(whole, background):
 
 def test_probability(whole):
     assert whole.probability([0.0, 0.3, 0.5, 0.7, 1.0]).tolist() == pytest.approx([0.0, 0.125, 0.25, 0.625, 1.0])
-    labelled = replace(whole.labelled, mappings=whole.labelled.mappings[::-1])
-    logistic = replace(whole, labelled=labelled)
+    labeled = replace(whole.labeled, mappings=whole.labeled.mappings[::-1])
+    logistic = replace(whole, labeled=labeled)
     assert logistic.probability(0.7) == pytest.approx(1 / (1 + math.exp(4.0 - 8.0 * 0.7)))
-    for nothing in (None, replace(whole.labelled, mappings=[])):
+    for nothing in (None, replace(whole.labeled, mappings=[])):
         with pytest.raises(OptionError, match="no labeled pairs"):
-            replace(whole, labelled=nothing).probability(0.5)
+            replace(whole, labeled=nothing).probability(0.5)
 
 
 def test_threshold(whole, background):
@@ -119,9 +119,9 @@ def test_saving_and_loading_changes_nothing(whole, tmp_path):
         assert loaded.probability(score) == whole.probability(score)
     assert loaded.threshold(fpr=0.01) == whole.threshold(fpr=0.01)
     assert loaded.thresholds == whole.thresholds and loaded.translation == whole.translation
-    assert loaded.backgrounds[1].documents == 7 and loaded.labelled.operating == whole.labelled.operating
-    np.testing.assert_array_equal(loaded.labelled.roc.y, [0.0, np.nan])
-    assert loaded.labelled.roc.highs is None and loaded.labelled.mappings[0].knots.shape == (3, 2)
+    assert loaded.backgrounds[1].documents == 7 and loaded.labeled.operating == whole.labeled.operating
+    np.testing.assert_array_equal(loaded.labeled.roc.y, [0.0, np.nan])
+    assert loaded.labeled.roc.highs is None and loaded.labeled.mappings[0].knots.shape == (3, 2)
 
 
 def test_there_is_no_nan_in_the_file(whole, tmp_path):
@@ -227,10 +227,10 @@ DAMAGE = {
     "a threshold that is none": (put(["x"], "thresholds"), r"Expected `object`, got `str` - at `\$\.thresholds\[0\]`"),
     "hints a text": (put("hint", "hints"), r"Expected `array`, got `str` - at `\$\.hints`"),
     "seed a text": (put("3", "seed"), r"Expected `int`, got `str` - at `\$\.seed`"),
-    "labelled a list": (put([], "labelled"), r"Expected `object \| null`, got `array` - at `\$\.labelled`"),
+    "labeled a list": (put([], "labeled"), r"Expected `object \| null`, got `array` - at `\$\.labeled`"),
     "a mapping without its kind": (
-        delete("labelled", "mappings", 0, "kind"),
-        r"field `kind` - at `\$\.labelled\.mappings\[0\]`",
+        delete("labeled", "mappings", 0, "kind"),
+        r"field `kind` - at `\$\.labeled\.mappings\[0\]`",
     ),
 }
 

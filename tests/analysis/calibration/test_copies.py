@@ -9,9 +9,8 @@ import pytest
 from simulations import exhaustive, one_daily
 
 from uncone.analysis.calibration.background import survey, survey_between
-from uncone.analysis.calibration.calibration import Calibration
+from uncone.analysis.calibration.calibration import Calibration, rate_bounds, score_meanings
 from uncone.analysis.calibration.sampled_pairs import Side, joint_units, row_units, sample_pairs
-from uncone.analysis.calibration.score_meaning import ask, rate_bounds
 from uncone.analysis.calibration.thresholds import threshold, translate
 from uncone.analysis.cosine.baseline import Evidence
 from uncone.analysis.intervals.intervals import effective_number
@@ -128,7 +127,7 @@ def compare_verdicts(once, often):
         if refused[0].value is None and "pairs, of which" in refused[0].reason:
             assert refused[0].rows_needed == refused[1].rows_needed
     for score in (0.2, 0.5, 0.75, 1.0):
-        one, other = (ask(Calibration({"name": "x"}, [found]), [score])[0] for found in (once, often))
+        one, other = (score_meanings(Calibration({"name": "x"}, [found]), [score])[0] for found in (once, often))
         assert one.evidence is other.evidence, score
         if once.independent >= 30:
             assert other.rate_high == pytest.approx(one.rate_high, rel=0.15, abs=0.15 * (one.rate_high - one.rate_low))
@@ -150,7 +149,7 @@ def test_duplicating_few_rows_changes_no_verdict(n):
     rows = vectors("hubs", n, np.random.default_rng(n)).astype(np.float32)
     once, often = (survey(ArrayVectors(np.repeat(rows, times, axis=0)), name="x").background for times in (1, 50))
     compare_verdicts(once, often)
-    assert ask(Calibration({"name": "x"}, [often]), [0.75])[0].evidence is Evidence.UNKNOWN
+    assert score_meanings(Calibration({"name": "x"}, [often]), [0.75])[0].evidence is Evidence.UNKNOWN
     width, other = (one.mean_high - one.mean_low for one in (once, often))
     assert other == pytest.approx(width, rel=1e-3)
 

@@ -15,10 +15,12 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from uncone.analysis.calibration.curves import Cuts, Goal, background_rate, curves, goals, operate, wilson
+from uncone.analysis.calibration.curves import Goal, curves, goals, operate
 from uncone.analysis.calibration.results import Background
+from uncone.analysis.calibration.thresholds import rate_at
+from uncone.analysis.intervals.labeled_pairs import PairCurve
 from uncone.analysis.intervals.pair_units import pair_units
-from uncone.analysis.intervals.resampling import drawn_counts
+from uncone.analysis.intervals.resampling import drawn_counts, wilson
 from uncone.errors import OptionError
 
 
@@ -39,7 +41,7 @@ def background(name="unrelated"):
 @pytest.mark.parametrize("seed", range(3))
 def test_curves_are_those_of_scikit_learn(ties, seed):
     truth, scores = example(ties=ties, seed=seed)
-    roc, pr = curves(Cuts(truth, scores), pair_units(90), 10, seed)
+    roc, pr = curves(PairCurve(truth, scores), pair_units(90), 10, seed)
     x, y, _ = roc_curve(truth, scores, drop_intermediate=False)
     every = set(zip(x, y, strict=True))
     assert set(zip(roc.x, roc.y, strict=True)) <= every
@@ -59,7 +61,7 @@ def test_curves_are_those_of_scikit_learn(ties, seed):
 @pytest.mark.parametrize("ties", [False, True])
 def test_bands_are_percentiles_of_drawn_pairs(ties, stretched):
     truth, scores = example(60, ties)
-    roc, pr = curves(Cuts(truth, scores), pair_units(60), 40, 5)
+    roc, pr = curves(PairCurve(truth, scores), pair_units(60), 40, 5)
     rates, precisions = [], []
     for counts in np.concatenate(list(drawn_counts(60, 40, 5))):
         rows = np.repeat(np.arange(60), counts)
@@ -90,7 +92,7 @@ def naive_rates(curve, x, y):
 
 def test_many_points_are_thinned_and_stay_on_the_curve():
     truth, scores = example(20_000)
-    roc, pr = curves(Cuts(truth, scores), pair_units(20_000), 2, 0)
+    roc, pr = curves(PairCurve(truth, scores), pair_units(20_000), 2, 0)
     assert 250 <= len(roc.x) <= 300 and 250 <= len(pr.x) <= 300
     x, y, _ = roc_curve(truth, scores, drop_intermediate=False)
     assert set(zip(roc.x, roc.y, strict=True)) <= set(zip(x, y, strict=True))
@@ -99,7 +101,7 @@ def test_many_points_are_thinned_and_stay_on_the_curve():
 
 
 def test_one_alike_pair_has_no_band():
-    roc, pr = curves(Cuts(np.eye(1, 30)[0], np.arange(30.0)), pair_units(30), 100, 0)
+    roc, pr = curves(PairCurve(np.eye(1, 30)[0], np.arange(30.0)), pair_units(30), 100, 0)
     assert roc.lows is None and pr.highs is None
     assert roc.x.tolist() == [0, 1, 1] and roc.y.tolist() == [0, 0, 1] and pr.y == pytest.approx([1 / 30])
 
@@ -115,9 +117,9 @@ def naive(truth, scores, goal):
             value = 2 * precision * recall / (precision + recall) if hits else 0.0
             if best is None or value > best[0] + 1e-12:
                 best = (value, cut)
-        elif goal.kind == "precision" and precision >= goal.wanted - 1e-9:
+        elif goal.kind == "precision" and precision >= goal.target - 1e-9:
             best = (precision, cut)
-        elif goal.kind == "recall" and best is None and recall >= goal.wanted - 1e-9:
+        elif goal.kind == "recall" and best is None and recall >= goal.target - 1e-9:
             best = (recall, cut)
     return None if best is None else best[1]
 
@@ -126,7 +128,7 @@ def naive(truth, scores, goal):
 @pytest.mark.parametrize("seed", range(3))
 def test_operating_points_are_those_of_a_loop(ties, seed):
     truth, scores = example(ties=ties, seed=seed)
-    cuts, wanted = Cuts(truth, scores), goals((0.5, 0.7), (0.5, 0.9, 1.0))
+    cuts, wanted = PairCurve(truth, scores), goals((0.5, 0.7), (0.5, 0.9, 1.0))
     found = operate(cuts, wanted, pair_units(90), background(), 60, seed)
     assert [one.goal for one in found] == [
         "best F1", "precision 0.5", "precision 0.7", "recall 0.5", "recall 0.9", "recall 1"
@@ -158,7 +160,7 @@ def rate_by_hand(value):
 def test_the_interval_of_a_threshold_is_over_draws(stretched):
     truth, scores = example(60)
     wanted = [Goal("F1"), Goal("recall", 0.8)]
-    found = operate(Cuts(truth, scores), wanted, pair_units(60), None, 50, 3)
+    found = operate(PairCurve(truth, scores), wanted, pair_units(60), None, 50, 3)
     below = dict(zip(np.unique(scores)[1:], np.unique(scores)[:-1], strict=True))
     for goal, one in zip(wanted, found, strict=True):
         drawn = []
@@ -174,16 +176,16 @@ def test_the_interval_of_a_threshold_is_over_draws(stretched):
 def test_goals_that_cannot_be_had():
     truth, scores = example(200)
     truth[np.argsort(-scores)[:20]] = [0, 1] * 10
-    (one,) = operate(Cuts(truth, scores), goals((0.95,), ())[1:], pair_units(200), background(), 100, 0)
+    (one,) = operate(PairCurve(truth, scores), goals((0.95,), ())[1:], pair_units(200), background(), 100, 0)
     assert one.value is None and one.precision.value is None and one.background_rate is None
     assert "no threshold has a precision of 0.95; the highest is" in one.reason
     # One alike pair on top is a precision of 1, by luck.
     truth[np.argsort(-scores)[:3]] = [1, 0, 0]
-    (one,) = operate(Cuts(truth, scores), goals((0.95,), ())[1:], pair_units(200), None, 400, 0)
+    (one,) = operate(PairCurve(truth, scores), goals((0.95,), ())[1:], pair_units(200), None, 400, 0)
     assert one.value is None and "1 of the 1 pairs above" in one.reason and "label more pairs" in one.reason
-    same = operate(Cuts(truth, np.full(200, 0.7)), goals((0.9,), (0.9,)), pair_units(200), None, 10, 0)
+    same = operate(PairCurve(truth, np.full(200, 0.7)), goals((0.9,), (0.9,)), pair_units(200), None, 10, 0)
     assert {one.reason for one in same} == {"all scores are 0.7"} and {one.value for one in same} == {None}
-    backwards = operate(Cuts(1 - truth, scores), [Goal("recall", 1.0)], pair_units(200), None, 10, 0)
+    backwards = operate(PairCurve(1 - truth, scores), [Goal("recall", 1.0)], pair_units(200), None, 10, 0)
     assert backwards[0].reason.startswith("it accepts every pair") and backwards[0].value == scores.min()
 
 
@@ -197,12 +199,12 @@ def test_wanted_shares(precisions, recalls):
 def test_neighbouring_numbers_have_a_threshold_between():
     high = 0.7
     low = np.nextafter(high, 0)
-    cuts = Cuts(np.array([1.0, 0.0]), np.array([high, low]))
+    cuts = PairCurve(np.array([1.0, 0.0]), np.array([high, low]))
     assert cuts.thresholds.tolist() == [high, low]  # half-way would round to the lower one
 
 
 def test_background_beyond_what_is_known():
-    assert [background_rate(background(), value) for value in (0.0, 0.3, 0.9)] == [1.0, 0.5, 0.0]
+    assert rate_at(background(), [0.0, 0.3, 0.9]).tolist() == [1.0, 0.5, 0.0]
 
 
 def test_wilson_holds_what_it_promises():

@@ -1,4 +1,4 @@
-"""What labelled pairs say, put together; grades, bad input, and real pairs."""
+"""What labeled pairs say, put together; grades, bad input, and real pairs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_figures_of_labels():
         other.best_f1.value
     )
     assert (found.n, found.positives, found.graded, found.cut, found.spearman) == (200, labels.sum(), False, None, None)
-    for kind, histogram in ((1, found.alike), (0, found.unlike)):
+    for kind, histogram in ((1, found.similar), (0, found.dissimilar)):
         own = scores[labels == kind]
         edges = histogram["edges"]
         naive = [sum(low <= s < high for s in own) for low, high in pairwise(edges)]
@@ -58,7 +58,7 @@ def test_figures_of_labels():
     assert found.notes == [
         f"The probabilities hold if {100 * base:.1f} % of pairs are similar, as here. If fewer are, they are too high."
     ]
-    json.dumps([found.extra, found.alike])
+    json.dumps([found.extra, found.similar])
 
 
 def test_the_same_seed_gives_the_same_figures():
@@ -156,7 +156,7 @@ def test_rare_and_useless():
     assert same.roc_auc.value == 0.5 and same.mappings == []
     assert {one.reason for one in same.operating} == {"all scores are 0.7"}
     collapsed = label_pairs(labels, 1 - 1.2e-16 * rng.integers(0, 3, 40), name="x", replicates=50)
-    assert sum(collapsed.alike["counts"]) == 20 and np.ptp(collapsed.alike["edges"]) > 0
+    assert sum(collapsed.similar["counts"]) == 20 and np.ptp(collapsed.similar["edges"]) > 0
     backwards = label_pairs(labels, 0.5 - 0.3 * labels + 0.1 * rng.random(40), name="x", replicates=50)
     assert any("Are the labels reversed?" in note for note in backwards.notes)
     noise = label_pairs(labels, np.arange(40) // 2, name="x", replicates=100)  # every score once of each kind
@@ -187,7 +187,7 @@ def test_bad_input():
         label_pairs(grades, scores, name="x", precisions=(90,))
     with pytest.raises(ShapeError, match="two texts for each of 200 pairs"):
         label_pairs(grades, scores, name="x", texts=(["a"], ["b"]))
-    assert truth_of([1, 2, 2]).alike.tolist() == [0, 1, 1]
+    assert truth_of([1, 2, 2]).similar.tolist() == [0, 1, 1]
 
 
 def test_real_pairs(real_data):

@@ -1,4 +1,4 @@
-"""What a score means: how many unrelated pairs reach it, with bounds that hold, and shares of labelled pairs."""
+"""What a score means: how many unrelated pairs reach it, with bounds that hold, and shares of labeled pairs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ import pytest
 from scipy import stats
 
 from uncone.analysis.calibration.background import survey
-from uncone.analysis.calibration.calibration import Calibration
-from uncone.analysis.calibration.score_meaning import LabelledScores, ask, rate_bounds, ratio_evidence
+from uncone.analysis.calibration.calibration import (
+    Calibration,
+    LabeledScores,
+    rate_bounds,
+    ratio_evidence,
+    score_meanings,
+)
 from uncone.analysis.cosine.baseline import Evidence
 from uncone.analysis.intervals.pair_units import pair_units
 from uncone.analysis.intervals.resampling import Score
@@ -46,11 +51,11 @@ def test_beyond_all_pairs():
     assert rate_bounds(one, -1.0)[1] == 1.0
 
 
-def labelled(similar, cosines, times=1):
-    """Each labelled pair so many times; its copies hang together."""
+def labeled(similar, cosines, times=1):
+    """Each labeled pair so many times; its copies hang together."""
     n = len(similar)
     texts = [f"a{i % n}" for i in range(n * times)], [f"b{i % n}" for i in range(n * times)]
-    return LabelledScores(
+    return LabeledScores(
         np.tile(np.asarray(similar, np.float64), times), np.tile(cosines, times), pair_units(n * times, texts)
     )
 
@@ -62,29 +67,29 @@ def drawn_pairs(n, seed, near=0.75):
     return similar, np.where(similar, near, 0.2) + 0.2 * rng.normal(size=n)
 
 
-def test_labelled_shares():
+def test_labeled_shares():
     calibration = Calibration({"name": "rows"}, [background(200, 0)], corpus_size=1_000)
-    found, none = ask(calibration, [0.5, 0.99], labelled([1, 1, 0, 0, 0], [0.9, 0.5, 0.6, 0.1, 0.4]))
+    found, none = score_meanings(calibration, [0.5, 0.99], labeled([1, 1, 0, 0, 0], [0.9, 0.5, 0.6, 0.1, 0.4]))
     assert (found.found.value, found.let_through.value, found.precision.value) == (1.0, 1 / 3, 2 / 3)
     assert found.hits == pytest.approx(1_000 * found.rate) and found.probability is None
-    assert found.labelled_ratio.value == pytest.approx(3.0) and found.ratio.value == pytest.approx(1 / found.rate)
+    assert found.labeled_ratio.value == pytest.approx(3.0) and found.ratio.value == pytest.approx(1 / found.rate)
     assert none.found.value == 0.0 and none.precision.value is None and none.to_dict()["score"] == 0.99
-    assert ask(calibration, [0.5])[0].ratio is None
+    assert score_meanings(calibration, [0.5])[0].ratio is None
 
 
 def test_shares_are_those_of_wilson_where_pairs_share_no_text():
     similar, cosines = drawn_pairs(200, 0)
-    one = ask(Calibration({"name": "rows"}, [background(200, 0)]), [0.7], labelled(similar, cosines))[0]
+    one = score_meanings(Calibration({"name": "rows"}, [background(200, 0)]), [0.7], labeled(similar, cosines))[0]
     k, n = int((cosines[similar == 1] >= 0.7).sum()), 100
     expected = stats.binomtest(k, n).proportion_ci(method="wilson")
     assert (one.found.low, one.found.high) == pytest.approx(tuple(expected), abs=0.01)
 
 
-def test_copies_of_labelled_pairs_are_no_evidence():
+def test_copies_of_labeled_pairs_are_no_evidence():
     """20 pairs, 30 times each, are 20: no narrower interval and no verdict by the ratio."""
     calibration = Calibration({"name": "rows"}, [background(200, 0)])
-    once, often = (ask(calibration, [0.3], labelled(*drawn_pairs(20, 1), times))[0] for times in (1, 30))
-    for name in ("found", "let_through", "precision", "ratio", "labelled_ratio"):
+    once, often = (score_meanings(calibration, [0.3], labeled(*drawn_pairs(20, 1), times))[0] for times in (1, 30))
+    for name in ("found", "let_through", "precision", "ratio", "labeled_ratio"):
         one, other = getattr(once, name), getattr(often, name)
         assert other.value == pytest.approx(one.value), name
         width = one.high - one.low
@@ -98,7 +103,7 @@ def test_shares_of_repeated_pairs_cover():
     truth = {"found": stats.norm.sf(0.7, 0.75, 0.2), "let_through": stats.norm.sf(0.7, 0.2, 0.2)}
     held = dict.fromkeys(truth, 0)
     for seed in range(60):
-        one = ask(calibration, [0.7], labelled(*drawn_pairs(60, seed), 10)._replace(replicates=200))[0]
+        one = score_meanings(calibration, [0.7], labeled(*drawn_pairs(60, seed), 10)._replace(replicates=200))[0]
         for name, share in truth.items():
             held[name] += getattr(one, name).low <= share <= getattr(one, name).high
     assert min(held.values()) >= 54, held
@@ -109,27 +114,27 @@ def test_a_score_is_judged_by_the_likelihood_ratio():
     one = background(2_000, 0)
     at = float(np.interp(-0.06, -one.tails, one.scores))
     calibration = Calibration({"name": "rows"}, [one])
-    assert ask(calibration, [at])[0].evidence is Evidence.NONE
+    assert score_meanings(calibration, [at])[0].evidence is Evidence.NONE
     rng = np.random.default_rng(0)
     similar = np.repeat([1, 0], 150)
     cosines = np.where(similar, at + np.abs(rng.normal(size=300)) / 10, rng.uniform(-1, 1, 300))
-    found = ask(calibration, [at], labelled(similar, cosines))[0]
+    found = score_meanings(calibration, [at], labeled(similar, cosines))[0]
     assert found.is_judged_by_ratio and found.evidence is Evidence.STRONG
     assert found.ratio.value == pytest.approx(1 / 0.06, rel=1e-3) and found.ratio.low > 10 and found.ratio.high < 30
-    same = ask(calibration, [at], labelled(similar, rng.uniform(-1, 1, 300)))[0]
+    same = score_meanings(calibration, [at], labeled(similar, rng.uniform(-1, 1, 300)))[0]
     assert same.ratio.value == pytest.approx(same.found.value / 0.06, rel=1e-3)
-    none = ask(calibration, [at], labelled(similar, np.where(rng.random(300) < 0.07, 0.99, -0.5)))[0]
+    none = score_meanings(calibration, [at], labeled(similar, np.where(rng.random(300) < 0.07, 0.99, -0.5)))[0]
     assert none.evidence is Evidence.NONE
 
 
 def test_the_ratio_covers():
-    """Over fresh labelled pairs and a fresh background."""
+    """Over fresh labeled pairs and a fresh background."""
     truth = stats.norm.sf(0.5, 0.6, 0.2) / share_of_all(0.5)
     held = 0
     for seed in range(60):
         calibration = Calibration({"name": "rows"}, [background(200, seed)])
-        pairs = labelled(*drawn_pairs(80, seed, near=0.6), 5)._replace(replicates=200)
-        ratio = ask(calibration, [0.5], pairs)[0].ratio
+        pairs = labeled(*drawn_pairs(80, seed, near=0.6), 5)._replace(replicates=200)
+        ratio = score_meanings(calibration, [0.5], pairs)[0].ratio
         held += ratio.low <= truth <= ratio.high
     assert held >= 54
 

@@ -7,9 +7,8 @@ import pytest
 from scipy.stats import norm, spearmanr
 from simulations import KINDS, REPEATED
 
-from uncone.analysis.calibration.curves import Cuts
 from uncone.analysis.intervals.bootstrap import bootstrap, differences
-from uncone.analysis.intervals.labeled_pairs import score_pairs
+from uncone.analysis.intervals.labeled_pairs import PairCurve, score_pairs
 from uncone.analysis.intervals.pair_units import item_units, pair_units
 from uncone.analysis.intervals.resampling import bounds
 from uncone.errors import ShapeError
@@ -181,7 +180,7 @@ def test_intervals_are_wider_where_texts_repeat():
         values = truth * (1.0 + 2 * rng.normal(size=40)[unit]) + rng.normal(size=400)
         # Each alike pair exceeds each unlike one with variance 4 + 1 + 1 and mean 1.
         right = norm.cdf(1 / np.sqrt(6))
-        cuts = Cuts(truth, values)
+        cuts = PairCurve(truth, values)
         for units in (grouped, single):
             low, high = bounds(units.replicate(lambda counts, cuts=cuts: cuts(counts)[0], 100, 0))
             held[units is grouped] += bool(low <= right <= high)

@@ -27,9 +27,9 @@ def rows_of(mean, n=500, d=24, seed=0):
     return (np.random.default_rng(seed).normal(size=(n, d)) + mean).astype(np.float32)
 
 
-def build(mean=1.0, name="tickets.parquet", labelled=False, **options):
+def build(mean=1.0, name="tickets.parquet", labeled=False, **options):
     rows = rows_of(mean)
-    if labelled:
+    if labeled:
         rows[250:] = rows[:250] + 0.6 * rows[250:]
         left = np.arange(200)
         right = np.where(left % 2, left + 250, (left * 7 + 3) % 250 + 250)
@@ -45,7 +45,7 @@ def crowded():
 
 @pytest.fixture(scope="module")
 def full():
-    made = build(labelled=True, fpr=[0.01, 0.05], background=rows_of(0.5), precisions=[0.9], recalls=[0.95])
+    made = build(labeled=True, fpr=[0.01, 0.05], background=rows_of(0.5), precisions=[0.9], recalls=[0.95])
     old = Translation(0.75, 0.02, 0.61, 0.6, 0.62, "old-calibration")
     return replace(made, calibration=replace(made.calibration, translation=old, hints=["Centre it."]), saved="c")
 
@@ -57,7 +57,7 @@ def healthy():
 
 @pytest.fixture(scope="module")
 def evil():
-    made = build(name=EVIL, labelled=True, background=rows_of(0.3))
+    made = build(name=EVIL, labeled=True, background=rows_of(0.3))
     other = replace(made.calibration.backgrounds[1], name=EVIL)
     calibration = replace(
         made.calibration,
@@ -114,14 +114,14 @@ def test_one_per_cent_of_a_million(crowded, full):
 )
 def test_the_verdict_by_the_share(crowded, rate, level, grade, words):
     bounds = {"rate": rate, "rate_low": 0.9 * rate, "rate_high": 1.1 * rate}
-    result = replace(crowded, asked=[replace(crowded.asked[0], **bounds, evidence=grade)])
+    result = replace(crowded, scores=[replace(crowded.scores[0], **bounds, evidence=grade)])
     assert result.level is Level(level)
     assert words in result.headline
 
 
 def test_the_verdict_by_the_ratio(full):
-    """Labelled pairs decide: one score that 7.9 % of unrelated pairs reach, and all of the similar ones."""
-    one = full.asked[1]
+    """Labeled pairs decide: one score that 7.9 % of unrelated pairs reach, and all of the similar ones."""
+    one = full.scores[1]
     assert one.rate > 0.05 and one.found.value == 1 and one.ratio.value == pytest.approx(1 / one.rate)
     found = re.search(
         r"100 % of labeled similar pairs do: (\S+) times as often \(95 % interval (\S+) to", full.headline
@@ -131,7 +131,7 @@ def test_the_verdict_by_the_ratio(full):
     )
     assert full.headline.split(". For a")[0].endswith("so 0.75 is evidence of similarity here")
     assert full.level is Level.HEALTHY
-    few = replace(full, asked=[replace(one, ratio=replace(one.ratio, n=29), evidence=Evidence.NONE)])
+    few = replace(full, scores=[replace(one, ratio=replace(one.ratio, n=29), evidence=Evidence.NONE)])
     assert "so 0.75 is not evidence" in few.headline and "29 independent similar pairs are too few" in few.lines()[2]
 
 
@@ -205,7 +205,7 @@ def test_tables(full, crowded):
     assert [row.cells[1].text for row in backgrounds(full).rows] == ["500", "500"]
 
 
-def test_what_labelled_pairs_and_translation_say(full):
+def test_what_labeled_pairs_and_translation_say(full):
     text = " ".join(full.lines())
     assert "of the labeled dissimilar pairs" in text
     assert "Best F1 on the labeled pairs is at 0." in text
@@ -220,7 +220,7 @@ def test_json_is_strict(full, healthy):
     for result in (full, healthy):
         data = json.loads(result.to_json(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
         assert data["schema"] == 1 and data["headline"] == result.headline and data["lines"] == result.lines()
-        assert data["asked"][1]["score"] == 0.75 and data["calibration"]["source"]["name"] == "tickets.parquet"
+        assert data["scores"][1]["score"] == 0.75 and data["calibration"]["source"]["name"] == "tickets.parquet"
 
 
 def test_renderings(crowded, full, healthy, evil, assert_renderings):

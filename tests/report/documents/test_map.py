@@ -166,7 +166,7 @@ def test_the_dictionary_has_numbers_and_no_points(found):
     plain = json.loads(found.to_json())
     assert plain["schema"] == 1 and plain["shown"] == 120 and plain["total"] == 500
     assert plain["panels"][0]["trust"]["trustworthiness"] == 0.9 and "coordinates" not in plain["panels"][0]
-    kinds, frequency, _ = plain["colourings"]
+    kinds, frequency, _ = plain["colorings"]
     members = found.colorings[0].members
     assert kinds["counts"] == {"word": int((members == 0).sum()), "number": int((members == 1).sum())}
     assert kinds["unknown"] == int((members == -1).sum())
@@ -276,7 +276,7 @@ def test_what_differs_by_picture_is_held_by_picture():
     assert [cell.text for cell in a.cells[1:]] == [
         str((members[n][at] == 0).sum()) for n, at in zip(names, places, strict=True)
     ]
-    assert json.loads(made.to_json())["colourings"][0]["by_panel"]["layer 1"]["a"] == int(
+    assert json.loads(made.to_json())["colorings"][0]["by_panel"]["layer 1"]["a"] == int(
         (members["layer 1"] == 0).sum()
     )
 

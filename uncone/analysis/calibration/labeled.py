@@ -12,18 +12,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from uncone.analysis.calibration.curves import Cuts, curves, goals, operate, wilson
-from uncone.analysis.calibration.results import Background, Curve, Fit, Labelled, ScoreMapping
+from uncone.analysis.calibration.curves import curves, goals, operate
+from uncone.analysis.calibration.results import Background, Curve, Fit, LabeledPairs, ScoreMapping
 from uncone.analysis.intervals.bootstrap import bootstrap
+from uncone.analysis.intervals.intervals import NORMAL
+from uncone.analysis.intervals.labeled_pairs import PairCurve
 from uncone.analysis.intervals.pair_units import PairUnits, Texts, pair_units
-from uncone.analysis.intervals.resampling import LEVEL, REPLICATES, Score, Weights, log_odds_score, score
+from uncone.analysis.intervals.resampling import LEVEL, REPLICATES, Score, Weights, log_odds_score, score, wilson
 from uncone.data.batch import IntVector
 from uncone.errors import FormatError, OptionError, ShapeError
 
 __all__ = [
     "FEWEST",
-    "Judged",
-    "Mapped",
+    "MappingQuality",
+    "Mappings",
     "cross_validated",
     "fit_isotonic",
     "fit_logistic",
@@ -33,7 +35,7 @@ __all__ = [
 ]
 
 FEWEST_PAIRS = 20
-"""Of fewer distinct labelled pairs no interval would be worth its name."""
+"""The minimum of distinct labeled pairs: fewer have no useful interval."""
 
 _Floats = NDArray[np.float64]
 
@@ -42,9 +44,9 @@ _HISTOGRAM_BINS = 40
 
 
 class Truth(NamedTuple):
-    """Which pairs are alike (n,), and by which rule."""
+    """The similar pairs as 1 of (n,), and the rule behind it."""
 
-    alike: _Floats
+    similar: _Floats
     graded: bool
     cut: float | None
     note: str = ""
@@ -62,7 +64,7 @@ def label_pairs(
     seed: int = 0,
     cut: float | None = None,
     texts: Texts | None = None,
-) -> Labelled:
+) -> LabeledPairs:
     """Judge scores (n,) by labels (n,), which are 0 and 1 or grades; pairs without a finite score are left out.
 
     Args:
@@ -81,36 +83,36 @@ def label_pairs(
     Raises:
         ShapeError: not one label per score, or fewer than 20 distinct pairs.
         FormatError: a label is not finite, or all are the same.
-        OptionError: a wanted precision or recall is not a share, or the cut leaves all pairs on one side.
+        OptionError: a target precision or recall is not a share, or the cut leaves all pairs on one side.
     """
-    wanted = goals(precisions, recalls)
+    targets = goals(precisions, recalls)
     grades, values, units, notes = _usable(labels, scores, texts, name)
     truth = truth_of(grades, cut, name)
-    n, positives = len(grades), int(truth.alike.sum())
+    n, positives = len(grades), int(truth.similar.sum())
     notes += [note for note in (truth.note, units.note) if note]
-    cuts = Cuts(truth.alike, values)
-    auc, average = cuts(np.ones((1, n), np.int64))[:2, 0].tolist()
-    drawn = units.replicate(lambda counts: cuts(counts)[:2], replicates, seed)
-    roc, precision_recall = curves(cuts, units, replicates, seed)
-    mapped = cross_validated(truth.alike, values, units, replicates, seed)
+    curve = PairCurve(truth.similar, values)
+    auc, average = curve(np.ones((1, n), np.int64))[:2, 0].tolist()
+    draws = units.replicate(lambda counts: curve(counts)[:2], replicates, seed)
+    roc, precision_recall = curves(curve, units, replicates, seed)
+    fits = cross_validated(truth.similar, values, units, replicates, seed)
     share = positives / n
-    roc_auc = score(auc, drawn[0], n)
-    notes += _remarks(roc_auc, share, mapped.reason)
-    return Labelled(
+    roc_auc = score(auc, draws[0], n)
+    notes += _remarks(roc_auc, share, fits.reason)
+    return LabeledPairs(
         name=name,
         n=n,
         positives=positives,
         graded=truth.graded,
         cut=truth.cut,
         roc_auc=roc_auc,
-        average_precision=log_odds_score(average, drawn[1], n),
+        average_precision=log_odds_score(average, draws[1], n),
         roc=roc,
         precision_recall=precision_recall,
-        operating=operate(cuts, wanted, units, background, replicates, seed),
-        mappings=mapped.mappings,
+        operating=operate(curve, targets, units, background, replicates, seed),
+        mappings=fits.mappings,
         spearman=_spearman(grades, values, units, replicates, seed) if truth.graded else None,
-        alike=_histogram(values[truth.alike == 1], values),
-        unlike=_histogram(values[truth.alike == 0], values),
+        similar=_histogram(values[truth.similar == 1], values),
+        dissimilar=_histogram(values[truth.similar == 0], values),
         notes=notes,
         extra={
             "base_rate": share,
@@ -118,8 +120,8 @@ def label_pairs(
             "units": units.independent,
             "distinct_pairs": units.distinct,
             "by_texts": units.by_texts,
-            "folds": mapped.folds,
-            "ece_noise": mapped.noise,
+            "folds": fits.folds,
+            "ece_noise": fits.noise,
         },
     )
 
@@ -149,9 +151,9 @@ def _usable(
 
 
 def truth_of(labels: ArrayLike, cut: float | None = None, name: str = "The pairs") -> Truth:
-    """Which pairs are alike: those labelled 1, the higher of two numbers, or at least the cut of grades.
+    """The similar pairs: those labeled 1, the higher of two numbers, or at least the cut of grades.
 
-    >>> truth_of([0, 2.5, 4, 5]).alike
+    >>> truth_of([0, 2.5, 4, 5]).similar
     array([0., 0., 1., 1.])
 
     Raises:
@@ -190,8 +192,8 @@ def _remarks(auc: Score, share: float, refusal: str) -> list[str]:
 
 
 def _spearman(grades: _Floats, values: _Floats, units: PairUnits, replicates: int, seed: int) -> Score:
-    found = bootstrap(grades, values, replicates=replicates, seed=seed, units=units)
-    return score(float(found.scores[0]), found.values[0], found.n)
+    draws = bootstrap(grades, values, replicates=replicates, seed=seed, units=units)
+    return score(float(draws.scores[0]), draws.values[0], draws.n)
 
 
 def _histogram(some: _Floats, every: _Floats) -> Mapping[str, Sequence[float]]:
@@ -203,7 +205,7 @@ def _histogram(some: _Floats, every: _Floats) -> Mapping[str, Sequence[float]]:
 
 
 FOLDS = 5
-"""In each turn a mapping is fitted on four fifths of the pairs and judged on the fifth."""
+"""Folds of the cross-validation: a mapping is fitted on four fifths of the pairs and judged on the fifth."""
 
 FEWEST = 5
 """Distinct similar pairs, and dissimilar ones, without which there is nothing to fit."""
@@ -216,13 +218,12 @@ if a threshold separates all pairs."""
 
 _KNOTS = 101  # of a logistic curve as it is drawn
 _BINS = 10
-_Z = 1.959963984540054
 
 
-class Judged(NamedTuple):
-    """Brier score, expected calibration error and what of it noise alone would make, and reliability with its bins.
+class MappingQuality(NamedTuple):
+    """Brier score, expected calibration error and the part that noise alone makes, and reliability with its bins.
 
-    The bins hold equally many pairs, as near as ties let them.
+    The bins hold equally many pairs, as far as ties allow.
     """
 
     brier: Score
@@ -232,7 +233,7 @@ class Judged(NamedTuple):
     sizes: list[int]
 
 
-class Mapped(NamedTuple):
+class Mappings(NamedTuple):
     """The mappings, the better first, with the noise in the calibration error of each; or why there are none."""
 
     mappings: list[ScoreMapping]
@@ -269,43 +270,41 @@ def fit_isotonic(scores: _Floats, truth: _Floats) -> Fit:
 _KINDS: dict[str, Callable[[_Floats, _Floats], Fit]] = {"logistic": fit_logistic, "isotonic": fit_isotonic}
 
 
-def cross_validated(truth: _Floats, scores: _Floats, units: PairUnits, replicates: int, seed: int) -> Mapped:
+def cross_validated(truth: _Floats, scores: _Floats, units: PairUnits, replicates: int, seed: int) -> Mappings:
     """Both mappings fitted on all pairs, the better by its held-out Brier score first; or why there is none."""
     n = len(truth)
-    unlike, alike = (units.select(np.flatnonzero(truth == kind)).distinct for kind in (0, 1))
-    if min(unlike, alike) < FEWEST:
-        few, kind = (alike, "similar") if alike <= unlike else (unlike, "dissimilar")
+    dissimilar, similar = (units.select(np.flatnonzero(truth == kind)).distinct for kind in (0, 1))
+    if min(dissimilar, similar) < FEWEST:
+        few, kind = (similar, "similar") if similar <= dissimilar else (dissimilar, "dissimilar")
         reason = f"{few} of {units.distinct:,} distinct pairs are {kind}, and a mapping needs {FEWEST}."
-        return Mapped([], {}, reason=f"No probabilities: {reason}")
+        return Mappings([], {}, reason=f"No probabilities: {reason}")
     if (scores == scores[0]).all():
-        return Mapped([], {}, reason="No probabilities: all scores are the same.")
+        return Mappings([], {}, reason="No probabilities: all scores are the same.")
     for folds in (FOLDS, _MORE_FOLDS):
         fold = units.folds(truth, folds, seed)
-        tested = [fold == one for one in np.unique(fold)]
+        tested = [fold == number for number in np.unique(fold)]
         # No text stands on both sides: a fold is judged by a fit on pairs that share no text with it.
-        kept = [units.clear_of(rows) for rows in tested]
-        if min(int(rows.sum()) for rows in kept) >= n / 2:
+        fitted = [units.clear_of(rows) for rows in tested]
+        if min(int(rows.sum()) for rows in fitted) >= n / 2:
             break
-    if any(len(np.unique(truth[rows])) < 2 for rows in kept):
+    if any(len(np.unique(truth[rows])) < 2 for rows in fitted):
         reason = "No probabilities: too many pairs share texts, so no fold can be judged by pairs without its texts."
-        return Mapped([], {}, reason=reason)
+        return Mappings([], {}, reason=reason)
     mappings, noise = [], {}
     for kind, fit in _KINDS.items():
         held_out = np.empty(n)
-        for rows, judged in zip(kept, tested, strict=True):
+        for rows, judged in zip(fitted, tested, strict=True):
             held_out[judged] = fit(scores[rows], truth[rows])(scores[judged])
         whole = fit(scores, truth)
         brier, ece, noise[kind], reliability, sizes = judge(truth, held_out, units, replicates, seed)
         mappings.append(ScoreMapping(kind, whole.knots, whole.slope, whole.intercept, brier, ece, reliability, sizes))
-    return Mapped(sorted(mappings, key=lambda mapping: mapping.brier.value or 0.0), noise, len(tested))
+    return Mappings(sorted(mappings, key=lambda mapping: mapping.brier.value or 0.0), noise, len(tested))
 
 
-def judge(truth: _Floats, predicted: _Floats, units: PairUnits, replicates: int, seed: int) -> Judged:
-    """Judge probabilities by what came true; there are ten bins, fewer under 100 distinct pairs.
+def judge(truth: _Floats, predicted: _Floats, units: PairUnits, replicates: int, seed: int) -> MappingQuality:
+    """Judge probabilities by the labels; there are ten bins, fewer under 100 distinct pairs, with ties in one bin.
 
-    Ties are in one bin.
-
-    Noise alone gives a perfect mapping a calibration error. How much, draws tell: with D the gaps between prediction
+    Noise alone gives a perfect mapping a calibration error. Draws show how much: with D the gaps between prediction
     and truth of the bins and D* those of a draw, it is the error of D* - D. The interval of the error therefore begins
     at the value less the 97.5 % point of that noise (by the triangle inequality the truth is no further below), and
     ends 1.96 standard deviations above the value, as noise only ever raises it.
@@ -318,20 +317,20 @@ def judge(truth: _Floats, predicted: _Floats, units: PairUnits, replicates: int,
     gaps, squares = inside * (predicted - truth)[:, None], (predicted - truth) ** 2
     mean_gaps = gaps.mean(axis=0)
 
-    def drawn(counts: Weights) -> _Floats:
+    def figures(counts: Weights) -> _Floats:
         total = counts.sum(axis=1)
         own = counts @ gaps / total[:, None]
         return np.stack([counts @ squares / total, np.abs(own).sum(axis=1), np.abs(own - mean_gaps).sum(axis=1)])
 
-    briers, errors, noise = units.replicate(drawn, replicates, seed)
+    briers, errors, noise = units.replicate(figures, replicates, seed)
     error = float(np.abs(mean_gaps).sum())
     low = max(error - float(np.quantile(noise, (1 + LEVEL) / 2)), 0.0)
-    ece = Score(error, low, min(error + _Z * float(errors.std()), 1.0), n)
-    alike = truth @ inside
-    known = np.array([units.select(np.flatnonzero(place == one)).independent for one in range(len(sizes))])
-    reliability = Curve(predicted @ inside / sizes, alike / sizes, *wilson(alike / sizes * known, known))
+    ece = Score(error, low, min(error + NORMAL * float(errors.std()), 1.0), n)
+    positives = truth @ inside
+    known = np.array([units.select(np.flatnonzero(place == number)).independent for number in range(len(sizes))])
+    reliability = Curve(predicted @ inside / sizes, positives / sizes, *wilson(positives / sizes * known, known))
     brier = score(float(squares.mean()), briers, n)
-    return Judged(brier, ece, float(noise.mean()), reliability, sizes.astype(int).tolist())
+    return MappingQuality(brier, ece, float(noise.mean()), reliability, sizes.astype(int).tolist())
 
 
 def _bins(predicted: _Floats, bins: int) -> IntVector:

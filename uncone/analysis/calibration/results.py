@@ -1,4 +1,4 @@
-"""What a calibration consists of: plain values, so that it can be saved as JSON, drawn and asked."""
+"""Results of a calibration: plain values that can be saved as JSON and drawn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = [
     "Curve",
     "Fit",
     "HitSpread",
-    "Labelled",
+    "LabeledPairs",
     "Operating",
     "ScoreMapping",
     "Threshold",
@@ -29,19 +29,20 @@ class Background:
     """The cosines of unrelated pairs of one corpus, or of queries with documents.
 
     `mean` and `sd` are exact over `all_pairs`; the quantiles are of `pairs` sampled ones: a share `tails[i]` of them
-    lies at or above `scores[i]`, which is between `lows[i]` and `highs[i]` with 95 % confidence (distinct rows, or
-    documents, are the sampling units). `tails` falls, `scores` rise. `left_out` counts the pairs that are not there, by
-    reason.
+    lies at or above `scores[i]`, which is between `lows[i]` and `highs[i]` with 95 % confidence (distinct vectors, or
+    documents, are the sampling units). `tails` fall, `scores` rise. `histogram` has the `edges` (b + 1,) and `counts`
+    (b,) of the sampled pairs. `left_out` counts the pairs that are not there, by reason. `documents` are the vectors of
+    the other side if queries and documents differ, and `beyond` is the share of unrelated pairs that may lie above all
+    that were sampled, with 95 % confidence.
 
-    Copies have weight in the values, and add nothing to what is known: `distinct` and `distinct_documents` count the
-    rows of each side that differ, `distinct_pairs` the unrelated pairs of these, and `units` the independent ones of
-    the smaller side (documents where they were named). None of a background of an earlier version: as if all differed.
+    Copies have weight in the values, but add no certainty: `distinct` and `distinct_documents` count the distinct
+    vectors of each side, `distinct_pairs` the unrelated pairs of these, and `units` the independent units of the
+    smaller side (documents if they were named). They are None in a background without copies of an earlier version.
     """
 
     name: str
     rows: int
     documents: int | None
-    """Rows of the other side, where queries and documents differ."""
     all_pairs: int
     pairs: int
     mean: float
@@ -53,37 +54,32 @@ class Background:
     lows: Vector
     highs: Vector
     histogram: Mapping[str, Sequence[float]]
-    """`edges` (b + 1,) and `counts` (b,) of the sampled pairs."""
     left_out: Mapping[str, int] = field(default_factory=dict)
     distinct: int | None = None
     distinct_documents: int | None = None
     distinct_pairs: int | None = None
     units: int | None = None
     beyond: float | None = None
-    """The share of unrelated pairs that may lie above all that were sampled, with 95 % confidence."""
 
     @property
     def counts(self) -> tuple[int, int | None, int]:
-        """Distinct rows of each side, and unrelated pairs of them."""
-        ours, theirs, pairs = self.distinct, self.distinct_documents, self.distinct_pairs
-        return (
-            self.rows if ours is None else ours,
-            self.documents if theirs is None else theirs,
-            self.all_pairs if pairs is None else pairs,
-        )
+        """Distinct vectors of each side, and unrelated pairs of them."""
+        if self.distinct is None or self.distinct_pairs is None:
+            return self.rows, self.documents, self.all_pairs
+        return self.distinct, self.distinct_documents, self.distinct_pairs
 
     @property
     def independent(self) -> int:
-        """How many units the intervals rest on: those of the smaller side."""
+        """The number of units that the intervals rest on: those of the smaller side."""
         return min(self.rows, self.documents or self.rows) if self.units is None else self.units
 
 
 @dataclass(frozen=True)
 class HitSpread:
-    """How the unrelated hits of a corpus are spread over queries, when there is one per query on average.
+    """How unrelated hits are spread over queries, if there is one per query on average.
 
-    Counted in a corpus of `corpus_size` sampled rows, with `queries` sampled ones: a share `over_one` of them has more
-    than one hit, and the worst `largest`.
+    They are counted for `queries` sampled vectors in a corpus of `corpus_size` others: a share `over_one` of the
+    queries has more than one hit, and the worst has `largest`.
     """
 
     corpus_size: int
@@ -94,10 +90,10 @@ class HitSpread:
 
 @dataclass(frozen=True)
 class Threshold:
-    """The score that a share `rate` of unrelated pairs reaches; `value` is None where the rows cannot support it.
+    """The score that a share `rate` of unrelated pairs reaches; `value` is None if there are too few vectors for it.
 
-    `reason` then says why, and `rows_needed` how many rows would. `hits` are the unrelated hits that a query finds on
-    average in a corpus of `corpus_size`; `spread` says how unevenly, where that was measured.
+    `reason` then says why, and `rows_needed` how many vectors are enough. `hits` are the unrelated hits that a query
+    meets on average in a corpus of `corpus_size`, and `spread` is how unevenly, if that was measured.
     """
 
     rate: float
@@ -136,10 +132,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class Operating:
-    """A threshold chosen on labelled pairs: why, and what it does; `value` is None where it cannot be had.
+    """A threshold chosen on labeled pairs for a goal, and its figures; `value` is None if it cannot be reached.
 
     `goal` is "best F1", "precision 0.9", "recall 0.95" and so on; `background_rate` is the share of unrelated pairs
-    that it lets through.
+    that reach the threshold.
     """
 
     goal: str
@@ -171,8 +167,8 @@ class Fit(NamedTuple):
 class ScoreMapping:
     """A mapping from score to probability, judged on pairs that it was not fitted on (cross-validated).
 
-    `kind` is "logistic" or "isotonic"; `knots` (k, 2) are score and probability, to be interpolated between; for the
-    logistic also `slope` and `intercept`. `reliability`: the mean prediction of each bin against the share of alike.
+    `kind` is "logistic" or "isotonic"; `knots` (k, 2) are score and probability, to be interpolated; a logistic one
+    also has `slope` and `intercept`. `reliability` is the share of similar pairs against the mean prediction, by bin.
     """
 
     kind: str
@@ -190,10 +186,12 @@ class ScoreMapping:
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
-    """What labelled pairs say: how well scores tell alike from unlike pairs, where to cut, and probabilities.
+class LabeledPairs:
+    """Labeled pairs: how well scores separate similar ones, where to cut, and probabilities.
 
-    `graded` pairs were labelled 1 where their grade is at least `cut`.
+    Of `graded` pairs, those with a grade of at least `cut` are similar, and there is a `spearman` correlation. The best
+    of the `mappings` by Brier score comes first. `similar` and `dissimilar` are histograms of the scores: `edges` and
+    `counts`.
     """
 
     name: str
@@ -207,11 +205,8 @@ class Labelled:
     precision_recall: Curve
     operating: Sequence[Operating]
     mappings: Sequence[ScoreMapping]
-    """The best by Brier score first."""
     spearman: Score | None = None
-    """Of graded pairs."""
-    alike: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """Histogram of the scores of alike pairs: `edges` and `counts`."""
-    unlike: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    similar: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    dissimilar: Mapping[str, Sequence[float]] = field(default_factory=dict)
     notes: Sequence[str] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)

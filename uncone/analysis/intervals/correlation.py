@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncone.analysis.intervals.intervals import Interval, student, variance_freedom
+from uncone.analysis.intervals.intervals import NORMAL, Interval, student, variance_freedom
 from uncone.data.batch import IntVector, Vector
 from uncone.errors import OptionError, ShapeError
 
@@ -28,7 +28,6 @@ __all__ = [
 
 Kind = Literal["spearman", "pearson"]
 
-_NORMAL = 1.959963984540054
 _NOISE = 1e-13  # a spread so small beside the mean is rounding
 
 
@@ -98,7 +97,7 @@ def pearson_interval(x: Vector, y: Vector, groups: IntVector | None = None) -> I
     sums = moved if groups is None else np.bincount(groups, weights=moved)
     squares = sums**2
     uneven = student(variance_freedom(squares)) * math.sqrt(float(squares.sum()) * units / (units - 1))
-    reach = max(uneven, _NORMAL / math.sqrt(units - 3))
+    reach = max(uneven, NORMAL / math.sqrt(units - 3))
     return math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach)
 
 

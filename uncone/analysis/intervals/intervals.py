@@ -18,6 +18,7 @@ from uncone.stats.row_sample import Cosines
 __all__ = [
     "FEW",
     "LEAST_UNITS",
+    "NORMAL",
     "Interval",
     "Spread",
     "around",
@@ -40,7 +41,8 @@ LEAST_UNITS = 30
 
 Copies of a unit carry weight in a value but add nothing to its certainty."""
 
-_NORMAL = 1.959963984540054
+NORMAL = 1.959963984540054
+"""The 97.5 % point of the normal distribution."""
 _SMALL = {1: 12.7062, 2: 4.30265, 3: 3.18245, 4: 2.77645}
 
 
@@ -52,7 +54,7 @@ def student(freedom: float) -> float:
     """
     if freedom < 5:
         return _SMALL[max(int(freedom), 1)]
-    z, v = _NORMAL, freedom
+    z, v = NORMAL, freedom
     terms = (
         (z**3 + z) / (4 * v),
         (5 * z**5 + 16 * z**3 + 3 * z) / (96 * v**2),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
-from uncone.analysis.intervals.intervals import effective_number, student
+from uncone.analysis.intervals.intervals import NORMAL, effective_number, student
 from uncone.analysis.intervals.resampling import CELLS, Seed, Weights, drawn_counts
 from uncone.data.batch import IntVector
 from uncone.data.lazy_property import once
@@ -34,7 +34,6 @@ _LARGEST = 0.2  # of the pairs in one component
 _HEAVY, _CHANCE = 2.5, 0.2  # a text's weight, mean 1/2 and variance 1: it is 2.5 with this chance, else 0
 _OWN = 200  # draws for the part of the variance that is the pair's own
 _PIECES = 4  # per fold, of a component that is too large for one
-_NORMAL = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +118,7 @@ class PairUnits:
         point = statistic(np.ones((1, n), np.int64))
         values = self._over(statistic, self._weights(replicates, seed))
         freedom = max(self.effective - centers, 1.0)
-        factor = math.sqrt((freedom + centers) / freedom) * student(freedom) / _NORMAL
+        factor = math.sqrt((freedom + centers) / freedom) * student(freedom) / NORMAL
         if self.by_texts:
             alone = self._over(statistic, self._pair_counts(min(replicates, _OWN), seed))
             factor *= _without_own(values, alone)

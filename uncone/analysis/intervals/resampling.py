@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from uncone.analysis.intervals.intervals import NORMAL
 from uncone.errors import OptionError
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "mean_size",
     "score",
     "share_score",
+    "wilson",
 ]
 
 Seed = int | Sequence[int]
@@ -40,8 +42,6 @@ LEVEL = 0.95
 """How often an interval should hold the truth."""
 
 _Floats = NDArray[np.float64]
-
-_NORMAL = 1.959963984540054
 
 CELLS = 200_000
 """Counts in memory at a time: what the caches of a processor hold."""
@@ -147,6 +147,20 @@ def log_odds_score(value: float | None, replicates: _Floats, n: int, *, flattere
     odds = np.log(replicates.clip(min=1e-6) / (1 - replicates).clip(min=1e-6))
     own = math.log(found.value / (1 - found.value))
     middle = own - max(float(np.nanmean(odds)) - own, 0.0) if flattered else own
-    reach = _NORMAL * float(np.nanstd(odds))
+    reach = NORMAL * float(np.nanstd(odds))
     low, high = (1 / (1 + math.exp(-(middle + sign * reach))) for sign in (-1, 1))
     return Score(found.value, low, max(high, found.value), n)
+
+
+def wilson(k: _Floats | float, n: _Floats | float) -> tuple[_Floats, _Floats]:
+    """Wilson's 95 % interval of shares k of n; an honest one where all or none are.
+
+    >>> low, high = wilson(3, 3)
+    >>> round(float(low), 2), round(float(high), 2)
+    (0.44, 1.0)
+    """
+    size = np.asarray(n, np.float64)
+    share, square = np.asarray(k, np.float64) / size, NORMAL**2
+    middle = (share + square / (2 * size)) / (1 + square / size)
+    reach = NORMAL / (1 + square / size) * np.sqrt(share * (1 - share) / size + square / (4 * size**2))
+    return np.clip(middle - reach, 0.0, 1.0), np.clip(middle + reach, 0.0, 1.0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from uncone.analysis.calibration.results import Background, Operating, ScoreMapping, Threshold
-from uncone.analysis.calibration.score_meaning import NO_RATIO, STRONG_RATIO
+from uncone.analysis.calibration.calibration import NO_RATIO, STRONG_RATIO
 from uncone.analysis.calibration.thresholds import threshold
 from uncone.analysis.intervals.resampling import Score
 from uncone.analysis.measures.finding import Level
@@ -21,7 +21,7 @@ from uncone.report.text import between, last_name, provenance_facts
 
 if TYPE_CHECKING:
     from uncone.analysis.calibration.calibration import Calibration
-    from uncone.analysis.calibration.score_meaning import Asked
+    from uncone.analysis.calibration.calibration import CalibratedScore
 
 _TRUST = (
     "Unrelated pairs are random pairs of the corpus. A few of them are related by chance, so a threshold is slightly "
@@ -38,12 +38,12 @@ _SHORT = {"unrelated pairs": "unrelated", "similar pairs": "similar", "dissimila
 class Calibrated(Result):
     """A calibration, the scores in question, and how it was made.
 
-    `asked` are the scores of the user, or the thresholds that people guess. `provenance` says how the calibration came
+    `scores` are those of the user, or the thresholds that people guess. `provenance` says how the calibration came
     to be, `saved` is its folder, where it has one.
     """
 
     calibration: Calibration
-    asked: Sequence[Asked]
+    scores: Sequence[CalibratedScore]
     provenance: Mapping[str, Any] = field(default_factory=dict)
     saved: str | None = None
 
@@ -71,7 +71,7 @@ class Calibrated(Result):
             "level": self.level,
             "headline": self.headline,
             "lines": self.lines(),
-            "asked": self.asked,
+            "scores": self.scores,
             "calibration": self.calibration.to_dict(),
             "saved": self.saved,
             "provenance": self.provenance,
@@ -80,7 +80,7 @@ class Calibrated(Result):
     def document(self) -> Document:
         """What each score means, thresholds, labeled pairs, and how far to trust them."""
         calibration, headline = self.calibration, self.headline
-        notes = [*calibration.notes, *(calibration.labelled.notes if calibration.labelled is not None else ())]
+        notes = [*calibration.notes, *(calibration.labeled.notes if calibration.labeled is not None else ())]
         saved = [("saved to", self.saved)] if self.saved else []
         usage = [Command(self.usage, "use")] if self.usage else []
         hints = [Notes(calibration.hints, "index")] if calibration.hints else []
@@ -114,7 +114,7 @@ def _advice(result: Calibrated) -> list[str]:
 
 def _cards(result: Calibrated) -> list[Card]:
     calibration, score = result.calibration, say.main(result)
-    limit, labeled = calibration.thresholds[0], calibration.labelled
+    limit, labeled = calibration.thresholds[0], calibration.labeled
     cards = [
         Card(say.score(result, calibration.backgrounds[0].mean), "mean score of unrelated pairs"),
         Card(say.share(score), f"of unrelated pairs score {score.score:g} or more"),
@@ -173,10 +173,10 @@ def scores(result: Calibrated) -> Table:
             "dissimilar pairs found": _figure(score.let_through, percent),
             "likelihood ratio": _figure(score.ratio, plain),
         }
-        for score in result.asked
+        for score in result.scores
     ]
     heads = [head for head in rows[0] if any(row[head].text for row in rows)]
-    guessed = all(score.guessed for score in result.asked)
+    guessed = all(score.guessed for score in result.scores)
     mean = say.score(result, result.calibration.backgrounds[0].mean, 1)
     remarks = [f"Above the background: (s − b)/(1 − b), with b = {mean}."]
     if "likelihood ratio" in heads:
@@ -216,7 +216,7 @@ def thresholds(result: Calibrated) -> Table:
 
 def operating(result: Calibrated) -> Table | None:
     """The thresholds chosen by labeled pairs; None without any."""
-    labeled = result.calibration.labelled
+    labeled = result.calibration.labeled
     if labeled is None or not labeled.operating:
         return None
     rows = []
@@ -238,7 +238,7 @@ def operating(result: Calibrated) -> Table | None:
 
 def mappings(result: Calibrated) -> Table | None:
     """How good the probabilities are, by cross-validation; None without labeled pairs."""
-    labeled = result.calibration.labelled
+    labeled = result.calibration.labeled
     if labeled is None or not labeled.mappings:
         return None
     intro = (

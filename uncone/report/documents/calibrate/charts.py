@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uncone.analysis.calibration.results import Background, Curve, Labelled, ScoreMapping
+from uncone.analysis.calibration.results import Background, Curve, LabeledPairs, ScoreMapping
 from uncone.analysis.calibration.thresholds import score_at
 from uncone.analysis.intervals.resampling import Score
 from uncone.analysis.measures.finding import finite
@@ -30,7 +30,7 @@ _SHARE = (-0.02, 1.02)
 def references(result: Calibrated) -> list[Reference]:
     """The thresholds, the requested scores and the translated one, from left to right."""
     calibration = result.calibration
-    lines = [Reference(asked.score, f"{asked.score:g}", "muted", "dot") for asked in result.asked]
+    lines = [Reference(asked.score, f"{asked.score:g}", "muted", "dot") for asked in result.scores]
     for limit in calibration.thresholds:
         if limit.value is not None:
             lines.append(Reference(limit.value, f"{rare(limit.rate)}: {cut(result, limit)}"))
@@ -47,8 +47,8 @@ def shown_range(result: Calibrated) -> tuple[float, float]:
     calibration = result.calibration
     ends = [score_at(each, tail) for each in calibration.backgrounds for tail in (1 - _FAR, _FAR)]
     ends += [line.at for line in references(result)]
-    if calibration.labelled is not None:
-        for histogram in (calibration.labelled.alike, calibration.labelled.unlike):
+    if calibration.labeled is not None:
+        for histogram in (calibration.labeled.similar, calibration.labeled.dissimilar):
             filled = [at for at, amount in enumerate(histogram.get("counts", ())) if amount]
             ends += [histogram["edges"][filled[0]], histogram["edges"][filled[-1] + 1]] if filled else []
     pad = 0.03 * ((max(ends) - min(ends)) or 0.1)
@@ -57,15 +57,15 @@ def shown_range(result: Calibrated) -> tuple[float, float]:
 
 def histograms(result: Calibrated) -> list[Histogram]:
     """Unrelated pairs in gray, other backgrounds as outlines, labeled pairs over them."""
-    calibration, labeled = result.calibration, result.calibration.labelled
+    calibration, labeled = result.calibration, result.calibration.labeled
     dashes: tuple[Dash, ...] = ("dot", "dash", "dashdot")
     marks = [_histogram(calibration.backgrounds[0].histogram, "unrelated pairs", "muted 55%", filled=True)]
     for other, dash in zip(calibration.backgrounds[1:], dashes, strict=False):
         marks.append(_histogram(other.histogram, short(other), "ink", dash=dash))
-    if labeled is not None and any(labeled.unlike.get("counts", ())):
-        marks.append(_histogram(labeled.unlike, "dissimilar pairs", "second"))
-    if labeled is not None and any(labeled.alike.get("counts", ())):
-        marks.append(_histogram(labeled.alike, "similar pairs", "accent", shaded=True))
+    if labeled is not None and any(labeled.dissimilar.get("counts", ())):
+        marks.append(_histogram(labeled.dissimilar, "dissimilar pairs", "second"))
+    if labeled is not None and any(labeled.similar.get("counts", ())):
+        marks.append(_histogram(labeled.similar, "similar pairs", "accent", shaded=True))
     return marks
 
 
@@ -102,14 +102,14 @@ def _tail(each: Background, label: str, color: str, dash: Dash, *, banded: bool)
 
 def charts_of_labeled_pairs(result: Calibrated) -> list[Chart]:
     """ROC, precision and recall, the mappings and their reliability; nothing without labeled pairs."""
-    labeled = result.calibration.labelled
+    labeled = result.calibration.labeled
     if labeled is None:
         return []
     charts = [_roc(labeled), _precision_recall(labeled)]
     return [*charts, _probability(result, labeled), _reliability(labeled)] if labeled.mappings else charts
 
 
-def _roc(labeled: Labelled) -> Chart:
+def _roc(labeled: LabeledPairs) -> Chart:
     area = _with_bounds(labeled.roc_auc)
     caption = f"Area {area}: the chance that a similar pair scores higher than a dissimilar one."
     x = Axis("dissimilar pairs found", "unlike_let_through", range=_SHARE)
@@ -117,7 +117,7 @@ def _roc(labeled: Labelled) -> Chart:
     return Chart("roc", "ROC", caption, [_chance(0, 1), _banded(labeled.roc)], x, y)
 
 
-def _precision_recall(labeled: Labelled) -> Chart:
+def _precision_recall(labeled: LabeledPairs) -> Chart:
     base = labeled.positives / labeled.n
     caption = (
         f"Average precision {_with_bounds(labeled.average_precision)}. The dashed line is the share of similar pairs "
@@ -128,7 +128,7 @@ def _precision_recall(labeled: Labelled) -> Chart:
     return Chart("precision-recall", "Precision and recall", caption, marks, x, y)
 
 
-def _probability(result: Calibrated, labeled: Labelled) -> Chart:
+def _probability(result: Calibrated, labeled: LabeledPairs) -> Chart:
     low, high = shown_range(result)
     grid = np.linspace(max(low, -1.0), min(high, 1.0), 201)
     marks = [Line(grid.tolist(), each(grid).tolist(), each.kind, _color(each)) for each in labeled.mappings]
@@ -138,7 +138,7 @@ def _probability(result: Calibrated, labeled: Labelled) -> Chart:
     return Chart("probability", "From score to probability", caption, marks, x, y)
 
 
-def _reliability(labeled: Labelled) -> Chart:
+def _reliability(labeled: LabeledPairs) -> Chart:
     marks = [_chance(0, 1)]
     for each in labeled.mappings:
         look: dict[str, Any] = {"label": each.kind, "color": _color(each), "n": list(each.bins)}

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from uncone.analysis.calibration.results import Background, Operating, Threshold, Translation
-from uncone.analysis.calibration.score_meaning import Asked
+from uncone.analysis.calibration.calibration import CalibratedScore
 from uncone.analysis.calibration.thresholds import score_at, threshold
 from uncone.analysis.cosine.baseline import Evidence
 from uncone.analysis.intervals.intervals import LEAST_UNITS
@@ -48,9 +48,9 @@ def level(result: Calibrated) -> Level:
     return Level.COLLAPSED if score.evidence is Evidence.NONE and score.rate > _HALF else _LEVELS[score.evidence]
 
 
-def main(result: Calibrated) -> Asked:
+def main(result: Calibrated) -> CalibratedScore:
     """The score of the headline: the first that the user asked about, else the middle of the guesses."""
-    return next((score for score in result.asked if not score.guessed), result.asked[len(result.asked) // 2])
+    return next((score for score in result.scores if not score.guessed), result.scores[len(result.scores) // 2])
 
 
 def headline(result: Calibrated) -> str:
@@ -64,7 +64,7 @@ def headline(result: Calibrated) -> str:
     return f"{worth} For {rate}, use a threshold of {_limit(result, limit)}."
 
 
-def _worth(result: Calibrated, asked: Asked) -> str:
+def _worth(result: Calibrated, asked: CalibratedScore) -> str:
     """What a score is worth as evidence, and by which numbers."""
     first, worth = result.calibration.backgrounds[0], _WORTH[asked.evidence].format(score=f"{asked.score:g}")
     if first.independent < LEAST_UNITS:
@@ -139,14 +139,14 @@ def _decimals(result: Calibrated, limit: _Cut) -> int:
     return min(max(least, math.ceil(-math.log10(limit.high - limit.low))), _MOST_DECIMALS)
 
 
-def share(asked: Asked) -> str:
+def share(asked: CalibratedScore) -> str:
     """The unrelated pairs that reach a score; if the sample has none, how many there could be."""
     if asked.rate:
         return rare(asked.rate)
     return "unknown" if asked.rate_high >= 1 else f"under {rare(asked.rate_high)}"
 
 
-def above(asked: Asked) -> str:
+def above(asked: CalibratedScore) -> str:
     """A score on the scale from the background to 1, which has no length if unrelated pairs score nearly 1."""
     return cosine(asked.rescaled) if asked.rescaled >= -_FAR else f"under -{_FAR:.0f}"
 
@@ -201,7 +201,7 @@ def translated(result: Calibrated, translation: Translation) -> str:
     return f"{old} has {rate}. The same rate here is at {_limit(result, translation)}."
 
 
-def _reach(result: Calibrated, asked: Asked) -> str:
+def _reach(result: Calibrated, asked: CalibratedScore) -> str:
     if asked.rate:
         return f"{rare(asked.rate)} of unrelated pairs score {asked.score:g} or more"
     pairs = result.calibration.backgrounds[0].pairs
@@ -214,7 +214,7 @@ def meaning(result: Calibrated) -> list[str]:
     low, high = (score(result, score_at(first, tail)) for tail in (0.975, 0.025))
     lines = [f"{_pairs(result)} score {low} to {high} here (95 %, average {score(result, first.mean)})."]
     if asked.found is not None and asked.found.value is not None and asked.let_through is not None:
-        ratio = asked.labelled_ratio
+        ratio = asked.labeled_ratio
         times = "" if ratio is None or ratio.value is None else f": {_times(ratio)}"
         lines.append(
             f"{percent(asked.found.value)} of the labeled similar pairs score {asked.score:g} or more, and "
@@ -225,7 +225,7 @@ def meaning(result: Calibrated) -> list[str]:
                 f"{count(asked.ratio.n, 'independent similar pair')} are too few to judge a score by (at least "
                 f"{LEAST_UNITS} are needed), so unrelated pairs alone decide."
             )
-    return [*lines, *(_worth(result, other) for other in result.asked if other is not asked and not other.guessed)]
+    return [*lines, *(_worth(result, other) for other in result.scores if other is not asked and not other.guessed)]
 
 
 def _pairs(result: Calibrated) -> str:
@@ -274,8 +274,8 @@ def advice(result: Calibrated) -> list[str]:
             lines.append(f"There are too few vectors for {goal}. {refusal(limit)}")
         else:
             lines.append(f"For {goal}, use a threshold of {_limit(result, limit)}. {spread(limit)}".rstrip())
-    if calibration.labelled is not None:
-        lines += [_operating(result, best) for best in calibration.labelled.operating if best.value is not None][:1]
+    if calibration.labeled is not None:
+        lines += [_operating(result, best) for best in calibration.labeled.operating if best.value is not None][:1]
     return [*lines, *([] if calibration.translation is None else [translated(result, calibration.translation)])]
 
 

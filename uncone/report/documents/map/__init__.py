@@ -117,7 +117,7 @@ class Map(Result):
                 {"name": panel.name, "layer": panel.layer, "points": len(panel.points), "trust": panel.trust}
                 for panel in self.panels
             ],
-            "colourings": [colors.summary_of(self, coloring) for coloring in self.colorings],
+            "colorings": [colors.summary_of(self, coloring) for coloring in self.colorings],
             "highlight": self.highlight,
             "notes": self.notes,
             "written": self.written,
@@ -179,7 +179,7 @@ class Map(Result):
                 columns["word"] = [self.text(int(place)) for place in places]
         for coloring in self.colorings:
             name = coloring.name
-            columns[f"colour_{name}" if name in columns else name] = colors.shown_colors(coloring, panel)
+            columns[f"color_{name}" if name in columns else name] = colors.shown_colors(coloring, panel)
         return columns
 
     def document(self) -> doc.Document:
