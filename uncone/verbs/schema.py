@@ -15,9 +15,8 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from uncone.analysis.calibration.calibration import Calibration
+from uncone.analysis.calibration.calibration import CalibratedScore, Calibration
 from uncone.analysis.calibration.results import Background
-from uncone.analysis.calibration.score_meaning import Asked
 from uncone.analysis.cosine.baseline import ScoreMeaning
 from uncone.analysis.intervals.bootstrap import Difference
 from uncone.analysis.layers.contrast import Curve
@@ -279,7 +278,7 @@ def _map() -> dict[str, Any]:
         **dict.fromkeys(("dims", "shown", "total", "seed"), int),
         "static": bool,
         "panels": _list(_object("Panel", panel, points)),
-        "colourings": list[_OBJECT],
+        "colorings": list[_OBJECT],
         "highlight": _TEXTS,
         "notes": _TEXTS,
         "written": dict[str, str],
@@ -289,7 +288,7 @@ def _map() -> dict[str, Any]:
 
 def _calibration() -> dict[str, Any]:
     calibration = _values(Calibration, ["known"])
-    values = {"level": Level, **_TOLD, "asked": _list(Asked), "calibration": calibration}
+    values = {"level": Level, **_TOLD, "scores": _list(CalibratedScore), "calibration": calibration}
     return {**values, "saved": _PATH, "provenance": _OBJECT}
 
 

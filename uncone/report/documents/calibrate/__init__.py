@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from uncone.analysis.calibration.results import Background, Operating, ScoreMapping, Threshold
 from uncone.analysis.calibration.calibration import NO_RATIO, STRONG_RATIO
+from uncone.analysis.calibration.results import Background, Operating, ScoreMapping, Threshold
 from uncone.analysis.calibration.thresholds import threshold
 from uncone.analysis.intervals.resampling import Score
 from uncone.analysis.measures.finding import Level
@@ -20,8 +20,7 @@ from uncone.report.result import Result
 from uncone.report.text import between, last_name, provenance_facts
 
 if TYPE_CHECKING:
-    from uncone.analysis.calibration.calibration import Calibration
-    from uncone.analysis.calibration.calibration import CalibratedScore
+    from uncone.analysis.calibration.calibration import CalibratedScore, Calibration
 
 _TRUST = (
     "Unrelated pairs are random pairs of the corpus. A few of them are related by chance, so a threshold is slightly "

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from uncone.analysis.calibration.results import Background, Operating, Threshold, Translation
 from uncone.analysis.calibration.calibration import CalibratedScore
+from uncone.analysis.calibration.results import Background, Operating, Threshold, Translation
 from uncone.analysis.calibration.thresholds import score_at, threshold
 from uncone.analysis.cosine.baseline import Evidence
 from uncone.analysis.intervals.intervals import LEAST_UNITS
