@@ -14,7 +14,7 @@ from uncone.analysis.measures.check import FAMILIES
 from uncone.analysis.measures.measure import Family, Measure
 from uncone.analysis.measures.registry import refresh
 from uncone.analysis.measures.unit import SHARE
-from uncone.cli.main import VERBS
+from uncone.cli.main import MODULES, VERBS
 from uncone.data.open import SUFFIXES, open_source
 from uncone.data.source import Rows, Source
 from uncone.repairs.affine.affine import Affine
@@ -125,6 +125,7 @@ def test_a_verb(monkeypatch, capsys, cone):
     count.__annotations__ = {"source": str, "options": CountOptions, "return": int}
     add_module(monkeypatch, "uncone.cli.commands.count", count=count)
     monkeypatch.setitem(VERBS, "count", "Count the vectors of a file.")
+    monkeypatch.setitem(MODULES, "count", "count")
     np.save("rows.npy", cone(60, 8))
     assert run("count", "rows.npy") == 0 and capsys.readouterr().out == "60\n"
     assert run("count", "rows.npy", "--least", "0") == 2 and "at least 1" in capsys.readouterr().err

@@ -7,7 +7,7 @@ import inspect
 import io
 import signal
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from importlib import import_module
 
 from cyclopts import App, CycloptsError
@@ -16,7 +16,7 @@ from uncone._version import __version__
 from uncone.cli.settings import DASH, read_settings
 from uncone.errors import UnconeError
 
-__all__ = ["VERBS", "build_app", "main"]
+__all__ = ["MODULES", "VERBS", "build_app", "command_of", "main"]
 
 VERBS = {
     "check": "Diagnose a set of embeddings: how crowded it is, what a cosine score means, and what to do about it.",
@@ -33,7 +33,10 @@ VERBS = {
     "cache": "List or clear the vectors of texts that are kept on disk.",
     "demo": "Show the whole story on a bundled model: crowded scores, what they mean, the repair, and a test of it.",
 }
-"""The verbs, in the order of --help, and what each is for; the module of each is imported when it is used."""
+"""The verbs, in the order of --help, and what each is for."""
+
+MODULES = dict.fromkeys(("encode", "fix", "apply", "export"), "vectors") | dict.fromkeys(("schema", "cache"), "upkeep")
+"""The module of cli/commands with the function of a verb, if it is not `reports`; it is imported when it is needed."""
 
 
 def build_app(verbs: Collection[str] = tuple(VERBS)) -> App:
@@ -60,10 +63,16 @@ def build_app(verbs: Collection[str] = tuple(VERBS)) -> App:
     return app
 
 
+def command_of(verb: str) -> Callable[..., int]:
+    """The function that runs a verb."""
+    function: Callable[..., int] = getattr(import_module(f"uncone.cli.commands.{MODULES.get(verb, 'reports')}"), verb)
+    return function
+
+
 def _add(app: App, verb: str, place: int) -> None:
     from uncone.cli.command import command
 
-    function = getattr(import_module(f"uncone.cli.commands.{verb}"), verb)
+    function = command_of(verb)
     text, _, example = (inspect.getdoc(function) or "").partition("Example: ")
     paragraphs = [VERBS[verb], *(" ".join(part.split()) for part in text.strip().split("\n\n")[1:])]
     app.command(

@@ -1,4 +1,4 @@
-"""Where results go: the terminal, files, and the exit code of a gate."""
+"""Where results go: the terminal with its progress bar, files, and the exit code of a gate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import io
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from uncone.verbs.options.check import CheckOutput
     from uncone.verbs.options.output import OutputOptions
 
-__all__ = ["Gate", "check_outputs", "deliver", "gates_of", "printed", "rendered", "say"]
+__all__ = ["Gate", "check_outputs", "deliver", "gates_of", "printed", "progress_bar", "rendered", "say"]
 
 
 @dataclass(frozen=True)
@@ -215,3 +216,24 @@ def _gated(found: Sequence[Diagnosis], gates: Sequence[Gate]) -> int:
                 print(f"uncone: gate: {space.source['name']}: {broken}", file=sys.stderr)  # noqa: T201 - says why we exit with 1
                 code = 1
     return code
+
+
+@contextmanager
+def progress_bar(what: str = "rows") -> Iterator[Callable[[str, int, int | None], None] | None]:
+    """A function to report progress to, or None where nobody looks; `what` is counted."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(what))
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, int] = {}
+
+        def report(step: str, done: int, total: int | None) -> None:
+            if step not in tasks or bar.tasks[tasks[step]].finished:
+                tasks[step] = bar.add_task(step, total=total)
+            bar.advance(bar.tasks[tasks[step]].id, done)
+
+        yield report

@@ -8,12 +8,11 @@ from __future__ import annotations
 import inspect
 import sys
 from dataclasses import fields
-from importlib import import_module
 from pathlib import Path
 from typing import get_type_hints
 
 from uncone.cli.command import ORDER, CommandOptions, default_text
-from uncone.cli.main import VERBS
+from uncone.cli.main import VERBS, command_of
 from uncone.verbs.options.option import Options, flag_of, group_of
 
 __all__ = ["reference"]
@@ -33,8 +32,7 @@ def reference() -> str:
 
 
 def _section(verb: str) -> str:
-    function = getattr(import_module(f"uncone.cli.commands.{verb}"), verb)
-    hints = get_type_hints(function).values()
+    hints = get_type_hints(command_of(verb)).values()
     kinds = [hint for hint in hints if inspect.isclass(hint) and issubclass(hint, Options)]
     declared = [(kind, one) for kind in (*kinds, CommandOptions) for one in fields(kind) if one.metadata["cli"]]
     rows = [

@@ -1,0 +1,173 @@
+"""Commands that write vectors and repairs: encode, fix, apply, export."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from uncone.cli.output import check_outputs, deliver, printed, progress_bar, say
+from uncone.errors import OptionError
+from uncone.verbs.options.encode import EncodeOptions
+from uncone.verbs.options.fix import ApplyOptions, ExportOptions, FixOptions, FixOutput, PrescribeOptions
+
+if TYPE_CHECKING:
+    from uncone.evaluation.prescription import Prescription
+
+__all__ = ["apply", "encode", "export", "fix"]
+
+
+def encode(
+    texts: Annotated[str, Parameter(help="Texts: .txt, .csv, .tsv, .jsonl, .parquet, a folder, a corpus, or -.")],
+    /,
+    *,
+    options: EncodeOptions,
+) -> int:
+    """Encode texts with a model, at any layer and pooling, and write the vectors to a file.
+
+    The columns of a table go along: texts, labels, ids. The file appears when it is complete. If a run is interrupted,
+    start it again: it goes on where it stopped, and writes the same bytes.
+
+    Example: uncone encode texts.csv --model sentence-transformers/all-MiniLM-L6-v2 -o vectors.parquet
+    """
+    from uncone.verbs.encode import encode as run
+
+    with progress_bar("texts") as progress:
+        done = run(texts, options=options, progress=progress)
+    say("".join(f"  {line}\n" for line in str(done).splitlines()))
+    return 0
+
+
+def fix(
+    source: Annotated[str, Parameter(help="Vectors; with --model, texts.")],
+    /,
+    *,
+    method: Annotated[
+        str,
+        Parameter(
+            help="center, standardize, droptop, whiten, mute, clustered, flow or normalize; several joined by commas "
+            "are applied one after the other. auto tries them on --pairs and takes the best, or none.",
+            allow_leading_hyphen=True,
+        ),
+    ],
+    options: FixOptions,
+    output: FixOutput,
+) -> int:
+    """Repair.
+
+    The repair is fitted as a stream, compared before and after, and saved without code, so that `uncone apply` can use
+    it on other vectors. Re-index your documents and apply the same repair to queries.
+
+    Example: uncone fix vectors.npy --method droptop -o fixed.npy --save repair
+    """
+    outs = [("-o", options.out)]
+    check_outputs(output, [source, options.pairs, *options.files_read], others=outs, saved={"the repair": options.save})
+    options.check_choice(method)
+    from uncone.verbs.fix import fix as run
+
+    if method == "auto":
+        with progress_bar("fits") as progress:
+            advice = _choose(source, options.cast(PrescribeOptions, progress=progress, replicates=None))
+        if not _report(advice, output) or advice.recommended is None:
+            return 0
+        chosen = advice.recommended
+        others = {"prescription": advice, "others": dict(chosen.options), "pairs": None, "left": None, "right": None}
+        method, options = chosen.repair, options.cast(FixOptions, **others, score=None)
+    with progress_bar() as progress:
+        return deliver(run(source, method, options=options, progress=progress), output)
+
+
+def _choose(source: str, options: PrescribeOptions) -> Prescription:
+    from uncone.verbs.evaluate import prescribe
+
+    return prescribe(source, options=options)
+
+
+def _report(advice: Prescription, output: FixOutput) -> bool:
+    """Print the advice; if it is to leave the space alone, that is the report."""
+    from uncone.report.documents.prescribe import Prescribed
+
+    result, has_repair = Prescribed(advice), advice.recommended is not None
+    if not has_repair:
+        deliver(result, output)
+    if output.json != "-":
+        say(f"{printed(result, [])}\n" if has_repair else "  No repair and no vectors were written.\n")
+    return has_repair
+
+
+def apply(
+    repair: Annotated[str, Parameter(help="A folder that uncone fix --save has written.")],
+    source: Annotated[str | None, Parameter(help="Vectors; with --model, texts. Not with --text alone.")] = None,
+    /,
+    *,
+    options: ApplyOptions,
+) -> int:
+    """Apply.
+
+    Texts are encoded in the layer and pooling that the repair was fitted on.
+
+    Example: uncone apply repair new.npy -o new-fixed.npy
+    """
+    from uncone.verbs.fix import apply as run
+
+    if source is None:
+        return _repair_texts(repair, options)
+    if options.out is None:
+        raise OptionError("Say where the repaired vectors go: -o fixed.npy.")
+    with progress_bar() as progress:
+        done: Any = run(repair, source, options=options, progress=progress)
+    lines = [f"{done.rows:,} rows of {done.dim} dimensions ({done.dtype})"]
+    lines += [f"{done.unusable:,} rows that are not finite stay so"] if done.unusable else []
+    lines += [f"no place for {', '.join(done.dropped)}"] if done.dropped else []
+    say("".join(f"  {line}\n" for line in [*lines, f"wrote {options.out}"]))
+    return 0
+
+
+def _repair_texts(repair: str, options: ApplyOptions) -> int:
+    """Texts from the command line: their vectors as JSON lines, or as a file."""
+    texts = options.text
+    if not texts:
+        raise OptionError("Name what to repair: a file of vectors, or --text with --model.")
+    if options.model is None:
+        raise OptionError("A text needs the model that the repair was fitted for: name it with --model.")
+    blank = next((text for text in texts if not text.strip()), None)
+    if blank is not None:
+        raise OptionError(f"--text {blank!r} is blank, and a blank text has no vector. Write a sentence.")
+    from uncone.verbs.fix import apply as run
+
+    vectors: Any = run(repair, list(texts), options=options, text=())
+    if options.out is not None:
+        say(f"  wrote {options.out}\n")
+        return 0
+    for text, vector in zip(texts, vectors.tolist(), strict=True):
+        if not all(map(math.isfinite, vector)):
+            raise OptionError(f"--text {text[:40]!r} has no vector: the model sees no token in it. Write a sentence.")
+        say(json.dumps({"text": text, "embedding": vector}, ensure_ascii=False) + "\n")
+    return 0
+
+
+def export(
+    repair: Annotated[str, Parameter(help="A folder that uncone fix --save has written.")],
+    /,
+    *,
+    to: Annotated[str, Parameter(help="Target: sentence-transformers, onnx, faiss, numpy or sql.")],
+    out: Annotated[Path, Parameter(name=["--out", "-o"], help="A folder; for onnx and faiss a file.")],
+    options: ExportOptions,
+) -> int:
+    """Export.
+
+    What is written is compared with the repair on random vectors before it is kept.
+
+    Example: uncone export repair --to numpy -o plain
+    """
+    from uncone.verbs.fix import export as run
+
+    result = run(repair, to, out, options=options)
+    for note in result.notes:
+        print(f"uncone: note: {note}", file=sys.stderr)  # noqa: T201 - beside what is written
+    say("".join(f"  wrote {path}\n" for path in result.paths))
+    return 0
