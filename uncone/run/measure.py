@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -44,7 +46,7 @@ SPAN = 2 * BLOCK
 
 @dataclass(frozen=True)
 class Plan:
-    """How to run: `workers` processes, or as many threads as there are cores when 0; products in `dtype`."""
+    """How to run: products in `dtype`, in `workers` processes. 0 is a thread for every core; 1 is a single thread."""
 
     workers: int = 0
     dtype: DTypeLike = np.float32
@@ -67,7 +69,7 @@ def measure(source: Source, statistic: S, plan: Plan | None = None, progress: Pr
                 if progress is not None:
                     progress(rows)
         except BrokenProcessPool as error:
-            raise WorkerError("A worker process died, perhaps for want of memory. Try fewer --workers.") from error
+            raise WorkerError("A worker process died, perhaps out of memory. Try fewer --workers.") from error
     return total
 
 
@@ -112,19 +114,30 @@ def _batches_of(span: _Span, source: Source | None, dtype: DTypeLike, reader: St
 
 @contextmanager
 def _executor(source: Source, statistic: Statistic, plan: Plan) -> Iterator[tuple[Executor, int]]:
-    if plan.workers > 0:
+    if plan.workers > 1:
+        _check_guard()
         sent = source if source.random_access else None
         executor: Executor = ProcessPoolExecutor(
             plan.workers, get_context("spawn"), _prepare, (statistic.empty(), sent, plan.dtype)
         )
         at_once = plan.workers + 1
     else:
-        threads = cores()
+        threads = plan.workers or cores()
         executor, at_once = ThreadPoolExecutor(threads), threads + 1
     try:
         yield executor, at_once
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _check_guard() -> None:
+    """Refuse to start workers from a script that would start its work again in every one of them, without end."""
+    script = getattr(sys.modules["__main__"], "__file__", None)
+    if script is not None and Path(script).is_file() and b"__name__" not in Path(script).read_bytes():
+        raise WorkerError(
+            f"{script} starts worker processes, and each of them imports it again. Put its code under "
+            '`if __name__ == "__main__":`, or leave workers out.'
+        )
 
 
 @contextmanager
@@ -143,7 +156,7 @@ def _in_order(
     """The parts in the order of the rows; never more than `at_once` under way, so memory stays bounded."""
     under_way: deque[tuple[Future[S], int]] = deque()
     for span in tasks:
-        if plan.workers > 0:
+        if plan.workers > 1:
             with _interrupts_held_back():  # this may start a worker
                 future: Future[S] = executor.submit(_fold_here, span)
         else:

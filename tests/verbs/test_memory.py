@@ -1,0 +1,79 @@
+"""Sources in memory: the same vectors and texts in every kind of table, through every verb, give the same numbers."""
+
+from __future__ import annotations
+
+import datasets
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import uncone
+
+VECTORS = np.random.default_rng(0).normal(0.5, 1, (60, 6)).astype(np.float32)
+TEXTS = [f"the text {chr(97 + i % 26)} go {chr(97 + i // 3)} school {i}" for i in range(60)]
+COLUMNS = {"text": TEXTS, "label": [f"group {i % 3}" for i in range(60)], "embedding": [list(row) for row in VECTORS]}
+
+TABLES = {
+    "dict": dict,
+    "pandas": pd.DataFrame,
+    "arrow": pa.table,
+    "datasets": datasets.Dataset.from_dict,
+    "polars": pl.DataFrame,
+}
+COLUMN_KINDS = {
+    "list": list,
+    "pandas": pd.Series,
+    "arrow": pa.array,
+    "chunked": lambda values: pa.chunked_array([values]),
+    "polars": pl.Series,
+}
+
+
+def findings(result):
+    return {name: found["value"] for name, found in result.to_dict()["findings"].items()}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_tables_of_vectors(kind):
+    expected = findings(uncone.check(VECTORS))
+    table = TABLES[kind](COLUMNS)
+    assert findings(uncone.check(table)) == expected
+    assert findings(uncone.open(table, column="embedding", text="text").check()) == expected
+
+
+@pytest.mark.parametrize("kind", COLUMN_KINDS)
+def test_columns_of_vectors(kind):
+    column = COLUMN_KINDS[kind](COLUMNS["embedding"])
+    assert findings(uncone.open(column).check()) == findings(uncone.check(VECTORS))
+
+
+def test_an_iterator_of_blocks():
+    assert findings(uncone.check(iter([VECTORS[:20], VECTORS[20:]]))) == findings(uncone.check(VECTORS))
+
+
+@pytest.mark.parametrize("kind", [*TABLES, *(f"column {kind}" for kind in COLUMN_KINDS), "iterator"])
+def test_texts(kind, tiny_model):
+    """Texts in memory give the vectors of a plain list of texts."""
+    options = {"model": tiny_model, "cache": False}
+    expected = findings(uncone.check(TEXTS, **options))
+    if kind == "iterator":
+        source = iter(TEXTS)
+    elif kind in TABLES:
+        source, options = TABLES[kind](COLUMNS), {**options, "text": "text"}
+    else:
+        source = COLUMN_KINDS[kind.removeprefix("column ")](TEXTS)
+    assert findings(uncone.open(source, **options).check()) == expected
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_every_verb_takes_a_table(kind, tmp_path):
+    table = TABLES[kind](COLUMNS)
+    plain = uncone.calibrate(VECTORS).to_dict()
+    assert uncone.calibrate(table).to_dict()["background"] == plain["background"]
+    assert uncone.map(table, method="pca", label="label").to_dict()["n"] == len(TEXTS)
+    assert uncone.similarity(table, text="text", column="embedding").to_dict()
+    uncone.fix(table, method="center", out=tmp_path / "repair")
+    applied = uncone.apply(tmp_path / "repair", table, out=tmp_path / "fixed.npy")
+    assert applied.rows == len(TEXTS)
