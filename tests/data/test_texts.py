@@ -279,15 +279,18 @@ def test_missing_strings_in_memory_are_empty():
     ("source", "message"),
     [
         (7, "A int is not a list of texts. Give one column of strings, such as table['text']."),
-        (pd.DataFrame({"t": ["a"]}), "A DataFrame is not a list of texts. Give one column of strings"),
-        ({"t": "a"}, "A dict is not a list of texts."),
+        ({"t": "a"}, "Column 't' of the table is a single text. Give a list of values, one per row."),
         (["a", 3], "Text 1 of the list is a int; we need strings."),
         (b"abc", "Text 0 of the bytes is a int; we need strings."),
     ],
 )
 def test_what_is_not_strings(source, message):
-    with pytest.raises(OptionError, match="^" + re.escape(message)):
+    with pytest.raises((OptionError, ColumnError), match="^" + re.escape(message)):
         open_texts(source)
+
+
+def test_a_table_in_memory_gives_its_column_of_texts():
+    assert read(pd.DataFrame({"n": [1, 2], "t": ["a", None]}), label="n")[1:] == (["a", ""], ["1", "2"])
 
 
 TABLE = "a,b,c\n1,2,3\n"

@@ -70,10 +70,16 @@ def test_texts(kind, tiny_model):
 @pytest.mark.parametrize("kind", TABLES)
 def test_every_verb_takes_a_table(kind, tmp_path):
     table = TABLES[kind](COLUMNS)
-    plain = uncone.calibrate(VECTORS).to_dict()
-    assert uncone.calibrate(table).to_dict()["background"] == plain["background"]
-    assert uncone.map(table, method="pca", label="label").to_dict()["n"] == len(TEXTS)
-    assert uncone.similarity(table, text="text", column="embedding").to_dict()
-    uncone.fix(table, method="center", out=tmp_path / "repair")
-    applied = uncone.apply(tmp_path / "repair", table, out=tmp_path / "fixed.npy")
-    assert applied.rows == len(TEXTS)
+    expected = uncone.calibrate(VECTORS).to_dict()["calibration"]
+    assert uncone.calibrate(table).to_dict()["calibration"] == expected
+    assert uncone.map(table, method="pca", label="label").to_dict()["total"] == len(TEXTS)
+    assert len(uncone.similarity(table, text="text", column="embedding").to_dict()["pairs"]) > 0
+    uncone.fix(table, method="center", save=tmp_path / "repair", out=tmp_path / "fixed.npy")
+    assert uncone.apply(tmp_path / "repair", table, out=tmp_path / "again.npy").rows == len(TEXTS)
+    for name in ("fixed", "again"):
+        np.testing.assert_allclose(np.load(tmp_path / f"{name}.npy"), VECTORS - VECTORS.mean(axis=0), atol=1e-6)
+
+
+def test_a_table_with_a_number_per_column():
+    for table in (pd.DataFrame(VECTORS), pl.DataFrame(VECTORS), dict(zip("abcdef", VECTORS.T, strict=True))):
+        assert findings(uncone.check(table)) == findings(uncone.check(VECTORS))

@@ -11,6 +11,7 @@ from typing import Any
 
 from uncone.data.files import check_readable, find_files
 from uncone.data.source import Options, Source
+from uncone.data.tables.memory import MemoryTable
 from uncone.data.tables.read import plain_suffix
 from uncone.data.vectors.matrices import NpyStream
 from uncone.data.vectors.memory import in_memory
@@ -46,7 +47,7 @@ def open_source(
     texts: Sequence[str] | None = None,
     labels: Sequence[str] | None = None,
 ) -> Source:
-    """The source that a path, an array, a column or an iterator of blocks stands for."""
+    """The source that a path, an array, a table or column in memory, or an iterator of blocks stands for."""
     options = options or Options()
     if isinstance(source, Source):
         opened = source
@@ -56,6 +57,10 @@ def open_source(
         except OSError as error:
             reason = error.strerror or str(error)
             raise MissingSourceError(f"{source} cannot be read: {reason}. Check the path and its mode.") from error
+    elif (table := MemoryTable.of(source)) is not None:
+        opened = in_memory(table.vectors(options.column))
+        texts = texts if options.text is None else table.strings(options.text)
+        labels = labels if options.label is None else table.labels(options.label)
     else:
         opened = in_memory(source)
     return NamedRows.of(opened, texts, labels)

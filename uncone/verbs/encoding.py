@@ -95,7 +95,6 @@ def open_space(source: Any, options: SpaceOptions, repair: str | os.PathLike[str
     """The vectors of a source: as they are, or made from its texts by a model; through a repair if there is one."""
     from uncone.data.open import open_source
     from uncone.data.source import Options
-    from uncone.verbs.tables import MemoryTable
 
     if repair is not None:
         from uncone.verbs.sides import Opening
@@ -105,10 +104,6 @@ def open_space(source: Any, options: SpaceOptions, repair: str | os.PathLike[str
     if encoding is not None:
         return encoded(open_texts_of(source, options.text, options.label, options.data), encoding)
     texts, labels, text = options.texts, options.labels, next(iter(options.text), None)
-    if (table := MemoryTable.of(source)) is not None:
-        texts = texts if text is None else table.strings(text)
-        labels = labels if options.label is None else table.labels(options.label)
-        return open_source(table.vectors(options.column), texts=texts, labels=labels)
     return open_source(source, Options(options.column, options.tensor, text, options.label), texts=texts, labels=labels)
 
 
@@ -119,15 +114,9 @@ def open_texts_of(
     data: str | os.PathLike[str] | None = None,
 ) -> TextSource:
     """The texts that a path, the name of a corpus or a list of strings stands for."""
-    from uncone.data.texts.texts import TextSource, open_texts
-    from uncone.verbs.tables import MemoryTable, TableTexts
+    from uncone.data.texts.texts import open_texts
 
-    if isinstance(source, TextSource):
-        return source
-    columns = [] if text is None else [text] if isinstance(text, str) else list(text)
-    if (table := MemoryTable.of(source)) is not None:
-        return TableTexts(table, columns, label)
-    return open_texts(source, text=columns, label=label, data=data)
+    return open_texts(source, text=text or (), label=label, data=data)
 
 
 def read_vectors(source: Source, rows: int, step: str, progress: Progress | None) -> Matrix:

@@ -11,9 +11,9 @@ import numpy as np
 from uncone.analysis.clusters.silhouettes import cosine_silhouettes, group_sums
 from uncone.analysis.cosine.units import BLOCK
 from uncone.analysis.number_format import count, plain
-from uncone.analysis.similarity.label_sums import label_text
 from uncone.analysis.similarity.results import Group, Groups
 from uncone.data.batch import IntVector, Matrix
+from uncone.data.tables.fields import label_text
 from uncone.errors import OptionError
 from uncone.stats.hashing import fingerprints
 

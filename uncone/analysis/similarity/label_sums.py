@@ -20,21 +20,9 @@ from uncone.analysis.intervals.intervals import student
 from uncone.analysis.similarity.results import Estimate
 from uncone.analysis.similarity.sampling_units import BackgroundError, Cells, cells_of, jackknife
 from uncone.data.batch import IntVector, Matrix, Vector
+from uncone.data.tables.fields import label_text
 
 __all__ = ["LabelSums", "PairMean", "above", "coded", "estimate", "label_text"]
-
-
-def label_text(label: Hashable) -> str | None:
-    """A label as text; None if it is missing. Whole numbers may come as text, integers or floats.
-
-    >>> label_text(1.0), label_text("1"), label_text(0.5), label_text(float("nan")), label_text(" "), label_text(True)
-    ('1', '1', '0.5', None, None, 'True')
-    """
-    if label is None or (isinstance(label, float | np.floating) and math.isnan(label)):
-        return None
-    if isinstance(label, float | np.floating) and float(label).is_integer():
-        return str(int(label))
-    return str(label).strip() or None
 
 
 def coded(labels: Sequence[Hashable]) -> tuple[IntVector, list[str]]:

@@ -17,12 +17,13 @@ from uncone.analysis.calibration.sampled_pairs import BUCKETS, Sampled
 from uncone.analysis.cosine.units import BLOCK, Units, pair_cosines
 from uncone.analysis.intervals.intervals import LEAST_UNITS, student
 from uncone.analysis.number_format import count
-from uncone.analysis.similarity.label_sums import PairMean, above, coded, estimate, label_text
+from uncone.analysis.similarity.label_sums import PairMean, above, coded, estimate
 from uncone.analysis.similarity.per_label import COSINE_GRID, auc_interval, inconclusive, share_below
 from uncone.analysis.similarity.results import PerLabel, TwoColumns
 from uncone.analysis.similarity.sampling_units import BackgroundError, independent_pairs, pair_texts, text_variance
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.lazy_property import once
+from uncone.data.tables.fields import label_text
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.errors import NoUsableRowsError, ShapeError
 from uncone.run.measure import measure

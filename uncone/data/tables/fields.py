@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Integral, Real
 
 from uncone.errors import FormatError
 
-__all__ = ["MISSING", "clipped", "finite_number", "is_number", "list_names", "parse_number", "whole_text"]
+__all__ = ["MISSING", "clipped", "finite_number", "is_number", "label_text", "list_names", "parse_number", "whole_text"]
 
 MISSING = {"", "na", "n/a", "nan", "none", "null"}
 """How tables write a number that is missing."""
@@ -65,6 +66,18 @@ def whole_text(text: str, where: str) -> str:
         half = f"U+{ord(text[error.start]):04X}"
         raise FormatError(f"{where}: half of a character ({half}), as cut emoji leave it. Remove it.") from error
     return text
+
+
+def label_text(label: object) -> str | None:
+    """A label as text; None if it is missing. Whole numbers may come as text, integers or floats.
+
+    >>> label_text(1.0), label_text("1"), label_text(0.5), label_text(float("nan")), label_text(" "), label_text(True)
+    ('1', '1', '0.5', None, None, 'True')
+    """
+    if isinstance(label, Real) and not isinstance(label, Integral):  # numpy's numbers too
+        number = float(label)
+        return None if math.isnan(number) else str(int(number) if number.is_integer() else label)
+    return None if label is None else str(label).strip() or None
 
 
 def clipped(text: str, limit: int = 40) -> str:

@@ -11,13 +11,14 @@ import sys
 import tempfile
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from uncone.data.files import check_readable, find_files
 from uncone.data.tables.fields import clipped, is_number, list_names, whole_text
 from uncone.data.tables.lines import line_blocks, numbered_lines
+from uncone.data.tables.memory import MemoryTable
 from uncone.data.tables.read import (
     TABLE_SUFFIXES,
     Block,
@@ -28,13 +29,14 @@ from uncone.data.tables.read import (
     plain_suffix,
     requested_columns,
 )
-from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError
+from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError, ShapeError
 
 __all__ = [
     "TEXT_SUFFIXES",
     "LineTexts",
     "ListTexts",
     "ManyTexts",
+    "MemoryTexts",
     "SpooledTexts",
     "TableTexts",
     "TextRow",
@@ -95,6 +97,30 @@ class ManyTexts(TextSource):
         return ((row, text, label) for row, (_, text, label) in enumerate(every))
 
 
+class MemoryTexts(TextSource):
+    """The texts of a table in memory, those of a row one after the other, with their labels."""
+
+    kind = "table"
+    name = "table"
+
+    def __init__(self, table: MemoryTable, text: Sequence[str], label: str | None = None) -> None:
+        self.text = table.text_columns(text, label)
+        self._columns = [table.strings(name) for name in self.text]
+        self._labels = table.labels(label)
+        lengths = {len(column) for column in (*self._columns, *([self._labels] if self._labels else []))}
+        if len(lengths) > 1:
+            raise ShapeError(
+                f"The columns have {' and '.join(f'{n:,}' for n in sorted(lengths))} rows: give equal ones."
+            )
+
+    def read(self) -> Iterator[TextRow]:
+        number = 0
+        for row, texts in enumerate(zip(*self._columns, strict=True)):
+            for text in texts:
+                yield number, text, None if self._labels is None else self._labels[row]
+                number += 1
+
+
 def open_texts(
     source: Any,  # noqa: ANN401 - a path, the name of a corpus or whatever holds strings
     *,
@@ -123,6 +149,8 @@ def open_texts(
     if isinstance(source, TextSource):
         return source
     if not isinstance(source, str | os.PathLike):
+        if (table := MemoryTable.of(source)) is not None:
+            return MemoryTexts(table, columns, label)
         _refuse_columns("strings in memory", columns, label)
         return _in_memory(source)
     path = os.fspath(source)
@@ -198,8 +226,9 @@ def _refuse_columns(where: str, text: tuple[str, ...], label: str | None) -> Non
 
 def _in_memory(source: Any) -> TextSource:  # noqa: ANN401 - whatever the user has
     what = type(source).__name__
-    # Iterating over a table or a dict gives the names of its columns, which nobody means.
-    if isinstance(source, Mapping) or hasattr(source, "columns") or not isinstance(source, Iterable):
+    if hasattr(source, "to_pylist"):
+        source = source.to_pylist()  # an Arrow column
+    if not isinstance(source, Iterable):
         raise OptionError(f"A {what} is not a list of texts. Give one column of strings, such as table['text'].")
     missing = source.isna().tolist() if hasattr(source, "isna") else None
     texts = []

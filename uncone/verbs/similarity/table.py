@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from uncone.analysis.similarity.label_sums import label_text
 from uncone.data.batch import Batch, IntVector, Matrix
 from uncone.data.open import open_source, suffix_of
 from uncone.data.source import Options, Source
-from uncone.data.tables.fields import clipped, is_number
+from uncone.data.tables.fields import clipped, is_number, label_text
+from uncone.data.tables.memory import MemoryTable
 from uncone.data.texts.cleaning import clean
 from uncone.data.texts.texts import TextSource, text_suffix
 from uncone.errors import ColumnError, OptionError, ShapeError, SourceError
@@ -23,7 +23,6 @@ from uncone.stats.row_sample import RowSample
 from uncone.stats.unusable import Unusable
 from uncone.verbs.encoding import open_space, open_texts_of
 from uncone.verbs.options.similarity import SimilarityOptions
-from uncone.verbs.tables import MemoryTable
 
 __all__ = ["NOT_SAMPLED", "Table", "cleaned", "holds_vectors", "read_text_table", "read_vector_table", "sampled"]
 

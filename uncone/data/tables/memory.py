@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from uncone.analysis.similarity.label_sums import label_text
-from uncone.data.tables.fields import list_names
+from uncone.data.tables.fields import label_text, list_names
 from uncone.data.tables.read import choose_columns
-from uncone.data.texts.texts import TextRow, TextSource
-from uncone.errors import ColumnError, ShapeError
+from uncone.errors import ColumnError
 
-__all__ = ["MemoryTable", "TableTexts"]
+__all__ = ["MemoryTable"]
 
-_LOOKED_AT = 100
+_SAMPLE = 100  # values that show what a column holds
 
 
 class MemoryTable:
     """The columns of a table in memory, by name."""
 
-    def __init__(self, table: Any, names: Sequence[str]) -> None:  # noqa: ANN401 - whatever holds columns
-        self.table, self.names = table, list(names)
+    def __init__(self, table: Any, keys: Sequence[Any]) -> None:  # noqa: ANN401 - whatever holds columns
+        self.table, self._keys = table, {str(key): key for key in keys}
+        self.names = list(self._keys)
 
     @classmethod
     def of(cls, value: Any) -> MemoryTable | None:  # noqa: ANN401 - whatever a user has
@@ -35,7 +35,7 @@ class MemoryTable:
         names = list(value) if isinstance(value, Mapping) else getattr(value, "column_names", None)
         if names is None and hasattr(value, "__getitem__"):
             names = getattr(value, "columns", None)
-        return None if names is None or isinstance(names, dict) else cls(value, [str(name) for name in names])
+        return None if names is None or isinstance(names, dict) else cls(value, list(names))
 
     def column(self, name: str, option: str) -> list[Any]:
         """The values of a column.
@@ -45,7 +45,9 @@ class MemoryTable:
         """
         if name not in self.names:
             raise ColumnError(f"The table has no column {name!r} for --{option}; it has {list_names(self.names)}.")
-        values = self.table[name]
+        values = self.table[self._keys[name]]
+        if isinstance(values, str):
+            raise ColumnError(f"Column {name!r} of the table is a single text. Give a list of values, one per row.")
         for convert in ("to_pylist", "to_list", "tolist"):
             if hasattr(values, convert):
                 return list(getattr(values, convert)())
@@ -55,14 +57,16 @@ class MemoryTable:
         """The labels in a column."""
         return None if name is None else [label_text(value) or "" for value in self.column(name, "label")]
 
-    def vectors(self, name: str | None) -> list[Any]:
-        """The vectors in a column, or in the only one that holds lists of numbers.
+    def vectors(self, name: str | None) -> Any:  # noqa: ANN401 - whatever can become an array
+        """The vectors in a column, in the only one that holds lists of numbers, or in the numbers of all columns.
 
         Raises:
             ColumnError: no column does, or several do.
         """
         if name is None:
             found = [one for one in self.names if self._first(one, lambda value: np.ndim(value) == 1)]
+            if not found and all(self._first(one, lambda value: isinstance(value, Real)) for one in self.names):
+                return np.column_stack([self.column(one, "column") for one in self.names]).astype(np.float64)
             if len(found) != 1:
                 what = f"several columns of vectors: {list_names(found)}" if found else "no column of vectors"
                 raise ColumnError(f"The table has {what}. Name one with column=, or a model= to encode texts.")
@@ -98,33 +102,8 @@ class MemoryTable:
         return list(choose_columns("The table", self.names, list(named), label, self.string_columns).text)
 
     def _first(self, name: str, is_kind: Any) -> bool:  # noqa: ANN401 - a test of a value
-        values = self.table[name]
-        return any(is_kind(value.as_py() if hasattr(value, "as_py") else value) for value in islice(values, _LOOKED_AT))
-
-
-class TableTexts(TextSource):
-    """The texts of a table in memory, those of a row one after the other, with their labels."""
-
-    kind = "table"
-    name = "table"
-
-    def __init__(self, table: MemoryTable, text: Sequence[str], label: str | None = None) -> None:
-        self.text = table.text_columns(text, label)
-        self._columns = [table.strings(name) for name in self.text]
-        self._labels = table.labels(label)
-        lengths = {len(column) for column in (*self._columns, *([self._labels] if self._labels else []))}
-        if len(lengths) > 1:
-            raise ShapeError(
-                f"The columns have {' and '.join(f'{n:,}' for n in sorted(lengths))} rows: give equal ones."
-            )
-
-    def read(self) -> Iterator[TextRow]:
-        """Every text, with the number and the label of its row."""
-        number = 0
-        for row, texts in enumerate(zip(*self._columns, strict=True)):
-            for text in texts:
-                yield number, text, None if self._labels is None else self._labels[row]
-                number += 1
+        values = self.table[self._keys[name]]
+        return any(is_kind(value.as_py() if hasattr(value, "as_py") else value) for value in islice(values, _SAMPLE))
 
 
 def _is_missing(value: object) -> bool:
