@@ -22,7 +22,7 @@ from uncone.analysis.similarity.sampling_units import BackgroundError, Cells, ce
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.tables.fields import label_text
 
-__all__ = ["LabelSums", "PairMean", "above", "coded", "estimate", "label_text"]
+__all__ = ["LabelSums", "PairMean", "above", "coded", "estimate"]
 
 
 def coded(labels: Sequence[Hashable]) -> tuple[IntVector, list[str]]:
