@@ -17,7 +17,7 @@ from uncone.analysis.measures.unit import SHARE
 from uncone.cli.main import MODULES, VERBS
 from uncone.data.open import SUFFIXES, open_source
 from uncone.data.source import Rows, Source
-from uncone.repairs.affine.affine import Affine
+from uncone.repairs.affine import Affine
 from uncone.repairs.registry import KINDS
 from uncone.report.charts.files import write_figures
 from uncone.report.charts.model import Axis, Chart, Line
@@ -80,8 +80,8 @@ def test_a_repair(monkeypatch, tmp_path, cone):
             moments = statistics["moments"]
             return moments.mean, np.full(moments.dim, 0.5)
 
-    add_module(monkeypatch, "uncone.repairs.affine.halve", Halve=Halve)
-    monkeypatch.setitem(KINDS, "halve", ("affine.halve", "Halve"))
+    add_module(monkeypatch, "uncone.repairs.halve", Halve=Halve)
+    monkeypatch.setitem(KINDS, "halve", ("halve", "Halve"))
     rows = cone(60, 8)
     np.save("rows.npy", rows)
     assert run("fix", "rows.npy", "--method", "halve,normalize", "-o", "fixed.npy", "--save", "repair") == 0

@@ -59,7 +59,7 @@ def check_statistic(statistic: Statistic, batches: Sequence[Batch], *, rtol: flo
 def check_repair(repair: Repair, rows: Matrix | None = None, *, rtol: float = 1e-6) -> None:
     """Check the laws of `Repair` on some rows, or on a cone of 240 x 8; scikit-learn's are in its `check_estimator`.
 
-    >>> from uncone.repairs.affine.whiten import Whiten
+    >>> from uncone.repairs.spectral import Whiten
     >>> check_repair(Whiten(dim=3))
 
     Raises:

@@ -8,15 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from uncone.repairs.affine.center import Center
-from uncone.repairs.affine.droptop import DropTop
-from uncone.repairs.affine.mute import Mute
-from uncone.repairs.affine.normalize import Normalize
-from uncone.repairs.affine.standardize import Standardize
-from uncone.repairs.affine.whiten import Whiten
 from uncone.repairs.chain import Chain
 from uncone.repairs.clustered import Clustered
-from uncone.repairs.flow.flow import Flow
+from uncone.repairs.dimensions import Center, Mute, Normalize, Standardize
+from uncone.repairs.flow import Flow
+from uncone.repairs.spectral import DropTop, Whiten
 
 D = 24
 WORDS = "the text go school a cat sat on 3 mats and ran home, why not? yes! old dogs never learn new tricks"

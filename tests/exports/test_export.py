@@ -4,7 +4,7 @@ import pytest
 from uncone.errors import ExportError
 from uncone.exports.export import TARGETS, export
 from uncone.exports.place import placed
-from uncone.repairs.affine.center import Center
+from uncone.repairs.dimensions import Center
 
 
 def test_an_unknown_target_names_the_known(fitted, tmp_path):

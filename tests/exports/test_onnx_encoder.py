@@ -12,11 +12,10 @@ from uncone.encoders.encoder import Window
 from uncone.encoders.open import open_encoder, sentence_source
 from uncone.errors import ExportError
 from uncone.exports.export import export
-from uncone.repairs.affine.droptop import DropTop
-from uncone.repairs.affine.normalize import Normalize
-from uncone.repairs.affine.whiten import Whiten
 from uncone.repairs.chain import Chain
 from uncone.repairs.clustered import Clustered
+from uncone.repairs.dimensions import Normalize
+from uncone.repairs.spectral import DropTop, Whiten
 
 
 def vectors(model, texts, **asked) -> np.ndarray:

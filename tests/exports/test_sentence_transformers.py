@@ -18,13 +18,11 @@ from uncone.data.texts.texts import ListTexts
 from uncone.encoders.open import open_encoder, sentence_source
 from uncone.errors import ExportError
 from uncone.exports.export import export
-from uncone.repairs.affine.center import Center
-from uncone.repairs.affine.droptop import DropTop
-from uncone.repairs.affine.normalize import Normalize
-from uncone.repairs.affine.whiten import Whiten
 from uncone.repairs.chain import Chain
 from uncone.repairs.clustered import Clustered
-from uncone.repairs.flow.flow import Flow
+from uncone.repairs.dimensions import Center, Normalize
+from uncone.repairs.flow import Flow
+from uncone.repairs.spectral import DropTop, Whiten
 
 READER = """
 import json, sys

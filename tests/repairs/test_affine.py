@@ -10,14 +10,10 @@ from sklearn.decomposition import PCA
 from uncone.data.open import open_source
 from uncone.data.vectors.memory import ArrayVectors, BlockStream
 from uncone.errors import FitError, NoInverseError, UnconeError
-from uncone.repairs.affine.affine import Collapsed
-from uncone.repairs.affine.center import Center
-from uncone.repairs.affine.droptop import DropTop
-from uncone.repairs.affine.mute import Mute
-from uncone.repairs.affine.normalize import Normalize
-from uncone.repairs.affine.standardize import Standardize
-from uncone.repairs.affine.whiten import Whiten, ledoit_wolf
+from uncone.repairs.affine import Collapsed
 from uncone.repairs.chain import Chain
+from uncone.repairs.dimensions import Center, Mute, Normalize, Standardize
+from uncone.repairs.spectral import DropTop, Whiten, ledoit_wolf
 from uncone.run.measure import Plan, measure
 from uncone.stats.moments import Moments
 from uncone.stats.statistic import Bundle

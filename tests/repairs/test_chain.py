@@ -12,16 +12,12 @@ from uncone.data.batch import Batch
 from uncone.data.source import Rows
 from uncone.data.vectors.memory import ArrayVectors, BlockStream
 from uncone.errors import FitError, OptionError
-from uncone.repairs.affine.affine import Affine, Collapsed
-from uncone.repairs.affine.center import Center
-from uncone.repairs.affine.droptop import DropTop
-from uncone.repairs.affine.mute import Mute
-from uncone.repairs.affine.normalize import Normalize
-from uncone.repairs.affine.standardize import Standardize
-from uncone.repairs.affine.whiten import Whiten
+from uncone.repairs.affine import Affine, Collapsed
 from uncone.repairs.chain import Chain, pushed
+from uncone.repairs.dimensions import Center, Mute, Normalize, Standardize
 from uncone.repairs.registry import KINDS, make
-from uncone.repairs.repaired_source import Mapped
+from uncone.repairs.repair import Mapped
+from uncone.repairs.spectral import DropTop, Whiten
 from uncone.run.measure import Plan
 from uncone.stats.moments import Moments
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from uncone.repairs.affine import directions
-from uncone.repairs.affine.directions import leading
+from uncone.repairs import directions
+from uncone.repairs.directions import leading
 
 
 def matrix(values: np.ndarray, seed: int = 0) -> np.ndarray:

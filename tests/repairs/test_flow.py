@@ -9,8 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from uncone.data.open import open_source
 from uncone.data.vectors.memory import BlockStream, in_memory
 from uncone.errors import FitError, OptionError
-from uncone.repairs.flow.flow import NEGATIVE, Flow
-from uncone.repairs.flow.glow import Glow
+from uncone.repairs.flow import NEGATIVE, Flow, Glow
 from uncone.repairs.saving import load
 from uncone.run.measure import Plan
 from uncone.testing import check_repair

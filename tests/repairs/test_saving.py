@@ -17,14 +17,10 @@ from sklearn.base import clone
 import uncone
 from uncone.encoders.encoder import EncoderIdentity
 from uncone.errors import DamagedRepairError, OptionError, OtherSpaceError, OutputError
-from uncone.repairs.affine.center import Center
-from uncone.repairs.affine.droptop import DropTop
-from uncone.repairs.affine.mute import Mute
-from uncone.repairs.affine.normalize import Normalize
-from uncone.repairs.affine.standardize import Standardize
-from uncone.repairs.affine.whiten import Whiten
 from uncone.repairs.chain import Chain
+from uncone.repairs.dimensions import Center, Mute, Normalize, Standardize
 from uncone.repairs.saving import load, save
+from uncone.repairs.spectral import DropTop, Whiten
 
 REPAIRS = [
     Center(),

@@ -10,14 +10,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from uncone.repairs.affine.affine import Collapsed
-from uncone.repairs.affine.center import Center
-from uncone.repairs.affine.droptop import DropTop
-from uncone.repairs.affine.mute import Mute
-from uncone.repairs.affine.normalize import Normalize
-from uncone.repairs.affine.standardize import Standardize
-from uncone.repairs.affine.whiten import Whiten
+from uncone.repairs.affine import Collapsed
 from uncone.repairs.chain import Chain
+from uncone.repairs.dimensions import Center, Mute, Normalize, Standardize
+from uncone.repairs.spectral import DropTop, Whiten
 from uncone.testing import LawBroken, check_repair
 
 REPAIRS = [

@@ -23,8 +23,8 @@ from uncone.errors import FitError, FormatError, OptionError, ShapeError
 from uncone.evaluation.folds import Folds, Judge, PairProblem, split
 from uncone.evaluation.prescription import Prescription, Tried, reason_for
 from uncone.evaluation.table import Method
-from uncone.repairs.affine.affine import Affine
-from uncone.repairs.affine.rounding import rounding
+from uncone.repairs.affine import Affine
+from uncone.repairs.directions import rounding
 from uncone.repairs.registry import make_seeded
 from uncone.repairs.repair import Progress, Repair
 from uncone.run.measure import Plan, measure

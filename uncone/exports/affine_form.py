@@ -8,9 +8,9 @@ import numpy as np
 
 from uncone.data.batch import Matrix, Vector
 from uncone.errors import ExportError
-from uncone.repairs.affine.affine import Affine
-from uncone.repairs.affine.normalize import Normalize
+from uncone.repairs.affine import Affine
 from uncone.repairs.chain import Chain
+from uncone.repairs.dimensions import Normalize
 from uncone.repairs.repair import Repair
 
 __all__ = ["AffineForm", "affine_form", "need_affine", "primitive_steps"]

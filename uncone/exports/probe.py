@@ -9,7 +9,7 @@ import numpy as np
 from uncone.data.batch import Matrix
 from uncone.errors import ExportError
 from uncone.exports.affine_form import primitive_steps
-from uncone.repairs.affine.affine import Affine
+from uncone.repairs.affine import Affine
 from uncone.repairs.repair import Repair
 
 __all__ = ["TOLERANCE", "check", "probe_rows"]

@@ -11,18 +11,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from uncone.repairs.affine.center import Center
-    from uncone.repairs.affine.droptop import DropTop
-    from uncone.repairs.affine.mute import Mute
-    from uncone.repairs.affine.normalize import Normalize
-    from uncone.repairs.affine.standardize import Standardize
-    from uncone.repairs.affine.whiten import Whiten
     from uncone.repairs.chain import Chain
     from uncone.repairs.clustered import Clustered
-    from uncone.repairs.flow.flow import Flow
+    from uncone.repairs.dimensions import Center, Mute, Normalize, Standardize
+    from uncone.repairs.flow import Flow
     from uncone.repairs.registry import make
     from uncone.repairs.repair import Repair
     from uncone.repairs.saving import load, save
+    from uncone.repairs.spectral import DropTop, Whiten
 
 __all__ = [
     "Center",
@@ -40,13 +36,8 @@ __all__ = [
     "save",
 ]
 
-_AFFINE = ("Center", "DropTop", "Mute", "Normalize", "Standardize", "Whiten")
-_MODULES = {name: f"affine.{name.lower()}" for name in _AFFINE} | {
-    "Flow": "flow.flow",
-    "load": "saving",
-    "make": "registry",
-    "save": "saving",
-}
+_MODULES = dict.fromkeys(("Center", "Mute", "Normalize", "Standardize"), "dimensions")
+_MODULES |= {"DropTop": "spectral", "Whiten": "spectral", "load": "saving", "make": "registry", "save": "saving"}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name

@@ -13,10 +13,9 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from uncone.data.batch import Matrix, Vector
 from uncone.data.source import Source
 from uncone.errors import DamagedRepairError, FitError, NoInverseError
-from uncone.repairs.affine.affine import Affine
-from uncone.repairs.affine.rounding import grain, precision, rounding
-from uncone.repairs.repair import Arrays, Progress, Repair
-from uncone.repairs.repaired_source import Mapped
+from uncone.repairs.affine import Affine
+from uncone.repairs.directions import grain, precision, rounding
+from uncone.repairs.repair import Arrays, Mapped, Progress, Repair
 from uncone.run.measure import Plan
 from uncone.stats.moments import Moments
 from uncone.stats.statistic import Bundle
@@ -30,8 +29,8 @@ class Chain(Repair):
     Neighbours that learn from moments are fitted from one measurement, whose mean and scatter are carried through
     each step by algebra. Any other step costs a pass over the rows of its own.
 
-    >>> from uncone.repairs.affine.center import Center
-    >>> from uncone.repairs.affine.normalize import Normalize
+    >>> from uncone.repairs.dimensions import Center
+    >>> from uncone.repairs.dimensions import Normalize
     >>> chain = Chain([Center(), Normalize()])
     >>> chain.fit_transform(np.array([[1.0, 2.0], [5.0, 2.0]])).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]

@@ -11,10 +11,8 @@ from uncone.analysis.clusters.kmeans import AUTO, best_k, gaussian_cells, kmeans
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.source import Source
 from uncone.errors import FitError, OptionError
-from uncone.repairs.affine.directions import leading
-from uncone.repairs.affine.rounding import product
-from uncone.repairs.repair import Arrays, Progress, Repair
-from uncone.repairs.sampled_rows import drawn_rows
+from uncone.repairs.directions import leading, product
+from uncone.repairs.repair import Arrays, Progress, Repair, sampled_rows
 from uncone.run.measure import Plan, measure
 from uncone.run.threads import on_all_cores
 from uncone.stats.cluster_moments import Cells, ClusterMoments, runs_by_label
@@ -71,7 +69,7 @@ class Clustered(Repair):
 
     def _learn(self, source: Source, plan: Plan, progress: Progress | None) -> None:
         self._check(source)
-        rows = drawn_rows(source, plan, self.sample, self.seed, "clustered, sample", progress)
+        rows = sampled_rows(source, plan, self.sample, self.seed, "clustered, sample", progress)
         cells, note = self._cells_of(rows)
         n = len(rows)
         del rows

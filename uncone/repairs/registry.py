@@ -13,14 +13,14 @@ from uncone.repairs.repair import Repair
 __all__ = ["KINDS", "make", "make_seeded", "repair_class"]
 
 KINDS = {
-    "center": ("affine.center", "Center"),
-    "standardize": ("affine.standardize", "Standardize"),
-    "droptop": ("affine.droptop", "DropTop"),
-    "whiten": ("affine.whiten", "Whiten"),
-    "mute": ("affine.mute", "Mute"),
+    "center": ("dimensions", "Center"),
+    "standardize": ("dimensions", "Standardize"),
+    "droptop": ("spectral", "DropTop"),
+    "whiten": ("spectral", "Whiten"),
+    "mute": ("dimensions", "Mute"),
     "clustered": ("clustered", "Clustered"),
-    "flow": ("flow.flow", "Flow"),
-    "normalize": ("affine.normalize", "Normalize"),
+    "flow": ("flow", "Flow"),
+    "normalize": ("dimensions", "Normalize"),
 }
 """The methods a user can name: which module of this room has which class. Flow needs torch, so imports wait."""
 

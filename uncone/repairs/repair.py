@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from uncone.data.batch import Matrix
-from uncone.data.source import Source
+from uncone.data.batch import Batch, Matrix
+from uncone.data.source import BLOCK, Rows, Source, regrid
 from uncone.data.vectors.memory import ArrayVectors
-from uncone.run.measure import Plan
+from uncone.errors import FitError, NoUsableRowsError
+from uncone.run.measure import Plan, measure
+from uncone.stats.row_sample import RowSample, cutoff_for
 
-__all__ = ["Arrays", "Progress", "Repair", "as_floats"]
+__all__ = ["Arrays", "Mapped", "Progress", "Repair", "as_floats", "sampled_rows"]
 
 Arrays = dict[str, NDArray[Any]]
 Progress = Callable[[str, int, int | None], None]
@@ -105,6 +107,23 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
         return tags
 
 
+class Mapped(Source):
+    """The rows of a source, repaired as they are read; texts and labels stay with them."""
+
+    def __init__(self, source: Source, repair: Repair) -> None:
+        self.name, self.kind, self.note = source.name, source.kind, source.note
+        self.dtype = "float64" if source.dtype == "float64" else "float32"
+        self.dim, self.rows = repair._n_features_out, source.rows
+        self.random_access, self.rereadable = source.random_access, source.rereadable
+        self.source, self.repair = source, repair
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        """The repaired rows from start to stop."""
+        # In the blocks that a file is written in, so that both have the same digits.
+        for rows in regrid(self.source.read(start, stop), BLOCK):
+            yield Rows(self.repair.map(rows.vectors), rows.texts, rows.labels)
+
+
 def as_floats(rows: NDArray[np.generic]) -> Matrix:
     """Rows as float32 or float64: as they are, or float32 for float16 and quantised ones."""
     return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float32)  # type: ignore[return-value]
@@ -115,3 +134,40 @@ def _widened(X: Any) -> Any:  # noqa: ANN401 - whatever the user has
     dtypes = getattr(X, "dtypes", None)  # of a DataFrame
     kinds = {getattr(X, "dtype", None)} if dtypes is None or not np.iterable(dtypes) else set(dtypes)
     return X.astype(np.float32) if kinds == {np.dtype(np.float16)} else X
+
+
+def sampled_rows(source: Source, plan: Plan, most: int, seed: int, step: str, progress: Progress | None) -> Matrix:
+    """All usable rows, up to `most`; of more, a uniform sample, in the order of the source.
+
+    Raises:
+        NoUsableRowsError: every row is NaN, infinite or zero.
+        FitError: there is one row, or all are equal: nothing can be learnt from them.
+    """
+    report = None if progress is None else lambda done: progress(step, done, source.rows)
+    rows = _as_it_is(source, plan) if (source.rows or 0) <= most else None
+    if rows is None:
+        cutoff = None if source.rows is None else cutoff_for(most, source.rows, seed)
+        sample = RowSample(source.dim, most, seed=seed, cutoff=cutoff, named=False)
+        rows = measure(source, sample, plan, report).sampled.vectors
+    elif report is not None:
+        report(len(rows))
+    if len(rows) == 0:
+        raise NoUsableRowsError(f"{source.name}: every row is NaN, infinite or zero. Look at how it was made.")
+    if not any((block != rows[0]).any() for block in _blocks(rows)):
+        raise FitError(
+            f"{source.name}: its {len(rows):,} usable rows (n_samples={len(rows)}) are all equal, "
+            "so there is nothing to learn from them. Give rows that differ."
+        )
+    return rows
+
+
+def _as_it_is(source: Source, plan: Plan) -> Matrix | None:
+    """A table in memory whose rows can all be used, so that no copy is needed."""
+    if not isinstance(source, ArrayVectors) or source.array.dtype != plan.dtype:
+        return None
+    rows: Matrix = source.array  # type: ignore[assignment] # floating, like the plan
+    return rows if all(Batch.of(block).n == len(block) for block in _blocks(rows)) else None
+
+
+def _blocks(rows: Matrix) -> Iterator[Matrix]:
+    return (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))

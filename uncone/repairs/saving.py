@@ -15,7 +15,7 @@ from uncone.data.writing.manifest import SavedFolder
 from uncone.encoders.encoder import EncoderIdentity
 from uncone.errors import DamagedRepairError, OtherSpaceError, RepairError
 from uncone.extras import require
-from uncone.repairs.affine.affine import Collapsed
+from uncone.repairs.affine import Collapsed
 from uncone.repairs.chain import Chain
 from uncone.repairs.registry import KINDS, repair_class
 from uncone.repairs.repair import Arrays, Repair

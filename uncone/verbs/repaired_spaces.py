@@ -23,8 +23,7 @@ from uncone.encoders.open import open_encoder, pooled_encoder
 from uncone.encoders.text_vectors import ModelTexts, Pooling, RepairedTexts, TokenRows
 from uncone.errors import DamagedRepairError, FitError, OptionError, OtherSpaceError
 from uncone.extras import versions
-from uncone.repairs.repair import Repair
-from uncone.repairs.repaired_source import Mapped
+from uncone.repairs.repair import Mapped, Repair
 from uncone.repairs.saving import load
 from uncone.report.documents.check import Diagnosis
 from uncone.run.measure import Plan

@@ -15,8 +15,8 @@ from uncone.data.tasks.retrieval import open_retrieval
 from uncone.data.texts.texts import ListTexts
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.encoders.open import sentence_source
-from uncone.repairs.affine.center import Center
-from uncone.repairs.affine.whiten import Whiten
+from uncone.repairs.dimensions import Center
+from uncone.repairs.spectral import Whiten
 
 SEEDS = [60, pytest.param(200, marks=pytest.mark.exhaustive)]
 TAILS = (0.5, 0.1, 0.01)

@@ -19,13 +19,12 @@ from uncone._version import __version__  # noqa: E402
 from uncone.errors import ExportError  # noqa: E402
 from uncone.exports.affine_form import primitive_steps  # noqa: E402
 from uncone.exports.probe import check  # noqa: E402
-from uncone.repairs.affine.affine import Affine  # noqa: E402
+from uncone.repairs.affine import Affine  # noqa: E402
 from uncone.repairs.clustered import Clustered  # noqa: E402
 from uncone.repairs.repair import Repair  # noqa: E402
 
 if TYPE_CHECKING:
-    from uncone.repairs.flow.flow import Flow
-    from uncone.repairs.flow.glow import Step
+    from uncone.repairs.flow import Flow, Step
 
 __all__ = ["IR_VERSION", "OPSET", "PRODUCER", "Graph", "add_normalize", "check_repair", "repair_graph", "session"]
 

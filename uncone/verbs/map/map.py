@@ -19,7 +19,7 @@ from uncone.data.batch import Batch, IntVector
 from uncone.data.source import Source
 from uncone.errors import OptionError
 from uncone.extras import versions
-from uncone.repairs.repaired_source import Mapped
+from uncone.repairs.repair import Mapped
 from uncone.repairs.saving import Saved, load
 from uncone.report.documents.map import Map
 from uncone.run.measure import measure, step_progress

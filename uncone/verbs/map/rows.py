@@ -16,7 +16,7 @@ from uncone.data.batch import IntVector, Matrix
 from uncone.data.source import Source
 from uncone.encoders.row_facts import RowFacts
 from uncone.errors import NoUsableRowsError, OptionError
-from uncone.repairs.repaired_source import Mapped
+from uncone.repairs.repair import Mapped
 from uncone.repairs.saving import Saved
 from uncone.run.measure import measure, step_progress
 from uncone.stats.row_sample import RowSample, cutoff_for

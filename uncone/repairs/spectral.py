@@ -1,4 +1,4 @@
-"""`whiten`: to identity covariance, with shrinkage where the rows are few (Su et al. 2021)."""
+"""Repairs along principal directions: `droptop` removes the strongest (all-but-the-top), `whiten` evens them out."""
 
 from __future__ import annotations
 
@@ -9,17 +9,58 @@ import numpy as np
 
 from uncone.data.batch import Matrix, Vector
 from uncone.errors import DamagedRepairError, FitError
-from uncone.repairs.affine.affine import Affine
-from uncone.repairs.affine.directions import principal
-from uncone.repairs.affine.rounding import COARSE
+from uncone.repairs.affine import Affine
+from uncone.repairs.directions import COARSE, principal
 from uncone.repairs.repair import Arrays
 from uncone.stats.moments import Moments
 from uncone.stats.statistic import Bundle
 
-__all__ = ["Whiten", "ledoit_wolf"]
+__all__ = ["DropTop", "Whiten", "ledoit_wolf"]
 
 _REMOVED = 1e-12
 _COMFORT = 5  # rows per dimension from which a covariance needs no shrinkage
+
+
+class DropTop(Affine):
+    """(x - mean) minus its projection on the top `k` principal directions; `k` is max(1, d // 100) unless given.
+
+    The *centred* vector is projected: the output is centred, and orthogonal to `directions_` (d, k).
+    """
+
+    kind = "droptop"
+    more = ("directions",)
+
+    directions_: Matrix
+
+    def __init__(self, k: int | None = None) -> None:
+        self.k = k
+
+    def _solve(self, statistics: Bundle, noise: Vector | None) -> tuple[Vector, Matrix]:
+        moments = statistics["moments"]
+        k = self._count(moments.dim)
+        values, vectors, floors = principal(moments, noise, self.kind)
+        rank = int((values > floors).sum())
+        if k >= rank and moments.dtype != np.float32:
+            raise FitError(
+                f"droptop: the {moments.n:,} rows vary in {rank} of {moments.dim} directions; removing {k} leaves "
+                "nothing. Take a smaller k, or more rows."
+            )
+        self.directions_ = np.ascontiguousarray(vectors[:, :k])
+        share = float(values[:k].sum() / values.sum())
+        self.note_ = f"The top {k} of {moments.dim} directions held {share:.1%} of the variance."
+        self.doubt_ = "hardly any variance is left" if k >= rank else ""
+        return moments.mean, np.eye(moments.dim) - self.directions_ @ self.directions_.T
+
+    def _count(self, dim: int) -> int:
+        k = max(1, dim // 100) if self.k is None else self.k
+        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+            raise FitError(f"droptop: k is a whole number from 1 on, or None for d // 100; we got {k!r}.")
+        if k >= dim:
+            raise FitError(f"droptop cannot remove {k} directions of {dim} feature(s): k has to be smaller.")
+        return int(k)
+
+    def _lost(self) -> str:
+        return f"it has removed {self.directions_.shape[1]} directions for good"
 
 
 class Whiten(Affine):

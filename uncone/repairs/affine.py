@@ -15,7 +15,7 @@ from uncone.data.batch import Matrix, Vector
 from uncone.data.buffers import borrow, give_back
 from uncone.data.source import Source
 from uncone.errors import DamagedRepairError, FitError, NoInverseError
-from uncone.repairs.affine.rounding import precision, product, rounding
+from uncone.repairs.directions import precision, product, rounding
 from uncone.repairs.repair import Arrays, Progress, Repair
 from uncone.run.measure import Plan, measure
 from uncone.stats.moments import Moments

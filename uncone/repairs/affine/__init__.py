@@ -1,1 +1,0 @@
-"""Affine repairs: a mean and a matrix."""

@@ -1,1 +1,0 @@
-"""The flow repair: an invertible network."""
