@@ -31,7 +31,7 @@ _MODULES = {
     "verbs.map.map": "map",
     "verbs.schema": "schema validate",
     "verbs.similarity.similarity": "similarity",
-    "verbs.space": "Space open",
+    "verbs.verb": "Space open",
 }
 _HOMES = {name: f"uncone.{module}" for module, names in _MODULES.items() for name in names.split()}
 

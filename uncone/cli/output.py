@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from uncone.report.documents.check import Diagnosis
     from uncone.report.result import Result
     from uncone.verbs.options.check import CheckOutput
-    from uncone.verbs.options.output import OutputOptions
+    from uncone.verbs.options.shared import OutputOptions
 
 __all__ = ["Gate", "check_outputs", "deliver", "gates_of", "printed", "progress_bar", "rendered", "say"]
 

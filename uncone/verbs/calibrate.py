@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.errors import OptionError
+from uncone.errors import FormatError, OptionError
 from uncone.extras import versions
+from uncone.verbs.encoding import Progress
 from uncone.verbs.options.calibrate import CalibrateOptions
-from uncone.verbs.sides import Opening, Sides, last_part
+from uncone.verbs.repaired_spaces import SpaceOpener, last_part
 from uncone.verbs.verb import verb
 
 if TYPE_CHECKING:
     from uncone.analysis.calibration.background import BackgroundSurvey
     from uncone.analysis.calibration.calibration import CalibratedScore, Calibration, LabeledScores
     from uncone.analysis.calibration.results import Background, LabeledPairs, Threshold
+    from uncone.data.batch import IntVector, Matrix
     from uncone.data.source import Source
     from uncone.data.tasks.pair_file import PairFile
     from uncone.report.documents.calibrate import Calibrated
@@ -47,7 +49,7 @@ def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  
     if options.save is not None:
         FOLDER.check(Path(options.save))
     before, labels = _old(options.old), _pairs(options)
-    opening = Opening(options, options.repair, options.query_prompt)
+    opening = SpaceOpener(options, options.repair, options.query_prompt)
     sides = _sides(opening, source, options)
     groups, notes = opening.documents(source, options.document)
     own = _survey(
@@ -88,10 +90,10 @@ def _pairs(options: CalibrateOptions) -> PairFile | None:
     return open_pair_file(options.pairs, **named, label=options.label, data=options.data)
 
 
-def _sides(opening: Opening, source: Any, options: CalibrateOptions) -> Sides:  # noqa: ANN401 - as for calibrate
+def _sides(opening: SpaceOpener, source: Any, options: CalibrateOptions) -> _Sides:  # noqa: ANN401 - as for calibrate
     if options.queries is None:
         vectors, known = opening.space(source)
-        return Sides(opening, vectors, None, known, (source, source))
+        return _Sides(opening, vectors, None, known, (source, source))
     queries, _ = opening.space(options.queries, query=True, least=1)
     documents, known = opening.space(options.documents, least=1)
     if queries.dim != documents.dim:
@@ -99,10 +101,10 @@ def _sides(opening: Opening, source: Any, options: CalibrateOptions) -> Sides:  
             f"Queries of {queries.dim} dimensions and documents of {documents.dim} have no cosine. Were they made by "
             "the same encoder?"
         )
-    return Sides(opening, documents, queries, known, (options.queries, options.documents))
+    return _Sides(opening, documents, queries, known, (options.queries, options.documents))
 
 
-def _survey(sides: Sides, documents: Source, options: CalibrateOptions, **named: Any) -> BackgroundSurvey:  # noqa: ANN401
+def _survey(sides: _Sides, documents: Source, options: CalibrateOptions, **named: Any) -> BackgroundSurvey:  # noqa: ANN401
     """The unrelated pairs of a corpus, or of the queries with it."""
     from uncone.analysis.calibration.background import survey, survey_between
 
@@ -114,7 +116,7 @@ def _survey(sides: Sides, documents: Source, options: CalibrateOptions, **named:
     return survey(documents, **named, **given)
 
 
-def _background(sides: Sides, options: CalibrateOptions) -> BackgroundSurvey | None:
+def _background(sides: _Sides, options: CalibrateOptions) -> BackgroundSurvey | None:
     if options.background is None:
         return None
     source, _ = sides.opening.space(options.background)
@@ -175,7 +177,7 @@ def _asked(made: Calibration, scores: Sequence[float], truth: LabeledScores | No
 
 
 def _calibration(
-    sides: Sides,
+    sides: _Sides,
     own: BackgroundSurvey,
     beside: BackgroundSurvey | None,
     options: CalibrateOptions,
@@ -216,7 +218,7 @@ def _one_hit(own: BackgroundSurvey, corpus_size: int) -> Threshold:
     return replace(found, spread=hit_spread(own.background, own.sides, own.base, corpus_size))
 
 
-def _provenance(made: Calibration, sides: Sides, told: Mapping[str, Any]) -> dict[str, Any]:
+def _provenance(made: Calibration, sides: _Sides, told: Mapping[str, Any]) -> dict[str, Any]:
     """How the calibration came to be, so that it can be made again."""
     reading = {source.note for source in (sides.queries, sides.documents) if source is not None and source.note}
     kept = {key: value for key, value in made.source.items() if value not in (None, "")}
@@ -231,7 +233,7 @@ def _provenance(made: Calibration, sides: Sides, told: Mapping[str, Any]) -> dic
     }
 
 
-def _notes(sides: Sides, own: BackgroundSurvey, beside: BackgroundSurvey | None) -> list[str]:
+def _notes(sides: _Sides, own: BackgroundSurvey, beside: BackgroundSurvey | None) -> list[str]:
     """What was left out of each corpus, and what went wrong on the way."""
     texts = sides.opening.options.model is not None
     what = "texts" if texts else "rows"
@@ -251,7 +253,7 @@ def _notes(sides: Sides, own: BackgroundSurvey, beside: BackgroundSurvey | None)
     return notes
 
 
-def _fitted_here(opening: Opening, source: Source) -> list[str]:
+def _fitted_here(opening: SpaceOpener, source: Source) -> list[str]:
     """A warning when a repair has seen the very rows: it suits them better than new ones."""
     if opening.saved is None or opening.saved.provenance.get("fitted_on") != source.name:
         return []
@@ -260,3 +262,77 @@ def _fitted_here(opening: Opening, source: Source) -> list[str]:
         "may let through more of those than it says, the more the fewer rows there are for each dimension. Calibrate "
         "on rows that the repair has not seen."
     ]
+
+
+@dataclass
+class _Sides:
+    """The two sides of a score. `queries` is None where both are rows of `documents`.
+
+    `known` is what is known of the encoder; `origins` are what the user named, first that of the queries.
+    """
+
+    opening: SpaceOpener
+    documents: Source
+    queries: Source | None = None
+    known: Mapping[str, Any] = field(default_factory=dict)
+    origins: tuple[Any, Any] = (None, None)
+
+    @property
+    def name(self) -> str:
+        """The names of both sides."""
+        if self.queries is None:
+            return self.documents.name
+        return " with ".join(last_part(one.name) for one in (self.queries, self.documents))
+
+    def cosines(
+        self, pairs: PairFile, ids: str | None = None, by_rows: bool = False, progress: Progress | None = None
+    ) -> NDArray[np.float64]:
+        """The score of each labeled pair; NaN where a vector has no direction.
+
+        Raises:
+            OptionError: pairs of texts, and no model to encode them.
+            FormatError: the pairs name rows that are not there.
+        """
+        from uncone.analysis.cosine.units import pair_cosines
+
+        if self.opening.encoding is not None and pairs.texts is not None and not by_rows:
+            left, right = pairs.texts
+            if self.queries is not None:
+                return pair_cosines(self.opening.vectors(left, query=True), self.opening.vectors(right))
+            both = self.opening.vectors([*left, *right])
+            return pair_cosines(both[: len(left)], both[len(left) :])
+        if pairs.ids is None:
+            raise OptionError(
+                f"{pairs.name} holds pairs of texts, and vectors have none: name a model with --model, or two columns "
+                "of row numbers with --left and --right."
+            )
+        if self.queries is None:
+            rows = pairs.rows(_length(self.documents), self.opening.names(self.origins[1], ids))
+            wanted = _gathered(self.documents, np.concatenate(rows), progress)
+            return pair_cosines(wanted[: len(pairs)], wanted[len(pairs) :])
+        found = []
+        for place, source in enumerate((self.queries, self.documents)):
+            side = replace(pairs, ids=(pairs.ids[place], pairs.ids[place]))
+            one = side.rows(_length(source), self.opening.names(self.origins[place], ids))[0]
+            found.append(_gathered(source, one, progress))
+        return pair_cosines(*found)
+
+
+def _length(source: Source) -> int:
+    return source.rows if source.rows is not None else sum(len(part.vectors) for part in source.read())
+
+
+def _gathered(source: Source, rows: IntVector, progress: Progress | None = None) -> Matrix:
+    """Some rows of a stream, each as often as it is named, in that order."""
+    wanted, places = np.unique(rows, return_inverse=True)
+    found: Matrix = np.full((len(wanted), source.dim), np.nan, np.float32)
+    first = 0
+    for part in source.read():
+        inside = slice(*np.searchsorted(wanted, [first, first + len(part.vectors)]).tolist())
+        found[inside] = np.asarray(part.vectors)[wanted[inside] - first]
+        first += len(part.vectors)
+        if progress is not None:
+            progress("labeled pairs", len(part.vectors), source.rows)
+    if first <= (wanted[-1] if len(wanted) else -1):
+        raise FormatError(f"{source.name} has {first:,} rows, and a pair names row {wanted[-1]:,}.")
+    return np.asarray(found[places])

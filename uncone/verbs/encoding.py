@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from uncone.data.texts.texts import TextSource
     from uncone.encoders.open import Loading
     from uncone.encoders.text_vectors import Pooling
-    from uncone.verbs.options.source import SpaceOptions
+    from uncone.verbs.options.shared import SpaceOptions
 
 __all__ = [
     "WHOLE",
@@ -97,9 +97,9 @@ def open_space(source: Any, options: SpaceOptions, repair: str | os.PathLike[str
     from uncone.data.source import Options
 
     if repair is not None:
-        from uncone.verbs.sides import Opening
+        from uncone.verbs.repaired_spaces import SpaceOpener
 
-        return Opening(options, repair).space(source)[0]
+        return SpaceOpener(options, repair).space(source)[0]
     encoding = options.encoding
     if encoding is not None:
         return encoded(open_texts_of(source, options.text, options.label, options.data), encoding)

@@ -1,19 +1,22 @@
-"""The two levels of a repair: vectors as they are, or the tokens of texts that are pooled afterwards."""
+"""Spaces and their repairs: vectors as they are, or tokens of texts that are pooled after they are repaired."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from uncone.analysis.number_format import count
 from uncone.data.batch import Matrix
-from uncone.data.source import Source
-from uncone.data.texts.texts import TextSource
+from uncone.data.lazy_property import once
+from uncone.data.open import open_source, suffix_of
+from uncone.data.source import Options, Source
+from uncone.data.texts.texts import ListTexts, TextSource, text_suffix
 from uncone.data.writing.atomic import check_output
 from uncone.data.writing.rewrite import Rewritten, output_suffix, rewrite
 from uncone.data.writing.side_columns import files_of
@@ -21,17 +24,19 @@ from uncone.encoders.cached import CachedTexts
 from uncone.encoders.encoder import Encoder, EncoderIdentity
 from uncone.encoders.open import open_encoder, pooled_encoder
 from uncone.encoders.text_vectors import ModelTexts, Pooling, RepairedTexts, TokenRows
-from uncone.errors import DamagedRepairError, FitError, OptionError, OtherSpaceError
+from uncone.errors import DamagedRepairError, FitError, OptionError, OtherSpaceError, SourceError
 from uncone.extras import versions
 from uncone.repairs.repair import Mapped, Repair
-from uncone.repairs.saving import load
+from uncone.repairs.saving import Saved, load
 from uncone.report.documents.check import Diagnosis
 from uncone.run.measure import Plan
-from uncone.verbs.encoding import Encoding, Progress, encoded, encoded_like, pooling_of
+from uncone.verbs.encoding import Encoding, Progress, encoded, encoded_like, open_texts_of, pooling_of
+from uncone.verbs.options.shared import SpaceOptions
 
-__all__ = ["LEVELS", "RepairSpace", "check_fitted", "space_like", "space_of"]
+__all__ = ["LEVELS", "RepairSpace", "SpaceOpener", "check_fitted", "last_part", "space_like", "space_of"]
 
 LEVELS = ("sentence", "token")
+_WITH_COLUMNS = {".npz", ".parquet", ".jsonl", ".ndjson", ".csv", ".tsv"}
 
 
 @dataclass
@@ -237,3 +242,129 @@ def _tokens(texts: TextSource, encoder: Encoder, pooling: Pooling, asked: Encodi
 
 def _told(progress: Progress | None, total: int | None) -> Callable[[int], None] | None:
     return None if progress is None else lambda done: progress("rows", done, total)
+
+
+@dataclass(frozen=True)
+class SpaceOpener:
+    """How sources are opened: by their options, through a repair if there is one, queries with their own prompt."""
+
+    options: SpaceOptions
+    repair: str | os.PathLike[str] | None = None
+    query_prompt: str | None = None
+
+    @once
+    def saved(self) -> Saved | None:
+        """The repair."""
+        return None if self.repair is None else load(self.repair)
+
+    @once
+    def encoding(self) -> Encoding | None:
+        """The model and how it is used; None for vectors."""
+        return self.options.encoding
+
+    def space(self, source: Any, *, query: bool = False, least: int = 2) -> tuple[Source, dict[str, Any]]:  # noqa: ANN401
+        """The vectors of a source, repaired where that is asked for, and what is known of how they were made.
+
+        Raises:
+            OtherSpaceError: the repair was fitted for other vectors.
+            SourceError: it cannot be read.
+        """
+        if self.encoding is None:
+            space = space_of(open_source(source, self._options(source)))
+        else:
+            encoding, prompt = self.encoding, self.query_prompt if query else None
+            if prompt is not None:
+                encoding = replace(encoding, prompt=prompt)
+            texts = self._texts(source)
+            if self.saved is None or self.repair is None:
+                space = space_of(texts, encoding) if least > 1 else space_of(encoded(texts, encoding, least=1))
+            else:
+                known = self.saved.provenance
+                if prompt is not None:
+                    known = {**known, "prompt": prompt}
+                elif encoding.prompt:
+                    check_fitted(known, prompt=encoding.prompt)
+                space = space_like(texts, encoding, known, self.repair)
+        if self.saved is None:
+            return space.before, space.known()
+        space.check_fits(self.saved.repair)
+        return space.after(self.saved.repair), space.known()
+
+    def names(self, source: Any, column: str | None, option: str = "--id") -> list[str] | None:  # noqa: ANN401
+        """What a column (or a file of lines) says of each row; None when there is no such column to read.
+
+        Raises:
+            SourceError: there is none of that name; the message speaks of the `option` that it was named with.
+        """
+        if column is None:
+            return None
+        try:
+            return self._names(source, column)
+        except SourceError as error:  # they are read as labels are
+            raise type(error)(str(error).replace("for --label", f"for {option}")) from error
+
+    def documents(self, source: Any, column: str | None) -> tuple[list[str] | None, list[str]]:  # noqa: ANN401
+        """The document of each row, and a note of the rows that name none: each of them is one of its own.
+
+        Raises:
+            SourceError: there is no such column.
+        """
+        found = self.names(source, column, "--document")
+        blank = [row for row, name in enumerate(found or ()) if not (name or "").strip()]
+        if found is None or not blank:
+            return found, []
+        for row in blank:
+            found[row] = f"\0row {row}"
+        told = f"{len(blank):,} of {count(len(found), 'row')}"
+        return found, [f"{told} in {column} name no document; each of these counts as one of its own."]
+
+    def _names(self, source: Any, column: str) -> list[str]:  # noqa: ANN401 - as for space
+        if self.encoding is not None:
+            limit = self.encoding.limit
+            rows = self._texts(source, column).read()
+            return [label or "" for number, _, label in rows if limit is None or number < limit]
+        found: list[str] = []
+        for part in open_source(source, replace(self._options(source), label=column)).read():
+            if part.labels is None:
+                raise OptionError(f"{source} has no names of rows in {column!r}. Name a column, or a file of lines.")
+            found += part.labels
+        return found
+
+    def vectors(self, texts: Sequence[str], *, query: bool = False) -> Matrix:
+        """The vectors of texts in memory, in their order; each distinct one is encoded once."""
+        assert self.encoding is not None
+        distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        bare = replace(self, options=replace(self.options, text=(), limit=None))
+        source, _ = bare.space(ListTexts(list(distinct)), query=query, least=1)
+        found = np.concatenate([np.array(rows.vectors, np.float32) for rows in source.read()])
+        return np.asarray(found[[distinct[text] for text in texts]])
+
+    def _texts(self, source: Any, label: str | None = None) -> TextSource:  # noqa: ANN401 - as for space
+        """The texts of a source; one without columns, such as lines or a corpus, takes none of the names."""
+        bare = isinstance(source, str | os.PathLike) and _bare(os.fspath(source))
+        return open_texts_of(source, None if bare else self.options.text or None, label, self.options.data)
+
+    def _options(self, source: Any) -> Options:  # noqa: ANN401 - as for space
+        """A file beside the first may be of another kind: it takes the names that its kind has."""
+        ending = suffix_of(_as_path(source))
+        column = self.options.column if ending is None or ending in _WITH_COLUMNS else None
+        return Options(column, self.options.tensor if ending in (None, ".safetensors") else None)
+
+
+def last_part(name: str) -> str:
+    """The last part of a path.
+
+    >>> last_part("vectors/new.npy"), last_part("shards/")
+    ('new.npy', 'shards')
+    """
+    return name.rstrip("/").rsplit("/", 1)[-1] or name
+
+
+def _bare(path: str) -> bool:
+    ending = text_suffix(_as_path(path))
+    return ending == ".txt" or path == "-" or (ending is None and not os.path.isdir(path))  # noqa: PTH112 - never raises
+
+
+def _as_path(source: object) -> Path:
+    """The path that a source is; one without an ending if it is none."""
+    return Path(os.fspath(source)) if isinstance(source, str | os.PathLike) else Path()

@@ -17,7 +17,7 @@ from uncone.verbs.options.evaluate import EvaluateOptions, EvaluateOutput
 from uncone.verbs.options.layers import LayersOptions, LayersOutput
 from uncone.verbs.options.map import MapOptions, MapOutput
 from uncone.verbs.options.option import option
-from uncone.verbs.options.output import OutputOptions
+from uncone.verbs.options.shared import OutputOptions
 from uncone.verbs.options.similarity import SimilarityOptions, SimilarityOutput
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from uncone.stats.row_sample import RowSample, cutoff_for
 from uncone.stats.statistic import Bundle
 from uncone.stats.unusable import Unusable
 from uncone.verbs.encoding import Progress
-from uncone.verbs.repaired_spaces import space_of
-from uncone.verbs.sides import last_part
+from uncone.verbs.repaired_spaces import last_part, space_of
 
 __all__ = ["RAW", "REPAIRED", "MapRows", "added_note", "repaired_space", "vector_rows", "whole_texts"]
 

@@ -11,9 +11,7 @@ from typing import Any, ClassVar
 
 from uncone.errors import OptionError
 from uncone.verbs.options.option import Rule, at_least, between, option
-from uncone.verbs.options.output import OutputOptions
-from uncone.verbs.options.running import RunOptions
-from uncone.verbs.options.source import PairOptions, SpaceOptions
+from uncone.verbs.options.shared import OutputOptions, PairOptions, RunOptions, SpaceOptions
 
 __all__ = ["COSINE", "CalibrateOptions", "CalibrateOutput"]
 

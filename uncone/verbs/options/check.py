@@ -9,9 +9,7 @@ from typing import ClassVar
 
 from uncone.verbs.options.calibrate import COSINE
 from uncone.verbs.options.option import at_least, option
-from uncone.verbs.options.output import OutputOptions
-from uncone.verbs.options.running import RunOptions, SeedOptions
-from uncone.verbs.options.source import SpaceOptions
+from uncone.verbs.options.shared import OutputOptions, RunOptions, SeedOptions, SpaceOptions
 
 __all__ = ["CheckOptions", "CheckOutput", "SampleOptions"]
 

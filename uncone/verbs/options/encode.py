@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from uncone.errors import OptionError
 from uncone.verbs.options.option import option
-from uncone.verbs.options.source import LoadingOptions, ModelOptions, TextOptions
+from uncone.verbs.options.shared import LoadingOptions, ModelOptions, TextOptions
 
 __all__ = ["ALL_LAYERS", "EncodeOptions"]
 

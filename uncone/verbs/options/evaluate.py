@@ -11,9 +11,7 @@ from typing import Any, ClassVar
 from uncone.errors import OptionError
 from uncone.verbs.options.fix import LEVEL
 from uncone.verbs.options.option import among, at_least, flag_of, option
-from uncone.verbs.options.output import OutputOptions
-from uncone.verbs.options.running import SeedOptions
-from uncone.verbs.options.source import LoadingOptions
+from uncone.verbs.options.shared import LoadingOptions, OutputOptions, SeedOptions
 
 __all__ = ["EvaluateOptions", "EvaluateOutput"]
 

@@ -11,9 +11,14 @@ from typing import Any, ClassVar
 from uncone.errors import OptionError
 from uncone.verbs.options.check import SampleOptions
 from uncone.verbs.options.option import Options, Rule, among, option
-from uncone.verbs.options.output import OutputOptions
-from uncone.verbs.options.running import RunOptions, SeedOptions
-from uncone.verbs.options.source import LoadingOptions, PairOptions, SpaceOptions
+from uncone.verbs.options.shared import (
+    LoadingOptions,
+    OutputOptions,
+    PairOptions,
+    RunOptions,
+    SeedOptions,
+    SpaceOptions,
+)
 
 __all__ = ["ApplyOptions", "ExportOptions", "FixOptions", "FixOutput", "MethodOptions", "PrescribeOptions"]
 

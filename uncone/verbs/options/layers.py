@@ -10,9 +10,7 @@ from typing import Any, ClassVar
 
 from uncone.errors import OptionError
 from uncone.verbs.options.option import Rule, among, option
-from uncone.verbs.options.output import OutputOptions
-from uncone.verbs.options.running import SeedOptions
-from uncone.verbs.options.source import LoadingOptions, TextOptions
+from uncone.verbs.options.shared import LoadingOptions, OutputOptions, SeedOptions, TextOptions
 
 __all__ = ["LayersOptions", "LayersOutput"]
 

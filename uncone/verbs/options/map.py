@@ -10,9 +10,7 @@ from typing import ClassVar
 
 from uncone.errors import OptionError
 from uncone.verbs.options.option import Rule, among, at_least, option
-from uncone.verbs.options.output import OutputOptions
-from uncone.verbs.options.running import SeedOptions
-from uncone.verbs.options.source import SpaceOptions
+from uncone.verbs.options.shared import OutputOptions, SeedOptions, SpaceOptions
 
 __all__ = ["COLORS", "MOST_POINTS", "Angles", "MapOptions", "MapOutput"]
 

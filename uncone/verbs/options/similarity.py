@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 from uncone.errors import OptionError
 from uncone.verbs.options.check import SampleOptions
 from uncone.verbs.options.option import Rule, among, at_least, option
-from uncone.verbs.options.output import OutputOptions
-from uncone.verbs.options.source import SpaceOptions
+from uncone.verbs.options.shared import OutputOptions, SpaceOptions
 
 __all__ = ["SimilarityOptions", "SimilarityOutput"]
 

@@ -1,20 +1,32 @@
-"""Options of what is read: vectors, or texts and the model that encodes them."""
+"""Options that verbs share: what is read and by which model, how it is measured, and what is written."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from uncone.errors import OptionError
-from uncone.verbs.options.option import Options, among, at_least, option
+from uncone.verbs.options.option import Options, among, at_least, between, flag_of, option
 
 if TYPE_CHECKING:
     from uncone.encoders.open import Loading
+    from uncone.run.measure import Plan
     from uncone.verbs.encoding import Encoding
 
-__all__ = ["LoadingOptions", "ModelOptions", "PairOptions", "SourceOptions", "SpaceOptions", "TextOptions"]
+__all__ = [
+    "LoadingOptions",
+    "ModelOptions",
+    "OutputOptions",
+    "PairOptions",
+    "RunOptions",
+    "SeedOptions",
+    "SourceOptions",
+    "SpaceOptions",
+    "TextOptions",
+]
 
 TEXTS = "for texts: name a model with --model."
 
@@ -144,3 +156,64 @@ class PairOptions(Options):
 
     def _why(self, needed: str) -> str:
         return "is for labeled pairs: name them with --pairs." if needed == "pairs" else super()._why(needed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedOptions(Options):
+    """The seed of every verb that draws, and where it reports its progress."""
+
+    GROUP = "Sampling"
+    seed: int = option(0, "Seed of every sample and every random start.", rule=between(0, (1 << 32) - 1))
+    progress: Callable[[str, int, int | None], None] | None = option(
+        None, "Called with the step, what was done since the last call, and how much there is.", cli=False
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(SeedOptions):
+    """How vectors are measured."""
+
+    GROUP = "Running"
+    float64: bool = option(False, "Compute in double precision, at half the speed.")
+    workers: int = option(0, "Number of processes; 0 uses threads. The numbers are the same.", rule=between(0, 256))
+
+    @property
+    def plan(self) -> Plan:
+        """The same for a pass over vectors."""
+        import numpy as np
+
+        from uncone.run.measure import Plan
+
+        return Plan(workers=self.workers, dtype=np.float64 if self.float64 else np.float32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions(Options):
+    """Files that a command writes. In Python, results have methods for the same."""
+
+    GROUP = "Output"
+    FOLDERS: ClassVar[tuple[str, ...]] = ("figures",)
+    """Fields that name folders; the other paths are files."""
+
+    html: Path | None = option(Path("uncone-report.html"), "HTML report, a single page that works offline.")
+    json: str | None = option(None, "Write all numbers as JSON to this file; - for standard output.")
+    markdown: Path | None = option(None, "Write the report as Markdown.")
+    latex: Path | None = option(None, "Write the tables as LaTeX.")
+    figures: Path | None = option(None, "Folder for the charts as SVG and PNG, with their numbers as CSV.")
+
+    @property
+    def json_file(self) -> Path | None:
+        """The JSON file, unless it goes to standard output."""
+        return None if self.json in (None, "-") else Path(str(self.json))
+
+    def paths(self) -> list[tuple[str, Path]]:
+        """Every path that is written, with its flag."""
+        named = [
+            (flag_of(one), self.json_file if one.name == "json" else getattr(self, one.name)) for one in fields(self)
+        ]
+        return [(flag, path) for flag, path in named if isinstance(path, Path)]
+
+    def files(self) -> list[tuple[str, Path]]:
+        """The same without folders."""
+        folders = {getattr(self, name) for name in self.FOLDERS if hasattr(self, name)}
+        return [(flag, path) for flag, path in self.paths() if path not in folders]
