@@ -9,7 +9,7 @@ from typing import Any
 
 from uncone.analysis.cosine.baseline import score_meaning
 from uncone.analysis.measures.verdict import examine, judge
-from uncone.analysis.neighbors.neighborhood import ANN_ROWS, neighbourhood_of
+from uncone.analysis.neighbors.neighborhood import ANN_ROWS, neighborhood_of
 from uncone.analysis.space.chart_data import STATISTICS, draw
 from uncone.analysis.space.space import Space, measure_space
 from uncone.data.source import Source
@@ -62,7 +62,7 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
     if whole:
         progress = options.progress
         report = None if progress is None else lambda done: progress("neighbors", done, source.rows)
-        space.neighbourhood = neighbourhood_of(space, whole=True, ann=options.ann, progress=report)
+        space.neighborhood = neighborhood_of(space, whole=True, ann=options.ann, progress=report)
     findings = examine(space)
     meanings = [score_meaning(space, score) for score in options.scores]
     return Diagnosis(

@@ -91,8 +91,8 @@ def test_hubs_cover_where_vectors_repeat(kind, n, copies):
 
 
 @pytest.mark.parametrize(("n", "clusters"), [(300, 3), (600, 6), (600, 12), (2_000, 20)])
-def test_a_dimension_whose_neighbours_end_with_a_cluster_has_no_interval(n, clusters):
-    """Clusters of about k rows: whether the last neighbour is inside decides, and 37 to 88 of 100 intervals covered."""
+def test_a_dimension_whose_neighbors_end_with_a_cluster_has_no_interval(n, clusters):
+    """Clusters of about k rows: whether the last neighbor is inside decides, and 37 to 88 of 100 intervals covered."""
     centers = 4 * np.random.default_rng(clusters).normal(size=(clusters, 8))
     for seed in range(10):
         rng = np.random.default_rng([seed, 3])
@@ -103,7 +103,7 @@ def test_a_dimension_whose_neighbours_end_with_a_cluster_has_no_interval(n, clus
 
 @pytest.mark.parametrize("clusters", [1, 5])
 def test_a_dimension_inside_clusters_covers(clusters):
-    """Twice as many rows as k and more: nearly no neighbourhood leaves its cluster."""
+    """Twice as many rows as k and more: nearly no neighborhood leaves its cluster."""
     centers = 4 * np.random.default_rng(clusters).normal(size=(clusters, 8))
     found = []
     for seed in range(RUNS):

@@ -11,7 +11,7 @@ from uncone.analysis.clusters.clusters import clusters_of
 from uncone.analysis.clusters.story import cluster_findings
 from uncone.analysis.neighbors.dimension import dimensions_of
 from uncone.analysis.neighbors.manifold import manifold_findings, manifold_of
-from uncone.analysis.neighbors.neighborhood import hubness_of, neighbourhood_findings
+from uncone.analysis.neighbors.neighborhood import hubness_of, neighborhood_findings
 
 SPACES = ("swiss roll", "ball", "blobs", "cone")
 ROWS = 3_000
@@ -29,7 +29,7 @@ class Seen:
         norms = np.linalg.norm(rows, axis=1)
         self.manifold = manifold_of(rows, norms, None, self.clusters.labels, lid=self.dimensions["euclidean"])
         deep = [
-            *neighbourhood_findings(self.dimensions, self.hubness),
+            *neighborhood_findings(self.dimensions, self.hubness),
             *cluster_findings(self.clusters),
             *manifold_findings(self.manifold),
         ]
@@ -93,7 +93,7 @@ def test_dimension_around_a_row(seen):
 
 
 def test_hubs(seen):
-    """In a cone, and in each blob seen from zero, rows near the middle are neighbours of many; not in a ball."""
+    """In a cone, and in each blob seen from zero, rows near the middle are neighbors of many; not in a ball."""
     for name in ("swiss roll", "ball"):
         assert seen[name]["hubness_skew"] < 0.6, name
         assert seen[name]["antihub_share"] < 0.01, name

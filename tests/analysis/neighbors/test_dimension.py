@@ -36,7 +36,7 @@ def by_package(rows, distances):
 
 
 @pytest.mark.parametrize("inner", [2, 7])
-def test_it_is_that_of_scikit_dimension_on_the_same_neighbours(inner):
+def test_it_is_that_of_scikit_dimension_on_the_same_neighbors(inner):
     rows = ball(900, inner, 30)
     near = nearest(rows, rows, 60, own=np.arange(900))["euclidean"].distances
     each, mean = by_package(rows, near)
@@ -66,7 +66,7 @@ def test_two_nn_is_that_of_scikit_dimension():
 
 
 def test_a_ten_dimensional_ball_grows_towards_ten():
-    """8.4 at 5,000 rows, 8.7 at 20,000, 9.1 at 100,000: the neighbours come closer, and the edge is farther."""
+    """8.4 at 5,000 rows, 8.7 at 20,000, 9.1 at 100,000: the neighbors come closer, and the edge is farther."""
     small = [dimensions_of(ball(5_000, seed=seed), queries=5_000)["euclidean"] for seed in (0, 1, 2)]
     assert round(np.mean([one.value for one in small]), 1) == 8.4
     small, large = small[0], dimensions_of(ball(20_000), queries=2_000)["euclidean"]
@@ -110,7 +110,7 @@ def test_copies_are_left_out_and_counted():
     assert one["cosine"].duplicates == 0
 
 
-def test_rows_of_one_direction_are_no_neighbours_by_cosine():
+def test_rows_of_one_direction_are_no_neighbors_by_cosine():
     rows = ball(1_500, 4, 8) + 1
     stretched = np.concatenate([rows, 2 * rows[:700], 3 * rows[:700]])
     near = dimensions_of(stretched, k=90, queries=3_000)["cosine"]
@@ -164,7 +164,7 @@ def test_a_cone_is_as_its_rows_about_zero():
 
 
 def test_the_interval_covers_and_there_is_none_where_nothing_is_local():
-    """Rows are shared by neighbourhoods, so those of the queries are not independent; copies change nothing."""
+    """Rows are shared by neighborhoods, so those of the queries are not independent; copies change nothing."""
 
     def found(seed, n):
         rng = np.random.default_rng([seed, 1])

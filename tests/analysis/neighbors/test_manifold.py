@@ -56,7 +56,7 @@ def test_local_numbers_are_those_of_double_loops(monkeypatch):
     assert sheet.rows[:4] == pytest.approx((lid, spread, wide, uneven), rel=1e-4)
 
 
-def test_steps_between_neighbours_are_exponential_in_an_even_space():
+def test_steps_between_neighbors_are_exponential_in_an_even_space():
     """The largest of k - 1 exponential steps over their mean: what nine in ten rows stay under, by drawing some."""
     k = 75
     steps = draw().exponential(size=(20_000, k - 1))

@@ -1,4 +1,4 @@
-"""What `check` says of neighbourhoods: on the sample, against all rows, in a graph, and of spaces that have none."""
+"""What `check` says of neighborhoods: on the sample, against all rows, in a graph, and of spaces that have none."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from uncone import check
 from uncone.analysis.layers.deep_results import Dimension, Hub, Hubness
 from uncone.analysis.measures.finding import Level
 from uncone.analysis.measures.registry import gates, measure, measures
-from uncone.analysis.neighbors import neighborhood as neighbourhood
+from uncone.analysis.neighbors import neighborhood as neighborhood
 from uncone.analysis.neighbors.dimension import dimensions_of
-from uncone.analysis.neighbors.neighborhood import hubness_of, neighbourhood_findings
+from uncone.analysis.neighbors.neighborhood import hubness_of, neighborhood_findings
 from uncone.cli.main import _run
 
 NAMES = ("lid_euclidean", "lid_cosine", "hubness_skew", "antihub_share")
@@ -75,9 +75,9 @@ def test_hubs_are_said_by_text_on_the_terminal(capsys):
 
 @pytest.fixture
 def many(monkeypatch):
-    """More rows than the sample of neighbourhoods, some of them copies, bad or zero."""
-    monkeypatch.setattr(neighbourhood, "BASE_ROWS", 1_000)
-    monkeypatch.setattr(neighbourhood, "_MOST_QUERIES", 150)
+    """More rows than the sample of neighborhoods, some of them copies, bad or zero."""
+    monkeypatch.setattr(neighborhood, "BASE_ROWS", 1_000)
+    monkeypatch.setattr(neighborhood, "_MOST_QUERIES", 150)
     rng = np.random.default_rng(4)
     rows = (rng.normal(size=(20_000, 6)) * [3, 2, 2, 1, 1, 1] + 1).astype(np.float32)
     rows[500:700] = rows[100:300]
@@ -117,7 +117,7 @@ def test_a_graph_says_its_recall(many, monkeypatch, capsys):
     below = check(many, ann=True)
     assert below.provenance["local_dimension"] == "exact search, all rows (--ann: from 2,000,000 rows on)"
     assert "approximate" not in below["lid_cosine"].meaning
-    monkeypatch.setattr(neighbourhood, "ANN_ROWS", 5_000)
+    monkeypatch.setattr(neighborhood, "ANN_ROWS", 5_000)
     monkeypatch.setattr("uncone.verbs.check.ANN_ROWS", 5_000)
     np.save("x.npy", many[:6_000])
     assert _run(["check", "x.npy", "--ann", "--json", "-", "--no-html"]) == 0
@@ -126,7 +126,7 @@ def test_a_graph_says_its_recall(many, monkeypatch, capsys):
     exact = check(many[:6_000], deep=True)
     for metric in ("euclidean", "cosine"):
         finding = found["findings"][f"lid_{metric}"]
-        assert "approximate and found" in finding["meaning"] and "of the true neighbours" in finding["meaning"]
+        assert "approximate and found" in finding["meaning"] and "of the true neighbors" in finding["meaning"]
         assert finding["value"] == pytest.approx(exact[f"lid_{metric}"].value, rel=0.1)
 
 
@@ -162,7 +162,7 @@ def test_odd_spaces_get_words_and_not_an_error(rows):
 def test_why_it_is_unknown():
     two = check(np.array([[1.0, 2.0], [3.0, 1.0]]))
     assert "2 distinct rows; at least 3 are needed" in two["lid_euclidean"].meaning
-    assert "2 rows; at least 12 are needed for 10 neighbours" in two["hubness_skew"].meaning
+    assert "2 rows; at least 12 are needed for 10 neighbors" in two["hubness_skew"].meaning
     assert "equally far" in check(np.eye(20))["lid_cosine"].meaning
 
 
@@ -170,7 +170,7 @@ def test_two_nn_is_for_layers():
     known = Dimension("euclidean", 8.0, 7.5, 8.5, 9.2, 100, 300, 5_000, 0.25)
     unknown = Dimension("cosine", None, None, None, None, 0, 0, 1, 0.9)
     hubness = Hubness(3.0, 2.0, 4.0, 0.1, 0.3, (Hub(7, 90, "a text"),), 10, 400)
-    found = {one.name: one for one in neighbourhood_findings({"euclidean": known, "cosine": unknown}, hubness)}
+    found = {one.name: one for one in neighborhood_findings({"euclidean": known, "cosine": unknown}, hubness)}
     assert set(found) == {*NAMES, "twonn_euclidean", "twonn_cosine"}
     assert found["twonn_euclidean"].value == 9.2 and "25 % that are copies" in found["twonn_euclidean"].meaning
     assert found["twonn_cosine"].value is None and "at least 3" in found["twonn_cosine"].meaning

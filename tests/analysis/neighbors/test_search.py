@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from uncone.analysis.neighbors import search as neighbours
+from uncone.analysis.neighbors import search as neighbors
 from uncone.analysis.neighbors.search import Near, approximate, nearest
 
 METRICS = ("euclidean", "cosine", "dot")
@@ -70,8 +70,8 @@ def test_blocks_arrays_and_readers_give_the_same_digits():
     rows = SPACES["about zero"]
     queries = rows[:70]
     whole = nearest(rows, queries, 20)
-    cuts = range(0, 5_000, neighbours._TILE)
-    parts = [rows[start : start + neighbours._TILE] for start in cuts]
+    cuts = range(0, 5_000, neighbors._TILE)
+    parts = [rows[start : start + neighbors._TILE] for start in cuts]
     for base in (parts, iter(parts), [lambda part=part: iter([part]) for part in parts]):
         again = nearest(base, queries, 20)
         for metric, found in whole.items():

@@ -2,7 +2,7 @@
 
 Subtracting the mean of a cluster makes the cosines inside it small by construction: a cone without clusters loses its
 cosines too. So beside them stand the cosines after subtracting one mean for all rows, and those inside clusters without
-any centring: only these differences speak of clusters.
+any centering: only these differences speak of clusters.
 """
 
 from __future__ import annotations

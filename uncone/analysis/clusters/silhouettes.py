@@ -67,7 +67,7 @@ def distances_of(rows: Matrix) -> Matrix:
 
 
 def silhouettes_from(distances: Matrix, labelings: Sequence[IntVector]) -> list[Vector]:
-    """The silhouettes (n,) of every labelling of the same rows, from the distances of every two: one product for all.
+    """The silhouettes (n,) of every labeling of the same rows, from the distances of every two: one product for all.
 
     >>> distances = distances_of(np.array([[0.0], [1.0], [5.0]]))
     >>> silhouettes_from(distances, [np.array([0, 0, 1])])[0].round(4).tolist()

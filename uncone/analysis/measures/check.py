@@ -19,7 +19,7 @@ from uncone.analysis.measures.unit import (
     SCORE,
     SHARE,
 )
-from uncone.analysis.neighbors.neighborhood import neighbourhood_of_space
+from uncone.analysis.neighbors.neighborhood import neighborhood_of_space
 from uncone.analysis.space.health import health, norms
 from uncone.analysis.spectrum.spectrum import mean_over_rms, partition, spectrum
 
@@ -30,7 +30,7 @@ __all__ = [
     "FAMILIES",
     "LI",
     "MEAN",
-    "NEIGHBOURS",
+    "NEIGHBORS",
     "NORM_MEAN",
     "PARTITION",
     "ROGUE",
@@ -97,7 +97,7 @@ PARTITION = (
 )
 UNIFORMITY = Measure("uniformity", "Uniformity", LOG, "log E exp(−2|u − v|²) over random pairs of unit vectors.", WANG,
     "compare")
-NEIGHBOURS = (
+NEIGHBORS = (
     Measure("lid_euclidean", "Local dimension, Euclidean", DIMENSION,
         "Mean over seeded rows of (k − 1)/Σ log(r_k/r_i), r_1 … r_k the distances to the k = 100 nearest distinct "
         "rows.", LEVINA, "check behind", heading=("LID", "euclidean"), curve=Curve("Local dimension, Euclidean", "LID",
@@ -151,7 +151,7 @@ FAMILIES = (
     Family(PARTITION, partition, ("check",), ("moments", "norms", *_SAMPLE),
         "isotropy by the partition function, as the space is and at mean norm 1", turn="last"),
     Family((UNIFORMITY,), uniformity, ("check",), _SAMPLE, "how evenly rows spread over the sphere", turn="last"),
-    Family(NEIGHBOURS, neighbourhood_of_space, ("check",), ("pairs",),
+    Family(NEIGHBORS, neighborhood_of_space, ("check",), ("pairs",),
         "local intrinsic dimension and hubs by name, on a sample; among all rows with `--deep`", turn="aside"),
     Family((NORM_MEAN, OUTLIERS), norms, ("check",), ("norms", "pairs"), "lengths, and rows out of line by name"),
     Family((CENTRAL,), central_rows, ("check",), ("units", "pairs"), "rows that are close to everything, by name"),

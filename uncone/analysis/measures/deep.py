@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from uncone.analysis.clusters.story import cluster_findings
 from uncone.analysis.frequency.frequency import frequency_findings
-from uncone.analysis.measures.check import CAI, FACCO, LI, NEIGHBOURS
+from uncone.analysis.measures.check import CAI, FACCO, LI, NEIGHBORS
 from uncone.analysis.measures.measure import Curve, Family, Measure
 from uncone.analysis.measures.unit import CORRELATION, COSINE, COUNT, DIMENSION, FLAG, RATIO, SCORE
 from uncone.analysis.neighbors.manifold import manifold_findings
-from uncone.analysis.neighbors.neighborhood import neighbourhood_findings
+from uncone.analysis.neighbors.neighborhood import neighborhood_findings
 
 __all__ = ["FAMILIES"]
 
@@ -89,11 +89,11 @@ MANIFOLD = (
 )
 
 FAMILIES = (
-    Family((*NEIGHBOURS[:2], *TWO_NN, *NEIGHBOURS[2:]),
-        lambda layer: neighbourhood_findings(layer.dimensions, layer.hubness), ("deep",), ("rows",),
+    Family((*NEIGHBORS[:2], *TWO_NN, *NEIGHBORS[2:]),
+        lambda layer: neighborhood_findings(layer.dimensions, layer.hubness), ("deep",), ("rows",),
         parts=("dimensions", "hubness"),
         summary="local intrinsic dimension on true distances, from 100 and from the two nearest; hubs, and rows that "
-        "are nobody's neighbour"),
+        "are nobody's neighbor"),
     Family((*CLUSTERS, *TYPES), lambda layer: cluster_findings(layer.clusters), ("deep",), ("rows",),
         parts=("clusters",), summary="k, how clear the clusters are, and cosines and isotropy inside them"),
     Family(FREQUENCY, lambda layer: [] if layer.frequency is None else frequency_findings(layer.frequency), ("deep",),

@@ -48,7 +48,7 @@ INTRASIM = (
 )
 MEV = (
     Measure("mev", "Explained by one vector", SCORE,
-        "MEV: σ₁²/Σσ² of a word's occurrences, not centred; mean over a seeded sample of words.", ETHAYARAJH,
+        "MEV: σ₁²/Σσ² of a word's occurrences, not centered; mean over a seeded sample of words.", ETHAYARAJH,
         "dots sizes contrast"),
     Measure("mev_matched", "Explained, random words", SCORE, "The same for as many occurrences of different words.",
         shown_in="dots sizes"),

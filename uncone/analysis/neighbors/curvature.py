@@ -18,9 +18,9 @@ _BASE = 3000
 _ENOUGH_WORDS = 1000
 _QUERIES = 256
 _PATCHES = 40
-"""Rows to look among, rows whose dimension is taken, and rows whose neighbourhood is looked at as a whole."""
+"""Rows to look among, rows whose dimension is taken, and rows whose neighborhood is looked at as a whole."""
 _SHARE = 40
-"""A neighbourhood is at most so small a part of the rows."""
+"""A neighborhood is at most so small a part of the rows."""
 _QUARTER = 4
 _CROSSING = 0.02
 """Clusters touch when of the nearest rows of one, as many as a quarter of it, this share lies in the other."""
@@ -40,7 +40,7 @@ class Local(NamedTuple):
     These are participation ratios of their covariance, the median over several rows. `uneven` is the range of the
     local dimension without the tenth at each end, over its median. `jump` is what nine in ten rows stay under: the
     largest over the mean of the steps i log(r_i+1/r_i) between the distances r of the nearest. In an even space of any
-    dimension these are exponential; where neighbours end with a cluster, one of them is very large.
+    dimension these are exponential; where neighbors end with a cluster, one of them is very large.
     """
 
     lid: float
@@ -63,7 +63,7 @@ class Sheet(NamedTuple):
 def base_rows(vectors: Matrix, places: IntVector, words: IntVector | None, seed: int) -> IntVector:
     """Which of the rows at these places to look at: distinct ones, at most 3,000, and of each word only one.
 
-    The occurrences of a word lie close together, so a neighbourhood of them says what a word is, not what the space
+    The occurrences of a word lie close together, so a neighborhood of them says what a word is, not what the space
     is. Where there are fewer than 1,000 words, all rows count; a negative number is a word that occurs once.
     """
     order = np.random.default_rng([seed, 0]).permutation(len(places)).astype(np.int64)
@@ -126,7 +126,7 @@ def _spreads(patch: Matrix, k: int) -> tuple[float, float]:
 
 
 def _ratio(products: Matrix) -> float:
-    """The same from the inner products (m, m) of rows that are not centred."""
+    """The same from the inner products (m, m) of rows that are not centered."""
     means = products.mean(axis=0, dtype=np.float64)
     m, mean = len(products), float(means.mean())
     trace = float(np.trace(products, dtype=np.float64)) - m * mean
@@ -163,17 +163,17 @@ def _cloud(rows: Matrix, apart: IntVector, rng: np.random.Generator) -> Matrix:
     return cloud
 
 
-def _gaussian(centred: Matrix, rng: np.random.Generator) -> Matrix:
+def _gaussian(centered: Matrix, rng: np.random.Generator) -> Matrix:
     """Gaussian rows with the covariance of these (m, d)."""
-    m, d = centred.shape
+    m, d = centered.shape
     if m <= d:
         # Sums of the rows with random weights: their covariance has no root of its own here.
-        return (rng.standard_normal((m, m), np.float32) @ centred / np.float32(m**0.5)).astype(centred.dtype)
-    covariance = (centred.T @ centred).astype(np.float64) / m
+        return (rng.standard_normal((m, m), np.float32) @ centered / np.float32(m**0.5)).astype(centered.dtype)
+    covariance = (centered.T @ centered).astype(np.float64) / m
     # So that rounding leaves a root where rows hold no variance in some directions; it adds d millionths of it in all.
     covariance[np.diag_indices(d)] += _MILLIONTH * np.trace(covariance)
     root = np.linalg.cholesky(covariance).T.astype(np.float32)
-    return (rng.standard_normal((m, d), np.float32) @ root).astype(centred.dtype)
+    return (rng.standard_normal((m, d), np.float32) @ root).astype(centered.dtype)
 
 
 class Path(NamedTuple):
@@ -197,7 +197,7 @@ def path_of(points: Matrix, positions: IntVector, seed: int = 0) -> Path:
     """The path of points (n, 3) by position; a negative position is unknown.
 
     Rare positions are taken together with those that follow. The angle is taken in the plane where the path spreads
-    most, and unwrapped; from the mean of the path (as of a spiral) or from the centre of the circle that fits it best
+    most, and unwrapped; from the mean of the path (as of a spiral) or from the center of the circle that fits it best
     (as of an arc; a straight path makes no turn), whichever orders positions better. Noise makes such an angle walk at
     random, and a random walk correlates with time: so the same is done with permuted positions. What differs between
     long and short texts shows in the path too, because only long ones have late positions.
@@ -276,18 +276,18 @@ class _Walk:
 
 
 def _angles(means: Matrix, weights: Vector) -> list[Vector]:
-    """The unwrapped angle of each mean, from each centre; of a straight path, where it stands, next to no angle."""
-    centred = means - weights @ means
-    _, sizes, axes = np.linalg.svd(centred * np.sqrt(weights)[:, None], full_matrices=False)
-    flat = centred @ axes[:2].T / max(float(sizes[0]), np.finfo(np.float64).tiny)
-    centre = _centre(flat, weights) if sizes[1] > _STRAIGHT * sizes[0] else None
-    if centre is None:
+    """The unwrapped angle of each mean, from each center; of a straight path, where it stands, next to no angle."""
+    centered = means - weights @ means
+    _, sizes, axes = np.linalg.svd(centered * np.sqrt(weights)[:, None], full_matrices=False)
+    flat = centered @ axes[:2].T / max(float(sizes[0]), np.finfo(np.float64).tiny)
+    center = _center(flat, weights) if sizes[1] > _STRAIGHT * sizes[0] else None
+    if center is None:
         return [np.asarray(_STRAIGHT * flat[:, 0])]
-    return [np.unwrap(np.arctan2(*(flat - one).T[::-1])) for one in (centre, np.zeros(2))]
+    return [np.unwrap(np.arctan2(*(flat - one).T[::-1])) for one in (center, np.zeros(2))]
 
 
-def _centre(points: Matrix, weights: Vector) -> Vector | None:
-    """The centre of the circle that fits points (p, 2) best (Pratt 1987); None of a straight line.
+def _center(points: Matrix, weights: Vector) -> Vector | None:
+    """The center of the circle that fits points (p, 2) best (Pratt 1987); None of a straight line.
 
     a|x|² + b·x + c = 0 with the least squares under |b|² - 4ac = 1, which leaves noisy lines nearly straight.
     """

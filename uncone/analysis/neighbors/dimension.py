@@ -18,7 +18,7 @@ from uncone.stats.hashing import Hashes, fingerprints
 __all__ = ["NEAREST", "AllRows", "Convention", "dimensions_of", "distinct_rows", "lid", "two_nn"]
 
 NEAREST = 100
-"""Neighbours that the dimension around a row is estimated from."""
+"""Neighbors that the dimension around a row is estimated from."""
 _QUERIES = 300
 _GROUPS = 200
 """Groups of the jackknife: with 50 the width of an interval moves by a fifth with what rounding makes of the rows."""
@@ -39,7 +39,7 @@ Convention = Literal["distances", "paper"]
 class AllRows:
     """All rows of a source as a base: `n` distinct ones, read anew by `blocks`; `duplicates` is the share of the rest.
 
-    With `ann` the neighbours are looked for in a graph, which misses some.
+    With `ann` the neighbors are looked for in a graph, which misses some.
     """
 
     blocks: Callable[[], Iterable[Block]]
@@ -52,7 +52,7 @@ def lid(distances: Matrix, convention: Convention = "distances") -> Vector:
     """The local intrinsic dimension of each query (m,) from the distances (m, k) to its nearest rows, by likelihood.
 
     (k - 1)/Σ log(r_k/r_i) over the k - 1 nearer ones: the maximum of the likelihood of Levina and Bickel (2004), which
-    is that of Amsaleg et al. (2015) with the k-th distance as the radius and not as a neighbour. Zero and infinite
+    is that of Amsaleg et al. (2015) with the k-th distance as the radius and not as a neighbor. Zero and infinite
     distances do not count; NaN where fewer than two are left, or all are equal. The convention of the paper takes
     squared distances, which halves every value.
 
@@ -108,10 +108,10 @@ def dimensions_of(
 
     A seeded sample of the distinct rows asks for its k nearest among all distinct rows, or among those of `base`.
     With fewer than k others, all of them are taken. What equals the query but for rounding does not count as a
-    neighbour: nor, by cosine, what has its direction. The interval is by the jackknife over groups of rows, which go as
-    neighbours and as queries; among the rows of `base`, of which a query sees few, over the queries. Rows of one of the
+    neighbor: nor, by cosine, what has its direction. The interval is by the jackknife over groups of rows, which go as
+    neighbors and as queries; among the rows of `base`, of which a query sees few, over the queries. Rows of one of the
     `units` (n,), such as the words of a text, go together. There is none where k is over half of the rows, or where the
-    neighbours of over a twentieth of the queries end with a cluster.
+    neighbors of over a twentieth of the queries end with a cluster.
     """
     first = distinct_rows(vectors)
     n = len(first) if base is None else base.n
@@ -146,10 +146,10 @@ def _jackknife_groups(prints: Hashes, units: IntVector | None) -> IntVector:
 
 
 def _gap_share(distances: Matrix, found: Vector) -> float:
-    """The share of the queries whose neighbours end with a cluster: beyond it the next one is far away.
+    """The share of the queries whose neighbors end with a cluster: beyond it the next one is far away.
 
     In a space without gaps j times the dimension times log(r_(j+1)/r_j) is exponential with mean 1, and the largest of
-    k of them is near log k. Whether the k-th neighbour lies inside the cluster or beyond changes the dimension by a
+    k of them is near log k. Whether the k-th neighbor lies inside the cluster or beyond changes the dimension by a
     multiple, so where clusters are about as large as k, chance decides. Near-duplicates are gaps too, but small ones:
     the nearest quarter is not looked at.
     """
@@ -163,7 +163,7 @@ def _gap_share(distances: Matrix, found: Vector) -> float:
 
 
 def _slope(distances: Matrix) -> float:
-    """How much the mean dimension grows when the number of neighbours grows by a factor of e."""
+    """How much the mean dimension grows when the number of neighbors grows by a factor of e."""
     half = distances.shape[1] // 2
     if half < 3:
         return 0.0
@@ -219,7 +219,7 @@ def _dimension(
         return Dimension(name, None, None, None, None, k, 0, n, share, recall)
     value = float(each.mean())
     low, high = None, None
-    # The nearest that are most of the rows are no neighbourhood: one outlier decides how far they reach.
+    # The nearest that are most of the rows are no neighborhood: one outlier decides how far they reach.
     if len(each) > 2 and 2 * k <= n and _gap_share(near.distances, found) <= _MOST_GAPS:
         spread = Spread(float(each.var(ddof=1)) / len(each), len(each))
         low, high = around(value, *(spread if groups is None else max(spread, _jackknife(near, *groups))))

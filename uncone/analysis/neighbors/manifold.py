@@ -22,17 +22,17 @@ _SAMPLE = 3000
 _PLACED = 10_000
 _POINTS = 3000
 """Rows that the components are taken from, that the path by position is made of, and that are drawn."""
-_HELD = 0.95
+_VARIANCE = 0.95
 _ROUNDING = 1e-6
 _BELOW = 0.8
 _AS_MANY = 0.95
 """A sheet has at most the first share of the dimensions of the flat cloud, by distances and by directions."""
 _FEW = 10.0
 _GROWTH = 1.15
-"""Dimensions of a sheet at most; directions that a neighbourhood twice as large may add, because a sheet goes on."""
+"""Dimensions of a sheet at most; directions that a neighborhood twice as large may add, because a sheet goes on."""
 _UNEVEN = 6.0
 _JUMP = 5.4
-"""A sheet has about the same dimension everywhere, and its neighbours do not end (see `Local`).
+"""A sheet has about the same dimension everywhere, and its neighbors do not end (see `Local`).
 
 Chance has a range of 2.6/√k, and a largest step of log k + 2.9: a little over twice that, and log k + 5.4, are allowed.
 """
@@ -41,6 +41,7 @@ _ROUND = 0.25
 _EXPLAINED = 0.25
 _CHANCE = 0.05
 _PER_TURN = 8
+_UNKNOWN = f"There are fewer than {LEAST} different vectors, or all are equally far from each other"
 """A curve by position: its order, its turn, its share of the variance at least; the chance of that at most.
 
 A turn that is made of fewer means than the last is not seen as one.
@@ -62,20 +63,20 @@ def manifold_of(
     `labels` are clusters, `words` the word of every row, `lid` the local dimension of all rows, whose k is used here.
     Rows are curved when their local dimension is well below that of a flat cloud: Gaussian rows with their covariance,
     as many, measured alike. Heavy tails and mixed scales raise it instead, but many small clusters lower it too. So
-    more is asked of a sheet: neighbours spread over fewer directions than those in the flat cloud, and over no more
-    when they are twice as many; the dimension is about the same everywhere; and neighbours do not end with a jump.
+    more is asked of a sheet: neighbors spread over fewer directions than those in the flat cloud, and over no more
+    when they are twice as many; the dimension is about the same everywhere; and neighbors do not end with a jump.
     """
     rows = _Rows(vectors, positions, labels, words, lid.k if lid is not None and lid.k >= 2 else NEAREST, seed)
     median = float(np.median(norms)) if len(norms) else 0.0
     sinks = norms > SINK * median
-    found = rows.look(np.arange(len(vectors), dtype=np.int64))
+    whole = rows.look(np.arange(len(vectors), dtype=np.int64))
     if not sinks.any():
-        return found
+        return whole
     rest = rows.look(np.flatnonzero(~sinks).astype(np.int64))
-    number = int(sinks.sum())
-    said = f"{count(number, 'sink')} (over {SINK:g} times the median norm) left out: {rest.sentence}"
-    visible = found.visible or rest.visible
-    return replace(found, visible=visible, sinks=number, without_sinks=rest, sentence=f"{found.sentence} With {said}")
+    n = int(sinks.sum())
+    left_out = f"With {count(n, 'sink')} (over {SINK:g} times the median norm) left out: {rest.sentence}"
+    visible, sentence = whole.visible or rest.visible, f"{whole.sentence} {left_out}"
+    return replace(whole, visible=visible, sinks=n, without_sinks=rest, sentence=sentence)
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ class _Rows:
         order = places[np.random.default_rng([self.seed, 3]).permutation(len(places))]
         axes = _Axes(self.vectors[np.sort(order[:_SAMPLE])])
         if axes.rank == 0:
-            return _nothing(len(places))
+            sentence = "Vectors that are all equal, or fewer than three, have no shape."
+            return Manifold(n=len(places), sentence=sentence)
         positions = np.full(len(self.vectors), -1, np.int64) if self.positions is None else self.positions
         placed = order[: _POINTS if self.positions is None else _PLACED]
         points = axes.points(self.vectors[placed])
@@ -102,37 +104,42 @@ class _Rows:
         sheet = self._sheet(places, axes.scale)
         shown = np.argsort(placed[:_POINTS])
         rows = placed[shown].astype(np.int64)
-        visible, sentence = _answer(sheet, path, axes.said)
-        return Manifold(
-            visible,
-            None if sheet is None else sheet.rows.lid,
-            None if sheet is None else sheet.flat.lid,
-            axes.held,
-            None if sheet is None else sheet.rows.lid / sheet.flat.lid,
-            path.angle_r,
-            path.turns,
-            path.share,
-            points[shown],
-            rows,
-            positions[rows],
-            path.means,
-            0,
-            sentence,
-            None,
-            path.chance,
-            None if sheet is None else sheet.rows.spread,
-            None if sheet is None else sheet.flat.spread,
-            len(places),
-            0 if sheet is None else sheet.n,
-            0 if sheet is None else sheet.k,
-            axes.shown,
-            path.without,
-            *((None, None, None) if sheet is None else (sheet.rows.wide, sheet.rows.uneven, sheet.rows.jump)),
+        visible, sentence = _answer(sheet, path, axes.sentence)
+        manifold = Manifold(
+            visible=visible,
+            pca=axes.n_directions,
+            angle_r=path.angle_r,
+            turns=path.turns,
+            position_share=path.share,
+            points=points[shown],
+            points_rows=rows,
+            points_positions=positions[rows],
+            path=path.means,
+            sentence=sentence,
+            angle_chance=path.chance,
+            n=len(places),
+            picture_share=axes.picture_share,
+            position_share_without=path.without,
+        )
+        if sheet is None:
+            return manifold
+        return replace(
+            manifold,
+            lid=sheet.rows.lid,
+            flat=sheet.flat.lid,
+            ratio=sheet.rows.lid / sheet.flat.lid,
+            spread=sheet.rows.spread,
+            spread_flat=sheet.flat.spread,
+            base=sheet.n,
+            k=sheet.k,
+            spread_wide=sheet.rows.wide,
+            uneven=sheet.rows.uneven,
+            jump=sheet.rows.jump,
         )
 
     def _sheet(self, places: IntVector, scale: float) -> Sheet | None:
         base = places[base_rows(self.vectors, places, self.words, self.seed)]
-        rows = _centred(self.vectors[base]) / np.float32(scale)
+        rows = _centered(self.vectors[base]) / np.float32(scale)
         return sheet_of(rows, None if self.labels is None else self.labels[base], self.k, self.seed)
 
 
@@ -144,7 +151,7 @@ class _Axes:
         if len(rows) < 3:
             return
         self.mean = rows.mean(axis=0, dtype=np.float64)
-        z = _centred(rows)
+        z = _centered(rows)
         self.scale = float(abs(z).max())
         if not self.scale > _ROUNDING * float(abs(rows).max()):
             return
@@ -157,47 +164,40 @@ class _Axes:
         self.directions = first * np.sign(first[abs(first).argmax(axis=0), np.arange(self.rank)])
 
     @once
-    def held(self) -> int:
-        """The number of directions that hold 95 % of the variance."""
-        return int(np.searchsorted(np.cumsum(self.values), _HELD * self.values.sum())) + 1
+    def n_directions(self) -> int:
+        """The number of directions with 95 % of the variance."""
+        return int(np.searchsorted(np.cumsum(self.values), _VARIANCE * self.values.sum())) + 1
 
     @property
-    def shown(self) -> float:
+    def picture_share(self) -> float:
         """The share of the variance on the components 1 to 3."""
         return float(self.values[:3].sum() / self.values.sum())
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Both in words."""
-        held = f"{count(self.held, 'direction')} hold{'s' if self.held == 1 else ''} 95 % of the variance"
-        return held if self.held <= 3 else f"{held}, the three of the picture {percent(self.shown)}"
+        n = self.n_directions
+        text = f"{count(n, 'direction')} hold{'s' if n == 1 else ''} 95 % of the variance"
+        return text if n <= 3 else f"{text}, the three of the picture {percent(self.picture_share)}"
 
     def points(self, rows: Matrix) -> Matrix:
-        """Rows (n, d) on the components 1 to 3; those that are not there are zero."""
-        found = np.zeros((len(rows), 3))
-        found[:, : self.rank] = rows @ self.directions.astype(rows.dtype) - self.mean @ self.directions
-        return found
+        """Vectors (n, d) on the components 1 to 3; zero on those that do not exist."""
+        points = np.zeros((len(rows), 3))
+        points[:, : self.rank] = rows @ self.directions.astype(rows.dtype) - self.mean @ self.directions
+        return points
 
 
-def _centred(rows: Matrix) -> Matrix:
+def _centered(rows: Matrix) -> Matrix:
     """Rows less their mean, in float32: what is left has no digits to lose."""
-    centred: Matrix = rows - rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
-    return centred.astype(np.float32, copy=False)
-
-
-def _nothing(n: int) -> Manifold:
-    nowhere = np.empty(0, np.int64)
-    said = "Rows that are all alike, or fewer than three, have no shape to speak of."
-    empty = np.empty((0, 3))
-    return Manifold(False, None, None, 0, None, None, None, None, empty, nowhere, nowhere, empty, 0, said, n=n)
+    centered: Matrix = rows - rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
+    return centered.astype(np.float32, copy=False)
 
 
 def _answer(sheet: Sheet | None, path: Path, holds: str) -> tuple[bool, str]:
     """Whether a curved sheet is visible, and why, in words."""
     curved, ordered = sheet is not None and _is_sheet(sheet), _is_curve(path)
     near, far = _by_dimension(sheet, holds, curved, ordered), _by_position(path, ordered)
-    said = [*far, near] if ordered and not curved else [near, *far]
-    return curved or ordered, " ".join(said)
+    return curved or ordered, " ".join([*far, near] if ordered and not curved else [near, *far])
 
 
 def _is_sheet(sheet: Sheet) -> bool:
@@ -220,32 +220,28 @@ def _is_curve(path: Path) -> bool:
 
 def _by_dimension(sheet: Sheet | None, holds: str, curved: bool, ordered: bool) -> str:
     if sheet is None:
-        return f"{_unknown()}, so a curved sheet cannot be told from a flat cloud; {holds}."
+        return f"{_UNKNOWN}, so a curved sheet cannot be told from a flat cloud; {holds}."
     rows, flat = sheet.rows, sheet.flat
     lead = "It is no thin sheet" if ordered else "No curved sheet is visible"
-    here, there = f"around a row there are {plain(rows.lid)} dimensions", f"the {plain(flat.lid)} of a flat cloud"
+    here, there = f"around a vector there are {plain(rows.lid)} dimensions", f"the {plain(flat.lid)} of a flat cloud"
     if curved:
         return (
             f"A curved sheet of few dimensions is visible: {here}, fewer than {there} with the same covariance, and "
-            f"neighbourhoods twice as large stay as flat; {holds}."
+            f"neighborhoods twice as large stay as flat; {holds}."
         )
     if rows.lid > _BELOW * flat.lid:
         fewer = "no fewer" if rows.lid > _AS_MANY * flat.lid else "hardly fewer"
         return f"{lead}: {here}, {fewer} than {there} with the same covariance; {holds}."
     if rows.lid > _FEW:
-        why = "too many for a sheet that can be seen (groups of rows that are alike have fewer, too)"
+        why = "too many for a sheet that can be seen (groups of similar vectors have fewer, too)"
     elif _is_lumpy(sheet):
-        why = "not everywhere, and neighbours end with jumps: these are small clusters"
+        why = "not everywhere, and neighbors end with jumps: these are small clusters"
     elif rows.spread > _BELOW * flat.spread:
-        why = f"their neighbours spread over as many directions as there ({plain(rows.spread)})"
+        why = f"their neighbors spread over as many directions as there ({plain(rows.spread)})"
     else:
         more = plain(rows.wide / rows.spread)
-        why = f"neighbourhoods twice as large spread over {more} times as many directions, as those of clusters do"
+        why = f"neighborhoods twice as large spread over {more} times as many directions, as those of clusters do"
     return f"{lead}: {here}, fewer than {there} with the same covariance, but {why}; {holds}."
-
-
-def _unknown() -> str:
-    return f"There are fewer than {LEAST} different rows, or all are equally far from each other"
 
 
 def _by_position(path: Path, ordered: bool) -> list[str]:
@@ -254,23 +250,22 @@ def _by_position(path: Path, ordered: bool) -> list[str]:
     share = f"{percent(path.share)} of the variance on the components 1 to 3"
     order = f"rank correlation with the angle {cosine(path.angle_r)}"
     if ordered:
-        said = f"A curve of {plain(path.turns)} turns is visible, which rows follow by their position ({order})"
-        said += f"; position explains {share}"
+        text = f"A curve of {plain(path.turns)} turns is visible, which vectors follow by their position ({order})"
+        text += f"; position explains {share}"
     elif path.chance > _CHANCE:
-        said = "Position does not order the rows along a curve: permuted positions do as well with a chance of "
-        said += f"{percent(path.chance)} ({order}); it explains {share}"
+        text = "Position does not order the vectors along a curve: permuted positions do as well with a chance of "
+        text += f"{percent(path.chance)} ({order}); it explains {share}"
     elif abs(path.angle_r) < _ORDERED:
-        said = (
-            f"Position orders the rows along a curve, but not closely ({order}, under {_ORDERED}); it explains {share}"
-        )
+        text = f"Position orders the vectors along a curve, but not closely ({order}, under {_ORDERED}); it explains "
+        text += share
     else:
         shape = "a straight path" if path.turns < _ROUND / 2 else f"a curve of {plain(path.turns)} turns"
-        said = f"The mean rows by position stand in order along {shape} ({order}), but {_why_no_curve(path, share)}"
+        text = f"The mean vectors by position stand in order along {shape} ({order}), but {_why_no_curve(path, share)}"
     halved = path.share >= _CHANCE and path.without < path.share / 2
     if halved or path.without < _EXPLAINED <= path.share:
         which = "the first position" if path.first else "one position"
-        said += f", {percent(path.without)} without {which}"
-    return [f"{said}."]
+        text += f", {percent(path.without)} without {which}"
+    return [f"{text}."]
 
 
 def _why_no_curve(path: Path, share: str) -> str:
@@ -285,21 +280,18 @@ def _why_no_curve(path: Path, share: str) -> str:
 
 def manifold_findings(manifold: Manifold) -> list[Finding]:
     """Local dimension against that of a flat cloud, position along the curve, and the answer."""
-    found = [_ratio_finding(manifold)]
-    if manifold.angle_r is not None:
-        found.append(_angle_finding(manifold))
     advice = "Distances along the sheet differ from those across it: look at the picture." if manifold.visible else ""
-    found.append(Finding("manifold_visible", int(manifold.visible), manifold.n, manifold.sentence, advice))
-    return found
+    answer = Finding("manifold_visible", int(manifold.visible), manifold.n, manifold.sentence, advice)
+    return [_ratio_finding(manifold), *([] if manifold.angle_r is None else [_angle_finding(manifold)]), answer]
 
 
 def _ratio_finding(manifold: Manifold) -> Finding:
     if manifold.ratio is None or manifold.lid is None or manifold.flat is None:
-        return Finding("manifold_ratio", None, manifold.n, f"Not known: {_unknown().lower()}.", threshold=_BELOW)
+        return Finding("manifold_ratio", None, manifold.n, f"Unknown: {_UNKNOWN.lower()}.", threshold=_BELOW)
     meaning = (
-        f"Around a row there are {plain(manifold.lid)} dimensions, by the {manifold.k} nearest of {manifold.base:,} "
-        f"rows; in a flat cloud with the same covariance {plain(manifold.flat)}. A curved sheet is well below 1, but "
-        "so are small clusters."
+        f"Around a vector there are {plain(manifold.lid)} dimensions, by the {manifold.k} nearest of {manifold.base:,}; "
+        f"in a flat cloud with the same covariance {plain(manifold.flat)}. A curved sheet is well below 1, but so are "
+        "small clusters."
     )
     return Finding("manifold_ratio", manifold.ratio, manifold.n, meaning, threshold=_BELOW)
 
@@ -307,11 +299,12 @@ def _ratio_finding(manifold: Manifold) -> Finding:
 def _angle_finding(manifold: Manifold) -> Finding:
     chance = manifold.angle_chance or 0.0
     share = 0.0 if manifold.position_share is None else manifold.position_share
-    believed = f"more than permuted positions reach (chance {percent(chance)})"
-    doubtful = f"no more than chance: permuted positions do as well with a chance of {percent(chance)}"
+    evidence = f"more than permuted positions reach (chance {percent(chance)})"
+    if chance > _CHANCE:
+        evidence = f"no more than chance: permuted positions do as well with a chance of {percent(chance)}"
     meaning = (
-        f"Rank correlation of position with the angle along the path of the mean rows, which makes "
-        f"{plain(manifold.turns or 0.0)} turns: {believed if chance <= _CHANCE else doubtful}. Position explains "
+        f"Rank correlation of position with the angle along the path of the mean vectors, which makes "
+        f"{plain(manifold.turns or 0.0)} turns: {evidence}. Position explains "
         f"{percent(share)} of the variance on the components 1 to 3."
     )
     return Finding("position_angle_r", manifold.angle_r, manifold.n, meaning)

@@ -15,17 +15,17 @@ __all__ = ["METRICS", "Metric", "Queries", "Tile"]
 Mask = NDArray[np.bool_]
 
 _ROUNDING = 1e-6
-"""What float32 products are off by, at most, as a share of the squared distance from the centre."""
+"""What float32 products are off by, at most, as a share of the squared distance from the center."""
 _THIN = 1e-3
-"""Squared distances under this share of that from the centre have lost digits, and are computed anew."""
+"""Squared distances under this share of that from the center have lost digits, and are computed anew."""
 _SAME = 1e-5
-"""Rows nearer than this share of their distance from the centre are the same but for how they were computed."""
+"""Rows nearer than this share of their distance from the center are the same but for how they were computed."""
 _FAR = 3.0
 """Rows farther from the mean than so many times the median do not count in it."""
 _PAIRS = 4096
 """Pairs of rows whose distance is computed anew together."""
 _FIRST = 24
-"""Times the neighbours wanted that values are sorted to find a limit for the others."""
+"""Times the neighbors wanted that values are sorted to find a limit for the others."""
 
 
 class Queries:
@@ -39,11 +39,11 @@ class Queries:
         self.rows = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float32)
         self.m, self.dim = rows.shape
         # In the precision of the rows, so that those of the base lie about the very same point.
-        self.centre, size = _middle(self.rows)
+        self.center, size = _middle(self.rows)
         # A power of two, so that scaling costs no digit; and none at all where float32 has room for the squares.
         self.factor = 1.0 if 1e-8 < size < 1e8 or size == 0 else float(2.0 ** -np.floor(np.log2(size)))
-        self.centre *= self.factor
-        self.reach = float(np.sqrt(self.centre @ self.centre))
+        self.center *= self.factor
+        self.reach = float(np.sqrt(self.center @ self.center))
         seen = Tile.of(self.rows, self)
         self.squares, self.norms, self.beyond = seen.squares, seen.norms, seen.beyond
         self.shifts = seen.towards + self.reach**2
@@ -90,14 +90,14 @@ class Tile:
             rows = rows.astype(np.float32)
         if augmented is None:
             augmented = np.empty((n, d + 1), queries.rows.dtype)
-        centred = augmented[:, :d]
+        centered = augmented[:, :d]
         if queries.factor == 1.0:
-            np.subtract(rows, queries.centre.astype(rows.dtype), out=centred, casting="same_kind")
+            np.subtract(rows, queries.center.astype(rows.dtype), out=centered, casting="same_kind")
         else:
-            np.subtract(rows * queries.factor, queries.centre, out=centred, casting="same_kind")
-        squares = np.vecdot(centred, centred)
+            np.subtract(rows * queries.factor, queries.center, out=centered, casting="same_kind")
+        squares = np.vecdot(centered, centered)
         augmented[:, d] = squares
-        towards = (centred @ queries.centre.astype(centred.dtype)).astype(np.float64)
+        towards = (centered @ queries.center.astype(centered.dtype)).astype(np.float64)
         norms = np.sqrt(np.vecdot(rows, rows).astype(np.float64)) * queries.factor
         beyond = _ratio(squares + 2 * towards, norms + queries.reach)
         return cls(rows, augmented, squares.astype(np.float64), norms, beyond, towards)

@@ -31,7 +31,7 @@ _PART = 128
 _LINKS, _BUILT, _SEARCHED = 32, 120, 256
 """Links of a row in the graph, and how many rows are kept in view when it is built and searched."""
 _JUDGED = 50
-"""Queries whose neighbours are also looked for exactly."""
+"""Queries whose neighbors are also looked for exactly."""
 
 
 class Near(NamedTuple):
@@ -63,7 +63,7 @@ def nearest(
 ) -> dict[str, Near]:
     """The k nearest rows of the base (n, d) for each query (m, d), by each metric; the base may come in blocks.
 
-    One product of centred rows, in the precision of the queries, serves all metrics, and no cone takes its digits:
+    One product of centered rows, in the precision of the queries, serves all metrics, and no cone takes its digits:
     with c the middle of the queries, |x - y|² follows from (x - c)·(y - c), and the squared chord |u - v|² of the
     directions is (|x - y|² - (|x| - |y|)²)/(|x||y|). A row is looked at again when it is nearer than the k-th best so
     far; where the two terms cancel, its distance is computed anew from the rows themselves. Equal ones go by place.
@@ -249,16 +249,16 @@ def approximate(
     """The k nearest rows of each query by Euclidean distance and by cosine, and the share that the search finds.
 
     A graph for each metric over all rows, which have to fit in memory. It is built on one thread: with two, links
-    depend on which was faster. The neighbours of some seeded queries are looked for exactly as well, in another pass.
+    depend on which was faster. The neighbors of some seeded queries are looked for exactly as well, in another pass.
     """
     judged = np.sort(np.random.default_rng(seed).permutation(len(queries))[:_JUDGED])
     true = nearest(blocks(), queries[judged], k, distinct=True)
-    centre = queries.mean(axis=0, dtype=np.float64)
+    center = queries.mean(axis=0, dtype=np.float64)
     found, recall = {}, {}
     for metric in ("euclidean", "cosine"):
         with _one_thread():
-            index = _graph(blocks(), metric, centre)
-            found[metric] = _search(index, _placed(queries, metric, centre), k)
+            index = _graph(blocks(), metric, center)
+            found[metric] = _search(index, _placed(queries, metric, center), k)
         recall[metric] = _recall(found[metric].places[judged], true[metric].places)
     return found, recall
 
@@ -275,13 +275,13 @@ def _one_thread() -> Iterator[None]:
         faiss.omp_set_num_threads(before)
 
 
-def _graph(blocks: Iterable[Block], metric: str, centre: Vector) -> faiss.IndexHNSWFlat:
+def _graph(blocks: Iterable[Block], metric: str, center: Vector) -> faiss.IndexHNSWFlat:
     import faiss  # it takes a while to load
 
-    index = faiss.IndexHNSWFlat(len(centre), _LINKS)
+    index = faiss.IndexHNSWFlat(len(center), _LINKS)
     index.hnsw.efConstruction = _BUILT
     for rows in _each(blocks):
-        index.add(_placed(rows, metric, centre))
+        index.add(_placed(rows, metric, center))
     return index
 
 
@@ -290,13 +290,13 @@ def _each(blocks: Iterable[Block]) -> Iterator[Matrix]:
         yield from block() if callable(block) else (block,)
 
 
-def _placed(rows: Matrix, metric: str, centre: Vector) -> Matrix:
-    """The rows about a centre, or their directions: there Euclidean distance is the metric asked for."""
+def _placed(rows: Matrix, metric: str, center: Vector) -> Matrix:
+    """The rows about a center, or their directions: there Euclidean distance is the metric asked for."""
     exact = rows.astype(np.float64)
     if metric == "cosine":
         exact /= np.sqrt(np.vecdot(exact, exact))[:, None]
-        centre = centre / max(float(np.sqrt(centre @ centre)), 1e-300)
-    return np.ascontiguousarray(exact - centre, np.float32)
+        center = center / max(float(np.sqrt(center @ center)), 1e-300)
+    return np.ascontiguousarray(exact - center, np.float32)
 
 
 def _search(index: faiss.IndexHNSWFlat, queries: Matrix, k: int) -> Near:
@@ -312,6 +312,6 @@ def _search(index: faiss.IndexHNSWFlat, queries: Matrix, k: int) -> Near:
 
 
 def _recall(found: IntVector, true: IntVector) -> float:
-    """The share of the true neighbours that were found."""
+    """The share of the true neighbors that were found."""
     hits = sum(len(np.intersect1d(a[a >= 0], b[b >= 0])) for a, b in zip(found, true, strict=True))
     return hits / max(int((true >= 0).sum()), 1)

@@ -27,7 +27,7 @@ from uncone.stats.unit_vectors import UnitSum
 from uncone.stats.unusable import Unusable
 
 if TYPE_CHECKING:
-    from uncone.analysis.neighbors.neighborhood import Neighbourhood
+    from uncone.analysis.neighbors.neighborhood import Neighborhood
 
 __all__ = ["SAMPLE_ROWS", "Space", "measure_space", "with_reference"]
 
@@ -54,8 +54,8 @@ class Space(Geometry):
     unusable = Collected[Unusable]()
     pairs = Collected[PairCosines]()
     exact: PartitionSums | None = None
-    neighbourhood: Neighbourhood | None = None
-    """The neighbourhoods among all rows, when they were looked for."""
+    neighborhood: Neighborhood | None = None
+    """The neighborhoods among all rows, when they were looked for."""
 
     @once
     def sample(self) -> SampledRows:

@@ -140,9 +140,9 @@ class Sampling:
         """(projection on direction k)^2 - eigenvalue k, for each row of a small sample: (m, r)."""
         values, directions = self.space.directions
         rows = self._rows.vectors
-        centred = rows - self.space.moments.mean.astype(rows.dtype)
+        centered = rows - self.space.moments.mean.astype(rows.dtype)
         held = values[: directions.shape[1]].astype(rows.dtype)
-        return np.asarray((centred @ directions.astype(rows.dtype)) ** 2 - held)
+        return np.asarray((centered @ directions.astype(rows.dtype)) ** 2 - held)
 
     def spread(self, slope: Vector) -> Spread:
         """The spread of a measure with this slope, from what each row adds to it."""
@@ -159,10 +159,10 @@ class Sampling:
         units = min(self.space.distinct // 2, _ROWS)
         places, counts = (one[:units] for one in self._groups)
         rows = self.space.sample.vectors_at(np.repeat(places, counts))
-        return units, _eigenvalues(_Scatter.of(_centred(rows)))[0]
+        return units, _eigenvalues(_Scatter.of(_centered(rows)))[0]
 
     def apart(self, first: int, second: int) -> bool:
-        """Whether two neighbouring eigenvalues differ by more than chance: else which is larger is chance itself.
+        """Whether two neighboring eigenvalues differ by more than chance: else which is larger is chance itself.
 
         With few rows it always is.
         """
@@ -216,7 +216,7 @@ class Sampling:
         assert groups is not None
         odd = (np.arange(len(rows)) % 2).astype(np.bool_)
         apart = (hash_keys(groups, 11) % np.uint64(2)).astype(np.bool_)
-        rows = _centred(rows)
+        rows = _centered(rows)
         whole = _Scatter.of(rows)
         first, second, third, fourth, fifth = _eigenvalues(whole, *whole.halves(rows, odd), *whole.halves(rows, apart))
         return [first], [second, third], [fourth, fifth]
@@ -245,7 +245,7 @@ class _Scatter:
         return np.asarray(scatter / max(self.n - 1, 1))
 
 
-def _centred(rows: Matrix) -> Matrix:
+def _centered(rows: Matrix) -> Matrix:
     return np.asarray(rows - rows.mean(axis=0, dtype=np.float64).astype(rows.dtype))
 
 
