@@ -272,12 +272,12 @@ def test_rows_along_a_roll_by_position_are_seen_although_the_cloud_is_thick():
     rows = np.column_stack([points, normal(8_000, 20, 3)])
     found = look(rows, positions)
     assert found.visible and abs(found.angle_r) > 0.98 and found.position_share > 0.8
-    assert found.sentence.startswith("A curve of 0.78 turns is visible, which rows follow by their position")
+    assert found.sentence.startswith("A curve of 0.78 turns is visible, which vectors follow by their position")
     assert "It is no thin sheet" in found.sentence and "No curved sheet" not in found.sentence
     assert found.path.shape == (80, 3)
     shuffled = look(rows, draw(9).permutation(positions))
     assert not shuffled.visible and shuffled.position_share < 0.01
-    assert "Position does not order the rows" in shuffled.sentence
+    assert "Position does not order the vectors" in shuffled.sentence
 
 
 def test_one_position_far_away_is_no_curve():
@@ -404,7 +404,7 @@ def test_findings_carry_the_numbers():
     ratio, angle, visible = manifold_findings(found)
     assert (ratio.name, angle.name, visible.name) == ("manifold_ratio", "position_angle_r", "manifold_visible")
     assert ratio.value == pytest.approx(found.lid / found.flat) and ratio.n == visible.n == 8_000
-    assert "the 75 nearest of 3,000 rows" in ratio.meaning
+    assert "the 75 nearest of 3,000" in ratio.meaning
     assert angle.value == found.angle_r and "more than permuted positions reach" in angle.meaning
     assert visible.value == 1 and visible.meaning == found.sentence and visible.advice
     assert [finding.name for finding in manifold_findings(look(points))] == ["manifold_ratio", "manifold_visible"]

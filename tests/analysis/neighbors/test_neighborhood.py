@@ -31,7 +31,7 @@ def test_check_finds_what_the_functions_find(rows):
         assert found[f"lid_{metric}"].value == pytest.approx(dimensions[metric].value, rel=1e-5)
         assert found[f"lid_{metric}"].low < found[f"lid_{metric}"].value < found[f"lid_{metric}"].high
         assert f"{found[f'lid_{metric}'].value / 2:.2f}" in found[f"lid_{metric}"].meaning
-        assert "100 nearest rows of 1,200 among 1,200 distinct rows" in found[f"lid_{metric}"].meaning
+        assert "100 nearest vectors of 1,200 among 1,200 distinct vectors" in found[f"lid_{metric}"].meaning
     assert found["hubness_skew"].value == pytest.approx(hubness.skew)
     assert found["antihub_share"].value == hubness.antihubs
     # Rows that are hubs equally often may come in another order, because the sample does.
@@ -89,7 +89,7 @@ def many(monkeypatch):
 def test_against_all_rows_it_is_larger_than_on_a_sample(many):
     sample, whole = check(many), check(many, deep=True)
     distinct = 20_000 - 202
-    assert "among 1,000 distinct rows" in sample["lid_euclidean"].meaning
+    assert "among 1,000 distinct vectors" in sample["lid_euclidean"].meaning
     for metric in ("euclidean", "cosine"):
         one, other = sample[f"lid_{metric}"], whole[f"lid_{metric}"]
         assert other.n == distinct and "the 1 % that are copies are left out" in other.meaning
@@ -161,8 +161,8 @@ def test_odd_spaces_get_words_and_not_an_error(rows):
 
 def test_why_it_is_unknown():
     two = check(np.array([[1.0, 2.0], [3.0, 1.0]]))
-    assert "2 distinct rows; at least 3 are needed" in two["lid_euclidean"].meaning
-    assert "2 rows; at least 12 are needed for 10 neighbors" in two["hubness_skew"].meaning
+    assert "2 distinct vectors; at least 3 are needed" in two["lid_euclidean"].meaning
+    assert "2 vectors; at least 12 are needed for 10 neighbors" in two["hubness_skew"].meaning
     assert "equally far" in check(np.eye(20))["lid_cosine"].meaning
 
 

@@ -1,8 +1,8 @@
 """The clusters of a layer: how many, what they hold, and what they explain of the cosines (Cai et al. 2021).
 
 Subtracting the mean of a cluster makes the cosines inside it small by construction: a cone without clusters loses its
-cosines too. So beside them stand the cosines after subtracting one mean for all rows, and those inside clusters without
-any centering: only these differences speak of clusters.
+cosines too. So beside them stand the cosines after subtracting one mean for all vectors, and those inside clusters
+without any centering: only these differences speak of clusters.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["cluster_labels", "clusters_of", "contents_of"]
 _WORDS = 12
 _EXAMPLES = 3
 _LOOKED_AT = 500
-"""Examples are chosen among so many rows: a cluster may hold thousands of one word."""
+"""Examples are chosen among so many vectors: a cluster may hold thousands of one word."""
 _LEAST = 2
 """A word has to stand so often in a cluster: once may be chance."""
 
@@ -51,15 +51,15 @@ def clusters_of(
     k: int | None = None,
     seed: int = 0,
 ) -> Clusters:
-    """The clusters of rows (n, d), each with its type, its sentence and what is known of it.
+    """The clusters of vectors (n, d), each with its type, its sentence and what is known of it.
 
     Without `k` it is the number from 2 to 15 whose k-means has the largest mean Euclidean silhouette, on a seeded
-    sample; below 0.1 all rows are one cluster. Rows whose type is negative are types of one row.
+    sample; below 0.1 all vectors are one cluster. Vectors whose type is negative are types of one vector.
 
     Raises:
-        NoUsableRowsError: there are no rows.
-        OptionError: k is less than 1, or more than the rows.
-        ShapeError: the rows, types and sentences are not equally many.
+        NoUsableRowsError: there are no vectors.
+        OptionError: k is less than 1, or more than the vectors.
+        ShapeError: the vectors, types and sentences are not equally many.
     """
     _check(vectors, k, types=words, sentences=groups, facts=None if facts is None else facts.rows, bins=bins)
     with one_blas_thread():
@@ -105,7 +105,7 @@ def clusters_of(
 
 
 def cluster_labels(vectors: Matrix, *, k: int | None = None, seed: int = 0) -> tuple[IntVector, dict[int, float]]:
-    """The cluster of every row, the largest first, and the silhouette of every k that was tried: nothing else.
+    """The cluster of every vector, the largest first, and the silhouette of every k that was tried: nothing else.
 
     >>> labels, tried = cluster_labels(np.repeat([[0.0, 1.0], [5.0, 1.0]], [3, 2], axis=0))
     >>> labels.tolist(), tried
@@ -137,7 +137,7 @@ def _check(vectors: Matrix, k: int | None, **known: Sized | None) -> None:
 
 
 def _ranked(z: Matrix, centroids: Matrix) -> tuple[IntVector, IntVector]:
-    """The cluster of every row, the largest first (of equal ones that with the earliest row), and their sizes."""
+    """The cluster of every vector, the largest first (of equal ones that with the earliest vector), and their sizes."""
     columns, bias = padded(centroids, -0.5 * np.vecdot(centroids, centroids), z.dtype)
     parts = [(z[part] @ columns + bias).argmax(axis=1) for part in parts_of(len(z))]
     _, first, own, sizes = np.unique(np.concatenate(parts), return_index=True, return_inverse=True, return_counts=True)
@@ -148,7 +148,7 @@ def _ranked(z: Matrix, centroids: Matrix) -> tuple[IntVector, IntVector]:
 
 
 def _silhouette_of(choice: Choice, labels: IntVector, cluster: int) -> float | None:
-    """The mean silhouette of the rows of a cluster that were looked at."""
+    """The mean silhouette of the vectors of a cluster that were looked at."""
     if choice.values is None:
         return None
     own = choice.values[labels[choice.judged] == cluster]
@@ -163,10 +163,10 @@ def contents_of(
     bins: Sequence[str] | None,
     apart: Vector,
 ) -> list[Cluster]:
-    """What each of k clusters holds: labels and types of the rows, and how far each is from the middle of its cluster.
+    """What each of k clusters holds; `apart` is how far each vector is from the middle of its cluster.
 
-    A position counts as the first when no row stands before it: special tokens, which models put at the beginning, are
-    often left out.
+    A position counts as the first when no vector stands before it: special tokens, which models put at the beginning,
+    are often left out.
     """
     sizes = np.bincount(labels, minlength=k)
     ranges = [{} for _ in range(k)] if bins is None else _shares(labels, sizes, bins, BINS)
@@ -210,7 +210,7 @@ def _over_represented(labels: IntVector, sizes: IntVector, words: IntVector, fac
 
 
 def _shares(labels: IntVector, sizes: IntVector, of: Sequence[str], order: Iterable[str]) -> list[dict[str, float]]:
-    """The share of each name among the rows of each cluster, in a given order; other names come last."""
+    """The share of each name among the vectors of each cluster, in a given order; other names come last."""
     met = dict.fromkeys(of)
     names = [name for name in dict.fromkeys((*order, *sorted(met))) if name in met]
     numbers = {name: i for i, name in enumerate(names)}
@@ -224,7 +224,7 @@ def _share_table(labels: IntVector, sizes: IntVector, which: IntVector, names: S
 
 
 def _examples(rows: IntVector, words: IntVector, facts: RowFacts, apart: Vector) -> list[str]:
-    """The rows nearest to the middle of a cluster, of different words, each in its sentence."""
+    """The vectors nearest to the middle of a cluster, of different words, each in its sentence."""
     examples: dict[tuple[int, str], str] = {}
     for place in rows[np.argsort(apart, kind="stable")[:_LOOKED_AT]].tolist():
         word = int(words[place])

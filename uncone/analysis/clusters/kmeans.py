@@ -1,8 +1,8 @@
 """Clusters of vectors by k-means or a Gaussian mixture, and how many there are.
 
 `best_clusters` runs k-means for every number at once and judges all by one matrix of distances: the centroids of every
-k are the rows of one matrix. Its steps are taken among the principal directions of a sample, where clusters that stand
-apart lie apart, and the last ones in all dimensions.
+k are the rows of one matrix. Its steps are taken among the principal directions of a sample, where clusters that
+stand apart lie apart, and the last ones in all dimensions.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ AUTO = range(2, 31)
 """The numbers of clusters that `best_k` tries."""
 _TRIED_ON = 8192
 _JUDGED_ON = 2048
-"""Rows that k-means is tried on, and rows whose silhouette is taken: every pair of them is looked at."""
+"""Vectors that k-means is tried on, and vectors whose silhouette is taken: every pair of them is looked at."""
 _BEGUN_FROM = 4096
-"""Rows that the first centroids are chosen of."""
+"""Vectors that the first centroids are chosen of."""
 _LEAST_VARIANCE = 1e-4
 """Added to the variances of a mixture, where the mean variance of all dimensions is 1."""
 _AT_ONCE = 16_384
 _IN_A_STEP = 4096
-"""Rows that a thread looks at together in a step of k-means: enough pieces for all cores."""
+"""Vectors that a thread looks at together in a step of k-means: enough pieces for all cores."""
 TRIED = range(2, 16)
 """The numbers of clusters that are tried (Cai et al. 2021)."""
 LEAST = 0.1
@@ -58,7 +58,7 @@ LEAST = 0.1
 _LEARNT_FROM = 4096
 """Vectors that all numbers of clusters are tried on."""
 _DRAWN = 1024
-"""Gaussian rows to compare with."""
+"""Gaussian vectors to compare with."""
 _DIRECTIONS = 32
 _STEPS, _LAST_STEPS = 20, 2
 _SMALL, _STARTS = 5, 3
@@ -67,7 +67,7 @@ _ITERATIONS = 25
 
 
 def kmeans_cells(rows: Matrix, k: int, seed: int, iterations: int) -> Cells:
-    """The cells of the k centroids that k-means finds among the rows (n, d)."""
+    """The cells of the k centroids that k-means finds among the vectors (n, d)."""
     frame = _frame(rows)
     with one_blas_thread():
         return _nearest(frame, _kmeans(scaled(rows, frame), k, seed, iterations))
@@ -76,7 +76,7 @@ def kmeans_cells(rows: Matrix, k: int, seed: int, iterations: int) -> Cells:
 def gaussian_cells(rows: Matrix, k: int, seed: int, iterations: int) -> tuple[Cells, bool]:
     """The cells of a mixture of k Gaussians, begun at k-means, and whether it came to rest.
 
-    Their covariances are diagonal: full ones would need more rows in every cluster than there are dimensions.
+    Their covariances are diagonal: full ones would need more vectors in every cluster than there are dimensions.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
@@ -129,9 +129,9 @@ def best_k(rows: Matrix, seed: int, iterations: int) -> tuple[int, float]:
 
 
 def without_small(cells: Cells, rows: Matrix, least: int) -> Cells:
-    """The cells without those that hold fewer than `least` of the rows, the smallest first; at least one stays.
+    """The cells without those that hold fewer than `least` of the vectors, the smallest first; at least one stays.
 
-    The rows of a cell that goes are shared out among those that are nearest to them.
+    The vectors of a cell that goes are shared out among those that are nearest to them.
     """
     labels = labels_of(cells, rows)
     while cells.k > 1:
@@ -149,12 +149,12 @@ def without_small(cells: Cells, rows: Matrix, least: int) -> Cells:
 
 
 def labels_of(cells: Cells, rows: Matrix) -> IntVector:
-    """The cell of every row, in blocks."""
+    """The cell of every vector, in blocks."""
     return np.concatenate(_each(cells.labels, rows))
 
 
 def _each(work: Callable[[Matrix], T], rows: Matrix) -> list[T]:
-    """What is made of each block of rows, in their order, on all cores."""
+    """What is made of each block of vectors, in their order, on all cores."""
     blocks = [rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE)]
     if len(blocks) == 1:
         return [work(blocks[0])]
@@ -163,7 +163,7 @@ def _each(work: Callable[[Matrix], T], rows: Matrix) -> list[T]:
 
 
 def _frame(rows: Matrix) -> Cells:
-    """One cell for all rows: its centre is their mean, its scale their standard deviation over all dimensions."""
+    """One cell for all vectors: its centre is their mean, its scale their standard deviation over all dimensions."""
     centre = np.sum(_each(lambda block: block.sum(axis=0, dtype=np.float64), rows), axis=0) / len(rows)
     shift = centre.astype(rows.dtype)
 
@@ -179,7 +179,7 @@ def _nearest(frame: Cells, z: Matrix) -> Cells:
 
 
 def scaled(rows: Matrix, frame: Cells) -> Matrix:
-    """The rows about their mean, and of length about 1 per dimension: float32 has its digits there."""
+    """The vectors about their mean, and of length about 1 per dimension: float32 has its digits there."""
     shift, factor = frame.centre.astype(rows.dtype), rows.dtype.type(1 / frame.scale)
     z = np.empty(rows.shape, np.float32)
 
@@ -192,7 +192,7 @@ def scaled(rows: Matrix, frame: Cells) -> Matrix:
 
 
 def _kmeans(z: Matrix, k: int, seed: int, iterations: int) -> Matrix:
-    """The centroids (k, d) by Lloyd's steps, until no row changes its cluster; to be called with one BLAS thread.
+    """The centroids (k, d) by Lloyd's steps, until no vector changes its cluster; to be called with one BLAS thread.
 
     Not by faiss: the BLAS that its package brings may not know the processor, and takes several times as long as
     these two products. The blocks are fixed and their sums are added in order: the cores do not change a digit.
@@ -219,7 +219,7 @@ def _kmeans(z: Matrix, k: int, seed: int, iterations: int) -> Matrix:
 
 
 class _Step(NamedTuple):
-    """The nearest centroid of each row, how many rows moved, and what that adds to the sums and counts of each."""
+    """The nearest centroid of each vector, how many vectors moved, and what that adds to sums and counts."""
 
     labels: IntVector
     moved: int
@@ -228,7 +228,7 @@ class _Step(NamedTuple):
 
 
 def _step(z: Matrix, before: IntVector | None, columns: Matrix, bias: Vector) -> _Step:
-    """Only rows that moved are added where they are now, and taken off where they were: later they are few."""
+    """Only vectors that moved are added where they are now, and taken off where they were: later they are few."""
     k = int(np.count_nonzero(np.isfinite(bias)))
     labels = np.asarray((z @ columns + bias).argmax(axis=1))
     names = np.arange(k)[:, None]
@@ -242,14 +242,14 @@ def _step(z: Matrix, before: IntVector | None, columns: Matrix, bias: Vector) ->
 
 
 def _farthest(blocks: Sequence[Matrix], columns: Matrix, bias: Vector, n: int) -> Matrix:
-    """The n rows that are farthest from their own centroids: there a cluster without rows begins anew."""
+    """The n vectors that are farthest from their own centroids: there a cluster without vectors begins anew."""
     apart = np.concatenate([np.vecdot(z, z) - 2 * (z @ columns + bias).max(axis=1) for z in blocks])
     places = np.argsort(-apart, kind="stable")[:n]
     return np.stack([blocks[place // _IN_A_STEP][place % _IN_A_STEP] for place in places.tolist()])
 
 
 def spread_out(z: Matrix, k: int, seed: int) -> Matrix:
-    """Rows to begin with, far from each other: greedy k-means++ (Arthur and Vassilvitskii 2007) on some of the rows."""
+    """First centroids, far from each other: greedy k-means++ (Arthur and Vassilvitskii 2007) on some vectors."""
     rng = np.random.default_rng(seed)
     z = z[rng.permutation(len(z))[: max(_BEGUN_FROM, 16 * k)]]
     squares = np.vecdot(z, z)
@@ -267,7 +267,7 @@ def spread_out(z: Matrix, k: int, seed: int) -> Matrix:
 
 
 def _apart(z: Matrix, squares: Vector, places: Sequence[int] | IntVector) -> Matrix:
-    """The squared distances of every row to those at some places, (places, n)."""
+    """The squared distances of every vector to those at some places, (places, n)."""
     distances = squares[places][:, None] + squares - 2 * (z[places] @ z.T)
     return np.maximum(distances, 0.0)
 
@@ -275,7 +275,7 @@ def _apart(z: Matrix, squares: Vector, places: Sequence[int] | IntVector) -> Mat
 class Choice(NamedTuple):
     """The centroids (k, d) that were chosen, and the silhouette of every k that was tried.
 
-    `judged` are the places of the rows whose silhouettes, at the chosen k, are `values`; None with one cluster.
+    `judged` are the places of the vectors whose silhouettes, at the chosen k, are `values`; None with one cluster.
     """
 
     centroids: Matrix
@@ -285,9 +285,9 @@ class Choice(NamedTuple):
 
 
 def best_clusters(z: Matrix, seed: int) -> Choice:
-    """The clusters of rows (n, d) about zero, of the number in `TRIED` with the largest mean Euclidean silhouette.
+    """The clusters of vectors (n, d) about zero, of the number in `TRIED` with the largest mean Euclidean silhouette.
 
-    When that is below `LEAST`, all rows are one cluster. Of many rows a seeded sample is looked at.
+    When that is below `LEAST`, all vectors are one cluster. Of many vectors a seeded sample is looked at.
     """
     places = np.random.default_rng(seed).permutation(len(z))[:_LEARNT_FROM]
     rows, judged = np.take(z, places, axis=0), places[:_JUDGED_ON]
@@ -309,7 +309,7 @@ def best_clusters(z: Matrix, seed: int) -> Choice:
 
 
 def asked_clusters(z: Matrix, k: int, seed: int) -> Choice:
-    """The same for a number that was asked for; fewer, when fewer rows differ."""
+    """The same for a number that was asked for; fewer, when fewer vectors differ."""
     places = np.random.default_rng(seed).permutation(len(z))[: max(_LEARNT_FROM, 64 * k)]
     rows, judged = np.take(z, places, axis=0), places[:_JUDGED_ON]
     if k == 1 or not rows.any():
@@ -324,9 +324,9 @@ def asked_clusters(z: Matrix, k: int, seed: int) -> Choice:
 
 
 def chance_silhouette(z: Matrix, k: int, seed: int) -> float | None:
-    """The mean silhouette of k clusters of Gaussian rows with the covariance of z: what one cloud has that is sliced.
+    """The mean silhouette of k slices of one cloud: Gaussian vectors with the covariance of z.
 
-    Sums of the rows with random weights are Gaussian, and have their covariance.
+    Sums of the vectors with random weights are Gaussian, and have their covariance.
     """
     rng = np.random.default_rng([seed, 1])
     source = np.take(z, rng.permutation(len(z))[:_DRAWN], axis=0)
@@ -344,11 +344,11 @@ def chance_silhouette(z: Matrix, k: int, seed: int) -> float | None:
 
 
 def _k_means(rows: Matrix, ks: Sequence[int], seed: int) -> dict[int, Matrix]:
-    """The centroids (k, d) of every k for which so many differ and have rows."""
+    """The centroids (k, d) of every k for which so many differ and have vectors."""
     few = _main_directions(rows, seed)
     runs = [(k, start) for k in ks for start in range(_STARTS if k <= _SMALL else 1)]
     firsts = [spread_out(few, max(ks, default=2), seed + start) for start in range(_STARTS)]
-    # The beginning of a spread of many rows is a spread of fewer.
+    # The beginning of a spread of many vectors is a spread of fewer.
     centroids = np.concatenate([firsts[start][:k] for k, start in runs])
     bounds = np.cumsum([0, *(k for k, _ in runs)])
     before: Matrix | None = None
@@ -370,7 +370,7 @@ def _k_means(rows: Matrix, ks: Sequence[int], seed: int) -> dict[int, Matrix]:
 
 
 def _main_directions(rows: Matrix, seed: int) -> Matrix:
-    """The rows along their strongest principal directions, by a few steps of subspace iteration."""
+    """The vectors along their strongest principal directions, by a few steps of subspace iteration."""
     d = rows.shape[1]
     if d <= _DIRECTIONS:
         return rows
@@ -382,7 +382,7 @@ def _main_directions(rows: Matrix, seed: int) -> Matrix:
 
 
 def _own(rows: Matrix, centroids: Matrix, bounds: IntVector) -> tuple[Matrix, Vector]:
-    """1 where a centroid is the nearest of its run to a row (centroids, n), and how near all are in each run.
+    """1 where a centroid is the nearest of its run to a vector (centroids, n), and how near all are in each run.
 
     That is the sum of x.c - |c|^2/2, which grows as squared distances shrink.
     """
@@ -398,13 +398,13 @@ def _own(rows: Matrix, centroids: Matrix, bounds: IntVector) -> tuple[Matrix, Ve
 
 
 def _means(own: Matrix, rows: Matrix, before: Matrix) -> Matrix:
-    """The mean row of every centroid; one without rows stays where it was."""
+    """The mean vector of every centroid; one without vectors stays where it was."""
     counts = own.sum(axis=1)[:, None]
     return np.where(counts > 0, own @ rows / np.maximum(counts, 1), before).astype(rows.dtype)
 
 
 def _labels(rows: Matrix, centroids: Matrix) -> IntVector:
-    """The nearest centroid of every row, the first of several."""
+    """The nearest centroid of every vector, the first of several."""
     scores = rows @ centroids.T
     scores -= 0.5 * np.vecdot(centroids, centroids)
     return np.asarray(scores.argmax(axis=1))

@@ -34,9 +34,9 @@ __all__ = [
 ]
 
 _FRAMED_BY = 4096
-"""Rows whose mean and spread are the origin and the unit of length of all products."""
+"""Vectors whose mean and spread are the origin and the unit of length of all products."""
 _SPREAD_OVER = 8192
-"""Rows that IsoScores are taken over, of all clusters together: they are corrected for their number."""
+"""Vectors that IsoScores are taken over, of all clusters together: they are corrected for their number."""
 _AT_ONCE = 4096
 _ROUNDING = 4.0
 """A difference of so many units in the last place of a number is rounding."""
@@ -51,23 +51,23 @@ class InClusters(NamedTuple):
 
 @dataclass(frozen=True)
 class Types:
-    """Which type each row is and which sentence it stands in; rows whose type is negative are types of one row."""
+    """The type and the sentence of each vector; one of a negative type is the only one of its type."""
 
     words: IntVector
     groups: IntVector
 
     @once
     def numbers(self) -> IntVector:
-        """The number of the type of every row, from 0 on."""
+        """The number of the type of every vector, from 0 on."""
         alone = np.flatnonzero(self.words < 0)
         numbers = self.words.astype(np.int64)
         numbers[alone] = max(int(self.words.max(initial=-1)), -1) + 1 + np.arange(len(alone))
         return numbers
 
     def inside(self, labels: IntVector, k: int, *rows: tuple[Matrix, Vector]) -> list[InClusters]:
-        """S_inter and S_intra in each of k clusters, of rows (n, d) with their lengths, for several kinds of rows.
+        """S_inter and S_intra in each of k clusters, of several kinds of vectors (n, d) with their lengths.
 
-        Rows of length 0 have no cosine. A type in two clusters is looked at in each alone.
+        Vectors of length 0 have no cosine. A type in two clusters is looked at in each alone.
         """
         bags: WordBags | None = None
         before: NDArray[np.bool_] | None = None
@@ -84,7 +84,7 @@ class Types:
         return int(self.numbers.max(initial=-1)) + 1
 
     def _bags(self, labels: IntVector, usable: NDArray[np.bool_]) -> WordBags:
-        """The rows of each type in each cluster, in the order of the clusters."""
+        """The vectors of each type in each cluster, in the order of the clusters."""
         return Keys(self.groups, np.where(usable, labels * self._count + self.numbers, -1)).word_bags
 
 
@@ -163,7 +163,7 @@ def _mean(values: Vector) -> float | None:
 
 
 def about_zero(vectors: Matrix, lengths: Vector, seed: int) -> tuple[Matrix, Vector]:
-    """The rows about zero and of length about 1 per dimension, in float32, and what of each length is rounding."""
+    """The vectors about zero and of length about 1 per dimension, in float32, and what of each length is rounding."""
     places = np.sort(np.random.default_rng(seed).permutation(len(vectors))[:_FRAMED_BY])
     some = np.take(vectors, places, axis=0)
     centre, eps = some.mean(axis=0, dtype=np.float64), float(np.finfo(vectors.dtype).eps)
@@ -181,7 +181,7 @@ def about_zero(vectors: Matrix, lengths: Vector, seed: int) -> tuple[Matrix, Vec
 
 @dataclass(frozen=True)
 class Measured:
-    """Cosines and IsoScores of all rows and of each cluster; `apart` is how far each row is from its cluster's mean."""
+    """Cosines and IsoScores of all vectors and of each cluster, and the distance of each vector from its mean."""
 
     raw: InClusters
     global_: InClusters
@@ -214,12 +214,12 @@ def measure_clusters(
 
 
 def parts_of(n: int) -> list[slice]:
-    """Blocks of rows that stay in a core's cache."""
+    """Blocks of vectors that stay in a core's cache."""
     return [slice(start, start + _AT_ONCE) for start in range(0, n, _AT_ONCE)]
 
 
 def _sums(z: Matrix, labels: IntVector, k: int) -> Matrix:
-    """The sum of the rows of each cluster (k, d), in float64 over blocks."""
+    """The sum of the vectors of each cluster (k, d), in float64 over blocks."""
     sums, names = np.zeros((k, z.shape[1])), np.arange(k)[:, None]
     for part in parts_of(len(z)):
         sums += (names == labels[part]).astype(z.dtype) @ z[part]
@@ -227,13 +227,13 @@ def _sums(z: Matrix, labels: IntVector, k: int) -> Matrix:
 
 
 def _lengths(y: Matrix, noise: Vector) -> Vector:
-    """The lengths of the rows; zero where a row is rounding."""
+    """The lengths of the vectors; zero where a vector is rounding."""
     lengths = np.sqrt(np.vecdot(y, y).astype(np.float64))
     return np.where(lengths > noise, lengths, 0.0)
 
 
 def _isoscores(y: Matrix, lengths: Vector, labels: IntVector, k: int) -> list[float | None]:
-    """The IsoScore of each cluster; of a large one, that of rows at even steps."""
+    """The IsoScore of each cluster; of a large one, that of vectors at even steps."""
     order, runs = runs_by_label(labels)
     scores: list[float | None] = [None] * k
     for label, run in runs:
@@ -246,7 +246,7 @@ def _isoscores(y: Matrix, lengths: Vector, labels: IntVector, k: int) -> list[fl
 
 
 def corrected_isoscore(rows: Matrix) -> float | None:
-    """(PR - 1)/(d - 1) with the participation ratio PR corrected for the number of rows; None where it has none.
+    """(PR - 1)/(d - 1) with the participation ratio PR corrected for the number of vectors; None where it has none.
 
     >>> corrected_isoscore(np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [5.0, 0.0]]))
     0.0

@@ -1,6 +1,6 @@
 """How well clusters stand apart: silhouettes (Rousseeuw 1987).
 
-The mean cosine distance of a row to a cluster follows from the sum of the cluster: no pair is looked at. The mean
+The mean cosine distance of a vector to a cluster follows from the sum of the cluster: no pair is looked at. The mean
 Euclidean one does not, so that every pair is.
 """
 
@@ -16,11 +16,11 @@ __all__ = ["cosine_silhouettes", "distances_of", "group_sums", "silhouettes_from
 
 _AT_ONCE = 8_192
 _NOISE = 4e-6
-"""A squared distance under this share of the squared norm of a row is rounding, in float32."""
+"""A squared distance under this share of the squared norm of a vector is rounding, in float32."""
 
 
 def group_sums(rows: Matrix, members: IntVector, k: int) -> Matrix:
-    """The sum of the rows of each group (k, d), in float64; rows whose group is -1 are in none."""
+    """The sum of the vectors of each group (k, d), in float64; vectors whose group is -1 are in none."""
     sums = np.zeros((k, rows.shape[1]))
     for group in range(k):
         own = np.flatnonzero(members == group)
@@ -30,11 +30,11 @@ def group_sums(rows: Matrix, members: IntVector, k: int) -> Matrix:
 
 
 def cosine_silhouettes(units: Matrix, members: IntVector, k: int) -> Vector:
-    """(b - a)/max(a, b) of each row (n,) by cosine distance: a its mean distance to its own group, b to the nearest.
+    """(b - a)/max(a, b) of each vector (n,) by cosine distance: a its mean distance to its own group, b to the nearest.
 
-    The rows have length 1. The mean of 1 - cosine between a row and a group is 1 - u.S/size, with S the sum of the
-    group. As in Rousseeuw (1987), a row alone in its group has 0; a row without a group (-1) has NaN, and so have all
-    when there is only one group.
+    The vectors have length 1. The mean of 1 - cosine between a vector and a group is 1 - u.S/size, with S the sum of
+    the group. As in Rousseeuw (1987), a vector alone in its group has 0; a vector without a group (-1) has NaN, and so
+    have all when there is only one group.
 
     >>> cosine_silhouettes(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([0, 0, 1]), 2).tolist()
     [1.0, 1.0, 0.0]
@@ -44,13 +44,13 @@ def cosine_silhouettes(units: Matrix, members: IntVector, k: int) -> Vector:
     for start in range(0, len(members), _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
         rows = np.asarray(units[part], np.float64)
-        # A row is in the sum of its own group, where its distance from itself is not to count.
+        # A vector is in the sum of its own group, where its distance from itself is not to count.
         values[part] = _values(sizes - rows @ sums.T, 1 - np.vecdot(rows, rows), members[part], sizes)
     return values
 
 
 def distances_of(rows: Matrix) -> Matrix:
-    """The Euclidean distances of every two rows (n, n), in the precision of the rows, which lie about zero.
+    """The Euclidean distances of every two vectors (n, n), in the precision of the vectors, which lie about zero.
 
     >>> distances_of(np.array([[0.0, 0.0], [3.0, 4.0]])).tolist()
     [[0.0, 5.0], [5.0, 0.0]]
@@ -67,7 +67,7 @@ def distances_of(rows: Matrix) -> Matrix:
 
 
 def silhouettes_from(distances: Matrix, labelings: Sequence[IntVector]) -> list[Vector]:
-    """The silhouettes (n,) of every labeling of the same rows, from the distances of every two: one product for all.
+    """The silhouettes (n,) of every labeling of the same vectors, from the distances of every two: one product for all.
 
     >>> distances = distances_of(np.array([[0.0], [1.0], [5.0]]))
     >>> silhouettes_from(distances, [np.array([0, 0, 1])])[0].round(4).tolist()
@@ -85,7 +85,7 @@ def _sizes(members: IntVector, k: int) -> IntVector:
 
 
 def _values(apart: Matrix, itself: Vector | float, members: IntVector, sizes: IntVector) -> Vector:
-    """The silhouettes from the sum of the distances of each row to each group (n, k), `itself` among its own."""
+    """The silhouettes from the sum of the distances of each vector to each group (n, k), `itself` among its own."""
     if np.count_nonzero(sizes) < 2:
         return np.full(len(members), np.nan)
     inside = members >= 0

@@ -1,4 +1,4 @@
-"""Behind the cone: the neighborhoods, clusters, frequency shells and manifolds of every layer, on a sample of rows."""
+"""Behind the cone: neighborhoods, clusters, frequency shells and manifolds of every layer, on a sample."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class _Attempts:
 
 @dataclass(frozen=True)
 class _Study:
-    """What all layers share: which word every sampled row is, and how often that occurs."""
+    """What all layers share: which word every sampled vector is, and how often that occurs."""
 
     facts: RowFacts
     frequencies: Frequencies | None
@@ -127,14 +127,14 @@ class _Study:
 
     @once
     def types(self) -> IntVector:
-        """The number of the word of every row; a whole text is a type of its own."""
+        """The number of the word of every vector; a whole text is a type of its own."""
         if not self.settings.rule.has_words:
             return np.arange(self.facts.n, dtype=np.int64)
         return np.unique(np.array(self.facts.words, object), return_inverse=True)[1].astype(np.int64)
 
     @once
     def bins(self) -> list[str] | None:
-        """The bin of frequency ranks of every row."""
+        """The bin of frequency ranks of every vector."""
         return None if self.frequencies is None else list(self.frequencies.bins(self.facts.words))
 
     def examine(self, number: int, sample: SampledRows) -> tuple[DeepLayer, list[Finding]]:
@@ -142,7 +142,7 @@ class _Study:
         seed, attempt = self.settings.seed, _Attempts()
         places = np.searchsorted(self.facts.rows, sample.rows).astype(np.int64)
         facts, vectors = self.facts.take(places), sample.vectors
-        # Copies of a text are encoded in other batches, so that their rows may differ by rounding.
+        # Copies of a text are encoded in other batches, so that their vectors may differ by rounding.
         own = facts.originals if self.repeated else np.arange(sample.n, dtype=np.int64)
         first, known = (vectors[own], facts.take(own)) if len(own) < sample.n else (vectors, facts)
         units = None if sample.groups is None else sample.groups[own]
@@ -195,13 +195,13 @@ def _findings(layer: DeepLayer, failures: Mapping[str, Exception]) -> list[Findi
 
 
 def _placed(manifold: Manifold, places: IntVector) -> Manifold:
-    """The same with the places of the rows among all of the sample, of which those at `places` were looked at."""
+    """The same with the places of the vectors among all of the sample, of which those at `places` were looked at."""
     rest = None if manifold.without_sinks is None else _placed(manifold.without_sinks, places)
     return replace(manifold, points_rows=places[manifold.points_rows], without_sinks=rest)
 
 
 def _union(rows: Sequence[IntVector]) -> IntVector:
-    """The rows of all samples in order; layers differ only where rows were left out of some."""
+    """The vectors of all samples in order; layers differ only where vectors were left out of some."""
     first = rows[0]
     same = all(np.array_equal(first, one) for one in rows[1:])
     return first if same else np.unique(np.concatenate(rows))
@@ -237,7 +237,7 @@ def check_frequency(settings: StudySettings, encoder: Encoder) -> None:
 
 
 def _table(run: LayerPass, frequencies: Frequencies, settings: StudySettings) -> TableDeep | None:
-    """The input table; its rows are tokens, so they have the frequencies of tokens, whatever a row of the study is."""
+    """The input table. Its vectors are those of tokens, and so are its frequencies, whatever a row of the study is."""
     table = run.encoder.input_table()
     if settings.frequency == "tokenizer" and table is not None:
         frequencies = tokenizer_frequencies(table[0])
@@ -247,11 +247,12 @@ def _table(run: LayerPass, frequencies: Frequencies, settings: StudySettings) ->
 
 
 def table_deep(encoder: Encoder, frequencies: Frequencies | None, seed: int = 0) -> TableDeep | None:
-    """What lies in the table that an encoder looks its tokens up in; None when it has none, or only one row.
+    """The table in which an encoder looks up its tokens, measured; None if it has none, or only one vector.
 
     The same measures as for a layer, so that static and contextual vectors can be compared: mind that the local
-    dimension grows with the number of rows. Rows are tokens, so `frequencies` should be `token_frequencies`; with any
-    other, a row is as frequent as the word that it is. Rows of zeros and rows that are no numbers are left out.
+    dimension grows with the number of vectors. Vectors are tokens, so `frequencies` should be `token_frequencies`; with
+    any other, a vector is as frequent as the word that it is. Vectors of zeros and vectors that are no numbers are left
+    out.
     """
     table = encoder.input_table()
     if table is None:

@@ -44,10 +44,10 @@ def _no_points() -> Matrix:
 
 @dataclass(frozen=True)
 class Dimension:
-    """Local intrinsic dimension: the mean over `queries` rows, from the `k` nearest of `base` distinct rows.
+    """Local intrinsic dimension: the mean over `queries` vectors, from the `k` nearest of `base` distinct vectors.
 
-    `two_nn` is the estimate from the two nearest alone (Facco et al. 2017), `duplicates` the share of rows that repeat
-    another and were left out, `recall` the share of true neighbors that an approximate search found.
+    `two_nn` is the estimate from the two nearest alone (Facco et al. 2017), `duplicates` the share of vectors that
+    repeat another and were left out, `recall` the share of true neighbors that an approximate search found.
     """
 
     metric: str
@@ -69,7 +69,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Hub:
-    """A row that is among the nearest of `count` others."""
+    """A vector that is among the nearest of `count` others."""
 
     row: int
     count: int
@@ -78,10 +78,10 @@ class Hub:
 
 @dataclass(frozen=True)
 class Hubness:
-    """How unevenly rows are neighbors of others: `skew` of the k-occurrence over `n` rows, by cosine.
+    """How unevenly vectors are neighbors of others: `skew` of the k-occurrence over `n` vectors, by cosine.
 
-    `antihubs` is the share of rows that are nobody's neighbor; `top_share` is the share of all places in neighbor lists
-    that the worst hundredth of the rows takes.
+    `antihubs` is the share of vectors that are nobody's neighbor; `top_share` is the share of all places in neighbor
+    lists that the worst hundredth of the vectors takes.
     """
 
     skew: float | None = None
@@ -104,10 +104,10 @@ class TypeCosines:
 
 @dataclass(frozen=True)
 class Cluster:
-    """One cluster: its rows, what it holds, and its shape.
+    """One cluster: its vectors, what it holds, and its shape.
 
-    `words` are the most over-represented ones; `first` is the share of rows with no row before them in what the model
-    saw at once; `silhouette` is the mean over its rows that were judged.
+    `words` are the most over-represented ones; `first` is the share of vectors with no vector before them in what the
+    model saw at once; `silhouette` is the mean over its vectors that were judged.
     """
 
     size: int
@@ -116,7 +116,7 @@ class Cluster:
     kinds: Mapping[str, float] = field(default_factory=dict)
     first: float = math.nan
     position: float = math.nan
-    """Median position of its rows."""
+    """Median position of its vectors."""
     bins: Mapping[str, float] = field(default_factory=dict)
     silhouette: float | None = None
     isoscore: float | None = None
@@ -152,9 +152,9 @@ class Clusters:
     isoscore_all: float | None = None
     sentence: str = "Clusters could not be measured."
     chance: float | None = None
-    """Silhouette of as many clusters of Gaussian rows with the same covariance: what slices of one cloud have."""
+    """Silhouette of as many clusters of Gaussian vectors with the same covariance: what slices of one cloud have."""
     judged: int = 0
-    """Rows that the silhouettes are taken over."""
+    """Vectors that the silhouettes are taken over."""
     across: float | None = None
     """Mean cosine of two types in different clusters, as they are: what all clusters share."""
 
@@ -227,15 +227,15 @@ class HeadFrequency:
 
 @dataclass(frozen=True)
 class Manifold:
-    """Whether the `n` rows lie on a curved sheet of few dimensions.
+    """Whether the `n` vectors lie on a curved sheet of few dimensions.
 
-    `lid` is the local dimension by the `k` nearest of `base` rows, `flat` that of as many Gaussian rows with the same
-    mean and covariance; `spread` and `spread_flat` are the directions that these neighbors spread over, `pca` those
-    that hold 95 % of the variance. `angle_r` is the rank correlation of position with the angle along the curve of the
-    mean rows by position, `angle_chance` the share of permuted positions that do as well, `turns` how far that curve
-    goes round. `without_sinks` is the same without rows over ten times the median norm, None when there are none.
-    `points` (m, 3) are rows on the principal components 1 to 3, `points_positions` and `points_rows` their positions
-    (-1 unknown) and places in the sample, `path` (p, 3) the mean rows by position.
+    `lid` is the local dimension by the `k` nearest of `base` vectors, `flat` that of as many Gaussian vectors with the
+    same mean and covariance; `spread` and `spread_flat` are the directions that these neighbors spread over, `pca`
+    those that hold 95 % of the variance. `angle_r` is the rank correlation of position with the angle along the curve
+    of the mean vectors by position, `angle_chance` the share of permuted positions that do as well, `turns` how far
+    that curve goes round. `without_sinks` is the same without vectors over ten times the median norm, None when there
+    are none. `points` (m, 3) are vectors on the principal components 1 to 3, `points_positions` and `points_rows` their
+    positions (-1 unknown) and places in the sample, `path` (p, 3) the mean vectors by position.
     """
 
     visible: bool = False
@@ -269,7 +269,7 @@ class Manifold:
 
 @dataclass(frozen=True)
 class DeepLayer:
-    """What was found behind one layer, on a sample of `n` rows."""
+    """What was found behind one layer, on a sample of `n` vectors."""
 
     number: int
     n: int
@@ -296,9 +296,9 @@ class TableDeep:
 
 @dataclass(frozen=True)
 class Deep:
-    """All that `--deep` adds to a study; `facts` are what is known of the rows that every layer's sample is drawn from.
+    """All that `--deep` adds to a study; `facts` describe the vectors that the samples of all layers are drawn from.
 
-    `rows` (by layer) are the row numbers of each layer's sample, in its order.
+    `rows` (by layer) are the vector numbers of each layer's sample, in its order.
     """
 
     layers: Sequence[DeepLayer]

@@ -63,7 +63,7 @@ class WordTable:
         return len(self.words)
 
     def place(self, word: str) -> int:
-        """The row of a word; -1 when it is not there."""
+        """The vector of a word; -1 when it is not there."""
         return list(self.words).index(word) if word in self.words else -1
 
 

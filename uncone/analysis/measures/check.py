@@ -99,8 +99,9 @@ UNIFORMITY = Measure("uniformity", "Uniformity", LOG, "log E exp(−2|u − v|²
     "compare")
 NEIGHBORS = (
     Measure("lid_euclidean", "Local dimension, Euclidean", DIMENSION,
-        "Mean over seeded rows of (k − 1)/Σ log(r_k/r_i), r_1 … r_k the distances to the k = 100 nearest distinct "
-        "rows.", LEVINA, "check behind", heading=("LID", "euclidean"), curve=Curve("Local dimension, Euclidean", "LID",
+        "Mean over seeded vectors of (k − 1)/Σ log(r_k/r_i), r_1 … r_k the distances to the k = 100 nearest distinct "
+        "vectors.", LEVINA, "check behind", heading=("LID", "euclidean"),
+        curve=Curve("Local dimension, Euclidean", "LID",
         "Number of directions in which a vector has neighbors, on true distances. It grows with n, so compare "
         "it at equal n only.")),
     Measure("lid_cosine", "Local dimension, cosine", DIMENSION,
@@ -108,12 +109,12 @@ NEIGHBORS = (
         curve=Curve("Local dimension, cosine", "LID",
         "Number of directions in which a vector has neighbors, by angle.")),
     Measure("hubness_skew", "Hubness", RATIO,
-        "Skewness, over the rows, of how often a row is among the k = 10 nearest of another, by cosine.", HUBS,
+        "Skewness, over the vectors, of how often a vector is among the k = 10 nearest of another, by cosine.", HUBS,
         "check behind", heading=("hubness", "skewness"),
         curve=Curve("Hubs", "skewness of N₁₀",
         "Skewness of how often a vector is among the nearest neighbors of others. Near 0, all vectors are neighbors "
         "about equally often. The higher, the more queries get the same few.")),
-    Measure("antihub_share", "Never found", SHARE, "Share of the rows that are among the k = 10 nearest of no other.",
+    Measure("antihub_share", "Never found", SHARE, "Share of vectors among the k = 10 nearest of no other.",
         HUBS, "", curve=Curve("Anti-hubs", "share of the vectors",
         "Vectors that are among the nearest neighbors of no other.")),
 )
@@ -150,10 +151,10 @@ FAMILIES = (
         "how many directions carry the variance, how unevenly, and the share of the dimensions in even use"),
     Family(PARTITION, partition, ("check",), ("moments", "norms", *_SAMPLE),
         "isotropy by the partition function, as the space is and at mean norm 1", turn="last"),
-    Family((UNIFORMITY,), uniformity, ("check",), _SAMPLE, "how evenly rows spread over the sphere", turn="last"),
+    Family((UNIFORMITY,), uniformity, ("check",), _SAMPLE, "how evenly vectors spread over the sphere", turn="last"),
     Family(NEIGHBORS, neighborhood_of_space, ("check",), ("pairs",),
-        "local intrinsic dimension and hubs by name, on a sample; among all rows with `--deep`", turn="aside"),
-    Family((NORM_MEAN, OUTLIERS), norms, ("check",), ("norms", "pairs"), "lengths, and rows out of line by name"),
-    Family((CENTRAL,), central_rows, ("check",), ("units", "pairs"), "rows that are close to everything, by name"),
+        "local intrinsic dimension and hubs by name, on a sample; among all vectors with `--deep`", turn="aside"),
+    Family((NORM_MEAN, OUTLIERS), norms, ("check",), ("norms", "pairs"), "lengths, and vectors out of line by name"),
+    Family((CENTRAL,), central_rows, ("check",), ("units", "pairs"), "vectors that are close to everything, by name"),
     Family(HEALTH, health, ("check",), ("unusable", "moments", *_SAMPLE), "health of the data"),
 )

@@ -41,9 +41,9 @@ TYPES = (
     "S_intra after subtracting the mean of all vectors.",
         CAI, ""),
     Measure("s_inter_within_raw", "Between types, in a cluster", COSINE,
-        "S_inter of rows of one cluster, nothing subtracted; clusters weighted by size.", shown_in=""),
+        "S_inter of vectors of one cluster, nothing subtracted; clusters weighted by size.", shown_in=""),
     Measure("s_intra_within_raw", "Within types, in a cluster", COSINE,
-        "S_intra of rows of one cluster, nothing subtracted; clusters weighted by size.", shown_in=""),
+        "S_intra of vectors of one cluster, nothing subtracted; clusters weighted by size.", shown_in=""),
     Measure("s_inter_within", "Between types, cluster means taken off", COSINE,
         "S_inter inside clusters after subtracting the mean of each, weighted by size. Small by construction.", CAI, "",
         curve=Curve("Different {row}s, centered by cluster", "S_inter",
@@ -53,18 +53,18 @@ TYPES = (
         "S_intra inside clusters after subtracting the mean of each, weighted by size. Small by construction.", CAI,
         ""),
     Measure("isoscore_within", "IsoScore in clusters", SCORE,
-        "IsoScore, corrected, of the rows of each cluster; mean weighted by size.", CAI, "",
+        "IsoScore, corrected, of the vectors of each cluster; mean weighted by size.", CAI, "",
         curve=Curve("Isotropy inside clusters", "IsoScore",
         "IsoScore from 0 (one direction) to 1 (all directions used equally), weighted by the size of the clusters.")),
 )
 FREQUENCY = (
     Measure("frequency_norm_r", "Frequency and mean norm", CORRELATION,
-        "Correlation of log p(w) with the mean of the norms of the word's rows; interval by Fisher's z.", LI, "behind",
+        "Correlation of log p(w) with the mean norm of the word's occurrences; interval by Fisher's z.", LI, "behind",
         heading=("freq-norm", "r"), curve=Curve("Frequency and mean norm", "r",
         "Correlation of a word's log-frequency with the mean norm of its vectors.", zero=True)),
     Measure("frequency_vector_norm_r", "Frequency and norm of the mean", CORRELATION,
-        "Correlation of log p(w) with the norm of the word's vector, the mean of its rows, which is shorter the more "
-        "rows there are; interval by Fisher's z.", LI, ""),
+        "Correlation of log p(w) with the norm of the word's vector, the mean of its occurrences, which is shorter the "
+        "more there are; interval by Fisher's z.", LI, ""),
     Measure("frequency_pc1_r", "Frequency and first component", CORRELATION,
         "|Correlation| of log p(w) with the first principal component of one vector per word.", LI, ""),
     Measure("frequency_explained", "What explains frequency", SCORE,
@@ -74,13 +74,13 @@ FREQUENCY = (
 )
 MANIFOLD = (
     Measure("manifold_ratio", "Curved or flat", RATIO,
-        "Local dimension over that of as many Gaussian rows with the same mean and covariance (of each cluster that "
+        "Local dimension over that of as many Gaussian vectors with the same mean and covariance (of each cluster that "
         "stands apart). A curved sheet is well below 1; so are small clusters.", CAI, "", curve=Curve("Curved or flat",
         "LID / LID if flat",
         "Local dimension over that of Gaussian vectors with the same mean and covariance. A curved sheet lies well "
         "below 1, but so do many small clusters.")),
     Measure("position_angle_r", "Position along the curve", CORRELATION,
-        "Rank correlation of position with the angle along the path of the mean rows by position, on the principal "
+        "Rank correlation of position with the angle along the path of the mean vectors by position, on the principal "
         "components 1 to 3; judged against permuted positions.", shown_in="", curve=Curve("Position along the curve",
         "|r|", "Correlation of the position of a vector with the angle along the curve of the mean vectors by "
         "position.", zero=True)),
@@ -92,8 +92,8 @@ FAMILIES = (
     Family((*NEIGHBORS[:2], *TWO_NN, *NEIGHBORS[2:]),
         lambda layer: neighborhood_findings(layer.dimensions, layer.hubness), ("deep",), ("rows",),
         parts=("dimensions", "hubness"),
-        summary="local intrinsic dimension on true distances, from 100 and from the two nearest; hubs, and rows that "
-        "are nobody's neighbor"),
+        summary="local intrinsic dimension on true distances, from 100 and from the two nearest; hubs, and "
+        "vectors that are nobody's neighbor"),
     Family((*CLUSTERS, *TYPES), lambda layer: cluster_findings(layer.clusters), ("deep",), ("rows",),
         parts=("clusters",), summary="k, how clear the clusters are, and cosines and isotropy inside them"),
     Family(FREQUENCY, lambda layer: [] if layer.frequency is None else frequency_findings(layer.frequency), ("deep",),

@@ -40,7 +40,7 @@ INTRASIM = (
     Measure("intrasim_matched", "Intra-sentence similarity of unrelated words", COSINE,
         "The same for sentences of the same lengths, of random words.", shown_in="dots sizes"),
     Measure("intrasim_adjusted_matched", "Intra-sentence similarity, length-matched", COSINE,
-        "Intra-sentence similarity minus that of unrelated words: zero when a sentence's words are no more alike.",
+        "Intra-sentence similarity minus that of unrelated words: zero when a sentence's words are no more similar.",
         shown_in="layers dots sizes contrast", heading=("intrasim", "matched"),
         curve=Curve("The words of a sentence: intra-sentence similarity", "IntraSim − unrelated words",
         "Mean cosine of a sentence's words with their mean, minus that of as many unrelated words.", zero=True),
@@ -64,11 +64,11 @@ TYPES = (
     Measure("s_inter", "Between types", COSINE,
         "S_inter: (|Σm|² − Σ|m|²)/(T² − T), m the mean unit vector of each of T types.", CAI, "dots sizes contrast"),
 )
-SINKS = Measure("sinks", "Sinks", COUNT, "Rows with a norm over 10 times the median: they can carry a whole layer.",
+SINKS = Measure("sinks", "Sinks", COUNT, "Vectors with a norm over 10 times the median: they can carry a whole layer.",
     shown_in="")
 
 FAMILIES = (
-    Family((BASELINE,), baseline_of, ("layers",), ("units",), "mean cosine of two rows from different texts, exact"),
+    Family((BASELINE,), baseline_of, ("layers",), ("units",), "mean cosine of two vectors from different texts, exact"),
     Family(SELFSIM, self_similarity, ("layers",), ("units", "words", "rows"),
         "mean cosine of a word's occurrences in different texts, over words in at least 5 (`--min-contexts`)"),
     Family(INTRASIM, intra_sentence, ("layers",), ("moments", "units", "sentences", "rows"),
@@ -83,5 +83,5 @@ FAMILIES = (
     Family(SPECTRUM, spectrum, ("layers",), ("moments", "rows"), "as for `check`"),
     Family(PARTITION, partition, ("layers",), ("moments", "norms", "rows"), "as for `check`"),
     Family((NORM_MEAN,), norms, ("layers",), ("norms", "rows"), "as for `check`"),
-    Family((SINKS,), sinks, ("layers",), ("norms",), "rows over ten times the median norm of their layer, by name"),
+    Family((SINKS,), sinks, ("layers",), ("norms",), "vectors over ten times the median norm of their layer, by name"),
 )

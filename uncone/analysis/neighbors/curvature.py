@@ -13,20 +13,20 @@ from uncone.data.batch import IntVector, Matrix, Vector
 __all__ = ["LEAST", "Local", "Path", "Sheet", "base_rows", "path_of", "sheet_of"]
 
 LEAST = 400
-"""Rows without which local and global dimension cannot be told apart."""
+"""Vectors without which local and global dimension cannot be told apart."""
 _BASE = 3000
 _ENOUGH_WORDS = 1000
 _QUERIES = 256
 _PATCHES = 40
-"""Rows to look among, rows whose dimension is taken, and rows whose neighborhood is looked at as a whole."""
+"""Vectors to look among, vectors whose dimension is taken, and vectors whose neighborhood is looked at as a whole."""
 _SHARE = 40
-"""A neighborhood is at most so small a part of the rows."""
+"""A neighborhood is at most so small a part of the vectors."""
 _QUARTER = 4
 _CROSSING = 0.02
-"""Clusters touch when of the nearest rows of one, as many as a quarter of it, this share lies in the other."""
+"""Clusters touch when of the nearest vectors of one, as many as a quarter of it, this share lies in the other."""
 _MILLIONTH = 1e-6
 _FEWEST, _MOST = 10, 50
-"""Rows that a mean of the path is made of, at least: the 200th part of all rows, within these bounds."""
+"""Vectors that a mean of the path is made of, at least: the 200th part of all vectors, within these bounds."""
 _LEAST = 5
 """Means without which there is no path."""
 _PERMUTED = 39
@@ -35,10 +35,10 @@ _STRAIGHT = 1e-6
 
 
 class Local(NamedTuple):
-    """Around a row: local dimension `lid`; directions that its k, and its 2k, nearest rows spread over.
+    """Around a vector: local dimension `lid`; directions that its k, and its 2k, nearest vectors spread over.
 
-    These are participation ratios of their covariance, the median over several rows. `uneven` is the range of the
-    local dimension without the tenth at each end, over its median. `jump` is what nine in ten rows stay under: the
+    These are participation ratios of their covariance, the median over several vectors. `uneven` is the range of the
+    local dimension without the tenth at each end, over its median. `jump` is what nine in ten vectors stay under: the
     largest over the mean of the steps i log(r_i+1/r_i) between the distances r of the nearest. In an even space of any
     dimension these are exponential; where neighbors end with a cluster, one of them is very large.
     """
@@ -51,7 +51,7 @@ class Local(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """The rows and the flat cloud, by their k nearest of n rows; the cloud is made of `clouds` Gaussians."""
+    """The vectors and the flat cloud, by their k nearest of n vectors; the cloud is made of `clouds` Gaussians."""
 
     rows: Local
     flat: Local
@@ -61,10 +61,10 @@ class Sheet(NamedTuple):
 
 
 def base_rows(vectors: Matrix, places: IntVector, words: IntVector | None, seed: int) -> IntVector:
-    """Which of the rows at these places to look at: distinct ones, at most 3,000, and of each word only one.
+    """Which of the vectors at these places to look at: distinct ones, at most 3,000, and of each word only one.
 
     The occurrences of a word lie close together, so a neighborhood of them says what a word is, not what the space
-    is. Where there are fewer than 1,000 words, all rows count; a negative number is a word that occurs once.
+    is. Where there are fewer than 1,000 words, all vectors count; a negative number is a word that occurs once.
     """
     order = np.random.default_rng([seed, 0]).permutation(len(places)).astype(np.int64)
     if words is not None:
@@ -77,11 +77,11 @@ def base_rows(vectors: Matrix, places: IntVector, words: IntVector | None, seed:
 
 
 def sheet_of(rows: Matrix, labels: IntVector | None, k: int, seed: int) -> Sheet | None:
-    """The rows (n, d) against as many of a flat cloud: Gaussian rows with their mean and covariance.
+    """The vectors (n, d) against as many of a flat cloud: Gaussian vectors with their mean and covariance.
 
     Both are measured at the same n and k, so that the bias of the local dimension is the same in both. Clusters
     (`labels`) that stand apart get a Gaussian each; those that touch share one, because k-means also cuts a sheet into
-    pieces, and each piece alone is nearly flat. None with fewer than 400 rows, or where a dimension cannot be known.
+    pieces, and each piece alone is nearly flat. None with fewer than 400 vectors, or where a dimension cannot be known.
     """
     n = len(rows)
     k = min(k, n // _SHARE)
@@ -107,7 +107,7 @@ def _local(rows: Matrix, queries: IntVector, near: Near, k: int) -> Local:
     each = lid(near.distances[:, :k])
     each = each[np.isfinite(each)]
     if not each.size or not np.isfinite(near.distances).all():
-        return Local(*[np.nan] * 5)  # rows that are all equally far, or nearly all the same
+        return Local(*[np.nan] * 5)  # vectors that are all equally far, or nearly all the same
     # A patch per so many queries: they are in order, and may be of one kind at the beginning.
     chosen = np.linspace(0, len(queries) - 1, min(_PATCHES, len(queries))).astype(np.int64)
     spreads = [_spreads(rows[near.places[i]] - rows[queries[i]], k) for i in chosen.tolist()]
@@ -126,7 +126,7 @@ def _spreads(patch: Matrix, k: int) -> tuple[float, float]:
 
 
 def _ratio(products: Matrix) -> float:
-    """The same from the inner products (m, m) of rows that are not centered."""
+    """The same from the inner products (m, m) of vectors that are not centered."""
     means = products.mean(axis=0, dtype=np.float64)
     m, mean = len(products), float(means.mean())
     trace = float(np.trace(products, dtype=np.float64)) - m * mean
@@ -135,10 +135,10 @@ def _ratio(products: Matrix) -> float:
 
 
 def _apart(labels: IntVector, queries: IntVector, places: IntVector) -> IntVector:
-    """For each row the first of the clusters that hang together with its own."""
+    """For each vector the first of the clusters that hang together with its own."""
     names, members = np.unique(labels, return_inverse=True)
     k = len(names)
-    # No more than a quarter of its cluster: a row of a small one would meet others wherever they are.
+    # No more than a quarter of its cluster: a vector of a small one would meet others wherever they are.
     looked = (np.bincount(members)[members[queries]] // _QUARTER).clip(min=1)
     of, at = np.nonzero(np.arange(places.shape[1]) < looked[:, None])
     pairs = members[queries[of]] * k + members[places[of, at]]
@@ -154,7 +154,7 @@ def _apart(labels: IntVector, queries: IntVector, places: IntVector) -> IntVecto
 
 
 def _cloud(rows: Matrix, apart: IntVector, rng: np.random.Generator) -> Matrix:
-    """As many Gaussian rows, with the mean and covariance of each part."""
+    """As many Gaussian vectors, with the mean and covariance of each part."""
     cloud = np.empty_like(rows)
     for part in np.unique(apart):
         there = np.flatnonzero(apart == part)
@@ -164,24 +164,24 @@ def _cloud(rows: Matrix, apart: IntVector, rng: np.random.Generator) -> Matrix:
 
 
 def _gaussian(centered: Matrix, rng: np.random.Generator) -> Matrix:
-    """Gaussian rows with the covariance of these (m, d)."""
+    """Gaussian vectors with the covariance of these (m, d)."""
     m, d = centered.shape
     if m <= d:
-        # Sums of the rows with random weights: their covariance has no root of its own here.
+        # Sums of the vectors with random weights: their covariance has no root of its own here.
         return (rng.standard_normal((m, m), np.float32) @ centered / np.float32(m**0.5)).astype(centered.dtype)
     covariance = (centered.T @ centered).astype(np.float64) / m
-    # So that rounding leaves a root where rows hold no variance in some directions; it adds d millionths of it in all.
+    # So that rounding leaves a root if some directions have no variance; it adds d millionths of it in all.
     covariance[np.diag_indices(d)] += _MILLIONTH * np.trace(covariance)
     root = np.linalg.cholesky(covariance).T.astype(np.float32)
     return (rng.standard_normal((m, d), np.float32) @ root).astype(centered.dtype)
 
 
 class Path(NamedTuple):
-    """The mean rows by position (p, 3); `share` of the variance that position explains beyond what chance does.
+    """The mean vectors by position (p, 3); `share` of the variance that position explains beyond what chance does.
 
-    `without` is that share without the mean that has most of it, and its rows; `first` whether that is the first of the
-    path. `angle_r` is the rank correlation of position with the angle along the path, `turns` how far that goes round;
-    `chance` is the share of permuted positions that have as large a correlation, or explain as much.
+    `without` is that share without the mean that has most of it, and its vectors; `first` whether that is the first of
+    the path. `angle_r` is the rank correlation of position with the angle along the path, `turns` how far that goes
+    round; `chance` is the share of permuted positions that have as large a correlation, or explain as much.
     """
 
     means: Matrix
@@ -224,7 +224,7 @@ def path_of(points: Matrix, positions: IntVector, seed: int = 0) -> Path:
 
 
 def _starts(positions: IntVector) -> IntVector:
-    """Where each mean of the path begins, in rows in the order of their positions."""
+    """Where each mean of the path begins, in vectors in the order of their positions."""
     least = min(max(len(positions) // 200, _FEWEST), _MOST)
     starts: list[int] = []
     for start in np.flatnonzero(np.diff(positions, prepend=-1)).tolist():
@@ -236,7 +236,7 @@ def _starts(positions: IntVector) -> IntVector:
 
 
 class _Walk:
-    """How rows in the order of their positions fall into the means of a path."""
+    """How vectors in the order of their positions fall into the means of a path."""
 
     def __init__(self, starts: IntVector, counts: IntVector, places: Vector) -> None:
         self.starts = starts
@@ -267,7 +267,7 @@ class _Walk:
         return max(walk.share(walk.means(rest), rest), 0.0), strongest == 0
 
     def turned(self, means: Matrix) -> tuple[float, float]:
-        """Rank correlation of position and angle, weighted by rows, and turns from the first mean to the last."""
+        """Rank correlation of position and angle, weighted by vectors, and turns from the first mean to the last."""
         found = [
             (_rank_correlation(self.places, angles, self.weights), abs(float(angles[-1] - angles[0])) / (2 * np.pi))
             for angles in _angles(means, self.weights)

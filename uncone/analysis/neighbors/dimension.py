@@ -1,4 +1,4 @@
-"""How many dimensions the space has around a row: local intrinsic dimension, and TwoNN."""
+"""How many dimensions the space has around a vector: local intrinsic dimension, and TwoNN."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from uncone.stats.hashing import Hashes, fingerprints
 __all__ = ["NEAREST", "AllRows", "Convention", "dimensions_of", "distinct_rows", "lid", "two_nn"]
 
 NEAREST = 100
-"""Neighbors that the dimension around a row is estimated from."""
+"""Neighbors that the dimension around a vector is estimated from."""
 _QUERIES = 300
 _GROUPS = 200
-"""Groups of the jackknife: with 50 the width of an interval moves by a fifth with what rounding makes of the rows."""
+"""Groups of the jackknife: with 50, rounding of the vectors would move the width of an interval by a fifth."""
 _AT_ONCE = 8192
 _DISCARDED = 0.1
 """The share of the largest ratios that TwoNN leaves out, as published."""
@@ -37,7 +37,7 @@ Convention = Literal["distances", "paper"]
 
 @dataclass(frozen=True)
 class AllRows:
-    """All rows of a source as a base: `n` distinct ones, read anew by `blocks`; `duplicates` is the share of the rest.
+    """All vectors of a source as a base: `n` distinct ones, read by `blocks`, and the share of duplicates.
 
     With `ann` the neighbors are looked for in a graph, which misses some.
     """
@@ -49,7 +49,7 @@ class AllRows:
 
 
 def lid(distances: Matrix, convention: Convention = "distances") -> Vector:
-    """The local intrinsic dimension of each query (m,) from the distances (m, k) to its nearest rows, by likelihood.
+    """The local intrinsic dimension of each query (m,) from the distances (m, k) to its nearest vectors, by likelihood.
 
     (k - 1)/Σ log(r_k/r_i) over the k - 1 nearer ones: the maximum of the likelihood of Levina and Bickel (2004), which
     is that of Amsaleg et al. (2015) with the k-th distance as the radius and not as a neighbor. Zero and infinite
@@ -70,7 +70,7 @@ def lid(distances: Matrix, convention: Convention = "distances") -> Vector:
 
 
 def two_nn(nearest_two: Matrix) -> float | None:
-    """The dimension from the distances (m, 2) to the two nearest rows alone (Facco et al. 2017).
+    """The dimension from the distances (m, 2) to the two nearest vectors alone (Facco et al. 2017).
 
     The slope through zero of -log(1 - F) over log(r_2/r_1), F the share of the queries with a smaller ratio; the
     largest tenth of the ratios is left out. None when fewer than two are left.
@@ -86,7 +86,7 @@ def two_nn(nearest_two: Matrix) -> float | None:
 
 
 def distinct_rows(vectors: Matrix) -> IntVector:
-    """The places of the rows that repeat no earlier one, in order."""
+    """The places of the vectors that repeat no earlier one, in order."""
     blocks = (vectors[start : start + _AT_ONCE] for start in range(0, len(vectors), _AT_ONCE))
     prints = np.concatenate([np.empty(0, np.uint64), *in_order(fingerprints, blocks)])
     ordered = np.sort(prints)
@@ -104,14 +104,14 @@ def dimensions_of(
     base: AllRows | None = None,
     units: IntVector | None = None,
 ) -> dict[str, Dimension]:
-    """The local intrinsic dimension of rows (n, d), by Euclidean distance and by cosine (the chord).
+    """The local intrinsic dimension of vectors (n, d), by Euclidean distance and by cosine (the chord).
 
-    A seeded sample of the distinct rows asks for its k nearest among all distinct rows, or among those of `base`.
+    A seeded sample of the distinct vectors asks for its k nearest among all distinct vectors, or among those of `base`.
     With fewer than k others, all of them are taken. What equals the query but for rounding does not count as a
-    neighbor: nor, by cosine, what has its direction. The interval is by the jackknife over groups of rows, which go as
-    neighbors and as queries; among the rows of `base`, of which a query sees few, over the queries. Rows of one of the
-    `units` (n,), such as the words of a text, go together. There is none where k is over half of the rows, or where the
-    neighbors of over a twentieth of the queries end with a cluster.
+    neighbor: nor, by cosine, what has its direction. The interval is by the jackknife over groups of vectors, which go
+    as neighbors and as queries; among the vectors of `base`, of which a query sees few, over the queries. Vectors of
+    one of the `units` (n,), such as the words of a text, go together. There is none where k is over half of the
+    vectors, or where the neighbors of over a twentieth of the queries end with a cluster.
     """
     first = distinct_rows(vectors)
     n = len(first) if base is None else base.n
@@ -136,7 +136,7 @@ def dimensions_of(
 
 
 def _jackknife_groups(prints: Hashes, units: IntVector | None) -> IntVector:
-    """The group of each row, whole units together; by what the rows hold, so that their order does not matter."""
+    """The group of each vector, whole units together; by what the vectors hold, so that their order does not matter."""
     if units is None:
         return np.asarray(np.argsort(np.argsort(prints)) % min(_GROUPS, max(len(prints) // 2, 1)))
     of = np.unique(units, return_inverse=True)[1]
@@ -172,9 +172,9 @@ def _slope(distances: Matrix) -> float:
 
 
 def _jackknife(near: Near, groups: IntVector, queries: IntVector) -> Spread:
-    """The spread of the mean dimension over groups of rows: without a group, its rows neither ask nor are found.
+    """The spread of the mean dimension over groups of vectors: without a group, its vectors neither ask nor are found.
 
-    `groups` are those of the rows of the base, `queries` the places of those that ask.
+    `groups` are those of the vectors of the base, `queries` the places of those that ask.
     """
     distances, known = near.distances, (near.distances > 0) & np.isfinite(near.distances)
     of, b, m = np.where(known, groups[near.places], -1), int(groups.max()) + 1, len(queries)
@@ -196,7 +196,7 @@ def _jackknife(near: Near, groups: IntVector, queries: IntVector) -> Spread:
     without[~((without > 0) & (without < _MOST))] = np.nan
     without[np.arange(m), groups[queries]] = np.nan
     some = np.isfinite(without).any(axis=0)
-    # Without a group, others would take the places of its rows and k stay the same: the dimension changes with k.
+    # Without a group, others would take the places of its vectors and k stay the same: the dimension changes with k.
     missing = np.log(known.sum(axis=1)[:, None] / np.maximum(counts, 1)).mean(axis=0)
     moved = np.nanmean(without[:, some], axis=0) + _slope(distances) * missing[some]
     moved -= moved.mean()
@@ -219,7 +219,7 @@ def _dimension(
         return Dimension(name, None, None, None, None, k, 0, n, share, recall)
     value = float(each.mean())
     low, high = None, None
-    # The nearest that are most of the rows are no neighborhood: one outlier decides how far they reach.
+    # The nearest that are most of the vectors are no neighborhood: one outlier decides how far they reach.
     if len(each) > 2 and 2 * k <= n and _gap_share(near.distances, found) <= _MOST_GAPS:
         spread = Spread(float(each.var(ddof=1)) / len(each), len(each))
         low, high = around(value, *(spread if groups is None else max(spread, _jackknife(near, *groups))))

@@ -1,4 +1,4 @@
-"""The manifold question: whether rows lie on a curved sheet of few dimensions, a "Swiss roll"."""
+"""The manifold question: whether vectors lie on a curved sheet of few dimensions, a "Swiss roll"."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["manifold_findings", "manifold_of"]
 _SAMPLE = 3000
 _PLACED = 10_000
 _POINTS = 3000
-"""Rows that the components are taken from, that the path by position is made of, and that are drawn."""
+"""Vectors that the components are taken from, that the path by position is made of, and that are drawn."""
 _VARIANCE = 0.95
 _ROUNDING = 1e-6
 _BELOW = 0.8
@@ -41,11 +41,11 @@ _ROUND = 0.25
 _EXPLAINED = 0.25
 _CHANCE = 0.05
 _PER_TURN = 8
-_UNKNOWN = f"There are fewer than {LEAST} different vectors, or all are equally far from each other"
 """A curve by position: its order, its turn, its share of the variance at least; the chance of that at most.
 
 A turn that is made of fewer means than the last is not seen as one.
 """
+_UNKNOWN = f"There are fewer than {LEAST} different vectors, or all are equally far from each other"
 
 
 def manifold_of(
@@ -58,13 +58,13 @@ def manifold_of(
     words: IntVector | None = None,
     seed: int = 0,
 ) -> Manifold:
-    """Look for a curved sheet in rows (n, d), and once more without sinks, where there are any.
+    """Look for a curved sheet in vectors (n, d), and once more without sinks, where there are any.
 
-    `labels` are clusters, `words` the word of every row, `lid` the local dimension of all rows, whose k is used here.
-    Rows are curved when their local dimension is well below that of a flat cloud: Gaussian rows with their covariance,
-    as many, measured alike. Heavy tails and mixed scales raise it instead, but many small clusters lower it too. So
-    more is asked of a sheet: neighbors spread over fewer directions than those in the flat cloud, and over no more
-    when they are twice as many; the dimension is about the same everywhere; and neighbors do not end with a jump.
+    `labels` are clusters, `words` the word of every vector, `lid` the local dimension of all vectors, whose k is used
+    here. Vectors are curved when their local dimension is well below that of a flat cloud: Gaussian vectors with their
+    covariance, as many, measured alike. Heavy tails and mixed scales raise it instead, but many small clusters lower it
+    too. So more is asked of a sheet: neighbors spread over fewer directions than those in the flat cloud, and over no
+    more when they are twice as many; the dimension is about the same everywhere; and neighbors do not end with a jump.
     """
     rows = _Rows(vectors, positions, labels, words, lid.k if lid is not None and lid.k >= 2 else NEAREST, seed)
     median = float(np.median(norms)) if len(norms) else 0.0
@@ -81,7 +81,7 @@ def manifold_of(
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of a layer, and what is known of them."""
+    """The vectors of a layer, and what is known of them."""
 
     vectors: Matrix
     positions: IntVector | None
@@ -91,7 +91,7 @@ class _Rows:
     seed: int
 
     def look(self, places: IntVector) -> Manifold:
-        """The answer for some of the rows."""
+        """The answer for some of the vectors."""
         order = places[np.random.default_rng([self.seed, 3]).permutation(len(places))]
         axes = _Axes(self.vectors[np.sort(order[:_SAMPLE])])
         if axes.rank == 0:
@@ -144,7 +144,7 @@ class _Rows:
 
 
 class _Axes:
-    """The principal components of some rows (m, d); `rank` is 0 when there is nothing to see."""
+    """The principal components of some vectors (m, d); `rank` is 0 when there is nothing to see."""
 
     def __init__(self, rows: Matrix) -> None:
         self.rank = 0
@@ -188,7 +188,7 @@ class _Axes:
 
 
 def _centered(rows: Matrix) -> Matrix:
-    """Rows less their mean, in float32: what is left has no digits to lose."""
+    """Vectors less their mean, in float32: what is left has no digits to lose."""
     centered: Matrix = rows - rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
     return centered.astype(np.float32, copy=False)
 
@@ -289,9 +289,9 @@ def _ratio_finding(manifold: Manifold) -> Finding:
     if manifold.ratio is None or manifold.lid is None or manifold.flat is None:
         return Finding("manifold_ratio", None, manifold.n, f"Unknown: {_UNKNOWN.lower()}.", threshold=_BELOW)
     meaning = (
-        f"Around a vector there are {plain(manifold.lid)} dimensions, by the {manifold.k} nearest of {manifold.base:,}; "
-        f"in a flat cloud with the same covariance {plain(manifold.flat)}. A curved sheet is well below 1, but so are "
-        "small clusters."
+        f"Around a vector there are {plain(manifold.lid)} dimensions, by the {manifold.k} nearest of "
+        f"{manifold.base:,}; in a flat cloud with the same covariance {plain(manifold.flat)}. A curved sheet is well "
+        "below 1, but so are small clusters."
     )
     return Finding("manifold_ratio", manifold.ratio, manifold.n, meaning, threshold=_BELOW)
 

@@ -19,26 +19,26 @@ _ROUNDING = 1e-6
 _THIN = 1e-3
 """Squared distances under this share of that from the center have lost digits, and are computed anew."""
 _SAME = 1e-5
-"""Rows nearer than this share of their distance from the center are the same but for how they were computed."""
+"""Vectors nearer than this share of their distance from the center are the same but for how they were computed."""
 _FAR = 3.0
-"""Rows farther from the mean than so many times the median do not count in it."""
+"""Vectors farther from the mean than so many times the median do not count in it."""
 _PAIRS = 4096
-"""Pairs of rows whose distance is computed anew together."""
+"""Pairs of vectors whose distance is computed anew together."""
 _FIRST = 24
 """Times the neighbors wanted that values are sorted to find a limit for the others."""
 
 
 class Queries:
-    """The rows (m, d) that are asked about, about their middle and of a size that float32 can hold.
+    """The vectors (m, d) that are asked about, about their middle and of a size that float32 can hold.
 
-    Products are in their precision. `augmented` times the augmented rows x of a tile gives
+    Products are in their precision. `augmented` times the augmented vectors x of a tile gives
     |x - c|² - 2 (x - c)·(y - c), c the middle. What is no farther from a query than `same` equals it but for rounding.
     """
 
     def __init__(self, rows: Matrix) -> None:
         self.rows = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float32)
         self.m, self.dim = rows.shape
-        # In the precision of the rows, so that those of the base lie about the very same point.
+        # In the precision of the vectors, so that those of the base lie about the very same point.
         self.center, size = _middle(self.rows)
         # A power of two, so that scaling costs no digit; and none at all where float32 has room for the squares.
         self.factor = 1.0 if 1e-8 < size < 1e8 or size == 0 else float(2.0 ** -np.floor(np.log2(size)))
@@ -55,9 +55,9 @@ class Queries:
 
 
 def _middle(rows: Matrix) -> tuple[Vector, float]:
-    """The mean of the rows that are not far from it, in their precision, and the largest number of a typical one.
+    """The mean of the vectors that are not far from it, in their precision, and the largest number of a typical one.
 
-    A few rows of a huge norm, which draw the mean away, would take the digits of all others.
+    A few vectors of a huge norm, which draw the mean away, would take the digits of all others.
     """
     mean = rows.mean(axis=0, dtype=np.float64)
     apart = np.abs(rows - mean.astype(rows.dtype)).max(axis=1)
@@ -70,7 +70,7 @@ def _middle(rows: Matrix) -> tuple[Vector, float]:
 
 @dataclass(frozen=True)
 class Tile:
-    """Rows of the base: `squares` are |x - c|², `norms` |x|, `beyond` |x| - |c| without cancellation.
+    """Vectors of the base: `squares` are |x - c|², `norms` |x|, `beyond` |x| - |c| without cancellation.
 
     `towards` is (x - c)·c.
     """
@@ -84,7 +84,7 @@ class Tile:
 
     @classmethod
     def of(cls, rows: Matrix, queries: Queries, augmented: Matrix | None = None) -> Tile:
-        """The rows, seen from the queries; `augmented` (n, d + 1) is room for them."""
+        """The vectors, seen from the queries; `augmented` (n, d + 1) is room for them."""
         n, d = rows.shape
         if rows.dtype not in (np.float32, np.float64):
             rows = rows.astype(np.float32)
@@ -109,26 +109,26 @@ def _ratio(over: Vector, under: Vector) -> Vector:
 
 
 class Metric(ABC):
-    """A way of being near: a score of each pair, smaller for nearer, from the product P of the augmented rows."""
+    """A way of being near: a score of each pair, smaller for nearer, from the product P of the augmented vectors."""
 
     def __init__(self, queries: Queries) -> None:
         self.queries = queries
 
     @abstractmethod
     def under(self, products: Matrix, tile: Tile, chunk: slice, limits: Vector, room: Matrix) -> Mask:
-        """Which rows may have a score under the limit of each query; `room` has the shape of the products."""
+        """Which vectors may have a score under the limit of each query; `room` has the shape of the products."""
 
     @abstractmethod
     def smallest(self, products: Matrix, tile: Tile, chunk: slice, k: int, distinct: bool, room: Matrix) -> Mask:
-        """Which rows may be among the k with the smallest scores in the tile."""
+        """Which vectors may be among the k with the smallest scores in the tile."""
 
     @abstractmethod
     def scores(self, products: Vector, tile: Tile, of: IntVector, at: IntVector, distinct: bool) -> tuple[Vector, Mask]:
-        """The scores of some pairs, and which of them count; with `distinct`, equal rows do not."""
+        """The scores of some pairs, and which of them count; with `distinct`, equal vectors do not."""
 
     @abstractmethod
     def distances(self, scores: Vector) -> Vector:
-        """The distances that scores stand for, in the units of the rows."""
+        """The distances that scores stand for, in the units of the vectors."""
 
     def _slack(self, chunk: slice) -> Vector:
         return _ROUNDING * self.queries.sizes[chunk]

@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 __all__ = ["Block", "Near", "approximate", "nearest"]
 
 Block = Matrix | Callable[[], Iterable[Matrix]]
-"""Rows of the base (b, d); or what reads them, to be called in the thread that looks at them."""
+"""Vectors of the base (b, d); or what reads them, to be called in the thread that looks at them."""
 
 _TILE = 2048
 _CHUNK = 1024
-"""Rows of the base and queries that are multiplied together."""
+"""Vectors of the base and queries that are multiplied together."""
 _SHARED = 20_000_000_000
 """Products from which all cores look together."""
 _PART = 128
 """Queries whose products are looked at together: they stay in a core's cache."""
 _LINKS, _BUILT, _SEARCHED = 32, 120, 256
-"""Links of a row in the graph, and how many rows are kept in view when it is built and searched."""
+"""Links of a vector in the graph, and how many vectors are kept in view when it is built and searched."""
 _JUDGED = 50
 """Queries whose neighbors are also looked for exactly."""
 
 
 class Near(NamedTuple):
-    """For each of m queries the places (m, k) of its nearest rows in the base, nearest first, and their distances.
+    """For each of m queries the places (m, k) of its nearest vectors in the base, nearest first, and their distances.
 
     Where there are fewer than k, the place is -1 and the distance infinite.
     """
@@ -45,7 +45,7 @@ class Near(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """Rows of a block that may be among the nearest: of which query, where in the block, with which score."""
+    """Vectors of a block that may be among the nearest: of which query, where in the block, with which score."""
 
     queries: IntVector
     places: IntVector
@@ -61,15 +61,16 @@ def nearest(
     own: IntVector | None = None,
     distinct: bool = False,
 ) -> dict[str, Near]:
-    """The k nearest rows of the base (n, d) for each query (m, d), by each metric; the base may come in blocks.
+    """The k nearest vectors of the base (n, d) for each query (m, d), by each metric; the base may come in blocks.
 
-    One product of centered rows, in the precision of the queries, serves all metrics, and no cone takes its digits:
+    One product of centered vectors, in the precision of the queries, serves all metrics, and no cone takes its digits:
     with c the middle of the queries, |x - y|² follows from (x - c)·(y - c), and the squared chord |u - v|² of the
-    directions is (|x - y|² - (|x| - |y|)²)/(|x||y|). A row is looked at again when it is nearer than the k-th best so
-    far; where the two terms cancel, its distance is computed anew from the rows themselves. Equal ones go by place.
+    directions is (|x - y|² - (|x| - |y|)²)/(|x||y|). A vector is looked at again when it is nearer than the k-th best
+    so far; where the two terms cancel, its distance is computed anew from the vectors themselves. Equal ones go by
+    place.
 
     "cosine" gives chords; "dot" gives the largest inner products as distances. `own` (m,) is the place of each query
-    in the base, where it is left out; with `distinct`, every row that equals the query but for rounding is (by
+    in the base, where it is left out; with `distinct`, every vector that equals the query but for rounding is (by
     cosine: that has its direction). Blocks that are handed over as arrays must stay as they are.
 
     >>> rows = np.array([[0.0, 1.0], [0.0, 3.0], [4.0, 1.0]])
@@ -141,7 +142,7 @@ class _Search:
         self._rooms: list[_Room] = []
 
     def look(self, block: Block) -> tuple[int, list[_Found]]:
-        """The number of rows of a block, and by each metric those that may be among the nearest."""
+        """The number of vectors of a block, and by each metric those that may be among the nearest."""
         n = 0
         found: list[list[_Found]] = [[] for _ in self.metrics]
         room = self._room()
@@ -186,7 +187,7 @@ class _Search:
         return _Found(of[kept] + chunk.start, at[kept] + first, scores[kept])
 
     def take(self, n: int, found: Sequence[_Found]) -> None:
-        """Keep the best of what was found in the next block of n rows."""
+        """Keep the best of what was found in the next block of n vectors."""
         for best, one in zip(self.best, found, strict=False):
             places = one.places + self.seen
             if self.own is None:
@@ -208,10 +209,10 @@ class _Best:
         self._count = 0
 
     def add(self, queries: IntVector, places: IntVector, scores: Vector) -> None:
-        """Rows whose places come after all that were added before."""
+        """Vectors whose places come after all that were added before."""
         self._waiting.append(_Found(queries, places, scores))
         self._count += len(queries)
-        # Not each time: one merge for every k rows that a query has found is enough to keep the limits close.
+        # Not each time: one merge for every k vectors that a query has found is enough to keep the limits close.
         if self._count >= self.scores.size or np.isinf(self.limits[0]):
             self._merge()
 
@@ -246,9 +247,9 @@ class _Best:
 def approximate(
     blocks: Callable[[], Iterable[Block]], queries: Matrix, k: int, seed: int
 ) -> tuple[dict[str, Near], dict[str, float]]:
-    """The k nearest rows of each query by Euclidean distance and by cosine, and the share that the search finds.
+    """The k nearest vectors of each query by Euclidean distance and by cosine, and the share that the search finds.
 
-    A graph for each metric over all rows, which have to fit in memory. It is built on one thread: with two, links
+    A graph for each metric over all vectors, which have to fit in memory. It is built on one thread: with two, links
     depend on which was faster. The neighbors of some seeded queries are looked for exactly as well, in another pass.
     """
     judged = np.sort(np.random.default_rng(seed).permutation(len(queries))[:_JUDGED])
@@ -291,7 +292,7 @@ def _each(blocks: Iterable[Block]) -> Iterator[Matrix]:
 
 
 def _placed(rows: Matrix, metric: str, center: Vector) -> Matrix:
-    """The rows about a center, or their directions: there Euclidean distance is the metric asked for."""
+    """The vectors about a center, or their directions: there Euclidean distance is the metric asked for."""
     exact = rows.astype(np.float64)
     if metric == "cosine":
         exact /= np.sqrt(np.vecdot(exact, exact))[:, None]

@@ -22,7 +22,7 @@ _LABELS = 7
 
 @dataclass(frozen=True)
 class Points:
-    """Sampled rows on the two strongest directions, with text and label where known."""
+    """Sampled vectors on the two strongest directions, with text and label where known."""
 
     x: list[float]
     y: list[float]
@@ -76,7 +76,7 @@ def _cosines(space: Space) -> tuple[list[float], list[float]]:
 
 
 def _norms(space: Space) -> tuple[list[float], list[int]]:
-    """The log histogram over the rows' range, with bins joined until at most about 60 are left."""
+    """The log histogram over the vectors' range, with bins joined until at most about 60 are left."""
     counts, edges = space.norms.counts, space.norms.edges
     filled = np.flatnonzero(counts)
     first, last = int(filled[0]), int(filled[-1]) + 1

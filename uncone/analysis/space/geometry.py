@@ -67,11 +67,11 @@ class Geometry(ABC):
     @property
     @abstractmethod
     def sample(self) -> SampledRows:
-        """A uniform sample of the usable rows."""
+        """A uniform sample of the usable vectors."""
 
     @property
     def n(self) -> int:
-        """Usable rows."""
+        """Usable vectors."""
         return self.units.n
 
     @property
@@ -86,22 +86,22 @@ class Geometry(ABC):
         return eps * max(self.dim, 10)
 
     def mean_spread(self, each: Vector, n: int | None = None) -> Spread:
-        """The spread of the mean over all rows, or n of them, of what each sampled row has; groups vary together."""
+        """The spread of a mean over all vectors, or n of them, from its values in the sample; groups vary together."""
         return mean_spread(each, n or self.n, self.sample.groups)
 
     @property
     def copies(self) -> bool:
-        """Whether the groups of the sample are identical rows."""
+        """Whether the groups of the sample are identical vectors."""
         return False
 
     @property
     def distinct(self) -> int:
-        """Rows that differ from each other."""
+        """Vectors that differ from each other."""
         return self.n
 
     @property
     def effective(self) -> float:
-        """How many rows without copies would know a mean as well: n^2 over the sum of the squared numbers of copies."""
+        """Effective sample size: n^2 over the sum of the squared numbers of copies."""
         return float(self.n)
 
     @once
@@ -119,7 +119,7 @@ class Geometry(ABC):
     def directions(self) -> tuple[Vector, Matrix]:
         """Variance along the principal directions, largest first (d,), and the directions as columns.
 
-        With fewer rows than dimensions only those that hold variance are given: (d, n) at most.
+        With fewer vectors than dimensions only those that hold variance are given: (d, n) at most.
         """
         if self._few:
             return _from_rows(self._rows - self.moments.mean, self.dim, self.n - 1)
@@ -128,7 +128,7 @@ class Geometry(ABC):
 
     @property
     def _few(self) -> bool:
-        """Whether the rows are so few that all are in the sample and their n x n products are the smaller matrix."""
+        """Whether the vectors are so few that all are in the sample and their n x n products are the smaller matrix."""
         return 2 * self.n < self.dim and self.n == self.sample.n
 
     @property
@@ -150,7 +150,7 @@ class Geometry(ABC):
     def _partition_sums(self) -> PartitionSums:
         if self._few:
             _, directions = _from_rows(self._rows, self.dim, self.n)
-            # Along every direction that no row has a part in, Z is the same: one of them stands for all.
+            # Along every direction that no vector has a part in, Z is the same: one of them stands for all.
             directions = np.column_stack([directions, np.zeros(self.dim)])
         else:
             _, directions = np.linalg.eigh(self.gram)
@@ -158,7 +158,7 @@ class Geometry(ABC):
 
 
 def _from_rows(rows: Matrix, dim: int, divisor: int) -> tuple[Vector, Matrix]:
-    """Eigenvalues (dim,) and eigenvectors (dim, r) of rows' rows / divisor, by way of the n x n matrix rows rows'."""
+    """Eigenvalues (dim,) and eigenvectors (dim, r) of rows' rows / divisor, from the n x n matrix rows rows'."""
     values, turned = np.linalg.eigh(rows @ rows.T)
     kept = values > 1e-12 * values[-1]
     values, turned = values[kept][::-1], turned[:, kept][:, ::-1]
@@ -169,7 +169,7 @@ def _from_rows(rows: Matrix, dim: int, divisor: int) -> tuple[Vector, Matrix]:
 
 @dataclass
 class LayerGeometry(Geometry):
-    """The rows of one layer: the words of sentences, or one vector per text (then without words and sentences).
+    """The vectors of one layer: the words of sentences, or one vector per text (then without words and sentences).
 
     `mev_words` are the numbers of the words that were drawn at random for MEV; `least` is the number of sentences in
     which a word has to stand to count for self-similarity.
@@ -186,20 +186,20 @@ class LayerGeometry(Geometry):
     seed: int = 0
     left_out: int = 0
     shared: dict[Any, Any] = field(default_factory=dict)
-    """What does not depend on the vectors, for all layers: which rows are drawn for what."""
+    """What does not depend on the vectors, for all layers: which vectors are drawn for what."""
     plain: int | None = None
-    """Rows of the sample that the findings are taken from, where more are kept to look behind the cone."""
+    """Vectors of the sample that the findings are taken from, where more are kept to look behind the cone."""
     distinct_share: float = 1.0
     """The share of the texts that repeat no other."""
 
     @property
     def distinct(self) -> int:
-        """Rows of texts that repeat no other."""
+        """Vectors of texts that repeat no other."""
         return round(self.n * self.distinct_share)
 
     @property
     def effective(self) -> float:
-        """How many rows of texts without copies would know a mean as well."""
+        """Effective sample size: vectors of texts that repeat no other."""
         return self.n * self.distinct_share
 
     @property
@@ -209,28 +209,28 @@ class LayerGeometry(Geometry):
 
     @once
     def sample(self) -> SampledRows:
-        """A uniform sample of the rows."""
+        """A uniform sample of the vectors."""
         sampled = self.rows.sampled
         return sampled if self.plain is None else sampled.at_most(self.plain)
 
     def _sampled(self) -> Source:
-        """The rows that partition functions are taken over."""
+        """The vectors that partition functions are taken over."""
         return ArrayVectors(self.sample.first(_PARTITION_ROWS).vectors, "sample")
 
     @property
     def sample_groups(self) -> IntVector:
-        """The sampling unit of every sampled row: its sentence, or what identical sentences share."""
+        """The sampling unit of every sampled vector: its sentence, or what identical sentences share."""
         groups = self.sample.groups
         return self.sample.rows if groups is None else groups
 
     def mean_spread(self, each: Vector, n: int | None = None) -> Spread:
-        """The spread of a mean over rows; at least that of as many independent rows as there are without copies."""
+        """The spread of a mean over vectors; at least that of the distinct ones if they were independent."""
         variance, units = super().mean_spread(each, n)
         return Spread(max(variance, float(each.var()) / ((n or self.n) * self.distinct_share)), units)
 
     @once
     def towards_words(self) -> Vector:
-        """The product of each sampled row's unit vector with the sum of those of its word; 0 where that is not kept."""
+        """The product of each sampled unit vector with the sum of those of its word; 0 if that was not collected."""
         words, sample = self.words, self.sample
         if sample.words is None or not words.words:
             return np.zeros(sample.n)
@@ -240,16 +240,16 @@ class LayerGeometry(Geometry):
 
     @once
     def texts(self) -> int:
-        """Different sentences that the sampled rows stand in."""
+        """Different sentences that the sampled vectors stand in."""
         return len(np.unique(self.sample_groups))
 
     def shared_draw(self, purpose: int, draw: Callable[[np.random.Generator], Any]) -> Any:  # noqa: ANN401 - what it draws
-        """What `draw` draws: the same for every layer whose sample holds the same rows."""
+        """What `draw` draws: the same for every layer whose sample holds the same vectors."""
         key = purpose, self.sample.rows.tobytes()
         if key not in self.shared:
             self.shared[key] = draw(self.random(purpose))
         return self.shared[key]
 
     def random(self, purpose: int) -> np.random.Generator:
-        """A generator that depends on the seed and the purpose alone, so that every layer draws the same rows."""
+        """A generator that depends on the seed and the purpose alone, so that every layer draws the same vectors."""
         return np.random.default_rng([self.seed, purpose])

@@ -40,12 +40,12 @@ _COUNTS = ("units", "unusable")
 """Statistics that count the vectors, whatever is measured of them."""
 
 Progress = Callable[[str, int, int | None], None]
-"""Told the step, how many more rows are done, and how many there are."""
+"""Told the step, how many more vectors are done, and how many there are."""
 
 
 @dataclass
 class Space(Geometry):
-    """The vectors of a source, measured. `exact` holds partition sums over all rows when asked for."""
+    """The vectors of a source, measured. `exact` holds partition sums over all vectors when asked for."""
 
     source: Source
     seed: int
@@ -55,27 +55,27 @@ class Space(Geometry):
     pairs = Collected[PairCosines]()
     exact: PartitionSums | None = None
     neighborhood: Neighborhood | None = None
-    """The neighborhoods among all rows, when they were looked for."""
+    """The neighborhoods among all vectors, when they were looked for."""
 
     @once
     def sample(self) -> SampledRows:
-        """A uniform sample of the usable rows; identical ones share a group."""
+        """A uniform sample of the usable vectors; identical ones share a group."""
         sampled = self.pairs.sample.sampled
         return replace(sampled, groups=copy_groups(row_prints(sampled.parts)))
 
     @property
     def copies(self) -> bool:
-        """Whether some rows of the sample are identical."""
+        """Whether some vectors of the sample are identical."""
         return self.sample.groups is not None
 
     @once
     def distinct(self) -> int:
-        """Rows that differ from each other."""
+        """Vectors that differ from each other."""
         return self.n if not self.copies else self.n - round(self.prints.duplicate_share * self.n)
 
     @once
     def effective(self) -> float:
-        """How many rows without copies would know a mean as well: n^2 over the sum of the squared numbers of copies."""
+        """Effective sample size: n^2 over the sum of the squared numbers of copies."""
         groups = self.sample.groups
         if groups is None:
             return float(self.n)
@@ -88,13 +88,13 @@ class Space(Geometry):
         groups = self.sample.groups
         if groups is None:
             return self.pairs.cosines()
-        # With copies there are fewer rows to know the cosines by: more pairs of them.
+        # With copies there are fewer vectors to know the cosines by: more pairs of them.
         shifts = max(self.pairs.shifts, _PAIRS_OF_COPIES // len(groups))
         return replace(self.pairs.cosines(shifts), groups=groups[self.sample.order])
 
     @once
     def copy_pairs(self) -> float:
-        """The share of the pairs of two rows that are copies of each other."""
+        """The share of the pairs of two vectors that are copies of each other."""
         return (self.n / self.effective - 1) / (self.n - 1) if self.sample.groups is not None else 0.0
 
     @once
@@ -108,7 +108,7 @@ class Space(Geometry):
         return super().partition if self.exact is None else self.exact
 
     def measure_exactly(self, plan: Plan, progress: Callable[[int], None] | None) -> None:
-        """Take the partition sums over all rows, in a second pass."""
+        """Take the partition sums over all vectors, in a second pass."""
         self.exact = measure(self.source, self._partition_sums(), plan, progress)
 
 
@@ -127,8 +127,8 @@ def measure_space(
     What is collected is what the families of `check` need, and the statistics of the names `also`.
 
     Raises:
-        ShapeError: fewer than two rows, or too many dimensions.
-        NoUsableRowsError: every row is NaN, infinite or zero.
+        ShapeError: fewer than two vectors, or too many dimensions.
+        NoUsableRowsError: every vector is NaN, infinite or zero.
         OptionError: `exact` on a source that can be read only once.
     """
     _check_size(source)
@@ -136,7 +136,7 @@ def measure_space(
         raise OptionError(f"--exact reads the rows twice, and {source.name} can be read only once: save it to a file.")
     stream, reference = with_reference(source, plan)
     k = max(min(sample, _SAMPLE_NUMBERS // source.dim), 2)
-    # Unusable rows leave a gap in a sample that was cut off beforehand, which only a second look can fill.
+    # Unusable vectors leave a gap in a sample that was cut off beforehand, which only a second look can fill.
     known = source.rows is not None and source.rereadable
     cutoff = cutoff_for(k, source.rows or 0, seed) if known else None
     makers: dict[str, Callable[[], Statistic]] = {
@@ -159,7 +159,7 @@ def measure_space(
 
 
 def _fill_sample(space: Space, plan: Plan) -> None:
-    """Draw the sample again when unusable rows have left gaps in it, with room for them."""
+    """Draw the sample again when unusable vectors have left gaps in it, with room for them."""
     while (pairs := space.pairs).sample.cutoff is not None and pairs.sample.sampled.n < min(pairs.sample.k, space.n):
         settings, have = pairs.settings, pairs.sample.sampled.n
         wanted = (settings["k"] + 6 * settings["k"] ** 0.5 + 10) / max(have, 1)
@@ -182,9 +182,9 @@ class _Once(Source):
 
 
 def with_reference(source: Source, plan: Plan) -> tuple[Source, Vector | None]:
-    """The source, and the mean of the first rows of its first block that has usable ones there.
+    """The source, and the mean of the first vectors of its first block that has usable ones there.
 
-    Moments are taken about that point. A thousand rows place it well within the spread; one would not.
+    Moments are taken about that point. A thousand vectors place it well within the spread; one would not.
     """
     if source.random_access:
         for start in range(0, source.rows or 0, BLOCK):
@@ -205,7 +205,7 @@ def with_reference(source: Source, plan: Plan) -> tuple[Source, Vector | None]:
 def _mean(block: Iterator[Batch]) -> Vector | None:
     """The mean of some batches in their precision; where a dimension is constant, that very number.
 
-    Then the rows of a constant dimension lie at the reference exactly, and its sum of squares is exactly zero.
+    Then the vectors of a constant dimension lie at the reference exactly, and its sum of squares is exactly zero.
     """
     parts = [batch.vectors.copy() for batch in block if batch.n]
     if not parts:

@@ -105,7 +105,7 @@ def share_slope(eigenvalues: Vector, k: int) -> Vector:
 
 @dataclass(frozen=True)
 class SpectralFunction:
-    """A function of the eigenvalues, with its slope: what a row contributes follows from it."""
+    """A function of the eigenvalues, with its slope: what a vector contributes follows from it."""
 
     value: Callable[[Vector], float]
     slope: Callable[[Vector], Vector]
@@ -113,7 +113,7 @@ class SpectralFunction:
 
 @dataclass
 class Sampling:
-    """How the eigenvalues vary with the rows, from a part of the row sample."""
+    """How the eigenvalues vary with the vectors, from a part of the sample."""
 
     space: Geometry
 
@@ -126,18 +126,18 @@ class Sampling:
 
     @once
     def _groups(self) -> tuple[IntVector, IntVector]:
-        """The places of some distinct rows of the sample, and how often each stands there."""
+        """The places of some distinct vectors of the sample, and how often each stands there."""
         sample = self.space.sample
         if sample.groups is None:
             return sample.order[:_ROWS], np.ones(min(_ROWS, sample.n), np.int64)
-        # By the first row of each, so that copies further down do not change which are taken.
+        # By the first vector of each, so that copies further down do not change which are taken.
         _, first, counts = np.unique(sample.groups, return_index=True, return_counts=True)
         chosen = np.lexsort((first, sample.hashes[first]))[:_ROWS]
         return first[chosen], counts[chosen]
 
     @once
     def contributions(self) -> Matrix:
-        """(projection on direction k)^2 - eigenvalue k, for each row of a small sample: (m, r)."""
+        """(projection on direction k)^2 - eigenvalue k, for each vector of a small sample: (m, r)."""
         values, directions = self.space.directions
         rows = self._rows.vectors
         centered = rows - self.space.moments.mean.astype(rows.dtype)
@@ -145,7 +145,7 @@ class Sampling:
         return np.asarray((centered @ directions.astype(rows.dtype)) ** 2 - held)
 
     def spread(self, slope: Vector) -> Spread:
-        """The spread of a measure with this slope, from what each row adds to it."""
+        """The spread of a measure with this slope, from what each vector adds to it."""
         each = self.contributions @ slope[: self.contributions.shape[1]].astype(self.contributions.dtype)
         if not self.space.copies:
             return mean_spread(each, self.space.n - 1, self._rows.groups)
@@ -164,7 +164,7 @@ class Sampling:
     def apart(self, first: int, second: int) -> bool:
         """Whether two neighboring eigenvalues differ by more than chance: else which is larger is chance itself.
 
-        With few rows it always is.
+        With few vectors it always is.
         """
         values, _ = self.space.directions
         if self.space.distinct < FEW:
@@ -174,10 +174,10 @@ class Sampling:
         return bool(values[first] - values[second] > 3 * math.sqrt(2 / self.space.distinct) * values[first])
 
     def interval(self, measure: SpectralFunction) -> Interval:
-        """The interval of what the measure would be on endless rows, and of what it is.
+        """The interval of what the measure would be on endless vectors, and of what it is.
 
         The standard error is the infinitesimal jackknife. The bias is taken out; the measured value stays inside. None
-        with fewer than two rows per dimension, where the bias follows no simple rule.
+        with fewer than two vectors per dimension, where the bias follows no simple rule.
         """
         values, _ = self.space.directions
         value = measure.value(values)
@@ -190,16 +190,16 @@ class Sampling:
         return (None, None) if low is None or high is None else (min(low, value), max(high, value))
 
     def _bias(self, measured: Callable[[Vector], float], value: float) -> tuple[float, float]:
-        """How much too large a measure is for want of rows, and by how much estimating that inflates the variance."""
+        """The bias of a measure on n vectors, and by how much estimating it inflates the variance."""
         if self._rows.groups is not None and not self.space.copies:
             whole, by_row, by_group = (np.mean([measured(one) for one in part]) for part in self._halves)
             return float(by_row - whole) * self._rows.n / self.space.n + float(by_group - by_row), 1.0
-        # It falls with 1/n, so it can be read off fewer rows; copies of a row come and go together.
+        # It falls with 1/n, so it can be read off fewer vectors; copies of a vector come and go together.
         n, (m, fewer) = self.space.distinct, self.halved
         return ((measured(fewer) - value) * m / (n - m), n / (n - m)) if m >= self.space.dim else (math.nan, 1.0)
 
     def group_bias(self, measured: Callable[[Vector], float]) -> float:
-        """How much too large a measure is because the rows of a group are alike: they tell less than n rows would."""
+        """The bias of a measure from groups of similar vectors, which carry less information than n vectors would."""
         if self._rows.groups is None or self.space.copies:
             return 0.0
         _, by_row, by_group = (np.mean([measured(one) for one in part]) for part in self._halves)
@@ -207,10 +207,10 @@ class Sampling:
 
     @once
     def _halves(self) -> tuple[list[Vector], list[Vector], list[Vector]]:
-        """Eigenvalues of the rows of the small sample, of its two halves by row, and of its two halves by group.
+        """Eigenvalues of the vectors of the small sample, of its two halves by vector, and of its two halves by group.
 
-        The bias has a part that falls with the rows and one that falls with the groups. Both halves together hold what
-        the whole holds, so that in the differences only the bias is left, and no noise of first order.
+        The bias has a part that falls with the vectors and one that falls with the groups. Both halves together hold
+        what the whole holds, so that in the differences only the bias is left, and no noise of first order.
         """
         rows, groups = self._rows.vectors, self._rows.groups
         assert groups is not None
@@ -224,7 +224,7 @@ class Sampling:
 
 @dataclass(frozen=True)
 class _Scatter:
-    """Sums of y and y y' over n rows."""
+    """Sums of y and y y' over n vectors."""
 
     n: int
     first: Vector
@@ -235,7 +235,7 @@ class _Scatter:
         return cls(len(rows), rows.sum(axis=0, dtype=np.float64), (rows.T @ rows).astype(np.float64))
 
     def halves(self, rows: Matrix, half: NDArray[np.bool_]) -> tuple[_Scatter, _Scatter]:
-        """Half of the rows, and the rest: its sums are what the half leaves of the whole."""
+        """Half of the vectors, and the rest: its sums are what the half leaves of the whole."""
         one = _Scatter.of(rows[half])
         return one, _Scatter(self.n - one.n, self.first - one.first, self.second - one.second)
 

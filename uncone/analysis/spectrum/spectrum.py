@@ -171,12 +171,12 @@ def _isoscores(sampling: Sampling) -> list[Finding]:
     if corrected is None:
         return [*found, Finding("isoscore_corrected", None, n, "Needs at least 4 distinct vectors.")]
     score = min(max((corrected - 1) / (d - 1), 0.0), 1.0)
-    # The correction takes rows for independent; where they come in groups, the interval makes up for it.
+    # The correction takes vectors for independent; where they come in groups, the interval makes up for it.
     shift = sampling.group_bias(participation_ratio) / (d - 1)
     low, high = around(score - shift, *_isoscore_spread(space, sampling, min(corrected, d)))
     low, high = (None, None) if low is None or high is None else (min(low, score), max(high, score))
     if low is not None and not 1 <= corrected <= d:
-        low = min(low, plain_score)  # a few rows carry the variance, and the estimate has left its range
+        low = min(low, plain_score)  # a few vectors carry the variance, and the estimate has left its range
     low, high = None if low is None else max(low, 0.0), None if high is None else min(high, 1.0)
     meaning = f"{plain(score)} of 1, where 1 is a ball and 0 a line: the share of the dimensions in even use."
     advice = "Low is normal for text; compare it between layers or models."
@@ -191,7 +191,7 @@ def _isoscore_spread(space: Geometry, sampling: Sampling, corrected: float) -> S
 
 
 def _corrected_participation(space: Geometry) -> float | None:
-    """The participation ratio of a space, corrected for the number of its rows; copies of a row are one."""
+    """The participation ratio of a space, corrected for the number of its vectors; copies of a vector are one."""
     values, _ = space.directions
     n = space.effective
     scale = (space.n - 1) / space.n * n / (n - 1) if n > 1 else 1.0
@@ -215,7 +215,7 @@ def corrected_ratio(n: float, trace: float, squares: float, fourth: float) -> fl
 
 
 def mean_over_rms(space: Geometry) -> Finding:
-    """|mean| / rms norm: 0 if centered, 1 if all rows are the same.
+    """|mean| / rms norm: 0 if centered, 1 if all vectors are the same.
 
     The interval is that of |mean|^2 without its bias tr(C)/n, so it reaches 0 in a centered space; the value
     itself stays inside.
@@ -270,10 +270,10 @@ def _partition_finding(space: Geometry, name: str, place: int, scale: str) -> Fi
 
 
 def _partition_interval(space: Geometry, place: int, value: float) -> Interval:
-    """Infinitesimal jackknife of log Z(low) - log Z(high) with the directions held fixed, from the row sample.
+    """Infinitesimal jackknife of log Z(low) - log Z(high) with the directions held fixed, from the sample.
 
     The reach is a quarter wider, for the choice between the two ends of a direction. None where that is not enough:
-    when more than two directions compete for an extreme, a few rows carry the sum, or there are few rows at all.
+    when more than two directions compete for an extreme, a few vectors carry the sum, or there are few vectors at all.
     """
     if space.distinct < FEW:
         return None, None
