@@ -72,7 +72,7 @@ def test_every_token_in_reading_order(encoder, plain, layers, prompt):
 
 
 def test_memory_is_bounded_by_a_budget_of_tokens(encoder, plain, monkeypatch):
-    monkeypatch.setattr(module, "_MOST", 100)
+    monkeypatch.setattr(module, "_LIMIT", 100)
     source = TokenRows(ListTexts(TEXTS), encoder, Pooling())
     parts = [rows.vectors.copy() for rows in source.read()]
     assert len(parts) > 3 and max(map(len, parts)) <= 100
@@ -106,7 +106,7 @@ def test_repaired_tokens_are_pooled(encoder, plain, pooling, normalize, monkeypa
     tokens = naive(plain, TEXTS, (1, 2))
     wanted = [finished(WAYS[pooling](np.tanh((rows - 0.1) @ matrix))) if len(rows) else [np.nan] * 5 for rows in tokens]
     for most in (1 << 14, 80):
-        monkeypatch.setattr(module, "_MOST", most)
+        monkeypatch.setattr(module, "_LIMIT", most)
         source = RepairedTexts(ListTexts(TEXTS), encoder, Pooling((1, 2), pooling, normalize), transform, 5)
         parts = list(source.read())
         np.testing.assert_allclose(np.concatenate([one.vectors for one in parts]), wanted, rtol=1e-3, atol=1e-4)

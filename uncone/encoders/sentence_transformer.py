@@ -137,7 +137,7 @@ class SentenceTransformerTexts(ModelTexts):
         self.dim = len(self._encoded(["a"])[0])
         self.model = name
         self.files = sorted(path for path in folder.rglob("*") if path.suffix in _READ and path.is_file())
-        self.note = self.said(0)
+        self.note = self.describe(0)
 
     def pools(self) -> Iterator[list[Unit]]:
         rows = islice(self.texts.read(), self.limit)
@@ -158,7 +158,7 @@ class SentenceTransformerTexts(ModelTexts):
             "fingerprint": file_digest(self.files),
         }
 
-    def said(self, truncated: int) -> str:
+    def describe(self, truncated: int) -> str:
         return f"{self.model}, all modules of its sentence-transformers pipeline"
 
     def _encoded(self, texts: list[str]) -> np.ndarray:

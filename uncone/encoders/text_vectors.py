@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,12 @@ __all__ = [
 ]
 
 _POOL = 1024
-_READ = (".safetensors", ".hdf5", ".json", ".txt", ".model", ".py")  # what a model is made of
+_LIMIT = 1 << 14  # tokens whose vectors are in memory at once; a single text may have more
+_MODEL_FILES = (".safetensors", ".hdf5", ".json", ".txt", ".model", ".py")
+
+Transform = Callable[[Matrix], Matrix]
+Encode = Callable[[Sequence[str]], tuple[Matrix, NDArray[np.bool_]]]
+"""From texts to their vectors (n, d), and which texts were truncated."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +56,19 @@ class Pooling:
         if self.kind not in POOLINGS:
             raise OptionError(f"There is no pooling {self.kind!r}; there are {', '.join(POOLINGS)}.")
 
+    def average(self, layers: Sequence[Matrix]) -> Matrix:
+        """The mean over the vectors (n, d) of several layers."""
+        return layers[0] if len(layers) == 1 else np.asarray(np.mean(layers, axis=0, dtype=np.float32))
+
     def finished(self, vectors: Matrix) -> Matrix:
-        """Pooled vectors (n, d), at length one when that is asked for."""
+        """Pooled vectors (n, d), at length one if `normalize` is set."""
         if not self.normalize:
             return vectors
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors / np.where(lengths > 0, lengths, 1))
 
-    def said(self, encoder: Encoder, truncated: int) -> str:
-        """What was done to the texts, for a reader."""
+    def describe(self, encoder: Encoder, truncated: int) -> str:
+        """The note of a report on how texts became vectors."""
         parts = [f"{encoder.name}, layer {', '.join(map(str, self.layers))}, {self.kind} pooling"]
         parts += ["normalized"] if self.normalize else []
         parts += [f"prompt {self.prompt!r}"] if self.prompt else []
@@ -86,19 +95,37 @@ def parse_layers(text: str | int, layers: int) -> tuple[int, ...]:
     return tuple(number % layers for number in numbers)
 
 
-class ModelTexts(Source):
-    """Texts that a model makes vectors of, pool by pool. A blank text gives a row of NaN, which is counted as bad."""
+class _TextVectors(Source):
+    """One vector per text, in blocks. A text without a vector gives a row of NaN, which is counted as bad."""
 
-    model: str
-    """What the user called the model."""
-    files: Sequence[Path] = ()
-    """What the model was read from."""
     least: int = 2
     """Texts that there have to be: a cosine takes two, a repair is applied to one."""
 
     @abstractmethod
+    def describe(self, truncated: int) -> str:
+        """The note, if this many texts were truncated."""
+
+    def _rows(self, blocks: Iterable[tuple[Sequence[Unit], Matrix, int]]) -> Iterator[Rows]:
+        truncated = read = 0
+        for units, vectors, cut in blocks:
+            truncated, read = truncated + cut, read + len(units)
+            labels = None if units[0].label is None else [unit.label or "" for unit in units]
+            yield Rows(vectors, [unit.text for unit in units], labels)
+        self.note = self.describe(truncated)
+        check_count(self.name, read, self.least)
+
+
+class ModelTexts(_TextVectors):
+    """Texts that a model encodes, pool by pool, so that a cache or a journal can stand in for it."""
+
+    model: str
+    """The model as the user named it."""
+    files: Sequence[Path] = ()
+    """The files that the model was read from."""
+
+    @abstractmethod
     def pools(self) -> Iterator[list[Unit]]:
-        """The texts in their order, so many at a time as are encoded together."""
+        """The texts in their order, in pools that are encoded together."""
 
     @abstractmethod
     def encode(self, texts: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
@@ -108,10 +135,6 @@ class ModelTexts(Source):
     def identity(self) -> dict[str, Any]:
         """What the vectors depend on beside text and files, as plain JSON; with `layer` and `pooling`."""
 
-    @abstractmethod
-    def said(self, truncated: int) -> str:
-        """The note, when so many texts were truncated."""
-
     def prepare(self) -> None:
         """Called before the first text is encoded."""
 
@@ -119,23 +142,52 @@ class ModelTexts(Source):
         self.prepare()
         yield from self.rows_of(self.encode)
 
-    def rows_of(self, encode: Callable[[Sequence[str]], tuple[Matrix, NDArray[np.bool_]]]) -> Iterator[Rows]:
+    def rows_of(self, encode: Encode) -> Iterator[Rows]:
         """The rows, with vectors from `encode`: our own, or one that knows a way around it."""
-        truncated = read = 0
-        for pool in self.pools():
-            vectors: Matrix = np.full((len(pool), self.dim), np.nan, np.float32)
-            places = [i for i, unit in enumerate(pool) if unit.text.strip()]
-            if places:
-                vectors[places], cut = encode([pool[i].text.strip() for i in places])
-                truncated += int(cut.sum())
-            read += len(pool)
-            labels = None if pool[0].label is None else [unit.label or "" for unit in pool]
-            yield Rows(vectors, [unit.text for unit in pool], labels)
-        self.note = self.said(truncated)
-        check_count(self.name, read, self.least)
+        return self._rows((pool, *self._vectors(pool, encode)) for pool in self.pools())
+
+    def _vectors(self, pool: Sequence[Unit], encode: Encode) -> tuple[Matrix, int]:
+        vectors: Matrix = np.full((len(pool), self.dim), np.nan, np.float32)
+        places = [i for i, unit in enumerate(pool) if unit.text.strip()]
+        if not places:
+            return vectors, 0
+        vectors[places], cut = encode([pool[i].text.strip() for i in places])
+        return vectors, int(cut.sum())
 
 
-class EncodedTexts(ModelTexts):
+class _EncoderTexts(_TextVectors):
+    """Texts through an encoder; of several layers the mean is taken, long texts are cut to what the model takes."""
+
+    _kind = "texts through {}"
+
+    def __init__(
+        self,
+        texts: TextSource,
+        encoder: Encoder,
+        pooling: Pooling,
+        batch_size: int | None = None,
+        limit: int | None = None,
+    ) -> None:
+        self.texts, self.encoder, self.pooling = texts, encoder, pooling
+        self.batch_size, self.limit = batch_size, limit
+        self.name, self.kind, self.dtype = texts.name, self._kind.format(encoder.name), "float32"
+        self.dim, self.rows = encoder.dim, None
+        self.note = self.describe(0)
+        self._prepared = False
+
+    def prepare(self) -> None:
+        if not self._prepared:
+            self.encoder.prepare(self.pooling.prompt + unit.text for unit in taken_texts(self.texts, self.limit))
+            self._prepared = True
+
+    def pools(self) -> Iterator[list[Unit]]:
+        return pools(taken_texts(self.texts, self.limit), _POOL)
+
+    def describe(self, truncated: int) -> str:
+        return self.pooling.describe(self.encoder, truncated)
+
+
+class EncodedTexts(_EncoderTexts, ModelTexts):
     """The vectors of texts, made as they are read; `separate` layers stand side by side instead of being averaged."""
 
     def __init__(
@@ -148,33 +200,10 @@ class EncodedTexts(ModelTexts):
         *,
         separate: bool = False,
     ) -> None:
-        self.texts = texts
-        self.encoder = encoder
-        self.separate = separate
-        self.pooling = pooling
-        self.batch_size = batch_size
-        self.limit = limit
-        self.model = encoder.name
-        self.files = _model_files(encoder)
-        self.name = texts.name
-        self.kind = f"texts through {encoder.name}"
-        self.dtype = "float32"
-        self.dim = encoder.dim * (len(pooling.layers) if separate else 1)
-        self.rows = None
+        super().__init__(texts, encoder, pooling, batch_size, limit)
+        self.model, self.files, self.separate = encoder.name, _model_files(encoder), separate
+        self.dim *= len(pooling.layers) if separate else 1
         self.rule = RowRule(rows="sentences", pooling=pooling.kind)
-        self.note = self.said(0)
-        self._ready = False
-
-    def prepare(self) -> None:
-        if not self._ready:
-            self.encoder.prepare(self.pooling.prompt + unit.text for unit in self._units())
-            self._ready = True
-
-    def pools(self) -> Iterator[list[Unit]]:
-        return pools(self._units(), _POOL)
-
-    def _units(self) -> Iterator[Unit]:
-        return taken_texts(self.texts, self.limit)
 
     def encode(self, texts: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
         vectors: Matrix = np.zeros((len(texts), self.dim), np.float32)
@@ -189,11 +218,9 @@ class EncodedTexts(ModelTexts):
         layout = self.rule.layout(batch, lambda name: 0)
         states = self.encoder.encode([laid.passage for laid in batch])
         pool = states.longest if self.pooling.kind == "max" else states.pooled
-        found = [pool(layer, layout.tokens, layout.starts) for layer in self.pooling.layers]
-        if self.separate:
-            return np.hstack([np.asarray(self.pooling.finished(vectors), np.float32) for vectors in found])
-        vectors = found[0] if len(found) == 1 else np.asarray(np.mean(found, axis=0, dtype=np.float32))
-        return np.asarray(self.pooling.finished(vectors), np.float32)
+        layers = [pool(layer, layout.tokens, layout.starts) for layer in self.pooling.layers]
+        parts = layers if self.separate else [self.pooling.average(layers)]
+        return np.hstack([np.asarray(self.pooling.finished(vectors), np.float32) for vectors in parts])
 
     def identity(self) -> dict[str, Any]:
         return {
@@ -210,8 +237,144 @@ class EncodedTexts(ModelTexts):
             **({"separate": True} if self.separate else {}),
         }
 
-    def said(self, truncated: int) -> str:
-        return self.pooling.said(self.encoder, truncated)
+
+class _Tokens(NamedTuple):
+    """Some texts that follow each other, the number of tokens of each, the vectors of all, and how many were cut."""
+
+    units: Sequence[Unit]
+    sizes: IntVector
+    vectors: Matrix
+    truncated: int
+
+
+class _TokenTexts(_EncoderTexts):
+    """Texts whose tokens are encoded: without those that the tokenizer adds, with those of a prompt, as in pooling."""
+
+    def _runs(self) -> Iterator[_Tokens]:
+        """All texts, in runs under a budget of tokens."""
+        self.prepare()
+        for pool in self.pools():
+            passages = self._passages(pool)
+            start = total = 0
+            for stop, passage in enumerate(passages):
+                length = 0 if passage is None else passage.length
+                if stop > start and total + length > _LIMIT:
+                    yield self._run(pool[start:stop], passages[start:stop])
+                    start, total = stop, 0
+                total += length
+            yield self._run(pool[start:], passages[start:])
+
+    def _passages(self, pool: Sequence[Unit]) -> list[Passage | None]:
+        """What the model reads of each text; None if that is nothing."""
+        prompted = [self.pooling.prompt + unit.text for unit in pool if unit.text]
+        cut = iter(self.encoder.passages(prompted, Window(cut=True)) if prompted else [])
+        firsts = [next(cut)[0] if unit.text else None for unit in pool]
+        return [passage if passage is not None and passage.length else None for passage in firsts]
+
+    def _run(self, units: Sequence[Unit], passages: Sequence[Passage | None]) -> _Tokens:
+        sizes = np.array([0 if one is None else int((~one.special).sum()) for one in passages], np.int64)
+        vectors: Matrix = np.empty((int(sizes.sum()), self.encoder.dim), np.float32)
+        first = np.cumsum(sizes) - sizes
+        nothing = np.empty(0, np.int64)
+        laid = [
+            Laid(passage, nothing, nothing, [], tokens=np.flatnonzero(~passage.special), group=i)
+            for i, passage in enumerate(passages)
+            if passage is not None and sizes[i]
+        ]
+        for batch in budgeted(laid, TOKENS, self.batch_size):
+            states, start = self._states(batch), 0
+            for one in batch:
+                place, size = int(first[one.group]), len(one.tokens)
+                vectors[place : place + size] = states[start : start + size]
+                start += size
+        return _Tokens(units, sizes, vectors, sum(one is not None and not one.whole for one in passages))
+
+    def _states(self, batch: Sequence[Laid]) -> Matrix:
+        """The vectors of the tokens of a batch, passage by passage, averaged over the layers."""
+        lengths = np.array([one.passage.length for one in batch])
+        bases = np.cumsum(lengths) - lengths
+        tokens = np.concatenate([one.tokens + base for one, base in zip(batch, bases, strict=True)])
+        states = self.encoder.encode([one.passage for one in batch])
+        each = np.arange(len(tokens))
+        return self.pooling.average([states.pooled(layer, tokens, each) for layer in self.pooling.layers])
+
+
+class TokenRows(_TokenTexts):
+    """Every subword of the texts as a row, in reading order; of `pooling` only layers and prompt count.
+
+    A text without tokens gives no row. Nothing is cached: there are too many, and they are read once or twice.
+    """
+
+    _kind = "tokens through {}"
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        truncated = read = 0
+        for run in self._runs():
+            truncated, read = truncated + run.truncated, read + len(run.vectors)
+            if len(run.vectors):
+                yield Rows(run.vectors)
+        self.note, self.rows = self.describe(truncated), read
+        if read < 2:
+            raise ShapeError(f"{self.name} has {read} tokens; we need at least 2. Add texts.")
+
+    def describe(self, truncated: int) -> str:
+        note = super().describe(truncated)
+        return note.replace(f"{self.pooling.kind} pooling", "every subword token", 1).replace(", normalized", "", 1)
+
+
+class RepairedTexts(_TokenTexts):
+    """One vector per text: its tokens go through `transform`, (m, d) to (m, `dim`), and are pooled afterwards.
+
+    Without a transform it is the raw row over the same tokens: what a repair at token level is compared with.
+
+    Raises:
+        OptionError: pooling by CLS, which is a special token.
+    """
+
+    _kind = "texts through {}, token by token"
+
+    def __init__(
+        self,
+        texts: TextSource,
+        encoder: Encoder,
+        pooling: Pooling,
+        transform: Transform | None = None,
+        dim: int | None = None,
+        batch_size: int | None = None,
+        limit: int | None = None,
+        least: int = 2,
+    ) -> None:
+        if pooling.kind == "cls":
+            raise OptionError(
+                "At token level special tokens are left out, so there is no CLS vector. "
+                "Try --pooling mean, or --level sentence."
+            )
+        super().__init__(texts, encoder, pooling, batch_size, limit)
+        self.transform, self.least = transform, least
+        self.dim = encoder.dim if dim is None else dim
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        return self._rows((run.units, self._pooled(run), run.truncated) for run in self._runs())
+
+    def _pooled(self, run: _Tokens) -> Matrix:
+        vectors: Matrix = np.full((len(run.units), self.dim), np.nan, np.float32)
+        filled = np.flatnonzero(run.sizes)
+        if len(filled):
+            tokens = self._transformed(run.vectors)
+            vectors[filled] = self.pooling.finished(_bags(tokens, run.sizes[filled], self.pooling.kind))
+        return vectors
+
+    def _transformed(self, vectors: Matrix) -> Matrix:
+        found = vectors if self.transform is None else np.asarray(self.transform(vectors))
+        if found.shape != (len(vectors), self.dim):
+            raise ShapeError(
+                f"The repair made {found.shape} of {vectors.shape} tokens, where we need {(len(vectors), self.dim)}. "
+                "Was it fitted on this model and layer?"
+            )
+        return found
+
+    def describe(self, truncated: int) -> str:
+        return f"{super().describe(truncated)} of subword tokens without the special ones"
 
 
 def check_count(name: str, texts: int, least: int) -> None:
@@ -231,210 +394,6 @@ def taken_texts(texts: TextSource, limit: int | None) -> Iterator[Unit]:
         yield Unit(number, number, text.strip(), label)
 
 
-def _model_files(encoder: Encoder) -> list[Path]:
-    """What an encoder was read from; nothing when it does not say."""
-    if isinstance(path := getattr(encoder, "path", None), Path):
-        return [path]
-    files = list(getattr(encoder, "files", ()))
-    folder = files[0].parent if files else getattr(encoder, "folder", None)
-    if not isinstance(folder, Path):
-        return []
-    inside = [path for path in folder.iterdir() if path.suffix in _READ and path.is_file()]
-    return inside if any(path.suffix == ".safetensors" for path in inside) else sorted({*inside, *files})
-
-
-Transform = Callable[[Matrix], Matrix]
-
-_MOST = 1 << 14  # tokens whose vectors are in memory at once; a single text may have more
-
-
-@dataclass(frozen=True)
-class _Run:
-    """Some texts that follow each other, how many tokens each has, and the vectors of all of them, in their order."""
-
-    units: Sequence[Unit]
-    sizes: IntVector
-    vectors: Matrix
-    truncated: int
-
-
-class _TokenTexts(Source):
-    """Texts whose tokens are encoded: those of the tokenizer are left out, those of a prompt are in, as in pooling.
-
-    Several layers are averaged. A long text is cut to what the model takes, as it is for one vector per text.
-    """
-
-    kind_of: str
-
-    def __init__(
-        self,
-        texts: TextSource,
-        encoder: Encoder,
-        pooling: Pooling,
-        batch_size: int | None = None,
-        limit: int | None = None,
-    ) -> None:
-        self.texts = texts
-        self.encoder = encoder
-        self.pooling = pooling
-        self.batch_size = batch_size
-        self.limit = limit
-        self.name = texts.name
-        self.kind = self.kind_of.format(encoder.name)
-        self.dtype = "float32"
-        self.dim = encoder.dim
-        self.rows = None
-        self.note = self._said(0)
-        self._ready = False
-
-    @abstractmethod
-    def _said(self, truncated: int) -> str:
-        """The note, when so many texts were truncated."""
-
-    def _runs(self) -> Iterator[_Run]:
-        """All texts, in runs under a budget of tokens."""
-        if not self._ready:
-            units = taken_texts(self.texts, self.limit)
-            self.encoder.prepare(self.pooling.prompt + unit.text for unit in units)
-            self._ready = True
-        for pool in pools(taken_texts(self.texts, self.limit), _POOL):
-            passages = self._passages(pool)
-            start = total = 0
-            for stop, passage in enumerate(passages):
-                length = 0 if passage is None else passage.length
-                if stop > start and total + length > _MOST:
-                    yield self._run(pool[start:stop], passages[start:stop])
-                    start, total = stop, 0
-                total += length
-            yield self._run(pool[start:], passages[start:])
-
-    def _passages(self, pool: Sequence[Unit]) -> list[Passage | None]:
-        """What the model sees of each text; None where that is nothing."""
-        places = [i for i, unit in enumerate(pool) if unit.text]
-        prompted = [self.pooling.prompt + pool[i].text for i in places]
-        found: list[Passage | None] = [None] * len(pool)
-        seen = self.encoder.passages(prompted, Window(cut=True)) if prompted else []
-        for place, passages in zip(places, seen, strict=True):
-            found[place] = passages[0] if passages[0].length else None
-        return found
-
-    def _run(self, units: Sequence[Unit], passages: Sequence[Passage | None]) -> _Run:
-        sizes = np.array([0 if one is None else int((~one.special).sum()) for one in passages], np.int64)
-        vectors: Matrix = np.empty((int(sizes.sum()), self.encoder.dim), np.float32)
-        first = np.cumsum(sizes) - sizes
-        nothing = np.empty(0, np.int64)
-        laid = [
-            Laid(passage, nothing, nothing, [], tokens=np.flatnonzero(~passage.special), group=i)
-            for i, passage in enumerate(passages)
-            if passage is not None and sizes[i]
-        ]
-        for batch in budgeted(laid, TOKENS, self.batch_size):
-            found, start = self._states(batch), 0
-            for one in batch:
-                place, size = int(first[one.group]), len(one.tokens)
-                vectors[place : place + size] = found[start : start + size]
-                start += size
-        return _Run(units, sizes, vectors, sum(one is not None and not one.whole for one in passages))
-
-    def _states(self, batch: Sequence[Laid]) -> Matrix:
-        """The vectors of the tokens of a batch, passage by passage, averaged over the layers."""
-        lengths = np.array([one.passage.length for one in batch])
-        bases = np.cumsum(lengths) - lengths
-        tokens = np.concatenate([one.tokens + base for one, base in zip(batch, bases, strict=True)])
-        states = self.encoder.encode([one.passage for one in batch])
-        found = [states.pooled(layer, tokens, np.arange(len(tokens))) for layer in self.pooling.layers]
-        return found[0] if len(found) == 1 else np.asarray(np.mean(found, axis=0, dtype=np.float32))
-
-
-class TokenRows(_TokenTexts):
-    """Every subword of the texts as a row, in reading order; of `pooling` only layers and prompt count.
-
-    A text without tokens gives no row. Nothing is cached: there are too many, and they are read once or twice.
-    """
-
-    kind_of = "tokens through {}"
-
-    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
-        truncated = read = 0
-        for run in self._runs():
-            truncated += run.truncated
-            read += len(run.vectors)
-            if len(run.vectors):
-                yield Rows(run.vectors)
-        self.note = self._said(truncated)
-        self.rows = read
-        if read < 2:
-            raise ShapeError(f"{self.name} has {read} tokens; we need at least 2. Add texts.")
-
-    def _said(self, truncated: int) -> str:
-        said = self.pooling.said(self.encoder, truncated)
-        return said.replace(f"{self.pooling.kind} pooling", "every subword token", 1).replace(", normalized", "", 1)
-
-
-class RepairedTexts(_TokenTexts):
-    """One vector per text: its tokens go through `transform`, (m, d) to (m, `dim`), and are pooled afterwards.
-
-    Without a transform it is the raw row over the same tokens: what a repair at token level is compared with. A blank
-    text, and one without tokens, gives a row of NaN.
-
-    Raises:
-        OptionError: pooling by CLS, which is a special token.
-    """
-
-    kind_of = "texts through {}, token by token"
-
-    def __init__(
-        self,
-        texts: TextSource,
-        encoder: Encoder,
-        pooling: Pooling,
-        transform: Transform | None = None,
-        dim: int | None = None,
-        batch_size: int | None = None,
-        limit: int | None = None,
-        least: int = 2,
-    ) -> None:
-        if pooling.kind == "cls":
-            raise OptionError(
-                "At token level special tokens are left out, so there is no CLS vector. "
-                "Try --pooling mean, or --level sentence."
-            )
-        super().__init__(texts, encoder, pooling, batch_size, limit)
-        self.transform = transform
-        self.least = least
-        self.dim = encoder.dim if dim is None else dim
-
-    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
-        truncated = read = 0
-        for run in self._runs():
-            truncated += run.truncated
-            read += len(run.units)
-            labels = None if run.units[0].label is None else [unit.label or "" for unit in run.units]
-            yield Rows(self._pooled(run), [unit.text for unit in run.units], labels)
-        self.note = self._said(truncated)
-        check_count(self.name, read, self.least)
-
-    def _pooled(self, run: _Run) -> Matrix:
-        vectors: Matrix = np.full((len(run.units), self.dim), np.nan, np.float32)
-        filled = np.flatnonzero(run.sizes)
-        if len(filled):
-            tokens = self._transformed(run.vectors)
-            vectors[filled] = self.pooling.finished(_bags(tokens, run.sizes[filled], self.pooling.kind))
-        return vectors
-
-    def _transformed(self, vectors: Matrix) -> Matrix:
-        found = vectors if self.transform is None else np.asarray(self.transform(vectors))
-        if found.shape != (len(vectors), self.dim):
-            raise ShapeError(
-                f"The repair made {found.shape} of {vectors.shape} tokens, where we need {(len(vectors), self.dim)}. "
-                "Was it fitted on this model and layer?"
-            )
-        return found
-
-    def _said(self, truncated: int) -> str:
-        return f"{self.pooling.said(self.encoder, truncated)} of subword tokens without the special ones"
-
-
 def _bags(tokens: NDArray[Any], sizes: IntVector, pooling: str) -> Matrix:
     ends = np.cumsum(sizes)
     starts = ends - sizes
@@ -443,3 +402,15 @@ def _bags(tokens: NDArray[Any], sizes: IntVector, pooling: str) -> Matrix:
     if pooling == "max":
         return np.asarray(np.maximum.reduceat(tokens, starts, axis=0))
     return bag_means(tokens, np.arange(len(tokens)), starts)
+
+
+def _model_files(encoder: Encoder) -> list[Path]:
+    """The files that an encoder was read from, if it knows."""
+    if isinstance(path := getattr(encoder, "path", None), Path):
+        return [path]
+    files = list(getattr(encoder, "files", ()))
+    folder = files[0].parent if files else getattr(encoder, "folder", None)
+    if not isinstance(folder, Path):
+        return []
+    inside = [path for path in folder.iterdir() if path.suffix in _MODEL_FILES and path.is_file()]
+    return inside if any(path.suffix == ".safetensors" for path in inside) else sorted({*inside, *files})

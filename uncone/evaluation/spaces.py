@@ -332,7 +332,7 @@ def _swept(encoder: Encoder, texts: Sequence[str], settings: Settings, layers: S
         first += len(pool)
         settings.report("encoding", len(pool), len(texts))
     return [
-        Sentences(texts, matrix, one.identity(), one.said(cut_texts), encoder)
+        Sentences(texts, matrix, one.identity(), one.describe(cut_texts), encoder)
         for one, matrix in zip(made, matrices, strict=True)
     ]
 
@@ -352,7 +352,7 @@ class _TokenReader(RepairedTexts):
             self.sizes += run.sizes.tolist()
             truncated += run.truncated
             yield len(run.units), run.vectors
-        self.note = self._said(truncated)
+        self.note = self.describe(truncated)
 
     def _passages(self, pool: Sequence[Unit]) -> list[Passage | None]:
         found = super()._passages(pool)

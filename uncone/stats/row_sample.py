@@ -23,6 +23,7 @@ _TOGETHER = 16_384
 """Rows of the stream whose sample makes one part."""
 
 _NOTHING = np.empty(0, np.int64)
+_COLUMNS = ("hashes", "rows", "norms", "texts", "labels", "groups", "words", "origins")
 
 _COUNTED = 20_000_000
 """Up to so many rows the cutoff is exact."""
@@ -89,17 +90,8 @@ class SampledRows:
 
     def take(self, places: IntVector) -> SampledRows:
         """The rows at these places, in this order, as one part."""
-        return SampledRows(
-            self.hashes[places],
-            self.rows[places],
-            self.norms[places],
-            (self.vectors_at(places),),
-            None if self.texts is None else [self.texts[i] for i in places],
-            None if self.labels is None else [self.labels[i] for i in places],
-            None if self.groups is None else self.groups[places],
-            None if self.words is None else self.words[places],
-            None if self.origins is None else self.origins[places],
-        )
+        columns: dict[str, Any] = {name: _taken(getattr(self, name), places) for name in _COLUMNS}
+        return SampledRows(parts=(self.vectors_at(places),), **columns)
 
     def first(self, m: int) -> SampledRows:
         """A smaller uniform sample: the m rows with the smallest hashes."""
@@ -112,17 +104,8 @@ class SampledRows:
     @classmethod
     def joined(cls, samples: Sequence[SampledRows]) -> SampledRows:
         """All rows of several samples; no vector is copied."""
-        return cls(
-            np.concatenate([sample.hashes for sample in samples]),
-            np.concatenate([sample.rows for sample in samples]),
-            np.concatenate([sample.norms for sample in samples]),
-            tuple(part for sample in samples for part in sample.parts),
-            joined_names([sample.texts for sample in samples]),
-            joined_names([sample.labels for sample in samples]),
-            _joined_numbers([sample.groups for sample in samples]),
-            _joined_numbers([sample.words for sample in samples]),
-            _joined_numbers([sample.origins for sample in samples]),
-        )
+        columns: dict[str, Any] = {name: _joined([getattr(sample, name) for sample in samples]) for name in _COLUMNS}
+        return cls(parts=tuple(part for sample in samples for part in sample.parts), **columns)
 
 
 class RowSample(Statistic):
@@ -220,29 +203,31 @@ class RowSample(Statistic):
         return self._samples[0]
 
     def state(self) -> State:
-        kept = self.sampled
+        sample = self.sampled
+        numbers = {name: getattr(sample, name) for name in _COLUMNS if name not in ("texts", "labels")}
         return {
-            "hashes": kept.hashes,
-            "rows": kept.rows,
-            "vectors": kept.vectors,
-            "norms": kept.norms,
-            "names": np.frombuffer(json.dumps([kept.texts, kept.labels]).encode(), np.uint8),
-            "groups": _NOTHING if kept.groups is None else kept.groups,
-            "words": _NOTHING if kept.words is None else kept.words,
-            "origins": _NOTHING if kept.origins is None else kept.origins,
+            **{name: _NOTHING if column is None else column for name, column in numbers.items()},
+            "vectors": sample.vectors,
+            "names": np.frombuffer(json.dumps([sample.texts, sample.labels]).encode(), np.uint8),
         }
 
     def _restore(self, state: State) -> None:
         texts, labels = json.loads(state["names"].tobytes())
         numbers = (state[key] if state[key].size else None for key in ("groups", "words", "origins"))
-        kept = SampledRows(state["hashes"], state["rows"], state["norms"], (state["vectors"],), texts, labels, *numbers)
+        parts = (state["vectors"],)
+        sample = SampledRows(state["hashes"], state["rows"], state["norms"], parts, texts, labels, *numbers)
         self._shelf, self._texts, self._labels = None, [], []
-        self._samples, self._kept = ([kept] if kept.n else []), kept.n
+        self._samples, self._kept = ([sample] if sample.n else []), sample.n
 
 
-def _joined_numbers(parts: Sequence[IntVector | None]) -> IntVector | None:
-    known = [part for part in parts if part is not None]
-    return np.concatenate(known) if known and len(known) == len(parts) else None
+def _taken(column: Any, places: IntVector) -> Any:  # noqa: ANN401 - an array, a list of names, or None
+    return [column[i] for i in places] if isinstance(column, list) else None if column is None else column[places]
+
+
+def _joined(parts: Sequence[Any]) -> Any:  # noqa: ANN401 - the same; None unless every part is known
+    if any(part is None for part in parts):
+        return None
+    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else joined_names(parts)
 
 
 def cutoff_for(k: int, rows: int, seed: int = 0) -> int | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 from uncone._version import __version__
 from uncone.data.plain_values import plain_values
+from uncone.data.writing.atomic import replacing, writing
 from uncone.errors import OptionError, OutputError, UnconeError
 
 __all__ = ["SavedFolder"]
@@ -72,11 +71,9 @@ class SavedFolder:
         except ValueError as error:
             raise OptionError(f"Only plain values can be saved with a {self.kind}: {error}.") from error
         self.check(folder)
-        try:
-            _replace(folder.resolve(), dict(zip(self.files, (f"{text}\n".encode(), *contents), strict=True)))
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise OutputError(f"Cannot write {folder}: {reason}. What was there before is untouched.") from error
+        with replacing(folder, folder=True) as temporary, writing(folder):
+            for name, content in zip(self.files, (f"{text}\n".encode(), *contents), strict=True):
+                (temporary / name).write_bytes(content)
 
     def read(self, folder: Path) -> dict[str, Any]:
         """The values of the manifest; the file itself may be named in place of its folder.
@@ -115,29 +112,3 @@ class SavedFolder:
 
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is not JSON")
-
-
-def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write beside the place, then rename; what was there before goes only when the new one stands."""
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
-    aside = temporary.with_suffix(".old")
-    try:
-        for name, content in files.items():
-            with (temporary / name).open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o777 & ~mask)  # mkdtemp is stricter than an output has to be
-        if folder.exists():
-            folder.rename(aside)
-        try:
-            temporary.rename(folder)
-        except BaseException:
-            if aside.exists():
-                aside.rename(folder)
-            raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    shutil.rmtree(aside, ignore_errors=True)
