@@ -85,7 +85,7 @@ def bags_of(encoder, texts, rule=None, window=None):
     for row in range(layout.n):
         number, laid, i = places[layout.rows[row]]
         tokens = layout.tokens[ends[row] : ends[row + 1]] - bases[number]
-        assert layout.groups[row] == number
+        assert layout.keys.groups[row] == number
         found.append((number, int(laid.starts[i]), int(laid.ends[i]), laid.names[i], tokens.tolist()))
     return found
 

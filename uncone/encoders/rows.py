@@ -10,7 +10,6 @@ from typing import overload
 import numpy as np
 
 from uncone.data.batch import IntVector, Keys
-from uncone.data.lazy_property import once
 from uncone.encoders.encoder import Encoder, Passage
 from uncone.encoders.segmentation import Kind, Word, find_words, identity, token_kinds
 from uncone.errors import ModelError
@@ -180,26 +179,24 @@ class RowRule:
             covered = np.ones(len(batch), np.bool_)
         known = [numbers(name) if self.has_words else IGNORED for laid in batch for name in laid.names]
         sizes = [laid.n for laid in batch]
-        units = copies = origins = None
-        if batch[0].unit is not None:
-            units = np.repeat(np.array([laid.unit for laid in batch], np.int64), sizes)[covered]
-        if units is not None:
-            inside = np.concatenate([laid.offset + np.arange(laid.n) for laid in batch])[covered]
-            origins = units + inside  # they wrap around, which does no harm
-        if batch[0].copies is not None:
-            copies = np.repeat(np.array([laid.copies for laid in batch], np.int64), sizes)[covered]
-        return Layout(
-            tokens,
-            starts,
-            np.repeat([laid.group for laid in batch], sizes).astype(np.int64)[covered],
+
+        def spread(values: Sequence[int | None]) -> IntVector | None:
+            """A number per text, for each of its rows that has tokens."""
+            return None if values[0] is None else np.repeat(np.array(values, np.int64), sizes)[covered]
+
+        units = spread([laid.unit for laid in batch])
+        inside = np.concatenate([laid.offset + np.arange(laid.n) for laid in batch])[covered]
+        keys = Keys(
+            spread([laid.group for laid in batch]),
             np.array(known, np.int64)[covered],
-            np.concatenate([laid.first_row + np.arange(laid.n) for laid in batch])[covered],
-            _Names(batch, np.flatnonzero(covered), tokens[starts] if len(starts) else tokens, _bases(batch)),
             units,
-            copies,
-            origins,
+            spread([laid.copies for laid in batch]),
+            None if units is None else units + inside,  # they wrap around, which does no harm
             going_on,
         )
+        names = _Names(batch, np.flatnonzero(covered), tokens[starts] if len(starts) else tokens, _bases(batch))
+        rows = np.concatenate([laid.first_row + np.arange(laid.n) for laid in batch])[covered]
+        return Layout(tokens, starts, rows, names, keys)
 
 
 @dataclass
@@ -230,28 +227,13 @@ class Laid:
 
 @dataclass(frozen=True)
 class Layout:
-    """The rows of a batch: bag i is tokens[starts[i] : starts[i + 1]]; its text, word number, row number, name.
-
-    `units`, `copies` and `origins` are those of `Keys`; `open` when texts go on in later batches.
-    """
+    """The rows of a batch: bag i is tokens[starts[i] : starts[i + 1]]; its row number, its name, and its keys."""
 
     tokens: IntVector
     starts: IntVector
-    groups: IntVector
-    words: IntVector
     rows: IntVector
     names: Sequence[str]
-    units: IntVector | None = None
-    copies: IntVector | None = None
-    origins: IntVector | None = None
-    open: bool = False
-
-    @once
-    def keys(self) -> Keys:
-        """Which rows belong together, for the batches of all layers; worked out once, before these go their ways."""
-        keys = Keys(self.groups, self.words, self.units, self.copies, self.origins, self.open)
-        keys.group_bags, keys.word_bags  # noqa: B018
-        return keys
+    keys: Keys
 
     @property
     def n(self) -> int:

@@ -169,7 +169,7 @@ class LayerPass:
         state.uncovered += sum(laid.n for laid in batch) - layout.n
         if layout.n == 0:
             return
-        layout.keys  # noqa: B018 - made here, once, for all layers
+        layout.keys.group_bags, layout.keys.word_bags  # noqa: B018 - made here, once, for all layers
         passages = [laid.passage for laid in batch]
 
         def job() -> Steps:
