@@ -143,7 +143,7 @@ def test_a_small_rate_is_measured_on_more_pairs(monkeypatch, spaces):
     space = spaces["some rows close to everything"]
     rows = space.rows(3_000, 1)
     monkeypatch.setattr(quantiles_module, "_PAIRS", 100_000)
-    monkeypatch.setattr(quantiles_module, "_KEPT", 20_000)
+    monkeypatch.setattr(quantiles_module, "_MOST_TAIL", 20_000)
     bulk = survey(ArrayVectors(rows), name="x", rates=(0.02,)).background
     both = survey(ArrayVectors(rows), name="x", rates=(0.02, 5e-4)).background
     assert bulk.pairs == pytest.approx(100_000, rel=0.3) and both.pairs == pytest.approx(2_000_000, rel=0.3)
@@ -218,7 +218,7 @@ def test_documents_may_lie_anywhere(monkeypatch, spaces):
     assert found.all_pairs == apart.sum() // 2
     assert (found.mean, found.sd) == pytest.approx((table[apart].mean(), table[apart].std()), rel=1e-5)
     monkeypatch.setattr(left_out_module, "_MOST_HELD", 1_000)
-    with pytest.raises(OptionError, match="rows wait for the rest of their documents, too many to hold"):
+    with pytest.raises(OptionError, match="vectors wait for the rest of their documents, too many for memory"):
         survey(ArrayVectors(rows), name="x", groups=groups)
 
 

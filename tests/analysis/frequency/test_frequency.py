@@ -278,7 +278,7 @@ def test_a_ball_knows_nothing_of_frequency():
     rows = np.random.default_rng(3).normal(size=(N, 30)).astype(np.float32)
     found = frequency_of(rows, words_of(), zipf())
     assert found.norm_low < 0 < found.norm_high and abs(found.explained) < 0.03
-    assert "rows of similar norms" in found.sentence and "as close to their neighbours" in found.sentence
+    assert "vectors of similar norms" in found.sentence and "as close to their neighbors" in found.sentence
 
 
 def test_a_correlation_that_may_be_chance_is_not_called_none():
@@ -286,7 +286,7 @@ def test_a_correlation_that_may_be_chance_is_not_called_none():
     rows[:3] *= 1.2
     found = frequency_of(rows, words_of(12), zipf(12))
     assert abs(found.norm_r) > 0.1 and found.norm_low < 0 < found.norm_high
-    assert found.sentence.startswith("12 words are too few to tell whether norms go with frequency: r = ")
+    assert found.sentence.startswith("12 words are too few to say whether norms depend on frequency: r = ")
 
 
 def test_tokens_are_not_called_words(space):
@@ -303,7 +303,7 @@ def check_unknown(found, *said):
         assert part in found.sentence
     assert "Rare words" not in found.sentence
     assert [one.value for one in frequency_findings(found)] == [None] * 4
-    assert all("Nothing can be said" in one.meaning for one in frequency_findings(found))
+    assert all("could not be measured" in one.meaning for one in frequency_findings(found))
 
 
 def test_all_words_are_as_frequent(space):
@@ -364,7 +364,7 @@ def test_rows_that_are_no_numbers(space):
 def test_words_and_vectors_have_to_match(space):
     with pytest.raises(ShapeError, match="640 vectors for 10 words"):
         frequency_of(space, words_of(10), zipf())
-    with pytest.raises(ShapeError, match="a vector and a norm each"):
+    with pytest.raises(ShapeError, match="each needs a vector and a norm"):
         frequency_of(space, words_of(), zipf(), norms=np.ones(3))
 
 

@@ -277,7 +277,7 @@ def test_no_pair_stands_often(long_texts):
     logs, pmi = counted(long_texts)
     found = head_frequency(Made(logs + pmi), Selection(ListTexts(long_texts)), least=10_000)
     assert found.r2 > 0.9 and found.pmi_r is None and found.pairs == 0
-    assert "Too few pairs stand together 10000 times" in found.sentence
+    assert "Too few pairs occur 10000 times" in found.sentence
 
 
 def test_states_that_are_no_numbers(long_texts):

@@ -58,10 +58,10 @@ class OtherEncoderWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What scores mean in one space. The first of the `backgrounds` is the corpus itself.
+    """The meaning of scores in one space. The first of the `backgrounds` is the corpus itself.
 
-    `source` describes what was calibrated: name, rows, dim, encoder, encoder_content, layer, pooling, prompt, repair;
-    None if unknown. If it is not `known` to hold for the encoder at hand, scores are returned unchanged.
+    `source` describes the calibrated space: name, rows, dim, encoder, encoder_content, layer, pooling, prompt, repair;
+    None if unknown. If the calibration is not `known` to hold for the encoder at hand, scores are returned unchanged.
 
     >>> tails, scores = np.array([1.0, 0.5, 0.01]), np.array([0.2, 0.6, 0.9])
     >>> background = Background("corpus", 9, None, 36, 36, 0.6, 0.5, 0.7, 0.1, tails, scores, scores, scores, {})
@@ -193,7 +193,7 @@ class Calibration:
         return replace(loaded, known=False)
 
     def _is_for(self, encoder: str | os.PathLike[str] | EncoderIdentity) -> bool:
-        """By content where both are known: a copy in another folder is the same encoder."""
+        """Whether it was made for this encoder, by content if both are known: a copy in another folder is the same."""
         name, content = self.source.get("encoder"), self.source.get("encoder_content")
         if isinstance(encoder, EncoderIdentity):
             return encoder.content == content if content else encoder.name == name
@@ -201,7 +201,7 @@ class Calibration:
 
 
 def _check(background: Background) -> None:
-    """Refuse quantiles that are out of order or out of range: they would be looked up all the same."""
+    """Refuse quantiles that are out of order or out of range."""
     curves = [np.asarray(getattr(background, name)) for name in ("scores", "lows", "highs", "tails")]
     numbers = np.concatenate([[background.mean, background.sd], *(curve.ravel() for curve in curves)])
     whole = all(curve.shape == (len(background.tails),) for curve in curves) and len(background.tails) > 0
@@ -218,7 +218,7 @@ def _check(background: Background) -> None:
 
 
 def _bare(name: str) -> str:
-    """A name of the hub as it is; a folder by its whole path, however it was written."""
+    """The name of a model on the hub, or the whole path of a folder."""
     return str(Path(name).resolve()) if Path(name).is_dir() else name.rstrip("/")
 
 
@@ -274,7 +274,7 @@ class CalibratedScore:
 
     @property
     def is_judged_by_ratio(self) -> bool:
-        """Whether enough similar pairs were labeled to judge the score by what it finds of them."""
+        """Whether there are enough labeled similar pairs to judge the score by its likelihood ratio."""
         return self.ratio is not None and self.ratio.value is not None and self.ratio.n >= LEAST_UNITS
 
     def to_dict(self) -> dict[str, Any]:
@@ -339,14 +339,14 @@ def rate_bounds(background: Background, score: float) -> tuple[float, float]:
 
     At least the share that may lie above all sampled pairs is possible.
     """
-    tails, lows, highs = (np.asarray(one, np.float64) for one in (background.tails, background.lows, background.highs))
+    tails, lows, highs = (np.asarray(getattr(background, name), np.float64) for name in ("tails", "lows", "highs"))
     if not (np.isfinite(lows).all() and np.isfinite(highs).all()):
         return 0.0, 1.0
     rate = float(rate_at(background, score))
     if 0 < rate < 1:
-        low, high = (float(rate_at(background, score_at(background, rate, bound=one))) for one in ("highs", "lows"))
+        low, high = (float(rate_at(background, score_at(background, rate, bound=end))) for end in ("highs", "lows"))
     else:
-        low, high = (float(np.interp(score, one, tails, left=1.0, right=0.0)) for one in (lows, highs))
+        low, high = (float(np.interp(score, ends, tails, left=1.0, right=0.0)) for ends in (lows, highs))
     return min(low, rate), max(high, rate, float(tails[-1]) if background.beyond is None else background.beyond)
 
 
@@ -368,8 +368,8 @@ def _shares(labeled: LabeledScores, scores: Sequence[float]) -> list[dict[str, S
             return np.asarray((counts @ parts.astype(np.float64)).T / (counts @ wholes.astype(np.float64)).T)
 
     values = shares(np.ones((1, len(is_similar)), np.int64))[:, 0]
-    drawn = units.replicate(shares, replicates, seed)
-    each = [_share(*column, units) for column in zip(values, drawn, wholes.T, strict=True)]
+    draws = units.replicate(shares, replicates, seed)
+    each = [_share(*column, units) for column in zip(values, draws, wholes.T, strict=True)]
     pairs = len(np.unique(units.unit[is_similar]))
     result = []
     for found, let_through, precision in zip(*np.array_split(np.array(each, object), 3), strict=True):
@@ -378,13 +378,13 @@ def _shares(labeled: LabeledScores, scores: Sequence[float]) -> list[dict[str, S
     return result
 
 
-def _share(value: float, drawn: _Floats, whole: NDArray[np.bool_], units: PairUnits) -> Score:
+def _share(value: float, draws: _Floats, whole: NDArray[np.bool_], units: PairUnits) -> Score:
     """A share of the pairs of `whole`, with its interval."""
     n = int(whole.sum())
     if not n:
         return Score(None, None, None, 0)
     most = effective_number(np.unique(units.unit[whole], return_inverse=True)[1])
-    known = drawn[np.isfinite(drawn)]
+    known = draws[np.isfinite(draws)]
     variance = float(known.var()) if known.size else 0.0
     size = min(value * (1 - value) / variance, most) if variance > 0 else most
     low, high = wilson(value * size, size)
@@ -392,7 +392,7 @@ def _share(value: float, drawn: _Floats, whole: NDArray[np.bool_], units: PairUn
 
 
 def _ratio(found: Score, let_through: Score, units: int) -> Score:
-    """How many times as often pairs are found as let through; the two shares are uncertain by themselves."""
+    """The ratio of two shares, whose errors are independent."""
     if not found.value or not let_through.value:
         return Score(None, None, None, units)
     value = found.value / let_through.value
@@ -401,5 +401,5 @@ def _ratio(found: Score, let_through: Score, units: int) -> Score:
     return Score(value, value * math.exp(-down), value * math.exp(up) if math.isfinite(up) else None, units)
 
 
-def _log_ratio(one: float | None, other: float | None) -> float:
-    return math.log(one / other) if one and other else math.inf
+def _log_ratio(share: float | None, other: float | None) -> float:
+    return math.log(share / other) if share and other else math.inf

@@ -49,8 +49,8 @@ def group_numbers(groups: ArrayLike, rows: int | None, name: str) -> IntVector:
 
 def copies_among(prints: Fingerprints) -> int:
     """How many pairs of rows are exact copies; beyond the limit of the fingerprints an estimate."""
-    kept = prints.state()["kept"]
-    counts = np.diff(run_starts(kept), append=len(kept))
+    hashes = prints.state()["kept"]
+    counts = np.diff(run_starts(hashes), append=len(hashes))
     return int((counts * (counts - 1)).sum()) // 2 << prints.level
 
 
@@ -71,17 +71,18 @@ class Overlap(NamedTuple):
     shared: int
 
 
-def overlap(prints: Fingerprints, others: Fingerprints) -> Overlap:
+def overlap(prints: Fingerprints, other_prints: Fingerprints) -> Overlap:
     """Compare the fingerprints of two sides."""
-    level = max(prints.level, others.level)
+    level = max(prints.level, other_prints.level)
     sides = []
-    for side in (prints, others):
-        kept = side.state()["kept"]
-        sides.append(np.unique(kept[kept >> np.uint64(64 - level) == 0] if level else kept, return_counts=True))
+    for side in (prints, other_prints):
+        hashes = side.state()["kept"]
+        hashes = hashes[hashes >> np.uint64(64 - level) == 0] if level else hashes
+        sides.append(np.unique(hashes, return_counts=True))
     (ours, times), (theirs, other_times) = sides
-    _, at, there = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
-    found = (int((times[at] * other_times[there]).sum()), len(ours), len(theirs), len(at))
-    return Overlap(*(number << level for number in found))
+    _, mine, others = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
+    counts = (int((times[mine] * other_times[others]).sum()), len(ours), len(theirs), len(mine))
+    return Overlap(*(number << level for number in counts))
 
 
 def same_document(source: Source, groups: IntVector, dtype: DTypeLike) -> tuple[CosineSums, int]:
@@ -97,25 +98,25 @@ def same_document(source: Source, groups: IntVector, dtype: DTypeLike) -> tuple[
         raise OptionError(f"{source.name} can be read only once, and its documents need a second look: save it first.")
     sums, copies = CosineSums(), 0
     for units, prints, documents in _whole_documents(source, groups, dtype):
-        for one, other in _pairs(documents):
-            cosines = _cosines(units, one, other)
+        for first, other in _pairs(documents):
+            cosines = _cosines(units, first, other)
             sums += CosineSums(cosines.size, float(cosines.sum()), float(np.vecdot(cosines, cosines)))
-            copies += _equal(prints, one, other)
+            copies += _equal(prints, first, other)
     return sums, copies
 
 
-def _cosines(units: Matrix, one: IntVector | slice, other: IntVector | slice) -> Matrix:
-    if not isinstance(one, slice):
-        return np.asarray(np.vecdot(units[one], units[other]))
-    table = units[one] @ units[other].T
+def _cosines(units: Matrix, first: IntVector | slice, other: IntVector | slice) -> Matrix:
+    if not isinstance(first, slice):
+        return np.asarray(np.vecdot(units[first], units[other]))
+    table = units[first] @ units[other].T
     return np.asarray(table[np.triu_indices(len(table), 1)])
 
 
-def _equal(prints: Hashes, one: IntVector | slice, other: IntVector | slice) -> int:
-    if isinstance(one, slice):
-        _, counts = np.unique(prints[one], return_counts=True)
+def _equal(prints: Hashes, first: IntVector | slice, other: IntVector | slice) -> int:
+    if isinstance(first, slice):
+        _, counts = np.unique(prints[first], return_counts=True)
         return int((counts * (counts - 1)).sum()) // 2
-    return int((prints[one] == prints[other]).sum())
+    return int((prints[first] == prints[other]).sum())
 
 
 def _pairs(documents: IntVector) -> Iterator[tuple[IntVector, IntVector] | tuple[slice, slice]]:
@@ -126,9 +127,9 @@ def _pairs(documents: IntVector) -> Iterator[tuple[IntVector, IntVector] | tuple
         yield slice(start, start + size), slice(start, start + size)
     small = np.repeat(sizes <= _SMALL, sizes)
     for distance in range(1, min(int(sizes.max(initial=0)), _SMALL)):
-        one = np.flatnonzero((documents[:-distance] == documents[distance:]) & small[:-distance])
-        if one.size:
-            yield one, one + distance
+        first = np.flatnonzero((documents[:-distance] == documents[distance:]) & small[:-distance])
+        if first.size:
+            yield first, first + distance
 
 
 def _whole_documents(source: Source, groups: IntVector, dtype: DTypeLike) -> Iterator[tuple[Matrix, Hashes, IntVector]]:
@@ -136,23 +137,23 @@ def _whole_documents(source: Source, groups: IntVector, dtype: DTypeLike) -> Ite
     to_come = np.bincount(groups)
     several = to_come > 1
     waiting: list[tuple[Matrix, IntVector]] = []
-    have = held = 0
+    waiting_rows = unfinished = 0
     for batch in batches(source.read(), dtype):
-        seen = groups[np.concatenate([batch.rows, batch.bad, batch.zero])]
-        to_come -= np.bincount(seen, minlength=len(to_come))
+        documents_read = groups[np.concatenate([batch.rows, batch.bad, batch.zero])]
+        to_come -= np.bincount(documents_read, minlength=len(to_come))
         chosen = several[groups[batch.rows]]
         waiting.append((batch.vectors[chosen], groups[batch.rows[chosen]]))
-        have += int(chosen.sum())
-        if have >= max(_TOGETHER, 2 * held):  # what waits is looked through only as often as it doubles
+        waiting_rows += int(chosen.sum())
+        if waiting_rows >= max(_TOGETHER, 2 * unfinished):  # what waits is looked through only as often as it doubles
             vectors, documents = _sorted(waiting)
             done = to_come[documents] == 0
             yield _finished(vectors[done], documents[done])
             waiting = [(vectors[~done], documents[~done])]
-            have = held = int((~done).sum())
-            if held * source.dim > _MOST_HELD:
+            waiting_rows = unfinished = int((~done).sum())
+            if unfinished * source.dim > _MOST_HELD:
                 raise OptionError(
-                    f"{source.name}: {held:,} rows wait for the rest of their documents, too many to hold. Sort the "
-                    "rows by document."
+                    f"{source.name}: {unfinished:,} vectors wait for the rest of their documents, too many for "
+                    "memory. Sort the vectors by document."
                 )
     if waiting:
         yield _finished(*_sorted(waiting))

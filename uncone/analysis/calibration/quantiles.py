@@ -16,30 +16,30 @@ from uncone.data.batch import Vector
 __all__ = ["LEAST_BEYOND", "MOST_PAIRS", "Quantiles", "pairs_for", "quantiles_of"]
 
 LEAST_BEYOND = 100
-"""A threshold rests on at least so many pairs beyond it."""
+"""The minimum number of pairs beyond a threshold."""
 
 MOST_PAIRS = 1_000_000_000
 _PAIRS = 1_000_000
-_WANTED_BEYOND = 1_000  # then the sampling of pairs adds 3 % to the error of a rate
-_KEPT = 4_000_000
+_TARGET_BEYOND = 1_000  # then the sampling of pairs adds 3 % to the error of a rate
+_MOST_TAIL = 4_000_000
 _PER_DECADE = 12
-_SEEN, _FINE = 64.0, 24  # up to so many pairs of distinct vectors, in so many steps: whether a share may be unseen
+_RARE_PAIRS, _FINE = 64.0, 24  # shares of up to so many pairs, in so many steps, that a sample may have missed
 
 
 def pairs_for(rate: float) -> int:
-    """How many pairs to sample for this rate.
+    """The number of pairs to sample for this rate.
 
     >>> pairs_for(0.01), pairs_for(1e-5), pairs_for(1e-9)
     (1000000, 100000000, 1000000000)
     """
-    return min(max(math.ceil(_WANTED_BEYOND / rate), _PAIRS), MOST_PAIRS)
+    return min(max(math.ceil(_TARGET_BEYOND / rate), _PAIRS), MOST_PAIRS)
 
 
 @dataclass(frozen=True, eq=False)
 class Quantiles:
     """A share `tails[i]` of `pairs` pairs lies at or above `scores[i]`, between `lows[i]` and `highs[i]`.
 
-    Above all scores that were seen there may still be a share `beyond`.
+    A share `beyond` of all pairs may lie above every sampled score.
     """
 
     pairs: int
@@ -58,57 +58,58 @@ def quantiles_of(sample: Callable[[int, float], Sampled], rates: Sequence[float]
     The bulk is measured on a million pairs. A rate that needs more is measured on as many as it needs, of which only
     the upper tail is kept. `apart` pairs at most share no sampling unit.
     """
-    wanted = pairs_for(min(rates))
+    needed = pairs_for(min(rates))
     bulk = _Ordered.of(sample(_PAIRS, -np.inf))
     tail = None
-    if wanted > 2 * _PAIRS and bulk.total >= _PAIRS // 2:
-        floor = float(bulk.score(np.array([min(0.01, _KEPT / wanted)]))[0]) - bulk.base
-        tail = _Ordered.of(sample(wanted, floor))
+    if needed > 2 * _PAIRS and bulk.total >= _PAIRS // 2:
+        floor = float(bulk.score(np.array([min(0.01, _MOST_TAIL / needed)]))[0]) - bulk.base
+        tail = _Ordered.of(sample(needed, floor))
     total = bulk.total if tail is None else max(tail.total, bulk.total)
     both = _Both(bulk, bulk if tail is None or tail.total < bulk.total else tail)
     tails, pairs = _grid(total, rates), both.tail.sampled.distinct
-    every = np.unique(np.concatenate([tails, np.geomspace(min(1 / pairs, 0.5), min(_SEEN / pairs, 0.5), _FINE)]))[::-1]
+    rare = np.geomspace(min(1 / pairs, 0.5), min(_RARE_PAIRS / pairs, 0.5), _FINE)
+    every = np.unique(np.concatenate([tails, rare]))[::-1]
     shown = np.isin(every, tails)
     scores = np.maximum.accumulate(both.score(every))
     odds = _log_odds(every.clip(max=1 - 1e-12))
     reach = both.reach(every, scores, apart)
     lows, highs = _shares_at_ends(odds, reach)
-    # Beyond the smallest and the largest cosine that were seen only the bounds of a cosine are known.
+    # Beyond the smallest and the largest sampled cosine, only the bounds of a cosine are known.
     low = np.where((1 - lows) * bulk.sampled.distinct < 1, -1.0, np.minimum(both.score(lows), scores))
     high = np.where(highs * pairs < 1, 1.0, np.maximum(both.score(highs), scores))
     edges, counts = bulk.histogram()
     low, high = np.maximum.accumulate(low[shown]), np.minimum.accumulate(high[shown][::-1])[::-1]
     unseen = _share(odds - reach) * pairs < 1
-    rare = every[::-1][np.logical_and.accumulate(unseen[::-1])]
-    beyond = float(rare.max(initial=1 / pairs))
+    missed = every[::-1][np.logical_and.accumulate(unseen[::-1])]
+    beyond = float(missed.max(initial=1 / pairs))
     return Quantiles(total, tails, scores[shown], low, high, edges, counts, beyond)
 
 
 def _grid(pairs: int, rates: Sequence[float]) -> Vector:
-    """The tails: each per cent, and twelve per decade beyond the last, down to ten pairs; those asked for; the ends."""
+    """The tails: each percent, twelve per decade beyond the last down to ten pairs, the given rates, and the ends."""
     decades = max(math.log10(0.01 * pairs / 10), 0.0)
     beyond = 0.01 * 10 ** -(np.arange(1, int(_PER_DECADE * decades) + 1) / _PER_DECADE)
-    asked = [rate for rate in rates if rate * pairs >= 1]
-    middle = np.concatenate([[0.999, 0.9975, 0.995], np.linspace(0.99, 0.01, 99), beyond, asked])
+    given = [rate for rate in rates if rate * pairs >= 1]
+    middle = np.concatenate([[0.999, 0.9975, 0.995], np.linspace(0.99, 0.01, 99), beyond, given])
     inside = middle[(middle * pairs > 1) & ((1 - middle) * pairs > 1)]
-    # Rates that were asked for stay to the digit; the grid gives way to them.
-    found = np.unique(np.concatenate([[1 / pairs, 1.0], inside]))[::-1]
-    near = np.zeros(len(found), np.bool_)
-    for rate in asked:
-        near |= (np.abs(found / rate - 1) < 1e-9) & (found != rate)
-    return np.asarray(found[~near])
+    # The given rates stay to the digit; the grid gives way to them.
+    tails = np.unique(np.concatenate([[1 / pairs, 1.0], inside]))[::-1]
+    near = np.zeros(len(tails), np.bool_)
+    for rate in given:
+        near |= (np.abs(tails / rate - 1) < 1e-9) & (tails != rate)
+    return np.asarray(tails[~near])
 
 
 def _shares_at_ends(odds: Vector, reach: Vector) -> tuple[Vector, Vector]:
     """The shares whose scores bound each quantile from below and from above, given half the width of their log odds.
 
-    The share at an end may be known less well than at the quantile, for instance where few rows make all of the tail.
-    Then the end lies as far away as its own share is uncertain.
+    The share at an end may be less certain than at the quantile, for instance if few vectors make up the tail. Then
+    the end lies as far away as its own share is uncertain.
     """
     known = np.isfinite(reach)
     if not known.any():
         return np.ones_like(odds), np.zeros_like(odds)
-    # np.interp wants ascending places; log odds descend.
+    # np.interp needs ascending places; log odds descend.
     places, widths = odds[known][::-1], reach[known][::-1]
     ends = []
     for sign in (1, -1):
@@ -127,7 +128,7 @@ def _log_odds(share: Vector) -> Vector:
 
 @dataclass(frozen=True, eq=False)
 class _Ordered:
-    """Sampled cosines in order, and what the buckets of rows say of the variance of a share."""
+    """Sampled cosines in order, and the variance of a share by buckets of rows."""
 
     sampled: Sampled
     ordered: Vector
@@ -156,8 +157,8 @@ class _Ordered:
         below = np.floor(place).astype(np.int64)
         above = np.minimum(below + 1, n - 1)
         lower, upper = (self.ordered[at].astype(np.float64) for at in (below, above))
-        found = lower + (place - below) * (upper - lower)
-        return np.asarray((self.base + found).clip(-1.0, 1.0))
+        deviations = lower + (place - below) * (upper - lower)
+        return np.asarray((self.base + deviations).clip(-1.0, 1.0))
 
     def reach(self, scores: Vector, apart: int) -> Vector:
         """Half the width of the interval of the log odds of the share at or above each score.
@@ -188,21 +189,21 @@ class _Ordered:
             variance = np.maximum(variance, own * distinct / apart)
         kurtosis = n * (moved**4).sum(axis=0) / np.maximum((moved**2).sum(axis=0) ** 2, 1e-300)
         freedom = (2 * n / np.maximum(kurtosis - 1, 1e-9)).clip(1, n - 1)
-        reach = np.array([student(one) for one in freedom]) * np.sqrt(variance)
+        reach = np.array([student(degrees) for degrees in freedom]) * np.sqrt(variance)
         return np.asarray(np.where(known, reach, np.inf))
 
     def _beyond(self, scores: Vector) -> NDArray[np.float64]:
-        """How many pairs of each bucket reach each score: (2, buckets, scores), for the first and the second row."""
+        """The number of pairs of each bucket that reach each score: (2, buckets, scores), by first and second row."""
         k = len(scores)
         limits = (scores - self.base).astype(self.sampled.values.dtype)
         reached = np.searchsorted(limits, self.sampled.values, side="right")
-        found = np.empty((2, BUCKETS, k))
+        counts = np.empty((2, BUCKETS, k))
         for side, buckets in enumerate((self.sampled.first, self.sampled.second)):
             cells = np.bincount(buckets.astype(np.int64) * (k + 1) + reached, minlength=BUCKETS * (k + 1))
             # A pair that reaches r scores counts for the first r of them.
             table = cells.reshape(BUCKETS, k + 1)[:, ::-1].cumsum(axis=1)[:, ::-1]
-            found[side] = table[:, 1:]
-        return found
+            counts[side] = table[:, 1:]
+        return counts
 
     def histogram(self, bins: int = 100) -> tuple[Vector, Vector]:
         """Edges (bins + 1,) and counts (bins,)."""

@@ -1,4 +1,4 @@
-"""Cosines of sampled pairs of rows, by matrix products; every row stands in equally many of them."""
+"""Cosines of sampled pairs of rows, by matrix products; every row is in equally many of them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from uncone.stats.row_sample import SampledRows
 __all__ = ["BUCKETS", "Sampled", "Side", "joint_units", "row_units", "sample_pairs"]
 
 BUCKETS = 200
-"""Sampling units are put into so many buckets at most, for the variance of a share: enough to know it to a tenth."""
+"""The maximum number of buckets of sampling units, for the variance of a share: enough to know it to a tenth."""
 
 _STEP = 1024
 
-_Kept = tuple[Vector, NDArray[np.uint8], NDArray[np.uint8]]
+_Cosines = tuple[Vector, NDArray[np.uint8], NDArray[np.uint8]]
 
 
 def row_units(n: int, copies: IntVector | None, documents: IntVector | None) -> IntVector:
@@ -139,10 +139,10 @@ class Side:
         return replace(self, unit=ours), replace(other, unit=theirs)
 
     def right(self, rows: slice) -> Matrix:
-        """The rows as they stand on the right of a product: the last two columns change places."""
-        found = self.units[rows].copy()
-        found[:, -2:] = found[:, :-3:-1]
-        return found
+        """The rows for the right side of a product: the last two columns change places."""
+        units = self.units[rows].copy()
+        units[:, -2:] = units[:, :-3:-1]
+        return units
 
 
 @dataclass(frozen=True)
@@ -164,79 +164,79 @@ class Sampled:
 
     @property
     def distinct(self) -> float:
-        """How many pairs of distinct vectors there are, more or less."""
+        """The approximate number of pairs of distinct vectors."""
         return self.total / self.repeats
 
 
-def sample_pairs(one: Side, other: Side | None, base: float, pairs: int, floor: float = -np.inf) -> Sampled:
-    """About so many pairs of rows of one side, or of two; only the cosines that deviate by `floor` or more are kept."""
-    compared = _may_match(one, other)
-    blocks = list(_design(one.n, None if other is None else other.n, pairs))
+def sample_pairs(side: Side, other: Side | None, base: float, pairs: int, floor: float = -np.inf) -> Sampled:
+    """About `pairs` pairs of rows of one side, or of two, with the cosines that deviate by `floor` or more."""
+    compared = _may_match(side, other)
+    blocks = list(_design(side.n, None if other is None else other.n, pairs))
     touched, values = np.zeros((2, BUCKETS)), []
 
-    def work(chosen: Sequence[tuple[slice, slice, bool]]) -> list[tuple[_Kept, NDArray[np.float64]]]:
-        return [_block(one, other or one, *block, floor, compared) for block in chosen]
+    def work(chosen: Sequence[tuple[slice, slice, bool]]) -> list[tuple[_Cosines, NDArray[np.float64]]]:
+        return [_block(side, other or side, *block, floor, compared) for block in chosen]
 
     for some in in_order(work, _bundled(blocks)):
-        for found, ends in some:
-            values.append(found)
+        for cosines, ends in some:
+            values.append(cosines)
             touched += ends
     total = round(float(touched[0].sum()))
     flat, first, second = (np.concatenate(part) for part in zip(*values, strict=True))
     together = other is None or bool(compared)
     ends = touched.sum(axis=0) if together else touched
-    return Sampled(base, total, flat, first, second, ends, _repeats(one, other, total, bool(compared)))
+    return Sampled(base, total, flat, first, second, ends, _repeats(side, other, total, bool(compared)))
 
 
-def _repeats(one: Side, other: Side | None, total: int, shared: bool) -> float:
-    """How often the pair of distinct vectors of a sampled pair stands among the sampled ones, on average.
+def _repeats(side: Side, other: Side | None, total: int, shared: bool) -> float:
+    """How often a sampled pair of distinct vectors is in the sample, on average.
 
     A share f of all pairs of rows was sampled. So of the other w w' - 1 pairs of rows that hold the same two vectors, w
     and w' times, f (w w' - 1) were sampled too. With `shared` rows the two sides hold copies of each other.
     """
-    if one.copies is None and (other is None or (other.copies is None and not shared)):
+    if side.copies is None and (other is None or (other.copies is None and not shared)):
         return 1.0
     if other is None:
-        w = _sizes(one)
-        possible, every = (one.n**2 - (w**2).sum()) / 2, ((w**2).sum() ** 2 - (w**4).sum()) / 2
+        w = _sizes(side)
+        possible, every = (side.n**2 - (w**2).sum()) / 2, ((w**2).sum() ** 2 - (w**4).sum()) / 2
     elif shared:
-        places = joint_units(one.marks[0], other.marks[0])
+        places = joint_units(side.marks[0], other.marks[0])
         largest = 1 + max(int(place.max()) for place in places)
         w, v = (np.bincount(place, minlength=largest).astype(np.float64) for place in places)
-        possible = one.n * other.n - w @ v
+        possible = side.n * other.n - w @ v
         every = (w**2).sum() * (v**2).sum() + (w @ v) ** 2 - 2 * (w**2) @ (v**2)
     else:
-        possible, every = one.n * other.n, (_sizes(one) ** 2).sum() * (_sizes(other) ** 2).sum()
+        possible, every = side.n * other.n, (_sizes(side) ** 2).sum() * (_sizes(other) ** 2).sum()
     if possible <= 0:
         return 1.0
     return float(max(1 + total / possible * (every / possible - 1), 1.0))
 
 
 def _sizes(side: Side) -> NDArray[np.float64]:
-    """How many rows each group of copies holds."""
+    """The number of rows in each group of copies."""
     return np.ones(side.n) if side.copies is None else np.bincount(side.copies).astype(np.float64)
 
 
 def _block(
-    one: Side, other: Side, rows: slice, partners: slice, square: bool, floor: float, compared: Sequence[int]
-) -> tuple[_Kept, NDArray[np.float64]]:
-    """The cosines of one block that are kept with the buckets of their rows, and in how many pairs each bucket is."""
-    product = one.units[rows] @ other.right(partners).T
+    side: Side, other: Side, rows: slice, partners: slice, square: bool, floor: float, compared: Sequence[int]
+) -> tuple[_Cosines, NDArray[np.float64]]:
+    """The cosines of one block with the buckets of their rows, and the number of pairs of each bucket."""
+    product = side.units[rows] @ other.right(partners).T
     ends = [
         np.bincount(buckets, weights=count, minlength=BUCKETS)
-        for buckets, count in _ends(one, other, rows, partners, square, compared)
+        for buckets, count in _ends(side, other, rows, partners, square, compared)
     ]
     if not (square or compared or np.isfinite(floor)):
-        first = np.repeat(one.buckets[rows], product.shape[1])
+        first = np.repeat(side.buckets[rows], product.shape[1])
         return (product.ravel(), first, np.tile(other.buckets[partners], len(product))), np.stack(ends)
     places = np.flatnonzero(product >= floor)
     i, j = np.divmod(places, product.shape[1])
     i += rows.start
     j += partners.start
-    kept = j > i if square else np.ones(len(places), np.bool_)
+    unrelated = j > i if square else np.ones(len(places), np.bool_)
     for k in compared:
-        kept &= one.marks[k][i] != other.marks[k][j]
-    return (product.ravel()[places[kept]], one.buckets[i[kept]], other.buckets[j[kept]]), np.stack(ends)
+        unrelated &= side.marks[k][i] != other.marks[k][j]
+    return (product.ravel()[places[unrelated]], side.buckets[i[unrelated]], other.buckets[j[unrelated]]), np.stack(ends)
 
 
 def _design(m: int, other: int | None, pairs: int) -> Iterator[tuple[slice, slice, bool]]:
@@ -262,7 +262,7 @@ def _design(m: int, other: int | None, pairs: int) -> Iterator[tuple[slice, slic
 
 
 def _bundled(blocks: Sequence[tuple[slice, slice, bool]]) -> Iterator[Sequence[tuple[slice, slice, bool]]]:
-    """Blocks that are worth handing to a thread: small ones by the dozen."""
+    """Blocks for a thread, small ones by the dozen."""
     rows, partners, _ = blocks[0]
     several = max(1, _STEP**2 // (8 * (rows.stop - rows.start) * (partners.stop - partners.start)))
     for start in range(0, len(blocks), several):
@@ -274,28 +274,28 @@ def _steps(start: int, stop: int) -> Iterator[slice]:
         yield slice(first, min(first + _STEP, stop))
 
 
-def _may_match(one: Side, other: Side | None) -> list[int]:
-    """Which marks have to be compared at all: bits only where some rows are copies."""
+def _may_match(side: Side, other: Side | None) -> list[int]:
+    """The marks that have to be compared: bits only if some rows are copies."""
     if other is None:
-        return [k for k, marks in enumerate(one.marks) if len(np.unique(marks)) < len(marks)]
-    both = min(len(one.marks), len(other.marks))
-    return [k for k in range(both) if len(np.intersect1d(one.marks[k], other.marks[k]))]
+        return [k for k, marks in enumerate(side.marks) if len(np.unique(marks)) < len(marks)]
+    both = min(len(side.marks), len(other.marks))
+    return [k for k in range(both) if len(np.intersect1d(side.marks[k], other.marks[k]))]
 
 
 def _ends(
-    one: Side, other: Side, rows: slice, partners: slice, square: bool, compared: Sequence[int]
+    side: Side, other: Side, rows: slice, partners: slice, square: bool, compared: Sequence[int]
 ) -> list[tuple[NDArray[np.uint8], NDArray[np.float64]]]:
-    """The buckets of the rows and of their partners, and in how many pairs of this block each row stands."""
-    here, there = rows.stop - rows.start, partners.stop - partners.start
-    counts = [np.full(here, float(there)), np.full(there, float(here))]
+    """The buckets of the rows and of their partners, and the number of pairs of each row in this block."""
+    n, m = rows.stop - rows.start, partners.stop - partners.start
+    counts = [np.full(n, float(m)), np.full(m, float(n))]
     if compared:
-        match = np.zeros((here, there), np.bool_)
+        match = np.zeros((n, m), np.bool_)
         for k in compared:
-            match |= one.marks[k][rows, None] == other.marks[k][None, partners]
+            match |= side.marks[k][rows, None] == other.marks[k][None, partners]
         counts[0] -= match.sum(axis=1)
         counts[1] -= match.sum(axis=0)
     elif square:
         counts = [count - 1 for count in counts]
-    if square:  # each pair stands there twice, and no row with itself
+    if square:  # each pair is there twice, and no row with itself
         counts = [count / 2 for count in counts]
-    return [(one.buckets[rows], counts[0]), (other.buckets[partners], counts[1])]
+    return [(side.buckets[rows], counts[0]), (other.buckets[partners], counts[1])]

@@ -20,19 +20,19 @@ KNOWN_WITHIN = 2.0
 """The share of unrelated pairs that reach a threshold has to be known within this factor."""
 
 _ENDS = (("lows", 1), ("highs", -1))
-"""The ends of an interval of scores, and whether more pairs or fewer reach them."""
-_ONE = 1 - 5e-7  # a cosine of 1 is measured as 1 within the rounding of single precision
+"""The ends of an interval of scores, and whether more or fewer pairs reach them."""
+_LARGEST = 1 - 5e-7  # a cosine of 1 is measured as 1 within the rounding of single precision
 _HIT_PAIRS, _FEWEST_QUERIES, _BLOCK = 1_000_000, 256, 2048
 
 
 def rate_at(background: Background, score: ArrayLike) -> NDArray[np.float64]:
     """The share of unrelated pairs at or above each score; 0 above all that were sampled."""
     tails, scores = np.asarray(background.tails, np.float64), np.asarray(background.scores, np.float64)
-    asked = np.minimum(np.asarray(score, np.float64), _ONE)
-    found = np.interp(asked, scores, tails, left=1.0, right=0.0)
-    # Where many pairs share one score, all of them reach it: the first of equal scores has the share.
-    first = np.searchsorted(scores, asked).clip(max=len(scores) - 1)
-    return np.asarray(np.where(scores[first] == asked, tails[first], found), np.float64)
+    at = np.minimum(np.asarray(score, np.float64), _LARGEST)
+    # If many pairs share one score, all of them reach it: the first of equal scores has the share.
+    first = np.searchsorted(scores, at).clip(max=len(scores) - 1)
+    between = np.interp(at, scores, tails, left=1.0, right=0.0)
+    return np.asarray(np.where(scores[first] == at, tails[first], between), np.float64)
 
 
 def percentile_at(background: Background, score: ArrayLike) -> NDArray[np.float64]:
@@ -41,7 +41,7 @@ def percentile_at(background: Background, score: ArrayLike) -> NDArray[np.float6
 
 
 def score_at(background: Background, rate: float, *, bound: str = "scores") -> float:
-    """The score that such a share of unrelated pairs reaches, or its bound: "lows" or "highs"."""
+    """The score that this share of unrelated pairs reaches, or its bound: "lows" or "highs"."""
     return float(np.interp(-rate, -np.asarray(background.tails), np.asarray(getattr(background, bound))))
 
 
@@ -67,13 +67,13 @@ def threshold(background: Background, rate: float, corpus_size: int | None = Non
 
 
 def one_hit(background: Background, corpus_size: int) -> Threshold:
-    """The threshold that one unrelated row of such a corpus reaches on average: some queries have more, many none.
+    """The threshold that one unrelated vector of the corpus reaches on average: some queries have more, many none.
 
     Raises:
         OptionError: the corpus is empty.
     """
     _check_size(corpus_size)
-    if corpus_size == 1:  # one row is at most one hit, whatever the threshold
+    if corpus_size == 1:  # one vector is at most one hit, whatever the threshold
         return Threshold(1.0, -1.0, -1.0, -1.0, None, "", 1, 1.0)
     return threshold(background, 1 / corpus_size, corpus_size)
 
@@ -84,19 +84,19 @@ def _check_size(corpus_size: int | None) -> None:
 
 
 def hit_spread(background: Background, sides: tuple[Side, Side | None], base: float, corpus_size: int) -> HitSpread:
-    """Count the unrelated hits of sampled queries in a corpus of sampled rows, at its threshold of one on average.
+    """The unrelated hits of sampled queries in a corpus of sampled vectors, at its threshold of one on average.
 
     Hubs give some queries many hits, and most none. A corpus larger than the sample is counted at the size of the
     sample.
     """
-    one, other = sides[0], sides[1] or sides[0]
+    side, other = sides[0], sides[1] or sides[0]
     size = min(corpus_size, other.n)
-    queries = slice(one.n - min(one.n, max(_HIT_PAIRS // size, _FEWEST_QUERIES)), one.n)
+    queries = slice(side.n - min(side.n, max(_HIT_PAIRS // size, _FEWEST_QUERIES)), side.n)
     limit = score_at(background, 1 / size) - base
 
     def count_hits(part: slice) -> NDArray[np.int64]:
-        reached = one.units[queries] @ other.right(part).T >= limit
-        for ours, theirs in zip(one.marks, other.marks, strict=False):
+        reached = side.units[queries] @ other.right(part).T >= limit
+        for ours, theirs in zip(side.marks, other.marks, strict=False):
             reached &= ours[queries, None] != theirs[None, part]
         return np.asarray(reached.sum(axis=1))
 
@@ -129,19 +129,19 @@ def translate(score: float, old: Background, new: Background, old_name: str) -> 
         return Translation(score, rate, None, None, None, old_name, reason)
     odds = math.log(rate / (1 - rate))
     moved = (odds + math.hypot(_reach(old, rate, end), _reach(new, rate, end)) * sign for end, sign in _ENDS)
-    low, high = (score_at(new, 1 / (1 + math.exp(-one))) for one in moved)
+    low, high = (score_at(new, 1 / (1 + math.exp(-log_odds))) for log_odds in moved)
     value = score_at(new, rate)
     return Translation(score, rate, value, min(low, value), max(high, value), old_name)
 
 
 def _reach(background: Background, rate: float, bound: str) -> float:
-    """How far the log odds of the rate may lie from those at its threshold, read off one end of its interval."""
+    """The distance between the log odds of the rate and those at one end of the interval of its threshold."""
     at = min(max(float(rate_at(background, score_at(background, rate, bound=bound))), 1e-12), 1 - 1e-12)
     return abs(math.log(at / rate * (1 - rate) / (1 - at)))
 
 
 def _refusal(background: Background, rate: float) -> tuple[str, int | None]:
-    """Why the rows cannot support a threshold at this rate, and how many distinct ones would; nothing if they can."""
+    """Why there are too few vectors for a threshold at this rate, and how many are enough; "" if there are enough."""
     least = LEAST_BEYOND / min(rate, 1 - rate)
     if least > MOST_PAIRS:
         return f"a rate of {rate:g} would take more than {MOST_PAIRS:,} pairs.", None
@@ -174,7 +174,7 @@ def _refusal(background: Background, rate: float) -> tuple[str, int | None]:
 
 
 def _rows_for(background: Background, pairs: float) -> int:
-    """How many distinct rows make so many pairs; of two sides, when both grow alike: those of the first."""
+    """The number of distinct vectors that make `pairs` pairs; of two sides that grow together, those of the first."""
     rows, documents, _ = background.counts
     if documents is None:
         return math.ceil((1 + math.sqrt(1 + 8 * pairs)) / 2)

@@ -122,7 +122,7 @@ def quantiles(space: Space) -> Finding:
         below, above = _share_interval(space, p, (space.cosines.values <= value).astype(np.float64))
         if below is None or above is None:
             return _quantile_finding(space, values, None, None)
-        # Beyond the smallest and the largest cosine seen, only the bounds of a cosine are known.
+        # Beyond the smallest and the largest sampled cosine, only the bounds of a cosine are known.
         low[place] = _at(space, np.array([below]))[0] if below > 0 else -1.0
         high[place] = _at(space, np.array([above]))[0] if above < 1 else 1.0
     return _quantile_finding(space, values, low, high)
@@ -190,7 +190,7 @@ def score_meaning(space: Space, score: float) -> ScoreMeaning:
         # None (or all) of the pairs that share no row: the rule of three.
         rule = min(3 / _apart(space), 1.0) * (1 - copies)
         low, high = (share, share + rule) if apart == 0 else (1 - rule, 1.0)
-    least, most = (None if one is None else _unrelated(one, copies) for one in (low, high))
+    least, most = (None if bound is None else _unrelated(bound, copies) for bound in (low, high))
     worth = evidence(apart, least, most, space.distinct)
     meaning = _score_sentence(score, apart, most, worth, space)
     return ScoreMeaning(score, share, low, high, cosines.pairs, worth, meaning)

@@ -1,4 +1,4 @@
-"""Word frequency in a space: norms, neighbourhoods and principal directions of rare and of frequent words."""
+"""Word frequency in a space: norms, neighborhoods and principal directions of rare and of frequent words."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from uncone.stats.hashing import copy_groups, hash_sample, row_prints
 __all__ = ["NEAREST", "frequency_findings", "frequency_of", "word_means"]
 
 NEAREST = (3, 5, 7)
-"""Neighbours over which distance and dot product are averaged, as published."""
+"""Neighbors over which distance and dot product are averaged, as published."""
 
 _COMPONENTS = 10
 _QUERIES = 150
-"""Words of each bin whose neighbours are looked for."""
+"""Words of each bin whose neighbors are searched."""
 _SHOWN, _ALWAYS = 3_000, 500
-"""Words of the picture, and how many of them are the most frequent."""
+"""Words in the picture, and how many of them are the most frequent."""
 _ROUNDING = 1e-6
-"""A component that spreads less, beside the largest number, holds rounding."""
+"""A component that spreads less, relative to the largest number, is rounding."""
 _TRACE, _APART = 0.1, 0.05
-"""From which correlation, and which share of a distance, a sentence speaks of a difference."""
+"""The smallest correlation, and share of a distance, that a sentence calls a difference."""
 
 
 def word_means(vectors: Matrix, norms: Vector, words: Sequence[str]) -> tuple[list[str], Matrix, Vector]:
-    """The different words of some rows (n, d), each with the mean of its rows (t, d) and of their norms (t,).
+    """The distinct words of some vectors (n, d), each with the mean of its vectors (t, d) and of their norms (t,).
 
-    The mean of few rows keeps more of their own differences than that of many, so that rare words lie further apart
-    for this reason alone; norms, taken row by row, do not depend on it.
+    The mean of few vectors keeps more of their differences than the mean of many, so rare words lie further apart for
+    this reason alone. The mean of norms does not depend on it.
 
     >>> rows = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]])
     >>> names, means, lengths = word_means(rows, np.array([1.0, 2.0, 3.0]), ["a", "b", "a"])
@@ -65,19 +65,21 @@ def frequency_of(
 ) -> Frequency:
     """How one vector per word (t, d) depends on frequency; with `norms` (t,) the vectors are means of occurrences.
 
-    Words of unknown frequency are left out and counted. What cannot be known is None, and the sentence says why, where
-    words are called `unit`.
+    Words of unknown frequency are left out and counted. A value that cannot be computed is None, and the sentence says
+    why. The sentence calls words `unit`.
 
     Raises:
         ShapeError: not one word, vector and norm each.
     """
     if len(words) != len(vectors) or (norms is not None and len(norms) != len(words)):
-        raise ShapeError(f"There are {len(vectors):,} vectors for {len(words):,} words: give a vector and a norm each.")
+        raise ShapeError(
+            f"There are {len(vectors):,} vectors for {len(words):,} words: each needs a vector and a norm."
+        )
     lengths = (np.linalg.norm(vectors, axis=1) if norms is None else norms).astype(np.float64)
     ranks = frequencies.ranks(words)
     unknown = int((ranks < 0).sum())
     places = np.flatnonzero((ranks >= 0) & np.isfinite(lengths) & np.isfinite(vectors).all(axis=1))
-    kept = [words[i] for i in places.tolist()]
+    usable = [words[i] for i in places.tolist()]
     rows, lengths, ranks = vectors[places].astype(np.float32, copy=False), lengths[places], ranks[places]
     logs = frequencies.log_at(ranks)
     copies = copy_groups(row_prints([rows]))
@@ -103,7 +105,7 @@ def frequency_of(
         sentence += _spread(bins, unit, means=norms is not None)
     return Frequency(
         source=frequencies.name,
-        n=len(kept),
+        n=len(usable),
         bins=bins,
         norm_r=r,
         norm_low=low,
@@ -111,7 +113,7 @@ def frequency_of(
         norm_rho=spearman(lengths, logs).value if len(logs) > 2 else None,
         components_r=components,
         explained=explained,
-        shown=[kept[i] for i in shown.tolist()],
+        shown=[usable[i] for i in shown.tolist()],
         points=points,
         logs=logs[shown] / np.log(10),
         sentence=sentence + _left_out(unknown, unit),
@@ -124,24 +126,22 @@ def frequency_of(
 
 
 def frequency_findings(frequency: Frequency) -> list[Finding]:
-    """What a gate can compare: the correlation with both norms and the first component, and all together."""
+    """The findings that gates compare: correlations with both norms and the first component, and all together."""
     n, first = frequency.n, next(iter(frequency.components_r), None)
     r, explained = frequency.norm_r, frequency.explained
     over = f"over {count(n, frequency.unit)}, frequency from {frequency.source}"
-    norm = mean = axis = whole = f"Nothing can be said of frequency {over}."
+    norm = mean = axis = whole = f"The effect of frequency could not be measured, {over}."
     if r is not None:
-        norm = f"Log-frequency correlates with the mean norm of a {frequency.unit}'s rows by {cosine(r)}, {over}."
+        norm = f"Log-frequency correlates with the mean norm of a {frequency.unit}'s vectors by {cosine(r)}, {over}."
     if frequency.vector_norm_r is not None:
         mean = (
             f"Log-frequency correlates with the norm of a {frequency.unit}'s mean vector by "
-            f"{cosine(frequency.vector_norm_r)}, {over}; means of more rows are shorter anyway."
+            f"{cosine(frequency.vector_norm_r)}, {over}. Means of more vectors are shorter anyway."
         )
     if first is not None:
-        axis = (
-            f"Log-frequency correlates with the first principal component by {cosine(first)}, leaving its sign aside."
-        )
+        axis = f"Log-frequency correlates with the first principal component by {cosine(first)}, in absolute value."
     if explained is not None:
-        whole = f"The norm and the first principal components tell {percent(max(explained, 0.0))} of log-frequency."
+        whole = f"The norm and the first principal components explain {percent(max(explained, 0.0))} of log-frequency."
     return [
         Finding("frequency_norm_r", r, n, norm, low=frequency.norm_low, high=frequency.norm_high),
         Finding(
@@ -163,10 +163,10 @@ def _correlation(x: Vector, y: Vector) -> float | None:
 
 
 def _directions(rows: Matrix, shown: IntVector) -> tuple[list[Vector], Matrix]:
-    """The first principal components of the rows (n, d), and some rows on the two first singular directions (m, 2).
+    """The first principal components of vectors (n, d), and some vectors on the first two singular directions (m, 2).
 
-    One product serves both: rows' rows about zero is that about the mean plus n times the mean with itself. Components
-    that hold rounding are left out; each singular direction points to where most rows lie.
+    One product serves both: the products about zero are those about the mean plus n times the mean with itself.
+    Components that are rounding are left out, and each singular direction points to where most vectors lie.
     """
     n = len(rows)
     scale = float(np.abs(rows).max(initial=0.0))
@@ -185,41 +185,41 @@ def _directions(rows: Matrix, shown: IntVector) -> tuple[list[Vector], Matrix]:
 
 
 def _strongest(scatter: Matrix, k: int) -> Matrix:
-    """The k eigenvectors (d, k) with the largest eigenvalues, largest first; all when there are fewer."""
-    from scipy.linalg import eigh  # takes a while to load
+    """The k eigenvectors (d, k) with the largest eigenvalues, largest first; fewer of a smaller matrix."""
+    from scipy.linalg import eigh  # slow to import
 
     d = len(scatter)
     _, vectors = eigh(scatter, subset_by_index=(max(d - k, 0), d - 1))
     return np.asarray(vectors[:, ::-1])
 
 
-def _bins(rows: Matrix, lengths: Vector, of: IntVector, seed: int) -> list[Bin]:
-    """The words by frequency rank; neighbours are looked for among all of them, for a seeded part of every bin."""
-    members = [np.flatnonzero(of == place) for place in range(len(BINS))]
-    asked = [one[hash_sample(one, _QUERIES, seed)] for one in members]
-    queries = np.concatenate(asked)
+def _bins(rows: Matrix, lengths: Vector, bins: IntVector, seed: int) -> list[Bin]:
+    """The words by frequency rank, and the neighbors of a seeded sample of each bin among all words."""
+    members = [np.flatnonzero(bins == place) for place in range(len(BINS))]
+    samples = [words[hash_sample(words, _QUERIES, seed)] for words in members]
+    queries = np.concatenate(samples)
     most = min(max(NEAREST), len(rows) - 1)
     distances: Matrix = np.empty((len(queries), 0))
     dots = distances
     if most > 0 and len(queries):
         near = nearest(rows, rows[queries], most, metrics=("euclidean", "dot"), own=queries)
         distances, dots = near["euclidean"].distances, near["dot"].distances
-    found, start = [], 0
-    for name, own, some in zip(BINS, members, asked, strict=True):
-        part = slice(start, start + len(some))
-        norm = float(lengths[own].mean()) if len(own) else None
-        found.append(Bin(name, len(own), norm, _by_k(distances[part]), _by_k(dots[part]), len(some)))
-        start += len(some)
-    return found
+    filled, start = [], 0
+    for name, words, sample in zip(BINS, members, samples, strict=True):
+        part = slice(start, start + len(sample))
+        norm = float(lengths[words].mean()) if len(words) else None
+        filled.append(Bin(name, len(words), norm, _by_k(distances[part]), _by_k(dots[part]), len(sample)))
+        start += len(sample)
+    return filled
 
 
 def _by_k(values: Matrix) -> dict[int, float | None]:
-    """The mean over the first k columns, for every k that there are as many of."""
+    """The mean over the first k columns, for each k; None if there are fewer."""
     return {k: float(values[:, :k].mean()) if len(values) and values.shape[1] >= k else None for k in NEAREST}
 
 
 def _shown(ranks: IntVector, seed: int) -> IntVector:
-    """The places of the words of the picture: the most frequent, and a seeded part of the rest; frequent first."""
+    """The places of the words in the picture: the most frequent, then a seeded sample of the rest."""
     order = np.argsort(ranks, kind="stable")
     rest = order[_ALWAYS:]
     return np.concatenate([order[:_ALWAYS], rest[hash_sample(rest, _SHOWN - _ALWAYS, seed)]])
@@ -235,40 +235,40 @@ def _sentence(
 ) -> str:
     n, (r, low, high) = len(logs), norm
     if n == 0:
-        return f"No {unit} has a known frequency in {source}, so nothing can be said of it."
+        return f"No {unit} has a known frequency in {source}."
     if n < 4:
-        return f"Only {count(n, unit)} with a known frequency: too few to say anything of it."
+        return f"Only {count(n, unit)} with a known frequency: too few to measure its effect."
     if logs.max() - logs.min() < 1e-12:
-        return f"All {n:,} {unit}s are equally frequent in {source}, so nothing can be said of frequency."
+        return f"All {n:,} {unit}s are equally frequent in {source}, so the effect of frequency cannot be measured."
     if r is None or low is None or high is None:
-        said = f"All {n:,} {unit}s have the same norm, so it tells nothing of their frequency"
+        sentence = f"All {n:,} {unit}s have the same norm, so it doesn't depend on frequency"
     elif abs(r) < _TRACE:
-        said = f"Frequent and rare {unit}s have rows of similar norms (r = {cosine(r)}, {n:,} {unit}s)"
+        sentence = f"Frequent and rare {unit}s have vectors of similar norms (r = {cosine(r)}, {n:,} {unit}s)"
     elif low <= 0 <= high:
         reach = f"r = {cosine(r)} ({cosine(low)} to {cosine(high)})"
-        said = f"{n:,} {unit}s are too few to tell whether norms go with frequency: {reach}"
+        sentence = f"{n:,} {unit}s are too few to say whether norms depend on frequency: {reach}"
     else:
         longer = "longer" if r > 0 else "shorter"
-        said = (
+        sentence = (
             f"Frequent {unit}s have {longer} vectors: r = {cosine(r)} ({cosine(low)} to {cosine(high)}) between norm "
             f"and log-frequency, {n:,} {unit}s"
         )
     if explained is not None:
         share = percent(max(explained, 0.0)) if explained >= 0.005 else "nothing"
-        said += f"; norm and {components} principal components together tell {share} of it"
-    return f"{said}."
+        sentence += f"; norm and {components} principal components together explain {share} of it"
+    return f"{sentence}."
 
 
 def _spread(bins: Sequence[Bin], unit: str, *, means: bool) -> str:
-    """Whether rare words lie further from each other than frequent ones, and why that need not mean much."""
+    """A sentence on whether rare words lie further apart than frequent ones."""
     k = NEAREST[0]
-    filled = [(one, far) for one in bins if one.queries >= 10 and (far := one.distance[k]) is not None]
+    filled = [(part, far) for part in bins if part.queries >= 10 and (far := part.distance[k]) is not None]
     if len(filled) < 2:
         return ""
     (first, near), (last, far) = filled[0], filled[-1]
     numbers = f"{plain(far)} to the {k} nearest {unit}s at rank {last.name}, {plain(near)} at {first.name}"
     if abs(far - near) <= _APART * max(far, near):
-        return f" Rare {unit}s lie as close to their neighbours as frequent ones: {numbers}."
+        return f" Rare {unit}s lie as close to their neighbors as frequent ones: {numbers}."
     if far < near:
         return f" Rare {unit}s lie closer together: {numbers}."
     reason = "; means of fewer occurrences do so anyway" if means else ""

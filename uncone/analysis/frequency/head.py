@@ -1,4 +1,4 @@
-"""What the logits of a language model are made of: how frequent a token is, and how it goes with its context."""
+"""The logits of a language model as a function of token frequency and of the PMI of token and context."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ __all__ = ["LEAST", "MOST", "head_frequency"]
 MOST = 50_000
 """Tokens of the texts that are read."""
 LEAST = 5
-"""How often a pair has to stand in the texts for its PMI to be trusted."""
+"""The minimum number of occurrences of a pair whose PMI is trusted."""
 
 _LETTERS = 10  # of a token, at most, on average
 _MASKED = 7
-"""Of so many tokens one is masked, as masked models are trained."""
+"""One of so many tokens is masked, as in the training of masked models."""
 _FEW = 20
-"""Tokens or pairs under which a correlation is not worth telling."""
+"""The minimum number of tokens or pairs of a correlation."""
 _NOTHING = np.empty(0, np.int64)
 
 
@@ -45,18 +45,18 @@ def head_frequency(
     most: int = MOST,
     least: int = LEAST,
 ) -> HeadFrequency | None:
-    """How the logits of the model's head go with log-frequency and with PMI; None when it has no head.
+    """How the logits of the model's head depend on log-frequency and on PMI; None if it has no head.
 
-    All pairs (y, x) of neighbouring tokens of the texts are counted: p(x) and PMI are theirs, special tokens left out.
-    A causal model tells x from its state at y. A masked model tells x from its state where x stands, with x masked;
-    every seventh token is masked at once, and y is not. The mean logit of x over all these states is exact, because
+    All pairs (y, x) of neighboring tokens of the texts are counted: p(x) and PMI are theirs, special tokens left out.
+    A causal model predicts x from its state at y. A masked model predicts x from its state at x, with x masked; every
+    seventh token is masked at once, and y is not. The mean logit of x over all these states is exact, because
     it is linear in t(h). The rest is the mean logit of x over the states with the context y, minus that mean logit,
     and minus the mean of this difference over all tokens x that occur.
     """
     head = encoder.head()
     if head is None:
         return None
-    passages = _drawn(encoder, selection, window or Window(), seed, most)
+    passages = _sampled_passages(encoder, selection, window or Window(), seed, most)
     read = sum(int((~passage.special).sum()) for passage in passages)
     mean, logs, rest, pmi = _measured(encoder, head, passages, seed, least)
     r = pearson(mean, logs).value if len(mean) >= _FEW else None
@@ -64,14 +64,14 @@ def head_frequency(
     low, high = (None, None) if r is None else _squares(*pearson_interval(mean, logs))
     pmi_r, pmi_rho = (pearson(rest, pmi).value, spearman(rest, pmi).value) if len(rest) >= _FEW else (None, None)
     slope = None if r is None else _slope(logs, mean)
-    found = HeadFrequency(r2, low, high, slope, len(mean), pmi_r, pmi_rho, len(rest), least, read, "")
-    return replace(found, sentence=_sentence(found, head.causal))
+    result = HeadFrequency(r2, low, high, slope, len(mean), pmi_r, pmi_rho, len(rest), least, read, "")
+    return replace(result, sentence=_sentence(result, head.causal))
 
 
 def _measured(
     encoder: Encoder, head: Head, passages: Sequence[Passage], seed: int, least: int
 ) -> tuple[Vector, Vector, Vector, Vector]:
-    """Mean logit and log-frequency of every token that occurs; the rest and PMI of every pair that stands often."""
+    """Mean logit and log-frequency of every token that occurs; the rest and PMI of every frequent pair."""
     pairs = _Pairs.of(passages)
     sums = _summed(encoder, head, passages, pairs, seed)
     if not sums.n:
@@ -81,36 +81,36 @@ def _measured(
     return mean, np.log(pairs.target_counts / pairs.n), *_rests(matrix, bias, mean, sums, pairs, least)
 
 
-def _drawn(encoder: Encoder, selection: Selection, window: Window, seed: int, most: int) -> list[Passage]:
-    """The passages of a seeded part of the texts, about `most` tokens of them, in the order drawn."""
-    kept: list[tuple[int, int, str]] = []
+def _sampled_passages(encoder: Encoder, selection: Selection, window: Window, seed: int, most: int) -> list[Passage]:
+    """The passages of a seeded sample of the texts, about `most` tokens of them, in random order."""
+    heap: list[tuple[int, int, str]] = []
     letters = 0
     for pool in pools(selection.read()):
         keys = hash_keys(np.array([unit.number for unit in pool], np.int64), seed)
         for unit, key in zip(pool, keys.tolist(), strict=True):
-            heapq.heappush(kept, (-key, unit.number, unit.text))
+            heapq.heappush(heap, (-key, unit.number, unit.text))
             letters += len(unit.text)
-            while letters - len(kept[0][2]) >= most * _LETTERS:
-                letters -= len(heapq.heappop(kept)[2])
-    found: list[Passage] = []
+            while letters - len(heap[0][2]) >= most * _LETTERS:
+                letters -= len(heapq.heappop(heap)[2])
+    sampled: list[Passage] = []
     read = 0
-    # No stride: a token that stands in two windows would be counted twice.
+    # No stride: a token in two windows would be counted twice.
     plain = Window(window.size)
-    texts = [text for _, _, text in sorted(kept, reverse=True)]
+    texts = [text for _, _, text in sorted(heap, reverse=True)]
     for start in range(0, len(texts), 256):
         for passages in encoder.passages(texts[start : start + 256], plain):
             if read >= most:
-                return found
-            found += passages
+                return sampled
+            sampled += passages
             read += sum(int((~passage.special).sum()) for passage in passages)
-    return found
+    return sampled
 
 
 @dataclass(frozen=True)
 class _Pairs:
-    """The neighbouring tokens of some passages: `contexts` and `targets` are the tokens that occur, in order.
+    """The neighboring tokens of some passages: `contexts` and `targets` are the tokens that occur, in order.
 
-    A pair is a place in each, `counts` how often it stands; `n` pairs in all.
+    A pair is a place in each, and `counts` how often it occurs; `n` is the number of all pairs.
     """
 
     contexts: IntVector
@@ -124,9 +124,9 @@ class _Pairs:
 
     @classmethod
     def of(cls, passages: Sequence[Passage]) -> _Pairs:
-        found = [_neighbours(passage) for passage in passages]
-        first = np.concatenate([tokens[places] for tokens, places in found] or [_NOTHING])
-        second = np.concatenate([tokens[places + 1] for tokens, places in found] or [_NOTHING])
+        places_of = [_neighbors(passage) for passage in passages]
+        first = np.concatenate([tokens[places] for tokens, places in places_of] or [_NOTHING])
+        second = np.concatenate([tokens[places + 1] for tokens, places in places_of] or [_NOTHING])
         contexts, of_context, context_counts = np.unique(first, return_inverse=True, return_counts=True)
         targets, of_target, target_counts = np.unique(second, return_inverse=True, return_counts=True)
         both, counts = np.unique(of_context * max(len(targets), 1) + of_target, return_counts=True)
@@ -139,8 +139,8 @@ class _Pairs:
         return np.log(self.counts[chosen] * float(self.n) / expected)
 
 
-def _neighbours(passage: Passage) -> tuple[IntVector, IntVector]:
-    """The tokens of a passage, and the places of those that, like the next, are not special."""
+def _neighbors(passage: Passage) -> tuple[IntVector, IntVector]:
+    """The tokens of a passage, and the places at which neither the token nor the next is special."""
     tokens = np.asarray(passage.tokens, np.int64)
     return tokens, np.flatnonzero(~passage.special[:-1] & ~passage.special[1:])
 
@@ -162,15 +162,17 @@ class _Sums:
 
 
 def _summed(encoder: Encoder, head: Head, passages: Sequence[Passage], pairs: _Pairs, seed: int) -> _Sums:
-    """Read the passages, and sum the states from which the head tells a token by the token before that."""
+    """The states from which the head predicts a token, summed by the token before it."""
     contexts = len(pairs.contexts)
     sums = np.zeros((contexts, head.matrix.shape[1]))
     counts = np.zeros(contexts, np.int64)
-    asked = list(_asked(passages, head, seed))
-    laid = [Laid(one, _NOTHING, _NOTHING, [], tokens=states, group=i) for i, (one, states, _) in enumerate(asked)]
+    shown = list(_prompts(passages, head, seed))
+    laid = [
+        Laid(passage, _NOTHING, _NOTHING, [], tokens=states, group=i) for i, (passage, states, _) in enumerate(shown)
+    ]
     for batch in budgeted(laid, TOKENS):
         states = _last(encoder, batch)
-        known = np.concatenate([asked[one.group][2] for one in batch])
+        known = np.concatenate([shown[part.group][2] for part in batch])
         usable = np.flatnonzero(np.isfinite(states).all(axis=1))
         places = np.searchsorted(pairs.contexts, known[usable])
         order = np.argsort(places, kind="stable")
@@ -182,18 +184,19 @@ def _summed(encoder: Encoder, head: Head, passages: Sequence[Passage], pairs: _P
 
 
 def _last(encoder: Encoder, batch: Sequence[Laid]) -> Matrix:
-    """The states of the last layer at the tokens asked for, passage by passage."""
-    lengths = np.array([one.passage.length for one in batch])
-    tokens = np.concatenate([one.tokens + base for one, base in zip(batch, np.cumsum(lengths) - lengths, strict=True)])
-    states = encoder.encode([one.passage for one in batch])
+    """The states of the last layer at the chosen tokens, passage by passage."""
+    lengths = np.array([part.passage.length for part in batch])
+    bases = np.cumsum(lengths) - lengths
+    tokens = np.concatenate([part.tokens + base for part, base in zip(batch, bases, strict=True)])
+    states = encoder.encode([part.passage for part in batch])
     return states.pooled(encoder.layers - 1, tokens, np.arange(len(tokens)))
 
 
-def _asked(passages: Sequence[Passage], head: Head, seed: int) -> Iterator[tuple[Passage, IntVector, IntVector]]:
-    """What the model is shown of each passage, the places of its states that tell a token, and their context tokens."""
+def _prompts(passages: Sequence[Passage], head: Head, seed: int) -> Iterator[tuple[Passage, IntVector, IntVector]]:
+    """Each passage as the model reads it, the places of the states that predict a token, and their context tokens."""
     before = 0
     for passage in passages:
-        tokens, places = _neighbours(passage)
+        tokens, places = _neighbors(passage)
         if head.causal:
             shown, states = passage, places
         else:
@@ -208,7 +211,7 @@ def _asked(passages: Sequence[Passage], head: Head, seed: int) -> Iterator[tuple
 
 
 def _rests(matrix: Matrix, bias: Vector, mean: Vector, sums: _Sums, pairs: _Pairs, least: int) -> tuple[Vector, Vector]:
-    """The rest of the logit and the PMI of every pair that stands often enough and whose context was met."""
+    """The rest of the logit and the PMI of every pair that occurs often enough and whose context was read."""
     chosen = np.flatnonzero((pairs.counts >= least) & (sums.counts[pairs.pair_contexts] > 0))
     y, x = pairs.pair_contexts[chosen], pairs.pair_targets[chosen]
     states = sums.by_context / np.maximum(sums.counts, 1)[:, None]
@@ -218,8 +221,8 @@ def _rests(matrix: Matrix, bias: Vector, mean: Vector, sums: _Sums, pairs: _Pair
 
 
 def _slope(x: Vector, y: Vector) -> float:
-    centred = x - x.mean()
-    return float(centred @ y / (centred @ centred))
+    centered = x - x.mean()
+    return float(centered @ y / (centered @ centered))
 
 
 def _squares(low: float | None, high: float | None) -> Interval:
@@ -234,24 +237,24 @@ def _squares(low: float | None, high: float | None) -> Interval:
     return (0.0 if low < 0 < high else small), large
 
 
-def _sentence(found: HeadFrequency, causal: bool) -> str:
-    read = count(found.read, "token")
-    if found.r2 is None and found.tokens >= _FEW:
+def _sentence(result: HeadFrequency, causal: bool) -> str:
+    read = count(result.read, "token")
+    if result.r2 is None and result.tokens >= _FEW:
         return (
-            f"The mean logits of {count(found.tokens, 'token')}, or their frequencies, are all equal on {read} of the "
-            "texts: nothing can be said of what logits are made of."
+            f"The mean logits of {count(result.tokens, 'token')}, or their frequencies, are all equal on {read} of the "
+            "texts: nothing can be sentence of what logits are made of."
         )
-    if found.r2 is None:
-        return f"The head was tried on {read} of the texts: too few different ones to tell what its logits are made of."
-    reach = "" if found.low is None or found.high is None else f" ({percent(found.low)} to {percent(found.high)})"
-    said = (
-        f"Log-frequency explains {percent(found.r2)}{reach} of the mean logit over {count(found.tokens, 'token')}, "
+    if result.r2 is None:
+        return f"The head was measured on {read} of the texts. There are too few distinct tokens to explain its logits."
+    reach = "" if result.low is None or result.high is None else f" ({percent(result.low)} to {percent(result.high)})"
+    sentence = (
+        f"Log-frequency explains {percent(result.r2)}{reach} of the mean logit over {count(result.tokens, 'token')}, "
         f"on {read} of the texts."
     )
-    if found.pmi_r is None:
-        return f"{said} Too few pairs stand together {found.least} times to compare the rest of the logit with PMI."
+    if result.pmi_r is None:
+        return f"{sentence} Too few pairs occur {result.least} times to compare the rest of the logit with PMI."
     context = "the token before" if causal else f"the token before, with one in {_MASKED} tokens masked at once"
     return (
-        f"{said} The rest of the logit correlates with the PMI of token and context by {cosine(found.pmi_r)}, over "
-        f"{count(found.pairs, 'pair')} that stand together at least {found.least} times; context is {context}."
+        f"{sentence} The rest of the logit correlates with the PMI of token and context by {cosine(result.pmi_r)}, "
+        f"over {count(result.pairs, 'pair')} that occur at least {result.least} times; the context is {context}."
     )

@@ -1,4 +1,4 @@
-"""How often words occur: counted in the corpus, in the order of a tokenizer, or as the package wordfreq has it."""
+"""Word frequencies: counted in the corpus, from the order of a tokenizer, or from the package wordfreq."""
 
 from __future__ import annotations
 
@@ -40,13 +40,12 @@ _EDGES = np.array([100, 500, 5000])
 
 
 class Frequencies:
-    """The share of each word in all that was counted, and its rank: 0 is the most frequent; equals go by name.
+    """The share and the rank of each word: 0 is the most frequent; words of equal share are in alphabetical order.
 
-    A word that is not there as it stands is looked up whatever its case, and its most frequent form counts; but not
-    where the names are `exact`.
+    A word that is not found as written is looked up in any case, in its most frequent form, unless names are `exact`.
 
-    >>> found = Frequencies("a few words", {"the": 0.75, "Bank": 0.25})
-    >>> np.exp(found.log(["the", "bank", "river"])).round(2).tolist(), found.bins(["bank", "river"])
+    >>> frequencies = Frequencies("a few words", {"the": 0.75, "Bank": 0.25})
+    >>> np.exp(frequencies.log(["the", "bank", "river"])).round(2).tolist(), frequencies.bins(["bank", "river"])
     ([0.75, 0.25, nan], ['0-100', 'unknown'])
     """
 
@@ -63,11 +62,11 @@ class Frequencies:
         return len(self._ranks)
 
     def ranks(self, words: Sequence[str]) -> IntVector:
-        """The rank of each word, from 0; -1 when it is unknown."""
+        """The rank of each word, from 0; -1 if it is unknown."""
         return np.array([self._rank(word) for word in words], np.int64)
 
     def log(self, words: Sequence[str]) -> Vector:
-        """The natural logarithm of each word's share; NaN when it is unknown."""
+        """The natural logarithm of each word's share; NaN if it is unknown."""
         return self.log_at(self.ranks(words))
 
     def log_at(self, ranks: IntVector) -> Vector:
@@ -85,7 +84,7 @@ class Frequencies:
 
 
 def bin_places(ranks: IntVector) -> IntVector:
-    """The place in BINS of each rank; behind the last for an unknown one.
+    """The place in BINS of each rank; one beyond the last if it is unknown.
 
     >>> bin_places(np.array([0, 99, 100, 5000, -1])).tolist()
     [0, 0, 1, 3, 4]
@@ -94,7 +93,7 @@ def bin_places(ranks: IntVector) -> IntVector:
 
 
 def corpus_frequencies(counts: Mapping[str, int]) -> Frequencies:
-    """From how often each word was counted.
+    """Frequencies from the counts of words.
 
     >>> corpus_frequencies({"a": 3, "b": 1}).log(["a"]).round(3).tolist()
     [-0.288]
@@ -103,11 +102,11 @@ def corpus_frequencies(counts: Mapping[str, int]) -> Frequencies:
 
 
 def tokenizer_frequencies(names: Sequence[str]) -> Frequencies:
-    """From the order in which a tokenizer has its tokens, most frequent first, as most are made.
+    """Frequencies from the order of a tokenizer's tokens, which is by frequency in most.
 
-    It is only an order: the token of rank r is given the share that Zipf's law would, 1/(r + 1). The names are those
+    The order is all there is: the token of rank r has the share of Zipf's law, 1/(r + 1). The names are those
     of `Encoder.input_table`, which leaves special tokens out. A word that is not one token is unknown, and so are
-    bytes and tokens of one character: tokenizers put their alphabet first or last, however frequent it is.
+    bytes and tokens of one character: tokenizers put their alphabet first or last, whatever its frequency.
     """
     order = dict.fromkeys(name for name in names if len(name.lstrip("#▁Ġ")) > 1 and not _BYTE.fullmatch(name))
     total = float((1 / np.arange(1, len(order) + 1)).sum())
@@ -116,7 +115,7 @@ def tokenizer_frequencies(names: Sequence[str]) -> Frequencies:
 
 
 def wordfreq_frequencies(language: str = "en") -> Frequencies:
-    """From the package wordfreq: words of many kinds of texts; numbers and punctuation are unknown to it.
+    """Frequencies from the package wordfreq, over many kinds of texts; numbers and punctuation are unknown.
 
     Raises:
         MissingPackageError: it is not installed; the message has the line that installs it.
@@ -132,13 +131,13 @@ def wordfreq_frequencies(language: str = "en") -> Frequencies:
 
 
 def token_frequencies(encoder: Encoder, selection: Selection, window: Window) -> Frequencies:
-    """From how often each row of the encoder's table is looked up when it reads these texts.
+    """Frequencies from the number of times that each row of the encoder's table is looked up for these texts.
 
-    The rows of a table are tokens, not words: "play" is there for "play" and for the beginning of "playful", and
-    "##ful" is no word at all. So the right count of a row is that of its token in the tokenised texts.
+    The rows of the table are tokens, not words: "play" stands for "play" and for the beginning of "playful", and
+    "##ful" is not a word. So a row is counted as its token in the tokenized texts.
     """
     counts: Counter[str] = Counter()
-    # No stride: a token that stands in two windows would be counted twice.
+    # No stride: a token in two windows would be counted twice.
     plain = Window(window.size, cut=window.cut)
     for pool in pools(selection.read()):
         tokens: Counter[object] = Counter()

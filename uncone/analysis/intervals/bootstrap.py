@@ -60,20 +60,20 @@ class Spearman:
         self.gold = _Groups(gold)
         self.methods = [_Groups(row) if np.isfinite(row).all() else None for row in predicted]
 
-    def __call__(self, drawn: Weights) -> _Floats:
+    def __call__(self, draws: Weights) -> _Floats:
         """The correlations in each draw; NaN where one is undefined."""
         # One column per replicate: rows then are taken, and summed, as whole lines of memory.
-        weights = np.ascontiguousarray(drawn.T, np.float64)
-        found = np.full((len(self.methods), len(drawn)), np.nan)
+        weights = np.ascontiguousarray(draws.T, np.float64)
+        figures = np.full((len(self.methods), len(draws)), np.nan)
         if not self.usable:
-            return found
-        total = drawn.sum(axis=1).astype(np.float64)
+            return figures
+        total = draws.sum(axis=1).astype(np.float64)
         ranks, of_gold = self.gold.mid_ranks(weights, total)
         weighted = weights * ranks[self.gold.group]
         # Without ties the ranks are c - w/2 but for a constant, which counts for nothing as `weighted` sums to zero;
         # what w/2 adds is the same in any order, and so is the sum of squares.
         half = np.einsum("nr,nr->r", weights, weighted) / 2
-        alike = _squares(weights, total)
+        untied = _squares(weights, total)
         for at, method in enumerate(self.methods):
             if method is None:
                 continue
@@ -83,9 +83,9 @@ class Spearman:
             else:
                 ordered = method.sums(weights)
                 np.cumsum(ordered, axis=0, out=ordered)
-                covariance, squares = np.einsum("nr,nr->r", ordered, method.sums(weighted)) - half, alike
-            found[at] = _quotient(covariance, squares, of_gold)
-        return found
+                covariance, squares = np.einsum("nr,nr->r", ordered, method.sums(weighted)) - half, untied
+            figures[at] = _quotient(covariance, squares, of_gold)
+        return figures
 
 
 class Auc:
@@ -95,31 +95,31 @@ class Auc:
         self.labels = labels
         self.methods = [_Groups(row) if np.isfinite(row).all() else None for row in predicted]
 
-    def __call__(self, drawn: Weights) -> _Floats:
+    def __call__(self, draws: Weights) -> _Floats:
         """The areas in each draw; NaN where one is undefined."""
-        weights = np.ascontiguousarray(drawn.T, np.float64)
-        total, alike = drawn.sum(axis=1).astype(np.float64), self.labels @ weights
+        weights = np.ascontiguousarray(draws.T, np.float64)
+        total, positives = draws.sum(axis=1).astype(np.float64), self.labels @ weights
         positive = weights * self.labels[:, None]
-        found = np.full((len(self.methods), len(drawn)), np.nan)
+        figures = np.full((len(self.methods), len(draws)), np.nan)
         for at, method in enumerate(self.methods):
             if method is not None:
                 ranks = method.mid_ranks(weights, total)[0]
                 # The rank sum of the similar pairs, less what they have over each other.
-                over = np.einsum("gr,gr->r", ranks, method.sums(positive)) + alike * (total - alike) / 2
+                over = np.einsum("gr,gr->r", ranks, method.sums(positive)) + positives * (total - positives) / 2
                 with np.errstate(invalid="ignore", divide="ignore"):
-                    found[at] = over / (alike * (total - alike))
-        return found
+                    figures[at] = over / (positives * (total - positives))
+        return figures
 
 
 def _squares(own: _Floats, total: _Floats) -> _Floats:
-    """The sum of squares of centred mid-ranks of which those of a group, (groups, r), are the same."""
+    """The sum of squares of centered mid-ranks of which those of a group, (groups, r), are the same."""
     return np.asarray((total**3 - np.einsum("gr,gr,gr->r", own, own, own)) / 12)
 
 
-def _quotient(covariance: _Floats, one: _Floats, other: _Floats) -> _Floats:
+def _quotient(covariance: _Floats, squares: _Floats, other: _Floats) -> _Floats:
     """The correlation; NaN where one side is constant among the drawn pairs."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        product = one * other
+        product = squares * other
         return np.where(product > 0, covariance / np.sqrt(product), np.nan)
 
 

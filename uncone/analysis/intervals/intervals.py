@@ -34,7 +34,7 @@ __all__ = [
 Interval = tuple[float, float] | tuple[None, None]
 
 FEW = 100
-"""Under so many rows the estimated variance of a rare event or of a choice is not to be trusted."""
+"""The number of rows below which the estimated variance of a rare event, or of a choice, can't be trusted."""
 
 LEAST_UNITS = 30
 """Verdicts and proofs need at least this many independent units: distinct vectors or texts, or pairs of distinct texts.
@@ -76,7 +76,7 @@ class Spread(NamedTuple):
 
 
 def around(value: float, variance: float, units: float) -> Interval:
-    """Value +- t times the standard error; nothing when it is not known."""
+    """Value +- t times the standard error; nothing if it is not known."""
     if units < 3 or not math.isfinite(variance):
         return None, None
     reach = student(units - 1) * math.sqrt(max(variance, 0.0))
@@ -86,15 +86,15 @@ def around(value: float, variance: float, units: float) -> Interval:
 def mean_spread(
     each: NDArray[Any], n: int, groups: NDArray[np.int64] | None = None, drawn_from: int | None = None
 ) -> Spread:
-    """The spread of a mean over n rows, from what is known of a uniform sample of m of them.
+    """The spread of a mean over n rows, from a uniform sample of m of them.
 
     Rows of one group (the words of a sentence, identical rows) vary together: to the variance over n come the products
     within groups, of which a sample sees a share (m/n)^2. If whole groups were drawn instead of rows, `drawn_from` is
     the size of the sample that they are from.
     """
-    centred = each.astype(np.float64) - float(each.mean(dtype=np.float64))
-    own = float(centred @ centred)
-    sums = centred if groups is None else np.bincount(np.unique(groups, return_inverse=True)[1], weights=centred)
+    centered = each.astype(np.float64) - float(each.mean(dtype=np.float64))
+    own = float(centered @ centered)
+    sums = centered if groups is None else np.bincount(np.unique(groups, return_inverse=True)[1], weights=centered)
     squares = sums * sums
     together = max(float(squares.sum()) - own, 0.0)
     count = len(sums)
@@ -113,7 +113,7 @@ def variance_freedom(squares: NDArray[Any]) -> float:
 
 
 def effective_number(codes: NDArray[np.int64]) -> float:
-    """How many groups of equal size are worth as much as those with these numbers: (sum of sizes)²/sum of squares."""
+    """The number of equal groups worth as much as those with these codes: (sum of sizes)²/sum of squares."""
     sizes = np.bincount(codes).astype(np.float64)
     return float(sizes.sum() ** 2 / (sizes @ sizes))
 

@@ -57,7 +57,7 @@ class PairUnits:
 
     @once
     def independent(self) -> int:
-        """How many pairs are independent: one per component; where texts are drawn, pairs that share no text."""
+        """The number of independent pairs: one per component, or pairs that share no text if texts are drawn."""
         return self._matching() if self.by_texts else len(self)
 
     @once
@@ -68,7 +68,7 @@ class PairUnits:
 
     @property
     def distinct(self) -> int:
-        """How many distinct pairs of texts there are."""
+        """The number of distinct pairs of texts."""
         return int(self.pair.max(initial=-1)) + 1
 
     @once
@@ -78,12 +78,12 @@ class PairUnits:
 
     @once
     def effective_items(self) -> float:
-        """The same for distinct items, whether or not they share texts: only copies are set aside."""
+        """The same for distinct items, whether or not they share texts: only copies are one item."""
         return effective_number(self.pair)
 
     @property
     def note(self) -> str:
-        """What a reader should know of how pairs were drawn; empty in the ordinary case."""
+        """A sentence on how pairs were drawn; empty in the ordinary case."""
         if not self.by_texts:
             return ""
         sizes = np.bincount(self.unit)
@@ -97,7 +97,7 @@ class PairUnits:
         return PairUnits(self.unit[rows], self.texts[:, rows], self.by_texts, self.drawn)
 
     def clear_of(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which pairs share no text with those of `rows` (n,)."""
+        """The pairs that share no text with those of `rows` (n,)."""
         touched = np.zeros(int(self.texts.max(initial=-1)) + 1, np.bool_)
         touched[self.texts[:, rows]] = True
         return np.asarray(~touched[self.texts].any(axis=0))
@@ -129,11 +129,11 @@ class PairUnits:
         """The fold of each pair (n,): pieces whole, similar and dissimilar pairs in nearly equal shares.
 
         The pieces are sorted by their size and their similar pairs, at random among equals, and dealt in turn. Only
-        where a component was cut do folds share texts: `clear_of` then tells which pairs a fit may use.
+        where a component was cut do folds share texts: `clear_of` then shows which pairs a fit may use.
         """
         piece = self.pieces(k)
-        sizes, alike = np.bincount(piece), np.bincount(piece, weights=truth)
-        order = np.lexsort((np.random.default_rng(seed).permutation(len(sizes)), -alike, -sizes))
+        sizes, similar = np.bincount(piece), np.bincount(piece, weights=truth)
+        order = np.lexsort((np.random.default_rng(seed).permutation(len(sizes)), -similar, -sizes))
         fold = np.empty(len(sizes), np.int64)
         fold[order] = np.arange(len(sizes)) % k
         return fold[piece]
@@ -151,8 +151,8 @@ class PairUnits:
             return unit
         place = np.argsort(reverse_cuthill_mckee(_graph(self.texts), symmetric_mode=True), kind="stable")
         along = place[self.texts].sum(axis=0)
-        for one in large:
-            rows = np.flatnonzero(unit == one)
+        for number in large:
+            rows = np.flatnonzero(unit == number)
             rows = rows[np.lexsort((self.pair[rows], along[rows]))]
             starts = np.flatnonzero(np.diff(self.pair[rows], prepend=-1) != 0)
             chunk = np.zeros(len(rows), np.int64)
@@ -183,16 +183,16 @@ class PairUnits:
     def _over(self, statistic: Statistic, blocks: Iterator[Weights]) -> NDArray[np.float64]:
         """The statistic over all blocks, joined or cut to a size that the caches of a processor hold."""
         n = len(self.unit)
-        most, some, found = max(1, CELLS // n), [], []
+        most, some, figures = max(1, CELLS // n), [], []
         for block in blocks:
             for start in range(0, len(block), most):
                 some.append(block[start : start + most])
                 if sum(map(len, some)) * n > CELLS // 2:
-                    found.append(statistic(np.concatenate(some) if len(some) > 1 else some[0]))
+                    figures.append(statistic(np.concatenate(some) if len(some) > 1 else some[0]))
                     some = []
         if some:
-            found.append(statistic(np.concatenate(some)))
-        return np.concatenate(found, axis=-1)
+            figures.append(statistic(np.concatenate(some)))
+        return np.concatenate(figures, axis=-1)
 
     def _matching(self) -> int:
         """The pairs of a maximal matching, those with the fewest neighbors first."""
@@ -200,16 +200,16 @@ class PairUnits:
         texts = self.texts[:, first]
         degree = np.bincount(texts.ravel())
         used: set[int] = set()
-        found = 0
+        pairs = 0
         for left, right in texts[:, np.argsort(degree[texts].sum(axis=0), kind="stable")].T.tolist():
             if left not in used and right not in used:
                 used |= {left, right}
-                found += 1
-        return found
+                pairs += 1
+        return pairs
 
 
 def pair_units(n: int, texts: Texts | None = None, parts: Sequence[int] | None = None) -> PairUnits:
-    """The units of n pairs; every pair is one of its own if texts are not known. Texts are compared stripped.
+    """The units of n pairs; every pair is a unit if texts are not known. Texts are compared stripped.
 
     `parts` (n,) are the datasets of a run whose pairs are drawn together, because they may share texts.
 
@@ -225,7 +225,7 @@ def pair_units(n: int, texts: Texts | None = None, parts: Sequence[int] | None =
     if not len(left) == len(right) == n:
         raise ShapeError(f"We need two texts for each of {n:,} pairs, not {len(left):,} and {len(right):,}.")
     numbers: dict[Hashable, int] = {}
-    names = ([one.strip() if isinstance(one, str) else one for one in side] for side in (left, right))
+    names = ([name.strip() if isinstance(name, str) else name for name in side] for side in (left, right))
     both = np.array([[numbers.setdefault(name, len(numbers)) for name in side] for side in names], np.int64)
     of_text = connected_components(_graph(both), directed=False)[1]
     unit = np.unique(of_text[both[0]], return_inverse=True)[1].astype(np.int64)
@@ -242,13 +242,13 @@ def item_units(names: Sequence[Hashable]) -> PairUnits:
 
 def _graph(texts: IntVector) -> csr_array:
     """Texts as nodes, pairs as edges, in both directions."""
-    one, other = np.concatenate([texts, texts[::-1]], axis=1)
+    left, right = np.concatenate([texts, texts[::-1]], axis=1)
     size = int(texts.max(initial=-1)) + 1
-    return csr_array((np.ones(len(one), np.int8), (one, other)), shape=(size, size))
+    return csr_array((np.ones(len(left), np.int8), (left, right)), shape=(size, size))
 
 
 def _without_own(by_texts: NDArray[np.float64], by_pairs: NDArray[np.float64]) -> float:
-    """What takes a pair's own part out of draws of texts once, as a factor of deviations: from sqrt(1/2) to 1."""
+    """The factor of deviations that removes a pair's own part from draws of texts once: from sqrt(1/2) to 1."""
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.ravel(np.var(by_pairs, axis=-1) / np.var(by_texts, axis=-1))
     share = share[np.isfinite(share)].clip(0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Draws with replacement as counts, and percentile intervals of what they give."""
+"""Draws with replacement as counts, and intervals of figures over such draws."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ Weights = NDArray[Any]
 """How often each pair or item is drawn (r, n), in r draws: counts, or weights that need not be whole."""
 
 REPLICATES = 1000
-"""How often rows are drawn again."""
+"""The default number of bootstrap draws."""
 
 LEVEL = 0.95
-"""How often an interval should hold the truth."""
+"""The confidence level of an interval."""
 
 _Floats = NDArray[np.float64]
 
 CELLS = 200_000
-"""Counts in memory at a time: what the caches of a processor hold."""
+"""Counts in memory at a time: as many as fit into the caches of a processor."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """A figure on n rows, with its bootstrap interval; None where it is undefined."""
+    """A figure on n rows, with its bootstrap interval; None if it is undefined."""
 
     value: float | None
     low: float | None
@@ -58,7 +58,7 @@ class Score:
 
 
 def drawn_counts(n: int, replicates: int, seed: Seed) -> Iterator[NDArray[np.int64]]:
-    """How often each of n rows is drawn, in blocks of replicates (r, n); the blocks do not change what is drawn.
+    """How often each of n rows is drawn, in blocks of replicates (r, n); the draws do not depend on the blocks.
 
     >>> [block.sum(axis=1).tolist() for block in drawn_counts(4, 2, seed=0)]
     [[4, 4]]
@@ -78,7 +78,7 @@ def drawn_counts(n: int, replicates: int, seed: Seed) -> Iterator[NDArray[np.int
 
 
 def bounds(replicates: _Floats, level: float = LEVEL) -> tuple[float, float] | tuple[None, None]:
-    """The percentile interval of one figure; none where over a tenth of its replicates are undefined.
+    """The percentile interval of one figure; none if over a tenth of its replicates are undefined.
 
     Raises:
         OptionError: the level is not between 0 and 1.
@@ -93,7 +93,7 @@ def bounds(replicates: _Floats, level: float = LEVEL) -> tuple[float, float] | t
 
 
 def score(value: float | None, replicates: _Floats, n: int, level: float = LEVEL) -> Score:
-    """A figure with its interval, from its replicates; undefined where either is."""
+    """A figure with its interval, from its replicates; undefined if either is."""
     if value is None or not np.isfinite(value):
         return Score(None, None, None, n)
     low, high = bounds(replicates, level)
@@ -101,10 +101,10 @@ def score(value: float | None, replicates: _Floats, n: int, level: float = LEVEL
 
 
 def mean_size(each: _Floats, items: float) -> float:
-    """How many items that are right or wrong would know a mean of figures from 0 to 1 as well as these `items` do.
+    """The number of items that are right or wrong whose mean is as certain as that of figures from 0 to 1 of `items`.
 
-    Two more items, one with 0 and one with 1, stand for what was not seen: that no item failed does not mean that none
-    does.
+    Two more items, one with 0 and one with 1, stand for what was not observed: that no item failed does not mean that
+    none does.
 
     >>> round(mean_size(np.ones(60), 60)), round(mean_size(np.full(60, 0.5), 60))
     (60, 1860)
@@ -123,15 +123,15 @@ def share_score(value: float | None, replicates: _Floats, n: int, size: float) -
     >>> share_score(1.0, np.ones(100), 60, 60.0).low.__round__(3)
     0.94
     """
-    found = score(value, replicates, n)
-    if found.value is None or found.low is None:
-        return found
-    variance, spread = float(np.nanvar(replicates)), found.value * (1 - found.value)
+    interval = score(value, replicates, n)
+    if interval.value is None or interval.low is None:
+        return interval
+    variance, spread = float(np.nanvar(replicates)), interval.value * (1 - interval.value)
     items = min(spread / variance, size) if variance > 0 and spread > 0 else size
-    right, wrong = found.value * items, (1 - found.value) * items
+    right, wrong = interval.value * items, (1 - interval.value) * items
     low = float(betaincinv(right, wrong + 1, (1 - LEVEL) / 2)) if right > 0 else 0.0
     high = float(betaincinv(right + 1, wrong, (1 + LEVEL) / 2)) if wrong > 0 else 1.0
-    return Score(found.value, min(low, found.value), max(high, found.value), n)
+    return Score(interval.value, min(low, interval.value), max(high, interval.value), n)
 
 
 def log_odds_score(value: float | None, replicates: _Floats, n: int, *, flattered: bool = False) -> Score:
@@ -141,19 +141,19 @@ def log_odds_score(value: float | None, replicates: _Floats, n: int, *, flattere
     choices is `flattered`: it exceeds that of many rows by about as much as draws exceed it, and its bounds are moved
     down by that. The value itself stays inside.
     """
-    found = score(value, replicates, n)
-    if found.value is None or found.low is None or not 0 < found.value < 1:
-        return found
+    interval = score(value, replicates, n)
+    if interval.value is None or interval.low is None or not 0 < interval.value < 1:
+        return interval
     odds = np.log(replicates.clip(min=1e-6) / (1 - replicates).clip(min=1e-6))
-    own = math.log(found.value / (1 - found.value))
+    own = math.log(interval.value / (1 - interval.value))
     middle = own - max(float(np.nanmean(odds)) - own, 0.0) if flattered else own
     reach = NORMAL * float(np.nanstd(odds))
     low, high = (1 / (1 + math.exp(-(middle + sign * reach))) for sign in (-1, 1))
-    return Score(found.value, low, max(high, found.value), n)
+    return Score(interval.value, low, max(high, interval.value), n)
 
 
 def wilson(k: _Floats | float, n: _Floats | float) -> tuple[_Floats, _Floats]:
-    """Wilson's 95 % interval of shares k of n; an honest one where all or none are.
+    """Wilson's 95 % interval of shares k of n; it also holds if all or none are.
 
     >>> low, high = wilson(3, 3)
     >>> round(float(low), 2), round(float(high), 2)

@@ -43,21 +43,21 @@ def cosine_matrix(rows: Matrix) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class SpaceView:
-    """Vectors (n, d) and label codes (n,): all pairs of the rows `paired` are measured, `drawn` are in the heatmap."""
+    """Vectors (n, d) and label codes (n,): all pairs of the rows `paired` are measured, `shown` are in the heatmap."""
 
     rows: Matrix
     codes: IntVector | None
     paired: IntVector
-    drawn: IntVector
+    shown: IntVector
 
     def after(self, rows: Matrix) -> SpaceView:
         """The same view of the vectors after a repair."""
-        return SpaceView(rows, self.codes, self.paired, self.drawn)
+        return SpaceView(rows, self.codes, self.paired, self.shown)
 
     @property
     def heatmap(self) -> Matrix:
-        """The cosines of the drawn rows."""
-        return cosine_matrix(self.rows[self.drawn])
+        """The cosines of the shown rows."""
+        return cosine_matrix(self.rows[self.shown])
 
     @once
     def mean(self) -> float:
@@ -96,7 +96,7 @@ class SpaceView:
         return made
 
 
-_MEASURED, _PAIRED, _DRAWN = 10_000, 1_500, 60
+_MEASURED, _PAIRED, _SHOWN = 10_000, 1_500, 60
 """Vectors that are measured and repaired, of which all pairs are measured, and in the heatmaps: seeded samples."""
 _NARROW = 10
 """Cosines are crowded if they vary as they would in fewer than a tenth of the dimensions."""
@@ -107,7 +107,7 @@ _SEPARATE = 0.55
 
 
 def steps(
-    vectors: Matrix, labels: Sequence[Hashable] | None = None, *, seed: int = 0, most: int = _DRAWN
+    vectors: Matrix, labels: Sequence[Hashable] | None = None, *, seed: int = 0, most: int = _SHOWN
 ) -> list[Step]:
     """The walk-through for vectors (n, d) as they came from the model, without normalization.
 
@@ -133,7 +133,7 @@ def steps(
 class _Walk:
     """The vectors of the walk: `raw_view` as they are, `view` after the last repair.
 
-    `places` are the row numbers of the drawn vectors in the table, and `n` is the number of usable vectors.
+    `places` are the row numbers of the shown vectors in the table, and `n` is the number of usable vectors.
     """
 
     raw_view: SpaceView
@@ -144,18 +144,18 @@ class _Walk:
 
     @classmethod
     def over(cls, vectors: Matrix, labels: Sequence[Hashable] | None, seed: int, most: int) -> _Walk:
-        """Choose the vectors that are measured, paired and drawn."""
+        """Choose the vectors that are measured, paired and shown."""
         usable = _usable(vectors)
         codes = None if labels is None else coded(labels)[0][usable]
         measured = stratified_sample(codes, len(usable), _MEASURED, seed)
         rows = np.asarray(vectors[usable[measured]], np.float64)
         codes = None if codes is None else codes[measured]
         paired = stratified_sample(codes, len(rows), _PAIRED, seed)
-        drawn = stratified_sample(codes, len(rows), most, seed)
+        shown = stratified_sample(codes, len(rows), most, seed)
         # In the order of the centered vectors: in the raw ones, the shared mean hides which are similar.
-        drawn = drawn[clustered_order((rows - rows.mean(axis=0))[drawn], None if codes is None else codes[drawn])]
-        view = SpaceView(rows, codes, paired, drawn)
-        return cls(view, view, usable[measured[drawn]], len(usable), seed)
+        shown = shown[clustered_order((rows - rows.mean(axis=0))[shown], None if codes is None else codes[shown])]
+        view = SpaceView(rows, codes, paired, shown)
+        return cls(view, view, usable[measured[shown]], len(usable), seed)
 
     @property
     def dim(self) -> int:
@@ -229,7 +229,7 @@ class _Walk:
         """Folklore: cosines are high because there are many dimensions."""
         n = len(self.raw_view.paired)
         random = np.random.default_rng(self.seed).standard_normal((n, self.dim))
-        chance = SpaceView(random, None, np.arange(n), np.arange(min(n, len(self.raw_view.drawn))))
+        chance = SpaceView(random, None, np.arange(n), np.arange(min(n, len(self.raw_view.shown))))
         expected = 1 / math.sqrt(self.dim)
         text = (
             f"{count(n, 'random vector')} in {self.dim:,} dimensions have a mean cosine of {cosine(chance.mean, 3)} "
