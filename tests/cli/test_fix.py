@@ -176,7 +176,7 @@ def test_a_pipe_and_its_repair(rows, capfd):
     np.save("new.npy", rows[:40])
     assert run("apply", "r", "new.npy", "-o", "g.npy") == 0
     assert np.abs(np.load("g.npy") - found[:40]).max() < 1e-6
-    assert "40 rows of 12 dimensions" in capfd.readouterr().out
+    assert "40 vectors of 12 dimensions" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("method", ["clustered", "flow"])
@@ -288,7 +288,11 @@ def test_export_behind_the_model(texts, tiny_model, capfd):
 
 
 BAD_FITS = {
-    "few": (lambda x: x[:8], ["whiten", "--shrinkage", "none"], ["8 rows for 12 dimensions", "Try shrinkage='auto'"]),
+    "few": (
+        lambda x: x[:8],
+        ["whiten", "--shrinkage", "none"],
+        ["8 vectors for 12", "Try shrinkage='auto'"],
+    ),
     "k over n": (lambda x: x[:30], ["clustered", "--k", "31", "--p", "1"], ["k=31", "30 rows", "a smaller k"]),
     "p is d": (lambda x: x, ["clustered", "--k", "2", "--p", "12"], ["p=12 directions of 12", "a p smaller"]),
     "k is d": (lambda x: x, ["droptop", "--k", "12"], ["12 directions of 12", "smaller"]),
@@ -323,7 +327,7 @@ def test_all_rows_equal(method, kind, tmp_path, capfd):
     np.save("same.npy", np.tile(np.random.default_rng(0).normal(size=(1, 12)) * 100, (333, 1)).astype(kind))
     more = ["--k", 2, "--p", 1] if method == "clustered" else []
     err = refused(tmp_path, capfd, "fix", "same.npy", "--method", method, *more, "-o", "f.npy", "--save", "r")
-    assert "all 333 rows are equal" in err and "Add other rows" in err
+    assert "all 333 vectors are equal" in err and "Add other vectors" in err
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -342,7 +346,7 @@ def test_what_overflows_is_counted(rows, capfd):
     fitted("v.npy", "whiten")
     np.save("far.npy", np.vstack([rows[:3], np.full((1, 12), 3e38)]).astype(np.float32))
     assert run("apply", "repair", "far.npy", "-o", "f.npy") == 0
-    assert "1 rows that are not finite" in capfd.readouterr().out
+    assert "1 vectors are not finite" in capfd.readouterr().out
     assert np.isnan(np.load("f.npy")[3]).all() and np.isfinite(np.load("f.npy")[:3]).all()
 
 

@@ -109,7 +109,7 @@ def test_ledoit_wolf_is_that_of_scikit_learn(n, d, cone):
 
 def test_auto_shrinks_only_where_rows_are_few(cone):
     few, enough = Whiten().fit(cone(n=59)), Whiten().fit(cone(n=60))
-    assert few.shrinkage_ > 0 and "Ledoit-Wolf" in few.note_ and "59 rows for 12 dimensions" in few.note_
+    assert few.shrinkage_ > 0 and "Ledoit-Wolf" in few.note_ and "59 vectors for 12 dimensions" in few.note_
     assert enough.shrinkage_ == 0 and "Not shrunk" in enough.note_
     asked = Whiten(shrinkage=0.25).fit(cone(n=5))
     c = covariance(cone(n=5))
@@ -278,7 +278,7 @@ EQUAL = np.tile(np.array([[1.5, -2.0, 0.1]]), (9, 1))
 @pytest.mark.parametrize(
     ("repair", "rows", "message"),
     [
-        (Whiten(shrinkage=None), "few", "20 rows for 30 dimensions.*shrinkage='auto'"),
+        (Whiten(shrinkage=None), "few", "20 vectors for 30 dimensions.*shrinkage='auto'"),
         (Whiten(shrinkage=0), "few", "shrinkage='auto'"),
         (Whiten(dim=31), "few", "1 to the 30"),
         (Whiten(dim=0), "few", "1 to the 30"),
@@ -287,8 +287,8 @@ EQUAL = np.tile(np.array([[1.5, -2.0, 0.1]]), (9, 1))
         (Whiten(rotation="ica"), "few", "'pca' or 'zca'"),
         (Whiten(shrinkage="much"), "few", "'much'"),
         (Whiten(shrinkage=1.5), "few", "0 to 1"),
-        (Whiten(), "equal", "all 9 rows are equal"),
-        (DropTop(), "equal", "all 9 rows are equal"),
+        (Whiten(), "equal", "all 9 vectors are equal"),
+        (DropTop(), "equal", "all 9 vectors are equal"),
         (DropTop(30), "few", "cannot remove 30 directions of 30"),
         (DropTop(0), "few", "from 1 on"),
         (DropTop("auto"), "few", "from 1 on"),

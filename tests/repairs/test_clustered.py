@@ -79,7 +79,7 @@ def test_stream_memory_and_workers_agree(tmp_path):
         for name, learnt in memory.arrays().items():
             np.testing.assert_allclose(stream.arrays()[name], learnt, rtol=1e-6, atol=1e-6, err_msg=name)
     assert memory.sizes_.sum() == 40_000
-    assert "a seeded sample of 3,000 rows" in memory.note_
+    assert "a seeded sample of 3,000 vectors" in memory.note_
     blocks = np.concatenate([memory.map(rows[start : start + 700]) for start in range(0, len(rows), 700)])
     np.testing.assert_allclose(memory.transform(rows), blocks, atol=1e-5)
 
@@ -146,7 +146,7 @@ def test_small_clusters_are_merged():
     rows[:3] += 40  # three rows far away: a cluster, but not one that could lose four directions
     repair = Clustered(k=8, p=4, iterations=50).fit(rows)
     assert repair.k_ < 8 and repair.sizes_.min() >= 10 and repair.sizes_.sum() == 500
-    assert "of fewer than 10 rows merged into others" in repair.note_
+    assert "of fewer than 10 vectors merged into others" in repair.note_
     assert np.linalg.norm(repair.transform(rows), axis=1).min() > 1e-3
 
 

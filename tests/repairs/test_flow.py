@@ -115,7 +115,7 @@ def test_stream_memory_and_workers_agree(tmp_path):
     np.save(tmp_path / "rows.npy", rows)
     options = {"epochs": 2, "sample": 1000}
     memory = Flow(**options).fit(rows)
-    assert "trained on a seeded sample of 900 rows, 100 held out" in memory.note_
+    assert "trained on a seeded sample of 900 vectors, 100 held out" in memory.note_
     for plan in (Plan(), Plan(workers=4)):
         stream = Flow(**options).fit_source(open_source(tmp_path / "rows.npy"), plan)
         np.testing.assert_allclose(stream.transform(rows[:50]), memory.transform(rows[:50]), rtol=1e-6, atol=1e-6)

@@ -219,7 +219,7 @@ def _gated(found: Sequence[Diagnosis], gates: Sequence[Gate]) -> int:
 
 
 @contextmanager
-def progress_bar(what: str = "rows") -> Iterator[Callable[[str, int, int | None], None] | None]:
+def progress_bar(what: str = "vectors") -> Iterator[Callable[[str, int, int | None], None] | None]:
     """A function to report progress to, or None where nobody looks; `what` is counted."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None

@@ -85,26 +85,26 @@ def parse_methods(text: str | Iterable[str | Method], *, protocols: Sequence[str
         DamagedRepairError: a folder holds no whole repair.
     """
     parts = [part.strip() for part in text.split(",")] if isinstance(text, str) else list(text)
-    found: list[Method] = []
+    methods: list[Method] = []
     for part in parts:
         if isinstance(part, Method):
-            found.append(part)
+            methods.append(part)
         elif part:
-            found += _parsed(part, protocols)
-    if not found:
+            methods += _parsed(part, protocols)
+    if not methods:
         raise OptionError("No method is named. Try raw,center,whiten.")
-    return list({(one.name, one.protocol): one for one in found}.values())
+    return list({(one.name, one.protocol): one for one in methods}.values())
 
 
 def _parsed(part: str, protocols: Sequence[str]) -> list[Method]:
     if _folder(part) is not None:
         return [_saved(part)]
-    body, _, asked = part.partition("@")
-    for protocol in [asked] if asked else protocols:
+    body, _, named = part.partition("@")
+    for protocol in [named] if named else protocols:
         if protocol not in PROTOCOLS:
             raise OptionError(f"There is no protocol {protocol!r}; there are {' and '.join(PROTOCOLS)}.")
-    name, _, said = body.partition(":")
-    options = dict(_option(one, part) for one in said.split(";") if one.strip())
+    name, _, settings = body.partition(":")
+    options = dict(_option(one, part) for one in settings.split(";") if one.strip())
     name = name.strip()
     if name == "raw" and not options:
         return [RAW]
@@ -115,7 +115,7 @@ def _parsed(part: str, protocols: Sequence[str]) -> list[Method]:
         return [replace(STATIC, name=STATIC.name if not options else shown, options=options)]
     kind = name.replace("+", ",")
     make(kind, **options)  # says what is wrong with it
-    return [Method(shown, kind, options, protocol=one) for one in ([asked] if asked else protocols)]
+    return [Method(shown, kind, options, protocol=one) for one in ([named] if named else protocols)]
 
 
 def _option(text: str, part: str) -> tuple[str, Any]:

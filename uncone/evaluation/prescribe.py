@@ -136,11 +136,11 @@ class _Crossed:
         total = k + k * (k - 1) // 2
         outer, scores, judged = np.full((2 + m, n), np.nan), np.full((k, k, m), np.nan), np.zeros((k, k))
         outer[0] = self._cosines(np.arange(n), None)
-        for held in [*combinations(range(k), 1), *combinations(range(k), 2)]:
-            fitted = self._fitted(held)
-            for fold, other in zip(held, held[::-1], strict=True):
+        for held_out in [*combinations(range(k), 1), *combinations(range(k), 2)]:
+            fitted = self._fitted(held_out)
+            for fold, other in zip(held_out, held_out[::-1], strict=True):
                 places = self.judge.places[fold]
-                if len(held) == 1:
+                if len(held_out) == 1:
                     outer[2:, places] = np.stack([self._cosines(places, repair) for repair in fitted])
                 else:
                     # What chooses for the other fold shares no text with it.
@@ -170,19 +170,19 @@ class _Crossed:
                 chosen[fold] = int(np.nanargmax(means))
         return chosen
 
-    def _fitted(self, held: Sequence[int]) -> list[Repair | FitError]:
+    def _fitted(self, held_out: Sequence[int]) -> list[Repair | FitError]:
         """The candidates fitted on the rows that no pair of the held-out folds has."""
-        places = self.folds.pairs(*held)
-        seen = np.union1d(self.texts[self.pairs.left[places]], self.texts[self.pairs.right[places]])
-        left = self._usable[~np.isin(self.texts[self._usable], seen)]
-        if len(left) < _FEWEST_ROWS:
+        places = self.folds.pairs(*held_out)
+        texts = np.union1d(self.texts[self.pairs.left[places]], self.texts[self.pairs.right[places]])
+        rows = self._usable[~np.isin(self.texts[self._usable], texts)]
+        if len(rows) < _FEWEST_ROWS:
             raise ShapeError(
-                f"Without the texts of the held-out pairs {len(left)} rows are left to fit on, and we need at least "
+                f"Without the texts of the held-out pairs {len(rows)} rows are left to fit on, and we need at least "
                 f"{_FEWEST_ROWS}. Give more texts, or pairs that share fewer."
             )
-        if len(left) > _MOST_ROWS:
-            left = np.sort(np.random.default_rng(self.seed).choice(left, _MOST_ROWS, replace=False))
-        fitted = fit_all(self.methods, self.rows[left], self.seed)
+        if len(rows) > _MOST_ROWS:
+            rows = np.sort(np.random.default_rng(self.seed).choice(rows, _MOST_ROWS, replace=False))
+        fitted = fit_all(self.methods, self.rows[rows], self.seed)
         for at, one in enumerate(fitted):
             if isinstance(one, FitError):
                 self.notes[at] = str(one)
@@ -249,16 +249,16 @@ def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _notes(dealt: Folds, asked: int) -> list[str]:
-    said = [dealt.units.note] if dealt.units.note else []
-    if dealt.k < asked:
-        said.append(f"{dealt.k} folds, not {asked}: more would have fewer than 10 distinct pairs each.")
+def _notes(dealt: Folds, requested: int) -> list[str]:
+    notes = [dealt.units.note] if dealt.units.note else []
+    if dealt.k < requested:
+        notes.append(f"{dealt.k} folds, not {requested}: more would have fewer than 10 distinct pairs each.")
     if not dealt.apart:
-        said.append(
+        notes.append(
             "Folds share texts, because pairs linked through texts fill more than a fold. Each fold is judged by "
             "repairs that were fitted and chosen without its texts."
         )
-    return said
+    return notes
 
 
 def candidates_for(dim: int, n: int, *, with_flow: bool = False) -> list[Method]:

@@ -241,8 +241,8 @@ def open_spaces(model: str | os.PathLike[str] | Encoder, texts: Iterable[str], s
         OptionError: there is no such layer or pooling.
     """
     distinct = list(dict.fromkeys(text.strip() for text in texts))
-    asked = settings.layer
-    layers = [asked] if asked is None or isinstance(asked, str | int) else list(asked)
+    requested = settings.layer
+    layers = [requested] if requested is None or isinstance(requested, str | int) else list(requested)
     if settings.level == "token" or "all" in layers or len(layers) > 1:
         model = open_encoder(model, settings.loading) if layers != [None] else model
     if "all" in layers:

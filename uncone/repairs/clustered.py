@@ -75,8 +75,8 @@ class Clustered(Repair):
         del rows
         self._set_cells(cells)
         self._measure(source, plan, progress)
-        drawn = "a seeded sample of " if self.sizes_.sum() > n else ""
-        self.note_ = f"{note}, learnt from {drawn}{n:,} rows"
+        sample = "a seeded sample of " if self.sizes_.sum() > n else ""
+        self.note_ = f"{note}, learned from {sample}{n:,} vectors"
 
     def _check(self, source: Source) -> None:
         if self.k != "auto" and not (_whole(self.k) and self.k >= 1):
@@ -122,7 +122,7 @@ class Clustered(Repair):
             cells, how = kmeans_cells(rows, k, self.seed, self.iterations), "k-means clusters"
         least = 2 * (self.p + 1)
         kept = without_small(cells, rows, least)
-        lost = f", {k - kept.k} of fewer than {least} rows merged into others" if kept.k < k else ""
+        lost = f", {k - kept.k} of fewer than {least} vectors merged into others" if kept.k < k else ""
         return kept, f"{k} {how}{chosen}{lost}"
 
     def _set_cells(self, cells: Cells) -> None:

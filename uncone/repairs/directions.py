@@ -104,7 +104,7 @@ def principal(moments: Moments, noise: Vector | None, kind: str) -> Principal:
     values, vectors = values[::-1], vectors[:, ::-1]
     floors = (vectors**2).T @ noise
     if not (values > floors).any():
-        raise FitError(f"{kind}: all {moments.n:,} rows are equal, so there is no direction to learn. Add other rows.")
+        raise FitError(f"{kind}: all {moments.n:,} vectors are equal, so there is no direction to learn. Add others.")
     largest = np.abs(vectors).argmax(axis=0)
     signs = np.where(vectors[largest, np.arange(len(values))] < 0, -1.0, 1.0)
     return Principal(values, vectors * signs, floors)

@@ -140,11 +140,11 @@ class Flow(Repair):
         network.initialise(train[: max(self.batch, _FIRST_LOOK)])
         self.history_ = [Epoch(0, self._bits(network, train[:_LOOKED_AT]), self._bits(network, apart))]
         self._take(network, 0)
-        told = f"{drawn}{len(train):,} rows, {f'{held:,}' if held else 'none'} held out"
+        counts = f"{drawn}{len(train):,} vectors, {f'{held:,}' if held else 'none'} held out"
         try:
             self._epochs(network, train, apart, generator, progress)
         finally:
-            self.note_ = f"trained on {told}; epoch {self.best_} of {self.history_[-1].epoch} was taken: "
+            self.note_ = f"trained on {counts}; epoch {self.best_} of {self.history_[-1].epoch} was taken: "
             self.note_ += f"{self.history_[self.best_]}"
 
     def _epochs(

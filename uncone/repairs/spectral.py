@@ -42,8 +42,8 @@ class DropTop(Affine):
         rank = int((values > floors).sum())
         if k >= rank and moments.dtype != np.float32:
             raise FitError(
-                f"droptop: the {moments.n:,} rows vary in {rank} of {moments.dim} directions; removing {k} leaves "
-                "nothing. Take a smaller k, or more rows."
+                f"droptop: the {moments.n:,} vectors vary in {rank} of {moments.dim} directions; removing {k} leaves "
+                "nothing. Take a smaller k, or more vectors."
             )
         self.directions_ = np.ascontiguousarray(vectors[:, :k])
         share = float(values[:k].sum() / values.sum())
@@ -129,7 +129,7 @@ class Whiten(Affine):
     def _share(self, moments: Moments) -> tuple[float, str]:
         """The shrinkage, and a sentence on it."""
         n, d, asked = moments.n, moments.dim, self.shrinkage
-        size = f"{n:,} rows for {d} dimensions"
+        size = f"{n:,} vectors for {d} dimensions"
         if asked == "ledoit-wolf" or (asked == "auto" and n < _COMFORT * d):
             share = ledoit_wolf(moments)
             return share, f"Shrunk by {share:.3g} (Ledoit-Wolf): {size}."
@@ -141,7 +141,7 @@ class Whiten(Affine):
             )
         share = float(asked or 0.0)
         if share == 0.0 and n <= d:
-            raise FitError(f"whiten: {size} have no invertible covariance. Try shrinkage='auto', or more rows.")
+            raise FitError(f"whiten: {size} have no invertible covariance. Try shrinkage='auto', or more vectors.")
         return share, f"Shrunk by {share:.3g}, as asked." if share else f"Not shrunk, as asked: {size}."
 
     def _lost(self) -> str:

@@ -60,16 +60,16 @@ def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  
     if labels is not None:
         cosines = sides.cosines(labels, options.ids, by_rows=options.ids is not None, progress=options.progress)
         labeled, truth = _labeled(labels, cosines, own.background, options)
-    made = _calibration(sides, own, beside, options, labeled)
-    made = replace(made, notes=[*notes, *made.notes])
+    calibration = _calibration(sides, own, beside, options, labeled)
+    calibration = replace(calibration, notes=[*notes, *calibration.notes])
     if options.translate is not None and before is not None:
-        made = _translated(made, options.translate, before, options.old)
+        calibration = _translated(calibration, options.translate, before, options.old)
     if options.save is not None:
-        made.save(options.save)
-    told = {"limit": options.limit, "labeled": options.pairs, "document": options.document}
-    provenance = _provenance(made, sides, {"precision": "float64" if options.float64 else "float32", **told})
+        calibration.save(options.save)
+    given = {"limit": options.limit, "labeled": options.pairs, "document": options.document}
+    provenance = _provenance(calibration, sides, {"precision": "float64" if options.float64 else "float32", **given})
     saved = None if options.save is None else os.fspath(options.save)
-    return Calibrated(made, _asked(made, options.scores, truth), provenance, saved)
+    return Calibrated(calibration, _asked(calibration, options.scores, truth), provenance, saved)
 
 
 def _old(old: str | os.PathLike[str] | Calibration | None) -> Calibration | None:
@@ -161,12 +161,12 @@ def _labeled(
 
 
 def _translated(
-    made: Calibration, score: float, before: Calibration, old: str | os.PathLike[str] | Calibration | None
+    calibration: Calibration, score: float, before: Calibration, old: str | os.PathLike[str] | Calibration | None
 ) -> Calibration:
     from uncone.analysis.calibration.thresholds import translate
 
     name = os.fspath(old) if isinstance(old, str | os.PathLike) else str(before.source.get("name"))
-    return replace(made, translation=translate(score, before.backgrounds[0], made.backgrounds[0], name))
+    return replace(calibration, translation=translate(score, before.backgrounds[0], calibration.backgrounds[0], name))
 
 
 def _asked(made: Calibration, scores: Sequence[float], truth: LabeledScores | None) -> list[CalibratedScore]:
@@ -212,31 +212,31 @@ def _one_hit(own: BackgroundSurvey, corpus_size: int) -> Threshold:
     """The threshold that leaves one unrelated hit per query on average, and how unevenly the hits are spread."""
     from uncone.analysis.calibration.thresholds import hit_spread, one_hit
 
-    found = one_hit(own.background, corpus_size)
-    if found.value is None or corpus_size == 1:
-        return found
-    return replace(found, spread=hit_spread(own.background, own.sides, own.base, corpus_size))
+    threshold = one_hit(own.background, corpus_size)
+    if threshold.value is None or corpus_size == 1:
+        return threshold
+    return replace(threshold, spread=hit_spread(own.background, own.sides, own.base, corpus_size))
 
 
-def _provenance(made: Calibration, sides: _Sides, told: Mapping[str, Any]) -> dict[str, Any]:
+def _provenance(calibration: Calibration, sides: _Sides, given: Mapping[str, Any]) -> dict[str, Any]:
     """How the calibration came to be, so that it can be made again."""
     reading = {source.note for source in (sides.queries, sides.documents) if source is not None and source.note}
-    kept = {key: value for key, value in made.source.items() if value not in (None, "")}
-    asked = {key: os.fspath(one) if isinstance(one, os.PathLike) else one for key, one in told.items()}
-    plain = {key: one for key, one in asked.items() if isinstance(one, str | int)}
+    kept = {key: value for key, value in calibration.source.items() if value not in (None, "")}
+    paths = {key: os.fspath(one) if isinstance(one, os.PathLike) else one for key, one in given.items()}
+    plain = {key: one for key, one in paths.items() if isinstance(one, str | int)}
     return {
         **kept,
         **plain,
         **({"reading": ", ".join(sorted(reading))} if reading else {}),
-        "seed": made.seed,
-        **made.versions,
+        "seed": calibration.seed,
+        **calibration.versions,
     }
 
 
 def _notes(sides: _Sides, own: BackgroundSurvey, beside: BackgroundSurvey | None) -> list[str]:
     """What was left out of each corpus, and what went wrong on the way."""
     texts = sides.opening.options.model is not None
-    what = "texts" if texts else "rows"
+    what = "texts" if texts else "vectors"
     bad = "are empty or have no finite vector" if texts else "hold NaN, infinity or huge numbers"
     zero = "have a vector of zeros" if texts else "are zero"
     whose = [""] if sides.queries is None else [" of the queries", " of the documents"]
@@ -254,13 +254,13 @@ def _notes(sides: _Sides, own: BackgroundSurvey, beside: BackgroundSurvey | None
 
 
 def _fitted_here(opening: SpaceOpener, source: Source) -> list[str]:
-    """A warning when a repair has seen the very rows: it suits them better than new ones."""
+    """A warning if the repair was fitted on these very vectors."""
     if opening.saved is None or opening.saved.provenance.get("fitted_on") != source.name:
         return []
     return [
-        f"The repair was fitted on {source.name} itself. It suits these rows better than new ones, so that a threshold "
-        "may let through more of those than it says, the more the fewer rows there are for each dimension. Calibrate "
-        "on rows that the repair has not seen."
+        f"The repair was fitted on {source.name} itself, so it suits these vectors better than new ones. A threshold "
+        "may let more new pairs through than its false-positive rate says, above all with few vectors per dimension. "
+        "Calibrate on vectors that the repair was not fitted on."
     ]
 
 
@@ -308,14 +308,14 @@ class _Sides:
             )
         if self.queries is None:
             rows = pairs.rows(_length(self.documents), self.opening.names(self.origins[1], ids))
-            wanted = _gathered(self.documents, np.concatenate(rows), progress)
-            return pair_cosines(wanted[: len(pairs)], wanted[len(pairs) :])
-        found = []
+            vectors = _gathered(self.documents, np.concatenate(rows), progress)
+            return pair_cosines(vectors[: len(pairs)], vectors[len(pairs) :])
+        sides = []
         for place, source in enumerate((self.queries, self.documents)):
             side = replace(pairs, ids=(pairs.ids[place], pairs.ids[place]))
-            one = side.rows(_length(source), self.opening.names(self.origins[place], ids))[0]
-            found.append(_gathered(source, one, progress))
-        return pair_cosines(*found)
+            own, _ = side.rows(_length(source), self.opening.names(self.origins[place], ids))
+            sides.append(_gathered(source, own, progress))
+        return pair_cosines(*sides)
 
 
 def _length(source: Source) -> int:
@@ -324,15 +324,15 @@ def _length(source: Source) -> int:
 
 def _gathered(source: Source, rows: IntVector, progress: Progress | None = None) -> Matrix:
     """Some rows of a stream, each as often as it is named, in that order."""
-    wanted, places = np.unique(rows, return_inverse=True)
-    found: Matrix = np.full((len(wanted), source.dim), np.nan, np.float32)
+    distinct, places = np.unique(rows, return_inverse=True)
+    vectors: Matrix = np.full((len(distinct), source.dim), np.nan, np.float32)
     first = 0
     for part in source.read():
-        inside = slice(*np.searchsorted(wanted, [first, first + len(part.vectors)]).tolist())
-        found[inside] = np.asarray(part.vectors)[wanted[inside] - first]
+        inside = slice(*np.searchsorted(distinct, [first, first + len(part.vectors)]).tolist())
+        vectors[inside] = np.asarray(part.vectors)[distinct[inside] - first]
         first += len(part.vectors)
         if progress is not None:
             progress("labeled pairs", len(part.vectors), source.rows)
-    if first <= (wanted[-1] if len(wanted) else -1):
-        raise FormatError(f"{source.name} has {first:,} rows, and a pair names row {wanted[-1]:,}.")
-    return np.asarray(found[places])
+    if first <= (distinct[-1] if len(distinct) else -1):
+        raise FormatError(f"{source.name} has {first:,} rows, and a pair names row {distinct[-1]:,}.")
+    return np.asarray(vectors[places])

@@ -107,16 +107,16 @@ def _provenance(space: Space, options: CheckOptions) -> dict[str, Any]:
     }
 
 
-def _suggestion(source: object, diagnosis: Diagnosis, asked: CheckOptions) -> str | None:
+def _suggestion(source: object, diagnosis: Diagnosis, options: CheckOptions) -> str | None:
     """The command that asks what a score means, when the vectors lie in a file and no score was asked for."""
     quantiles = diagnosis.findings["pair_cosine_quantiles"].value
-    if asked.scores or not isinstance(source, str | os.PathLike) or source == "-" or not isinstance(quantiles, dict):
+    if options.scores or not isinstance(source, str | os.PathLike) or source == "-" or not isinstance(quantiles, dict):
         return None
     if quantiles["0.975"] >= 0.995:
         return None  # no score stands out
-    named = (("--column", asked.column), ("--tensor", asked.tensor), ("--repair", asked.repair))
+    named = (("--column", options.column), ("--tensor", options.tensor), ("--repair", options.repair))
     words = [word for flag, name in named if name for word in (flag, os.fspath(name))]
-    words += [*(["--float64"] if asked.float64 else []), "--score", f"{quantiles['0.975']:.2f}"]
+    words += [*(["--float64"] if options.float64 else []), "--score", f"{quantiles['0.975']:.2f}"]
     path = os.fspath(source)
     return shlex.join(
         ["uncone", "check", *words, "--", path] if path.startswith("-") else ["uncone", "check", path, *words]

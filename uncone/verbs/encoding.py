@@ -50,26 +50,26 @@ class Encoding:
     """Whether the vectors of texts are kept on disk, and taken from there."""
 
 
-def encoded(texts: TextSource, asked: Encoding, least: int = 2) -> Source:
+def encoded(texts: TextSource, encoding: Encoding, least: int = 2) -> Source:
     """The vectors of texts: as the model's own recipe says, unless a layer or a pooling is asked for."""
     from uncone.data.cache import VectorCache
     from uncone.encoders.open import sentence_source
 
     return sentence_source(
         texts,
-        asked.model,
-        layer=asked.layer,
-        pooling=asked.pooling,
-        prompt=asked.prompt,
-        batch_size=asked.batch_size,
-        limit=asked.limit,
-        loading=asked.loading,
-        cache=VectorCache() if asked.cache else None,
+        encoding.model,
+        layer=encoding.layer,
+        pooling=encoding.pooling,
+        prompt=encoding.prompt,
+        batch_size=encoding.batch_size,
+        limit=encoding.limit,
+        loading=encoding.loading,
+        cache=VectorCache() if encoding.cache else None,
         least=least,
     )
 
 
-def encoded_like(texts: TextSource, asked: Encoding, known: Mapping[str, Any], least: int = 1) -> Source:
+def encoded_like(texts: TextSource, encoding: Encoding, known: Mapping[str, Any], least: int = 1) -> Source:
     """The vectors of texts as a repair knows them: the layers, pooling, length and prompt that it was fitted on."""
     from uncone.data.cache import VectorCache
     from uncone.encoders.cached import CachedTexts
@@ -77,11 +77,11 @@ def encoded_like(texts: TextSource, asked: Encoding, known: Mapping[str, Any], l
     from uncone.encoders.text_vectors import EncodedTexts
 
     if known["layer"] == WHOLE:
-        return encoded(texts, replace(asked, prompt=known["prompt"]), least)
-    encoder = open_encoder(asked.model, asked.loading)
-    found = EncodedTexts(texts, encoder, pooling_of(known, encoder.layers), asked.batch_size, asked.limit)
-    found.least = least
-    return CachedTexts(found, VectorCache()) if asked.cache else found
+        return encoded(texts, replace(encoding, prompt=known["prompt"]), least)
+    encoder = open_encoder(encoding.model, encoding.loading)
+    source = EncodedTexts(texts, encoder, pooling_of(known, encoder.layers), encoding.batch_size, encoding.limit)
+    source.least = least
+    return CachedTexts(source, VectorCache()) if encoding.cache else source
 
 
 def pooling_of(known: Mapping[str, Any], layers: int) -> Pooling:

@@ -100,26 +100,26 @@ def reproduce(
             continue
         made_as = {"model": content, "seed": options.seed, **settings, "table": asdict(table), "uncone": __version__}
         mark = json.loads(json.dumps(made_as, default=str))  # as it is read back
-        done, *beside = (place / f"{table.name}.{ending}" for ending in ("json", "html", "tex", "csv"))
-        if _is_done(done, mark) and all(path.is_file() for path in beside):
+        json_file, *beside = (place / f"{table.name}.{ending}" for ending in ("json", "html", "tex", "csv"))
+        if _is_done(json_file, mark) and all(path.is_file() for path in beside):
             yield table, None
             continue
-        asked = {name: getattr(table, name) for name in ("protocols", "layer", "pooling", "level", "seeds", "tasks")}
-        found = evaluate(model, table.datasets, table.methods, options=options, published=True, **asked)
-        said = {**found.to_dict(), "made_as": mark}
-        made = dict(zip(beside, (found.to_html(), found.to_latex(), found.to_csv()), strict=True))
+        given = {name: getattr(table, name) for name in ("protocols", "layer", "pooling", "level", "seeds", "tasks")}
+        result = evaluate(model, table.datasets, table.methods, options=options, published=True, **given)
+        values = {**result.to_dict(), "made_as": mark}
+        files = dict(zip(beside, (result.to_html(), result.to_latex(), result.to_csv()), strict=True))
         # The JSON comes last: what it says is done has all its files.
-        write_all({**made, done: json.dumps(said, indent=2, ensure_ascii=False, allow_nan=False) + "\n"})
-        yield table, found
+        write_all({**files, json_file: json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n"})
+        yield table, result
 
 
 def _is_done(path: Path, mark: dict[str, Any]) -> bool:
     """Whether a table lies there that was made in just this way."""
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(said, dict) and said.get("made_as") == mark
+    return isinstance(values, dict) and values.get("made_as") == mark
 
 
 def _other_tasks(

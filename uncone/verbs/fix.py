@@ -60,7 +60,7 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
     before = diagnose(space.before, _checking(options, "before"))
     if not options.skip_bad and before["bad_rows"].value:
         raise FitError(
-            f"{before['bad_rows'].meaning} A repair cannot use them: mend them, or leave them out with --skip-bad."
+            f"{before['bad_rows'].meaning} A repair can't use them. Fix them, or leave them out with --skip-bad."
         )
     _check_differ(before, space.before.dim, options.float64)
     repair.fit_source(space.rows, options.plan, _step(options.progress, method))
@@ -74,7 +74,7 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
     if out is not None:
         written = space.write(repair, out, _step(options.progress, "writing"))
         notes = [f"{written.path.name} has no place for {', '.join(written.dropped)}."] if written.dropped else []
-        notes += [f"{written.unusable:,} rows could not be repaired and are NaN."] if written.unusable else []
+        notes += [f"{written.unusable:,} vectors could not be repaired and are NaN."] if written.unusable else []
         result = replace(result, written=os.fspath(out), notes=[*result.notes, *notes])
     if save is not None:
         save_repair(repair, Path(save), provenance)
@@ -189,8 +189,8 @@ def _check_differ(before: Diagnosis, dim: int, float64: bool) -> None:
     if before["constant_dimensions"].magnitude == dim:
         n, single = before["constant_dimensions"].n, "" if float64 else " in single precision"
         raise FitError(
-            f"{before.source['name']}: all {n:,} rows are equal{single}, so there is nothing to learn from them. Add "
-            f"other rows{'' if float64 else ', or try --float64'}."
+            f"{before.source['name']}: all {n:,} vectors are equal{single}, so there is nothing to learn from them. "
+            f"Add other vectors{'' if float64 else ', or try --float64'}."
         )
 
 

@@ -44,12 +44,12 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
     chosen = _chosen(source, options)
     selection = Selection(source, **chosen, seed=settings.seed)
     resume, progress = options.resume, options.progress
-    asked = {"model": encoder.name, "corpus": source.name, **chosen}
+    request = {"model": encoder.name, "corpus": source.name, **chosen}
     has_state = options.state is not None or resume
-    saved = checkpoints_in(options.state, encoder, asked, options.save_every) if has_state else None
-    found = study(encoder, selection, settings, checkpoints=saved, resume=resume, progress=progress)
-    levels = list(found.layers)
-    notes = [*notes_of(found, encoder, settings), *([] if found.deep is None else found.deep.notes)]
+    saved = checkpoints_in(options.state, encoder, request, options.save_every) if has_state else None
+    measured = study(encoder, selection, settings, checkpoints=saved, resume=resume, progress=progress)
+    levels = list(measured.layers)
+    notes = [*notes_of(measured, encoder, settings), *([] if measured.deep is None else measured.deep.notes)]
     sizes: list[StudySize] = []
     if options.curve:
         plain = replace(settings, deep=False, keep_sentences=False)
@@ -58,7 +58,7 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
             part = Selection(source, **{**chosen, "sample": size}, seed=settings.seed)
             return list(study(encoder, part, plain, progress=progress).layers)
 
-        sizes, missing = sizes_up_to(found.survey.tally.taken, levels, measure)
+        sizes, missing = sizes_up_to(measured.survey.tally.taken, levels, measure)
         notes += missing
     result = LayerStudy(
         source={
@@ -67,21 +67,21 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
             "corpus": options.name or source.name,
             "layers": encoder.layers,
             "dimensions": encoder.dim,
-            "texts": found.survey.tally.taken,
-            "rows": found.result.rows,
+            "texts": measured.survey.tally.taken,
+            "rows": measured.result.rows,
             "row": settings.rule.rows,
-            "rows_by_kind": found.survey.by_kind,
+            "rows_by_kind": measured.survey.by_kind,
         },
         layers=levels,
-        words=found.words,
-        sentences=found.sentences,
-        story=layer_story(levels, found.words, settings.rule.rows, settings.least),
+        words=measured.words,
+        sentences=measured.sentences,
+        story=layer_story(levels, measured.words, settings.rule.rows, settings.least),
         notes=notes,
-        provenance=provenance_of(found, selection, encoder, settings),
+        provenance=provenance_of(measured, selection, encoder, settings),
         published=published_curves(encoder.name, encoder.layers) if settings.rule.rows == "words" else (),
-        deep=found.deep,
+        deep=measured.deep,
         sizes=sizes,
-        run=found.checkpoint,
+        run=measured.checkpoint,
     )
     if not options.keep_state:
         result.settle()

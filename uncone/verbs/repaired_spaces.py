@@ -56,7 +56,7 @@ class RepairSpace(ABC):
 
     def write(self, repair: Repair, out: str | os.PathLike[str], progress: Progress | None = None) -> Rewritten:
         """The repaired vectors as a file."""
-        return rewrite(self.after(repair), out, lambda rows: rows, progress=_told(progress, self.before.rows))
+        return rewrite(self.after(repair), out, lambda rows: rows, progress=_row_progress(progress, self.before.rows))
 
     def mapped(self, repair: Repair) -> Matrix:
         """The repaired vectors in memory; NaN where a row could not be used."""
@@ -98,14 +98,14 @@ class RepairSpace(ABC):
         """What was decided or went wrong on the way."""
         return [*([repair.note_] if repair.note_ else []), *getattr(self.before, "notes", ())]
 
-    def provenance(self, before: Diagnosis, plan: Plan, **asked: Any) -> dict[str, Any]:  # noqa: ANN401 - plain values
+    def provenance(self, before: Diagnosis, plan: Plan, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - plain values
         """How the repair came to be, so that it can be made again, and used on the right vectors only."""
         return {
             "fitted_on": before.source["name"],
             "kind": self.rows.kind,
             "n": self.rows.rows if self.rows is not self.before and self.rows.rows else before["baseline"].n,
             **self.known(),
-            **{key: value for key, value in asked.items() if value is not None},
+            **{key: value for key, value in options.items() if value is not None},
             "precision": np.dtype(plan.dtype).name,
             **versions("scikit-learn", "faiss-cpu", "torch", "transformers"),
         }
@@ -119,17 +119,17 @@ class _Vectors(RepairSpace):
         return Mapped(self.rows, repair)
 
     def write(self, repair: Repair, out: str | os.PathLike[str], progress: Progress | None = None) -> Rewritten:
-        told = _told(progress, self.rows.rows)
-        return rewrite(self.rows, out, repair.map, dim=repair._n_features_out, progress=told)
+        identity = _row_progress(progress, self.rows.rows)
+        return rewrite(self.rows, out, repair.map, dim=repair._n_features_out, progress=identity)
 
     def known(self) -> dict[str, Any]:
         source = self.rows.source if isinstance(self.rows, CachedTexts) else self.rows
         if not isinstance(source, ModelTexts):
             return {"level": "sentence", "encoder": None}
-        told = source.identity()
-        kept = {key: told[key] for key in ("level", "layer", "pooling", "prompt")}
-        normalize = told.get("normalize", False)
-        return {**kept, "normalize": normalize, "encoder": source.model, "encoder_content": told["fingerprint"]}
+        identity = source.identity()
+        shared = {key: identity[key] for key in ("level", "layer", "pooling", "prompt")}
+        normalize = identity.get("normalize", False)
+        return {**shared, "normalize": normalize, "encoder": source.model, "encoder_content": identity["fingerprint"]}
 
 
 @dataclass
@@ -139,16 +139,16 @@ class _Tokens(RepairSpace):
     texts: TextSource
     encoder: Encoder
     pooling: Pooling
-    asked: Encoding
+    encoding: Encoding
     least: int = 2
 
     def after(self, repair: Repair) -> Source:
         return self._pooled(repair.map, repair._n_features_out)
 
     def _pooled(self, transform: Callable[[Matrix], Matrix] | None = None, dim: int | None = None) -> Source:
-        asked = self.asked
+        encoding = self.encoding
         return RepairedTexts(
-            self.texts, self.encoder, self.pooling, transform, dim, asked.batch_size, asked.limit, self.least
+            self.texts, self.encoder, self.pooling, transform, dim, encoding.batch_size, encoding.limit, self.least
         )
 
     def known(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class _Tokens(RepairSpace):
         }
 
 
-def space_of(source: Source | TextSource, asked: Encoding | None = None, level: str = "sentence") -> RepairSpace:
+def space_of(source: Source | TextSource, encoding: Encoding | None = None, level: str = "sentence") -> RepairSpace:
     """The space of a source of vectors, or of texts through a model.
 
     Raises:
@@ -173,18 +173,18 @@ def space_of(source: Source | TextSource, asked: Encoding | None = None, level: 
         raise OptionError(f"There is no level {level!r}; there are {' and '.join(LEVELS)}.")
     if isinstance(source, Source):
         return _Vectors(source, source)
-    assert asked is not None
+    assert encoding is not None
     if level == "sentence":
-        made = encoded(source, asked)
-        return _Vectors(made, made)
+        vectors = encoded(source, encoding)
+        return _Vectors(vectors, vectors)
     encoder, pooling = pooled_encoder(
-        asked.model, layer=asked.layer, pooling=asked.pooling, prompt=asked.prompt, loading=asked.loading
+        encoding.model, layer=encoding.layer, pooling=encoding.pooling, prompt=encoding.prompt, loading=encoding.loading
     )
-    return _tokens(source, encoder, pooling, asked)
+    return _tokens(source, encoder, pooling, encoding)
 
 
 def space_like(
-    texts: TextSource, asked: Encoding, known: Mapping[str, Any], repair: str | os.PathLike[str] | Repair
+    texts: TextSource, encoding: Encoding, known: Mapping[str, Any], repair: str | os.PathLike[str] | Repair
 ) -> RepairSpace:
     """The space that a saved repair was fitted on, of other texts.
 
@@ -192,32 +192,32 @@ def space_like(
         OtherSpaceError: the model, the layer or the pooling is another.
     """
     if not known.get("encoder"):  # fitted on vectors: the user knows of what
-        made = encoded(texts, asked, least=1)
-        return _Vectors(made, made)
+        vectors = encoded(texts, encoding, least=1)
+        return _Vectors(vectors, vectors)
     _check_known(known, repair)
-    check_fitted(known, layer=asked.layer, pooling=asked.pooling, prompt=asked.prompt or None)
+    check_fitted(known, layer=encoding.layer, pooling=encoding.pooling, prompt=encoding.prompt or None)
     if known["level"] == "token":
-        encoder = open_encoder(asked.model, asked.loading)
-        space: RepairSpace = _tokens(texts, encoder, pooling_of(known, encoder.layers), asked, least=1)
+        encoder = open_encoder(encoding.model, encoding.loading)
+        space: RepairSpace = _tokens(texts, encoder, pooling_of(known, encoder.layers), encoding, least=1)
     else:
-        made = encoded_like(texts, asked, known)
-        space = _Vectors(made, made)
+        vectors = encoded_like(texts, encoding, known)
+        space = _Vectors(vectors, vectors)
     if not isinstance(repair, Repair):
-        found = space.known()
-        load(repair, encoder=EncoderIdentity(found["encoder"], found["encoder_content"]))
+        identity = space.known()
+        load(repair, encoder=EncoderIdentity(identity["encoder"], identity["encoder_content"]))
     return space
 
 
-def check_fitted(known: Mapping[str, Any], **asked: str | int | None) -> None:
+def check_fitted(known: Mapping[str, Any], **requested: str | int | None) -> None:
     """Refuse a layer, pooling or level that is not the one a repair knows; one fitted on vectors knows none.
 
     Raises:
         OtherSpaceError: it is another.
     """
-    for option, wanted in asked.items() if known.get("encoder") else ():
-        if wanted is not None and option in known and str(wanted) != str(known[option]):
+    for option, value in requested.items() if known.get("encoder") else ():
+        if value is not None and option in known and str(value) != str(known[option]):
             raise OtherSpaceError(
-                f"The repair was fitted on {option} {known[option]}, and --{option} {wanted} asks for another space. "
+                f"The repair was fitted on {option} {known[option]}, and --{option} {value} asks for another space. "
                 f"Leave --{option} out."
             )
 
@@ -234,13 +234,13 @@ def _check_known(known: Mapping[str, Any], repair: str | os.PathLike[str] | Repa
         )
 
 
-def _tokens(texts: TextSource, encoder: Encoder, pooling: Pooling, asked: Encoding, least: int = 2) -> RepairSpace:
-    rows = TokenRows(texts, encoder, pooling, asked.batch_size, asked.limit)
-    before = RepairedTexts(texts, encoder, pooling, None, None, asked.batch_size, asked.limit, least)
-    return _Tokens(rows, before, texts, encoder, pooling, asked, least)
+def _tokens(texts: TextSource, encoder: Encoder, pooling: Pooling, encoding: Encoding, least: int = 2) -> RepairSpace:
+    rows = TokenRows(texts, encoder, pooling, encoding.batch_size, encoding.limit)
+    before = RepairedTexts(texts, encoder, pooling, None, None, encoding.batch_size, encoding.limit, least)
+    return _Tokens(rows, before, texts, encoder, pooling, encoding, least)
 
 
-def _told(progress: Progress | None, total: int | None) -> Callable[[int], None] | None:
+def _row_progress(progress: Progress | None, total: int | None) -> Callable[[int], None] | None:
     return None if progress is None else lambda done: progress("rows", done, total)
 
 
@@ -309,26 +309,26 @@ class SpaceOpener:
         Raises:
             SourceError: there is no such column.
         """
-        found = self.names(source, column, "--document")
-        blank = [row for row, name in enumerate(found or ()) if not (name or "").strip()]
-        if found is None or not blank:
-            return found, []
+        names = self.names(source, column, "--document")
+        blank = [row for row, name in enumerate(names or ()) if not (name or "").strip()]
+        if names is None or not blank:
+            return names, []
         for row in blank:
-            found[row] = f"\0row {row}"
-        told = f"{len(blank):,} of {count(len(found), 'row')}"
-        return found, [f"{told} in {column} name no document; each of these counts as one of its own."]
+            names[row] = f"\0row {row}"
+        share = f"{len(blank):,} of {count(len(names), 'row')}"
+        return names, [f"{share} in {column} name no document; each of these counts as one of its own."]
 
     def _names(self, source: Any, column: str) -> list[str]:  # noqa: ANN401 - as for space
         if self.encoding is not None:
             limit = self.encoding.limit
             rows = self._texts(source, column).read()
             return [label or "" for number, _, label in rows if limit is None or number < limit]
-        found: list[str] = []
+        names: list[str] = []
         for part in open_source(source, replace(self._options(source), label=column)).read():
             if part.labels is None:
                 raise OptionError(f"{source} has no names of rows in {column!r}. Name a column, or a file of lines.")
-            found += part.labels
-        return found
+            names += part.labels
+        return names
 
     def vectors(self, texts: Sequence[str], *, query: bool = False) -> Matrix:
         """The vectors of texts in memory, in their order; each distinct one is encoded once."""
@@ -336,8 +336,8 @@ class SpaceOpener:
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         bare = replace(self, options=replace(self.options, text=(), limit=None))
         source, _ = bare.space(ListTexts(list(distinct)), query=query, least=1)
-        found = np.concatenate([np.array(rows.vectors, np.float32) for rows in source.read()])
-        return np.asarray(found[[distinct[text] for text in texts]])
+        vectors = np.concatenate([np.array(rows.vectors, np.float32) for rows in source.read()])
+        return np.asarray(vectors[[distinct[text] for text in texts]])
 
     def _texts(self, source: Any, label: str | None = None) -> TextSource:  # noqa: ANN401 - as for space
         """The texts of a source; one without columns, such as lines or a corpus, takes none of the names."""

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,22 +89,20 @@ def cache(*, options: CacheOptions) -> int:
     """
     from uncone.data.cache import VectorCache
 
-    kept, model = VectorCache(), options.model
+    store, model = VectorCache(), options.model
     if options.clear:
-        gone = kept.clear(model)
-        if model is not None and not gone:
-            known = sorted({entry.model for entry in kept.entries()})
+        removed = store.clear(model)
+        if model is not None and not removed:
+            known = sorted({entry.model for entry in store.entries()})
             raise OptionError(f"The cache holds nothing of {model}; it holds {', '.join(known) or 'nothing at all'}.")
-        say(_json(kept, gone, "cleared") if options.json else _cleared(gone, kept))
+        say(_json(store, removed, "cleared") if options.json else _cleared(removed, store))
         return 0
-    entries = kept.entries()
-    say(
-        _json(kept, entries, "entries") if options.json else rendered(lambda console: _draw(entries, kept, console), [])
-    )
+    entries = store.entries()
+    say(_json(store, entries, "entries") if options.json else rendered(partial(_draw, entries, store), []))
     return 0
 
 
-def _draw(entries: Sequence[Entry], kept: VectorCache, console: Console) -> None:
+def _draw(entries: Sequence[Entry], store: VectorCache, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -121,25 +120,26 @@ def _draw(entries: Sequence[Entry], kept: VectorCache, console: Console) -> None
         console.print(table)
     total = sum(entry.bytes for entry in entries)
     line = (
-        f"{_size(total)} of at most {_size(kept.limit)} in {kept.folder}"
+        f"{_size(total)} of at most {_size(store.limit)} in {store.folder}"
         if entries
-        else f"Nothing is cached in {kept.folder}"
+        else f"Nothing is cached in {store.folder}"
     )
     console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
-def _cleared(gone: Sequence[Entry], kept: VectorCache) -> str:
-    if not gone:
-        return f"Nothing was cached in {kept.folder}\n"
-    texts, size = sum(entry.rows for entry in gone), _size(sum(entry.bytes for entry in gone))
-    models = ", ".join(sorted({entry.model for entry in gone}))
-    return f"Cleared {texts:,} texts of {models}: {size} freed in {kept.folder}\n"
+def _cleared(removed: Sequence[Entry], store: VectorCache) -> str:
+    if not removed:
+        return f"Nothing was cached in {store.folder}\n"
+    texts, size = sum(entry.rows for entry in removed), _size(sum(entry.bytes for entry in removed))
+    models = ", ".join(sorted({entry.model for entry in removed}))
+    return f"Cleared {texts:,} texts of {models}: {size} freed in {store.folder}\n"
 
 
-def _json(kept: VectorCache, entries: Sequence[Entry], name: str) -> str:
+def _json(store: VectorCache, entries: Sequence[Entry], name: str) -> str:
     total = sum(entry.bytes for entry in entries)
-    told = {"folder": str(kept.folder), "limit": kept.limit, "bytes": total, name: [one.to_dict() for one in entries]}
-    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+    values: dict[str, object] = {"folder": str(store.folder), "limit": store.limit, "bytes": total}
+    values[name] = [entry.to_dict() for entry in entries]
+    return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
 
 
 def _size(size: int) -> str:

@@ -120,8 +120,8 @@ def apply(
         raise OptionError("Say where the repaired vectors go: -o fixed.npy.")
     with progress_bar() as progress:
         done: Any = run(repair, source, options=options, progress=progress)
-    lines = [f"{done.rows:,} rows of {done.dim} dimensions ({done.dtype})"]
-    lines += [f"{done.unusable:,} rows that are not finite stay so"] if done.unusable else []
+    lines = [f"{done.rows:,} vectors of {done.dim} dimensions ({done.dtype})"]
+    lines += [f"{done.unusable:,} vectors are not finite and stay as they are"] if done.unusable else []
     lines += [f"no place for {', '.join(done.dropped)}"] if done.dropped else []
     say("".join(f"  {line}\n" for line in [*lines, f"wrote {options.out}"]))
     return 0

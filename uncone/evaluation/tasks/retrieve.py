@@ -55,13 +55,13 @@ def search(
         raise ShapeError(f"Queries {q.shape} and documents {d.shape} need the same dimensions.")
     if k < 1 or engine not in ("faiss", "numpy"):
         raise OptionError(f"We cannot search for {k} documents with {engine}: k is 1 or more, with faiss or numpy.")
-    asked, held = (np.flatnonzero(np.isfinite(rows[:, 0])) for rows in (q, d))
+    query_rows, doc_rows = (np.flatnonzero(np.isfinite(rows[:, 0])) for rows in (q, d))
     rows = np.full((len(q), k), -1, np.int64)
     cosines = np.full((len(q), k), np.nan, np.float32)
-    found = min(k, len(held))
-    if found and len(asked):
-        best, at = (_faiss if engine == "faiss" else _numpy)(q[asked], d[held], found)
-        rows[asked, :found], cosines[asked, :found] = held[at], best
+    depth = min(k, len(doc_rows))
+    if depth and len(query_rows):
+        best, at = (_faiss if engine == "faiss" else _numpy)(q[query_rows], d[doc_rows], depth)
+        rows[query_rows, :depth], cosines[query_rows, :depth] = doc_rows[at], best
     return rows, cosines
 
 

@@ -226,15 +226,15 @@ def evaluate_words(
     words, table = _static_rows(vectors, most)
     known = {"layer": "0", "pooling": "none", "fingerprint": ""}
     space = Sentences(words, table, known, "")
-    asked = standard_methods(space.dim, gmm=False) if methods is None else parse_methods(methods)
-    chosen = with_raw([replace(method, protocol="inductive") for method in asked])
+    listed = standard_methods(space.dim, gmm=False) if methods is None else parse_methods(methods)
+    chosen = with_raw([replace(method, protocol="inductive") for method in listed])
     fits = Fits(space, os.fspath(vectors), replace(settings, fit_on=vectors), words)
 
     def judge(fits: Fits, method: Method, seed: int) -> _Judged:
         rows, note = fits.vectors(method, seed, words, "the words")
-        found = word_similarity(task, words, rows, replicates=settings.replicates, seed=settings.seed)
-        out = f" {found.left_out} pairs left out." if found.left_out else ""
-        return _Judged(found, isotropy(rows)[0], found.reason or f"{note}{out}".strip())
+        figures = word_similarity(task, words, rows, replicates=settings.replicates, seed=settings.seed)
+        out = f" {figures.left_out} pairs left out." if figures.left_out else ""
+        return _Judged(figures, isotropy(rows)[0], figures.reason or f"{note}{out}".strip())
 
     return _rows(task.name, fits, chosen, judge)
 
