@@ -15,7 +15,7 @@ from uncone.analysis.measures.finding import Level
 from uncone.report.charts.model import Chart, Cloud
 
 __all__ = [
-    "MARKS", "Block", "Card", "Cards", "Cell", "Clouds", "Column", "Command", "Document", "Facts", "Fold", "Item",
+    "MARKS", "Block", "Card", "Cell", "Clouds", "Column", "Command", "Document", "Facts", "Fold", "Item",
     "Items", "Notes", "Row", "Section", "Sentences", "SideBySide", "Table", "Tabs", "Verdict", "Widget", "leaves",
     "present", "table",
 ]  # fmt: skip
@@ -31,13 +31,6 @@ class Card:
 
     value: str
     label: str
-
-
-@dataclass(frozen=True)
-class Cards:
-    """A row of cards."""
-
-    cards: Sequence[Card]
 
 
 @dataclass(frozen=True)
@@ -243,7 +236,7 @@ class Clouds:
 
 
 Block = (
-    Sentences | Cards | Table | Items | Chart | Cloud | Clouds
+    Sentences | Table | Items | Chart | Cloud | Clouds
     | Command | Notes | Facts | Fold | Tabs | SideBySide | Widget
 )  # fmt: skip
 
@@ -276,10 +269,9 @@ class Document:
 
     def charts(self) -> list[Chart | Cloud]:
         """Every chart, in the order of the page."""
-        charts: list[Chart | Cloud] = []
-        for block in leaves([block for section in self.sections for block in section.blocks]):
-            charts += block.clouds if isinstance(block, Clouds) else [block] if isinstance(block, Chart | Cloud) else []
-        return charts
+        blocks = leaves([block for section in self.sections for block in section.blocks])
+        parts = [block.clouds if isinstance(block, Clouds) else [block] for block in blocks]
+        return [part for group in parts for part in group if isinstance(part, Chart | Cloud)]
 
 
 def table(
@@ -323,10 +315,7 @@ def leaves(blocks: Sequence[Block], *, widgets: bool = False) -> Iterator[Block]
             case Items(items=items):
                 yield block
                 for item in items:
-                    yield from (_titled(leaf, item.title) for leaf in leaves(item.more, widgets=widgets))
+                    for leaf in leaves(item.more, widgets=widgets):
+                        yield replace(leaf, title=leaf.title or item.title) if isinstance(leaf, Table) else leaf
             case _:
                 yield block
-
-
-def _titled(block: Block, title: str) -> Block:
-    return replace(block, title=title) if isinstance(block, Table) and not block.title else block

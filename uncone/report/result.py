@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -45,21 +46,18 @@ class Result(ABC):
 
     def to_markdown(self) -> str:
         """The report as markdown."""
-        from uncone.report.render.markdown import render
-
-        return render(self.document())
+        return self._rendered("markdown")
 
     def to_latex(self) -> str:
         """The tables of the report as LaTeX."""
-        from uncone.report.render.latex import render
-
-        return render(self.document())
+        return self._rendered("latex")
 
     def to_text(self) -> str:
         """What the terminal shows."""
-        from uncone.report.render.terminal import text
+        return self._rendered("terminal")
 
-        return text(self.document())
+    def _rendered(self, form: str) -> str:
+        return str(import_module(f"uncone.report.render.{form}").render(self.document()))
 
     def save_figures(self, folder: str | Path) -> list[Path]:
         """Write every chart as SVG, PNG and CSV into a folder, which is made if need be."""

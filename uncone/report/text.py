@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,8 +12,8 @@ from uncone.analysis.measures.registry import measure
 from uncone.analysis.number_format import plain
 
 __all__ = [
-    "between", "capitalized", "file_name", "fitted", "interval", "last_name", "listed", "number", "number_text",
-    "printable", "provenance_facts", "signed", "source_name", "with_interval",
+    "between", "capitalized", "command", "file_name", "fitted", "interval", "last_name", "listed", "number",
+    "number_text", "printable", "provenance_facts", "signed", "source_line", "with_interval",
 ]  # fmt: skip
 
 Show = Callable[[float], str]
@@ -97,10 +98,22 @@ def signed(text: str) -> str:
     return f"+{text}" if text[0] not in "-–" and text.strip("0.") else text
 
 
-def source_name(model: object) -> str:
-    """A model by the last part of its path, or the folder around one that is called `model`."""
-    *around, own = str(model).rstrip("/").split("/")
-    return printable(around[-1] if own == "model" and around else own)
+def source_line(shape: str, source: Mapping[str, Any], *, layer: bool = True) -> str:
+    """What was measured: its shape, model, layer, pooling and repair, as far as they are known."""
+    parts = [shape]
+    if model := source.get("encoder") or source.get("model"):
+        *around, own = str(model).rstrip("/").split("/")
+        parts.append(around[-1] if own == "model" and around else own)
+        parts += [f"layer {source['layer']}"] if layer and source.get("layer") is not None else []
+    parts += [f"{source['pooling']} pooling"] if source.get("pooling") else []
+    parts += [f"repaired by {last_name(source['repair'])}"] if source.get("repair") else []
+    return " · ".join(printable(part) for part in parts if part)
+
+
+def command(verb: str, argument: object, options: Mapping[str, object]) -> str:
+    """A command ready to paste; options that are None are left out."""
+    given = [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
+    return shlex.join(["uncone", verb, str(argument), *given])
 
 
 def provenance_facts(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:

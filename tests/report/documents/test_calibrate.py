@@ -277,7 +277,7 @@ def test_in_a_notebook(full):
 def test_subtitle(crowded):
     source = {**crowded.calibration.source, "encoder": "models/m", "layer": "2", "pooling": "cls", "repair": "a/r/"}
     named = replace(crowded, calibration=replace(crowded.calibration, source=source))
-    assert subtitle(named) == "500 x 24 · m, layer 2, cls pooling · repaired by r"
+    assert subtitle(named) == "500 x 24 · m · layer 2 · cls pooling · repaired by r"
     assert subtitle(crowded) == "500 x 24"
 
 

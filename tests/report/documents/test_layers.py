@@ -22,11 +22,11 @@ from uncone.analysis.measures.finding import Finding, Level
 from uncone.analysis.measures.registry import families, measures
 from uncone.data.writing import atomic
 from uncone.errors import OptionError, OutputError
+from uncone.report.charts.files import table_format
 from uncone.report.charts.model import Forest, Heatmap, Points
 from uncone.report.documents.layers import LayerComparison, LayerStudy
-from uncone.report.documents.layers.values import difference_text, short_names
+from uncone.report.documents.layers.overview import difference_text, short_names
 from uncone.report.documents.layers.words import extremes, sentence_table, word_table
-from uncone.report.tables import table_format
 
 OF_WORDS = {"words", "sentences", "occurrences"}
 CONTEXTUAL = [name for family in families("layers") if OF_WORDS & {*family.needs} for name in family.names]

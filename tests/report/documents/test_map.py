@@ -18,7 +18,7 @@ from uncone.report.charts.cloud import category_colors, value_range, view_of
 from uncone.report.charts.model import Coloring as CloudColoring
 from uncone.report.document import Fold, Table
 from uncone.report.documents.map import Map
-from uncone.report.documents.map.colors import marked_words
+from uncone.report.documents.map.sentences import marked_words
 
 WORDS = ("bank", "river", "the", "Bank", "café", "𝔘nicode", "42")
 KINDS = ("word", "number")

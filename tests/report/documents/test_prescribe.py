@@ -12,7 +12,7 @@ from uncone.analysis.intervals.bootstrap import Difference
 from uncone.analysis.measures.finding import Level
 from uncone.evaluation.prescription import Prescription, Tried
 from uncone.evaluation.table import Method
-from uncone.report.documents.prescribe import Prescribed, candidate_blocks
+from uncone.report.documents.fix import Prescribed, candidate_blocks
 
 
 def candidate(name, score, value, half=0.01, chosen=0, note="", units=143):

@@ -26,7 +26,7 @@ def document(table, tabs=()):
 
 
 def lines_of(table):
-    return terminal.text(document(table)).splitlines()
+    return terminal.render(document(table)).splitlines()
 
 
 def test_numbers_of_a_terminal_stand_in_line():

@@ -89,7 +89,7 @@ def _choose(source: str, options: PrescribeOptions) -> Prescription:
 
 def _report(advice: Prescription, output: FixOutput) -> bool:
     """Print the advice; if it is to leave the space alone, that is the report."""
-    from uncone.report.documents.prescribe import Prescribed
+    from uncone.report.documents.fix import Prescribed
 
     result, has_repair = Prescribed(advice), advice.recommended is not None
     if not has_repair:

@@ -72,17 +72,14 @@ def fragment(cloud: Cloud, *others: Cloud, find: bool = False) -> dict[str, Any]
     `others` are further figures of the same rows: texts and colors are those of the first cloud, whose points are
     ringed in all of them. `find` adds a field that looks for words, and a line on how to use the pictures.
     """
-    clouds = (cloud, *others)
+    clouds, figures = (cloud, *others), []
+    for each in clouds:
+        n = view_of(each.views[0].points)[2]
+        outside = f"{count(n, 'point')} {'lies' if n == 1 else 'lie'} outside at first: zoom out." if n else ""
+        alt, views = " ".join(filter(None, (each.caption, outside))), [view.label for view in each.views]
+        figures.append({"id": each.name, "title": each.title, "alt": alt, "views": views})
     return {
-        "figures": [
-            {
-                "id": each.name,
-                "title": each.title,
-                "alt": " ".join(filter(None, (each.caption, _outside(each)))),
-                "views": [view.label for view in each.views],
-            }
-            for each in clouds
-        ],
+        "figures": figures,
         "space": cloud.dims == 3,
         "wide": cloud.wide or len(clouds) > 1,
         "colorings": [coloring.title for coloring in cloud.colorings],
@@ -90,11 +87,6 @@ def fragment(cloud: Cloud, *others: Cloud, find: bool = False) -> dict[str, Any]
         "hint": find,
         "store": _json(store(*clouds)),
     }
-
-
-def _outside(cloud: Cloud) -> str:
-    n = view_of(cloud.views[0].points)[2]
-    return f"{count(n, 'point')} {'lies' if n == 1 else 'lie'} outside at first: zoom out." if n else ""
 
 
 def store(cloud: Cloud, *others: Cloud) -> dict[str, Any]:
@@ -142,7 +134,11 @@ def _view(view: CloudView, n: int) -> dict[str, Any]:
     half = float(sides.max(initial=0.0)) or 1.0
 
     def packed(places: Matrix) -> Packed:
-        return _coordinates((np.asarray(places, np.float64) - middle) / half)
+        scaled = (np.asarray(places, np.float64) - middle) / half
+        reach = float(np.abs(scaled).max(initial=1.0))
+        if reach > _WIDE:
+            return _coded(scaled.astype("<f4"), "f4")
+        return {**_coded(np.rint((scaled / reach + 1) * 32_767.5).astype("<u2"), "u2"), "reach": reach}
 
     everything = view.rows is None and len(view.points) == n
     has_path = view.path is not None and len(view.path) > 1
@@ -156,13 +152,6 @@ def _view(view: CloudView, n: int) -> dict[str, Any]:
     }
 
 
-def _coordinates(places: Matrix) -> Packed:
-    reach = float(np.abs(places).max(initial=1.0))
-    if reach <= _WIDE:
-        return {**_coded(np.rint((places / reach + 1) * 32_767.5).astype("<u2"), "u2"), "reach": reach}
-    return _coded(places.astype("<f4"), "f4")
-
-
 def _coloring(by_figure: Sequence[Coloring]) -> dict[str, Any]:
     """A coloring of all figures; where figures have different ones, the codes of each."""
     first = by_figure[0]
@@ -171,15 +160,12 @@ def _coloring(by_figure: Sequence[Coloring]) -> dict[str, Any]:
     title = {"title": printable(first.title)}
     if first.values is not None:
         return title | _scale(colorings)
-    k = len(first.names)
     codes = [np.where(coloring.known, np.asarray(coloring.codes, np.int64), -1) for coloring in colorings]
-    counts = np.bincount(np.where(first.known, codes[0], k), minlength=k + 1).tolist()
-    names = [clipped(printable(name) or "without a name", 40) for name in first.names]
     return {
         **title,
-        "names": [*names, first.rest],
-        "colors": [*category_colors(k), GRAY],
-        "counts": counts if shared else None,
+        "names": [*(clipped(name, 40) for name in first.shown_names), first.rest],
+        "colors": [*category_colors(len(first.names)), GRAY],
+        "counts": first.counts if shared else None,
         "codes": [_whole(each, unknown=True) for each in codes],
     }
 

@@ -1,6 +1,6 @@
-"""Charts as files for a paper: SVG and PNG, each with its numbers as CSV beside it.
+"""Files: charts for a paper as SVG and PNG with their numbers as CSV beside, and tables as CSV or Parquet.
 
-A table has one observation per line, with category names; guides and references are left out.
+The table of a chart has one observation per line, with category names; guides and references are left out.
 """
 
 from __future__ import annotations
@@ -10,16 +10,19 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from uncone.analysis.measures.finding import finite
 from uncone.data.writing.atomic import check_output, write_all
-from uncone.errors import OutputError
+from uncone.errors import OptionError, OutputError
 from uncone.extras import require
 from uncone.report.charts.model import Axis, Bars, Chart, Cloud, Forest, Heatmap, Histogram, Line, Mark, Points
 
-__all__ = ["check_folder", "csv_text", "table", "write_figures"]
+__all__ = ["Columns", "check_folder", "csv_text", "table", "table_file", "table_format", "write_figures"]
 
 Value = str | float | int | None
 Record = dict[str, Value]
+Columns = dict[str, list[Any]]
 
 _MOST_CELLS = 2_500
 """Cells of a heatmap with a line each; a larger one is written as a matrix."""
@@ -73,7 +76,11 @@ def table(chart: Chart | Cloud) -> str:
         for mark in chart.marks:
             if isinstance(mark, Heatmap) and sum(map(len, mark.values)) > _MOST_CELLS:
                 return _matrix(chart, mark)
-    records = list(_cloud(chart) if isinstance(chart, Cloud) else _records(chart))
+    if isinstance(chart, Cloud):
+        records = list(_cloud(chart))
+    else:
+        marks = [mark for mark in chart.marks if not (isinstance(mark, Line) and mark.guide)]
+        records = [finite(record) for mark in marks for record in _mark(chart, mark)]
     keys = dict.fromkeys(key for record in records for key in record)
     # A column in which nothing is known says nothing.
     head = [key for key in keys if any(record.get(key) not in (None, "") for record in records)]
@@ -87,19 +94,46 @@ def csv_text(head: Iterable[Value], rows: Iterable[Iterable[Value]]) -> str:
     return text.getvalue()
 
 
+def table_format(path: Path) -> str:
+    """The format of a file by its ending: csv or parquet.
+
+    Raises:
+        OptionError: it has another ending.
+    """
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in ("csv", "parquet"):
+        raise OptionError(f"{path.name} has no known format for a table. End it with .csv or .parquet.")
+    return ending
+
+
+def table_file(columns: Columns, path: Path, types: Mapping[str, type]) -> bytes:
+    """A table in the format of the path; columns without a type hold floats.
+
+    Lone surrogates, which UTF-8 can't encode, are replaced.
+    """
+    texts = {name: values for name, values in columns.items() if types.get(name) is str}
+    columns = {
+        **columns,
+        **{name: [text.encode("utf-8", "replace").decode() for text in texts[name]] for name in texts},
+    }
+    if table_format(path) == "csv":
+        return csv_text(columns, zip(*columns.values(), strict=True)).encode("utf-8")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    arrow = {int: pa.int64(), float: pa.float64(), str: pa.string()}
+    sink = pa.BufferOutputStream()
+    typed = {name: pa.array(values, arrow[types.get(name, float)]) for name, values in columns.items()}
+    pq.write_table(pa.table(typed), sink)
+    return bytes(sink.getvalue().to_pybytes())
+
+
 def _matrix(chart: Chart, heatmap: Heatmap) -> str:
     """The cells as they are drawn, with the names of rows and columns around them."""
     names = _names(chart.y, range(len(heatmap.values)))
-    cells = [["" if _finite(value) is None else f"{value:.6g}" for value in row] for row in heatmap.values]
+    cells = [["" if finite(value) is None else f"{value:.6g}" for value in row] for row in heatmap.values]
     head = [chart.y.name or "y", *_names(chart.x, range(len(heatmap.values[0])))]
     return csv_text(head, ([name, *row] for name, row in zip(names, cells, strict=True)))
-
-
-def _records(chart: Chart) -> Iterator[Record]:
-    for mark in chart.marks:
-        if not (isinstance(mark, Line) and mark.guide):
-            for record in _mark(chart, mark):
-                yield {key: _finite(value) for key, value in record.items()}
 
 
 def _mark(chart: Chart, mark: Mark) -> Iterator[Record]:
@@ -138,7 +172,6 @@ def _cells(chart: Chart, heatmap: Heatmap, x: str, y: str) -> Iterator[Record]:
 
 
 def _names(axis: Axis, places: Iterable[float | None]) -> list[Value]:
-    """The categories at places of an axis, or the numbers themselves."""
     return [_name(axis, place) for place in places]
 
 
@@ -151,7 +184,6 @@ def _name(axis: Axis, place: float | None) -> Value:
 
 
 def _cloud(cloud: Cloud) -> Iterator[Record]:
-    """The points with their texts and colors, then the path through them."""
     for view in cloud.views:
         start: Record = {"group": cloud.group, "view": view.label}
         for row, point in zip(view.indices.tolist(), view.points.tolist(), strict=True):
@@ -164,7 +196,3 @@ def _cloud(cloud: Cloud) -> Iterator[Record]:
 
 def _xyz(point: Sequence[float]) -> Record:
     return {axis: float(f"{value:.7g}") for axis, value in zip("xyz", point, strict=False)}
-
-
-def _finite(value: Value) -> Value:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

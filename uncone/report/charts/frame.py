@@ -56,10 +56,10 @@ class Frame:
         labeled = [reference for reference in self.chart.references if reference.label and not reference.horizontal]
         return sorted(labeled, key=lambda reference: -reference.at)
 
-    @cached_property
-    def labeled_levels(self) -> list[Reference]:
-        """Horizontal references with a text."""
-        return [reference for reference in self.chart.references if reference.label and reference.horizontal]
+    def labeled_levels(self, height: float, gap: float) -> list[tuple[Reference, float]]:
+        """Horizontal references with a text, and how far their labels move to stand `gap` apart."""
+        levels = [reference for reference in self.chart.references if reference.label and reference.horizontal]
+        return list(zip(levels, self._shifts([level.at for level in levels], height, gap), strict=True))
 
     def stands_left(self, reference: Reference) -> bool:
         """Whether the label of a vertical reference stands left of its line: where there is room, it does."""
@@ -79,7 +79,7 @@ class Frame:
         """Whether a value has a place on an axis."""
         return value is not None and math.isfinite(value) and (value > 0 or not self.axes[along].log)
 
-    def label_shifts(self, values: Sequence[float], height: float, gap: float) -> list[float]:
+    def _shifts(self, values: Sequence[float], height: float, gap: float) -> list[float]:
         """How far labels at these values of y move up or down, so that they stand `gap` apart in a plot of a height."""
         heights = [height * self.share(value, "y") for value in values]
         return [place - at for at, place in zip(heights, spread(heights, gap, height), strict=True)]
@@ -133,18 +133,25 @@ class Frame:
         ends = [(line, next((y for y in reversed(line.y) if y is not None), None)) for line in named]
         return [(line, end) for line, end in ends if end is not None and self.can_show(end, "y")]
 
+    def end_labels(self, height: float, gap: float) -> list[tuple[Line, float, float]]:
+        """The curves that have their label at the right end, the value there, and how far the label moves."""
+        lines, ends = zip(*self.labeled_ends, strict=True) if self.labeled_ends else ((), ())
+        return list(zip(lines, ends, self._shifts(ends, height, gap), strict=True))
+
     @cached_property
     def has_legend(self) -> bool:
         """Whether names stand above the chart: there are several, and they are nowhere else."""
         labels = {mark.label for mark in self.chart.marks if mark.label and not isinstance(mark, Heatmap)}
         return len(labels - {line.label for line, _ in self.labeled_ends}) > (0 if self.labeled_ends else 1)
 
-    def named_ticks(self, along: Along, letters: float, most: int) -> list[tuple[int, list[str], bool]]:
-        """Categories that have room on their axis: place, lines of text, and whether they stand out.
+    def named_ticks(self, along: Along, letters: float, most: int) -> list[tuple[float, list[str], bool]]:
+        """Named places, or the categories that have room: place, lines of text, and whether they stand out.
 
         An axis of x with more than `most` categories is `letters` wide.
         """
         axis = self.axes[along]
+        if axis.ticks:
+            return [(place, [text], False) for place, text in axis.ticks]
         names, step = axis.categories, 1
         if along == "x" and len(names) > most:
             step = max(1, math.ceil(len(names) * (max(map(len, names)) + 1) / letters))

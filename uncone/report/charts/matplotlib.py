@@ -110,8 +110,7 @@ def _set_ticks(axes: Axes, frame: Frame, along: Along) -> None:
     if axis.hidden:
         ticks.set_visible(False)
     elif axis.ticks or axis.categories:
-        named = frame.named_ticks(along, 95 if wide else 44, 6)
-        shown = [(place, [text], False) for place, text in axis.ticks] or named
+        shown = frame.named_ticks(along, 95 if wide else 44, 6)
         ticks.set_ticks([place for place, *_ in shown], ["\n".join(lines) for _, lines, _ in shown])
         ticks.set_tick_params(length=0)
         for (*_, strong), label in zip(shown, ticks.get_ticklabels(), strict=True):
@@ -237,15 +236,11 @@ def _annotate(axes: Axes, frame: Frame, height: float) -> None:
             place = {"ha": side, "va": "top", "xycoords": ("data", "axes fraction")}
             _text(axes, reference.label, (reference.at, top), offset, **place)
     at_right = {"xycoords": ("axes fraction", "data")}
-    levels = frame.labeled_levels
-    shifts = frame.label_shifts([reference.at for reference in levels], height, _LINE)
-    for reference, shift in zip(levels, shifts, strict=True):
+    for reference, shift in frame.labeled_levels(height, _LINE):
         _text(axes, reference.label, (1.0, reference.at), (0, shift + 1.5), ha="right", va="bottom", **at_right)
     for note in frame.chart.notes:
         _text(axes, note.text, (note.x, note.y), (0, 3), ha="center", va="bottom", color=print_color(note.color)[0])
-    ends = frame.labeled_ends
-    shifts = frame.label_shifts([end for _, end in ends], height, _LINE)
-    for (line, end), shift in zip(ends, shifts, strict=True):
+    for line, end, shift in frame.end_labels(height, _LINE):
         arrow = {"arrowstyle": "-", "color": print_color(line.color)[0], "linewidth": 0.7, "relpos": (0, 0.5)}
         arrow |= {"alpha": 0.5 if line.weight == "light" else 1.0, "shrinkA": 1, "shrinkB": 0}
         look = {"fontsize": 7, "color": PRINT["ink" if line.weight == "main" else "muted"], "annotation_clip": False}

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import IntVector, Matrix
+from uncone.report.text import printable
 
 __all__ = [
     "Axis", "Bars", "Chart", "Cloud", "CloudView", "Coloring", "Dash", "Forest", "Heatmap", "Histogram", "Line", "Mark",
@@ -232,6 +233,18 @@ class Coloring:
             return np.isfinite(np.asarray(self.values, np.float64))
         codes = np.asarray(self.codes)
         return np.asarray((codes >= 0) & (codes < len(self.names)))
+
+    @property
+    def shown_names(self) -> list[str]:
+        """The categories as a legend names them."""
+        return [printable(name) or "without a name" for name in self.names]
+
+    @property
+    def counts(self) -> list[int]:
+        """The number of rows of each category, and of those without one."""
+        k = len(self.names)
+        codes = np.where(self.known, np.asarray(self.codes, np.int64), k)
+        return [int(n) for n in np.bincount(codes, minlength=k + 1)]
 
     def value(self, row: int) -> str | float | None:
         """The category or the number of a row; None if it is unknown."""

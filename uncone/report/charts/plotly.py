@@ -49,7 +49,7 @@ def _layout(frame: Frame) -> Figure:
         "xaxis": _axis(frame, "x"),
         "yaxis": _axis(frame, "y"),
         "shapes": [*_reference_lines(frame)],
-        "annotations": [*_reference_labels(frame), *_end_labels(frame), *_notes(frame)],
+        "annotations": [*_reference_labels(frame), *_end_labels(frame)],
         "showlegend": legend,
         "legend2": _LEGEND,
         "hovermode": "x unified" if _is_unified(frame) else "closest",
@@ -72,8 +72,7 @@ def _axis(frame: Frame, along: Along) -> Figure:
     if axis.hidden:
         return layout | {"visible": False}
     if axis.ticks or axis.categories:
-        named = frame.named_ticks(along, 110 if frame.chart.wide else 52, 8)
-        ticks = [(place, [text], False) for place, text in axis.ticks] or named
+        ticks = frame.named_ticks(along, 110 if frame.chart.wide else 52, 8)
         texts = ["<br>".join(map(_escaped, lines)) for _, lines, _ in ticks]
         texts = [f"<b>{text}</b>" if strong else text for text, (*_, strong) in zip(texts, ticks, strict=True)]
         grid = along == "y" and not axis.ticks and not frame.has(Heatmap)
@@ -120,9 +119,7 @@ def _reference_labels(frame: Frame) -> Iterable[Figure]:
         anchor = {"xanchor": "right", "xshift": -3} if left else {"xanchor": "left", "xshift": 3}
         place = {"x": _number(frame.scaled(reference.at, "x")), "yref": "paper", "y": _row_top(frame, row)}
         yield {**place, "yanchor": "top", **anchor, **_label(reference)}
-    levels = frame.labeled_levels
-    shifts = frame.label_shifts([reference.at for reference in levels], _plot_height(frame), LABEL)
-    for reference, shift in zip(levels, shifts, strict=True):
+    for reference, shift in frame.labeled_levels(_plot_height(frame), LABEL):
         place = {"xref": "paper", "x": 1, "y": _number(frame.scaled(reference.at, "y")), "yshift": round(shift, 1)}
         yield {**place, "xanchor": "right", "yanchor": "bottom", **_label(reference)}
 
@@ -134,10 +131,8 @@ def _label(reference: Reference) -> Figure:
 
 
 def _end_labels(frame: Frame) -> Iterable[Figure]:
-    """A name at the end of each line, moved apart where two would touch, and tied to its line."""
-    ends = frame.labeled_ends
-    shifts = frame.label_shifts([end for _, end in ends], _plot_height(frame), LABEL)
-    for (line, end), shift in zip(ends, shifts, strict=True):
+    """A name at the end of each line, moved apart where two would touch, and tied to its line; then the notes."""
+    for line, end, shift in frame.end_labels(_plot_height(frame), LABEL):
         color = f"{line.color.split()[0]} 50%" if line.weight == "light" else line.color
         yield {
             **{"xref": "paper", "x": 1, "y": _number(frame.scaled(end, "y")), "ax": 20, "ay": round(-shift, 1)},
@@ -145,16 +140,12 @@ def _end_labels(frame: Frame) -> Iterable[Figure]:
             **{"showarrow": True, "arrowhead": 0, "arrowwidth": 1.5, "arrowcolor": color},
             "font": {**_SMALL, "color": "ink" if line.weight == "main" else "muted"},
         }
-
-
-def _notes(frame: Frame) -> Iterable[Figure]:
     for note in frame.chart.notes:
         place = {"x": _number(frame.scaled(note.x, "x")), "y": _number(frame.scaled(note.y, "y")), "yshift": 10}
         yield {**place, "text": _escaped(note.text), "showarrow": False, "font": {"color": note.color, **_SMALL}}
 
 
 def _plot_height(frame: Frame) -> float:
-    """Height of the plot within its margins, in pixels."""
     return max(_height(frame) - _EDGES - 22 * frame.has_legend, 40.0)
 
 
@@ -210,7 +201,6 @@ def _line(frame: Frame, line: Line) -> list[Figure]:
 
 
 def _band(line: Line, place: list[float], low: list[float], high: list[float]) -> Figure:
-    """An interval as a filled outline."""
     along, across = [*place, *reversed(place)], [*high, *reversed(low)]
     trace = _scatter(line.label, "lines", *((across, along) if line.sideways else (along, across)))
     look = {"fill": "toself", "fillcolor": f"{line.color.split()[0]} 20%", "line": {"width": 0, "color": line.color}}
@@ -351,25 +341,21 @@ def _line_texts(frame: Frame, line: Line) -> Sequence[str]:
     columns = (line.low or repeat(None), line.high or repeat(None), line.n or repeat(0), line.notes or repeat(""))
     texts = []
     for x, y, low, high, n, note in zip(line.x, line.y, *columns, strict=False):
-        start = "" if _is_unified(frame) else _place_text(frame.chart.x, x)
+        category = _name(frame.chart.x.categories, x) if x == int(x) else ""
+        place = f"{frame.chart.x.name} {category or _number_text(x, frame.chart.x)}".strip()
+        start = "" if _is_unified(frame) else place
         texts.append(", ".join(filter(None, (start, _value_text(line.label, y, axis, low, high, n), note))))
     return ["" if y is None else text for y, text in zip(line.y, texts, strict=True)]
 
 
-def _place_text(axis: Axis, x: float) -> str:
-    name = _name(axis.categories, x) if x == int(x) else ""
-    return f"{axis.name} {name or _number_text(x, axis)}".strip()
-
-
 def _cell_texts(frame: Frame, heatmap: Heatmap) -> list[list[str]]:
     down, across = frame.chart.y.categories, frame.chart.x.categories
-    return [
-        [
-            _value_text(", ".join(filter(None, (_name(down, i), _name(across, j)))), value, Axis()) or "not known"
-            for j, value in enumerate(row)
-        ]
-        for i, row in enumerate(heatmap.values)
-    ]
+
+    def text(i: int, j: int) -> str:
+        names = ", ".join(filter(None, (_name(down, i), _name(across, j))))
+        return _value_text(names, heatmap.values[i][j], Axis()) or "not known"
+
+    return [[text(i, j) for j in range(len(row))] for i, row in enumerate(heatmap.values)]
 
 
 def _name(names: Sequence[str], place: float) -> str:
@@ -402,15 +388,12 @@ def _number_text(value: float, axis: Axis) -> str:
 
 
 def _error(y: Sequence[Number], low: Sequence[Number], high: Sequence[Number], color: str) -> Figure:
-    """Intervals around points; none where they are not known."""
-    above = [_reach(a, b) for a, b in zip(y, high, strict=True)]
-    below = [_reach(a, b) for a, b in zip(low, y, strict=True)]
+    def reach(start: Number, end: Number) -> float:
+        return 0.0 if start is None or end is None else _number(max(end - start, 0.0)) or 0.0
+
+    above, below = list(map(reach, y, high)), list(map(reach, low, y))
     look = {"color": color, "thickness": 1.5, "width": 4}
     return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, **look}
-
-
-def _reach(start: Number, end: Number) -> float:
-    return 0.0 if start is None or end is None else _number(max(end - start, 0.0)) or 0.0
 
 
 def _escaped(text: str) -> str:
@@ -424,5 +407,4 @@ def _number(value: Number) -> float | None:
 
 
 def _numbers(values: Iterable[Number]) -> list[float | None]:
-    """The same for many."""
     return [_number(value) for value in values]

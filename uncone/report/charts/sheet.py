@@ -224,21 +224,15 @@ def _set_axes(axes: Axes, cloud: Cloud, angle: tuple[float, float] | None, *, sq
 
 def _legend_entries(coloring: Coloring, *, counted: bool) -> tuple[list[str], list[str]]:
     """Names for the legend, with the number of points unless that differs by picture; and their colors."""
-    k = len(coloring.names)
-    names, colors = [printable(name) or "without a name" for name in coloring.names], category_colors(k)
+    names, colors = coloring.shown_names, category_colors(len(coloring.names))
     if not counted:
         return names, colors
-    counts = np.bincount(np.where(coloring.known, np.asarray(coloring.codes, np.int64), k), minlength=k + 1).tolist()
-    shown = [
-        (f"{clipped(name, 24)} ({n:,})", color)
-        for name, color, n in zip([*names, coloring.rest], [*colors, GRAY], counts, strict=True)
-        if n
-    ]
+    rows = zip([*names, coloring.rest], [*colors, GRAY], coloring.counts, strict=True)
+    shown = [(f"{clipped(name, 24)} ({n:,})", color) for name, color, n in rows if n]
     return [name for name, _ in shown], [color for _, color in shown]
 
 
 def _legend(figure: Figure, names: Sequence[str], colors: Sequence[str], title: str = "", ncols: int = 5) -> None:
-    """A dot and a name for each color, above the pictures."""
     shown = [legend_label(clipped(printable(name), 36)) for name in names[:MOST_LEGEND]]
     dots = [Line2D([], [], linestyle="", marker="o", markersize=3.5, color=color) for color in colors[:MOST_LEGEND]]
     if shown:

@@ -100,7 +100,12 @@ class Comparison(Result):
 
     def document(self) -> doc.Document:
         """The verdicts, common charts, and a table with a column for each space."""
-        spaces = self.diagnoses
+        spaces, failed = self.diagnoses, _failures(self.diagnoses)
+        every, titles = (
+            findings_table(spaces),
+            {measure(name).title for place in ("check", "compare") for name in placed("check", place)},
+        )
+        main = doc.Table(every.columns, [row for row in every.rows if row.cells[0].text in titles])
         return doc.Document(
             title=spaces[0].verdict.headline,
             name=f"{len(spaces)} spaces side by side",
@@ -108,7 +113,7 @@ class Comparison(Result):
             verdicts=[verdict(space, named=True) for space in spaces],
             sections=[
                 doc.Section("", [cosine_chart(spaces), eigenvalue_chart(spaces)]),
-                _side_by_side(spaces),
+                doc.Section("Findings", [*failed, every], brief=[main, *failed]),
                 doc.Section("Provenance", [doc.Facts(source_facts(space), _name(space)) for space in spaces]),
             ],
         )
@@ -121,18 +126,11 @@ def shape(space: Diagnosis) -> str:
 
 def verdict(space: Diagnosis, *, named: bool = False, advised: bool = True, half: bool = False) -> doc.Verdict:
     """The verdict on a space; `named` where there are several, without advice that something has overtaken."""
-    judged = space.verdict
-    return doc.Verdict(
-        judged.headline,
-        judged.level,
-        details=[judged.details] if judged.details else [],
-        why=[judged.why] if judged.why else [],
-        advice=[judged.todo] if judged.todo and advised else [],
-        cards=[] if half else _cards(space),
-        command="" if named or space.suggestion is None else space.suggestion,
-        name=f"{_name(space)} · {shape(space)}" if named else "",
-        half=half,
-    )
+    judged, name = space.verdict, f"{_name(space)} · {shape(space)}" if named else ""
+    details, why = ([text] if text else [] for text in (judged.details, judged.why))
+    advice, cards = [judged.todo] if judged.todo and advised else [], [] if half else _cards(space)
+    command = "" if named or space.suggestion is None else space.suggestion
+    return doc.Verdict(judged.headline, judged.level, details, why, advice, cards, command, name, half)
 
 
 def cosine_chart(spaces: Sequence[Diagnosis]) -> Chart:
@@ -265,25 +263,14 @@ def _brief_item(space: Diagnosis, finding: Finding) -> doc.Item:
 def _item(finding: Finding) -> doc.Item:
     entry = measure(finding.name)
     threshold = "" if finding.threshold is None else f" Threshold {finding.threshold:.4g}."
-    examples = [
-        f"{'' if row['text'] is None else row['text'] + ' · '}row {row['row']:,}, {row['value']:.4g}"
-        for row in finding.rows
-    ]
-    return doc.Item(
-        finding.name,
-        entry.title,
-        number(finding),
-        interval(finding),
-        finding.level,
-        finding.n,
-        finding.meaning,
-        doc.present(
-            doc.Sentences([finding.advice], "What to do") if finding.advice else None,
-            doc.Sentences(examples, bulleted=True) if examples else None,
-            _quantiles(finding) if isinstance(finding.value, dict) else None,
-        ),
-        f"{entry.definition}{f' {entry.paper}.' if entry.paper else ''}{threshold}",
-    )
+    definition = f"{entry.definition}{f' {entry.paper}.' if entry.paper else ''}{threshold}"
+    names = ["" if row["text"] is None else f"{row['text']} · " for row in finding.rows]
+    examples = [f"{name}row {row['row']:,}, {row['value']:.4g}" for name, row in zip(names, finding.rows, strict=True)]
+    more: list[doc.Block] = [doc.Sentences([finding.advice], "What to do")] if finding.advice else []
+    more += [doc.Sentences(examples, bulleted=True)] if examples else []
+    more += [_quantiles(finding)] if isinstance(finding.value, dict) else []
+    shown = (entry.title, number(finding), interval(finding), finding.level, finding.n, finding.meaning)
+    return doc.Item(finding.name, *shown, more, definition)
 
 
 def _quantiles(finding: Finding) -> doc.Table:
@@ -314,15 +301,7 @@ def _hubs(space: Diagnosis) -> list[doc.Block]:
     return [doc.Sentences([f"“{clipped(printable(worst['text']), _WIDTH - len(end))}{end}"], "hubs")]
 
 
-def _side_by_side(spaces: Sequence[Diagnosis]) -> doc.Section:
-    table, failed = findings_table(spaces), _failures(spaces)
-    titles = {measure(name).title for name in (*placed("check", "check"), *placed("check", "compare"))}
-    main = [row for row in table.rows if row.cells[0].text in titles]
-    return doc.Section("Findings", [*failed, table], brief=[doc.Table(table.columns, main), *failed])
-
-
 def _failures(spaces: Sequence[Diagnosis]) -> list[doc.Block]:
-    """What could not be measured, and why."""
     reasons = [reason for space in spaces for reason in failures(space.findings.values())]
     return [doc.Notes(reasons, "failed")] if reasons else []
 

@@ -10,8 +10,7 @@ from uncone.report.document import Block, Command, Document, Section, Sentences,
 from uncone.report.documents.calibrate import Calibrated
 from uncone.report.documents.check import Diagnosis, cosine_chart, verdict
 from uncone.report.documents.evaluate.scores import interval, points
-from uncone.report.documents.fix import Repaired
-from uncone.report.documents.prescribe import candidate_blocks
+from uncone.report.documents.fix import Repaired, candidate_blocks
 from uncone.report.result import Result
 
 if TYPE_CHECKING:
@@ -52,12 +51,13 @@ class Demo(Result):
         before, repaired = self.before, self.repaired
         crowded = verdict(before, advised=False)
         picture, after = replace(cosine_chart([before]), name="crowded"), cosine_chart(repaired.spaces)
+        chosen, last = (candidate_blocks(each.to_dict(), illustration=True) for each in (self.chosen, self.last))
         steps: list[tuple[str, str, Sequence[str], list[Block]]] = [
             ("problem", "Unrelated texts look similar", crowded.details, [picture]),
             ("score", "What a score of 0.75 means", [self.calibrated.headline], []),
             ("repair", "The repair", [repaired.headline], [after]),
-            ("test", "The test on labeled pairs", [_outcome(self.chosen), _CAVEAT], _candidates(self.chosen)),
-            ("last", "When to leave it alone", [_LAST, _outcome(self.last)], _candidates(self.last)),
+            ("test", "The test on labeled pairs", [_outcome(self.chosen), _CAVEAT], chosen),
+            ("last", "When to leave it alone", [_LAST, _outcome(self.last)], last),
         ]
         sections = [
             Section(f"{number}. {title}", [Sentences(lines), *blocks], brief=[Sentences(lines, label)])
@@ -84,7 +84,3 @@ def _outcome(tried: Prescription) -> str:
         f"{points(abs(gain.value))} points of {tried.measure} ({100 * tried.level:g} % interval "
         f"{interval(gain.low, gain.high)}). The interval {excludes} zero: {advice}."
     )
-
-
-def _candidates(tried: Prescription) -> list[Block]:
-    return candidate_blocks(tried.to_dict(), illustration=True)

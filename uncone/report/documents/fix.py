@@ -1,4 +1,4 @@
-"""The result of `fix`: a space before and after a repair, and its document with what to do with the repair."""
+"""The results of `fix`: a space before and after a repair, or the advice to use none, and their documents."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.measures.finding import Finding, Level, finite
 from uncone.analysis.measures.registry import measure, placed
-from uncone.analysis.number_format import cosine, percent, plain
+from uncone.analysis.number_format import cosine, count, percent, plain
 from uncone.report import document as doc
 from uncone.report.charts.model import Axis, Chart, Histogram, Line, Points
 from uncone.report.documents import check
 from uncone.report.documents.check import Diagnosis
-from uncone.report.documents.prescribe import candidate_blocks
+from uncone.report.documents.evaluate.scores import interval as gain_interval
+from uncone.report.documents.evaluate.scores import points, signed_points
 from uncone.report.result import Result
 from uncone.report.text import between, interval, last_name, number, number_text, provenance_facts
 
 if TYPE_CHECKING:
+    from uncone.evaluation.prescription import Prescription
     from uncone.repairs.repair import Repair
 
-__all__ = ["REMINDER", "Change", "Repaired", "changes", "chosen_epoch", "learning"]
+__all__ = ["REMINDER", "Change", "Prescribed", "Repaired", "candidate_blocks", "changes", "chosen_epoch", "learning"]
 
 _QUANTILES = {
     "0.025": "2.5 % of pairs are below",
@@ -35,6 +38,7 @@ _TITLES = {
     "partition_isotropy_unit_log10": "Partition isotropy, log₁₀",
 }
 """Where the title of the measure needs its row to be understood."""
+_MARKS = {"rises": "↑", "falls": "↓", "wider": "↔", "narrower": "↔", "same": "="}
 _NEGATIVE = "Negative bits per dimension are normal: they measure a density, which may exceed 1. Lower is better."
 REMINDER = "Re-index your documents and apply the same repair to queries: raw and repaired vectors can't be compared."
 _WARNING = (
@@ -52,15 +56,24 @@ class Change:
     before: Finding
     after: Finding
     values: tuple[str, str]
-    intervals: tuple[str, str]
-    way: str
-    overlap: bool | None
-    """Whether the 95 % intervals overlap; None if one is unknown."""
 
     @property
-    def mark(self) -> str:
-        """An arrow for the way."""
-        return {"rises": "↑", "falls": "↓", "wider": "↔", "narrower": "↔", "same": "="}.get(self.way, "")
+    def way(self) -> str:
+        """Which way it went; empty if that is unknown."""
+        old, new = self.before.value, self.after.value
+        if isinstance(old, dict) and isinstance(new, dict):
+            ends, words = [value["0.975"] - value["0.025"] for value in (old, new)], ("wider", "narrower")
+        else:
+            ends, words = [finite(self.before.magnitude), finite(self.after.magnitude)], ("rises", "falls")
+        if None in ends:
+            return ""
+        return "same" if self.values[0] == self.values[1] else words[0] if ends[1] > ends[0] else words[1]
+
+    @property
+    def overlap(self) -> bool | None:
+        """Whether the 95 % intervals overlap; None if one is unknown or nothing changed."""
+        known = self.way != "same" and interval(self.before) and interval(self.after)
+        return bool(self.before.low <= self.after.high and self.after.low <= self.before.high) if known else None
 
     @property
     def certainty(self) -> str:
@@ -87,6 +100,7 @@ class Repaired(Result):
     history: Sequence[tuple[int, float, float | None]] = ()
     saved: str | None = None
     written: str | None = None
+    reminder = REMINDER
 
     @property
     def headline(self) -> str:
@@ -110,17 +124,13 @@ class Repaired(Result):
     def lines(self) -> list[str]:
         """What changed: the baseline, IsoScore, partition isotropy, directions, thresholds, and what that is worth."""
         by_name = {change.before.name: change for change in changes(self)}
+        even, isotropic = "1 uses all directions equally", "0 is isotropic"
+        partition = by_name.get("partition_isotropy_unit_log10")
+        power: Callable[[float], str] = lambda value: plain(value) if abs(value) >= 0.01 else "0.00"  # noqa: E731
         lines = [
             _moved(by_name.get("baseline"), "The mean cosine of unrelated pairs", cosine),
-            _moved(
-                by_name.get("isoscore_corrected"), "IsoScore, corrected for n,", cosine, "1 uses all directions equally"
-            ),
-            _moved(
-                by_name.get("partition_isotropy_unit_log10"),
-                "Partition isotropy (log₁₀, norm 1)",
-                _power,
-                "0 is isotropic",
-            ),
+            _moved(by_name.get("isoscore_corrected"), "IsoScore, corrected for n,", cosine, even),
+            _moved(partition, "Partition isotropy (log₁₀, norm 1)", power, isotropic),
             _directions(self),
             _threshold(by_name.get("pair_cosine_quantiles")),
         ]
@@ -137,11 +147,6 @@ class Repaired(Result):
     def warning(self) -> str:
         """What to be told when the space was healthy before; else empty."""
         return _WARNING if self.healthy else ""
-
-    @property
-    def reminder(self) -> str:
-        """What has to happen to the vectors that are in use."""
-        return REMINDER
 
     @property
     def suggestion(self) -> str | None:
@@ -173,7 +178,7 @@ class Repaired(Result):
             "lines": self.lines(),
             "was_healthy": self.healthy,
             "warning": self.warning,
-            "reminder": self.reminder,
+            "reminder": REMINDER,
             "next": self.suggestion,
             "notes": self.notes,
             "history": [dict(zip(("epoch", "train", "held_out"), entry, strict=True)) for entry in self.history],
@@ -190,8 +195,13 @@ class Repaired(Result):
         cosines = check.cosine_chart(spaces)
         histograms = [mark for mark in cosines.marks if isinstance(mark, Histogram)]
         charts = [cosines, check.eigenvalue_chart(spaces), *([_learning_chart(self)] if self.history else [])]
-        notes, written = [note for note in self.notes if note], _outputs(self)
+        notes, written, chosen = (
+            [note for note in self.notes if note],
+            _outputs(self),
+            self.provenance.get("prescription"),
+        )
         side_by_side = doc.Fold("All findings side by side", [check.findings_table(spaces)])
+        verdict = doc.Verdict(self.headline, self.after.verdict.level, self.lines())
         brief: list[doc.Block] = [Chart("cosines", cosines.title, "", histograms), _change_table(self)]
         return doc.Document(
             title=self.headline,
@@ -199,20 +209,13 @@ class Repaired(Result):
             subtitle=f"repaired by {self.method} · {old if old == new else f'{old} → {new}'}",
             warning=self.warning,
             verdicts=[
-                doc.Verdict(
-                    self.headline,
-                    self.after.verdict.level,
-                    self.lines(),
-                    advice=[self.reminder],
-                    command=self.suggestion or "",
-                    bulleted=True,
-                ),
+                replace(verdict, advice=[REMINDER], command=self.suggestion or "", bulleted=True),
                 *(check.verdict(space, named=True, advised=space is spaces[-1], half=True) for space in spaces),
             ],
             sections=doc.present(
                 doc.Section("", charts, brief=brief),
                 doc.Section("Before and after", [_change_table(self, quantiles=True), side_by_side], _OVERLAP),
-                _choice(self),
+                None if chosen is None else doc.Section("Why this repair", candidate_blocks(chosen), chosen["reason"]),
                 _training(self),
                 doc.Section("Notes", [doc.Notes(notes)], brief=[doc.Notes(notes, most=2)]) if notes else None,
                 doc.Section("Provenance", _provenance(self), brief=[doc.Facts(written)] if written else []),
@@ -227,10 +230,10 @@ class Repaired(Result):
 def _change_table(result: Repaired, *, quantiles: bool = False) -> doc.Table:
     rows = []
     for change in changes(result, quantiles=quantiles):
-        both = zip(change.values, change.intervals, (change.before, change.after), strict=True)
-        cells = [doc.Cell(value, ends, finding.level, hover=finding.meaning) for value, ends, finding in both]
+        both = zip(change.values, (change.before, change.after), strict=True)
+        cells = [doc.Cell(value, interval(finding), finding.level, hover=finding.meaning) for value, finding in both]
         title = doc.Cell(change.title, hover=measure(change.before.name).definition)
-        rows.append([title, *cells, doc.Cell(f"{change.mark} {change.way}".strip(), change.certainty)])
+        rows.append([title, *cells, doc.Cell(f"{_MARKS.get(change.way, '')} {change.way}".strip(), change.certainty)])
     first, last = doc.Column("finding", align="left", wrap=not quantiles), doc.Column("change", align="left")
     return doc.table([first, "before", "after", last], rows)
 
@@ -262,14 +265,6 @@ def _training(result: Repaired) -> doc.Section | None:
     return doc.Section("Training", [doc.Fold("Every epoch", [epochs])], intro, [doc.Notes([intro], "flow")])
 
 
-def _choice(result: Repaired) -> doc.Section | None:
-    """Why this repair, if it was chosen by labeled pairs."""
-    prescription = result.provenance.get("prescription")
-    if prescription is None:
-        return None
-    return doc.Section("Why this repair", candidate_blocks(prescription), prescription["reason"])
-
-
 def _provenance(result: Repaired) -> list[doc.Block]:
     repair = [("method", result.method), ("repair", str(result.repair).replace("\n", " "))]
     repair += [fact for fact in provenance_facts(result.provenance) if fact[0] not in ("method", "prescription")]
@@ -284,14 +279,19 @@ def _outputs(result: Repaired) -> list[tuple[str, str]]:
 
 def changes(result: Repaired, *, quantiles: bool = False) -> list[Change]:
     """The main findings before and after; the cosines of random pairs by quantile, or in one line."""
-    rows: list[Change] = []
+    pairs: list[tuple[str, Finding, Finding]] = []
     for name in placed("check", "fix"):
         old, new = result.before[name], result.after[name]
         if quantiles and isinstance(old.value, dict) and isinstance(new.value, dict):
-            rows += [_change(result, text, _quantile(old, at), _quantile(new, at)) for at, text in _QUANTILES.items()]
+            pairs += [(text, _quantile(old, at), _quantile(new, at)) for at, text in _QUANTILES.items()]
         else:
-            rows.append(_change(result, _TITLES.get(name, measure(name).title), old, new))
-    return rows
+            pairs.append((_TITLES.get(name, measure(name).title), old, new))
+
+    def shown(finding: Finding, space: Diagnosis) -> str:
+        of = finding.name == "effective_rank" and finite(finding.value) is not None
+        return f"{number(finding)} of {space.source['dimensions']:,}" if of else number(finding)
+
+    return [Change(title, old, new, (shown(old, result.before), shown(new, result.after))) for title, old, new in pairs]
 
 
 def learning(result: Repaired) -> str:
@@ -314,38 +314,10 @@ def chosen_epoch(result: Repaired) -> int:
     return min(known, key=lambda place: bits[place]) if known else len(bits) - 1
 
 
-def _change(result: Repaired, title: str, old: Finding, new: Finding) -> Change:
-    values = (_value(result.before, old), _value(result.after, new))
-    way = _way(old, new, values)
-    known = way != "same" and interval(old) and interval(new)
-    overlap = bool(old.low <= new.high and new.low <= old.high) if known else None
-    return Change(title, old, new, values, (interval(old), interval(new)), way, overlap)
-
-
 def _quantile(finding: Finding, at: str) -> Finding:
     parts = (finding.value, finding.low, finding.high)
     value, low, high = (part[at] if isinstance(part, dict) else None for part in parts)
     return Finding(finding.name, value, finding.n, finding.meaning, low=low, high=high)
-
-
-def _value(space: Diagnosis, finding: Finding) -> str:
-    of = finding.name == "effective_rank" and finite(finding.value) is not None
-    return f"{number(finding)} of {space.source['dimensions']:,}" if of else number(finding)
-
-
-def _way(old: Finding, new: Finding, values: tuple[str, str]) -> str:
-    if isinstance(old.value, dict) and isinstance(new.value, dict):
-        a, b = (value["0.975"] - value["0.025"] for value in (old.value, new.value))
-        return "same" if values[0] == values[1] else "wider" if b > a else "narrower"
-    before, after = finite(old.magnitude), finite(new.magnitude)
-    if before is None or after is None:
-        return ""
-    return "same" if values[0] == values[1] else "rises" if after > before else "falls"
-
-
-def _power(value: float) -> str:
-    """An exponent of ten: nothing is gained by digits behind the second."""
-    return plain(value) if abs(value) >= 0.01 else "0.00"
 
 
 def _moved(change: Change | None, subject: str, show: Callable[[float], str], scale: str = "") -> str:
@@ -383,3 +355,62 @@ def _threshold(change: Change | None) -> str:
     old, new = (between(value["0.025"], value["0.975"], cosine) for value in (change.before.value, change.after.value))
     since = "as before." if old == new else f"before {old}. Choose new thresholds."
     return f"Unrelated pairs score {new} (95 %), {since}"
+
+
+@dataclass(frozen=True, eq=False)
+class Prescribed(Result):
+    """The choice of a repair by labeled pairs, as `fix --method auto` reports it if none helps."""
+
+    prescription: Prescription
+
+    def _values(self) -> dict[str, Any]:
+        return {"prescription": self.prescription.to_dict()}
+
+    def document(self) -> doc.Document:
+        """The advice, its reason, and what every candidate gains."""
+        prescription = self.to_dict()["prescription"]
+        recommended, pairs, units = (prescription[key] for key in ("recommended", "pairs", "independent_pairs"))
+        headline = "Leave it alone." if recommended is None else f"Use {recommended['name']}."
+        level = Level.HEALTHY if recommended is None else Level.CROWDED
+        blocks = candidate_blocks(prescription)
+        return doc.Document(
+            title=headline,
+            name=prescription["name"],
+            subtitle=f"{count(pairs, 'pair')}, {units:,} independent · {count(prescription['folds'], 'fold')}",
+            verdicts=[doc.Verdict(headline, level, [prescription["reason"]])],
+            sections=[doc.Section("Candidates", blocks, brief=blocks)],
+        )
+
+
+def candidate_blocks(prescription: Mapping[str, Any], *, illustration: bool = False) -> list[doc.Block]:
+    """Every candidate with its score on held-out pairs and its difference to raw vectors.
+
+    Pairs that were written for an `illustration` prove nothing.
+    """
+    folds, recommended = prescription["folds"], prescription["recommended"]
+    level = doc.Column("to raw", f"{100 * prescription['level']:g} % interval")
+    rows: list[list[object]] = [["raw", points(prescription["raw"]), "", ""]]
+    notes = list(prescription["notes"])
+    for candidate in prescription["table"]:
+        keys = ("name", "method", "options")
+        is_chosen = recommended is not None and all(candidate[key] == recommended[key] for key in keys)
+        chosen = f"{candidate['chosen']} of {folds}" if candidate["chosen"] else ""
+        name, difference = doc.Cell(candidate["name"], strong=is_chosen), _difference(candidate["difference"])
+        rows.append([name, points(candidate["score"]), difference, chosen])
+        notes += [f"{candidate['name']}: {candidate['note']}"] if candidate["note"] else []
+    held_out = "Each pair is scored by repairs that were fitted without its texts."
+    proof = "A star marks a proven difference, ↓* a proven loss, corrected for the number of candidates."
+    if illustration:
+        proof = "A star marks an interval above zero, ↓* one below zero, corrected for the number of candidates."
+    elif prescription["independent_pairs"] < LEAST_UNITS:
+        proof = f"A proof needs {LEAST_UNITS} independent pairs."
+    heads = ["candidate", f"{prescription['measure']} x 100", level, doc.Column("chosen", "folds")]
+    candidates = doc.table(heads, rows, remarks=[held_out, proof], name="candidates")
+    return [candidates, *([doc.Notes(notes, most=len(notes))] if notes else [])]
+
+
+def _difference(difference: Mapping[str, Any]) -> doc.Cell:
+    value, proven = difference["value"], difference["significant"]
+    loss = proven and value < 0
+    level, mark = Level.CROWDED if loss else Level.NOTE, "↓*" if loss else "*" if proven else ""
+    return doc.Cell(signed_points(value), gain_interval(difference["low"], difference["high"]), level, mark=mark)

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from uncone.report.charts.bundle import packed
 from uncone.report.charts.model import Chart, Cloud
-from uncone.report.document import MARKS, Block, Clouds, Document, Table, Widget, leaves
+from uncone.report.document import MARKS, Block, Clouds, Document, Widget, leaves
 
 __all__ = ["environment", "notebook", "page"]
 
@@ -31,7 +31,10 @@ def environment() -> Environment:
     templates.filters["grouped"] = _grouped
     templates.filters["packed"] = packed
     templates.filters["long"] = lambda pairs: any(len(value) > _LONG for _, value in pairs)
-    templates.filters["marked_columns"] = _marked_columns
+    # The columns that need room for marks, so that their numbers stand in line.
+    templates.filters["marked_columns"] = lambda table: {
+        at for row in table.rows for at, cell in enumerate(row.cells) if cell.mark
+    }
     templates.tests["chart"] = lambda block: isinstance(block, Chart | Cloud)
     templates.globals["kind"] = lambda block: type(block).__name__.lower()
     templates.globals["marks"] = MARKS
@@ -70,7 +73,6 @@ def notebook(document: Document) -> str:
 
 
 def _included(names: Sequence[str]) -> list[Markup]:
-    """Scripts and styles that widgets bring along, each once."""
     return [Markup((_TEMPLATES / name).read_text(encoding="utf-8")) for name in dict.fromkeys(names)]
 
 
@@ -87,8 +89,3 @@ def _grouped(blocks: Sequence[Block]) -> Iterator[tuple[bool, list[Block]]]:
             if not wide and len(charts) % 2 and isinstance(charts[-1], Chart):
                 paired[-1] = replace(charts[-1], wide=True)
         yield True, paired
-
-
-def _marked_columns(table: Table) -> set[int]:
-    """The columns that need room for marks, so that their numbers stand in line."""
-    return {at for row in table.rows for at, cell in enumerate(row.cells) if cell.mark}

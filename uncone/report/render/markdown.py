@@ -39,7 +39,7 @@ def _verdict(verdict: doc.Verdict) -> Iterator[str]:
     for label, sentences in (("Why", verdict.why), ("What to do", verdict.advice)):
         if sentences:
             yield f"**{label}.** {escaped(' '.join(sentences))}"
-    yield from _block(doc.Cards(verdict.cards)) if verdict.cards else ()
+    yield "\n".join(f"- **{escaped(card.value)}** {escaped(card.label)}" for card in verdict.cards)
     if verdict.command:
         yield f"    {printable(verdict.command)}"
 
@@ -55,8 +55,6 @@ def _block(block: doc.Block) -> Iterator[str]:  # noqa: C901 - one case per kind
     match block:
         case doc.Sentences():
             yield _bullets(block.lines) if block.bulleted else "\n\n".join(escaped(line) for line in block.lines)
-        case doc.Cards():
-            yield "\n".join(f"- **{escaped(card.value)}** {escaped(card.label)}" for card in block.cards)
         case doc.Table():
             yield from _table(block)
         case doc.Items():

@@ -17,7 +17,7 @@ from uncone.report import document as doc
 from uncone.report.charts.model import Chart, Histogram
 from uncone.report.text import fitted, printable
 
-__all__ = ["WIDTH", "print_document", "text"]
+__all__ = ["WIDTH", "print_document", "render"]
 
 WIDTH = 78
 STYLES = {Level.HEALTHY: "green", Level.CROWDED: "yellow", Level.COLLAPSED: "red", Level.NOTE: ""}
@@ -42,7 +42,7 @@ def print_document(document: doc.Document, console: Console) -> None:
         console.print(line, soft_wrap=True, highlight=False)
 
 
-def text(document: doc.Document) -> str:
+def render(document: doc.Document) -> str:
     """The document as it is printed, without colors."""
     page = io.StringIO()
     print_document(document, Console(file=page, width=WIDTH + 2, no_color=True, force_terminal=False))
@@ -93,7 +93,6 @@ def _verdict(verdict: doc.Verdict, console: Console, *, first: bool, several: bo
 
 
 def _closing(verdicts: Sequence[doc.Verdict], last: Sequence[doc.Block], console: Console) -> list[Text]:
-    """Why it is so, what to do, the next command, and notes."""
     blocks: list[doc.Block] = []
     if verdicts and not verdicts[0].name:
         verdict = verdicts[0]
@@ -105,12 +104,19 @@ def _closing(verdicts: Sequence[doc.Verdict], last: Sequence[doc.Block], console
 def _block(block: doc.Block, console: Console) -> Iterator[Text]:  # noqa: C901 - one case per kind of block
     match block:
         case doc.Sentences():
-            yield from _sentences(block, console)
+            for place, sentence in enumerate(block.lines):
+                if block.label:
+                    yield from _labeled("" if place else block.label, sentence, console)
+                else:
+                    yield from _hanging("  - " if block.bulleted else "  ", sentence, console)
         case doc.Table():
             yield from _table(block, console)
         case doc.Items():
             for item in block.items:
-                yield _item(item)
+                title, value = printable(item.title).lower(), _cut(printable(item.value), _VALUE)
+                line = Text(f"  {set_cell_size(_cut(title, _NAME - 1), _NAME)}{value:>{_VALUE}}  ")
+                line.append(f"{item.interval:<{_INTERVAL}} ", style="dim")
+                yield line.append("" if item.level is Level.NOTE else str(item.level), style=STYLES[item.level])
         case Chart():
             yield from _histograms(block)
         case doc.Command():  # not wrapped, so that it can be copied
@@ -120,9 +126,6 @@ def _block(block: doc.Block, console: Console) -> Iterator[Text]:  # noqa: C901 
         case doc.Facts():
             for name, value in block.pairs:
                 yield from _labeled(name, value, console)
-        case doc.Cards():
-            for card in block.cards:
-                yield Text.assemble(f"  {card.value:>12}  ", (printable(card.label), "dim"))
         case doc.Fold(blocks=inner) | doc.SideBySide(blocks=inner) | doc.Widget(otherwise=inner):
             for each in inner:
                 yield from _block(each, console)
@@ -131,14 +134,6 @@ def _block(block: doc.Block, console: Console) -> Iterator[Text]:  # noqa: C901 
                 yield from _block(each, console)
         case _:
             raise TypeError(f"A {type(block).__name__} cannot be drawn on a terminal.")
-
-
-def _sentences(block: doc.Sentences, console: Console) -> Iterator[Text]:
-    for place, sentence in enumerate(block.lines):
-        if block.label:
-            yield from _labeled(block.label if place == 0 else "", sentence, console)
-        else:
-            yield from _hanging("  - " if block.bulleted else "  ", sentence, console)
 
 
 def _labeled(label: str, sentence: str, console: Console, style: str = "") -> Iterator[Text]:
@@ -160,14 +155,6 @@ def _notes(block: doc.Notes, console: Console) -> Iterator[Text]:
         shown = [*shown[: block.most], f"and {count(rest, f'more {block.label}')} in the report"]
     for line in shown:
         yield from _labeled(block.label, line, console, style="dim")
-
-
-def _item(item: doc.Item) -> Text:
-    level = "" if item.level is Level.NOTE else str(item.level)
-    title, value = printable(item.title).lower(), _cut(printable(item.value), _VALUE)
-    line = Text(f"  {set_cell_size(_cut(title, _NAME - 1), _NAME)}{value:>{_VALUE}}  ")
-    line.append(f"{item.interval:<{_INTERVAL}} ", style="dim")
-    return line.append(level, style=STYLES[item.level])
 
 
 def _table(table: doc.Table, console: Console) -> Iterator[Text]:
@@ -194,7 +181,13 @@ def _table(table: doc.Table, console: Console) -> Iterator[Text]:
 
 def _texts(table: doc.Table, with_small: bool) -> tuple[list[list[str]], list[int]]:
     """The texts of all cells, and the room that each column has for marks: numbers stand in line before it."""
-    rows = [[_cell_parts(cell, with_small) for cell in row.cells] for row in table.rows]
+
+    def parts(cell: doc.Cell) -> tuple[str, str, str]:
+        level = f"{doc.MARKS[cell.level]} " if cell.level in (Level.CROWDED, Level.COLLAPSED) and not cell.mark else ""
+        small = f" ({printable(cell.small)})" if cell.small and with_small else ""
+        return printable(f"{level}{cell.text}"), printable(cell.mark), small
+
+    rows = [[parts(cell) for cell in row.cells] for row in table.rows]
     marks, smalls = [0] * len(table.columns), [0] * len(table.columns)
     for row in rows:
         for at, (_, mark, small) in enumerate(row):
@@ -209,12 +202,6 @@ def _texts(table: doc.Table, with_small: bool) -> tuple[list[list[str]], list[in
         cells.append(texts if is_heading else [indent + texts[0], *texts[1:]])
         indent = "  " if is_heading else indent  # rows below a heading begin further right
     return cells, marks
-
-
-def _cell_parts(cell: doc.Cell, with_small: bool) -> tuple[str, str, str]:
-    level = f"{doc.MARKS[cell.level]} " if cell.level in (Level.CROWDED, Level.COLLAPSED) and not cell.mark else ""
-    small = f" ({printable(cell.small)})" if cell.small and with_small else ""
-    return printable(f"{level}{cell.text}"), printable(cell.mark), small
 
 
 def _widths(table: doc.Table, cells: Sequence[Sequence[str]]) -> list[int]:
@@ -250,7 +237,6 @@ def _parts(widths: Sequence[int]) -> list[list[int]]:
 
 
 def _head_lines(column: doc.Column) -> list[str]:
-    """The heading on one line or two, and the small print under it."""
     title = printable(column.title)
     words = title.split()
     lines = [title]
@@ -310,8 +296,8 @@ def _histograms(chart: Chart) -> Iterator[Text]:
     shown = [mark for mark in chart.marks if isinstance(mark, Histogram) and any(mark.heights)]
     if len(shown) < len(chart.marks) or not shown:
         raise TypeError(f"The chart {chart.name!r} cannot be drawn on a terminal: it is not made of histograms alone.")
-    lows, highs = zip(*map(_ends, shown), strict=True)
-    low, high = min(lows), max(highs)
+    ends = [np.interp([_TAIL, 1 - _TAIL], _shares_below(mark), mark.edges) for mark in shown]  # nearly all of each
+    low, high = float(min(left for left, _ in ends)), float(max(max(left + 1e-6, right) for left, right in ends))
     edges = np.linspace(low, high, _BINS + 1)
     styles = {"accent": "blue", "second": "dark_orange"}
     for mark in shown:
@@ -328,22 +314,14 @@ def _histograms(chart: Chart) -> Iterator[Text]:
         yield Text(f"  {'cut':<10}{''.join(arrows)}")
 
 
-def _masses(mark: Histogram) -> np.ndarray:
-    return np.asarray(mark.heights, np.float64) * np.diff(np.asarray(mark.edges, np.float64))
-
-
-def _ends(mark: Histogram) -> tuple[float, float]:
-    """Where nearly all of it lies."""
-    masses = _masses(mark)
-    below = np.concatenate([[0.0], np.cumsum(masses)]) / masses.sum()
-    low, high = np.interp([_TAIL, 1 - _TAIL], below, mark.edges)
-    return float(low), float(max(high, low + 1e-6))
+def _shares_below(mark: Histogram) -> np.ndarray:
+    masses = np.asarray(mark.heights, np.float64) * np.diff(np.asarray(mark.edges, np.float64))
+    return np.asarray(np.concatenate([[0.0], np.cumsum(masses)]) / masses.sum())
 
 
 def _bars(mark: Histogram, edges: np.ndarray) -> str:
     """The histogram in new bins, as blocks; a bin that is not empty has at least the lowest block."""
-    below = np.concatenate([[0.0], np.cumsum(_masses(mark))])
-    density = np.diff(np.interp(edges, mark.edges, below))
+    density = np.diff(np.interp(edges, mark.edges, _shares_below(mark)))
     heights = np.ceil((len(_BLOCKS) - 1) * density / (density.max() or 1.0) - 1e-9)
     return "".join(_BLOCKS[int(height)] for height in heights)
 

@@ -121,7 +121,7 @@ class LayersOutput(OutputOptions):
         Raises:
             OptionError: so it is.
         """
-        from uncone.report.tables import table_format
+        from uncone.report.charts.files import table_format
 
         for flag, path in (("--word-table", self.word_table), ("--sentence-table", self.sentence_table)):
             if path is None:

@@ -175,7 +175,7 @@ class SimilarityOutput(OutputOptions):
         Raises:
             OptionError: so it is.
         """
-        from uncone.report.tables import table_format
+        from uncone.report.charts.files import table_format
 
         if self.labels_out is not None and options.label is None:
             raise OptionError("--labels-out writes the table of labels: name their column with --label.")

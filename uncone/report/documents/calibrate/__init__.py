@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uncone.analysis.calibration.calibration import NO_RATIO, STRONG_RATIO
 from uncone.analysis.calibration.results import Background, Operating, ScoreMapping, Threshold
 from uncone.analysis.calibration.thresholds import threshold
+from uncone.analysis.cosine.baseline import Evidence
 from uncone.analysis.intervals.resampling import Score
 from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import cosine, percent, plain
@@ -28,8 +29,16 @@ _TRUST = (
     "A calibration holds for this encoder, layer, pooling and repair, and for texts like these. Calibrate again when "
     "one of them changes.",
 )
+_SAME = "The same false-positive rate means the same number of false hits, whatever the scale."
 _SIZES = (10_000, 1_000_000)
 """Corpora that hits are counted in if none was named."""
+_LEVELS = {
+    Evidence.STRONG: Level.HEALTHY,
+    Evidence.WEAK: Level.CROWDED,
+    Evidence.NONE: Level.CROWDED,
+    Evidence.UNKNOWN: Level.NOTE,
+}
+_HALF = 0.5
 _SHORT = {"unrelated pairs": "unrelated", "similar pairs": "similar", "dissimilar pairs": "different"}
 
 
@@ -49,12 +58,19 @@ class Calibrated(Result):
     @property
     def level(self) -> Level:
         """How bad it is to use the main score as a threshold."""
-        return say.level(self)
+        score = say.main(self)
+        return Level.COLLAPSED if score.evidence is Evidence.NONE and score.rate > _HALF else _LEVELS[score.evidence]
 
     @property
     def headline(self) -> str:
         """What the main score is worth, and which threshold to use."""
-        return say.headline(self)
+        worth, limit = say.worth(self, say.main(self)), self.calibration.thresholds[0]
+        if limit.value is None:
+            return f"{worth} {say.refusal(limit)}"
+        rate = f"a false-positive rate of {say.rare(limit.rate)}"
+        if not say.is_usable(limit):
+            return f"{worth} No threshold gives {rate}: too many unrelated pairs score 1. Run uncone check first."
+        return f"{worth} For {rate}, use a threshold of {say.limit_text(self, limit)}."
 
     def lines(self) -> list[str]:
         """What a score means here, why, and what to do."""
@@ -78,16 +94,22 @@ class Calibrated(Result):
 
     def document(self) -> Document:
         """What each score means, thresholds, labeled pairs, and how far to trust them."""
-        calibration, headline = self.calibration, self.headline
+        calibration, headline, moved = self.calibration, self.headline, self.calibration.translation
         notes = [*calibration.notes, *(calibration.labeled.notes if calibration.labeled is not None else ())]
         saved = [("saved to", self.saved)] if self.saved else []
         usage = [Command(self.usage, "use")] if self.usage else []
         hints = [Notes(calibration.hints, "index")] if calibration.hints else []
+        marks = [replace(mark, label=_SHORT.get(mark.label, mark.label)) for mark in histograms(self)]
+        lines = [] if calibration.thresholds[0].value is None else [Reference(calibration.thresholds[0].value)]
         sections = [
-            Section("", [background(self)], brief=[_histograms(self)]),
+            Section("", [background(self)], brief=[Chart("background", "", "", marks, references=lines)]),
             _table_section(scores(self), [reach(self)]),
             _table_section(thresholds(self)),
-            *_translation(self),
+            *(
+                [Section("A threshold from another space", [], f"{say.translated(self, moved)} {_SAME}")]
+                if moved
+                else []
+            ),
             *_labeled(self),
             *([Section("Quantized indexes", hints, brief=hints)] if hints else []),
             Section("Can I trust this?", [Notes([*_TRUST, *notes])], brief=[Notes(notes, most=2)]),
@@ -127,25 +149,10 @@ def _cards(result: Calibrated) -> list[Card]:
     return [*cards, Card("–" if limit.value is None else say.hits(limit.rate * size), label)]
 
 
-def _histograms(result: Calibrated) -> Chart:
-    """Histograms alone with the main threshold, for a terminal."""
-    first = result.calibration.thresholds[0].value
-    marks = [replace(mark, label=_SHORT.get(mark.label, mark.label)) for mark in histograms(result)]
-    return Chart("background", "", "", marks, references=[] if first is None else [Reference(first)])
-
-
 def _table_section(table: Table, charts: Sequence[Block] = (), *, brief: bool = True) -> Section:
     """A table under its own title; the terminal has no room for its remarks."""
     bare = replace(table, title="", intro="")
     return Section(table.title, [bare, *charts], table.intro, [replace(bare, remarks=())] if brief else [])
-
-
-def _translation(result: Calibrated) -> list[Section]:
-    translation = result.calibration.translation
-    if translation is None:
-        return []
-    same = "The same false-positive rate means the same number of false hits, whatever the scale."
-    return [Section("A threshold from another space", [], f"{say.translated(result, translation)} {same}")]
 
 
 def _labeled(result: Calibrated) -> list[Section]:
@@ -224,15 +231,10 @@ def operating(result: Calibrated) -> Table | None:
         rate = "–" if point.background_rate is None else say.rare(point.background_rate)
         rows.append([point.goal, _threshold(result, point), *figures, rate])
     graded = f" (graded {labeled.cut:g} or more)" if labeled.cut is not None else ""
-    return table(
-        ["goal", "threshold", "precision", "recall", "F1", "false-positive rate"],
-        rows,
-        title="Thresholds by labeled pairs",
-        intro=f"{labeled.n:,} labeled pairs, {labeled.positives:,} of them similar{graded}.",
-        remarks=[
-            f"{point.goal}: {point.reason}" for point in labeled.operating if point.value is None and point.reason
-        ],
-    )
+    heads = ["goal", "threshold", "precision", "recall", "F1", "false-positive rate"]
+    intro = f"{labeled.n:,} labeled pairs, {labeled.positives:,} of them similar{graded}."
+    missing = [f"{point.goal}: {point.reason}" for point in labeled.operating if point.value is None and point.reason]
+    return table(heads, rows, title="Thresholds by labeled pairs", intro=intro, remarks=missing)
 
 
 def mappings(result: Calibrated) -> Table | None:
@@ -253,18 +255,12 @@ def mappings(result: Calibrated) -> Table | None:
 def backgrounds(result: Calibrated) -> Table:
     """The unrelated pairs of each corpus, and how many there are."""
     every = result.calibration.backgrounds
-    return table(
-        ["background", "vectors", "all pairs", "sampled", "mean", "standard deviation"],
-        [_background_row(result, each) for each in every],
-        title="Unrelated pairs",
-        intro="Mean and standard deviation are exact over all pairs. Rates and thresholds come from the sampled ones.",
-        remarks=[
-            f"{each.name}: {amount:,} pairs left out ({reason})."
-            for each in every
-            for reason, amount in each.left_out.items()
-            if amount
-        ],
-    )
+    left_out = [(each.name, amount, reason) for each in every for reason, amount in each.left_out.items() if amount]
+    heads = ["background", "vectors", "all pairs", "sampled", "mean", "standard deviation"]
+    intro = "Mean and standard deviation are exact over all pairs. Rates and thresholds come from the sampled ones."
+    remarks = [f"{name}: {amount:,} pairs left out ({reason})." for name, amount, reason in left_out]
+    rows = [_background_row(result, each) for each in every]
+    return table(heads, rows, title="Unrelated pairs", intro=intro, remarks=remarks)
 
 
 def _percentile(value: float) -> str:

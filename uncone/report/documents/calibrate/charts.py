@@ -72,7 +72,10 @@ def histograms(result: Calibrated) -> list[Histogram]:
 def background(result: Calibrated) -> Chart:
     """The histogram of unrelated pairs, labeled pairs over it, thresholds and requested scores as lines."""
     lines = "Lines are the thresholds for each false-positive rate. Dotted lines are the scores in question."
-    caption = f"{_sampled(result.calibration.backgrounds[0])} {lines}"
+    first = result.calibration.backgrounds[0]
+    sides = "vectors" if first.documents is None else f"queries and {first.documents:,} documents"
+    pairs = f"All {first.pairs:,} pairs" if first.pairs == first.all_pairs else f"{first.pairs:,} sampled pairs"
+    caption = f"{pairs} of {first.rows:,} {sides}. {lines}"
     x = Axis("score s = cos(x, y)", "score", range=shown_range(result))
     y, marks = Axis("% of pairs per 0.01", "percent_per_0.01", zero=True), histograms(result)
     return Chart("background", "Scores of unrelated pairs", caption, marks, x, y, references(result), wide=True)
@@ -189,11 +192,3 @@ def _histogram(counted: Mapping[str, Sequence[float]], label: str, color: str, *
     edges, heights = density(counted)
     look = {"filled": False, "unit": "% of pairs per 0.01", **look}
     return Histogram(edges.tolist(), heights.tolist(), label, color, **look)
-
-
-def _sampled(each: Background) -> str:
-    sides = f"{each.rows:,} vectors"
-    if each.documents is not None:
-        sides = f"{each.rows:,} queries and {each.documents:,} documents"
-    pairs = f"All {each.pairs:,} pairs" if each.pairs == each.all_pairs else f"{each.pairs:,} sampled pairs"
-    return f"{pairs} of {sides}."

@@ -11,28 +11,20 @@ from uncone.analysis.calibration.thresholds import score_at, threshold
 from uncone.analysis.cosine.baseline import Evidence
 from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.intervals.resampling import Score
-from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import cosine, count, percent, plain
-from uncone.report.text import between, capitalized, fitted, last_name
+from uncone.report.text import between, capitalized, fitted, last_name, source_line
 
 if TYPE_CHECKING:
     from uncone.report.documents.calibrate import Calibrated
 
 __all__ = [
-    "MILLION", "above", "advice", "bounds", "cut", "digits", "headline", "hits", "level", "main", "meaning", "rare",
-    "reasons", "refusal", "score", "share", "short", "spread", "subtitle", "translated",
+    "MILLION", "above", "advice", "bounds", "cut", "digits", "hits", "is_usable", "limit_text", "main", "meaning",
+    "rare", "reasons", "refusal", "score", "share", "short", "spread", "subtitle", "translated", "worth",
 ]  # fmt: skip
 
 MILLION = 1_000_000
-_HALF = 0.5
 _MOST_DECIMALS = 5
 _FAR = 100.0
-_LEVELS = {
-    Evidence.STRONG: Level.HEALTHY,
-    Evidence.WEAK: Level.CROWDED,
-    Evidence.NONE: Level.CROWDED,
-    Evidence.UNKNOWN: Level.NOTE,
-}
 _WORTH = {
     Evidence.STRONG: "so {score} is evidence of similarity here.",
     Evidence.WEAK: "so {score} is weak evidence of similarity here.",
@@ -42,45 +34,27 @@ _WORTH = {
 _Cut = Threshold | Translation | Operating
 
 
-def level(result: Calibrated) -> Level:
-    """How bad it would be to use the main score as a threshold."""
-    score = main(result)
-    return Level.COLLAPSED if score.evidence is Evidence.NONE and score.rate > _HALF else _LEVELS[score.evidence]
-
-
 def main(result: Calibrated) -> CalibratedScore:
     """The score of the headline: the first that the user asked about, else the middle of the guesses."""
     return next((score for score in result.scores if not score.guessed), result.scores[len(result.scores) // 2])
 
 
-def headline(result: Calibrated) -> str:
-    """What the main score is worth, and which threshold to use."""
-    worth, limit = _worth(result, main(result)), result.calibration.thresholds[0]
-    if limit.value is None:
-        return f"{worth} {refusal(limit)}"
-    rate = f"a false-positive rate of {rare(limit.rate)}"
-    if not _is_usable(limit):
-        return f"{worth} No threshold gives {rate}: too many unrelated pairs score 1. Run uncone check first."
-    return f"{worth} For {rate}, use a threshold of {_limit(result, limit)}."
-
-
-def _worth(result: Calibrated, asked: CalibratedScore) -> str:
+def worth(result: Calibrated, asked: CalibratedScore) -> str:
     """What a score is worth as evidence, and by which numbers."""
-    first, worth = result.calibration.backgrounds[0], _WORTH[asked.evidence].format(score=f"{asked.score:g}")
+    first, evidence = result.calibration.backgrounds[0], _WORTH[asked.evidence].format(score=f"{asked.score:g}")
     if first.independent < LEAST_UNITS:
         few = f"{_units(result)} are too few to say what {asked.score:g} means here (at least {LEAST_UNITS} are needed)"
         return f"{few}. {_reach(result, asked)}."
     if asked.is_judged_by_ratio and asked.ratio is not None and asked.found is not None:
         similar = f"{percent(asked.found.value or 0.0)} of labeled similar pairs do"
-        return f"{_reach(result, asked)}, and {similar}: {_times(asked.ratio)}, {worth}"
+        return f"{_reach(result, asked)}, and {similar}: {_times(asked.ratio)}, {evidence}"
     if asked.evidence is Evidence.UNKNOWN:
         bounds = between(asked.rate_low, asked.rate_high, rare)
-        return f"{_reach(result, asked)}, but with {_units(result)} it may be {bounds}: {worth}"
-    return f"{_reach(result, asked)}, {worth}"
+        return f"{_reach(result, asked)}, but with {_units(result)} it may be {bounds}: {evidence}"
+    return f"{_reach(result, asked)}, {evidence}"
 
 
 def _units(result: Calibrated) -> str:
-    """The independent units that the intervals rest on, in words."""
     first = result.calibration.backgrounds[0]
     rows, documents, _ = first.counts
     if documents is not None:
@@ -95,12 +69,11 @@ def _queries(n: int) -> str:
 
 
 def _times(ratio: Score) -> str:
-    """A likelihood ratio with its interval."""
     bounds = between(ratio.low, ratio.high)
     return f"{plain(ratio.value or 0.0)} times as often{f' (95 % interval {bounds})' if bounds else ''}"
 
 
-def _is_usable(limit: Threshold) -> bool:
+def is_usable(limit: Threshold) -> bool:
     """Whether there is a threshold, and it is not 1 in as many decimals as anyone would write."""
     return limit.value is not None and limit.value <= 1 - 10**-_MOST_DECIMALS / 2
 
@@ -127,7 +100,8 @@ def bounds(result: Calibrated, limit: _Cut, to: str = " to ") -> str:
     return between(limit.low, limit.high, lambda value: cosine(value, _decimals(result, limit)), to)
 
 
-def _limit(result: Calibrated, limit: _Cut) -> str:
+def limit_text(result: Calibrated, limit: _Cut) -> str:
+    """A threshold with its interval."""
     interval = bounds(result, limit)
     return f"{cut(result, limit)}{f' (95 % interval {interval})' if interval else ''}"
 
@@ -185,11 +159,7 @@ def subtitle(result: Calibrated) -> str:
     rows = f"{first.rows:,}"
     if first.documents is not None:
         rows = f"{_queries(first.rows)}, {count(first.documents, 'document')}"
-    parts = [f"{rows} x {source['dim']:,}" if source.get("dim") else rows]
-    if source.get("encoder"):
-        parts.append(f"{last_name(source['encoder'])}, layer {source.get('layer')}, {source.get('pooling')} pooling")
-    parts += [f"repaired by {last_name(source['repair'])}"] if source.get("repair") else []
-    return " · ".join(parts)
+    return source_line(f"{rows} x {source['dim']:,}" if source.get("dim") else rows, source)
 
 
 def translated(result: Calibrated, translation: Translation) -> str:
@@ -198,7 +168,7 @@ def translated(result: Calibrated, translation: Translation) -> str:
     if translation.new is None:
         return f"{old} has no counterpart here: {translation.reason}"
     rate = f"a false-positive rate of {rare(translation.rate)}"
-    return f"{old} has {rate}. The same rate here is at {_limit(result, translation)}."
+    return f"{old} has {rate}. The same rate here is at {limit_text(result, translation)}."
 
 
 def _reach(result: Calibrated, asked: CalibratedScore) -> str:
@@ -212,7 +182,9 @@ def meaning(result: Calibrated) -> list[str]:
     """What unrelated and labeled pairs score, and what the other scores in question are worth."""
     first, asked = result.calibration.backgrounds[0], main(result)
     low, high = (score(result, score_at(first, tail)) for tail in (0.975, 0.025))
-    lines = [f"{_pairs(result)} score {low} to {high} here (95 %, average {score(result, first.mean)})."]
+    noun = "texts" if result.calibration.source.get("encoder") else "vectors"
+    pairs = f"Unrelated {noun}" if first.documents is None else "Unrelated pairs of a query and a document"
+    lines = [f"{pairs} score {low} to {high} here (95 %, average {score(result, first.mean)})."]
     if asked.found is not None and asked.found.value is not None and asked.let_through is not None:
         ratio = asked.labeled_ratio
         times = "" if ratio is None or ratio.value is None else f": {_times(ratio)}"
@@ -225,13 +197,7 @@ def meaning(result: Calibrated) -> list[str]:
                 f"{count(asked.ratio.n, 'independent similar pair')} are too few to judge a score by (at least "
                 f"{LEAST_UNITS} are needed), so unrelated pairs alone decide."
             )
-    return [*lines, *(_worth(result, other) for other in result.scores if other is not asked and not other.guessed)]
-
-
-def _pairs(result: Calibrated) -> str:
-    if result.calibration.backgrounds[0].documents is not None:
-        return "Unrelated pairs of a query and a document"
-    return f"Unrelated {'texts' if result.calibration.source.get('encoder') else 'vectors'}"
+    return [*lines, *(worth(result, other) for other in result.scores if other is not asked and not other.guessed)]
 
 
 def reasons(result: Calibrated) -> list[str]:
@@ -267,13 +233,17 @@ def advice(result: Calibrated) -> list[str]:
     """Which thresholds to use."""
     calibration, size = result.calibration, result.calibration.corpus_size
     first, limit = calibration.thresholds[0], calibration.one_hit
-    lines = [_in_a_search(first, size)] if _is_usable(first) else []
-    if limit is not None and (limit.value is None or _is_usable(limit)) and (size or 0) > 1:
+    lines = []
+    if is_usable(first):
+        number = first.hits if size and first.hits is not None else first.rate * (size or MILLION)
+        corpus = f"{size:,}" if size and size != MILLION else "a million"
+        lines.append(f"In a search, {rare(first.rate)} of {corpus} is {hits(number)} unrelated hits per query.")
+    if limit is not None and (limit.value is None or is_usable(limit)) and (size or 0) > 1:
         goal = f"one unrelated hit per query on average among {size:,}"
         if limit.value is None:
             lines.append(f"There are too few vectors for {goal}. {refusal(limit)}")
         else:
-            lines.append(f"For {goal}, use a threshold of {_limit(result, limit)}. {spread(limit)}".rstrip())
+            lines.append(f"For {goal}, use a threshold of {limit_text(result, limit)}. {spread(limit)}".rstrip())
     if calibration.labeled is not None:
         lines += [_operating(result, best) for best in calibration.labeled.operating if best.value is not None][:1]
     return [*lines, *([] if calibration.translation is None else [translated(result, calibration.translation)])]
@@ -292,12 +262,6 @@ def spread(limit: Threshold) -> str:
         f"Hits are unevenly spread: about {percent(hub.over_one)} of queries have more than one, the worst of "
         f"{hub.queries:,} has {hub.largest:,}{where}."
     )
-
-
-def _in_a_search(limit: Threshold, size: int | None) -> str:
-    number = limit.hits if size and limit.hits is not None else limit.rate * (size or MILLION)
-    corpus = f"{size:,}" if size and size != MILLION else "a million"
-    return f"In a search, {rare(limit.rate)} of {corpus} is {hits(number)} unrelated hits per query."
 
 
 def _operating(result: Calibrated, point: Operating) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from uncone.analysis.intervals.bootstrap import Aggregation, Difference
+from uncone.analysis.intervals.bootstrap import Aggregation
 from uncone.analysis.measures.finding import Level, finite
 from uncone.analysis.number_format import count
 from uncone.errors import OptionError
@@ -34,6 +34,8 @@ _DIGITS = 2
 
 _Figure = tuple[str, str, str, float | None, float | None, float | None, int | None, int | None]
 """Dataset, measure, aggregation, value, low, high, number of pairs or items, and of independent ones if known."""
+_NONE = (None, None)
+"""No interval."""
 _INVERTIBLE = (
     "An invertible linear repair, such as centering or whitening in all dimensions, can't change what a linear "
     "classifier learns without regularization: its weights undo the repair and predict the same. Differences here come "
@@ -92,7 +94,12 @@ class Evaluated(Result):
         verdict = Verdict(self.headline, level, self.lines(), bulleted=True, marked=self.helps)
         measured = _score_sections(scores, digits) if table.rows and table.datasets else []
         sections = [*measured, *_task_sections(scores), *_closing(scores)]
-        return Document(verdict.headline, table.model, _subtitle(scores), [verdict], sections)
+        parts = [count(len(table.rows), "row")] if table.rows else []
+        if table.datasets:
+            pairs = sum(map(scores.pairs, table.datasets))
+            parts.append(f"{count(len(table.datasets), 'dataset')}, {count(pairs, 'pair')}")
+        parts += [count(len(scores.tasks), "other task" if table.datasets else "task")] if scores.tasks else []
+        return Document(verdict.headline, table.model, " · ".join(parts), [verdict], sections)
 
     def to_latex(self, aggregation: Aggregation | None = None) -> str:
         """Tables for a paper, with two digits: all of them, or the scores under one aggregation.
@@ -137,9 +144,8 @@ class Evaluated(Result):
         for task in self.table.tasks:
             yield from self._lines(task.method, _task_figures(task))
         for row in self.table.published:
-            yield from self._lines(
-                row.method, [figure for figure in _row_figures(row) if figure[3] is not None], "published, "
-            )
+            known = [figure for figure in _row_figures(row) if figure[3] is not None]
+            yield from self._lines(row.method, known, "published, ")
 
     def _lines(self, method: Method, figures: Iterable[_Figure], prefix: str = "") -> Iterator[tuple[Any, ...]]:
         protocol = f"{prefix}{method.protocol}"
@@ -160,40 +166,25 @@ class Evaluated(Result):
 
 def _row_figures(row: Row) -> Iterator[_Figure]:
     for cell in row.cells:
+        dataset, n = cell.dataset, cell.spearman.n
         for measure, scores in (("spearman", cell.spearman), ("pearson", cell.pearson)):
-            for way in AGGREGATIONS:
-                yield (cell.dataset, measure, way, getattr(scores, way), None, None, scores.n, None)
-        for measure, value in (("isoscore", cell.isoscore), ("baseline", cell.baseline)):
-            yield (cell.dataset, measure, "", value, None, None, None, None)
+            yield from ((dataset, measure, way, getattr(scores, way), *_NONE, scores.n, None) for way in AGGREGATIONS)
+        yield (dataset, "isoscore", "", cell.isoscore, *_NONE, None, None)
+        yield (dataset, "baseline", "", cell.baseline, *_NONE, None, None)
         if cell.spread is not None:
-            yield (cell.dataset, "spearman_spread", "all", cell.spread, None, None, cell.spearman.n, None)
-        if cell.difference is not None:
-            yield _difference_figure(cell.dataset, "spearman", "all", cell.difference, cell.spearman.n)
+            yield (dataset, "spearman_spread", "all", cell.spread, *_NONE, n, None)
+        if (gap := cell.difference) is not None:
+            yield (dataset, "spearman_difference", "all", gap.value, gap.low, gap.high, n, gap.units)
 
 
 def _task_figures(task: TaskRow) -> Iterator[_Figure]:
     for name, score in task.scores.items():
         yield (task.task, name, "", score.value, score.low, score.high, score.n, None)
-    for name, difference in task.differences.items():
+    for name, gap in task.differences.items():
         n = task.scores[name].n if name in task.scores else None
-        yield _difference_figure(task.task, name, "", difference, n)
+        yield (task.task, f"{name}_difference", "", gap.value, gap.low, gap.high, n, gap.units)
     if task.isoscore is not None:
-        yield (task.task, "isoscore", "", task.isoscore, None, None, None, None)
-
-
-def _difference_figure(dataset: str, measure: str, way: str, difference: Difference, n: int | None) -> _Figure:
-    ends = difference.value, difference.low, difference.high
-    return (dataset, f"{measure}_difference", way, *ends, n, difference.units)
-
-
-def _subtitle(scores: Scores) -> str:
-    table = scores.table
-    parts = [count(len(table.rows), "row")] if table.rows else []
-    if table.datasets:
-        pairs = sum(map(scores.pairs, table.datasets))
-        parts.append(f"{count(len(table.datasets), 'dataset')}, {count(pairs, 'pair')}")
-    parts += [count(len(scores.tasks), "other task" if table.datasets else "task")] if scores.tasks else []
-    return " · ".join(parts)
+        yield (task.task, "isoscore", "", task.isoscore, *_NONE, None, None)
 
 
 def _score_sections(scores: Scores, digits: int) -> list[Section]:

@@ -50,8 +50,13 @@ def difference_charts(scores: Scores) -> list[Chart]:
     means = [_Line(scores.label(row), f"{scores.label(row)} {where}", gain, is_mean=True) for row, gain in best]
 
     def with_datasets(most: int) -> list[_Line]:
-        rows = zip(means[:most], best, strict=False)
-        return [line for mean, (row, _) in rows for line in (mean, *(_datasets(row) if n > 1 else ()))]
+        lines = []
+        for mean, (row, _) in zip(means[:most], best, strict=False):
+            lines.append(mean)
+            for cell in row.cells if n > 1 else ():
+                if cell.difference is not None and cell.difference.value is not None:
+                    lines.append(_Line(cell.dataset, f"{row.method.name} on {cell.dataset}", cell.difference))
+        return lines
 
     if n == 1 or total * (n + 1) <= _MOST_JOINT:
         start = _selection(_MOST_MEANS, total)
@@ -67,14 +72,6 @@ def difference_charts(scores: Scores) -> list[Chart]:
 
 def _selection(most: int, total: int) -> str:
     return f"The {most} best of {total} methods; the table has all. " if most < total else ""
-
-
-def _datasets(row: Row) -> list[_Line]:
-    return [
-        _Line(cell.dataset, f"{row.method.name} on {cell.dataset}", cell.difference)
-        for cell in row.cells
-        if cell.difference is not None and cell.difference.value is not None
-    ]
 
 
 def _forest(name: str, title: str, start: str, lines: Sequence[_Line]) -> Chart:
@@ -139,7 +136,6 @@ def layer_chart(scores: Scores) -> Chart | None:
 
 
 def _without_layer(method: Method) -> tuple[str, ...]:
-    """What distinguishes a method from others of its layer."""
     return method.name, method.pooling, method.level, method.protocol, method.fitted_on
 
 

@@ -31,13 +31,21 @@ def headline(scores: Scores) -> str:
             f"{scores.label(chosen)} helps: {points(gain.value)} points above raw vectors{_where(scores)}, "
             f"{certainty(True, gain.units)}."
         )
-    if not scores.repaired or top is None:
-        return _unjudged(scores, top)
+    if top is None:
+        if scores.tasks and not scores.table.rows:
+            return f"{count(len(scores.tasks), 'task')}, no sentence pairs."
+        every = "Nothing to recommend: no method has a score on every dataset."
+        return every if scores.repaired else "Nothing was measured."
     score = f"{points(scores.average(top))}{_where(scores)}"
+    if not scores.repaired:
+        return f"{scores.label(top)} scores {score}; no repair was tried."
     if top.is_raw:
         if scores.best(scores.repaired) is None:
             return "Nothing to recommend: no repair has a score on every dataset."
-        return f"Leave it alone: {_raw_vectors(scores, top)} score {score}, and no repair does better."
+        where = scores.label(top).removeprefix("raw").strip(" ()")
+        raw = f"the raw vectors of {where}" if where else "raw vectors"
+        vectors = raw if top.method.name == "raw" else f"the vectors of {scores.label(top)}"
+        return f"Leave it alone: {vectors} score {score}, and no repair does better."
     gain = scores.gain(top)
     if gain is None:
         return f"{scores.label(top)} scores {score}; it was not compared to raw vectors."
@@ -48,16 +56,6 @@ def headline(scores: Scores) -> str:
     if gain.value <= 0:
         return f"{start} nothing{_where(scores)}."
     return f"{start} {points(gain.value)} points{_where(scores)}, {certainty(False, gain.units)}."
-
-
-def _unjudged(scores: Scores, top: Row | None) -> str:
-    if top is not None:
-        return f"{scores.label(top)} scores {points(scores.average(top))}{_where(scores)}; no repair was tried."
-    if scores.tasks and not scores.table.rows:
-        return f"{count(len(scores.tasks), 'task')}, no sentence pairs."
-    if scores.repaired:
-        return "Nothing to recommend: no method has a score on every dataset."
-    return "Nothing was measured."
 
 
 def sentences(scores: Scores) -> list[str]:
@@ -77,7 +75,6 @@ def sentences(scores: Scores) -> list[str]:
 
 
 def _described(scores: Scores, row: Row) -> str:
-    """A row with its average, and its difference to raw vectors if it has one."""
     average = f"{scores.label(row)} with {points(scores.average(row))}"
     return ", ".join(filter(None, (average, difference_text(scores.gain(row)))))
 
@@ -205,17 +202,9 @@ def _ranking(scores: Scores) -> str:
 
 
 def _units(scores: Scores) -> str:
-    """The independent pairs of the datasets, from the fewest to the most."""
     sizes = sorted({n for dataset in scores.table.datasets if (n := scores.independent_pairs(dataset))})
     most = count(sizes[-1] if sizes else 0, "independent pair")
     return most if len(sizes) < 2 else f"{sizes[0]:,} to {most}"
-
-
-def _raw_vectors(scores: Scores, row: Row) -> str:
-    if row.method.name != "raw":
-        return f"the vectors of {scores.label(row)}"
-    where = scores.label(row).removeprefix("raw").strip(" ()")
-    return f"the raw vectors of {where}" if where else "raw vectors"
 
 
 def _where(scores: Scores) -> str:

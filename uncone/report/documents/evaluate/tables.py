@@ -23,6 +23,8 @@ __all__ = ["average_table", "difference_table", "isotropy_table", "measure_title
 
 _METHOD = Column("method", align="left", wrap=True)
 _PUBLISHED = "published, not measured here"
+_LEVELS = {1: Level.NOTE, 0: Level.NOTE, -1: Level.CROWDED}
+"""The level of a proven gain, of neither, and of a proven loss."""
 _SHORT_NAME = 14
 """Letters that the name of a dataset may have on a terminal."""
 _STARS = (
@@ -99,18 +101,8 @@ def _score_cell(
     difference = scores.gain(row) if place is None else None if cell is None else cell.difference
     way = 0 if score == "–" else trend(difference)
     spread = "" if cell is None or cell.spread is None else f"± {points(cell.spread, digits)}"
-    return Cell(
-        score,
-        small="" if brief else spread,
-        level=_loss_level(way),
-        strong=best,
-        mark=(spread.replace(" ", "") if brief else "") + MARKS[way],
-        hover=text.difference_text(difference),
-    )
-
-
-def _loss_level(way: int) -> Level:
-    return Level.CROWDED if way < 0 else Level.NOTE
+    mark, small = (spread.replace(" ", ""), "") if brief else ("", spread)
+    return Cell(score, small, _LEVELS[way], best, mark + MARKS[way], text.difference_text(difference))
 
 
 def _dataset_columns(scores: Scores, *, brief: bool = False, sizes: bool = False) -> list[Column]:
@@ -129,7 +121,6 @@ def _size_row(title: str, sizes: Sequence[int]) -> Row:
 
 
 def _published(scores: Scores, kind: Kind, aggregation: Aggregation) -> list[ScoreRow]:
-    """The rows of the literature that have a score under an aggregation."""
     datasets = scores.table.datasets
     return [
         row
@@ -193,7 +184,7 @@ def _difference_cell(difference: Difference | Gain | None, inline: bool = False)
     value, bounds = text.signed_points(difference.value), text.interval(difference.low, difference.high)
     if inline and bounds:
         value, bounds = f"{value} ({bounds})", ""
-    return Cell(value, bounds, _loss_level(trend(difference)), mark=MARKS[trend(difference)])
+    return Cell(value, bounds, _LEVELS[trend(difference)], mark=MARKS[trend(difference)])
 
 
 def difference_table(scores: Scores) -> Table:
@@ -250,7 +241,7 @@ def task_table(task: str, entries: Mapping[str, TaskRow], *, brief: bool = False
             score, difference = row.scores.get(name), row.differences.get(name)
             way, shown = trend(difference) if brief else 0, "–" if score is None else points(score.value)
             bounds = "" if score is None or brief else between(score.low, score.high, points)
-            cells.append(Cell(shown, bounds, _loss_level(way), shown == best[name], MARKS[way]))
+            cells.append(Cell(shown, bounds, _LEVELS[way], shown == best[name], MARKS[way]))
             cells += [_difference_cell(difference)] if name in tested else []
         lines.append([*cells, number_text(row.isoscore, cosine)])
     n = max((score.n for row in rows for score in row.scores.values()), default=0)

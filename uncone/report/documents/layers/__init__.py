@@ -20,7 +20,7 @@ from uncone.report.charts.model import Axis, Chart, Line
 from uncone.report.charts.theme import series_color
 from uncone.report.document import Block, Cell, Column, Document, Notes, Section, Sentences, Table, present, table
 from uncone.report.documents.layers import curves, deep, overview
-from uncone.report.documents.layers.values import base_range, difference_text, entry, is_main, short_names
+from uncone.report.documents.layers.overview import base_range, difference_text, entry, is_main, short_names
 from uncone.report.documents.layers.words import word_charts, word_section
 from uncone.report.result import Result, json_values
 from uncone.report.text import fitted
@@ -201,18 +201,16 @@ def _sections(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> I
     pairs = list(zip(studies, names, strict=True))
     for study, name in pairs:
         if study.deep is not None and study.deep.story:
-            yield Section(_titled("Behind the cone in short", name), [Sentences(study.deep.story, bulleted=True)])
+            story = [Sentences(study.deep.story, bulleted=True)]
+            yield _named(Section("Behind the cone in short", story), name)
     brief = [table for study in studies for table in overview.brief_layers(study, len(studies))]
     yield Section("", _cone_charts(studies, contrasts), brief=brief, name="curves")
     for study, name in pairs:
-        title, is_brief = _titled("Most and least contextual words", name), not several and study.deep is None
-        yield word_section(study, title, 5 if several else 10, brief=is_brief)
+        is_brief = not several and study.deep is None
+        yield _named(word_section(study, 5 if several else 10, brief=is_brief), name)
     yield _difference_section(studies, contrasts, note)
-    yield from (
-        overview.size_section(study, _titled("By the number of texts", name), brief=not several)
-        for study, name in pairs
-    )
-    yield from (overview.sink_section(study, _titled("Sinks", name)) for study, name in pairs)
+    yield from (_named(overview.size_section(study, brief=not several), name) for study, name in pairs)
+    yield from (_named(overview.sink_section(study), name) for study, name in pairs)
     if any(study.deep is not None for study in studies):
         yield from _behind(studies, names)
     yield overview.layer_section(studies, names, note)
@@ -221,8 +219,8 @@ def _sections(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> I
     yield overview.provenance(studies, names)
 
 
-def _titled(title: str, name: str) -> str:
-    return f"{title}: {name}" if name else title
+def _named(section: Section | None, name: str) -> Section | None:
+    return section if section is None or not name else replace(section, title=f"{section.title}: {name}")
 
 
 def _cone_charts(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> list[Chart]:
@@ -251,7 +249,6 @@ def _note_section(studies: Sequence[LayerStudy], names: Sequence[str]) -> Sectio
 
 
 def _behind(studies: Sequence[LayerStudy], names: Sequence[str]) -> Iterator[Section | None]:
-    """What `--deep` found behind the cone of each study."""
     measured = [study for study in studies if study.deep is not None]
     most = max(layer.n for study in measured if study.deep is not None for layer in study.deep.layers)
     charts: list[Chart] = []
@@ -271,14 +268,13 @@ def _behind(studies: Sequence[LayerStudy], names: Sequence[str]) -> Iterator[Sec
         if study.deep is None:
             continue
         row, suffix = study.row_noun, f"_{place}" if name else ""
-        yield deep.cluster_section(study.deep, row, _titled("Clusters", name))
-        yield deep.hub_section(study.deep, _titled("Hubs", name))
-        yield deep.frequency_section(study.deep, study.name, row, _titled("Word frequency", name), suffix)
-        yield deep.manifold_section(study.deep, study.name, row, _titled("Is it a curved manifold?", name), suffix)
+        yield _named(deep.cluster_section(study.deep, row), name)
+        yield _named(deep.hub_section(study.deep), name)
+        yield _named(deep.frequency_section(study.deep, study.name, row, suffix), name)
+        yield _named(deep.manifold_section(study.deep, study.name, row, suffix), name)
 
 
 def _brief_deep(study: LayerStudy) -> list[Block]:
-    """The most important sentences, and a line per layer."""
     assert study.deep is not None
     story, layers = study.deep.story, study.deep.layers
     sentences = [shortened(sentence) for sentence in story[:_BRIEF_SENTENCES]]
@@ -386,7 +382,6 @@ def _at_mean_depth(line: Line, contrast: Contrast) -> Line:
 
 
 def _difference_section(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], about: str) -> Section | None:
-    """The tables of differences; terminals show those of the last layers."""
     if not contrasts:
         return None
     first, *others = short_names(studies)
@@ -401,7 +396,6 @@ def _difference_section(studies: Sequence[LayerStudy], contrasts: Sequence[Contr
 
 
 def _difference_table(study: LayerStudy, contrast: Contrast, title: str) -> Table:
-    """Measures by pairs of layers."""
     names = list(dict.fromkeys(name for findings in contrast.findings for name in findings))
     heads = [str(b) if a == b else f"{b} vs {a}" for a, b in contrast.layers]
     rows = [
@@ -412,7 +406,6 @@ def _difference_table(study: LayerStudy, contrast: Contrast, title: str) -> Tabl
 
 
 def _difference_cell(finding: Finding | None) -> Cell:
-    """A difference with its interval; bold if the interval excludes zero."""
     if finding is None:
         return Cell("")
     text, bounds = difference_text(finding)

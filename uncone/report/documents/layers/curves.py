@@ -16,7 +16,7 @@ from uncone.analysis.number_format import count, plain
 from uncone.report.charts.model import Axis, Chart, Dash, Forest, Line, Number, Points, Weight
 from uncone.report.charts.theme import series_color
 from uncone.report.document import present
-from uncone.report.documents.layers.values import base_range, entry, number_style, short_names
+from uncone.report.documents.layers.overview import base_range, entry, number_style, short_names
 
 if TYPE_CHECKING:
     from uncone.report.documents.layers import LayerStudy

@@ -13,7 +13,7 @@ from uncone.analysis.layers.story import most_curved
 from uncone.analysis.number_format import clipped, cosine, count, percent, plain
 from uncone.report.charts.model import Cloud, CloudView, Coloring
 from uncone.report.document import Block, Cell, Column, Fold, Notes, Section, Sentences, Table, table
-from uncone.report.documents.layers.values import base_range, short_names
+from uncone.report.documents.layers.overview import base_range, short_names
 from uncone.report.text import between, capitalized, fitted, number_text, printable, with_interval
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _PUBLISHED = (
     "Published values, by cosine and on squared distances: BERT 5.6, GPT-2 7.0, ELMo 9.1; static: GloVe 18.0 (100 "
     "dimensions) and 26.1 (300), word2vec 21.1 (Cai et al. 2021)."
 )
-_METRICS = ("euclidean", "cosine")
+_METRICS, _COLUMNS = ("euclidean", "cosine"), ("Euclidean", "cosine")
 _HUBS = 5
 _WORDS, _EXAMPLES = 10, 3
 _MANY = 5
@@ -46,25 +46,16 @@ def dimension_section(studies: Sequence[LayerStudy]) -> Section | None:
     ]
     if not rows:
         return None
-    heads = [
-        "model",
-        "vectors",
-        "kind",
-        "Euclidean",
-        "cosine",
-        *(Column(name, "squared") for name in ("Euclidean", "cosine")),
-    ]
+    heads = ["model", "vectors", "kind", *_COLUMNS, *(Column(name, "squared") for name in _COLUMNS), "n", "duplicates"]
     brief = [
         [fitted(f"{fitted(printable(model.text), 20)}: {vectors.text}", 36), kind, euclidean, cosine, n]
         for model, vectors, kind, euclidean, cosine, _, _, n, _ in rows
     ]
     remark = "On true distances. Published values use squared distances and are half of these."
-    short = table(
-        ["vectors", "kind", "Euclidean", "cosine", "n"], brief, left=2, title="Local dimension", remarks=[remark]
-    )
+    short = table(["vectors", "kind", *_COLUMNS, "n"], brief, left=2, title="Local dimension", remarks=[remark])
     return Section(
         "Local dimension: contextual against static",
-        [table([*heads, "n", "duplicates"], rows, left=3)],
+        [table(heads, rows, left=3)],
         intro="Maximum likelihood on true distances, with 95 % intervals over the queries. On squared distances, as "
         f"published, it is exactly half. It grows with n, so compare it at equal n only. {_PUBLISHED}",
         brief=[short] if len(studies) > 1 else (),
@@ -73,14 +64,18 @@ def dimension_section(studies: Sequence[LayerStudy]) -> Section | None:
 
 
 def _dimension_rows(deep: Deep) -> list[list[Cell]]:
-    """The last layer, the mean over the layers, and the table of the model."""
     contextual = [layer for layer in deep.layers if layer.number > 0]
     last = deep.layers[-1]
     which, kind = (f"layer {last.number}", "contextual") if contextual else ("words of the corpus", "static")
     rows = [_dimension_row(which, kind, last.dimensions)]
     if len(contextual) > 1:
         which = f"mean of layers {contextual[0].number} to {contextual[-1].number}"
-        means = {metric: _mean_dimension([layer.dimensions[metric] for layer in contextual]) for metric in _METRICS}
+        means = {}
+        for metric in _METRICS:
+            each = [layer.dimensions[metric] for layer in contextual]
+            known = [part.value for part in each if part.value is not None]
+            duplicates = sum(part.duplicates for part in each) / len(each)
+            means[metric] = Dimension("mean", sum(known) / len(known) if known else None, duplicates=duplicates)
         rows.append(_dimension_row(which, "contextual", means, base_range(contextual)))
     if deep.table is not None:
         rows.append(_dimension_row(printable(deep.table.name), "static", deep.table.dimensions))
@@ -95,51 +90,38 @@ def _dimension_row(which: str, kind: str, dimensions: Mapping[str, Dimension], b
     return [Cell(which), Cell(kind), *values, *map(Cell, (*squared, n, percent(both[0].duplicates)))]
 
 
-def _mean_dimension(dimensions: Sequence[Dimension]) -> Dimension:
-    known = [each.value for each in dimensions if each.value is not None]
-    duplicates = sum(each.duplicates for each in dimensions) / len(dimensions)
-    return Dimension("mean", sum(known) / len(known) if known else None, duplicates=duplicates)
-
-
-def hub_section(deep: Deep, title: str) -> Section:
+def hub_section(deep: Deep) -> Section:
     """The worst hubs of the model's table and of every layer; the last layer is open."""
     spaces = [] if deep.table is None else [(capitalized(printable(deep.table.name)), deep.table.hubness)]
     spaces += [(f"Layer {layer.number}", layer.hubness) for layer in deep.layers]
-    return Section(
-        title,
-        [_hub_fold(name, hubs, is_open=hubs is spaces[-1][1]) for name, hubs in spaces],
-        intro="Hubs are among the nearest neighbors of very many other vectors, by cosine: a search returns them for "
-        "every query. Anti-hubs are among the nearest neighbors of none: a search hardly ever finds them.",
-    )
-
-
-def _hub_fold(title: str, hubs: results.Hubness, *, is_open: bool) -> Fold:
-    lines = [
-        f"{clipped(printable(hub.text), 110) or f'vector {hub.row:,}'} · among the {hubs.k} nearest of "
-        f"{count(hub.count, 'vector')}"
-        for hub in hubs.hubs[:_HUBS]
-    ]
-    summary = (
-        f"skewness {with_interval(hubs.skew, hubs.low, hubs.high)}; {number_text(hubs.antihubs, percent)} anti-hubs; "
-        f"the top 1 % of hubs fill {number_text(hubs.top_share, percent)} of all neighbor lists · n = {hubs.n:,}"
-    )
-    body = Sentences(lines, bulleted=True) if lines else Sentences(["No vector stands out."])
-    return Fold(title, [body], open=is_open, summary=summary)
-
-
-def cluster_section(deep: Deep, row: str, title: str) -> Section:
-    """The clusters of every layer; the last layer is open."""
-    folds = [
-        Fold(
-            f"Layer {layer.number}",
-            _cluster_blocks(layer.clusters),
-            open=layer is deep.layers[-1],
-            summary=f"{_summary(layer.clusters)} · n = {layer.clusters.n:,}",
+    folds = []
+    for name, hubs in spaces:
+        texts = [clipped(printable(hub.text), 110) or f"vector {hub.row:,}" for hub in hubs.hubs[:_HUBS]]
+        counts = [f"among the {hubs.k} nearest of {count(hub.count, 'vector')}" for hub in hubs.hubs[:_HUBS]]
+        lines = [f"{text} · {among}" for text, among in zip(texts, counts, strict=True)]
+        summary = (
+            f"skewness {with_interval(hubs.skew, hubs.low, hubs.high)}; {number_text(hubs.antihubs, percent)} "
+            f"anti-hubs; the top 1 % of hubs fill {number_text(hubs.top_share, percent)} of all neighbor lists · "
+            f"n = {hubs.n:,}"
         )
-        for layer in deep.layers
-    ]
+        body = Sentences(lines or ["No vector stands out."], bulleted=bool(lines))
+        folds.append(Fold(name, [body], hubs is spaces[-1][1], summary))
+    intro = (
+        "Hubs are among the nearest neighbors of very many other vectors, by cosine: a search returns them for every "
+        "query. Anti-hubs are among the nearest neighbors of none: a search hardly ever finds them."
+    )
+    return Section("Hubs", folds, intro)
+
+
+def cluster_section(deep: Deep, row: str) -> Section:
+    """The clusters of every layer; the last layer is open."""
+    folds = []
+    for layer in deep.layers:
+        clusters, is_open = layer.clusters, layer is deep.layers[-1]
+        summary = f"{_summary(clusters)} · n = {clusters.n:,}"
+        folds.append(Fold(f"Layer {layer.number}", _cluster_blocks(clusters), is_open, summary))
     return Section(
-        title,
+        "Clusters",
         folds,
         intro=f"k-means, the largest cluster first. S_inter is the mean cosine of different {row}s in a cluster, as "
         "it is and after subtracting the cluster's mean. Subtracting a mean always makes cosines small, so the "
@@ -221,7 +203,7 @@ def _cosine_table(clusters: results.Clusters) -> Table:
     return table(heads, rows, compact=True)
 
 
-def frequency_section(deep: Deep, study: str, row: str, title: str, suffix: str) -> Section | None:
+def frequency_section(deep: Deep, study: str, row: str, suffix: str) -> Section | None:
     """Words by frequency: clouds, then the model's table and every layer; `suffix` keeps chart names unique."""
     spaces = [(f"Layer {layer.number}", layer.frequency) for layer in deep.layers]
     known = [(name, one) for name, one in spaces if one is not None]
@@ -237,8 +219,15 @@ def frequency_section(deep: Deep, study: str, row: str, title: str, suffix: str)
         _frequency_fold(name, one, is_open=place in (0, len(known) - 1)) for place, (name, one) in enumerate(known)
     ]
     if deep.head is not None:
-        sentences = Sentences([deep.head.sentence, _head_numbers(deep.head)])
-        blocks.append(Fold("The language-model head", [sentences], open=True))
+        head = deep.head
+        numbers = (
+            f"Mean logit on log-frequency: R² = {with_interval(head.r2, head.low, head.high, cosine)}, slope "
+            f"{number_text(head.slope)}, over {count(head.tokens, 'token')}. The rest with PMI: r = "
+            f"{number_text(head.pmi_r, cosine)}, by rank {number_text(head.pmi_rho, cosine)}, over "
+            f"{count(head.pairs, 'pair')} that occur together at least {head.least} times. Measured on "
+            f"{count(head.read, 'token')} of the corpus."
+        )
+        blocks.append(Fold("The language-model head", [Sentences([head.sentence, numbers])], open=True))
     if not blocks:
         return None
     intro = (
@@ -246,7 +235,7 @@ def frequency_section(deep: Deep, study: str, row: str, title: str, suffix: str)
         f"nearest neighbors, and mean dot product with the 3, 5 and 7 largest. Ranges with more than 150 {row}s use a "
         "seeded sample of 150."
     )
-    return Section(title, blocks, intro=intro if known else "")
+    return Section("Word frequency", blocks, intro=intro if known else "")
 
 
 def _norm_correlation(frequency: Frequency) -> str:
@@ -254,7 +243,6 @@ def _norm_correlation(frequency: Frequency) -> str:
 
 
 def _frequency_fold(name: str, frequency: Frequency, *, is_open: bool) -> Fold:
-    """The sentence, and norm, distance and dot product to the nearest words by bins of frequency rank."""
     ks = sorted({k for each in frequency.bins for k in (*each.distance, *each.dot)})
     near = [Column(kind, f"k = {k}") for kind in ("distance", "dot product") for k in ks]
     rows = []
@@ -268,7 +256,6 @@ def _frequency_fold(name: str, frequency: Frequency, *, is_open: bool) -> Fold:
 
 
 def _correlations(frequency: Frequency) -> str:
-    """Of log-frequency with the norm and the principal components."""
     first = ", ".join(number_text(None if r is None else abs(r), cosine) for r in frequency.components_r[:3])
     vector = with_interval(frequency.vector_norm_r, frequency.vector_norm_low, frequency.vector_norm_high, cosine)
     rank = number_text(frequency.norm_rho, cosine)
@@ -283,18 +270,7 @@ def _correlations(frequency: Frequency) -> str:
     return f"Log-frequency ({frequency.source}) with {'; '.join(parts)}; n = {n}{left_out}."
 
 
-def _head_numbers(head: results.HeadFrequency) -> str:
-    r2 = with_interval(head.r2, head.low, head.high, cosine)
-    return (
-        f"Mean logit on log-frequency: R² = {r2}, slope {number_text(head.slope)}, over {count(head.tokens, 'token')}. "
-        f"The rest with PMI: r = {number_text(head.pmi_r, cosine)}, by rank {number_text(head.pmi_rho, cosine)}, over "
-        f"{count(head.pairs, 'pair')} that occur together at least {head.least} times. Measured on "
-        f"{count(head.read, 'token')} of the corpus."
-    )
-
-
 def _frequency_cloud(name: str, title: str, study: str, frequency: Frequency) -> Cloud:
-    """The words on two singular directions."""
     shown, n = len(frequency.points), frequency.n
     words = f"{count(shown, 'word')} of {n:,}" if shown < n else count(n, "word")
     caption = f"{words} on the first two singular directions. Color: how often a word occurs ({frequency.source})."
@@ -305,11 +281,11 @@ def _frequency_cloud(name: str, title: str, study: str, frequency: Frequency) ->
     return Cloud(name, f"Words by frequency: {title}", caption, views, colors, texts, axes, group=study)
 
 
-def manifold_section(deep: Deep, study: str, row: str, title: str, suffix: str) -> Section:
+def manifold_section(deep: Deep, study: str, row: str, suffix: str) -> Section:
     """The plain answer, the table of layers, and the layers that show most."""
     clouds = [_manifold_cloud(deep, place, why, study, suffix) for place, why in telling_layers(deep).items()]
     return Section(
-        title,
+        "Is it a curved manifold?",
         [Sentences(_answer(deep)), _manifold_table(deep), *clouds],
         intro=f"LID is the local dimension around different {row}s. Spread is the number of directions that neighbors "
         "lie in. A curved sheet has far fewer of both than a flat cloud with the same covariance. Vectors follow their "
@@ -396,7 +372,6 @@ def _manifold_cloud(deep: Deep, place: int, why: str, study: str, suffix: str) -
 
 
 def _caption(layer: DeepLayer, *, positions: bool) -> str:
-    """Local against global dimension, and what position has to do with it."""
     manifold, best = layer.manifold, _without_sinks(layer.manifold)
     sentences = [f"{len(manifold.points):,} of {manifold.n or layer.n:,} vectors on the principal components 1 to 3."]
     if positions:
@@ -414,7 +389,6 @@ def _caption(layer: DeepLayer, *, positions: bool) -> str:
 
 
 def _texts(deep: Deep, place: int, manifold: Manifold) -> list[str]:
-    """Each vector by its sentence, with its position."""
     rows = deep.rows[place][manifold.points_rows]
     if deep.facts is None:
         names = [f"vector {row:,}" for row in rows.tolist()]

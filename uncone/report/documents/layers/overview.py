@@ -1,26 +1,30 @@
-"""The overview of a study: verdict, cards, the tables of layers and of sizes, sinks, definitions and provenance."""
+"""The overview of a study: names and numbers, verdict, cards, tables of layers and sizes, sinks, definitions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from uncone.analysis.cosine.baseline import COLLAPSED, CROWDED
+from uncone.analysis.layers.deep_results import DeepLayer
 from uncone.analysis.measures.finding import Finding, Level
+from uncone.analysis.measures.measure import Measure
 from uncone.analysis.measures.registry import measure, measures, placed
-from uncone.analysis.measures.unit import DIMENSION
-from uncone.analysis.number_format import clipped, cosine, count, plain
+from uncone.analysis.measures.unit import COUNT, DIMENSION
+from uncone.analysis.number_format import clipped, cosine, count, percent, plain
 from uncone.report.document import Card, Cell, Column, Facts, Fold, Row, Section, Sentences, Table, Verdict, table
-from uncone.report.documents.layers.values import entry, evenly, is_main, number_style
-from uncone.report.text import interval, last_name, number, provenance_facts
+from uncone.report.text import interval, last_name, number, printable, provenance_facts
 
 if TYPE_CHECKING:
     from uncone.report.documents.layers import LayerStudy
 
 __all__ = [
-    "brief_layers", "brief_places", "brief_table", "definitions", "interval_note", "layer_section", "provenance",
-    "sink_section", "size_section", "study_notes", "subtitle", "verdict",
+    "base_range", "brief_layers", "brief_places", "brief_table", "definitions", "difference_text", "entry", "evenly",
+    "interval_note", "is_main", "layer_section", "number_style", "provenance", "short_names", "sink_section",
+    "size_section", "study_notes", "subtitle", "verdict",
 ]  # fmt: skip
 
 _ROW_NOUNS = {"words": "word", "tokens": "token", "cls": "CLS vector", "sentences": "text vector"}
@@ -59,55 +63,33 @@ def verdict(study: LayerStudy, *, swatch: str = "") -> Verdict:
     headline = study.story[0] if study.story else f"{study.name}, layer by layer."
     rest = list(study.story[1:])
     details = 0 if swatch else len(rest) if study.deep is None else _DEEP_DETAILS
-    return Verdict(
-        headline,
-        _level(study),
-        details=rest[:details],
-        more=rest[details:],
-        cards=_cards(study),
-        name=study.name if swatch else "",
-        swatch=swatch,
-        bulleted=len(rest) > 2,
-    )
-
-
-def _level(study: LayerStudy) -> Level:
     most = max((value for value in study.curve("baseline") if value is not None), default=None)
-    if most is None:
-        return Level.NOTE
-    return Level.COLLAPSED if most >= COLLAPSED else Level.CROWDED if most >= CROWDED else Level.HEALTHY
+    level = Level.NOTE
+    if most is not None:
+        level = Level.COLLAPSED if most >= COLLAPSED else Level.CROWDED if most >= CROWDED else Level.HEALTHY
+    look: dict[str, Any] = {"name": study.name if swatch else "", "swatch": swatch, "bulleted": len(rest) > 2}
+    return Verdict(headline, level, rest[:details], more=rest[details:], cards=_cards(study), **look)
 
 
 def _cards(study: LayerStudy) -> list[Card]:
     where = " in the last layer" if len(study.layers) > 1 else ""
     cards = []
     for name, label in _CARDS.items():
-        value, label = study.curve(name)[-1], label.format(pairs=study.pair_noun, where=where)
-        if name == "sinks":
-            cards += _sink_cards(study, label)
-        elif value is not None:
+        curve, label = study.curve(name), label.format(pairs=study.pair_noun, where=where)
+        value = curve[-1]
+        if name == "sinks" and (sinks := study.sinks):
+            several = len(sinks) > 1
+            layers = f"{len(sinks)} layers, {sinks[0][0]} to {sinks[-1][0]}" if several else f"layer {sinks[0][0]}"
+            cards.append(Card(f"{'up to ' * several}{count(_most(sinks), 'sink')}", f"{label}, in {layers}"))
+        elif name != "sinks" and value is not None:
             of = f" of {study.source['dimensions']:,}" if measure(name).unit is DIMENSION else ""
-            peak = _peak(study) if name == "baseline" else ""
-            cards.append(Card(f"{number_style(name)(value)}{of}", f"{label}{peak}"))
+            known = zip(curve, (layer.number for layer in study.layers), strict=True)
+            most, peak = max((each, number) for each, number in known if each is not None)
+            if name == "baseline" and where:
+                is_last = peak == study.layers[-1].number
+                label += ", the most crowded" if is_last else f"; layer {peak} is the most crowded: {cosine(most)}"
+            cards.append(Card(f"{number_style(name)(value)}{of}", label))
     return cards[:4]
-
-
-def _peak(study: LayerStudy) -> str:
-    known = [(value, layer.number) for layer, value in zip(study.layers, study.curve("baseline"), strict=True) if value]
-    if len(study.layers) == 1 or not known:
-        return ""
-    most, layer = max(known)
-    is_last = layer == study.layers[-1].number
-    return ", the most crowded" if is_last else f"; layer {layer} is the most crowded: {cosine(most)}"
-
-
-def _sink_cards(study: LayerStudy, label: str) -> list[Card]:
-    sinks = study.sinks
-    if not sinks:
-        return []
-    single = len(sinks) == 1
-    layers = f"layer {sinks[0][0]}" if single else f"{len(sinks)} layers, {sinks[0][0]} to {sinks[-1][0]}"
-    return [Card(f"{'' if single else 'up to '}{count(_most(sinks), 'sink')}", f"{label}, in {layers}")]
 
 
 def _most(sinks: Sequence[tuple[int, Finding]]) -> int:
@@ -231,7 +213,7 @@ def _measure_cell(finding: Finding | None, *, strong: bool) -> Cell:
     return Cell(text, small, strong=strong, hover="\n".join(filter(None, hover)))
 
 
-def size_section(study: LayerStudy, title: str, *, brief: bool) -> Section | None:
+def size_section(study: LayerStudy, *, brief: bool) -> Section | None:
     """What `--curve` shows: the measures of the last layer by the number of texts; bold if they still move."""
     if len(study.sizes) < 2:
         return None
@@ -256,10 +238,10 @@ def size_section(study: LayerStudy, title: str, *, brief: bool) -> Section | Non
     where = f"Layer {study.layers[-1].number} by" if len(study.layers) > 1 else "By"
     heads = [Column("measure", align="left", wrap=True), *(f"{size.texts:,}" for size in study.sizes)]
     sizes = table([*heads, f"{half:,} to {every:,}"], rows, remarks=[f"{where} the number of texts. {outcome}"])
-    return Section(title, [sizes], brief=[sizes] if brief else (), name="sizes")
+    return Section("By the number of texts", [sizes], brief=[sizes] if brief else (), name="sizes")
 
 
-def sink_section(study: LayerStudy, title: str) -> Section | None:
+def sink_section(study: LayerStudy) -> Section | None:
     """The layers with sinks and examples of them."""
     sinks = study.sinks
     if not sinks:
@@ -267,18 +249,16 @@ def sink_section(study: LayerStudy, title: str) -> Section | None:
     folds = []
     for layer, finding in (sinks[place] for place in evenly(len(sinks), _SINK_LAYERS)):
         meaning = [Sentences([finding.meaning])] if finding.meaning else []
-        examples = [Sentences([_example(row) for row in finding.rows], bulleted=True)] if finding.rows else []
+        names = ["" if row.get("text") is None else f"{clipped(str(row['text']), 80)} · " for row in finding.rows]
+        sizes = [f"vector {row['row']:,}, norm {plain(float(row['value']))}" for row in finding.rows]
+        lines = [f"{name}{size}" for name, size in zip(names, sizes, strict=True)]
+        examples = [Sentences(lines, bulleted=True)] if lines else []
         summary = f"{count(int(finding.magnitude or 0), 'sink')} · n = {finding.n:,}"
         folds.append(Fold(f"Layer {layer}", [*meaning, *examples], summary=summary))
     intro = (
         "Vectors with a norm over 10 times the median of their layer. One can dominate the geometry of a whole layer."
     )
-    return Section(title, folds, intro)
-
-
-def _example(row: dict[str, Any]) -> str:
-    name = "" if row.get("text") is None else f"{clipped(str(row['text']), 80)} · "
-    return f"{name}vector {row['row']:,}, norm {plain(float(row['value']))}"
+    return Section("Sinks", folds, intro)
 
 
 def definitions(studies: Sequence[LayerStudy]) -> Section:
@@ -308,3 +288,55 @@ def provenance(studies: Sequence[LayerStudy], names: Sequence[str]) -> Section:
         ]
         blocks.append(Facts([*facts, *provenance_facts(study.provenance)], name))
     return Section("Provenance", blocks)
+
+
+def entry(name: str, study: LayerStudy) -> Measure:
+    """The declaration of a measure, as it is computed in this study."""
+    if name != "baseline" or study.row_noun == "text":
+        return measure(name)
+    return replace(measures("layers")[name], title=f"Random {study.pair_noun}")
+
+
+def is_main(name: str) -> bool:
+    """Whether short renderings show a measure."""
+    return name in (*placed("layers", "layers"), *placed("deep", "layers"))
+
+
+def difference_text(finding: Finding) -> tuple[str, str]:
+    """A difference with its sign, and its interval, empty if there is none."""
+    unit = measure(finding.name).unit
+    bounds = " to ".join(unit.difference(bound) for bound in (finding.low, finding.high))
+    return unit.difference(finding.magnitude), bounds if interval(finding) else ""
+
+
+def number_style(name: str) -> Callable[[float], str]:
+    """How sentences and cards print the values of a measure."""
+    unit = measure(name).unit
+    short: Callable[[float], str] = lambda value: cosine(value) if abs(value) < 10 else plain(value)  # noqa: E731
+    return percent if unit.is_share else "{:,.0f}".format if unit is COUNT else short
+
+
+def base_range(layers: Sequence[DeepLayer]) -> str:
+    """How many distinct vectors the local dimension of these layers is measured against."""
+    bases = sorted({layer.dimensions["euclidean"].base for layer in layers})
+    return f"{bases[0]:,}" if len(bases) == 1 else f"{bases[0]:,} to {bases[-1]:,}"
+
+
+def evenly(total: int, limit: int) -> list[int]:
+    """At most `limit` of `total` places, evenly spread, with the first and the last.
+
+    >>> evenly(3, 5), evenly(49, 4)
+    ([0, 1, 2], [0, 16, 32, 48])
+    """
+    return [int(place) for place in np.unique(np.linspace(0, total - 1, min(total, limit)).round())]
+
+
+def short_names(studies: Sequence[LayerStudy]) -> list[str]:
+    """What distinguishes the studies: the model, the corpus or both; with a letter if names are the same."""
+    models, corpora = ([last_name(study.source[key]) for study in studies] for key in ("model", "corpus"))
+    both = [printable(study.name) for study in studies]
+    names = models if len(set(corpora)) == 1 else corpora if len(set(models)) == 1 else both
+    if len(set(names)) == len(names):
+        return names
+    letters = [chr(ord("A") + place) if place < 26 else str(place + 1) for place in range(len(names))]
+    return [f"{letter} {name}" for letter, name in zip(letters, names, strict=True)]

@@ -15,12 +15,12 @@ from uncone.analysis.measures.finding import finite
 from uncone.analysis.number_format import clipped, cosine, count
 from uncone.data.batch import Matrix
 from uncone.errors import OptionError
+from uncone.report.charts.files import Columns, table_file
 from uncone.report.charts.model import Axis, Chart, Dash, Heatmap, Line
 from uncone.report.charts.theme import CATEGORICAL
 from uncone.report.document import Facts, Section, SideBySide, Table, present, table
 from uncone.report.documents.layers.curves import LAYER_AXIS
-from uncone.report.documents.layers.values import evenly
-from uncone.report.tables import Columns, table_file
+from uncone.report.documents.layers.overview import evenly
 from uncone.report.text import number_text, printable
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def word_charts(study: LayerStudy) -> list[Chart]:
     return present(_mev_chart(study, words), _heatmap(study, words))
 
 
-def word_section(study: LayerStudy, title: str, limit: int, *, brief: bool) -> Section | None:
+def word_section(study: LayerStudy, limit: int, *, brief: bool) -> Section | None:
     """The words at both ends of self-similarity; none if all words are equally contextual."""
     table = study.words
     most, least = extremes(study, limit)
@@ -60,17 +60,14 @@ def word_section(study: LayerStudy, title: str, limit: int, *, brief: bool) -> S
     # The story may name these words already.
     named = [table.words[i] for i in (*most[:3], *least[:3])]
     repeated = any(all(word in sentence for word in named) for sentence in study.story)
-    facts = [
-        (name.lower(), ", ".join(clipped(printable(table.words[i]), 24) for i in places[:_BRIEF]))
-        for name, places in ends.items()
-    ]
-    return Section(
-        title,
-        [SideBySide([_word_table(study, table, places, name) for name, places in ends.items()])],
-        intro="By self-similarity in the last layer, also shown minus the baseline (adjusted). The lower it is, the "
-        "more the vector of a word changes with its context.",
-        brief=[Facts(facts)] if brief and not repeated else (),
+    shown = {name: [clipped(printable(table.words[i]), 24) for i in places[:_BRIEF]] for name, places in ends.items()}
+    facts = [Facts([(name.lower(), ", ".join(words)) for name, words in shown.items()])]
+    both = SideBySide([_word_table(study, table, places, name) for name, places in ends.items()])
+    intro = (
+        "By self-similarity in the last layer, also shown minus the baseline (adjusted). The lower it is, the more the "
+        "vector of a word changes with its context."
     )
+    return Section("Most and least contextual words", [both], intro, facts if brief and not repeated else ())
 
 
 def extremes(study: LayerStudy, limit: int = 10) -> tuple[list[int], list[int]]:
@@ -184,18 +181,12 @@ def word_table(study: LayerStudy, path: Path) -> bytes:
     Raises:
         OptionError: the path has another ending, or the study has no words.
     """
-    table = study.words
-    if table is None:
+    words = study.words
+    if words is None:
         raise _missing(study, "words")
-    columns: Columns = {
-        "word": list(table.words),
-        "kind": list(table.kinds),
-        "count": table.counts.tolist(),
-        "contexts": table.contexts.tolist(),
-        **_by_layer(study, "selfsim", table.selfsim),
-        "mev_n": table.mev_n.tolist(),
-        **_by_layer(study, "mev", table.mev),
-    }
+    columns: Columns = {"word": list(words.words), "kind": list(words.kinds), "count": words.counts.tolist()}
+    columns |= {"contexts": words.contexts.tolist(), **_by_layer(study, "selfsim", words.selfsim)}
+    columns |= {"mev_n": words.mev_n.tolist(), **_by_layer(study, "mev", words.mev)}
     return table_file(columns, path, _TYPES)
 
 
@@ -205,16 +196,11 @@ def sentence_table(study: LayerStudy, path: Path) -> bytes:
     Raises:
         OptionError: the path has another ending, or the study has no sentences of words.
     """
-    table = study.sentences
-    if table is None:
+    texts = study.sentences
+    if texts is None:
         raise _missing(study, "sentences")
-    columns: Columns = {
-        "row": table.rows.tolist(),
-        "text": list(table.texts),
-        "words": table.lengths.tolist(),
-        **_by_layer(study, "intrasim", table.intrasim),
-        **_by_layer(study, "expected", table.expected),
-    }
+    columns: Columns = {"row": texts.rows.tolist(), "text": list(texts.texts), "words": texts.lengths.tolist()}
+    columns |= {**_by_layer(study, "intrasim", texts.intrasim), **_by_layer(study, "expected", texts.expected)}
     return table_file(columns, path, _TYPES)
 
 
@@ -223,7 +209,4 @@ def _missing(study: LayerStudy, which: str) -> OptionError:
 
 
 def _by_layer(study: LayerStudy, name: str, values: Matrix) -> Columns:
-    """A column per layer, empty where a number is not known."""
-    return {
-        f"{name}_{layer.number}": finite(column) for layer, column in zip(study.layers, values.T.tolist(), strict=True)
-    }
+    return {f"{name}_{layer.number}": finite(values[:, at].tolist()) for at, layer in enumerate(study.layers)}

@@ -20,7 +20,6 @@ from uncone.report import document as doc
 from uncone.report.charts.cloud import view_of
 from uncone.report.charts.model import Cloud, CloudView
 from uncone.report.charts.model import Coloring as CloudColoring
-from uncone.report.documents.map import colors
 from uncone.report.documents.map import sentences as say
 from uncone.report.result import Result, json_text, json_values
 from uncone.report.text import capitalized, file_name, last_name, number_text, printable, provenance_facts
@@ -80,7 +79,9 @@ class Map(Result):
 
     def lines(self) -> list[str]:
         """How far to trust the pictures, how to read them, the first coloring, the marked words."""
-        return say.sentences(self)
+        reading = say.READING.get(self.method, "")
+        lines = [*say.trust_sentences(self.panels), reading, say.colored_by(self), say.marked(self)]
+        return [line for line in lines if line]
 
     @property
     def suggestion(self) -> str | None:
@@ -117,7 +118,7 @@ class Map(Result):
                 {"name": panel.name, "layer": panel.layer, "points": len(panel.points), "trust": panel.trust}
                 for panel in self.panels
             ],
-            "colorings": [colors.summary_of(self, coloring) for coloring in self.colorings],
+            "colorings": [say.summary_of(self, coloring) for coloring in self.colorings],
             "highlight": self.highlight,
             "notes": self.notes,
             "written": self.written,
@@ -179,7 +180,7 @@ class Map(Result):
                 columns["word"] = [self.text(int(place)) for place in places]
         for coloring in self.colorings:
             name = coloring.name
-            columns[f"color_{name}" if name in columns else name] = colors.shown_colors(coloring, panel)
+            columns[f"color_{name}" if name in columns else name] = say.shown_colors(coloring, panel)
         return columns
 
     def document(self) -> doc.Document:
@@ -187,27 +188,16 @@ class Map(Result):
         notes = [note for note in self.notes if note]
         source = {key: value for key, value in self.source.items() if key not in _HIDDEN}
         facts = provenance_facts({**source, "seed": self.seed, **self.provenance})
-        several = len(self.panels) > say.SEVERAL
+        details, command = [say.unbroken(line) for line in self.lines()], self.suggestion or ""
+        brief = [_trust(self, self.panels[:_PANELS])] if len(self.panels) > say.SEVERAL else []
         return doc.Document(
             title=self.headline,
             name=last_name(self.source["name"]),
             subtitle=say.subtitle(self),
-            verdicts=[
-                doc.Verdict(
-                    self.headline,
-                    details=[say.unbroken(line) for line in self.lines()],
-                    command=self.suggestion or "",
-                    bulleted=True,
-                )
-            ],
+            verdicts=[doc.Verdict(self.headline, details=details, command=command, bulleted=True)],
             sections=[
                 doc.Section("", _still(self) if self.static else [doc.Clouds(clouds(self))], name="pictures"),
-                doc.Section(
-                    "How far to trust it",
-                    [_trust(self, self.panels)],
-                    _TRUST,
-                    [_trust(self, self.panels[:_PANELS])] if several else [],
-                ),
+                doc.Section("How far to trust it", [_trust(self, self.panels)], _TRUST, brief),
                 doc.Section("Colors", _colors(self)),
                 doc.Section("Notes", [doc.Notes(notes)] if notes else [], brief=[doc.Notes(notes, most=2)]),
                 doc.Section("Provenance", [doc.Facts([*facts, *self.written.items()])]),
@@ -226,11 +216,11 @@ def clouds(result: Map) -> list[Cloud]:
     spans = None
     if texts is not None and texts.starts is not None and texts.ends is not None:
         spans = np.stack([texts.starts, texts.ends], axis=1)
-    several, words = len(result.panels) > 1, colors.marked_words(result)
+    several, words = len(result.panels) > 1, say.marked_words(result)
     shared: dict[str, Any] = {"texts": whole, "axes": say.axes_of(result), "wide": True, "spans": spans, "marks": words}
     shared |= {"marked": result.highlight, "source_rows": result.places}
     pictures = []
-    for place, (panel, colorings) in enumerate(zip(result.panels, colors.panel_colorings(result), strict=True), 1):
+    for place, (panel, colorings) in enumerate(zip(result.panels, say.panel_colorings(result), strict=True), 1):
         trust = say.trust_text(result, panel.trust)
         every = len(panel.places) == n and bool((np.asarray(panel.places) == np.arange(n)).all())
         name = f"map-{result.method}{f'-{place}' if several else ''}"
@@ -282,16 +272,15 @@ def _trust(result: Map, panels: Sequence[Panel]) -> doc.Table:
 
 
 def _colors(result: Map) -> list[doc.Block]:
-    """How many points each category has, and the ranges of numbers."""
     blocks: list[doc.Block] = []
     numbers = []
-    for coloring, shown in zip(result.colorings, colors.panel_colorings(result)[0], strict=True):
+    for coloring, shown in zip(result.colorings, say.panel_colorings(result)[0], strict=True):
         if coloring.values is not None:
-            low, high, known, unknown = colors.extent(coloring)
+            low, high, known, unknown = say.extent(coloring)
             ends = [f"{low:.4g}", f"{high:.4g}"] if known else ["–", "–"]
             numbers.append([printable(coloring.title), *ends, f"{known:,}", f"{unknown:,}"])
         else:
-            blocks.append(_categories(result, shown, colors.counts_of(result, coloring)))
+            blocks.append(_categories(result, shown, say.counts_of(result, coloring)))
     ranges = [doc.table(["number", "smallest", "largest", "known", "unknown"], numbers)] if numbers else []
     return [*blocks, *ranges]
 
@@ -308,7 +297,6 @@ def _categories(result: Map, shown: CloudColoring, counts: Sequence[Sequence[int
 
 
 def _views(angles: Angles) -> list[tuple[float, float]]:
-    """The elevation and direction of each view."""
     if (angles if isinstance(angles, int) else len(angles)) < 1:
         shown = angles if isinstance(angles, int) else "no angle"
         raise OptionError(f"A picture in space is seen from 1 side or more; we got {shown}.")
@@ -327,7 +315,6 @@ def _title(result: Map, panel: Panel) -> str:
 
 
 def _footer(result: Map) -> str:
-    """Source, layer, method, number of points and seed."""
     where = say.where(result) if len(result.panels) == 1 else ""
     parts = [last_name(result.source["name"]), say.subtitle(result), where]
     parts += [f"{say.method(result)} in {result.dims} dimensions", say.shown_points(result), f"seed {result.seed}"]

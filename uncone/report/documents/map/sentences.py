@@ -1,24 +1,26 @@
-"""Sentences of `map`: what is shown, how far to trust it, and what to run next."""
+"""Sentences and colors of `map`: what is shown, how far to trust it, and what to run next."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from uncone.analysis.number_format import clipped, cosine, count, percent
-from uncone.analysis.projections.results import METHOD_NAMES, Panel, Trust
-from uncone.report.documents.map.colors import counts_of, extent, marked_words
-from uncone.report.text import between, capitalized, listed, printable, source_name
+from uncone.analysis.projections.results import METHOD_NAMES, Coloring, Panel, Trust
+from uncone.analysis.projections.word_list import WordList
+from uncone.data.batch import IntVector, Vector
+from uncone.report.charts.model import Coloring as CloudColoring
+from uncone.report.text import between, capitalized, command, listed, printable, source_line
 
 if TYPE_CHECKING:
     from uncone.report.documents.map import Map
 
 __all__ = [
-    "SEVERAL", "axes_of", "axis_share", "method", "sentences", "shown_points", "stamp", "subtitle", "suggestion",
-    "trust_text", "unbroken", "where",
+    "READING", "SEVERAL", "axes_of", "axis_share", "colored_by", "counts_of", "extent", "marked", "marked_words",
+    "method", "panel_colorings", "shown_colors", "shown_points", "stamp", "subtitle", "suggestion", "summary_of",
+    "trust_sentences", "trust_text", "unbroken", "where",
 ]  # fmt: skip
 
 _LINEAR = (
@@ -26,7 +28,7 @@ _LINEAR = (
     "in the picture may not be neighbors in the space."
 )
 _NEIGHBORS = "It shows neighbors: don't read anything into the distance between far groups or their size."
-_READING = {"pca": _LINEAR, "svd": _LINEAR, "tsne": _NEIGHBORS, "umap": _NEIGHBORS}
+READING = {"pca": _LINEAR, "svd": _LINEAR, "tsne": _NEIGHBORS, "umap": _NEIGHBORS}
 """How to read a picture of each method."""
 
 _AXES = {"pca": "PC", "svd": "direction"}
@@ -86,13 +88,8 @@ def stamp(result: Map, panel: Panel) -> str:
     return f"{method(result)} · {shown} · seed {result.seed}"
 
 
-def sentences(result: Map) -> list[str]:
-    """How far to trust the pictures, how to read them, the first coloring, the marked words."""
-    lines = [*_trusts(result.panels), _READING.get(result.method, ""), _colored_by(result), _marked(result)]
-    return [line for line in lines if line]
-
-
-def _trusts(panels: Sequence[Panel]) -> list[str]:
+def trust_sentences(panels: Sequence[Panel]) -> list[str]:
+    """How far to trust each picture; of many pictures, the range."""
     if len(panels) == 1:
         return [panels[0].trust.sentence]
     if len(panels) <= SEVERAL:
@@ -133,8 +130,8 @@ def trust_text(result: Map, trust: Trust) -> str:
     return ", ".join(parts)
 
 
-def _colored_by(result: Map) -> str:
-    """The first coloring with its largest counts; `_marked` describes a word list."""
+def colored_by(result: Map) -> str:
+    """The first coloring with its largest counts; `marked` describes a word list."""
     if not result.colorings:
         return ""
     first = result.colorings[0]
@@ -156,7 +153,7 @@ def _colored_by(result: Map) -> str:
     return f"Colored by {title}: {', '.join(largest)}." if largest else f"Colored by {title}."
 
 
-def _marked(result: Map) -> str:
+def marked(result: Map) -> str:
     """The number of points of each word of the list."""
     if not result.highlight:
         return ""
@@ -175,13 +172,8 @@ def _short(value: float) -> str:
 
 def subtitle(result: Map) -> str:
     """What is mapped: shape, model, pooling, repair."""
-    source = result.source
-    parts = [f"{result.total:,} x {source['dimensions']:,}"] if source.get("dimensions") else []
-    if source.get("model"):
-        parts.append(source_name(source["model"]))
-    parts += [str(source["pooling"])] if source.get("pooling") else []
-    parts += [f"repaired by {source['repair']}"] if source.get("repair") else []
-    return " · ".join(printable(part) for part in parts)
+    dimensions = result.source.get("dimensions")
+    return source_line(f"{result.total:,} x {dimensions:,}" if dimensions else "", result.source, layer=False)
 
 
 def suggestion(result: Map) -> str | None:
@@ -190,21 +182,100 @@ def suggestion(result: Map) -> str | None:
     path = source.get("corpus", source.get("path", source.get("name")))
     if source.get("in_memory") or source.get("kind") in _IN_MEMORY or path in (None, "", "-"):
         return None
-    model, text = source.get("model"), source.get("text")
-    column = ",".join(text) if isinstance(text, list | tuple) else text
-    if model is not None and (source.get("row") in ("words", "tokens", "cls") or source.get("layer") == "all"):
-        words = ["uncone", "layers", str(model), "--corpus", str(path)]
-        words += ["--text", str(column)] if column else []
-        words += ["--rows", str(source["row"])] if source.get("row", "words") != "words" else []
-        return shlex.join([*words, *_options(source, "limit", "sample"), "--deep"])
+    model, text, row = source.get("model"), source.get("text"), source.get("row")
+    column = (",".join(text) if isinstance(text, list | tuple) else text) or None
+
+    def given(*options: str) -> dict[str, Any]:
+        return {option: source.get(option) for option in options}
+
+    if model is not None and (row in ("words", "tokens", "cls") or source.get("layer") == "all"):
+        options = {"corpus": path, "text": column, "rows": None if row == "words" else row, **given("limit", "sample")}
+        return f"{command('layers', model, options)} --deep"
     if model is None:
-        return shlex.join(["uncone", "check", str(path), *_options(source, "column", "tensor")])
-    texts = ["--text", str(column)] if column else []
-    more = _options(source, "model", "layer", "pooling", "prompt", "limit")
-    return shlex.join(["uncone", "check", str(path), *texts, *more])
+        return command("check", path, given("column", "tensor"))
+    return command("check", path, {"text": column, **given("model", "layer", "pooling", "prompt", "limit")})
 
 
-def _options(source: Mapping[str, Any], *options: str) -> list[str]:
-    """The given options, as on the command line."""
-    given = [(option, source.get(option)) for option in options]
-    return [word for option, value in given if value is not None for word in (f"--{option}", str(value))]
+def panel_colorings(result: Map) -> list[list[CloudColoring]]:
+    """For each picture, the colorings of all points of the map; those that do not differ by picture are shared."""
+    shared = {
+        each.name: _coloring(each, result.panels[0])
+        for each in result.colorings
+        if not (each.by_panel or each.values_by_panel)
+    }
+    return [[shared.get(each.name) or _coloring(each, panel) for each in result.colorings] for panel in result.panels]
+
+
+def _coloring(coloring: Coloring, panel: Panel) -> CloudColoring:
+    if coloring.values is not None:
+        return CloudColoring(coloring.title, values=_values(coloring, panel))
+    codes = _codes(coloring, panel)
+    unknown = int((codes < 0).sum())
+    rest = "unknown" if not coloring.other else "other" if coloring.other >= unknown else "other or unknown"
+    rest = "none of them" if coloring.name == "words" else rest
+    return CloudColoring(coloring.title, codes, [str(name) for name in coloring.names], rest=rest)
+
+
+def _codes(coloring: Coloring, panel: Panel) -> IntVector:
+    """The category of every point of the map in this picture, -1 if it is unknown."""
+    members = coloring.by_panel.get(panel.name, coloring.members)
+    return np.full(int(panel.places.max(initial=-1)) + 1, -1) if members is None else np.asarray(members, np.int64)
+
+
+def _values(coloring: Coloring, panel: Panel) -> Vector:
+    return np.asarray(coloring.values_by_panel.get(panel.name, coloring.values), np.float64)
+
+
+def shown_colors(coloring: Coloring, panel: Panel) -> Vector | list[str | None]:
+    """The number or the category of every point of a picture."""
+    if coloring.values is not None:
+        return _values(coloring, panel)[panel.places]
+    names = dict(enumerate(map(str, coloring.names)))
+    return [names.get(code) for code in _codes(coloring, panel)[panel.places].tolist()]
+
+
+def counts_of(result: Map, coloring: Coloring) -> list[list[int]]:
+    """The points of each category, and the unknown ones last: once, or for each picture if that differs."""
+    k = len(coloring.names)
+    every = [_codes(coloring, panel)[panel.places] for panel in result.panels if coloring.by_panel]
+    every = every or [_codes(coloring, result.panels[0])]
+    return [np.bincount(np.where((codes >= 0) & (codes < k), codes, k), minlength=k + 1).tolist() for codes in every]
+
+
+def extent(coloring: Coloring) -> tuple[float, float, int, int]:
+    """The smallest and the largest number in all pictures, and the number of known and unknown values."""
+    values = np.concatenate([*coloring.values_by_panel.values()] or [np.asarray(coloring.values, np.float64)])
+    known = values[np.isfinite(values)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+    return low, high, len(known), len(values) - len(known)
+
+
+def summary_of(result: Map, coloring: Coloring) -> dict[str, Any]:
+    """A coloring without its points: the points of each category, or the range of its numbers."""
+    head: dict[str, Any] = {"name": coloring.name, "title": coloring.title}
+    if coloring.values is not None:
+        low, high, known, unknown = extent(coloring)
+        ends = {"low": low, "high": high} if known else {"low": None, "high": None}
+        return {**head, "kind": "numbers", **ends, "known": known, "unknown": unknown}
+    names = [str(name) for name in coloring.names]
+    tallies = [dict(zip(names, counts, strict=False)) for counts in counts_of(result, coloring)]
+    if coloring.by_panel:
+        panels = [panel.name for panel in result.panels]
+        return {**head, "kind": "names", "by_panel": dict(zip(panels, tallies, strict=True))}
+    unknown = 0 if coloring.members is None else int((np.asarray(coloring.members) < 0).sum())
+    return {**head, "kind": "names", "counts": tallies[0], "other": coloring.other,
+            "unknown": unknown - coloring.other}  # fmt: skip
+
+
+def marked_words(result: Map) -> IntVector:
+    """The word of the list that each point is or contains, -1 for none."""
+    listed = next((coloring for coloring in result.colorings if coloring.name == "words"), None)
+    if listed is not None and listed.members is not None and tuple(listed.names) == tuple(result.highlight):
+        return np.asarray(listed.members, np.int64)
+    n = len(result.places)
+    if result.texts is None or not len(result.highlight):
+        return np.full(n, -1, np.int64)
+    shown = [result.text(point) for point in range(n)]
+    distinct = list(dict.fromkeys(shown))
+    words = dict(zip(distinct, WordList(result.highlight).firsts(distinct, len(distinct)).tolist(), strict=True))
+    return np.array([words[text] for text in shown], np.int64)

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uncone.analysis.calibration.results import Background
+from uncone.analysis.number_format import cosine
 from uncone.analysis.similarity.results import Crowd, Groups, Labels, Pair, Pairs, PerLabel, Picture, Step, TwoColumns
 from uncone.data.batch import IntVector, Matrix
 from uncone.errors import OptionError
 from uncone.extras import require
+from uncone.report.charts.files import Columns, table_file
 from uncone.report.document import Document
 from uncone.report.documents.similarity import sections
 from uncone.report.documents.similarity import sentences as say
 from uncone.report.result import Result
-from uncone.report.tables import Columns, table_file
+from uncone.report.text import capitalized, command
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -68,16 +70,49 @@ class Similarity(Result):
     @property
     def headline(self) -> str:
         """The score of two unrelated texts, and the main result of the labels, the pairs or the columns."""
-        return say.headline(self)
+        start = f"Two random {say.noun(self)}s score {cosine(self.background.mean)}"
+        labels, two = self.per_label, self.two_columns
+        if two is not None:
+            known = np.isfinite(two.cosines).any()
+            beside = f", two side by side {cosine(float(np.nanmean(two.cosines)))}" if known else ""
+            return f"{start}{beside}{say.largest_difference(two)}."
+        if labels is not None and labels.auc is not None:
+            if labels.auc_high is not None and labels.auc_high < 0.5:
+                return f"{start}; pairs with the same label are less similar than others: AUC {cosine(labels.auc)}."
+            return f"{start}; labels are {say.separable(labels.auc, labels.auc_low, labels.auc_high, labels.texts)}."
+        if len(self.pairs.cosines):
+            return f"{start}, the most similar pair {cosine(float(np.max(self.pairs.cosines)))}."
+        return f"{start}."
 
     def lines(self) -> list[str]:
         """The main results, in the order of the report."""
-        return say.sentences(self)
+        labels, two = self.per_label, self.two_columns
+        groups = [(say.group_title(each), say.group_quality(each)) for each in self.groups]
+        cleaned = [f"{say.CLEANING.get(what, what)} {n:,}" for what, n in self.cleaned.items() if n]
+        lines = [
+            say.spread(self),
+            "" if labels is None else labels.sentence,
+            "" if two is None else two.differs,
+            say.most_similar(self),
+            say.duplicates(self),
+            say.nearest(self),
+            *(f"{capitalized(': '.join(filter(None, parts)))}." for parts in groups),
+            f"Cleaned: {', '.join(cleaned)}." if cleaned else "",
+        ]
+        return [line for line in lines if line]
 
     @property
     def suggestion(self) -> str | None:
         """The command that suggests a threshold, ready to paste; None if the source is not a file."""
-        return say.suggestion(self)
+        source, prompt = self.source, self.provenance.get("prompt") or None
+        path, repair = source.get("path", source.get("name")), source.get("repair") or None
+        if source.get("in_memory") or path in (None, "", "-"):
+            return None
+        names = {"column": "column"}
+        if source.get("encoder") is not None:
+            names = {"text": "text", "model": "encoder", "layer": "layer", "pooling": "pooling"}
+        options = {option: source.get(name) for option, name in names.items()}
+        return command("calibrate", path, {**options, "prompt": prompt, "repair": repair, "fpr": "0.01"})
 
     def document(self) -> Document:
         """The report as data, built once for all renderers."""

@@ -13,19 +13,9 @@ from uncone.analysis.number_format import clipped, count
 from uncone.analysis.projections.results import METHOD_NAMES
 from uncone.analysis.similarity.results import Groups, PerLabel
 from uncone.data.batch import IntVector
+from uncone.report.charts import model
 from uncone.report.charts.cloud import MOST_LEGEND
-from uncone.report.charts.model import (
-    Axis,
-    Chart,
-    Cloud,
-    CloudView,
-    Coloring,
-    Forest,
-    Heatmap,
-    Histogram,
-    Line,
-    Reference,
-)
+from uncone.report.charts.model import Axis, Chart, Cloud, CloudView, Coloring, Heatmap, Histogram, Line, Reference
 from uncone.report.charts.theme import CATEGORICAL
 from uncone.report.documents.similarity import sentences as say
 from uncone.report.text import capitalized, printable
@@ -116,7 +106,9 @@ def _forest(lines: Sequence[PerLabel], mean: float, wide: bool) -> Chart:
         if rows:
             cosines = [shown[at].cosine for at in rows]
             values, low, high = ([getattr(each, part) for each in cosines] for part in ("mean", "low", "high"))
-            marks.append(Forest(rows, values, low, high, label, color, symbol, n=[each.pairs for each in cosines]))
+            marks.append(
+                model.Forest(rows, values, low, high, label, color, symbol, n=[each.pairs for each in cosines])
+            )
     more = f" The first {_MOST_LABELS} of {len(lines):,}; the table has them all." if len(lines) > _MOST_LABELS else ""
     caption = f"Mean cosine with its 95 % interval. The dotted line is the mean of unrelated pairs.{more}"
     x, y = Axis("mean cosine", "mean_cosine"), Axis(name="labels", categories=[_two(line, 13) for line in shown])
@@ -130,7 +122,6 @@ def _two(line: PerLabel, most: int) -> str:
 
 
 def _label_grid(table: Sequence[PerLabel], names: Sequence[str], sd: float, wide: bool) -> Chart:
-    """Labels by labels: the mean cosine above that of unrelated pairs."""
     known = {(line.one, line.other): line for line in table} | {(line.other, line.one): line for line in table}
     cells = [[known.get((a, b)) for b in names] for a in names]
     values = [[None if line is None else line.above.mean for line in row] for row in cells]

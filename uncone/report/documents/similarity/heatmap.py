@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from uncone.analysis.number_format import clipped, cosine, count, plain
-from uncone.analysis.similarity.results import Picture, Step
+from uncone.analysis.similarity.results import Step
 from uncone.data.batch import IntVector, Matrix
 from uncone.report.charts.cloud import MOST_LEGEND, category_colors
 from uncone.report.charts.model import Axis, Chart, Coloring, Heatmap, Line, Points, Reference
@@ -34,6 +34,8 @@ _SCALE = 10_000
 """Cells are integers of two bytes, in steps of 0.0001."""
 _MOST_BLOCKS, _MOST_NAMES = 24, 36
 """Blocks with visible boundaries, and texts with names beside a heatmap."""
+_LEAST_BLOCK = 0.035
+"""Share of the texts that a block needs to have its name beside it."""
 _SCRIPTS = {"scripts": ["widgets/heatmap.js"], "styles": ["widgets/heatmap.css"]}
 _NUMBER_NAMES = {
     "sd": "deviation",
@@ -135,7 +137,7 @@ class _Grid:
         if self.tree is not None:
             top, width = max(branch[-1] for branch in self.tree) or 1.0, 0.18 * n
             x = [left - width * height / top for a, b, _, _, joint in self.tree for height in (a, joint, joint, b, b)]
-            y = [place for _, _, one, other, _ in self.tree for place in (one, one, other, other, None)]
+            y = [place for _, _, low, high, _ in self.tree for place in (low, low, high, high, None)]
             marks.append(Line(x, y, color="muted", weight="thin", guide=True))
             left -= width
         rows = [] if self.rows is None else [str(int(row)) for row in self.rows]
@@ -178,7 +180,6 @@ def heatmap(result: Similarity) -> Widget:
 
 
 def _texts(result: Similarity, rows: Sequence[int]) -> dict[str, Any]:
-    """Numbers, texts and labels of rows, which the page shows for a cell."""
     return {
         "numbers": list(rows),
         "texts": None if result.texts is None else [clipped(result.texts[row], LONGEST_TEXT) for row in rows],
@@ -195,34 +196,31 @@ def _grid(result: Similarity, at: int, kind: str) -> _Grid:
     if percentile:
         caption = "The same cells: the share of unrelated pairs that score lower. Half of them score below 50 %."
     ends = np.cumsum([rows for _, rows in picture.blocks]).tolist()
-    named = not picture.blocks and shown <= _MOST_NAMES and result.texts is not None
-    has_tree = picture.linkage is not None and picture.leaves is not None
-    return _Grid(
-        "-".join(["heatmap", *([file_name(name)] if several else []), *([kind] if percentile else [])]),
-        f"{_TITLES[kind]}, {name}" if several else _TITLES[kind],
-        caption,
-        kind,
-        at,
-        picture.percentiles if percentile else picture.cosines,
-        (0.0, 100.0) if percentile else _range(picture.cosines, 0.01),
-        np.asarray(picture.rows),
-        _ticks(picture, ends),
-        [(float(place), clipped(printable(result.text(int(row))), 18)) for place, row in enumerate(picture.rows)]
-        if named
-        else [],
-        [end - 0.5 for end in ends[:-1]] if 1 < len(ends) <= _MOST_BLOCKS else [],
-        branches(picture.linkage, picture.leaves) if has_tree else None,  # type: ignore[arg-type]
-        label_coloring(result, picture.rows) if picture.order == "clustering" else None,
-    )
-
-
-def _ticks(picture: Picture, ends: Sequence[int], least: float = 0.035) -> list[tuple[float, str]]:
-    """The name of every block that is large enough, at its middle."""
-    return [
-        (float(end - rows / 2 - 0.5), say.middle_cut(printable(name), 16))
-        for end, (name, rows) in zip(ends, picture.blocks, strict=True)
-        if len(ends) > 1 and rows >= least * len(picture.rows)
+    blocks = [
+        (float(end - rows / 2 - 0.5), say.middle_cut(printable(block), 16))
+        for end, (block, rows) in zip(ends, picture.blocks, strict=True)
+        if len(ends) > 1 and rows >= _LEAST_BLOCK * shown
     ]
+    names = [(float(place), clipped(printable(result.text(int(row))), 18)) for place, row in enumerate(picture.rows)]
+    named = not picture.blocks and shown <= _MOST_NAMES and result.texts is not None
+    tree = None
+    if picture.linkage is not None and picture.leaves is not None:
+        tree = branches(picture.linkage, picture.leaves)
+    return _Grid(
+        name="-".join(["heatmap", *([file_name(name)] if several else []), *([kind] if percentile else [])]),
+        title=f"{_TITLES[kind]}, {name}" if several else _TITLES[kind],
+        caption=caption,
+        kind=kind,
+        group=at,
+        values=picture.percentiles if percentile else picture.cosines,
+        limits=(0.0, 100.0) if percentile else _range(picture.cosines, 0.01),
+        rows=np.asarray(picture.rows),
+        ticks=blocks,
+        names=names if named else [],
+        edges=[end - 0.5 for end in ends[:-1]] if 1 < len(ends) <= _MOST_BLOCKS else [],
+        tree=tree,
+        strip=label_coloring(result, picture.rows) if picture.order == "clustering" else None,
+    )
 
 
 def _range(cells: Matrix, tail: float) -> tuple[float, float]:
@@ -254,7 +252,9 @@ def walkthrough(result: Similarity) -> Widget:
     """The steps from the raw heatmap to a readable one; then common beliefs, unless a step shows them."""
     folklore = () if {step.key for step in result.steps} >= _FOLKLORE_STEPS else _FOLKLORE
     rows = sorted({int(row) for step in result.steps if step.rows is not None for row in step.rows})
-    limits = _common_range(result.steps)
+    cosines = [step.heatmap for step in result.steps if step.heatmap is not None and step.key != "background"]
+    lows, highs = zip(*(_range(grid, 0.005) for grid in cosines), strict=True) if cosines else ((0.0,), (1.0,))
+    limits = min(lows), max(highs)  # one scale for the cosines of all steps
     steps, figures, otherwise = [], [], list[Block]()
     for place, step in enumerate(result.steps, 1):
         numbers = [
@@ -282,13 +282,6 @@ def _step_grid(place: int, step: Step, values: Matrix, limits: tuple[float, floa
         kind, reach = "difference", max(map(abs, _range(values, 0.0025)))
         limits = -reach, reach
     return _Grid(name, step.title, f"{len(values)} by {len(values)} texts.", kind, name, values, limits, rows)
-
-
-def _common_range(steps: Sequence[Step]) -> tuple[float, float]:
-    """One range for the cosines of all steps."""
-    grids = [step.heatmap for step in steps if step.heatmap is not None and step.key != "background"]
-    ranges = [_range(grid, 0.005) for grid in grids]
-    return (min(low for low, _ in ranges), max(high for _, high in ranges)) if ranges else (0.0, 1.0)
 
 
 def _number_text(value: float) -> str:

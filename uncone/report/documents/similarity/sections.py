@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["document"]
 
+_HIDDEN = ("in_memory", "path")
 _MOST_PAIRS, _OPEN_PAIRS = 200, 20
 _OPEN_ROWS = 24
 """Lines of a table that stand open; the others are folded."""
@@ -38,29 +39,24 @@ _WALK = (
 
 def document(result: Similarity) -> doc.Document:
     """Everything there is to say of a similarity."""
+    noun, source = say.noun(result), {key: value for key, value in result.source.items() if key not in _HIDDEN}
+    facts = doc.Facts([*provenance_facts({**source, **result.provenance}), *result.written.items()])
+    grid = [heatmap(result)] if result.pictures else []
     sections = doc.present(
         _near(result),
-        _heatmaps(result),
+        Section(f"Every {noun} compared with every other", grid, name="heatmap") if grid else None,
         Section("What a score means here", [charts.histogram(result)]),
-        _labels(result),
-        _columns(result),
-        _pairs(result),
-        _groups(result),
-        _maps(result),
-        _walk(result),
+        *(_labels(result), _columns(result), _pairs(result), _groups(result), _maps(result), _walk(result)),
         _health(result),
-        _provenance(result),
+        Section("Provenance", [facts]),
     )
-    title, name = f"Similarity of {say.noun(result)}s", last_name(result.source["name"])
-    return doc.Document(title, name, say.subtitle(result), [_verdict(result)], sections)
-
-
-def _verdict(result: Similarity) -> doc.Verdict:
     labels, two = result.per_label, result.two_columns
     differences = (labels.sentence if labels is not None else "", two.differs if two is not None else "")
     details = [line for line in (say.spread(result), *differences, say.duplicates(result)) if line]
     cards, command = list(_cards(result))[:4], result.suggestion or ""
-    return doc.Verdict(result.headline, say.level(result), details, cards=cards, command=command, bulleted=True)
+    verdict = doc.Verdict(result.headline, say.level(result), details, cards=cards, command=command, bulleted=True)
+    name, subtitle = last_name(result.source["name"]), say.subtitle(result)
+    return doc.Document(f"Similarity of {noun}s", name, subtitle, [verdict], sections)
 
 
 def _cards(result: Similarity) -> Iterator[doc.Card]:
@@ -98,12 +94,6 @@ def _near(result: Similarity) -> Section | None:
     nearest, title = say.nearest(result), f"Nearest to “{clipped(query, _BRIEF)}”"
     brief = doc.table(head, first, title=title) if listed else Sentences([nearest])
     return Section("Nearest to your text", blocks, nearest + more, [brief], "near")
-
-
-def _heatmaps(result: Similarity) -> Section | None:
-    if not result.pictures:
-        return None
-    return Section(f"Every {say.noun(result)} compared with every other", [heatmap(result)], name="heatmap")
 
 
 def _labels(result: Similarity) -> Section | None:
@@ -274,7 +264,6 @@ def _groups(result: Similarity) -> Section | None:
 
 
 def _brief_groups(result: Similarity, groups: Groups) -> Table:
-    """The largest groups by their most central text."""
     by_size = sorted(groups.groups, key=lambda group: -group.size)
     rows = [
         [f"{group.number}", f"{group.size:,}", _short(result.text(group.central), "")]
@@ -288,7 +277,6 @@ def _brief_groups(result: Similarity, groups: Groups) -> Table:
 
 
 def _scores(groups: Groups) -> str:
-    """The grouping with its scores, on a line."""
     scores = {"silhouette": groups.silhouette, "ARI with labels": groups.ari}
     known = {name: value for name, value in scores.items() if value is not None and not groups.outliers}
     quality = ", ".join(f"{name} {say.number(value, 2)}" for name, value in known.items())
@@ -321,9 +309,3 @@ def _health(result: Similarity) -> Section | None:
     notes = [note for note in result.notes if note]
     blocks: list[Block] = [*([doc.Facts(facts)] if facts else []), *([doc.Notes(notes)] if notes else [])]
     return Section("Data health", blocks, brief=[doc.Notes(notes, most=_BRIEF_NOTES)]) if blocks else None
-
-
-def _provenance(result: Similarity) -> Section:
-    source = {key: value for key, value in result.source.items() if key not in ("in_memory", "path")}
-    facts = provenance_facts({**source, **result.provenance})
-    return Section("Provenance", [doc.Facts([*facts, *result.written.items()])])

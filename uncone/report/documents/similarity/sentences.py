@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -16,15 +15,15 @@ from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import clipped, cosine, count, percent
 from uncone.analysis.similarity.per_label import inconclusive
 from uncone.analysis.similarity.results import Estimate, Groups, TwoColumns
-from uncone.report.text import between, capitalized, fitted, number_text, printable, signed, source_name
+from uncone.report.text import between, fitted, number_text, printable, signed, source_line
 
 if TYPE_CHECKING:
     from uncone.report.documents.similarity import Similarity
 
 __all__ = [
-    "CLEANING", "bounds", "crowding", "duplicates", "exact", "fine", "group_quality", "group_title", "headline",
-    "level", "middle_cut", "most_similar", "nearest", "noun", "number", "percentile_text", "quantile", "reason",
-    "sentences", "signed_number", "size", "spread", "subtitle", "suggestion", "tail_score",
+    "CLEANING", "bounds", "crowding", "duplicates", "exact", "fine", "group_quality", "group_title",
+    "largest_difference", "level", "middle_cut", "most_similar", "nearest", "noun", "number", "percentile_text",
+    "quantile", "reason", "separable", "signed_number", "size", "spread", "subtitle", "tail_score",
 ]  # fmt: skip
 
 _HARDLY, _PARTLY = 0.6, 0.8
@@ -63,36 +62,11 @@ def size(result: Similarity) -> int:
 
 def subtitle(result: Similarity) -> str:
     """What was compared: shape, encoder, layer and pooling, repair."""
-    source = result.source
-    rows = size(result)
-    parts = [f"{rows:,} x {source['dim']:,}" if source.get("dim") else count(rows, noun(result))]
-    encoder = source.get("encoder")
-    if encoder:
-        parts.append(source_name(encoder))
-        parts += [f"layer {source['layer']}"] if source.get("layer") is not None else []
-        parts += [str(source["pooling"])] if source.get("pooling") else []
-    parts += [f"repaired by {source['repair']}"] if source.get("repair") else []
-    return " · ".join(parts)
+    dim, rows = result.source.get("dim"), size(result)
+    return source_line(f"{rows:,} x {dim:,}" if dim else count(rows, noun(result)), result.source)
 
 
-def headline(result: Similarity) -> str:
-    """The score of two unrelated texts, and the main result of the labels, the pairs or the columns."""
-    start = f"Two random {noun(result)}s score {cosine(result.background.mean)}"
-    labels, two = result.per_label, result.two_columns
-    if two is not None:
-        known = np.isfinite(two.cosines).any()
-        beside = f", two side by side {cosine(float(np.nanmean(two.cosines)))}" if known else ""
-        return f"{start}{beside}{_largest_difference(two)}."
-    if labels is not None and labels.auc is not None:
-        if labels.auc_high is not None and labels.auc_high < 0.5:
-            return f"{start}; pairs with the same label are less similar than others: AUC {cosine(labels.auc)}."
-        return f"{start}; labels are {_separable(labels.auc, labels.auc_low, labels.auc_high, labels.texts)}."
-    if len(result.pairs.cosines):
-        return f"{start}, the most similar pair {cosine(float(np.max(result.pairs.cosines)))}."
-    return f"{start}."
-
-
-def _largest_difference(two: TwoColumns) -> str:
+def largest_difference(two: TwoColumns) -> str:
     """The two labels that differ most, the higher one first."""
     if not two.auc:
         return ""
@@ -104,40 +78,19 @@ def _largest_difference(two: TwoColumns) -> str:
     units = two.units.get(names, LEAST_UNITS)
     certain = higher and lower and units >= LEAST_UNITS and not low <= 0.5 <= high
     which = ", " + " over ".join(clipped(printable(label), 24) for label in (higher, lower)) if certain else ""
-    return f"; labels are {_separable(auc, low, high, units)}{which}"
+    return f"; labels are {separable(auc, low, high, units)}{which}"
 
 
-def _separable(auc: float, low: float | None, high: float | None, units: int) -> str:
+def separable(auc: float, low: float | None, high: float | None, units: int) -> str:
     """How separable two kinds of pairs are. An AUC of 0.1 separates as well as one of 0.9."""
-    if low is None or high is None:
-        return f"hard to judge on so few texts: AUC {cosine(auc)}"
-    if units < LEAST_UNITS or inconclusive(low, high):
-        return f"hard to judge on so few texts: AUC {cosine(auc)}, {cosine(low)} to {cosine(high)}"
+    if low is None or high is None or units < LEAST_UNITS or inconclusive(low, high):
+        bounds = between(low, high, cosine)
+        return f"hard to judge on so few texts: AUC {cosine(auc)}{f', {bounds}' if bounds else ''}"
     if low <= 0.5 <= high:
         return f"not separable: AUC {cosine(auc)}"
     strength = max(auc, 1 - auc)
     word = "hardly" if strength < _HARDLY else "partly" if strength < _PARTLY else "well"
     return f"{word} separable: AUC {cosine(auc)}"
-
-
-def sentences(result: Similarity) -> list[str]:
-    """The main results, in the order of the report."""
-    labels, two = result.per_label, result.two_columns
-    cleaned = [f"{CLEANING.get(what, what)} {n:,}" for what, n in result.cleaned.items() if n]
-    lines = [
-        spread(result),
-        "" if labels is None else labels.sentence,
-        "" if two is None else two.differs,
-        most_similar(result),
-        duplicates(result),
-        nearest(result),
-        *(
-            f"{capitalized(': '.join(filter(None, (group_title(each), group_quality(each)))))}."
-            for each in result.groups
-        ),
-        f"Cleaned: {', '.join(cleaned)}." if cleaned else "",
-    ]
-    return [line for line in lines if line]
 
 
 def spread(result: Similarity) -> str:
@@ -168,13 +121,12 @@ def duplicates(result: Similarity) -> str:
     has = "has" if pairs.found == 1 or not pairs.found else "have"
     if result.crowd is None:
         kind = "pair is a near-duplicate" if pairs.found == 1 else "pairs are near-duplicates"
-        return f"{pairs.found:,} {kind}{_because(pairs.why)}." if pairs.found else ""
+        return f"{pairs.found:,} {kind}{f' ({reason(pairs.why)})' if pairs.why else ''}." if pairs.found else ""
     if result.two_columns is not None:
         rows = count(pairs.found, "row") if pairs.found else "No row"
         return f"{crowding(result)} {rows} {has} the same text twice."
-    if not pairs.found:
-        return f"{crowding(result)} No two {noun(result)}s are the same."
-    return f"{crowding(result)} {count(pairs.found, 'pair')} {has} the same {noun(result)}."
+    same = f"{count(pairs.found, 'pair')} {has} the same {noun(result)}"
+    return f"{crowding(result)} {same if pairs.found else f'No two {noun(result)}s are the same'}."
 
 
 def crowding(result: Similarity) -> str:
@@ -193,10 +145,6 @@ def reason(why: str) -> str:
     return why.removeprefix("near-duplicates: ").rstrip(".")
 
 
-def _because(why: str) -> str:
-    return f" ({reason(why)})" if why else ""
-
-
 def nearest(result: Similarity) -> str:
     """The text nearest to that of `near`, with its score."""
     near = result.near
@@ -204,7 +152,7 @@ def nearest(result: Similarity) -> str:
         return ""
     query = clipped(printable(result.near_text or ""), _QUOTED)
     if not len(near.cosines):
-        return f"Nothing is near “{query}”{_because(near.why)}."
+        return f"Nothing is near “{query}”{f' ({reason(near.why)})' if near.why else ''}."
     value, share = float(near.cosines[0]), float(near.percentiles[0])
     text = clipped(printable(result.text(int(near.other[0]))), _QUOTED)
     return f"Nearest to “{query}”: “{text}” with {exact(value)}, {_rank(share, result.background)}."
@@ -230,7 +178,6 @@ def group_quality(groups: Groups) -> str:
 
 
 def _rank(percentile: float, background: Background) -> str:
-    """How a percentile compares with unrelated pairs, in words."""
     if percentile >= 100:
         sampled = "" if background.pairs == background.all_pairs else " that were sampled"
         return f"and none of the {background.pairs:,} unrelated pairs{sampled} scores higher"
@@ -255,22 +202,6 @@ def quantile(background: Background, share: float) -> float | None:
     if total * min(share, 1 - share) < 10:
         return None
     return float(np.interp(1 - share, np.concatenate([[0.0], np.cumsum(counts)]) / total, edges))
-
-
-def suggestion(result: Similarity) -> str | None:
-    """The next command on the same texts: a threshold at a false-positive rate of 1 %."""
-    source = result.source
-    path = source.get("path", source.get("name"))
-    if source.get("in_memory") or path in (None, "", "-"):
-        return None
-    if source.get("encoder") is not None:
-        options = {"--text": "text", "--model": "encoder", "--layer": "layer", "--pooling": "pooling"}
-    else:
-        options = {"--column": "column"}
-    values = {option: source.get(key) for option, key in options.items()}
-    values |= {"--prompt": result.provenance.get("prompt") or None, "--repair": source.get("repair") or None}
-    words = [word for option, value in values.items() if value is not None for word in (option, str(value))]
-    return shlex.join(["uncone", "calibrate", str(path), *words, "--fpr", "0.01"])
 
 
 def percentile_text(percentile: float) -> str:
