@@ -18,6 +18,7 @@ from uncone.analysis.measures.finding import Finding
 from uncone.analysis.measures.verdict import judge
 from uncone.repairs.registry import make
 from uncone.report.documents.fix import Repaired, changes, chosen_epoch, learning
+from uncone.report.text import interval
 
 CURVE = [(0, 1.9, 1.95), (1, 0.2, 0.4), (2, -0.5, -0.25), (3, -0.9, -0.1)]
 
@@ -135,13 +136,13 @@ def test_quantiles_stand_with_their_intervals(crowded):
     shown = {one.title: one for one in changes(crowded, quantiles=True)}
     median = crowded.before["pair_cosine_quantiles"]
     assert shown["Median pair"].values[0] == f"{median.value['0.5']:.3f}"
-    assert shown["Median pair"].intervals[0] == f"{median.low['0.5']:.3f} – {median.high['0.5']:.3f}"
+    assert interval(shown["Median pair"].before) == f"{median.low['0.5']:.3f} – {median.high['0.5']:.3f}"
     assert len(shown) == len(changes(crowded)) + 2
 
 
 def test_no_number_is_a_minus_zero_or_needs_an_exponent(crowded):
     for change in changes(crowded, quantiles=True):
-        for text in (*change.values, *change.intervals):
+        for text in (*change.values, interval(change.before), interval(change.after)):
             assert not re.search(r"-0\.0+(?!\d)|e-", text)
 
 
