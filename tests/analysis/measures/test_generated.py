@@ -89,7 +89,7 @@ def test_dimension_around_a_row(seen):
         assert dimension.low < dimension.value < dimension.high
         assert seen[name].check["lid_euclidean"].value == pytest.approx(dimension.value, rel=0.05), "as check says"
         assert dimension.paper == dimension.value / 2
-        assert f"among {ROWS:,} distinct rows" in seen[name].deep["lid_euclidean"].meaning
+        assert f"among {ROWS:,} distinct vectors" in seen[name].deep["lid_euclidean"].meaning
 
 
 def test_hubs(seen):

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from uncone.analysis.clusters.kmeans import Choice, asked_clusters, best_clusters, chance_silhouette
+from uncone.analysis.clusters.kmeans import Choice, best_clusters, chance_silhouette, clusters_of_k
 from uncone.analysis.clusters.shape import (
     Types,
     about_zero,
@@ -119,7 +119,7 @@ def cluster_labels(vectors: Matrix, *, k: int | None = None, seed: int = 0) -> t
 
 
 def _chosen(z: Matrix, k: int | None, seed: int) -> tuple[Choice, IntVector, IntVector]:
-    choice = best_clusters(z, seed) if k is None else asked_clusters(z, k, seed)
+    choice = best_clusters(z, seed) if k is None else clusters_of_k(z, k, seed)
     return choice, *_ranked(z, choice.centroids)
 
 

@@ -25,10 +25,10 @@ __all__ = [
     "LEAST",
     "TRIED",
     "Choice",
-    "asked_clusters",
     "best_clusters",
     "best_k",
     "chance_silhouette",
+    "clusters_of_k",
     "gaussian_cells",
     "kmeans_cells",
     "labels_of",
@@ -139,9 +139,9 @@ def without_small(cells: Cells, rows: Matrix, least: int) -> Cells:
         smallest = int(counts.argmin())
         if counts[smallest] >= least:
             break
-        kept = np.delete(np.arange(cells.k), smallest)
+        others = np.delete(np.arange(cells.k), smallest)
         orphans = np.flatnonzero(labels == smallest)
-        cells = cells.only(kept)
+        cells = cells.only(others)
         labels = labels - (labels > smallest)
         if orphans.size:
             labels[orphans] = labels_of(cells, rows[orphans])
@@ -257,11 +257,11 @@ def spread_out(z: Matrix, k: int, seed: int) -> Matrix:
     apart = _apart(z, squares, chosen)[0]
     for _ in range(1, k):
         summed = np.cumsum(apart, dtype=np.float64)
-        drawn = np.searchsorted(summed, rng.random(2 + int(np.log(k))) * summed[-1], side="right")
-        drawn = np.minimum(drawn, len(z) - 1)
-        closer = np.minimum(apart, _apart(z, squares, drawn))
+        candidates = np.searchsorted(summed, rng.random(2 + int(np.log(k))) * summed[-1], side="right")
+        candidates = np.minimum(candidates, len(z) - 1)
+        closer = np.minimum(apart, _apart(z, squares, candidates))
         best = int(closer.sum(axis=1, dtype=np.float64).argmin())
-        chosen.append(int(drawn[best]))
+        chosen.append(int(candidates[best]))
         apart = closer[best]
     return z[chosen]
 
@@ -308,7 +308,7 @@ def best_clusters(z: Matrix, seed: int) -> Choice:
     return Choice(centroids[best], tried, judged, values[best])
 
 
-def asked_clusters(z: Matrix, k: int, seed: int) -> Choice:
+def clusters_of_k(z: Matrix, k: int, seed: int) -> Choice:
     """The same for a number that was asked for; fewer, when fewer vectors differ."""
     places = np.random.default_rng(seed).permutation(len(z))[: max(_LEARNT_FROM, 64 * k)]
     rows, judged = np.take(z, places, axis=0), places[:_JUDGED_ON]

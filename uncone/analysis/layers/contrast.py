@@ -52,8 +52,8 @@ class Contrast:
             "to": self.to,
             "paired": self.paired,
             "layers": [
-                {"to": a, "of": b, "findings": {name: one.to_dict() for name, one in found.items()}}
-                for (a, b), found in zip(self.layers, self.findings, strict=True)
+                {"to": a, "of": b, "findings": {name: one.to_dict() for name, one in findings.items()}}
+                for (a, b), findings in zip(self.layers, self.findings, strict=True)
             ],
         }
 

@@ -91,7 +91,7 @@ class StudySize:
         names = placed("layers", "sizes")
         findings = [{name: one[name].to_dict() for name in names if name in one.findings} for one in self.layers]
         layers = zip(self.layers, findings, strict=True)
-        return {"texts": self.texts, "layers": [{"layer": one.number, "findings": found} for one, found in layers]}
+        return {"texts": self.texts, "layers": [{"layer": one.number, "findings": values} for one, values in layers]}
 
 
 def sizes_up_to(

@@ -29,6 +29,7 @@ from uncone.errors import ShapeError
 from uncone.extras import versions
 from uncone.run.checkpoint import Checkpoint
 from uncone.run.layers import LayerPass, LayerResult
+from uncone.run.measure import step_progress
 from uncone.run.memory import GIB, Room, share_out
 from uncone.run.threads import on_all_cores
 from uncone.stats.moments import Moments
@@ -102,7 +103,7 @@ def study(
         from uncone.analysis.layers.deep import check_frequency, deep_study
 
         check_frequency(settings, encoder)
-    surveyed = survey(selection, rule, encoder, settings.window, _step(progress, "reading", None))
+    surveyed = survey(selection, rule, encoder, settings.window, step_progress(progress, "reading", None))
     _check_texts(selection, surveyed, settings)
     named = [identity(word, rule.cased) for word in settings.words]
     everything = Vocabulary(surveyed, len(surveyed.counts), named, settings.seed)
@@ -112,7 +113,7 @@ def study(
     room = share_out(encoder, settings.memory, len(everything), occurrences, deep_sample)
     words = Vocabulary(surveyed, room.words, named, settings.seed) if room.words < len(everything) else everything
     numbers = words.asked_numbers()
-    drawn = words.drawn(max(room.mev_words - len(numbers), 0), settings.least, settings.seed)
+    mev_words = words.drawn(max(room.mev_words - len(numbers), 0), settings.least, settings.seed)
     checkpoint = None
     if checkpoints is not None:
         content = {**room.to_dict(), "corpus_content": surveyed.tally.digest}
@@ -120,17 +121,17 @@ def study(
     batches = settings.batch_size, settings.no_sinks, surveyed.repeated
     run = LayerPass(encoder, selection, rule, settings.window, room, words.number, *batches)
     result = run.run(
-        _statistics(encoder.dim, len(words), sorted({*numbers, *drawn}), surveyed, settings, room),
+        _statistics(encoder.dim, len(words), sorted({*numbers, *mev_words}), surveyed, settings, room),
         checkpoint,
         checkpoint.load() if checkpoint is not None and resume else None,
-        _step(progress, "encoding", surveyed.tally.taken),
+        step_progress(progress, "encoding", surveyed.tally.taken),
     )
     _check_rows(selection, result)
-    layers = _layers(result, settings, drawn, room, surveyed)
+    layers = _layers(result, settings, mev_words, room, surveyed)
     examined = examine_layers(layers)
     deep = None
     if settings.deep:
-        step = _step(progress, "looking behind the cone", encoder.layers)
+        step = step_progress(progress, "looking behind the cone", encoder.layers)
         deep, findings = deep_study(layers, run, surveyed.counts, settings, step)
         examined = [one.with_findings(more) for one, more in zip(examined, findings, strict=True)]
     sentences = _sentence_table(selection, result, layers, examined) if settings.keep_sentences else None
@@ -154,8 +155,8 @@ def examine_layers(layers: Sequence[LayerGeometry]) -> list[Layer]:
         contexts = [threads.submit(_findings, one, context) for one in layers]
         halves = [one.result() | other.result() for one, other in zip(shapes, contexts, strict=True)]
     return [
-        Layer(layer.number, {one.name: one for family in families("layers") for one in found.get(family, ())})
-        for layer, found in zip(layers, halves, strict=True)
+        Layer(layer.number, {one.name: one for family in families("layers") for one in by_family.get(family, ())})
+        for layer, by_family in zip(layers, halves, strict=True)
     ]
 
 
@@ -190,14 +191,14 @@ def _statistics(
 
 
 def _layers(
-    result: LayerResult, settings: StudySettings, drawn: Sequence[int], room: Room, surveyed: Survey
+    result: LayerResult, settings: StudySettings, mev_words: Sequence[int], room: Room, surveyed: Survey
 ) -> list[LayerGeometry]:
     shared: dict[Any, Any] = {}
     return [
         LayerGeometry(
             bundle.members,
             number,
-            tuple(drawn),
+            tuple(mev_words),
             settings.least,
             settings.seed,
             int(result.sinks[number]),
@@ -276,10 +277,6 @@ def _check_rows(selection: Selection, result: LayerResult) -> None:
     fewest = min(bundle["units"].n for bundle in result.layers)
     if fewest < 3:
         raise ShapeError(f"{selection.source.name} gave {fewest} rows; we need at least 3. Add texts.")
-
-
-def _step(progress: Progress | None, name: str, total: int | None) -> Callable[[int], None] | None:
-    return None if progress is None else lambda done: progress(name, done, total)
 
 
 def notes_of(run: LayerRun, encoder: Encoder, settings: StudySettings) -> list[str]:

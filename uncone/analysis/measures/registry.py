@@ -118,8 +118,8 @@ def _loaded(point: EntryPoint, others: Iterable[Family]) -> list[Family]:
     """The families of an entry point; when it cannot be loaded, one that says so in its finding."""
     package = point.dist.name if point.dist is not None else point.value
     try:
-        found = point.load()
-        made = [replace(one, package=package) for one in ([found] if isinstance(found, Family) else found)]
+        loaded = point.load()
+        made = [replace(one, package=package) for one in ([loaded] if isinstance(loaded, Family) else loaded)]
         _check_names(made, others)
         return made
     except Exception as error:  # whatever a package does, the measures of the others are reported
@@ -138,8 +138,8 @@ def _check_names(made: Iterable[Family], others: Iterable[Family]) -> None:
         taken.add((verb, name))
 
 
-def _names(found: Iterable[Family]) -> Iterator[tuple[Verb, str]]:
-    for family in found:
+def _names(members: Iterable[Family]) -> Iterator[tuple[Verb, str]]:
+    for family in members:
         for verb in family.verbs:
             for one in family.measures:
                 yield verb, one.name

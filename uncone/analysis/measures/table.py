@@ -30,9 +30,9 @@ def family_table(families: Sequence[Family]) -> str:
     """A line per family: its names, what they are, where they come from."""
     lines = ["| finding | what it is | paper |", "|---|---|---|"]
     for summary, group in groupby(families, key=lambda family: family.summary or family.measures[0].definition):
-        found = [measure for family in group for measure in family.measures]
-        names = ", ".join(f"`{measure.name}`" for measure in found)
-        papers = "; ".join(dict.fromkeys(measure.paper.partition(",")[0] for measure in found if measure.paper))
+        measures = [measure for family in group for measure in family.measures]
+        names = ", ".join(f"`{measure.name}`" for measure in measures)
+        papers = "; ".join(dict.fromkeys(measure.paper.partition(",")[0] for measure in measures if measure.paper))
         lines.append(f"| {names} | {_cell(summary)} | {papers} |")
     return "\n".join(lines)
 
@@ -50,8 +50,8 @@ def renewed(path: Path) -> str:
     """The text of a file with its tables as they are today."""
     own = [family for family in all_families() if not family.package]
 
-    def table(found: re.Match[str]) -> str:
-        start, which, end = found.groups()
+    def table(match: re.Match[str]) -> str:
+        start, which, end = match.groups()
         return f"{start}{_everything(own) if which == 'all' else family_table(_of(which, own))}\n{end}"
 
     return _MARKED.sub(table, path.read_text(encoding="utf-8"))

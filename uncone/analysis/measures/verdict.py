@@ -25,12 +25,12 @@ def examine(space: Space) -> dict[str, Finding]:
     # a core left, for the neighborhoods.
     with one_blas_thread(), ThreadPoolExecutor(1) as thread:
         waiting = {family: thread.submit(family.findings, space) for family in every if family.turn == "aside"}
-        found = {family: family.findings(space) for family in every if family.turn == "first"}
-        found |= {family: future.result() for family, future in waiting.items()}
-        found |= {family: family.findings(space) for family in every if family.turn == "last"}
+        by_family = {family: family.findings(space) for family in every if family.turn == "first"}
+        by_family |= {family: future.result() for family, future in waiting.items()}
+        by_family |= {family: family.findings(space) for family in every if family.turn == "last"}
     # Few vectors are measured but not judged, unless all are the same.
     few, health = 1 < space.distinct < LEAST_UNITS, placed("check", "health")
-    findings = [one for family in every for one in found[family]]
+    findings = [one for family in every for one in by_family[family]]
     judged = [replace(one, level=Level.NOTE) if few and one.name not in health else one for one in findings]
     return {finding.name: finding for finding in judged}
 

@@ -92,11 +92,11 @@ def sheet_of(rows: Matrix, labels: IntVector | None, k: int, seed: int) -> Sheet
     near = _near(rows, queries, k)
     apart = np.zeros(n, np.int64) if labels is None else _apart(labels, queries, near.places[:, :k])
     cloud = _cloud(rows, apart, rng)
-    found = _local(rows, queries, near, k)
+    local = _local(rows, queries, near, k)
     flat = _local(cloud, queries, _near(cloud, queries, k), k)
-    if not np.isfinite([*found, *flat]).all():
+    if not np.isfinite([*local, *flat]).all():
         return None
-    return Sheet(found, flat, k, n, len(np.unique(apart)))
+    return Sheet(local, flat, k, n, len(np.unique(apart)))
 
 
 def _near(rows: Matrix, queries: IntVector, k: int) -> Near:
@@ -268,11 +268,11 @@ class _Walk:
 
     def turned(self, means: Matrix) -> tuple[float, float]:
         """Rank correlation of position and angle, weighted by vectors, and turns from the first mean to the last."""
-        found = [
+        turns = [
             (_rank_correlation(self.places, angles, self.weights), abs(float(angles[-1] - angles[0])) / (2 * np.pi))
             for angles in _angles(means, self.weights)
         ]
-        return max(found, key=lambda one: abs(one[0]))
+        return max(turns, key=lambda one: abs(one[0]))
 
 
 def _angles(means: Matrix, weights: Vector) -> list[Vector]:

@@ -78,10 +78,10 @@ def two_nn(nearest_two: Matrix) -> float | None:
     first, second = nearest_two[:, 0], nearest_two[:, 1]
     known = (first > 0) & np.isfinite(second)
     ratios = np.sort(np.log(second[known] / first[known]))
-    kept = int(len(ratios) * (1 - _DISCARDED))
-    if kept < 2 or ratios[kept - 1] <= 1 / _MOST:
+    n_ratios = int(len(ratios) * (1 - _DISCARDED))
+    if n_ratios < 2 or ratios[n_ratios - 1] <= 1 / _MOST:
         return None
-    x, y = ratios[:kept], -np.log1p(-np.arange(1, kept + 1) / len(ratios))
+    x, y = ratios[:n_ratios], -np.log1p(-np.arange(1, n_ratios + 1) / len(ratios))
     return float(x @ y / (x @ x))
 
 
@@ -120,18 +120,20 @@ def dimensions_of(
     names = ("euclidean", "cosine")
     if min(len(first), n) < 3:
         return {name: Dimension(name, None, None, None, None, k, 0, n, share) for name in names}
-    drawn = first[np.sort(np.random.default_rng(seed).permutation(len(first))[:queries])]
+    query_places = first[np.sort(np.random.default_rng(seed).permutation(len(first))[:queries])]
     recall: dict[str, float] = {}
     if base is None:
-        near = nearest(vectors if share == 0 else vectors[first], vectors[drawn], k, metrics=names, distinct=True)
+        near = nearest(
+            vectors if share == 0 else vectors[first], vectors[query_places], k, metrics=names, distinct=True
+        )
     elif base.ann:
-        near, recall = approximate(base.blocks, vectors[drawn], k, seed)
+        near, recall = approximate(base.blocks, vectors[query_places], k, seed)
     else:
-        near = nearest(base.blocks(), vectors[drawn], k, metrics=names, distinct=True)
+        near = nearest(base.blocks(), vectors[query_places], k, metrics=names, distinct=True)
     groups = None
     if base is None:
         own = None if units is None else units[first]
-        groups = _jackknife_groups(fingerprints(vectors[first]), own), np.searchsorted(first, drawn)
+        groups = _jackknife_groups(fingerprints(vectors[first]), own), np.searchsorted(first, query_places)
     return {name: _dimension(name, near[name], k, n, share, recall.get(name), groups) for name in names}
 
 
@@ -145,7 +147,7 @@ def _jackknife_groups(prints: Hashes, units: IntVector | None) -> IntVector:
     return np.asarray((np.argsort(np.argsort(least)) % _GROUPS)[of])
 
 
-def _gap_share(distances: Matrix, found: Vector) -> float:
+def _gap_share(distances: Matrix, dimensions: Vector) -> float:
     """The share of the queries whose neighbors end with a cluster: beyond it the next one is far away.
 
     In a space without gaps j times the dimension times log(r_(j+1)/r_j) is exponential with mean 1, and the largest of
@@ -158,7 +160,7 @@ def _gap_share(distances: Matrix, found: Vector) -> float:
         return 0.0
     places = np.arange(k // 4, k)
     with np.errstate(divide="ignore", invalid="ignore"):
-        steps = np.log(distances[:, places] / distances[:, places - 1]) * places * found[:, None]
+        steps = np.log(distances[:, places] / distances[:, places - 1]) * places * dimensions[:, None]
     return float((np.nan_to_num(steps, nan=0.0, posinf=0.0).max(axis=1) > _WIDE * np.log(k)).mean())
 
 
@@ -213,14 +215,14 @@ def _dimension(
     recall: float | None,
     groups: tuple[IntVector, IntVector] | None,
 ) -> Dimension:
-    found = lid(near.distances)
-    each = found[np.isfinite(found)]
+    dimensions = lid(near.distances)
+    each = dimensions[np.isfinite(dimensions)]
     if not each.size:
         return Dimension(name, None, None, None, None, k, 0, n, share, recall)
     value = float(each.mean())
     low, high = None, None
     # The nearest that are most of the vectors are no neighborhood: one outlier decides how far they reach.
-    if len(each) > 2 and 2 * k <= n and _gap_share(near.distances, found) <= _MOST_GAPS:
+    if len(each) > 2 and 2 * k <= n and _gap_share(near.distances, dimensions) <= _MOST_GAPS:
         spread = Spread(float(each.var(ddof=1)) / len(each), len(each))
         low, high = around(value, *(spread if groups is None else max(spread, _jackknife(near, *groups))))
     pair = two_nn(near.distances[:, :2])

@@ -44,10 +44,10 @@ class Queries:
         self.factor = 1.0 if 1e-8 < size < 1e8 or size == 0 else float(2.0 ** -np.floor(np.log2(size)))
         self.center *= self.factor
         self.reach = float(np.sqrt(self.center @ self.center))
-        seen = Tile.of(self.rows, self)
-        self.squares, self.norms, self.beyond = seen.squares, seen.norms, seen.beyond
-        self.shifts = seen.towards + self.reach**2
-        self.augmented = seen.augmented
+        tile = Tile.of(self.rows, self)
+        self.squares, self.norms, self.beyond = tile.squares, tile.norms, tile.beyond
+        self.shifts = tile.towards + self.reach**2
+        self.augmented = tile.augmented
         self.augmented *= -2
         self.augmented[:, -1] = 1.0
         self.sizes = np.maximum(self.squares, np.median(self.squares))
@@ -183,38 +183,38 @@ class Cosine(Metric):
     def under(self, products: Matrix, tile: Tile, chunk: slice, limits: Vector, room: Matrix) -> Mask:
         # With e = |x| - |c|: P - e_x² + e_x (2 e_y - limit |y|) <= limit |c||y| + e_y² - |y - c|². Two of the three
         # terms are a product of rank two.
-        asked = self.queries
-        beyond, reach = asked.beyond[chunk], limits * (1 + _ROUNDING) * asked.norms[chunk]
+        queries = self.queries
+        beyond, reach = queries.beyond[chunk], limits * (1 + _ROUNDING) * queries.norms[chunk]
         weights = np.stack([np.full(len(beyond), -1.0), 2 * beyond - reach], axis=1).astype(room.dtype)
         np.matmul(weights, np.stack([tile.beyond**2, tile.beyond]).astype(room.dtype), out=room)
         np.add(room, products, out=room)
-        most = reach * asked.reach + beyond**2 - asked.squares[chunk] + self._slack(chunk)
+        most = reach * queries.reach + beyond**2 - queries.squares[chunk] + self._slack(chunk)
         return np.asarray(room <= _column(most, room))
 
     def smallest(self, products: Matrix, tile: Tile, chunk: slice, k: int, distinct: bool, room: Matrix) -> Mask:
-        asked, slack = self.queries, self._slack(chunk)
-        np.subtract(tile.beyond.astype(room.dtype), _column(asked.beyond[chunk], room), out=room)
+        queries, slack = self.queries, self._slack(chunk)
+        np.subtract(tile.beyond.astype(room.dtype), _column(queries.beyond[chunk], room), out=room)
         np.square(room, out=room)
         np.subtract(products, room, out=room)
-        equal = _most_equal(room, 2 * slack - asked.squares[chunk]) if distinct else 0
-        np.add(room, _column(asked.squares[chunk], room), out=room)
+        equal = _most_equal(room, 2 * slack - queries.squares[chunk]) if distinct else 0
+        np.add(room, _column(queries.squares[chunk], room), out=room)
         shrink = (1 / tile.norms).astype(room.dtype)
         np.multiply(room, shrink, out=room)
         return _among_smallest(room, k, _column(slack, room) * shrink, equal)
 
     def scores(self, products: Vector, tile: Tile, of: IntVector, at: IntVector, distinct: bool) -> tuple[Vector, Mask]:
-        asked = self.queries
-        squares = asked.squares[of]
-        over = products + squares - (tile.beyond[at] - asked.beyond[of]) ** 2
-        scores = over / (tile.norms[at] * asked.norms[of])
+        queries = self.queries
+        squares = queries.squares[of]
+        over = products + squares - (tile.beyond[at] - queries.beyond[of]) ** 2
+        scores = over / (tile.norms[at] * queries.norms[of])
         thin = np.flatnonzero(over < _THIN * (squares + tile.squares[at]))
         for start in range(0, len(thin), _PAIRS):
             some = thin[start : start + _PAIRS]
-            apart = _units(tile.rows[at[some]]) - _units(asked.rows[of[some]])
+            apart = _units(tile.rows[at[some]]) - _units(queries.rows[of[some]])
             scores[some] = np.vecdot(apart, apart)
         if not distinct:
             return scores, np.ones(len(scores), np.bool_)
-        return scores, scores > (asked.same[of] / asked.norms[of]) ** 2
+        return scores, scores > (queries.same[of] / queries.norms[of]) ** 2
 
     def distances(self, scores: Vector) -> Vector:
         return np.sqrt(scores)

@@ -44,7 +44,7 @@ class Near(NamedTuple):
     distances: Vector
 
 
-class _Found(NamedTuple):
+class _Candidates(NamedTuple):
     """Vectors of a block that may be among the nearest: of which query, where in the block, with which score."""
 
     queries: IntVector
@@ -52,6 +52,7 @@ class _Found(NamedTuple):
     scores: Vector
 
 
+@one_blas_thread()
 def nearest(
     base: Matrix | Iterable[Block],
     queries: Matrix,
@@ -78,28 +79,16 @@ def nearest(
     >>> near["euclidean"].distances.ravel().round(3).tolist(), near["cosine"].places.ravel().tolist()
     ([2.0, 2.0, 4.0], [1, 0, 0])
     """
-    with one_blas_thread():
-        return _nearest(base, queries, k, metrics, own, distinct)
-
-
-def _nearest(
-    base: Matrix | Iterable[Block],
-    queries: Matrix,
-    k: int,
-    metrics: Sequence[str],
-    own: IntVector | None,
-    distinct: bool,
-) -> dict[str, Near]:
-    asked = Queries(queries)
-    search = _Search([METRICS[name](asked) for name in metrics], asked, k + (own is not None), own, distinct)
+    query_set = Queries(queries)
+    search = _Search([METRICS[name](query_set) for name in metrics], query_set, k + (own is not None), own, distinct)
     blocks, alone = base, False
     if isinstance(base, np.ndarray):
         # One tile first: the limits that it sets spare the sorting of all others.
         search.take(*search.look(base[:_TILE]))
         # Threads that wait for each other would take longer over little than one alone.
         blocks, alone = _tiles(base[_TILE:]), base.size * len(queries) < _SHARED
-    for n, found in map(search.look, blocks) if alone else in_order(search.look, blocks):
-        search.take(n, found)
+    for n, candidates in map(search.look, blocks) if alone else in_order(search.look, blocks):
+        search.take(n, candidates)
     return {
         name: best.result(metric, k) for name, metric, best in zip(metrics, search.metrics, search.best, strict=True)
     }
@@ -117,14 +106,6 @@ class _Room(NamedTuple):
     products: Matrix
     spare: Matrix
 
-    @classmethod
-    def of(cls, queries: Queries) -> _Room:
-        """Room for a tile and some queries."""
-        dtype = queries.rows.dtype
-        rows = np.empty((_TILE, queries.dim + 1), dtype)
-        products, spare = (np.empty(min(queries.m, most) * _TILE, dtype) for most in (_CHUNK, _PART))
-        return cls(rows, products, spare)
-
 
 class _Search:
     """Looks at blocks, in several threads, and keeps what is nearest, in one."""
@@ -138,44 +119,48 @@ class _Search:
         self.own = own
         self.distinct = distinct
         self.best = [_Best(queries.m, keep) for _ in metrics]
-        self.seen = 0
+        self.n_rows = 0
         self._rooms: list[_Room] = []
 
-    def look(self, block: Block) -> tuple[int, list[_Found]]:
+    def look(self, block: Block) -> tuple[int, list[_Candidates]]:
         """The number of vectors of a block, and by each metric those that may be among the nearest."""
         n = 0
-        found: list[list[_Found]] = [[] for _ in self.metrics]
+        candidates: list[list[_Candidates]] = [[] for _ in self.metrics]
         room = self._room()
         for rows in block() if callable(block) else _tiles(block):
             for some in _tiles(rows):
                 tile = Tile.of(some, self.queries, room.rows[: len(some)])
                 for start in range(0, self.queries.m, _CHUNK):
-                    self._look_at(tile, start, n, room, found)
+                    self._look_at(tile, start, n, room, candidates)
                 n += len(some)
         self._rooms.append(room)
-        return n, [_Found(*(np.concatenate(column) for column in zip(*one, strict=True))) for one in found if one]
+        return n, [
+            _Candidates(*(np.concatenate(column) for column in zip(*one, strict=True))) for one in candidates if one
+        ]
 
     def _room(self) -> _Room:
         """Room that no other thread is using; asked for and not looked at first, because another may be quicker."""
         try:
             return self._rooms.pop()
         except IndexError:
-            return _Room.of(self.queries)
+            m, dtype = self.queries.m, self.queries.rows.dtype
+            sizes = (_TILE, self.queries.dim + 1), min(m, _CHUNK) * _TILE, min(m, _PART) * _TILE
+            return _Room(*(np.empty(size, dtype) for size in sizes))
 
-    def _look_at(self, tile: Tile, start: int, first: int, room: _Room, found: list[list[_Found]]) -> None:
-        asked, b = self.queries.augmented[start : start + _CHUNK], len(tile.rows)
-        products = room.products[: len(asked) * b].reshape(len(asked), b)
-        np.matmul(asked, tile.augmented.T, out=products)
-        for low in range(0, len(asked), _PART):
+    def _look_at(self, tile: Tile, start: int, first: int, room: _Room, candidates: list[list[_Candidates]]) -> None:
+        block, b = self.queries.augmented[start : start + _CHUNK], len(tile.rows)
+        products = room.products[: len(block) * b].reshape(len(block), b)
+        np.matmul(block, tile.augmented.T, out=products)
+        for low in range(0, len(block), _PART):
             part = products[low : low + _PART]
             chunk = slice(start + low, start + low + len(part))
             spare = room.spare[: part.size].reshape(part.shape)
-            for metric, best, one in zip(self.metrics, self.best, found, strict=True):
+            for metric, best, one in zip(self.metrics, self.best, candidates, strict=True):
                 one.append(self._near(metric, best.limits[chunk], part, tile, chunk, first, spare))
 
     def _near(
         self, metric: Metric, limits: Vector, products: Matrix, tile: Tile, chunk: slice, first: int, spare: Matrix
-    ) -> _Found:
+    ) -> _Candidates:
         if np.isfinite(limits).all():
             near = metric.under(products, tile, chunk, limits, spare)
         else:
@@ -184,18 +169,18 @@ class _Search:
         of, at = np.divmod(flat, len(tile.rows))
         scores, kept = metric.scores(products.reshape(-1)[flat], tile, of + chunk.start, at, self.distinct)
         kept &= scores < limits[of]
-        return _Found(of[kept] + chunk.start, at[kept] + first, scores[kept])
+        return _Candidates(of[kept] + chunk.start, at[kept] + first, scores[kept])
 
-    def take(self, n: int, found: Sequence[_Found]) -> None:
+    def take(self, n: int, candidates: Sequence[_Candidates]) -> None:
         """Keep the best of what was found in the next block of n vectors."""
-        for best, one in zip(self.best, found, strict=False):
-            places = one.places + self.seen
+        for best, one in zip(self.best, candidates, strict=False):
+            places = one.places + self.n_rows
             if self.own is None:
                 best.add(one.queries, places, one.scores)
             else:
                 others = places != self.own[one.queries]
                 best.add(one.queries[others], places[others], one.scores[others])
-        self.seen += n
+        self.n_rows += n
 
 
 class _Best:
@@ -205,12 +190,12 @@ class _Best:
         self.scores: NDArray[np.float64] = np.full((m, k), np.inf)
         self.places: IntVector = np.full((m, k), -1, np.int64)
         self.limits: NDArray[np.float64] = np.full(m, np.inf)
-        self._waiting: list[_Found] = []
+        self._waiting: list[_Candidates] = []
         self._count = 0
 
     def add(self, queries: IntVector, places: IntVector, scores: Vector) -> None:
         """Vectors whose places come after all that were added before."""
-        self._waiting.append(_Found(queries, places, scores))
+        self._waiting.append(_Candidates(queries, places, scores))
         self._count += len(queries)
         # Not each time: one merge for every k vectors that a query has found is enough to keep the limits close.
         if self._count >= self.scores.size or np.isinf(self.limits[0]):
@@ -255,13 +240,13 @@ def approximate(
     judged = np.sort(np.random.default_rng(seed).permutation(len(queries))[:_JUDGED])
     true = nearest(blocks(), queries[judged], k, distinct=True)
     center = queries.mean(axis=0, dtype=np.float64)
-    found, recall = {}, {}
+    near, recall = {}, {}
     for metric in ("euclidean", "cosine"):
         with _one_thread():
             index = _graph(blocks(), metric, center)
-            found[metric] = _search(index, _placed(queries, metric, center), k)
-        recall[metric] = _recall(found[metric].places[judged], true[metric].places)
-    return found, recall
+            near[metric] = _search(index, _placed(queries, metric, center), k)
+        recall[metric] = _recall(near[metric].places[judged], true[metric].places)
+    return near, recall
 
 
 @contextmanager
@@ -312,7 +297,7 @@ def _search(index: faiss.IndexHNSWFlat, queries: Matrix, k: int) -> Near:
     return Near(names, distances)
 
 
-def _recall(found: IntVector, true: IntVector) -> float:
+def _recall(places: IntVector, true: IntVector) -> float:
     """The share of the true neighbors that were found."""
-    hits = sum(len(np.intersect1d(a[a >= 0], b[b >= 0])) for a, b in zip(found, true, strict=True))
+    hits = sum(len(np.intersect1d(a[a >= 0], b[b >= 0])) for a, b in zip(places, true, strict=True))
     return hits / max(int((true >= 0).sum()), 1)

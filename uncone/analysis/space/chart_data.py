@@ -112,8 +112,8 @@ def _few(labels: list[str]) -> list[str]:
     names, counts = np.unique(labels, return_counts=True)
     if len(names) <= _LABELS:
         return labels
-    kept = {str(name) for name in names[np.argsort(-counts, kind="stable")[: _LABELS - 1]]}
-    return [label if label in kept else "other" for label in labels]
+    frequent = {str(name) for name in names[np.argsort(-counts, kind="stable")[: _LABELS - 1]]}
+    return [label if label in frequent else "other" for label in labels]
 
 
 def _rounded(values: np.ndarray) -> list[float]:

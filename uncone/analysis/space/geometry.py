@@ -160,8 +160,8 @@ class Geometry(ABC):
 def _from_rows(rows: Matrix, dim: int, divisor: int) -> tuple[Vector, Matrix]:
     """Eigenvalues (dim,) and eigenvectors (dim, r) of rows' rows / divisor, from the n x n matrix rows rows'."""
     values, turned = np.linalg.eigh(rows @ rows.T)
-    kept = values > 1e-12 * values[-1]
-    values, turned = values[kept][::-1], turned[:, kept][:, ::-1]
+    positive = values > 1e-12 * values[-1]
+    values, turned = values[positive][::-1], turned[:, positive][:, ::-1]
     padded = np.zeros(dim)
     padded[: len(values)] = values / divisor
     return padded, rows.T @ turned / np.sqrt(values)

@@ -29,7 +29,7 @@ def health(space: Space) -> list[Finding]:
 
 def _unusable(space: Space) -> list[Finding]:
     """Vectors that cannot be used, and copies."""
-    seen, unusable = space.unusable.seen, space.unusable
+    total, unusable = space.unusable.seen, space.unusable
     precision = "double precision" if space.moments.dtype == np.float64 else "single precision"
     share, compared = space.prints.duplicate_share, space.prints.kept
     estimated = "" if compared == space.n else f", estimated on {compared:,} vectors"
@@ -37,8 +37,8 @@ def _unusable(space: Space) -> list[Finding]:
         _finding(
             "bad_rows",
             unusable.bad,
-            seen,
-            f"{count(unusable.bad, 'vector')} of {seen:,} with NaN, infinity or numbers beyond {precision}"
+            total,
+            f"{count(unusable.bad, 'vector')} of {total:,} with NaN, infinity or numbers beyond {precision}"
             f"{_listed('row ', unusable.bad_rows, unusable.bad)}; left out everywhere.",
             "Find out what produced them: an empty text, an overflow in half precision. Huge numbers need --float64.",
             bool(unusable.bad),
@@ -46,8 +46,8 @@ def _unusable(space: Space) -> list[Finding]:
         _finding(
             "zero_vectors",
             unusable.zero,
-            seen,
-            f"{count(unusable.zero, 'zero vector')} of {seen:,}{_listed('row ', unusable.zero_rows, unusable.zero)}; "
+            total,
+            f"{count(unusable.zero, 'zero vector')} of {total:,}{_listed('row ', unusable.zero_rows, unusable.zero)}; "
             "they have no direction and are left out everywhere.",
             "Empty texts and unknown words often produce them: drop them before searching.",
             bool(unusable.zero),
@@ -66,12 +66,12 @@ def _unusable(space: Space) -> list[Finding]:
 
 def _shape(space: Space) -> list[Finding]:
     """Constant dimensions, and the number of vectors beside that of dimensions."""
-    n, d, seen = space.n, space.dim, space.unusable.seen
+    n, d, total = space.n, space.dim, space.unusable.seen
     constant = np.flatnonzero(np.diag(space.moments.sums.second) == 0).tolist()
     few = space.distinct <= d
     empty = " There are no more distinct vectors than dimensions, so some directions are empty." if few else ""
-    transposed = seen < d and seen in _USUAL and d not in _USUAL
-    question = f": is it the transpose of {d:,} vectors of {seen:,} dimensions?" if transposed else "."
+    transposed = total < d and total in _USUAL and d not in _USUAL
+    question = f": is it the transpose of {d:,} vectors of {total:,} dimensions?" if transposed else "."
     return [
         _finding(
             "constant_dimensions",
@@ -94,8 +94,8 @@ def _shape(space: Space) -> list[Finding]:
         _finding(
             "looks_transposed",
             int(transposed),
-            seen,
-            f"{seen:,} vectors of {d:,} dimensions{question}",
+            total,
+            f"{total:,} vectors of {d:,} dimensions{question}",
             "If so, save the transpose (np.save(path, X.T)) and check that.",
             transposed,
             0 if transposed else None,
@@ -126,52 +126,49 @@ def norms(space: Geometry) -> list[Finding]:
     shape = "all equal, so the dot product is the cosine" if same else f"standard deviation {plain(measured.spread)}"
     meaning = f"The vectors are {plain(measured.mean)} long on average ({shape})."
     advice = "" if same else "Dot product and Euclidean distance depend on the lengths too; the cosine does not."
-    return [Finding("norm_mean", measured.mean, measured.n, meaning, advice, low, high), _outliers(space)]
+    return [Finding("norm_mean", measured.mean, measured.n, meaning, advice, low, high), _norm_outliers(space)]
 
 
-def sinks(geometry: LayerGeometry) -> Finding:
+def sinks(layer: LayerGeometry) -> Finding:
     """Vectors over ten times the median norm, which can carry a whole layer."""
-    measured = geometry.norms
-    median = measured.quantile(0.5)
-    named = [one for one in measured.longest if one.norm > SINK * median]
-    total = _total(measured.count_over(SINK * median), named)
-    left_out = f" {count(geometry.left_out, 'sink')} left out." if geometry.left_out else ""
+    left_out = f" {count(layer.left_out, 'sink')} left out." if layer.left_out else ""
+    median, n, named = _far_norms(layer, shorter=False)
     limit = f"{SINK:g} times the median norm ({plain(median)})"
-    if not total:
-        return Finding(
-            "sinks", 0, measured.n, f"No vector exceeds {limit}.{left_out}", threshold=0, level=Level.HEALTHY
-        )
+    if not n:
+        return _outliers("sinks", layer, named, n, f"No vector exceeds {limit}.{left_out}")
     examples = "; ".join(f"{clipped(one.text or f'row {one.row:,}', 60)}: {plain(one.norm)}" for one in named[:2])
-    meaning = f"{count(total, 'vector')} over {limit}: {examples}.{left_out}"
     advice = "They can carry a whole layer's geometry: measure again with --no-sinks."
-    return Finding("sinks", total, measured.n, meaning, advice, threshold=0, rows=_rows(named))
+    return _outliers("sinks", layer, named, n, f"{count(n, 'vector')} over {limit}: {examples}.{left_out}", advice)
 
 
-def _outliers(space: Geometry) -> Finding:
-    measured = space.norms
-    median = measured.quantile(0.5)
-    named = [one for one in measured.longest if one.norm > SINK * median]
-    named += [one for one in measured.shortest if one.norm < median / SINK]
-    over, under = measured.count_over(SINK * median), measured.n - measured.count_over(median / SINK)
-    total = _total(over + under, named)
+def _norm_outliers(space: Geometry) -> Finding:
+    median, n, named = _far_norms(space, shorter=True)
     limit = f"{SINK:g} times longer or shorter than the median ({plain(median)})"
-    if not total:
-        return Finding("norm_outliers", 0, measured.n, f"No vector is {limit}.", threshold=0, level=Level.HEALTHY)
-    examples = ", ".join(_name(one) for one in named[:3])
-    meaning = f"{count(total, 'vector')} {'is' if total == 1 else 'are'} {limit}, such as {examples}."
+    if not n:
+        return _outliers("norm_outliers", space, named, n, f"No vector is {limit}.")
+    meaning = f"{count(n, 'vector')} {'is' if n == 1 else 'are'} {limit}, such as {', '.join(map(_name, named[:3]))}."
     advice = "A few long vectors can carry the whole variance: look at them, and check again without them."
-    return Finding("norm_outliers", total, measured.n, meaning, advice, threshold=0, rows=_rows(named))
+    return _outliers("norm_outliers", space, named, n, meaning, advice)
 
 
-def _total(counted: int, named: list[NamedNorm]) -> int:
-    """The histogram is a little coarse; the vectors listed by name are not."""
-    return max(counted, len(named)) if named else 0
+def _far_norms(space: Geometry, *, shorter: bool) -> tuple[float, int, list[NamedNorm]]:
+    """The median norm, and how many vectors are ten times longer (or `shorter`), the extreme ones by name."""
+    norms, median = space.norms, space.norms.quantile(0.5)
+    named = [one for one in norms.longest if one.norm > SINK * median]
+    n = norms.count_over(SINK * median)
+    if shorter:
+        named += [one for one in norms.shortest if one.norm < median / SINK]
+        n += norms.n - norms.count_over(median / SINK)
+    # The histogram is a little coarse; the vectors listed by name are not.
+    return median, max(n, len(named)) if named else 0, named
+
+
+def _outliers(name: str, space: Geometry, named: list[NamedNorm], n: int, meaning: str, advice: str = "") -> Finding:
+    rows = [{"row": one.row, "text": one.text, "value": one.norm if math.isfinite(one.norm) else None} for one in named]
+    level = Level.NOTE if n else Level.HEALTHY
+    return Finding(name, n, space.norms.n, meaning, advice, threshold=0, level=level, rows=rows)
 
 
 def _name(one: NamedNorm) -> str:
     name = f"row {one.row:,}" if one.text is None else f"{clipped(one.text, 30)!r} (row {one.row:,})"
     return f"{name} with {plain(one.norm)}"
-
-
-def _rows(named: list[NamedNorm]) -> list[dict[str, object]]:
-    return [{"row": one.row, "text": one.text, "value": one.norm if math.isfinite(one.norm) else None} for one in named]

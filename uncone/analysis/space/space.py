@@ -16,7 +16,7 @@ from uncone.data.batch import Batch, Vector
 from uncone.data.lazy_property import once
 from uncone.data.source import BLOCK, Rows, Source, batches, regrid
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
-from uncone.run.measure import Plan, measure
+from uncone.run.measure import Plan, measure, step_progress
 from uncone.stats.hashing import Fingerprints, copy_groups, row_prints
 from uncone.stats.moments import Moments
 from uncone.stats.norms import Norms
@@ -149,12 +149,14 @@ def measure_space(
     }
     settings = StatisticSettings(source.dim, seed)
     needed = needed_statistics(["check"], makers, settings, {*_COUNTS, *also})
-    space = Space(measure(stream, needed, plan, _step(progress, "measuring", source.rows)).members, source, seed)
+    space = Space(
+        measure(stream, needed, plan, step_progress(progress, "measuring", source.rows)).members, source, seed
+    )
     _check_usable(space, plan)
     if "pairs" in space.statistics:
         _fill_sample(space, plan)
     if exact:
-        space.measure_exactly(plan, _step(progress, "partition function", source.rows))
+        space.measure_exactly(plan, step_progress(progress, "partition function", source.rows))
     return space
 
 
@@ -162,8 +164,8 @@ def _fill_sample(space: Space, plan: Plan) -> None:
     """Draw the sample again when unusable vectors have left gaps in it, with room for them."""
     while (pairs := space.pairs).sample.cutoff is not None and pairs.sample.sampled.n < min(pairs.sample.k, space.n):
         settings, have = pairs.settings, pairs.sample.sampled.n
-        wanted = (settings["k"] + 6 * settings["k"] ** 0.5 + 10) / max(have, 1)
-        cutoff = int(wanted * settings["cutoff"])
+        factor = (settings["k"] + 6 * settings["k"] ** 0.5 + 10) / max(have, 1)
+        cutoff = int(factor * settings["cutoff"])
         settings["cutoff"] = cutoff if cutoff < 2**64 else None
         space.statistics["pairs"] = measure(space.source, PairCosines(**settings), plan)
 
@@ -242,7 +244,3 @@ def _check_usable(space: Space, plan: Plan) -> None:
         f"{most}, {counts.zero:,} are zero or shorter than {least}. We need at least 2; look at how they were made"
         f"{', or try --float64' if single else ''}."
     )
-
-
-def _step(progress: Progress | None, name: str, rows: int | None) -> Callable[[int], None] | None:
-    return None if progress is None else lambda done: progress(name, done, rows)

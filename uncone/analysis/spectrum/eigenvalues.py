@@ -18,7 +18,6 @@ from uncone.stats.row_sample import SampledRows
 
 __all__ = [
     "Sampling",
-    "SpectralFunction",
     "condition_number",
     "condition_number_99",
     "effective_rank",
@@ -103,14 +102,6 @@ def share_slope(eigenvalues: Vector, k: int) -> Vector:
     return np.asarray((inside - top_share(eigenvalues, k)) / total)
 
 
-@dataclass(frozen=True)
-class SpectralFunction:
-    """A function of the eigenvalues, with its slope: what a vector contributes follows from it."""
-
-    value: Callable[[Vector], float]
-    slope: Callable[[Vector], Vector]
-
-
 @dataclass
 class Sampling:
     """How the eigenvalues vary with the vectors, from a part of the sample."""
@@ -173,20 +164,20 @@ class Sampling:
             return True
         return bool(values[first] - values[second] > 3 * math.sqrt(2 / self.space.distinct) * values[first])
 
-    def interval(self, measure: SpectralFunction) -> Interval:
-        """The interval of what the measure would be on endless vectors, and of what it is.
+    def interval(self, function: Callable[[Vector], float], slope: Callable[[Vector], Vector]) -> Interval:
+        """The interval of a function of the eigenvalues, with this slope, on endless vectors, and of its value here.
 
         The standard error is the infinitesimal jackknife. The bias is taken out; the measured value stays inside. None
         with fewer than two vectors per dimension, where the bias follows no simple rule.
         """
         values, _ = self.space.directions
-        value = measure.value(values)
+        value = function(values)
         if self.space.distinct < max(2 * self.space.dim, 8):
             return None, None
-        bias, extra = self._bias(measure.value, value)
+        bias, extra = self._bias(function, value)
         if not math.isfinite(bias):
             return None, None
-        low, high = around(value - bias, *self.spread(measure.slope(values)).times(extra))
+        low, high = around(value - bias, *self.spread(slope(values)).times(extra))
         return (None, None) if low is None or high is None else (min(low, value), max(high, value))
 
     def _bias(self, measured: Callable[[Vector], float], value: float) -> tuple[float, float]:

@@ -13,7 +13,6 @@ from uncone.analysis.number_format import count, percent, plain
 from uncone.analysis.space.geometry import Geometry
 from uncone.analysis.spectrum.eigenvalues import (
     Sampling,
-    SpectralFunction,
     condition_number,
     condition_number_99,
     effective_rank,
@@ -48,7 +47,8 @@ def spectrum(space: Geometry) -> list[Finding]:
         _finding(
             sampling,
             "effective_rank",
-            SpectralFunction(effective_rank, rank_slope),
+            effective_rank,
+            rank_slope,
             lambda value: f"The variance spreads over about {plain(value)} of {d:,} directions.",
             "A narrow space can often be stored in fewer dimensions; it is not wrong by itself.",
             threshold=narrow,
@@ -57,13 +57,15 @@ def spectrum(space: Geometry) -> list[Finding]:
         _finding(
             sampling,
             "participation_ratio",
-            SpectralFunction(participation_ratio, ratio_slope),
+            participation_ratio,
+            ratio_slope,
             lambda value: f"Weighted by variance, {plain(value)} of {d:,} directions are in use.",
         ),
         _finding(
             sampling,
             "top1_share",
-            SpectralFunction(lambda v: top_share(v, 1), lambda v: share_slope(v, 1)),
+            lambda v: top_share(v, 1),
+            lambda v: share_slope(v, 1),
             lambda value: f"The strongest direction carries {percent(value)} of the variance.",
             "Look at what it encodes: length, frequency, language, source.",
             threshold=0.5,
@@ -73,7 +75,8 @@ def spectrum(space: Geometry) -> list[Finding]:
         _finding(
             sampling,
             "top10_share",
-            SpectralFunction(lambda v: top_share(v, 10), lambda v: share_slope(v, 10)),
+            lambda v: top_share(v, 10),
+            lambda v: share_slope(v, 10),
             lambda value: f"The ten strongest directions carry {percent(value)} of the variance.",
             settled=d <= 10 or sampling.apart(9, 10),
         ),
@@ -86,7 +89,8 @@ def spectrum(space: Geometry) -> list[Finding]:
 def _finding(
     sampling: Sampling,
     name: str,
-    measure: SpectralFunction,
+    function: Callable[[Vector], float],
+    slope: Callable[[Vector], Vector],
     describe: Callable[[float], str],
     advice: str = "",
     *,
@@ -96,9 +100,9 @@ def _finding(
 ) -> Finding:
     """A function of the eigenvalues with its interval, unless chance may have chosen the directions."""
     space = sampling.space
-    value = measure.value(space.directions[0])
+    value = function(space.directions[0])
     meaning = describe(value)
-    low, high = sampling.interval(measure) if settled else (None, None)
+    low, high = sampling.interval(function, slope) if settled else (None, None)
     if not settled:
         meaning += " Chance may have chosen the strongest directions, so there is no interval."
     elif low is None:
@@ -115,13 +119,16 @@ def _condition(space: Geometry, sampling: Sampling, values: Vector) -> Finding:
         return _unbounded(space)
     log_slope = np.zeros_like(values)
     log_slope[0], log_slope[-1] = 1 / values[0], -1 / values[-1] if len(values) > 1 else 0.0
-    measure = SpectralFunction(lambda v: math.log(condition_number(v)) if v[-1] > 0 else math.inf, lambda v: log_slope)
     settled = sampling.apart(0, 1) and sampling.apart(-2, -1)
-    ends = sampling.interval(measure) if settled else (None, None)
+    ends = sampling.interval(_log_condition, lambda v: log_slope) if settled else (None, None)
     low, high = (None if end is None else math.exp(end) for end in ends)
     meaning = f"The strongest direction has {plain(value)} times the variance of the weakest."
     advice = "Above a million, whitening amplifies rounding errors: use shrinkage or fewer dimensions."
     return Finding("condition_number", value, space.n, meaning, advice, low, high, 1e6)
+
+
+def _log_condition(eigenvalues: Vector) -> float:
+    return math.log(condition_number(eigenvalues)) if eigenvalues[-1] > 0 else math.inf
 
 
 def _unbounded(space: Geometry) -> Finding:
@@ -167,9 +174,9 @@ def _isoscores(sampling: Sampling) -> list[Finding]:
     plain_score = (participation_ratio(space.directions[0]) - 1) / (d - 1)
     biased = f"{plain(plain_score)} of 1; too low if there are few vectors per dimension ({plain(n / d)} here)."
     corrected = _corrected_participation(space)
-    found = [Finding("isoscore", plain_score, n, biased, "Compare isoscore_corrected, which does not depend on n.")]
+    findings = [Finding("isoscore", plain_score, n, biased, "Compare isoscore_corrected, which does not depend on n.")]
     if corrected is None:
-        return [*found, Finding("isoscore_corrected", None, n, "Needs at least 4 distinct vectors.")]
+        return [*findings, Finding("isoscore_corrected", None, n, "Needs at least 4 distinct vectors.")]
     score = min(max((corrected - 1) / (d - 1), 0.0), 1.0)
     # The correction takes vectors for independent; where they come in groups, the interval makes up for it.
     shift = sampling.group_bias(participation_ratio) / (d - 1)
@@ -180,7 +187,7 @@ def _isoscores(sampling: Sampling) -> list[Finding]:
     low, high = None if low is None else max(low, 0.0), None if high is None else min(high, 1.0)
     meaning = f"{plain(score)} of 1, where 1 is a ball and 0 a line: the share of the dimensions in even use."
     advice = "Low is normal for text; compare it between layers or models."
-    return [*found, Finding("isoscore_corrected", score, n, meaning, advice, low, high)]
+    return [*findings, Finding("isoscore_corrected", score, n, meaning, advice, low, high)]
 
 
 def _isoscore_spread(space: Geometry, sampling: Sampling, corrected: float) -> Spread:
