@@ -30,7 +30,7 @@ VERBS = {
     "export": "Export a repair to sentence-transformers, ONNX, FAISS, NumPy or SQL.",
     "evaluate": "Evaluate a model on STS and other tasks, raw and after every repair, with paired intervals.",
     "schema": "Print the JSON Schema of results, or check a saved result against it.",
-    "cache": "List or clear the vectors of texts that are kept on disk.",
+    "cache": "List or clear the cached vectors of texts.",
     "demo": "Show the whole story on a bundled model: crowded scores, what they mean, the repair, and a test of it.",
 }
 """The verbs, in the order of --help, and what each is for."""

@@ -75,8 +75,8 @@ class CacheOptions(Options):
 
     GROUP = "Cache"
 
-    clear: bool = option(False, "Remove what is kept.")
-    model: str | None = option(None, "Remove only what this model encoded.", needs="clear")
+    clear: bool = option(False, "Remove the cached vectors.")
+    model: str | None = option(None, "Remove only the vectors of this model.", needs="clear")
     json: bool = option(False, "Print JSON.")
 
 

@@ -24,11 +24,12 @@ _TARGET = Rule(lambda value: 0 < value <= 1, "a share above 0 and at most 1, suc
 class _LabeledPairs(PairOptions):
     GROUP = "Labeled pairs"
     label: str | None = option(None, "Column of --pairs with the label or grade.", needs="pairs", group="Labeled pairs")
-    ids: str | None = option(
-        None, "Column of the source with the ids that --pairs names rows by.", flag="--id", needs="pairs"
-    )
+    ids: str | None = option(None, "Column of the source with the ids that --pairs uses.", flag="--id", needs="pairs")
     cut: float | None = option(
-        None, "Grade from which on two texts are similar.", needs="pairs", rule=Rule(math.isfinite, "a grade such as 4")
+        None,
+        "Smallest grade at which two texts count as similar.",
+        needs="pairs",
+        rule=Rule(math.isfinite, "a grade such as 4"),
     )
     precisions: Sequence[float] = option(
         (), "Find the threshold for this precision.", flag="--precision", needs="pairs", rule=_TARGET
@@ -57,18 +58,16 @@ class CalibrateOptions(_LabeledPairs, RunOptions, SpaceOptions):
         "Number of texts that a query searches: count false hits, and find the threshold that leaves one per query.",
         rule=at_least(1),
     )
-    background: Any = option(None, "A second, diverse corpus of the same kind, to compare the background with.")
+    background: Any = option(None, "A second, more diverse corpus to compare the background with.")
     translate: float | None = option(
-        None, "A threshold of another space, to be translated to this one.", needs="old", rule=COSINE
+        None, "A threshold of another space to translate to this one.", needs="old", rule=COSINE
     )
-    old: Any = option(None, "Folder of a saved calibration of that other space.", flag="--from", needs="translate")
-    queries: Any = option(
-        None, "Queries, where they differ from --documents; instead of the source.", needs="documents"
-    )
+    old: Any = option(None, "Folder of the saved calibration of that other space.", flag="--from", needs="translate")
+    queries: Any = option(None, "Queries, if they differ from the documents; instead of the source.", needs="documents")
     documents: Any = option(None, "Documents that the queries search.", needs="queries")
     query_prompt: str | None = option(None, "Prompt put before every query, instead of --prompt.", needs="queries")
     document: str | None = option(
-        None, "Column (or file of lines) with the document of each row. Pairs within a document are left out."
+        None, "Column (or file of lines) that names the document of each text. Pairs within a document are left out."
     )
     repair: str | os.PathLike[str] | None = option(None, "Folder of a saved repair: calibrate the repaired space.")
     save: str | os.PathLike[str] | None = option(

@@ -32,9 +32,11 @@ class CheckOptions(SampleOptions, RunOptions, SpaceOptions):
 
     scores: Sequence[float] = option((), "Explain what this cosine means here.", flag="--score", rule=COSINE)
     repair: str | os.PathLike[str] | None = option(None, "Folder of a saved repair: check the repaired vectors.")
-    exact: bool = option(False, "Compute the partition function over all vectors, in a second pass, not over a sample.")
-    deep: bool = option(False, "Measure the local dimension among all vectors, in one more pass, not among a sample.")
-    ann: bool = option(False, "As --deep, but search a graph (HNSW) above 2 million vectors, and report its recall.")
+    exact: bool = option(
+        False, "Compute the partition function over all vectors in a second pass, instead of a sample."
+    )
+    deep: bool = option(False, "Measure the local dimension among all vectors in one more pass, instead of a sample.")
+    ann: bool = option(False, "Like --deep, but search an HNSW graph above 2 million vectors, and report its recall.")
 
 
 @dataclass(frozen=True, kw_only=True)

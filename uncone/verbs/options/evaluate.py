@@ -33,7 +33,7 @@ class _Encoding(LoadingOptions):
         default_text="the model's own",
     )
     prompt: str = option("", 'Prompt put before every text, such as "query: ".')
-    cache: bool = option(True, "Keep the vectors of texts on disk, and reuse them.")
+    cache: bool = option(True, "Cache the vectors of texts on disk.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class EvaluateOptions(SeedOptions, _Encoding):
 
     datasets: Sequence[Any] | None = option(
         (),
-        "STS data set: sts12 to sts16, stsb, sickr, with a split such as stsb:dev; or a table of scored pairs.",
+        "STS dataset: sts12 to sts16, stsb, sickr, with a split such as stsb:dev; or a table of scored pairs.",
         flag="--dataset",
         default_text="all seven",
     )
@@ -56,7 +56,7 @@ class EvaluateOptions(SeedOptions, _Encoding):
     )
     tasks: Sequence[str] = option(
         (),
-        "Other task: sst2, wic, labels:FILE, pairs:FILE (0/1), words:FILE, or a folder of retrieval (corpus.jsonl, "
+        "Another task: sst2, wic, labels:FILE, pairs:FILE (0/1), words:FILE, or a folder of retrieval (corpus.jsonl, "
         "queries.jsonl, qrels.tsv).",
         flag="--task",
     )
@@ -64,18 +64,16 @@ class EvaluateOptions(SeedOptions, _Encoding):
     fit_on: Any = option("snli", "Texts to fit methods on: a corpus, a file, or train (of STS-B and SICK).")
     protocols: Sequence[str] = option(
         ("inductive",),
-        "Fit on --fit-on (inductive), or on the texts that are scored (transductive).",
+        "Fit on --fit-on (inductive) or on the scored texts themselves (transductive).",
         flag="--protocol",
     )
-    level: str = option(
-        "sentence", "Repair the vectors of texts, or those of tokens before they are pooled.", rule=LEVEL
-    )
+    level: str = option("sentence", "Repair the vectors of texts, or of tokens before pooling.", rule=LEVEL)
     gmm: bool = option(True, "Include the mixture of Gaussians, the slowest method.")
-    published: bool = option(False, "Show the numbers of the literature beside ours.")
+    published: bool = option(False, "Show published numbers beside ours.")
     seeds: int = option(1, "Number of seeds for methods with a random start.", rule=at_least(1))
     replicates: int = option(1000, "Number of bootstrap samples for the intervals.", rule=at_least(10))
     data: str | os.PathLike[str] | None = option(
-        None, "Folder with the named corpora and data sets.", default_text="$UNCONE_DATA"
+        None, "Folder with the named corpora and datasets.", default_text="$UNCONE_DATA"
     )
 
     @property
@@ -93,10 +91,10 @@ class EvaluateOutput(OutputOptions):
     html: Path | None = option(Path("uncone-evaluate.html"), "HTML report, a single page that works offline.")
     csv: Path | None = option(None, "Write every number as a row of a CSV table.")
     suite: str | None = option(
-        None, "Make all tables of the cluster-based, flow and whitening papers, into --out.", rule=among("papers")
+        None, "Make all tables of the cluster-based, flow and whitening papers in --out.", rule=among("papers")
     )
     out: Path | None = option(
-        None, "Folder for --suite. Tables that are there already are not made again.", flag="--out -o"
+        None, "Folder for --suite. Tables that are already there are not made again.", flag="--out -o"
     )
 
     def check_suite(self, options: EvaluateOptions) -> None:

@@ -38,23 +38,23 @@ class MethodOptions(Options):
 
     k: int | str | None = option(
         None,
-        "Number of directions that droptop removes, or of clusters of clustered: a number or auto.",
+        "Number of directions droptop removes, or of clusters for clustered: a number or auto.",
         default_text="d/100; 27",
         rule=Rule(_k, "a whole number or auto"),
     )
-    p: int | None = option(None, "Number of directions that clustered removes per cluster; 0 removes only its mean.")
-    dim: int | None = option(None, "Number of strongest directions that whiten keeps.")
+    p: int | None = option(None, "Number of directions clustered removes per cluster; 0 removes only its mean.")
+    dim: int | None = option(None, "Number of directions whiten keeps, strongest first.")
     rotation: str | None = option(None, "Rotation of whiten: pca or zca.")
     shrinkage: float | str | None = option("auto", "Shrinkage of whiten: auto, ledoit-wolf, none, or 0 to 1.")
-    how: str | None = option(None, "What mute does: zero or zscore.")
+    how: str | None = option(None, "What mute does to a dimension: zero or zscore.")
     dimensions: Sequence[int] | None = option(
         None,
         "Dimensions to mute, such as 92,308.",
         many=True,
         rule=Rule(lambda value: int(value) >= 0, "a list of numbers from 0 on, such as 92,308"),
     )
-    assign: str | None = option(None, "Clustering of clustered: kmeans or gmm.")
-    epochs: int | None = option(None, "Largest number of passes of flow over the vectors.")
+    assign: str | None = option(None, "Clustering method of clustered: kmeans or gmm.")
+    epochs: int | None = option(None, "Maximum number of passes of flow over the vectors.")
     lr: float | None = option(None, "Learning rate of flow.")
     others: dict[str, Any] | None = option(None, "Other parameters of the methods, by name.", cli=False)
 
@@ -107,9 +107,7 @@ class FixOptions(MethodOptions, _ScoredPairs, SampleOptions, RunOptions, SpaceOp
         None, f"Write the repaired vectors to this file: {_FORMATS}. Other columns are kept.", flag="--out -o"
     )
     save: str | os.PathLike[str] | None = option(None, "Folder to save the repair to, for use on other vectors.")
-    level: str = option(
-        "sentence", "Repair the vectors of texts, or those of tokens before they are pooled.", rule=LEVEL
-    )
+    level: str = option("sentence", "Repair the vectors of texts, or of tokens before pooling.", rule=LEVEL)
     skip_bad: bool = option(False, "Leave vectors with NaN out of the fit, and write them as NaN.")
     prescription: Any = option(None, "The advice that the method comes from, saved with the repair.", cli=False)
 
@@ -158,6 +156,8 @@ class ExportOptions(LoadingOptions):
     model: Any = option(
         None, "Model that runs before the repair: for sentence-transformers, and for onnx to make one graph of both."
     )
-    layer: str | int | None = option(None, "Layer that the repair was fitted on, if the repair does not know.")
-    pooling: str | None = option(None, "Pooling that the repair was fitted on, if the repair does not know.")
-    level: str | None = option(None, "Level that the repair was fitted on, if the repair does not know.", rule=LEVEL)
+    layer: str | int | None = option(None, "Layer that the repair was fitted on, if it isn't saved with the repair.")
+    pooling: str | None = option(None, "Pooling that the repair was fitted on, if it isn't saved with the repair.")
+    level: str | None = option(
+        None, "Level that the repair was fitted on, if it isn't saved with the repair.", rule=LEVEL
+    )

@@ -28,7 +28,7 @@ class _Settings(SeedOptions):
 
     GROUP = "Measures"
 
-    rows: str = option("words", "What a row is.", rule=among("words", "tokens", "cls", "sentences"))
+    rows: str = option("words", "What a vector stands for.", rule=among("words", "tokens", "cls", "sentences"))
     word_pooling: str = option(
         "mean", "How the subwords of a word become one vector.", rule=among("mean", "first", "last")
     )
@@ -36,13 +36,13 @@ class _Settings(SeedOptions):
         "mean", "How tokens become one vector, for --rows sentences.", rule=among("mean", "cls", "max", "last")
     )
     kinds: str | None = option(
-        None, "Kinds of rows that count: some of word,number,symbol; of tokens also piece.", default_text="all"
+        None, "Kinds of vectors to count: word, number, symbol; for tokens also piece.", default_text="all"
     )
     cased: bool = option(False, "Treat words that differ in case as different words.")
     special: bool | None = option(None, "Count special tokens.", default_text="in the mean of a text, not among tokens")
-    no_sinks: bool = option(False, "Leave out rows with more than ten times the median norm of their layer.")
+    no_sinks: bool = option(False, "Leave out vectors with more than ten times the median norm of their layer.")
     window: int | None = option(
-        None, "Number of tokens the model sees at once.", default_text="all it takes", rule=_whole(4)
+        None, "Number of tokens the model sees at once.", default_text="the model's maximum", rule=_whole(4)
     )
     stride: int | None = option(
         None, "Number of tokens between two windows.", default_text="the window", rule=_whole(1)
@@ -66,7 +66,7 @@ class _Settings(SeedOptions):
     )
     deep_sample: int = option(50_000, "Number of vectors kept per layer, with --deep.", needs="deep", rule=_whole(100))
     sentences: bool = option(False, "Keep the IntraSim of every sentence.", cli=False)
-    memory: str | int | None = option(None, "Memory to stay within.", default_text="2GB, with --deep 4GB")
+    memory: str | int | None = option(None, "Memory limit.", default_text="2GB, with --deep 4GB")
     batch_size: int | None = option(None, "Number of texts encoded at once.", rule=_whole(1))
 
     def check(self) -> None:
@@ -92,12 +92,10 @@ class LayersOptions(_Settings, LoadingOptions, TextOptions):
     keep_duplicates: bool = option(
         False, "Measure exact duplicates too. They make words look more stable than they are."
     )
-    curve: bool = option(False, "Measure an eighth, a quarter and half of the texts too, to see what has settled.")
+    curve: bool = option(False, "Also measure an eighth, a quarter and half of the texts, to see what has settled.")
     resume: bool = option(False, "Resume this command where it was interrupted.")
-    state: str | os.PathLike[str] | None = option(
-        None, "Folder that runs are saved to.", default_text="the user's cache"
-    )
-    save_every: float = option(30.0, "Seconds between two saves.")
+    state: str | os.PathLike[str] | None = option(None, "Folder for saved runs.", default_text="the user's cache")
+    save_every: float = option(30.0, "Seconds between saves.")
     keep_state: bool = option(False, "Keep what was saved when all is measured; `settle()` removes it.", cli=False)
     model_name: str | None = option(None, "Name of the model in the report.", cli=False)
 

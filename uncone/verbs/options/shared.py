@@ -39,7 +39,7 @@ class TextOptions(Options):
     text: Sequence[str] | str = option((), "Column with the texts, or several columns: a,b.")
     limit: int | None = option(None, "Use only the first N texts.", rule=at_least(2))
     data: str | os.PathLike[str] | None = option(
-        None, "Folder with the named corpora and data sets.", default_text="$UNCONE_DATA"
+        None, "Folder with the named corpora and datasets.", default_text="$UNCONE_DATA"
     )
     name: str | None = option(None, "Name of the source in the report.", cli=False)
 
@@ -94,7 +94,7 @@ class ModelOptions(Options):
     )
     prompt: str = option("", 'Prompt put before every text, such as "query: ".')
     batch_size: int | None = option(None, "Number of texts encoded at once.", rule=at_least(1))
-    cache: bool = option(True, "Keep the vectors of texts on disk, and reuse them.")
+    cache: bool = option(True, "Cache the vectors of texts on disk.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +142,7 @@ class PairOptions(Options):
     GROUP = "Labeled pairs"
     pairs: Any = option(
         None,
-        "Labeled pairs: a table of two texts (or two row numbers or ids) and a label 0/1 or a grade, or a data set "
+        "Labeled pairs: a table of two texts (or two row numbers or ids) and a label 0/1 or a grade, or a dataset "
         "such as stsb:dev.",
     )
     left: str | None = option(None, "Column of --pairs with the first text, row or id.", needs="pairs")
@@ -175,7 +175,7 @@ class RunOptions(SeedOptions):
 
     GROUP = "Running"
     float64: bool = option(False, "Compute in double precision, at half the speed.")
-    workers: int = option(0, "Number of processes; 0 uses threads. The numbers are the same.", rule=between(0, 256))
+    workers: int = option(0, "Number of processes; 0 uses threads. The results are the same.", rule=between(0, 256))
 
     @property
     def plan(self) -> Plan:
