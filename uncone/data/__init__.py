@@ -1,1 +1,1 @@
-"""What flows: sources of vectors, and the batches they are read as."""
+"""Sources of vectors and texts, and the batches that they are read as."""

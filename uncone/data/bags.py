@@ -52,7 +52,7 @@ class Bags:
     def of_several(self) -> tuple[NDArray[np.int64], Bags]:
         """The bags of two rows or more: their numbers, and they themselves."""
         these = np.flatnonzero(self.sizes > 1)
-        return these, self._chosen(these)
+        return these, self._select(these)
 
     def sums(self, rows: NDArray[Any], weights: NDArray[Any] | None = None) -> NDArray[Any]:
         """The sum over each bag (bags, d) of the rows as they are, or each times its weight."""
@@ -74,10 +74,10 @@ class Bags:
     @once
     def _doubled(self) -> tuple[Bags, NDArray[np.bool_]]:
         """Every bag twice, and which places are those of its first time."""
-        bags = self._chosen(np.repeat(np.arange(len(self.sizes)), 2))
+        bags = self._select(np.repeat(np.arange(len(self.sizes)), 2))
         return bags, np.repeat(np.arange(2 * len(self.sizes)) % 2 == 0, bags.sizes)
 
-    def _chosen(self, these: NDArray[np.int64]) -> Bags:
+    def _select(self, these: NDArray[np.int64]) -> Bags:
         sizes = self.sizes[these]
         starts = np.cumsum(sizes) - sizes
         inside = np.repeat(self._bounds[these] - starts, sizes) + np.arange(int(sizes.sum()))
@@ -134,15 +134,15 @@ class OpenGroups:
         """Add sums (n,) or (n, d) of n groups."""
         self._parts.append((names, sums))
         if len(self._parts) > _PARTS:
-            self._parts = [self._joined()]
+            self._parts = [self._merged()]
 
     def close(self) -> tuple[_Columns, _Columns] | None:
         """The names in order and their sums; None when there are none. Nothing is open afterwards."""
-        found = self._joined() if self._parts else None
+        groups = self._merged() if self._parts else None
         self._parts = []
-        return found
+        return groups
 
-    def _joined(self) -> tuple[_Columns, _Columns]:
+    def _merged(self) -> tuple[_Columns, _Columns]:
         names, sums = (
             tuple(np.concatenate(parts) for parts in zip(*columns, strict=True))
             for columns in zip(*self._parts, strict=True)

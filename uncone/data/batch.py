@@ -1,4 +1,4 @@
-"""The one value that flows: a batch of usable rows with what is known of each."""
+"""Batches: usable vectors with what is known of each, the one value that flows through uncone."""
 
 from __future__ import annotations
 
@@ -99,10 +99,10 @@ class Keys:
         of_words = Bags(order, starts[first])
         return WordBags(of_words, words[starts][first], first, pairs.sizes, order[starts], pairs, *pairs.of_several())
 
-    def where(self, kept: IntVector) -> Keys:
+    def where(self, places: IntVector) -> Keys:
         """Those of some rows."""
         columns = (self.groups, self.words, self.units, self.copies, self.origins)
-        groups, words, units, copies, origins = (None if one is None else one[kept] for one in columns)
+        groups, words, units, copies, origins = (None if one is None else one[places] for one in columns)
         return Keys(groups, words, units, copies, origins, self.open)
 
 
@@ -162,14 +162,14 @@ class Batch:
 
     def where(self, chosen: NDArray[np.bool_]) -> Batch:
         """Only these rows."""
-        kept = np.flatnonzero(chosen)
+        places = np.flatnonzero(chosen)
         return Batch(
-            self.vectors[kept],
-            self.norms[kept],
-            self.rows[kept],
-            None if self.texts is None else [self.texts[i] for i in kept.tolist()],
-            None if self.labels is None else [self.labels[i] for i in kept.tolist()],
-            self.keys.where(kept),
+            self.vectors[places],
+            self.norms[places],
+            self.rows[places],
+            None if self.texts is None else [self.texts[i] for i in places.tolist()],
+            None if self.labels is None else [self.labels[i] for i in places.tolist()],
+            self.keys.where(places),
             self.bad,
             self.zero,
         )

@@ -20,8 +20,8 @@ _local = threading.local()
 def borrow(n: int, d: int, dtype: DTypeLike) -> NDArray[Any]:
     """An (n, d) array with arbitrary content; `give_back` it for the next borrower of this thread."""
     pool = _pool()
-    for place, kept in enumerate(pool):
-        if kept.shape == (n, d) and kept.dtype == dtype:
+    for place, buffer in enumerate(pool):
+        if buffer.shape == (n, d) and buffer.dtype == dtype:
             return pool.pop(place)
     return np.empty((n, d), dtype)
 

@@ -1,4 +1,4 @@
-"""What was encoded once is kept on disk: float32 rows by space and text, within a limit.
+"""Cache of encoded texts on disk: float32 vectors by space and text, within a size limit.
 
 ```text
 FOLDER/vectors/<space>/meta.json        what the space is, to be read by people
@@ -105,10 +105,10 @@ def parse_size(text: str, option: str = "--cache-size") -> int:
     Raises:
         OptionError: not a size.
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*", text.lower())
-    if found is None or found[2] not in _UNITS:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*", text.lower())
+    if match is None or match[2] not in _UNITS:
         raise OptionError(f"{option} is a size such as 5GB or 300MB, not {text!r}; 0 keeps nothing.")
-    return int(float(found[1]) * _UNITS[found[2]])
+    return int(float(match[1]) * _UNITS[match[2]])
 
 
 class VectorCache:
@@ -125,7 +125,7 @@ class VectorCache:
         self.writes = self.limit > 0
         self._metas: dict[Path, dict[str, Any]] = {}
         self._bytes: int | None = None
-        self._unseen = 0
+        self._unlisted = 0
 
     @property
     def _root(self) -> Path:
@@ -136,11 +136,11 @@ class VectorCache:
 
         With a `fingerprint` of the model in it, `model` and `path` are only for people: they may differ.
         """
-        told = {"version": _VERSION, "dim": dim, **meta, "width": dim}
-        matters = {key: value for key, value in told.items() if "fingerprint" not in told or key not in _NAMES}
+        identity = {"version": _VERSION, "dim": dim, **meta, "width": dim}
+        matters = {key: value for key, value in identity.items() if "fingerprint" not in identity or key not in _NAMES}
         data = json.dumps(matters, sort_keys=True).encode()
         folder = self._root / hashlib.blake2b(data, digest_size=16).hexdigest()
-        self._metas[folder] = told
+        self._metas[folder] = identity
         return SpaceCache(folder, dim, self)
 
     def admit(self, folder: Path, size: int) -> bool:
@@ -155,9 +155,9 @@ class VectorCache:
         meta = folder / "meta.json"
         if folder in self._metas and _read_meta(meta) is None:
             _write_meta(meta, {**self._metas[folder], "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
-        self._unseen += size
+        self._unlisted += size
         # Others write too, so one looks again now and then.
-        if self._bytes is None or self._bytes + self._unseen > self.limit or self._unseen > self.limit // 64:
+        if self._bytes is None or self._bytes + self._unlisted > self.limit or self._unlisted > self.limit // 64:
             self._evict(size)
         return True
 
@@ -177,7 +177,7 @@ class VectorCache:
                 break
             file.path.unlink(missing_ok=True)
             total -= file.bytes
-        self._bytes, self._unseen = total, size
+        self._bytes, self._unlisted = total, size
         for folder in self._spaces():
             _sweep(folder)
             if folder not in self._metas and not any(folder.glob(f"*{ENDING}")):
@@ -193,13 +193,13 @@ class VectorCache:
         for space in self._spaces() if folder is None else [folder]:
             for path in space.glob(f"*{ENDING}"):
                 with contextlib.suppress(FileNotFoundError):  # another process removes things too
-                    found = path.stat()
-                    yield _File(path, found.st_size, found.st_mtime)
+                    status = path.stat()
+                    yield _File(path, status.st_size, status.st_mtime)
 
     def entries(self) -> list[Entry]:
         """Every space in the cache, the last used first."""
-        found = [self._entry(folder, meta) for folder, meta in self._told()]
-        return sorted(found, key=lambda entry: -entry.used)
+        entries = [self._entry(folder, meta) for folder, meta in self._metas_on_disk()]
+        return sorted(entries, key=lambda entry: -entry.used)
 
     def clear(self, model: str | None = None) -> list[Entry]:
         """Remove all spaces, or those of one model by its name or folder; returns what they were.
@@ -207,20 +207,20 @@ class VectorCache:
         Raises:
             OutputError: they may not be removed.
         """
-        gone = []
-        for folder, meta in self._told():
-            if model is None or _is_named(meta, model):
+        removed = []
+        for folder, meta in self._metas_on_disk():
+            if model is None or _is_of_model(meta, model):
                 entry = self._entry(folder, meta)
                 try:
                     _remove(folder)
                 except OSError as error:
                     reason = error.strerror or str(error)
                     raise OutputError(f"{folder} cannot be cleared: {reason}. Check its owner and mode.") from error
-                gone.append(entry)
+                removed.append(entry)
         self._bytes = None
-        return gone
+        return removed
 
-    def _told(self) -> list[tuple[Path, dict[str, Any]]]:
+    def _metas_on_disk(self) -> list[tuple[Path, dict[str, Any]]]:
         return [(folder, _read_meta(folder / "meta.json") or {}) for folder in self._spaces()]
 
     def _entry(self, folder: Path, meta: Mapping[str, Any]) -> Entry:
@@ -235,16 +235,16 @@ class VectorCache:
         return Entry(str(meta.get("model", "?")), layer, pooling, rows, size, used)
 
 
-def _is_named(meta: Mapping[str, Any], model: str) -> bool:
+def _is_of_model(meta: Mapping[str, Any], model: str) -> bool:
     return model == meta.get("model") or (meta.get("path") is not None and str(Path(model).resolve()) == meta["path"])
 
 
 def _read_meta(path: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        meta = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return meta if isinstance(meta, dict) else None
 
 
 def _write_meta(path: Path, meta: Mapping[str, Any]) -> None:
@@ -295,7 +295,7 @@ class SpaceCache:
         self._shards: list[Shard] = []
         self._names: dict[str, int] = {}
         self._ignored: set[str] = set()
-        self._seen: int | None = None
+        self._stamp: int | None = None
         self._touched: dict[str, float] = {}
 
     def find(self, texts: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
@@ -305,8 +305,8 @@ class SpaceCache:
             self._refresh()
             shards, places = self._index.find(keys)
             rows = np.full((len(texts), self.width), np.nan, np.float32)
-            taken = [self._take(int(one), shards, places, rows) for one in np.unique(shards[shards >= 0])]
-            if all(taken):
+            complete = [self._take(int(one), shards, places, rows) for one in np.unique(shards[shards >= 0])]
+            if all(complete):
                 return shards >= 0, rows
 
     def _take(self, number: int, shards: NDArray[np.int64], places: NDArray[np.int64], rows: NDArray[Any]) -> bool:
@@ -314,9 +314,9 @@ class SpaceCache:
         shard = self._shards[number]
         mine = np.flatnonzero(shards == number)
         mine = mine[np.argsort(places[mine], kind="stable")]
-        wanted, back = np.unique(places[mine], return_inverse=True)
+        distinct, back = np.unique(places[mine], return_inverse=True)
         try:
-            rows[mine] = shard.rows(wanted)[back]
+            rows[mine] = shard.rows(distinct)[back]
         except FileNotFoundError:
             self._forget(shard.path.name)  # somebody cleared the cache, or put small shards together
             return False
@@ -358,7 +358,7 @@ class SpaceCache:
         small = [shard for shard in self._shards if len(shard.table) < _SMALL]
         if len(small) < _MANY:
             return
-        kept: dict[bytes, NDArray[np.float32]] = {}
+        rows_by_key: dict[bytes, NDArray[np.float32]] = {}
         merged = []
         for shard in small:
             try:
@@ -368,10 +368,10 @@ class SpaceCache:
             except DamagedShardError as error:
                 self._drop(shard.path, error)
                 continue
-            kept |= {key.tobytes(): row for key, row in zip(shard.table["key"], rows, strict=True)}
+            rows_by_key |= {key.tobytes(): row for key, row in zip(shard.table["key"], rows, strict=True)}
             merged.append(shard)
-        if kept:
-            self._write(list(kept), np.stack(list(kept.values())))
+        if rows_by_key:
+            self._write(list(rows_by_key), np.stack(list(rows_by_key.values())))
         for shard in merged:
             shard.path.unlink(missing_ok=True)
 
@@ -381,9 +381,9 @@ class SpaceCache:
             stamp = self.folder.stat().st_mtime_ns
         except OSError:
             stamp = -1
-        if stamp == self._seen:
+        if stamp == self._stamp:
             return
-        self._seen = stamp
+        self._stamp = stamp
         names = _listed(self.folder) - self._ignored if stamp != -1 else set()
         if set(self._names) - names:
             self._index, self._shards, self._names = Index(), [], {}
@@ -401,7 +401,7 @@ class SpaceCache:
 
     def _forget(self, name: str) -> None:
         self._ignored.add(name)
-        self._seen = None
+        self._stamp = None
 
     def _drop(self, path: Path, error: Exception) -> None:
         self._forget(path.name)

@@ -55,18 +55,18 @@ class Shard:
             DamagedShardError: a row is not what was written.
             OSError: the file is gone, or the disk fails.
         """
-        found = np.empty((len(places), self.width), "<f4")
+        rows = np.empty((len(places), self.width), "<f4")
         start = _HEAD.size + 4 + self.table.nbytes
         breaks = np.flatnonzero(np.diff(places) != 1) + 1
         with self.path.open("rb", buffering=0) as file:
             for run in np.split(np.arange(len(places)), breaks):  # rows that follow each other are read at once
                 if len(run):
                     position = start + int(places[run[0]]) * 4 * self.width
-                    _fill(file.fileno(), found[run[0] : run[-1] + 1], position)
-        wanted = self.table[places]
-        if _checks(wanted["key"], found) != wanted["check"].tolist():
+                    _fill(file.fileno(), rows[run[0] : run[-1] + 1], position)
+        entries = self.table[places]
+        if _checks(entries["key"], rows) != entries["check"].tolist():
             raise DamagedShardError("a row has another checksum")
-        return found
+        return rows
 
 
 def _fill(descriptor: int, block: NDArray[np.float32], position: int) -> None:

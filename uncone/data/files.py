@@ -36,19 +36,19 @@ def find_files(
         files = [file for file in folder.iterdir() if file.is_file() and not file.name.startswith((".", "_"))]
         readable = [file for file in files if suffix_of(file)]
         # A folder of tables or shards often holds a README.txt or a list of words beside them.
-        found = [file for file in readable if suffix_of(file) != ".txt"] or readable
-        if not found:
+        files = [file for file in readable if suffix_of(file) != ".txt"] or readable
+        if not files:
             raise MissingSourceError(f"The folder {path} holds no {what}. We read {', '.join(known)}.")
     elif not folder.exists() and glob.has_magic(path):
-        found = [Path(name) for name in glob.glob(path, recursive=True) if Path(name).is_file()]  # noqa: PTH207
-        if not found:
+        files = [Path(name) for name in glob.glob(path, recursive=True) if Path(name).is_file()]  # noqa: PTH207
+        if not files:
             raise MissingSourceError(f"No file matches {path}. We read {', '.join(known)}.")
     else:
         return None
-    suffixes = sorted({suffix_of(file) or file.suffix for file in found})
+    suffixes = sorted({suffix_of(file) or file.suffix for file in files})
     if len(suffixes) > 1:
         raise FormatError(f"{path} mixes kinds: {', '.join(suffixes)}. Name one with a glob such as '*{suffixes[0]}'.")
-    return in_natural_order(found)
+    return in_natural_order(files)
 
 
 def check_readable(path: Path, need: str) -> None:

@@ -1,4 +1,4 @@
-"""A property that is computed when it is first asked for, and kept."""
+"""Lazy properties: computed at first use, then stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a user names to a source: a path, a glob, a folder, `-`, or something in memory."""
+"""Opening of vectors: a path, a glob, a folder, `-`, or something in memory becomes a source."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def _open_file(path: Path, options: Options) -> Source:
     if suffix is None:
         raise FormatError(f"{path} has an unknown ending {path.suffix!r}; we read {', '.join(SUFFIXES)}.")
     check_readable(path, "at least 2 rows of numbers")
-    for name, given, takers in (("column", options.column, _COLUMNS), ("tensor", options.tensor, {".safetensors"})):
-        if given is not None and suffix not in takers:
+    for name, value, takers in (("column", options.column, _COLUMNS), ("tensor", options.tensor, {".safetensors"})):
+        if value is not None and suffix not in takers:
             raise ColumnError(f"{path}: --{name} is for {', '.join(sorted(takers))}; a {suffix} file has none.")
     module, opener = SUFFIXES[suffix]
     opened: Source = getattr(importlib.import_module(f"uncone.data.vectors.{module}"), opener)(path, options)

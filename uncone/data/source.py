@@ -1,4 +1,4 @@
-"""Where vectors come from: the contract that every reader keeps."""
+"""Sources of vectors: the contract that every reader keeps."""
 
 from __future__ import annotations
 
@@ -87,24 +87,24 @@ class Source(ABC):
 
 def regrid(stream: Iterator[Rows], block: int) -> Iterator[Rows]:
     """The same rows in blocks of exactly `block` rows, but for the last."""
-    held: list[Rows] = []
+    waiting: list[Rows] = []
     have = 0
     for rows in stream:
         start = 0
         while have + len(rows.vectors) - start >= block:
             stop = start + block - have
             if have:
-                yield _joined([*held, rows.part(start, stop)])
+                yield _concatenated([*waiting, rows.part(start, stop)])
             else:
                 yield rows.part(start, stop)
-            held, have, start = [], 0, stop
+            waiting, have, start = [], 0, stop
         if start < len(rows.vectors):
             rest = rows.part(start, len(rows.vectors))
             # A reader may reuse its buffer: what is held back over the next read has to be a copy.
-            held.append(Rows(rest.vectors.copy(), rest.texts, rest.labels))
+            waiting.append(Rows(rest.vectors.copy(), rest.texts, rest.labels))
             have += len(rest.vectors)
     if have:
-        yield _joined(held)
+        yield _concatenated(waiting)
 
 
 def batches(stream: Iterator[Rows], dtype: DTypeLike, first_row: int = 0) -> Iterator[Batch]:
@@ -150,7 +150,7 @@ def check_shape(name: str, shape: Sequence[int]) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def _joined(parts: Sequence[Rows]) -> Rows:
+def _concatenated(parts: Sequence[Rows]) -> Rows:
     vectors = np.concatenate([part.vectors for part in parts])
     return Rows(vectors, joined_names([part.texts for part in parts]), joined_names([part.labels for part in parts]))
 

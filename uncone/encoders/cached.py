@@ -84,8 +84,8 @@ def _content(files: Iterable[Path]) -> str:
     """A hash over every byte of a model: a fine-tuned head alone must give another space."""
     digest = hashlib.sha256()
     for path in sorted(files, key=lambda path: path.name):
-        found = path.stat()
-        digest.update(f"{path.name} {_file_content(str(path), found.st_size, found.st_mtime_ns)}\n".encode())
+        status = path.stat()
+        digest.update(f"{path.name} {_file_content(str(path), status.st_size, status.st_mtime_ns)}\n".encode())
     return digest.hexdigest()[:32]
 
 

@@ -38,7 +38,7 @@ _STEPS_AT_ONCE = 64
 
 def is_elmo(folder: Path) -> bool:
     """Whether the folder holds one `*options.json` and one `*weights.hdf5`."""
-    return all(len(_named(folder, ending)) == 1 for ending in ("options.json", "weights.hdf5"))
+    return all(len(_files_named(folder, ending)) == 1 for ending in ("options.json", "weights.hdf5"))
 
 
 def load_elmo(folder: Path) -> Elmo:
@@ -47,7 +47,7 @@ def load_elmo(folder: Path) -> Elmo:
     Raises:
         ModelError: a file is missing or damaged, or the two do not belong together.
     """
-    options, weights = _named(folder, "options.json"), _named(folder, "weights.hdf5")
+    options, weights = _files_named(folder, "options.json"), _files_named(folder, "weights.hdf5")
     if len(options) != 1 or len(weights) != 1:
         raise ModelError(
             f"{folder} holds {len(options)} *options.json and {len(weights)} *weights.hdf5, "
@@ -285,7 +285,7 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _named(folder: Path, ending: str) -> list[Path]:
+def _files_named(folder: Path, ending: str) -> list[Path]:
     # Files whose name begins with a dot are what other systems leave beside the real ones.
     return sorted(path for path in folder.glob(f"*{ending}") if path.is_file() and not path.name.startswith("."))
 

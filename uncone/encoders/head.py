@@ -126,17 +126,17 @@ def _transform(model: Any, output: Any) -> Callable[[Matrix], Matrix]:  # noqa: 
         def forward(self, *_: Any, **__: Any) -> Any:  # noqa: ANN401 - called in many ways
             return BaseModelOutputWithPastAndCrossAttentions(last_hidden_state=self.states)
 
-    device, given = output.weight.device, Given()
+    device, layers = output.weight.device, Given()
     path = next(name for name, module in model.named_modules() if module is output)
     parent, _, leaf = path.rpartition(".")
     setattr(model.get_submodule(parent), leaf, torch.nn.Identity())
-    setattr(model, model.base_model_prefix, given)
+    setattr(model, model.base_model_prefix, layers)
 
     def transform(states: Matrix) -> Matrix:
-        given.states = torch.from_numpy(np.ascontiguousarray(states, np.float32)).to(device)[None]
+        layers.states = torch.from_numpy(np.ascontiguousarray(states, np.float32)).to(device)[None]
         with torch.inference_mode():
-            found = model(input_ids=torch.zeros(given.states.shape[:2], dtype=torch.int64, device=device)).logits[0]
-        return np.asarray(found.float().cpu().numpy())
+            logits = model(input_ids=torch.zeros(layers.states.shape[:2], dtype=torch.int64, device=device)).logits[0]
+        return np.asarray(logits.float().cpu().numpy())
 
     return transform
 
@@ -147,8 +147,8 @@ def _whole(model: Any, passage: Passage) -> Matrix:  # noqa: ANN401 - the model
 
     ids = torch.tensor([list(passage.tokens)], device=model.device)
     with torch.inference_mode():
-        found = model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits[0]
-    return np.asarray(found.float().cpu().numpy())
+        logits = model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits[0]
+    return np.asarray(logits.float().cpu().numpy())
 
 
 def _last(encoder: Encoder, passage: Passage) -> Matrix:

@@ -1,4 +1,4 @@
-"""From what a user calls a model to an encoder: a folder, a file of word vectors, ELMo, a name on the hub."""
+"""Opening of models: a folder, a file of word vectors, ELMo or a name on the hub becomes an encoder."""
 
 from __future__ import annotations
 
@@ -238,16 +238,16 @@ def _check_weights(name: str, loaded: dict[str, Any]) -> None:
         )
 
 
-def _device(wanted: str) -> str:
+def _device(device: str) -> str:
     import torch
 
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if wanted == "auto":
-        return next(name for name in ("cuda", "mps", "cpu") if there[name])
-    if wanted not in there or not there[wanted]:
-        have = ", ".join(name for name, yes in there.items() if yes)
-        raise OptionError(f"There is no device {wanted!r} on this machine; there is {have}.")
-    return wanted
+    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if device == "auto":
+        return next(name for name in ("cuda", "mps", "cpu") if available[name])
+    if device not in available or not available[device]:
+        have = ", ".join(name for name, yes in available.items() if yes)
+        raise OptionError(f"There is no device {device!r} on this machine; there is {have}.")
+    return device
 
 
 @contextmanager

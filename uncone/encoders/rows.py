@@ -145,8 +145,8 @@ class RowRule:
             added = np.flatnonzero(passage.special) if self.keeps_special else mine[:0]
             chosen = np.sort(np.concatenate([mine, added]))
             names = [encoder.token_name(passage.tokens[i]) for i in chosen.tolist()]
-            found = dict(zip(mine.tolist(), (kind for kind in kinds if kind in self.kinds), strict=True))
-            kinds = [found.get(i, Kind.SPECIAL) for i in chosen.tolist()]
+            kind_of = dict(zip(mine.tolist(), (kind for kind in kinds if kind in self.kinds), strict=True))
+            kinds = [kind_of.get(i, Kind.SPECIAL) for i in chosen.tolist()]
             yield Laid(passage, passage.starts[chosen], passage.ends[chosen], names, kinds, tokens=chosen)
 
     def _whole(self, passage: Passage, encoder: Encoder) -> Laid:

@@ -44,18 +44,18 @@ def find_words(text: str) -> list[Word]:
     >>> [text[word.start : word.end] for word in find_words(text)]
     ["It's", '3.14', 'at', 'http://a.b/c', '...', '中', '文', '👍🏽', '!']
     """
-    return list(_remembered(text) if len(text) <= _SHORT else _found(text))
+    return list(_segment_cached(text) if len(text) <= _SHORT else _segment(text))
 
 
 @lru_cache(maxsize=4096)
-def _remembered(text: str) -> list[Word]:
+def _segment_cached(text: str) -> list[Word]:
     """A text is looked at twice, to count its words and to lay them out."""
-    return _found(text)
+    return _segment(text)
 
 
-def _found(text: str) -> list[Word]:
+def _segment(text: str) -> list[Word]:
     pattern = _SIMPLE if text.isascii() and not any(sign in text.lower() for sign in _SIGNS) else _pattern()
-    return [Word(*found.span(), _KINDS[found.lastgroup or "symbol"]) for found in pattern.finditer(text)]
+    return [Word(*match.span(), _KINDS[match.lastgroup or "symbol"]) for match in pattern.finditer(text)]
 
 
 def token_kinds(text: str, starts: IntVector, ends: IntVector) -> list[Kind]:
@@ -66,15 +66,15 @@ def token_kinds(text: str, starts: IntVector, ends: IntVector) -> list[Kind]:
     """
     words = find_words(text)
     firsts, lasts = (np.array([word[i] for word in words], np.int64) for i in (0, 1))
-    found = []
+    kinds = []
     for place, start, end in zip(np.searchsorted(lasts, starts, side="right").tolist(), starts, ends, strict=True):
         if place == len(words) or firsts[place] >= end:
-            found.append(Kind.SYMBOL)  # white space
+            kinds.append(Kind.SYMBOL)  # white space
             continue
         word = words[place]
         whole = start <= word.start and word.end <= end
-        found.append(word.kind if whole or word.kind == Kind.SYMBOL else Kind.PIECE)
-    return found
+        kinds.append(word.kind if whole or word.kind == Kind.SYMBOL else Kind.PIECE)
+    return kinds
 
 
 def identity(word: str, cased: bool = False) -> str:

@@ -86,7 +86,7 @@ def _pooling(config: dict[str, Any]) -> str | None:
     named = config.get("pooling_mode")
     if isinstance(named, str):
         return _NAMES.get(named)
-    chosen = [key for key, wanted in config.items() if key.startswith("pooling_mode_") and wanted is True]
+    chosen = [key for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
     return _MODES.get(chosen[0]) if len(chosen) == 1 else None
 
 
@@ -117,11 +117,11 @@ class SentenceTransformerTexts(ModelTexts):
         from sentence_transformers import SentenceTransformer
 
         try:
-            kept = {"dtype": torch.float32, "use_safetensors": True}
+            model_options = {"dtype": torch.float32, "use_safetensors": True}
             self.pipeline = SentenceTransformer(
                 str(folder),
                 device=device,
-                model_kwargs=kept,
+                model_kwargs=model_options,
                 local_files_only=True,
                 trust_remote_code=trust_remote_code,
             )
@@ -162,11 +162,11 @@ class SentenceTransformerTexts(ModelTexts):
         return f"{self.model}, all modules of its sentence-transformers pipeline"
 
     def _encoded(self, texts: list[str]) -> np.ndarray:
-        found = self.pipeline.encode(
+        vectors = self.pipeline.encode(
             texts,
             prompt=self.prompt or None,  # it knows whether the prompt's tokens are pooled
             batch_size=self.batch_size,
             show_progress_bar=False,
             convert_to_numpy=True,
         )
-        return np.asarray(found, np.float32)
+        return np.asarray(vectors, np.float32)

@@ -84,20 +84,20 @@ class StaticEncoder(WordPassages):
         Raises:
             ModelError: the file has none of them.
         """
-        wanted = {_folded(text[word.start : word.end]) for text in texts for word in find_words(text)}
+        vocabulary = {_folded(text[word.start : word.end]) for text in texts for word in find_words(text)}
         places: dict[str, int] = {}
-        kept: list[Matrix] = []
+        vectors: list[Matrix] = []
         for rows in self.source.read():
             if rows.texts is None:
                 raise ModelError(f"{self.path} holds numbers without words; a static model needs a word on every line.")
             for i, word in enumerate(map(_composed, rows.texts)):
-                if word not in places and _folded(word) in wanted:
-                    places[word] = len(kept)
+                if word not in places and _folded(word) in vocabulary:
+                    places[word] = len(vectors)
                     with np.errstate(over="ignore"):  # numbers beyond float32 are reported as rows that cannot be used
-                        kept.append(np.asarray(rows.vectors[i], np.float32))
-        if not kept:
-            raise ModelError(f"{self.path} has a vector for none of the {len(wanted):,} words of the texts.")
-        self._places, self._names, self._vectors = places, list(places), np.stack(kept)
+                        vectors.append(np.asarray(rows.vectors[i], np.float32))
+        if not vectors:
+            raise ModelError(f"{self.path} has a vector for none of the {len(vocabulary):,} words of the texts.")
+        self._places, self._names, self._vectors = places, list(places), np.stack(vectors)
         self._any_case = {}
         for word, place in places.items():
             self._any_case.setdefault(_folded(word), place)
@@ -118,20 +118,20 @@ class StaticEncoder(WordPassages):
 
     def input_table(self, *, marked: bool = False) -> tuple[Sequence[str], Matrix] | None:
         """The words of the file in its order, and their vectors; of a very long file the first."""
-        kept: dict[str, int] = {}
+        rows_of_words: dict[str, int] = {}
         parts: list[Matrix] = []
         read = 0
         for rows in self.source.read():
             words = [_composed(word) for word in rows.texts or ()]
             # As in other readers, the first of two lines for one word counts.
-            new = [i for i, word in enumerate(words) if kept.setdefault(word, read + i) == read + i]
+            new = [i for i, word in enumerate(words) if rows_of_words.setdefault(word, read + i) == read + i]
             with np.errstate(over="ignore"):
                 parts.append(np.asarray(rows.vectors[new], np.float32))
             read += len(words)
-            if len(kept) >= _MOST and read < (self.source.rows or read + 1):
-                self.table_note = f"Of {self.path} only the first {len(kept):,} words are taken."
+            if len(rows_of_words) >= _MOST and read < (self.source.rows or read + 1):
+                self.table_note = f"Of {self.path} only the first {len(rows_of_words):,} words are taken."
                 break
-        return (list(kept), np.concatenate(parts)) if kept else None
+        return (list(rows_of_words), np.concatenate(parts)) if rows_of_words else None
 
     def table_name(self, token: str) -> str:
         place = self._place(token)

@@ -1,4 +1,4 @@
-"""A first look at the texts, before the model sees them: how many, which words, how often."""
+"""Survey of the texts before they are encoded: how many there are, which words they hold, how often."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Survey:
     rows_of: Counter[Kind] = field(default_factory=Counter)
     copies: Counter[int] = field(default_factory=Counter)
 
-    def add(self, found: Sequence[tuple[str, Kind]], *, copy: bool = False) -> None:
+    def add(self, words: Sequence[tuple[str, Kind]], *, copy: bool = False) -> None:
         """Count the words of one text; `copy` when an identical one was counted."""
-        first = dict(reversed(found))
-        self.counts.update(name for name, _ in found)
+        first = dict(reversed(words))
+        self.counts.update(name for name, _ in words)
         if not copy:
             self.contexts.update(first.keys())
-        self.rows_of.update(kind for _, kind in found)
+        self.rows_of.update(kind for _, kind in words)
         for name, kind in first.items():
             self.kinds.setdefault(name, kind)
 
@@ -70,27 +70,29 @@ def survey(
     progress: Callable[[int], None] | None = None,
 ) -> Survey:
     """Read all texts once; the model is asked only where its tokens are the words."""
-    found = Survey(Tally())
+    result = Survey(Tally())
     for pool in pools(selection.read()):
         texts = [unit.text for unit in pool]
-        copies = [_is_copy(found, text) for text in texts] if selection.keep_duplicates else [False] * len(texts)
+        copies = [_is_copy(result, text) for text in texts] if selection.keep_duplicates else [False] * len(texts)
         if rule.has_words:
-            for named, copy in zip(_named(texts, rule, encoder, window), copies, strict=True):
-                found.add(named, copy=copy)
+            for named, copy in zip(_words_of(texts, rule, encoder, window), copies, strict=True):
+                result.add(named, copy=copy)
         if progress is not None:
             progress(len(pool))
-    found.tally = selection.tally
-    return found
+    result.tally = selection.tally
+    return result
 
 
-def _is_copy(found: Survey, text: str) -> bool:
+def _is_copy(result: Survey, text: str) -> bool:
     """Count a text; whether an identical one was counted before."""
     key = text_key(text)
-    found.copies[key] += 1
-    return found.copies[key] > 1
+    result.copies[key] += 1
+    return result.copies[key] > 1
 
 
-def _named(texts: Sequence[str], rule: RowRule, encoder: Encoder, window: Window) -> Iterator[list[tuple[str, Kind]]]:
+def _words_of(
+    texts: Sequence[str], rule: RowRule, encoder: Encoder, window: Window
+) -> Iterator[list[tuple[str, Kind]]]:
     if rule.rows == "words":
         for text in texts:
             yield rule.identities(text)
@@ -112,8 +114,8 @@ class Vocabulary:
             # Not the most frequent: a mean over words is to stand for all of them.
             repeated = sorted(repeated, key=lambda word: _key(word, seed))[:room]
             self._cutoff = _key(repeated[-1], seed) if repeated else b""
-        kept = {*repeated, *self.asked}
-        self.words = sorted(kept, key=lambda word: (-found.counts[word], word))
+        followed = {*repeated, *self.asked}
+        self.words = sorted(followed, key=lambda word: (-found.counts[word], word))
         self._numbers = {word: i for i, word in enumerate(self.words)}
         self._counts = found.counts
         self._contexts = found.contexts

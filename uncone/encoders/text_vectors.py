@@ -365,13 +365,13 @@ class RepairedTexts(_TokenTexts):
         return vectors
 
     def _transformed(self, vectors: Matrix) -> Matrix:
-        found = vectors if self.transform is None else np.asarray(self.transform(vectors))
-        if found.shape != (len(vectors), self.dim):
+        result = vectors if self.transform is None else np.asarray(self.transform(vectors))
+        if result.shape != (len(vectors), self.dim):
             raise ShapeError(
-                f"The repair made {found.shape} of {vectors.shape} tokens, where we need {(len(vectors), self.dim)}. "
+                f"The repair made {result.shape} of {vectors.shape} tokens, where we need {(len(vectors), self.dim)}. "
                 "Was it fitted on this model and layer?"
             )
-        return found
+        return result
 
     def describe(self, truncated: int) -> str:
         return f"{super().describe(truncated)} of subword tokens without the special ones"

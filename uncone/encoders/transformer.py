@@ -127,18 +127,18 @@ class Transformer(Encoder):
         else:
             self._shared = _overlap(self._backend, size, window)
             self._backend.enable_truncation(size, stride=self._shared)
-        found = self._backend.encode_batch(list(texts))
-        return [self._cut(text, one, window) for text, one in zip(texts, found, strict=True)]
+        encodings = self._backend.encode_batch(list(texts))
+        return [self._cut(text, one, window) for text, one in zip(texts, encodings, strict=True)]
 
     def _cut(self, text: str, encoding: Any, window: Window) -> list[Passage]:
         pieces = [encoding] if window.cut else [encoding, *encoding.overflowing]
         whole = not (window.cut and encoding.overflowing)
-        found, first = [], 0
+        passages, first = [], 0
         for piece in pieces:
             starts, ends, special = _arrays(piece)
-            found.append(Passage(text, piece.ids, starts, ends, special, first, whole))
+            passages.append(Passage(text, piece.ids, starts, ends, special, first, whole))
             first += int((~special).sum()) - self._shared
-        return found
+        return passages
 
     def encode(self, batch: Sequence[Passage]) -> States:
         layers, places = self._forward(batch)
@@ -152,10 +152,10 @@ class Transformer(Encoder):
             ids[row, : passage.length] = passage.tokens
             mask[row, : passage.length] = 1
         places = np.flatnonzero(mask)
-        given = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
+        inputs = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
         try:
             with torch.inference_mode():
-                out = self.model(**{key: one.to(self.device) for key, one in given.items()}, output_hidden_states=True)
+                out = self.model(**{key: one.to(self.device) for key, one in inputs.items()}, output_hidden_states=True)
         except (RuntimeError, IndexError, ValueError, TypeError) as error:
             raise _failed(self.name, len(batch), longest, error) from error
         states = getattr(out, "hidden_states", None)
@@ -185,10 +185,10 @@ class Transformer(Encoder):
 
     @once
     def _head(self) -> Head | None:
-        found = None if self._load_head is None else self._load_head(self)
-        if isinstance(found, str):
-            self.head_note, found = found, None
-        return found
+        head = None if self._load_head is None else self._load_head(self)
+        if isinstance(head, str):
+            self.head_note, head = head, None
+        return head
 
     def fingerprint(self) -> str:
         settings = {key: value for key, value in self.model.config.to_dict().items() if key != "_name_or_path"}
@@ -255,15 +255,15 @@ def table_names(tokens: Mapping[int, str]) -> dict[int, str]:
     {5: 'the', 7: '##ing', 8: ',', 9: '▁,'}
     """
     named = _naming(tokens)
-    taken = {token for token in tokens.values() if named(token) == token}
-    found: dict[int, str] = {}
+    names_in_use = {token for token in tokens.values() if named(token) == token}
+    names: dict[int, str] = {}
     for i, token in tokens.items():
         name = named(token)
-        if not name or name in taken:
+        if not name or name in names_in_use:
             name = token
-        taken.add(name)
-        found[i] = name
-    return found
+        names_in_use.add(name)
+        names[i] = name
+    return names
 
 
 def _naming(tokens: Mapping[int, str]) -> Callable[[str], str]:
@@ -312,6 +312,6 @@ def _begun(text: str) -> str:
 @cache
 def _bytes() -> dict[str, int]:
     """The byte that each letter stands for: itself where it can be seen, else the next letter from 256 on."""
-    seen = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
-    hidden = [byte for byte in range(256) if byte not in seen]
-    return {**{chr(byte): byte for byte in seen}, **{chr(256 + i): byte for i, byte in enumerate(hidden)}}
+    visible = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    hidden = [byte for byte in range(256) if byte not in visible]
+    return {**{chr(byte): byte for byte in visible}, **{chr(256 + i): byte for i, byte in enumerate(hidden)}}

@@ -1,4 +1,4 @@
-"""A long run leaves a trace that it can be continued from, and that notices when the input has changed."""
+"""Checkpoints of long runs: a run resumes where it stopped, and refuses if its input has changed."""
 
 from __future__ import annotations
 
@@ -106,8 +106,8 @@ class Checkpoint:
             self.folder.mkdir(parents=True, exist_ok=True)
             with temporary.open("wb") as file:
                 # In one file, so that what was measured and what it was measured on cannot come apart.
-                told = {"identity": self.identity, "position": dict(position)}
-                plain = {key: np.frombuffer(json.dumps(value).encode(), np.uint8) for key, value in told.items()}
+                header = {"identity": self.identity, "position": dict(position)}
+                plain = {key: np.frombuffer(json.dumps(value).encode(), np.uint8) for key, value in header.items()}
                 np.savez(file, allow_pickle=False, **plain, **arrays)
                 file.flush()
                 os.fsync(file.fileno())

@@ -126,17 +126,17 @@ class LayerPass:
 
     def facts(self, rows: IntVector) -> RowFacts:
         """What is known of some rows, by their numbers, in order: the texts are laid out again, and not encoded."""
-        scratch, found = _Running.begin(Bundle(), 0), []
+        scratch, parts = _Running.begin(Bundle(), 0), []
         for pool in pools(self.selection.read(), first=FIRST):
             laid = self._lay(pool, scratch)
             if laid:
-                found.append(facts_of(laid, self.rule.layout(laid, lambda _: IGNORED), rows))
-        return joined_facts(found)
+                parts.append(facts_of(laid, self.rule.layout(laid, lambda _: IGNORED), rows))
+        return joined_facts(parts)
 
     def _lay(self, pool: Sequence[Unit], state: _Running) -> list[Laid]:
         """The passages of a pool that have rows, numbered in the order of the texts."""
         state.at_pool = replace(state.tally)
-        tally, found = state.tally, []
+        tally, rows = state.tally, []
         for unit, passages in zip(pool, self.encoder.passages([unit.text for unit in pool], self.window), strict=True):
             tally.windowed += len(passages) > 1
             tally.truncated += self.window.cut and not passages[-1].whole
@@ -151,11 +151,11 @@ class LayerPass:
                 laid.group, laid.first_row, laid.offset = tally.texts, tally.rows, tally.rows - before
                 laid.unit, laid.copies = key, None if self.copies is None else self.copies[key]
                 tally.rows += laid.n
-                found.append(laid)
+                rows.append(laid)
             if tally.rows > before:
                 state.units.append(unit.number)
                 tally.texts += 1
-        return found
+        return rows
 
     def _batches(self, laid: Sequence[Laid]) -> Iterator[tuple[list[Laid], bool, bool]]:
         """Batches; whether the texts of each may go on in the next; and whether none does."""
@@ -200,18 +200,23 @@ class LayerPass:
     def _pilot(self) -> Vector:
         """Ten times the median norm of every layer, from the first rows of the texts."""
         norms: list[list[Vector]] = [[] for _ in range(self.encoder.layers)]
-        seen, scratch = 0, _Running.begin(Bundle(), self.encoder.layers)
+        rows, scratch = 0, _Running.begin(Bundle(), self.encoder.layers)
         for batch in self._first_batches(scratch):
             layout = self.rule.layout(batch, self.numbers)
             if layout.n == 0:
                 continue
             states = self.encoder.encode([laid.passage for laid in batch])
-            for layer, found in enumerate(norms):
-                found.append(Batch.of(self._rows(states, layer, layout)).norms)
-            seen += layout.n
-            if seen >= _PILOT_ROWS:
+            for layer, norms_of_layer in enumerate(norms):
+                norms_of_layer.append(Batch.of(self._rows(states, layer, layout)).norms)
+            rows += layout.n
+            if rows >= _PILOT_ROWS:
                 break
-        return np.array([SINK * float(np.median(np.concatenate(found))) if found else np.inf for found in norms])
+        return np.array(
+            [
+                SINK * float(np.median(np.concatenate(norms_of_layer))) if norms_of_layer else np.inf
+                for norms_of_layer in norms
+            ]
+        )
 
     def _first_batches(self, scratch: _Running) -> Iterator[list[Laid]]:
         for pool in pools(self.selection.read()):

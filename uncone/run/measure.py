@@ -91,9 +91,9 @@ def _ranges(source: Source) -> Iterator[_Span]:
 def _spans(stream: Iterator[Rows]) -> Iterator[_Span]:
     blocks = (Rows(block.vectors.copy(), block.texts, block.labels) for block in regrid(stream, BLOCK))
     start = 0
-    while held := tuple(islice(blocks, SPAN // BLOCK)):
-        stop = start + sum(len(block.vectors) for block in held)
-        yield _Span(start, stop, held)
+    while span := tuple(islice(blocks, SPAN // BLOCK)):
+        stop = start + sum(len(block.vectors) for block in span)
+        yield _Span(start, stop, span)
         start = stop
 
 
@@ -158,7 +158,7 @@ def _in_order(
     for span in tasks:
         if plan.workers > 1:
             with _interrupts_held_back():  # this may start a worker
-                future: Future[S] = executor.submit(_fold_here, span)
+                future: Future[S] = executor.submit(_fold_in_worker, span)
         else:
             future = executor.submit(_fold, statistic, span, source, plan.dtype)
         under_way.append((future, span.stop - span.start))
@@ -169,13 +169,13 @@ def _in_order(
         yield first.result(), rows
 
 
-_here: tuple[Statistic, Source | None, DTypeLike] | None = None
+_worker_state: tuple[Statistic, Source | None, DTypeLike] | None = None
 
 
 def _prepare(statistic: Statistic, source: Source | None, dtype: DTypeLike) -> None:
     """In a new worker: remember what to measure, on one BLAS thread for good."""
-    global _here
-    _here = statistic, source, dtype
+    global _worker_state
+    _worker_state = statistic, source, dtype
     ThreadpoolController().limit(limits=1, user_api="blas")
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
 
@@ -188,7 +188,7 @@ def _end_with_the_parent() -> None:
     os._exit(1)
 
 
-def _fold_here(span: _Span) -> Any:  # noqa: ANN401 - the kind of statistic that _prepare was given
-    assert _here is not None
-    statistic, source, dtype = _here
+def _fold_in_worker(span: _Span) -> Any:  # noqa: ANN401 - the kind of statistic that _prepare was given
+    assert _worker_state is not None
+    statistic, source, dtype = _worker_state
     return _fold(statistic, span, source, dtype)

@@ -93,11 +93,11 @@ def _shown(size: int) -> str:
 def return_freed(above: int = 0) -> None:
     """Give memory that was freed back to the system, where the C library can, if more than `above` bytes are held."""
     trim = _trim()
-    if trim is not None and _held() > above:
+    if trim is not None and _resident_bytes() > above:
         trim(0)
 
 
-def _held() -> int:
+def _resident_bytes() -> int:
     """Bytes of this process that lie in memory."""
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGESIZE")
 

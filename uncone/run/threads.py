@@ -91,7 +91,7 @@ class Turns:
 
     def __init__(self, layers: int) -> None:
         self.threads = min(cores(), _AT_ONCE)
-        self._given = self._settled = 0
+        self._submitted = self._settled = 0
         self._next = [0] * layers
         self._left: dict[int, tuple[Steps, int]] = {}
         self._moved = Condition()
@@ -104,16 +104,16 @@ class Turns:
     def give(self, job: Callable[[], Steps]) -> None:
         """Start a job; waits while too many are under way, and raises what they raise."""
         with self._moved:
-            self._moved.wait_for(lambda: self._given - self._settled <= self.threads)
+            self._moved.wait_for(lambda: self._submitted - self._settled <= self.threads)
         if self._errors:
             self.finish()
-        self._pool.submit(self._run, job, self._given)
-        self._given += 1
+        self._pool.submit(self._run, job, self._submitted)
+        self._submitted += 1
 
     def finish(self) -> None:
         """Wait until no job is under way, and raise what the first that failed has raised."""
         with self._moved:
-            self._moved.wait_for(lambda: self._settled == self._given)
+            self._moved.wait_for(lambda: self._settled == self._submitted)
         if self._errors:
             raise self._errors[min(self._errors)]
 

@@ -1,1 +1,1 @@
-"""Batch -> mergeable state: one statistic per file."""
+"""Statistics: small mergeable states that a stream of batches is folded into."""

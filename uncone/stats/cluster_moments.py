@@ -73,10 +73,10 @@ class Cells:
             self._rounded[dtype] = self.centre.astype(dtype), *padded(self.linear / self.scale, self.bias, dtype)
         return self._rounded[dtype]
 
-    def only(self, kept: IntVector) -> Cells:
+    def only(self, clusters: IntVector) -> Cells:
         """The same with these clusters alone: the rows of the others go to the next best."""
-        precisions, weights = (None if one is None else one[kept] for one in (self.precisions, self.weights))
-        return Cells(self.centre, self.centroids[kept], self.scale, precisions, weights)
+        precisions, weights = (None if one is None else one[clusters] for one in (self.precisions, self.weights))
+        return Cells(self.centre, self.centroids[clusters], self.scale, precisions, weights)
 
 
 def padded(linear: Matrix, bias: Vector, dtype: DTypeLike) -> tuple[Matrix, Vector]:

@@ -74,7 +74,7 @@ class Fingerprints(Statistic):
         self.limit = limit
         self.level = 0
         self._parts: list[Hashes] = []
-        self._kept = 0
+        self._count = 0
 
     def update(self, batch: Batch) -> None:
         self._add(fingerprints(batch.vectors))
@@ -87,43 +87,43 @@ class Fingerprints(Statistic):
             self._add(part)
 
     def _add(self, prints: Hashes) -> None:
-        self._parts.append(self._chosen(prints))
-        self._kept += len(self._parts[-1])
-        while self._kept > self.limit:
+        self._parts.append(self._select(prints))
+        self._count += len(self._parts[-1])
+        while self._count > self.limit:
             self.level += 1
             self._thin()
 
     def _thin(self) -> None:
-        self._parts = [self._chosen(np.concatenate(self._parts))] if self._parts else []
-        self._kept = sum(map(len, self._parts))
+        self._parts = [self._select(np.concatenate(self._parts))] if self._parts else []
+        self._count = sum(map(len, self._parts))
 
-    def _chosen(self, prints: Hashes) -> Hashes:
+    def _select(self, prints: Hashes) -> Hashes:
         if self.level == 0:
             return prints
         chosen: Hashes = prints[prints >> np.uint64(64 - self.level) == 0]
         return chosen
 
     def state(self) -> State:
-        kept = np.sort(np.concatenate([np.empty(0, np.uint64), *self._parts]))
-        return {"level": np.array(self.level, np.int64), "kept": kept}
+        prints = np.sort(np.concatenate([np.empty(0, np.uint64), *self._parts]))
+        return {"level": np.array(self.level, np.int64), "kept": prints}
 
     def _restore(self, state: State) -> None:
         self.level = int(state["level"])
         self._parts = [state["kept"]] if state["kept"].size else []
-        self._kept = len(state["kept"])
+        self._count = len(state["kept"])
 
     @property
     def kept(self) -> int:
         """Rows whose fingerprints were compared."""
-        return self._kept
+        return self._count
 
     @property
     def duplicate_share(self) -> float:
         """Share of the rows that repeat an earlier row exactly."""
-        kept = self.state()["kept"]
-        if not kept.size:
+        prints = self.state()["kept"]
+        if not prints.size:
             return 0.0
-        return float((kept[1:] == kept[:-1]).sum() / kept.size)
+        return float((prints[1:] == prints[:-1]).sum() / prints.size)
 
 
 class Sketches(Fingerprints):
@@ -148,8 +148,8 @@ class Sketches(Fingerprints):
     @property
     def may_hold_copies(self) -> bool:
         """Whether two sketches are equal, or not all were kept."""
-        kept = self.state()["kept"]
-        return self.level > 0 or bool((kept[1:] == kept[:-1]).any())
+        prints = self.state()["kept"]
+        return self.level > 0 or bool((prints[1:] == prints[:-1]).any())
 
 
 def copy_groups(prints: Hashes) -> IntVector | None:

@@ -245,8 +245,8 @@ class Moments(Statistic):
     def covariance(self) -> Matrix:
         """The sample covariance (d, d), with n - 1."""
         sums = self.sums
-        found = np.outer(sums.first, sums.first)
-        found /= -max(self.n, 1)
-        found += sums.second
-        found /= max(self.n - 1, 1)
-        return found
+        covariance = np.outer(sums.first, sums.first)
+        covariance /= -max(self.n, 1)
+        covariance += sums.second
+        covariance /= max(self.n - 1, 1)
+        return covariance

@@ -1,4 +1,4 @@
-"""How long the rows are: exact mean and spread, a histogram, and the longest and shortest by name."""
+"""Norms of the vectors: exact mean and spread, a histogram, and the longest and shortest by name."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Norms(Statistic):
         self._total += float(norms.sum())
         self._squares += float(norms @ norms)
         longest, shortest = (
-            [_named(waiting, i, float(norms[i])) for i in _smallest(key, self.keep).tolist() if key[i] <= bound]
+            [_named_norm(waiting, i, float(norms[i])) for i in _smallest(key, self.keep).tolist() if key[i] <= bound]
             for key, bound in ((-norms, -_last(self._longest, self.keep, 0)), (norms, _last(self._shortest, self.keep)))
         )
         if longest or shortest:
@@ -88,7 +88,7 @@ class Norms(Statistic):
 
     def state(self) -> State:
         self.finish()
-        extremes = [[[one.norm, one.row, one.text] for one in kept] for kept in (self._longest, self._shortest)]
+        extremes = [[[one.norm, one.row, one.text] for one in group] for group in (self._longest, self._shortest)]
         return {
             "n": np.array(self.n, np.int64),
             "sums": np.array([self._total, self._squares]),
@@ -161,12 +161,12 @@ def _smallest(values: Vector, k: int) -> IntVector:
     return np.concatenate([below, np.flatnonzero(values == bound)[: k - len(below)]])
 
 
-def _last(kept: Sequence[NamedNorm], keep: int, otherwise: float = np.inf) -> float:
+def _last(extremes: Sequence[NamedNorm], keep: int, otherwise: float = np.inf) -> float:
     """The norm that a row has to reach to be among the extremes."""
-    return kept[-1].norm if len(kept) == keep else otherwise
+    return extremes[-1].norm if len(extremes) == keep else otherwise
 
 
-def _named(waiting: Sequence[_Waiting], place: int, norm: float) -> NamedNorm:
+def _named_norm(waiting: Sequence[_Waiting], place: int, norm: float) -> NamedNorm:
     """Row `place` of several batches in a row."""
     for norms, rows, texts in waiting:
         if place < len(norms):

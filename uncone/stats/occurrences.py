@@ -1,4 +1,4 @@
-"""The vectors of some words' occurrences themselves: what cannot be had from sums."""
+"""Sampled occurrences of chosen words: their vectors, for measures that sums alone cannot give."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class Occurrences(Statistic):
         self.seed = seed
         self._parts: list[_Part] = []
         self._shelf = Shelf(_AT_FIRST)
-        self._wanted = np.array(sorted(self.chosen), np.int64)
+        self._words = np.array(sorted(self.chosen), np.int64)
 
     def update(self, batch: Batch) -> None:
         if batch.words is None:
             return
-        mine = np.flatnonzero(np.isin(batch.words, self._wanted))
+        mine = np.flatnonzero(np.isin(batch.words, self._words))
         if mine.size:
             units = batch.rows if batch.units is None else batch.units
             origins = batch.rows if batch.keys.origins is None else batch.keys.origins
@@ -85,17 +85,17 @@ class Occurrences(Statistic):
         self._close()
         if not self._parts:
             return
-        joined = self._joined()
+        joined = self._merged()
         words, rows = joined.words, joined.rows
         order = np.lexsort((rows, hash_keys(rows, self.seed), words))
         ordered = words[order]
         first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
         rank = np.arange(len(words)) - np.repeat(first, np.diff(np.append(first, len(words))))
-        kept = order[rank < self.most]
-        kept = kept[np.argsort(rows[kept], kind="stable")]
-        self._parts = [_Part(**{name: column[kept] for name, column in joined._asdict().items()})]
+        places = order[rank < self.most]
+        places = places[np.argsort(rows[places], kind="stable")]
+        self._parts = [_Part(**{name: column[places] for name, column in joined._asdict().items()})]
 
-    def _joined(self) -> _Part:
+    def _merged(self) -> _Part:
         if len(self._parts) == 1:
             return self._parts[0]
         return _Part(**{name: np.concatenate([getattr(one, name) for one in self._parts]) for name in _Part._fields})
@@ -107,10 +107,10 @@ class Occurrences(Statistic):
 
     def state(self) -> State:
         self._trim()
-        return self._kept._asdict()
+        return self._part._asdict()
 
     @property
-    def _kept(self) -> _Part:
+    def _part(self) -> _Part:
         """What is left after `_trim`."""
         nothing = np.empty(0, np.int64)
         empty = _Part(nothing, nothing, nothing, nothing, np.empty((0, self.dim), np.float32))
@@ -123,10 +123,10 @@ class Occurrences(Statistic):
     def by_word(self) -> dict[int, Occurrence]:
         """The kept occurrences of each word that was met, in the order of the rows."""
         self._trim()
-        kept = self._kept
-        order = np.argsort(kept.words, kind="stable")
-        words, first = np.unique(kept.words[order], return_index=True)
+        part = self._part
+        order = np.argsort(part.words, kind="stable")
+        words, first = np.unique(part.words[order], return_index=True)
         if not len(words):
             return {}
-        columns = (np.split(column[order], first[1:]) for column in (kept.units, kept.origins, kept.vectors))
+        columns = (np.split(column[order], first[1:]) for column in (part.units, part.origins, part.vectors))
         return {int(word): Occurrence(*parts) for word, *parts in zip(words, *columns, strict=True)}

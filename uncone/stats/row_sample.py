@@ -68,8 +68,8 @@ class SampledRows:
     def dot(self, vector: Vector) -> Vector:
         """x.v for every row, (m,)."""
         # Row by row, so that the digits do not depend on how the rows are spread over the parts.
-        found = [np.vecdot(part, vector.astype(part.dtype)) for part in self.parts]
-        return np.concatenate(found).astype(np.float64)
+        products = [np.vecdot(part, vector.astype(part.dtype)) for part in self.parts]
+        return np.concatenate(products).astype(np.float64)
 
     def columns(self, chosen: IntVector) -> Matrix:
         """Some dimensions of every row."""
@@ -80,17 +80,17 @@ class SampledRows:
         if len(self.parts) == 1:
             # Unlike rows[places] it lets other threads run.
             return np.take(self.parts[0], places, axis=0, mode="clip")
-        found = np.empty((len(places), self.parts[0].shape[1]), self.parts[0].dtype)
+        vectors = np.empty((len(places), self.parts[0].shape[1]), self.parts[0].dtype)
         ends = np.cumsum([len(part) for part in self.parts])
         of = np.searchsorted(ends, places, side="right")
         for i in np.unique(of):
-            there = np.flatnonzero(of == i)
-            found[there] = self.parts[i][places[there] - (ends[i] - len(self.parts[i]))]
-        return found
+            rows = np.flatnonzero(of == i)
+            vectors[rows] = self.parts[i][places[rows] - (ends[i] - len(self.parts[i]))]
+        return vectors
 
     def take(self, places: IntVector) -> SampledRows:
         """The rows at these places, in this order, as one part."""
-        columns: dict[str, Any] = {name: _taken(getattr(self, name), places) for name in _COLUMNS}
+        columns: dict[str, Any] = {name: _select(getattr(self, name), places) for name in _COLUMNS}
         return SampledRows(parts=(self.vectors_at(places),), **columns)
 
     def first(self, m: int) -> SampledRows:
@@ -132,7 +132,7 @@ class RowSample(Statistic):
         self._shelf: Shelf | None = None
         self._texts: list[Sequence[str] | None] = []
         self._labels: list[Sequence[str] | None] = []
-        self._kept = 0
+        self._count = 0
 
     def update(self, batch: Batch) -> None:
         hashes = hash_keys(batch.rows, self.seed)
@@ -147,7 +147,7 @@ class RowSample(Statistic):
         places = chosen.tolist()
         self._texts.append([batch.texts[i] for i in places] if batch.texts is not None and self.named else None)
         self._labels.append(None if batch.labels is None else [batch.labels[i] for i in places])
-        self._kept += chosen.size
+        self._count += chosen.size
         self._trim_now_and_then()
 
     def _close(self) -> None:
@@ -172,12 +172,12 @@ class RowSample(Statistic):
     def absorb(self, other: RowSample) -> None:
         other._close()
         self._samples.extend(other._samples)
-        self._kept += other._kept
+        self._count += other._count
         self._trim_now_and_then()
 
     def _trim_now_and_then(self) -> None:
         # Not each time: so the copying stays linear in the number of rows.
-        if self._kept > 1.5 * self.k:
+        if self._count > 1.5 * self.k:
             self._trim()
 
     def _trim(self) -> None:
@@ -185,11 +185,11 @@ class RowSample(Statistic):
         self._close()
         samples = sorted(self._samples, key=lambda sample: int(sample.rows[0]))
         joined = SampledRows.joined(samples)
-        kept = joined.order[: self.k]
-        kept = kept[np.argsort(joined.rows[kept], kind="stable")]
-        untouched = len(kept) == joined.n and bool((np.diff(kept) == 1).all())
-        self._samples = [joined if untouched else joined.take(kept)]
-        self._kept = len(kept)
+        places = joined.order[: self.k]
+        places = places[np.argsort(joined.rows[places], kind="stable")]
+        untouched = len(places) == joined.n and bool((np.diff(places) == 1).all())
+        self._samples = [joined if untouched else joined.take(places)]
+        self._count = len(places)
 
     @property
     def sampled(self) -> SampledRows:
@@ -198,7 +198,7 @@ class RowSample(Statistic):
         if not self._samples:
             nothing = np.empty(0)
             return SampledRows(nothing.astype(np.uint64), nothing.astype(np.int64), nothing, (np.empty((0, self.dim)),))
-        if len(self._samples) > 1 or self._kept > self.k:
+        if len(self._samples) > 1 or self._count > self.k:
             self._trim()
         return self._samples[0]
 
@@ -217,10 +217,10 @@ class RowSample(Statistic):
         parts = (state["vectors"],)
         sample = SampledRows(state["hashes"], state["rows"], state["norms"], parts, texts, labels, *numbers)
         self._shelf, self._texts, self._labels = None, [], []
-        self._samples, self._kept = ([sample] if sample.n else []), sample.n
+        self._samples, self._count = ([sample] if sample.n else []), sample.n
 
 
-def _taken(column: Any, places: IntVector) -> Any:  # noqa: ANN401 - an array, a list of names, or None
+def _select(column: Any, places: IntVector) -> Any:  # noqa: ANN401 - an array, a list of names, or None
     return [column[i] for i in places] if isinstance(column, list) else None if column is None else column[places]
 
 

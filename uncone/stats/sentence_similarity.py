@@ -1,4 +1,4 @@
-"""How alike the words of a sentence are: the mean cosine of each with the mean of all."""
+"""Similarity of the words within a sentence: the mean cosine of each with the mean of all."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class SentenceSimilarity(Statistic):
             self._add(names, units, sizes, sums, unit_sums)
 
     def close(self) -> None:
-        if (found := self._open.close()) is not None:
-            (names, units), (sizes, sums, unit_sums) = found
+        if (groups := self._open.close()) is not None:
+            (names, units), (sizes, sums, unit_sums) = groups
             self._add(names, units, sizes, sums, unit_sums)
 
     def _add(self, names: IntVector, units: IntVector, sizes: IntVector, sums: Matrix, unit_sums: Matrix) -> None:

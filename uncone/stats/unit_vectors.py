@@ -90,19 +90,19 @@ class GroupedUnitSum(Statistic):
             self._add(units, sizes, sums)
 
     def close(self) -> None:
-        if (found := self._open.close()) is not None:
-            (_, units), (sizes, sums) = found
+        if (groups := self._open.close()) is not None:
+            (_, units), (sizes, sums) = groups
             self._add(units, sizes, sums)
 
     def _add(self, units: IntVector, sizes: IntVector, sums: Matrix) -> None:
         bucket = (hash_keys(units, self.seed) % np.uint64(self.buckets)).astype(np.int64)
         order = np.argsort(bucket, kind="stable")
         starts = run_starts(bucket[order])
-        bags, met = Bags(order, starts), bucket[order[starts]]
+        bags, occupied = Bags(order, starts), bucket[order[starts]]
         self.counts += np.bincount(bucket, weights=sizes, minlength=self.buckets).astype(np.int64)
         self.group_pairs += np.bincount(bucket, weights=sizes**2, minlength=self.buckets).astype(np.int64)
-        self.totals[met] += bags.sums(sums)
-        self.squares[met] += bags.sums(sums**2)
+        self.totals[occupied] += bags.sums(sums)
+        self.squares[occupied] += bags.sums(sums**2)
 
     @property
     def n(self) -> int:
@@ -244,9 +244,9 @@ class UnitScatter(Statistic):
         base, spread = length / (length + spread), spread / (length + spread)
         along = float(mean @ scatter @ mean)
         first, second = left_out.about(base)
-        gone, gone_squares = n * spread + 2 * first, n * spread**2 + 2 * second
-        deviation = -gone / (2 * pairs)
-        variance = (2 * n * along + float((scatter**2).sum()) - gone_squares) / (2 * pairs) - deviation**2
+        excluded, excluded_squares = n * spread + 2 * first, n * spread**2 + 2 * second
+        deviation = -excluded / (2 * pairs)
+        variance = (2 * n * along + float((scatter**2).sum()) - excluded_squares) / (2 * pairs) - deviation**2
         # The delete-one jackknife: without row i the mean changes by its cosine with the sum of all.
         jackknife = 4 * n * along / ((n - 1) * (n - 2) ** 2) if n > 2 else math.nan
         return PairMoments(pairs, base + deviation, math.sqrt(max(variance, 0.0)), jackknife)

@@ -1,4 +1,4 @@
-"""The rows that could not be used, counted and remembered by number."""
+"""Unusable vectors: how many are not finite or zero, and the numbers of the first of them."""
 
 from __future__ import annotations
 

@@ -53,11 +53,11 @@ class WordSums(Statistic):
         if alone.any():
             self.singles += int(alone.sum())
             self.single_total += batch.inverse_norms[alone] @ batch.vectors[alone]
-        bags, found, first, sizes, rows, pairs, several, several_bags = batch.keys.word_bags
-        if not found.size:
+        bags, words, first, sizes, rows, pairs, several, several_bags = batch.keys.word_bags
+        if not words.size:
             return
-        self.totals[found] += bags.sums(batch.vectors, batch.inverse_norms)
-        self.counts[found] += np.add.reduceat(sizes, first)
+        self.totals[words] += bags.sums(batch.vectors, batch.inverse_norms)
+        self.counts[words] += np.add.reduceat(sizes, first)
         copies = None if batch.keys.copies is None else batch.keys.copies[rows]
         if batch.keys.open:
             assert batch.groups is not None
@@ -68,25 +68,25 @@ class WordSums(Statistic):
         squares = np.ones(len(sizes))
         together = several_bags.sums(batch.vectors, batch.inverse_norms)
         squares[several] = np.vecdot(together, together)
-        self._add_pairs(found, first, sizes, squares, copies)
+        self._add_pairs(words, first, sizes, squares, copies)
 
     def close(self) -> None:
-        if (held := self._open.close()) is not None:
-            (words, _, copies), (sizes, sums) = held
+        if (groups := self._open.close()) is not None:
+            (words, _, copies), (sizes, sums) = groups
             first = run_starts(words)
             self._add_pairs(words[first], first, sizes, np.vecdot(sums, sums), copies)
 
     def _add_pairs(
-        self, found: IntVector, first: IntVector, sizes: IntVector, squares: Vector, copies: IntVector | None
+        self, words: IntVector, first: IntVector, sizes: IntVector, squares: Vector, copies: IntVector | None
     ) -> None:
         """Count pairs of a word and a sentence."""
-        self.pairs[found] += np.add.reduceat(sizes**2, first)
-        self.squares[found] += np.add.reduceat(squares, first)
-        self._contexts[found] += np.add.reduceat(np.ones(len(sizes)) if copies is None else 1 / copies, first)
+        self.pairs[words] += np.add.reduceat(sizes**2, first)
+        self.squares[words] += np.add.reduceat(squares, first)
+        self._contexts[words] += np.add.reduceat(np.ones(len(sizes)) if copies is None else 1 / copies, first)
         if self.copied:
             times = np.ones_like(sizes) if copies is None else copies
-            self._copy_pairs[found] += np.add.reduceat(times * sizes**2, first)
-            self._copy_squares[found] += np.add.reduceat(times * squares, first)
+            self._copy_pairs[words] += np.add.reduceat(times * sizes**2, first)
+            self._copy_squares[words] += np.add.reduceat(times * squares, first)
 
     @property
     def contexts(self) -> IntVector:

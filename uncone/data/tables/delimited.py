@@ -42,14 +42,14 @@ class _ArrowBlock(Block):
     @cached_property
     def _lines(self) -> list[int]:
         # Quoted line ends and blank lines move rows: only a second look tells where each stands.
-        return [line for line, _ in self.table._filled([self.source])]
+        return [line for line, _ in self.table._nonblank_rows([self.source])]
 
     def line(self, row: int) -> int:
         return self._lines[row]
 
     def values(self, name: str, option: str = "") -> list[Any]:
-        found: list[Any] = self.columns.column(name).to_numpy().tolist()
-        return found
+        values: list[Any] = self.columns.column(name).to_numpy().tolist()
+        return values
 
 
 class _RowBlock(Block):
@@ -76,7 +76,7 @@ class DelimitedTable(Table):
         super().__init__(path)
         self.delimiter, self.quoted, self.blank_rows = delimiter, quoted, blank_rows
         self.width = 0
-        rows = [fields for _, fields in itertools.islice(self._filled(file_blocks(path), beginning=True), _HEAD)]
+        rows = [fields for _, fields in itertools.islice(self._nonblank_rows(file_blocks(path), beginning=True), _HEAD)]
         self.header = bool(rows) and (header(rows) if callable(header) else header)
         if rows:
             self.width = len(rows[0])
@@ -99,7 +99,7 @@ class DelimitedTable(Table):
             beginning = False
 
     def _careful(self, blocks: Iterable[LineBlock], beginning: bool) -> Iterator[Block]:
-        rows = itertools.islice(self._filled(blocks, beginning), int(beginning and self.header), None)
+        rows = itertools.islice(self._nonblank_rows(blocks, beginning), int(beginning and self.header), None)
         while some := list(itertools.islice(rows, _SOME)):
             for line, fields in some:
                 if len(fields) != self.width:
@@ -152,20 +152,20 @@ class DelimitedTable(Table):
         )
         return read, parse, convert
 
-    def _filled(self, blocks: Iterable[LineBlock], beginning: bool = False) -> Iterator[_Row]:
+    def _nonblank_rows(self, blocks: Iterable[LineBlock], beginning: bool = False) -> Iterator[_Row]:
         """The rows with their lines; a blank line is one only if it can be an empty text."""
         width = 0 if beginning else self.width
-        for line, fields in self._quoted(iter(blocks)) if self.quoted else self._split(blocks):
+        for line, fields in self._quoted_rows(iter(blocks)) if self.quoted else self._unquoted_rows(blocks):
             if fields not in ([], [""]) or (self.blank_rows and width == 1):
                 width = width or len(fields)
                 yield line, fields or [""]
 
-    def _split(self, blocks: Iterable[LineBlock]) -> Iterator[_Row]:
+    def _unquoted_rows(self, blocks: Iterable[LineBlock]) -> Iterator[_Row]:
         for block in blocks:
             for line, text in block.lines(str(self.path)):
                 yield line, text.split(self.delimiter)
 
-    def _quoted(self, blocks: Iterator[LineBlock]) -> Iterator[_Row]:
+    def _quoted_rows(self, blocks: Iterator[LineBlock]) -> Iterator[_Row]:
         first = next(blocks, LineBlock(1, b""))
         texts = (block.text(str(self.path)) for block in itertools.chain([first], blocks))
         lines = itertools.chain.from_iterable(io.StringIO(text, newline="\n") for text in texts)

@@ -114,7 +114,7 @@ def file_blocks(path: Path) -> Iterator[LineBlock]:
     """
     ending = path.suffix.lower()
     try:
-        with _opened(path, ending) as stream:
+        with _open_stream(path, ending) as stream:
             yield from line_blocks(stream, str(path))
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise FormatError(f"{path} is a damaged .gz file ({error}). Copy it again.") from error
@@ -155,7 +155,7 @@ def tabbed_lines(path: Path, names: Sequence[str], *, more: bool = False) -> Ite
         yield line, fields
 
 
-def _opened(path: Path, ending: str) -> AbstractContextManager[Any]:
+def _open_stream(path: Path, ending: str) -> AbstractContextManager[Any]:
     if ending == ".gz":
         return gzip.open(path, "rb")
     return _open_zst(path) if ending == ".zst" else path.open("rb")

@@ -64,13 +64,13 @@ class MemoryTable:
             ColumnError: no column does, or several do.
         """
         if name is None:
-            found = [one for one in self.names if self._first(one, lambda value: np.ndim(value) == 1)]
-            if not found and all(self._first(one, lambda value: isinstance(value, Real)) for one in self.names):
+            columns = [one for one in self.names if self._first(one, lambda value: np.ndim(value) == 1)]
+            if not columns and all(self._first(one, lambda value: isinstance(value, Real)) for one in self.names):
                 return np.column_stack([self.column(one, "column") for one in self.names]).astype(np.float64)
-            if len(found) != 1:
-                what = f"several columns of vectors: {list_names(found)}" if found else "no column of vectors"
+            if len(columns) != 1:
+                what = f"several columns of vectors: {list_names(columns)}" if columns else "no column of vectors"
                 raise ColumnError(f"The table has {what}. Name one with column=, or a model= to encode texts.")
-            name = found[0]
+            name = columns[0]
         return self.column(name, "column")
 
     def strings(self, name: str, option: str = "text") -> list[str]:

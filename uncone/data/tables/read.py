@@ -221,14 +221,14 @@ def choose_columns(
     >>> choose_columns("a.csv", ["id", "Text", "n"], [], "n")
     TextColumns(text=('Text',), label='n')
     """
-    asked = requested_columns(text, names)
-    for option, name in [("text", name) for name in asked] + ([] if label is None else [("label", label)]):
+    requested = requested_columns(text, names)
+    for option, name in [("text", name) for name in requested] + ([] if label is None else [("label", label)]):
         if name not in names:
             raise ColumnError(f"{where} has no column {name!r} for --{option}; it has {list_names(names)}.")
         if names.count(name) > 1:
             raise ColumnError(f"{where} has several columns named {name!r}: rename all but one.")
-    if asked:
-        return TextColumns(tuple(asked), label)
+    if requested:
+        return TextColumns(tuple(requested), label)
     # A column without a name is the index that pandas writes.
     free = [name for name in (names if readable is None else readable) if name != label and name.strip()]
     usual = [name for known in _USUAL for name in free if name.strip().lower() == known]
@@ -238,7 +238,7 @@ def choose_columns(
     return TextColumns((free[0] if len(free) == 1 else usual[0],), label)
 
 
-def first_row_names_columns(head: Sequence[Sequence[str]], asked: Sequence[str]) -> bool:
+def first_row_names_columns(head: Sequence[Sequence[str]], requested: Sequence[str]) -> bool:
     """Whether the first row of a table is a header, to judge by the columns that were asked for.
 
     Numbers in range mean a table without one, unless the header itself is made of numbers. A number with nothing but
@@ -250,9 +250,9 @@ def first_row_names_columns(head: Sequence[Sequence[str]], asked: Sequence[str])
     True
     """
     first, below = head[0], head[1:]
-    if not asked or not all(name.isdecimal() and 1 <= int(name) <= len(first) for name in asked):
+    if not requested or not all(name.isdecimal() and 1 <= int(name) <= len(first) for name in requested):
         return True
-    places = [first.index(name) for name in asked if name in first]
+    places = [first.index(name) for name in requested if name in first]
     return any(value.strip() and not is_number(value) for at in places for row in below for value in row[at : at + 1])
 
 

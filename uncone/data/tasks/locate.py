@@ -1,4 +1,4 @@
-"""Where the files of a task lie: the folder that was given, else $UNCONE_DATA; then the hub, then one clear line."""
+"""Locations of datasets: a folder, else $UNCONE_DATA, else the hub, else one clear error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def data_folder(data: str | os.PathLike[str] | None) -> Path | None:
 
 
 def name_and_split(
-    asked: str, known: Iterable[str], splits: Sequence[str] | dict[str, Sequence[str]], default: str
+    request: str, known: Iterable[str], splits: Sequence[str] | dict[str, Sequence[str]], default: str
 ) -> tuple[str, str]:
     """What `name` or `name:split` asks for.
 
@@ -30,12 +30,12 @@ def name_and_split(
         MissingSourceError: there is no dataset of that name; the known are listed.
         OptionError: it has no such split.
     """
-    name = corpus_name(asked)
+    name = corpus_name(request)
     known = list(known)
     if name not in known:
-        raise MissingSourceError(f"There is no dataset {asked}, nor a file of that name; we know {', '.join(known)}.")
+        raise MissingSourceError(f"There is no dataset {request}, nor a file of that name; we know {', '.join(known)}.")
     of_it = splits[name] if isinstance(splits, dict) else splits
-    split = asked.partition(":")[2] or default
+    split = request.partition(":")[2] or default
     if split not in of_it:
         raise OptionError(f"The dataset {name} has no split {split!r}; it has {', '.join(of_it)}.")
     return name, split
@@ -46,23 +46,23 @@ def first_file(folder: Path | None, *names: str) -> Path | None:
     return None if folder is None else next((path for name in names if (path := folder / name).is_file()), None)
 
 
-def check_rows(found: int, expected: int, where: str, what: str) -> None:
+def check_rows(rows: int, expected: int, where: str, what: str) -> None:
     """Refuse a set that is not whole.
 
     Raises:
         ShapeError: it has other than the expected number of rows.
     """
-    if found != expected:
+    if rows != expected:
         raise ShapeError(
-            f"{where} has {found:,} rows, where {what} has {expected:,}. A reader that minds quotes loses some: "
+            f"{where} has {rows:,} rows, where {what} has {expected:,}. A reader that minds quotes loses some: "
             "copy or convert it again, with quoting off."
         )
 
 
-def not_here(asked: str, folder: Path | None, layouts: Sequence[str], why: Exception) -> MissingSourceError:
+def not_here(request: str, folder: Path | None, layouts: Sequence[str], why: Exception) -> MissingSourceError:
     """The error for data that is neither in the folder nor on the hub; both places are named."""
     layout = " or ".join(layouts)
-    looked = "no --data and no UNCONE_DATA was given" if folder is None else f"{folder} has no {layout}"
+    reason = "no --data and no UNCONE_DATA was given" if folder is None else f"{folder} has no {layout}"
     return MissingSourceError(
-        f"The dataset {asked} is not here: {looked}, and {why}. Give --data FOLDER with {layouts[0]} in it."
+        f"The dataset {request} is not here: {reason}, and {why}. Give --data FOLDER with {layouts[0]} in it."
     )

@@ -1,4 +1,4 @@
-"""Labelled pairs of one's own: two texts, or the names of two rows, and whether they are alike."""
+"""Labeled pairs in a table: two texts or the ids of two vectors, and whether they are similar."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def open_pair_file(
     _check_commas(table)
     if not any(block.rows for block in table.blocks([])):
         raise FormatError(f"{path} has a header and no pairs below it. Was it written to the end?")
-    texts, rows = _found(table, asked_texts, asked_ids)
+    texts, rows = _pair_columns(table, asked_texts, asked_ids)
     chosen = (*texts, *rows, _label_column(table, label, (*texts, *rows)))
     if len(set(chosen)) < len(chosen):
         raise FormatError(f"{path}: a pair and its label need three columns, not {', '.join(chosen)}.")
@@ -168,10 +168,10 @@ def open_pair_file(
     return _without_empty(PairFile(Path(path).name, labels, sides, names, chosen))
 
 
-def _two(asked: Columns | None, what: str) -> tuple[str, ...]:
-    if asked is None:
+def _two(columns: Columns | None, what: str) -> tuple[str, ...]:
+    if columns is None:
         return ()
-    names = tuple(part.strip() for part in asked.split(",")) if isinstance(asked, str) else tuple(asked)
+    names = tuple(part.strip() for part in columns.split(",")) if isinstance(columns, str) else tuple(columns)
     if len(names) != 2 or names[0] == names[1]:
         shown = ", ".join(names)
         raise OptionError(f"Pairs need two columns of {what}, not {shown!r}. Name both, with a comma between.")
@@ -184,7 +184,9 @@ def _check_commas(table: Table) -> None:
         raise FormatError(f"{table.path} has one column, {shown!r}. Write it with commas, not semicolons.")
 
 
-def _found(table: Table, texts: tuple[str, ...], ids: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _pair_columns(
+    table: Table, texts: tuple[str, ...], ids: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The columns of texts and those of ids; only what was asked for, where something was."""
     if texts or ids:
         places = ("first", "second")
@@ -203,18 +205,18 @@ def _found(table: Table, texts: tuple[str, ...], ids: tuple[str, ...]) -> tuple[
     return texts, ids
 
 
-def _label_column(table: Table, asked: str | None, taken: Sequence[str]) -> str:
+def _label_column(table: Table, label: str | None, used: Sequence[str]) -> str:
     """The column that was asked for, one of a usual name, or the only one that is left."""
-    free = [name for name in table.names if name not in taken and name.strip()]
-    if asked is None and len(free) == 1:
+    free = [name for name in table.names if name not in used and name.strip()]
+    if label is None and len(free) == 1:
         return free[0]
-    return table.pick(asked, [name for name in _LABELS if name not in _lower(taken)], "label")
+    return table.pick(label, [name for name in _LABELS if name not in _lower(used)], "label")
 
 
 def _usual(table: Table, pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     named = _lower(table.names)
-    found = next((pair for pair in pairs if set(pair) <= set(named)), None)
-    return () if found is None else tuple(table.pick(None, (name,), "pair") for name in found)
+    match = next((pair for pair in pairs if set(pair) <= set(named)), None)
+    return () if match is None else tuple(table.pick(None, (name,), "pair") for name in match)
 
 
 def _lower(names: Sequence[str]) -> list[str]:
@@ -226,13 +228,13 @@ def _whole(value: object) -> bool:
 
 
 def _names(table: Table, column: str) -> list[str]:
-    found = []
+    names = []
     for where, value in table.column(column):
         name = "" if value is None else str(value).strip()
         if not name or isinstance(value, list | dict):
             raise FormatError(f"{where}: {column!r} is {clipped(str(value))!r}, where we need the name of a row.")
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
 def _label(value: object, where: str) -> float:
@@ -255,12 +257,12 @@ def _without_empty(pairs: PairFile) -> PairFile:
     if pairs.texts is None:
         return pairs
     left, right = pairs.texts
-    kept = [row for row in range(len(pairs)) if left[row].strip() and right[row].strip()]
-    if len(kept) == len(pairs):
+    rows = [row for row in range(len(pairs)) if left[row].strip() and right[row].strip()]
+    if len(rows) == len(pairs):
         return pairs
-    if not kept:
+    if not rows:
         raise FormatError(f"{pairs.name}: a text of every pair is blank. Are {', '.join(pairs.columns[:2])} the texts?")
-    note = f"{len(pairs) - len(kept):,} of {len(pairs):,} pairs have a blank text and were left out."
-    sides = [left[row] for row in kept], [right[row] for row in kept]
-    names = None if pairs.ids is None else ([pairs.ids[0][row] for row in kept], [pairs.ids[1][row] for row in kept])
-    return PairFile(pairs.name, pairs.labels[kept], sides, names, pairs.columns, (note,))
+    note = f"{len(pairs) - len(rows):,} of {len(pairs):,} pairs have a blank text and were left out."
+    sides = [left[row] for row in rows], [right[row] for row in rows]
+    names = None if pairs.ids is None else ([pairs.ids[0][row] for row in rows], [pairs.ids[1][row] for row in rows])
+    return PairFile(pairs.name, pairs.labels[rows], sides, names, pairs.columns, (note,))

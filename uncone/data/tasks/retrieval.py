@@ -1,4 +1,4 @@
-"""Documents, queries, and which answers which: folders laid out as BEIR lays them out."""
+"""Retrieval tasks: documents, queries and relevance judgments in a folder laid out like BEIR."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class RetrievalTask:
     def __post_init__(self) -> None:
         for what, ids in (("document", self.doc_ids), ("query", self.query_ids)):
             if len(set(ids)) < len(ids):
-                seen: set[str] = set()
-                twice = next(one for one in ids if one in seen or seen.add(one))  # type: ignore[func-returns-value]
+                earlier: set[str] = set()
+                twice = next(one for one in ids if one in earlier or earlier.add(one))  # type: ignore[func-returns-value]
                 raise FormatError(f"{self.name}: the {what} {twice!r} is there twice. Give every one an id of its own.")
         docs, queries = set(self.doc_ids), set(self.query_ids)
         if not any(query in queries and docs & set(_relevant(judged)) for query, judged in self.qrels.items()):
@@ -75,22 +75,26 @@ def open_retrieval(folder: str | os.PathLike[str], data: str | os.PathLike[str] 
         MissingSourceError: there is no such folder, or a file is missing in it.
         SourceError: a file is damaged; the subclass and the message tell more.
     """
-    held = data_folder(data)
-    places = [Path(folder), *([] if held is None else [held / folder])]
-    found = next((place for place in places if place.is_dir()), None)
-    if found is None:
-        looked = " or ".join(map(str, places))
+    root = data_folder(data)
+    places = [Path(folder), *([] if root is None else [root / folder])]
+    place_of_task = next((place for place in places if place.is_dir()), None)
+    if place_of_task is None:
+        paths = " or ".join(map(str, places))
         layout = "corpus.jsonl, queries.jsonl and qrels.tsv"
-        raise MissingSourceError(f"There is no folder {looked}. Give one that holds {layout}, as BEIR's do.")
-    judged = first_file(found, *_JUDGMENTS)
+        raise MissingSourceError(f"There is no folder {paths}. Give one that holds {layout}, as BEIR's do.")
+    judged = first_file(place_of_task, *_JUDGMENTS)
     for name in ("corpus.jsonl", "queries.jsonl"):
-        if not (found / name).is_file():
-            raise MissingSourceError(f"{found} has no {name}. We need corpus.jsonl, queries.jsonl and qrels.tsv.")
+        if not (place_of_task / name).is_file():
+            raise MissingSourceError(
+                f"{place_of_task} has no {name}. We need corpus.jsonl, queries.jsonl and qrels.tsv."
+            )
     if judged is None:
-        raise MissingSourceError(f"{found} has no {' or '.join(_JUDGMENTS[:2])}: which document answers which query?")
-    doc_ids, docs = _texts(found / "corpus.jsonl")
-    query_ids, queries = _texts(found / "queries.jsonl")
-    return RetrievalTask(found.name, doc_ids, docs, query_ids, queries, _judgments(judged))
+        raise MissingSourceError(
+            f"{place_of_task} has no {' or '.join(_JUDGMENTS[:2])}: which document answers which query?"
+        )
+    doc_ids, docs = _texts(place_of_task / "corpus.jsonl")
+    query_ids, queries = _texts(place_of_task / "queries.jsonl")
+    return RetrievalTask(place_of_task.name, doc_ids, docs, query_ids, queries, _judgments(judged))
 
 
 def _texts(path: Path) -> tuple[list[str], list[str]]:

@@ -117,8 +117,8 @@ def _local(name: str, split: str, folder: Path | None) -> tuple[str, Pairs] | No
         return None
     if known.subsets:
         places = (folder / f"{inside}{inner}" for inside in _INSIDE for inner in known.folders)
-        found = next((place for place in places if (place / _official(known, "input", 0, place)).is_file()), None)
-        return None if found is None else (str(found), _from_folder(found, known))
+        match = next((place for place in places if (place / _official(known, "input", 0, place)).is_file()), None)
+        return None if match is None else (str(match), _from_folder(match, known))
     if name == "stsb":
         path = first_file(folder, *(f"{inside}sts-{split}.csv" for inside in _BENCHMARK))
         return None if path is None else (str(path), _from_benchmark(path, known))
@@ -341,8 +341,8 @@ def read_pairs(
 
 
 def _scores(table: Table, column: str, low: float, high: float) -> NDArray[np.float64]:
-    found = []
+    scores = []
     for where, value in table.column(column):
         word = str(value).strip().lower()
-        found.append(_WORDS[word] if word in _WORDS else finite_number(value, where, low, high))
-    return np.array(found, np.float64)
+        scores.append(_WORDS[word] if word in _WORDS else finite_number(value, where, low, high))
+    return np.array(scores, np.float64)

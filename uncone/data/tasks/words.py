@@ -170,11 +170,11 @@ def open_word_pairs(
         if files is None:
             known = ", ".join(WORD_PAIRS)
             raise MissingSourceError(f"There is no file {path}, nor word pairs of that name; we know {known}.")
-        found = first_file(folder, *files)
-        if found is None:
-            looked = "no --data and no UNCONE_DATA was given" if folder is None else f"{folder} has none of them"
-            raise MissingSourceError(f"{name} is not here ({looked}). Put it there as {' or '.join(files)}.")
-        path = found
+        match = first_file(folder, *files)
+        if match is None:
+            reason = "no --data and no UNCONE_DATA was given" if folder is None else f"{folder} has none of them"
+            raise MissingSourceError(f"{name} is not here ({reason}). Put it there as {' or '.join(files)}.")
+        path = match
     else:
         name = path.name
     return _read(path, name, score)
@@ -200,11 +200,11 @@ def _read(path: Path, name: str, score: str | None) -> WordPairs:
     return WordPairs(name, left, right, np.array(scores, np.float64))
 
 
-def _score_column(path: Path, names: list[str], asked: str | None) -> int:
+def _score_column(path: Path, names: list[str], requested: str | None) -> int:
     lower = [name.lower() for name in names]
-    wanted = _SCORES if asked is None else (asked.lower(),)
-    found = next((lower.index(name) for name in wanted if name in lower), None)
-    if found is None and (asked is not None or len(names) != 3):
+    candidates = _SCORES if requested is None else (requested.lower(),)
+    place = next((lower.index(name) for name in candidates if name in lower), None)
+    if place is None and (requested is not None or len(names) != 3):
         has = clipped(", ".join(names), 200)
-        raise ColumnError(f"{path} has no column {asked or 'of scores'!r}; it has {has}. Name the right one.")
-    return 2 if found is None else found
+        raise ColumnError(f"{path} has no column {requested or 'of scores'!r}; it has {has}. Name the right one.")
+    return 2 if place is None else place

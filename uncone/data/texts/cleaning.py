@@ -68,37 +68,37 @@ def clean(texts: Sequence[str], against: Sequence[str] | None = None, *, steps: 
         OptionError: no such step.
         ShapeError: the two columns do not have the same length.
     """
-    wanted = set(steps)
-    if unknown := sorted(wanted - set(STEPS)):
+    selected = set(steps)
+    if unknown := sorted(selected - set(STEPS)):
         raise OptionError(f"There is no cleaning step {unknown[0]!r}; choose from {', '.join(STEPS)}.")
     if against is not None and len(against) != len(texts):
         raise ShapeError(
             f"{len(texts):,} texts cannot stand against {len(against):,}: the columns need the same length."
         )
-    counts = {step: 0 for step in STEPS if step in wanted}
+    counts = {step: 0 for step in STEPS if step in selected}
     columns = [list(column) for column in (texts, against) if column is not None]
-    for step in filter(wanted.__contains__, _CHANGES):
+    for step in filter(selected.__contains__, _CHANGES):
         changed = [list(map(_CHANGES[step], column)) for column in columns]
         counts[step] = sum(sum(map(str.__ne__, *both)) for both in zip(columns, changed, strict=True))
         columns = changed
-    rows = _kept(list(zip(*columns, strict=True)), counts)
+    rows = _rows_to_keep(list(zip(*columns, strict=True)), counts)
     left = [[column[row] for row in rows] for column in columns]
     return Cleaned(left[0], np.array(rows, np.int64), counts, left[1] if against is not None else None)
 
 
-def _kept(lines: Sequence[tuple[str, ...]], counts: dict[str, int]) -> list[int]:
+def _rows_to_keep(lines: Sequence[tuple[str, ...]], counts: dict[str, int]) -> list[int]:
     """The numbers of the rows that are neither empty nor copies, as far as these steps are wanted."""
-    seen: set[tuple[str, ...]] = set()
-    kept = []
+    earlier: set[tuple[str, ...]] = set()
+    rows = []
     for row, line in enumerate(lines):
         if "empty" in counts and not all(text.strip() for text in line):
             counts["empty"] += 1
-        elif "duplicate" in counts and line in seen:
+        elif "duplicate" in counts and line in earlier:
             counts["duplicate"] += 1
         else:
-            seen.add(line)
-            kept.append(row)
-    return kept
+            earlier.add(line)
+            rows.append(row)
+    return rows
 
 
 def plain_text(text: str) -> str:

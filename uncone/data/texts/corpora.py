@@ -106,13 +106,13 @@ class CorpusTexts(TextSource):
         return ((number, text, label) for number, (_, text, label) in enumerate(rows))
 
 
-def corpus_name(asked: str) -> str:
+def corpus_name(request: str) -> str:
     """The corpus that `name` or `name:split` asks for.
 
     >>> corpus_name("snli:test"), corpus_name("WikiText-2")
     ('snli', 'wikitext2')
     """
-    return asked.partition(":")[0].lower().replace("-", "")
+    return request.partition(":")[0].lower().replace("-", "")
 
 
 def open_corpus(name: str, data: str | os.PathLike[str] | None = None) -> TextSource:
@@ -137,9 +137,9 @@ def open_corpus(name: str, data: str | os.PathLike[str] | None = None) -> TextSo
     except SourceError as error:
         needed = [f"{corpus.folders[0]}/{names[0]}" for names in corpus.files[split]]
         layout = needed[0] if len(needed) == 1 else f"{needed[0]} to {needed[-1].rpartition('/')[2]}"
-        looked = "no --data and no UNCONE_DATA was given" if folder is None else f"{Path(folder)} has no {layout}"
+        reason = "no --data and no UNCONE_DATA was given" if folder is None else f"{Path(folder)} has no {layout}"
         raise MissingSourceError(
-            f"The corpus {name} is not here: {looked}, and {error}. "
+            f"The corpus {name} is not here: {reason}, and {error}. "
             f"Give --data FOLDER with {layout} in it, or texts of your own with --corpus FILE."
         ) from error
     return CorpusTexts(hub, name, headings=corpus.headings)
@@ -148,12 +148,12 @@ def open_corpus(name: str, data: str | os.PathLike[str] | None = None) -> TextSo
 def _local_files(folder: Path, corpus: Corpus, split: str) -> list[Path] | None:
     """The files of a split, when all of them are there."""
     for inner in corpus.folders:
-        found = [
+        paths = [
             next((path for name in names if (path := folder / inner / name).is_file()), None)
             for names in corpus.files[split]
         ]
-        files = [path for path in found if path is not None]
-        if len(files) == len(found):
+        files = [path for path in paths if path is not None]
+        if len(files) == len(paths):
             return files
     return None
 

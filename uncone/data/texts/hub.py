@@ -99,12 +99,12 @@ def _short(error: Exception) -> str:
 
 
 @contextmanager
-def _offline(wanted: bool) -> Iterator[None]:
+def _offline(enabled: bool) -> Iterator[None]:
     import datasets.config
     from huggingface_hub import constants
 
     before = datasets.config.HF_HUB_OFFLINE, constants.HF_HUB_OFFLINE
-    if wanted:
+    if enabled:
         datasets.config.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE = True
     try:
         yield

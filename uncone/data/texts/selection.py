@@ -76,12 +76,12 @@ class Selection:
             ShapeError: there is no text at all.
         """
         if self.sample is not None and self._cutoff is None:
-            self._cutoff = self._drawn(self.sample)
+            self._cutoff = self._sample_cutoff(self.sample)
         self.tally = tally = Tally()
         digest = hashlib.sha256()
         for row, text, label in self._distinct(tally):
-            drawn = self._cutoff is None or self._key(text) <= self._cutoff
-            if not drawn or (self.sample is not None and tally.taken >= self.sample):
+            sampled = self._cutoff is None or self._key(text) <= self._cutoff
+            if not sampled or (self.sample is not None and tally.taken >= self.sample):
                 tally.passed_over += 1
                 continue
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
@@ -92,7 +92,7 @@ class Selection:
             raise ShapeError(f"{self.source.name} holds no text: we need at least 2 lines or rows that are not blank.")
 
     def _distinct(self, tally: Tally) -> Iterator[tuple[int, str, str | None]]:
-        seen: set[bytes] = set()
+        earlier: set[bytes] = set()
         passed = 0
         for row, whole, label in self.source.read():
             for text in (split_sentences(whole) or [""]) if self.split else [whole]:
@@ -102,10 +102,10 @@ class Selection:
                     continue
                 if not self.keep_duplicates:
                     key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-                    if key in seen:
+                    if key in earlier:
                         tally.duplicates += 1
                         continue
-                    seen.add(key)
+                    earlier.add(key)
                 if self.limit is not None and passed >= self.limit:
                     return
                 passed += 1
@@ -115,7 +115,7 @@ class Selection:
         salt = self.seed.to_bytes(8, "little")
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, salt=salt).digest()
 
-    def _drawn(self, k: int) -> bytes | None:
+    def _sample_cutoff(self, k: int) -> bytes | None:
         """The largest of the k smallest keys."""
         keys = (self._key(text) for _, text, _ in self._distinct(Tally()))
         smallest = heapq.nsmallest(k, keys)

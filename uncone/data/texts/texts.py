@@ -217,8 +217,8 @@ def _open_file(path: Path, text: tuple[str, ...], label: str | None) -> TextSour
 
 
 def _refuse_columns(where: str, text: tuple[str, ...], label: str | None) -> None:
-    for option, given in (("text", text), ("label", label)):
-        if given:
+    for option, value in (("text", text), ("label", label)):
+        if value:
             raise ColumnError(
                 f"{where}: --{option} is for .csv, .tsv, .jsonl and .parquet; bare texts have no columns. Leave it out."
             )
@@ -332,9 +332,9 @@ class TableTexts(TextSource):
             )
         for name in columns.text if self.kind == "parquet" else ():
             if readable is not None and name not in readable:
-                held = getattr(self.table, "schema").field(name).type  # noqa: B009 - a parquet table has one
+                dtype = getattr(self.table, "schema").field(name).type  # noqa: B009 - a parquet table has one
                 raise ColumnError(
-                    f"{self.path}: column {name!r} holds {held}, where we need strings. "
+                    f"{self.path}: column {name!r} holds {dtype}, where we need strings. "
                     f"Columns that hold strings: {list_names(readable)}."
                 )
         return columns

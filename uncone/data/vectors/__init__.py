@@ -1,1 +1,1 @@
-"""Readers of vectors, one file per format."""
+"""Readers of vectors, one class per format."""

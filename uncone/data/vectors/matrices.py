@@ -79,8 +79,8 @@ class RawMatrix(Source):
             with self.path.open("rb", buffering=0) as file:
                 for first in range(start, stop, CUT):
                     rows = min(CUT, stop - first)
-                    given = None if self.bfloat16 else place(rows)
-                    block = buffer[:rows] if given is None or given.dtype != self.stored else given
+                    target = None if self.bfloat16 else place(rows)
+                    block = buffer[:rows] if target is None or target.dtype != self.stored else target
                     self._fill(file.fileno(), block, first)
                     yield Rows(self._numbers(block))
         finally:
@@ -173,10 +173,10 @@ class NpyStream(Source):
             yield Rows(np.frombuffer(data, self._stored).reshape(self.dim, -1).T)
             return
         while left:
-            wanted = min(BLOCK, left)
-            data = _exactly(stream, wanted * self.dim * self._stored.itemsize, self.name)
-            yield Rows(np.frombuffer(data, self._stored).reshape(wanted, self.dim))
-            left -= wanted
+            count = min(BLOCK, left)
+            data = _exactly(stream, count * self.dim * self._stored.itemsize, self.name)
+            yield Rows(np.frombuffer(data, self._stored).reshape(count, self.dim))
+            left -= count
 
 
 class Npz(NpyStream):
@@ -233,10 +233,10 @@ def _only_table(path: Path, headers: dict[str, Header], others: set[str | None])
     tables = [name for name in tables if name not in others]
     if len(tables) == 1:
         return tables[0]
-    found = ", ".join(f"{name} {shape} {dtype}" for name, (shape, _, dtype) in headers.items()) or "nothing"
+    contents = ", ".join(f"{name} {shape} {dtype}" for name, (shape, _, dtype) in headers.items()) or "nothing"
     if tables:
-        raise ColumnError(f"{path} has several 2-D arrays: {found}. Name one with --column NAME.")
-    raise ColumnError(f"{path} has no 2-D array of numbers, only {found}. Save rows of floats with np.savez.")
+        raise ColumnError(f"{path} has several 2-D arrays: {contents}. Name one with --column NAME.")
+    raise ColumnError(f"{path} has no 2-D array of numbers, only {contents}. Save rows of floats with np.savez.")
 
 
 def _strings(path: Path, name: str | None, headers: dict[str, Header], what: str) -> list[str] | None:

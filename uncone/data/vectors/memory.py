@@ -1,4 +1,4 @@
-"""Vectors that are in memory already: an array, a DataFrame column, an iterator of blocks."""
+"""Vectors in memory: an array, a column of lists, an iterator of blocks."""
 
 from __future__ import annotations
 

@@ -78,23 +78,23 @@ class ParquetVectors(Source):
         return whole
 
 
-def _vector_column(path: Path, schema: pa.Schema, wanted: str | None) -> str:
+def _vector_column(path: Path, schema: pa.Schema, requested: str | None) -> str:
     lists = [field.name for field in schema if _is_vector(field.type)]
-    if wanted is None and len(lists) == 1:
+    if requested is None and len(lists) == 1:
         return str(lists[0])
-    if wanted is not None and wanted in lists:
-        return wanted
-    found = ", ".join(f"{field.name} ({field.type})" for field in schema)
-    if wanted is None:
+    if requested is not None and requested in lists:
+        return requested
+    columns = ", ".join(f"{field.name} ({field.type})" for field in schema)
+    if requested is None:
         if not lists and any(
             pa.types.is_string(field.type) or pa.types.is_large_string(field.type) for field in schema
         ):
-            raise texts_for_vectors(path, found)
+            raise texts_for_vectors(path, columns)
         problem = "several columns of number lists" if lists else "no column of number lists"
-        raise ColumnError(f"{path} has {problem}: {found}. Name one with --column NAME.")
-    problem = "no column" if wanted not in schema.names else "no list of numbers in column"
-    good = ", ".join(lists) or f"none; the columns are {found}"
-    raise ColumnError(f"{path} has {problem} {wanted!r}. Columns that hold vectors: {good}.")
+        raise ColumnError(f"{path} has {problem}: {columns}. Name one with --column NAME.")
+    problem = "no column" if requested not in schema.names else "no list of numbers in column"
+    good = ", ".join(lists) or f"none; the columns are {columns}"
+    raise ColumnError(f"{path} has {problem} {requested!r}. Columns that hold vectors: {good}.")
 
 
 def _is_vector(column: pa.DataType) -> bool:
@@ -103,10 +103,10 @@ def _is_vector(column: pa.DataType) -> bool:
     return bool(is_list and (types.is_floating(column.value_type) or types.is_integer(column.value_type)))
 
 
-def _other_column(path: Path, schema: pa.Schema, wanted: str | None, what: str) -> str | None:
-    if wanted is None or wanted in schema.names:
-        return wanted
-    raise ColumnError(f"{path} has no column {wanted!r} for --{what}; it has {', '.join(schema.names)}.")
+def _other_column(path: Path, schema: pa.Schema, requested: str | None, what: str) -> str | None:
+    if requested is None or requested in schema.names:
+        return requested
+    raise ColumnError(f"{path} has no column {requested!r} for --{what}; it has {', '.join(schema.names)}.")
 
 
 def _strings(batch: pa.RecordBatch, name: str | None) -> list[str] | None:

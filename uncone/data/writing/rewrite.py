@@ -129,18 +129,18 @@ def rewrite(
     else:
         check_output(path, files_of(opened))
     dtype = np.dtype("<f8" if opened.dtype in ("float64", "double", "longdouble", "float128") else "<f4")
-    wanted = opened.dim if dim is None else dim
+    width = opened.dim if dim is None else dim
     # Never cut where a table in memory is not: what a product makes of a row may depend on its place.
-    block = BLOCK if BLOCK * dtype.itemsize * max(opened.dim, wanted) <= _BYTES else BLOCK // 2
+    block = BLOCK if BLOCK * dtype.itemsize * max(opened.dim, width) <= _BYTES else BLOCK // 2
     stream = regrid(opened.read(), block)
     first = next(stream, None)
     if first is None:
         raise ShapeError(f"{opened.name} has no rows. We need at least one.")
-    plan, dropped = _planned(opened, first, wanted, dtype, suffix)
+    plan, dropped = _planned(opened, first, width, dtype, suffix)
     plan = replace(plan, layers=tuple(unique_name(name, plan.carried.names) for name in layers))
     written = unusable = 0
     kind = OUTPUTS.get(suffix, ShardSink)
-    with replacing(path, folder=suffix == SHARDS) as temporary, _opened(kind, temporary, plan, path) as sink:
+    with replacing(path, folder=suffix == SHARDS) as temporary, _open_sink(kind, temporary, plan, path) as sink:
         for rows in _from(first, stream):
             vectors, bad = _mapped(rows, map_rows, plan)
             values = plan.carried.take(rows)
@@ -151,7 +151,7 @@ def rewrite(
                 progress(len(vectors))
         with writing(path):
             sink.close(written)
-    return Rewritten(path, written, wanted, dtype.name, unusable, dropped)
+    return Rewritten(path, written, width, dtype.name, unusable, dropped)
 
 
 def _planned(source: Source, first: Rows, dim: int, dtype: np.dtype[Any], suffix: str) -> tuple[Plan, tuple[str, ...]]:
@@ -159,16 +159,16 @@ def _planned(source: Source, first: Rows, dim: int, dtype: np.dtype[Any], suffix
     carried = columns_beside(source, first)
     inner = parts_of(source)
     name, others = _arrays(inner[0]) if len(inner) == 1 else (VECTOR, [])
-    kept = None
+    archived = None
     if suffix == ".npz" and isinstance(inner[0], Npz):
-        kept = (inner[0].path, tuple(f"{other}.npy" for other in others))
+        archived = (inner[0].path, tuple(f"{other}.npy" for other in others))
         dropped: list[str] = []  # texts and labels are among the arrays
     elif OUTPUTS.get(suffix, ShardSink).holds_columns:
         dropped = [other for other in others if not carried.names]
     else:
         used = ("word", "text") if OUTPUTS[suffix] is WordSink else ()
         dropped = [*(one for one in carried.names if one not in used), *others]
-    return Plan(dim, dtype, source.rows, carried, suffix, name, kept), tuple(dropped)
+    return Plan(dim, dtype, source.rows, carried, suffix, name, archived), tuple(dropped)
 
 
 def _arrays(source: Any) -> tuple[str, list[str]]:  # noqa: ANN401 - any source
@@ -186,7 +186,7 @@ def _arrays(source: Any) -> tuple[str, list[str]]:  # noqa: ANN401 - any source
 
 
 @contextmanager
-def _opened(kind: type[Sink], temporary: Path, plan: Plan, out: Path) -> Iterator[Sink]:
+def _open_sink(kind: type[Sink], temporary: Path, plan: Plan, out: Path) -> Iterator[Sink]:
     with writing(out):
         sink = kind(temporary, plan)
     try:
@@ -205,20 +205,20 @@ def _from(first: Rows, stream: Iterator[Rows]) -> Iterator[Rows]:
 def _mapped(rows: Rows, map_rows: Callable[[Matrix], Matrix] | None, plan: Plan) -> tuple[Matrix, int]:
     """The rows as they are written, and how many of them could not be used."""
     with np.errstate(over="ignore"):
-        given: Matrix = np.ascontiguousarray(rows.vectors, plan.dtype)
-    usable = np.isfinite(given).all(axis=1)
+        block: Matrix = np.ascontiguousarray(rows.vectors, plan.dtype)
+    usable = np.isfinite(block).all(axis=1)
     whole = bool(usable.all())
-    n = len(given) if whole else int(usable.sum())
-    found: Matrix = np.full((len(given), plan.dim), np.nan, plan.dtype)
+    n = len(block) if whole else int(usable.sum())
+    result: Matrix = np.full((len(block), plan.dim), np.nan, plan.dtype)
     if n:
-        finite = given if whole else given[usable]
+        finite = block if whole else block[usable]
         mapped = finite if map_rows is None else np.asarray(map_rows(finite))
         if mapped.shape != (n, plan.dim):
-            raise ShapeError(f"{(n, given.shape[1])} rows became {mapped.shape}, where we need {(n, plan.dim)}.")
+            raise ShapeError(f"{(n, block.shape[1])} rows became {mapped.shape}, where we need {(n, plan.dim)}.")
         lost = np.asarray(~np.isfinite(mapped).all(axis=1))
         if lost.any():  # numbers so large that the result has no place in their precision
             mapped, n = np.where(lost[:, None], np.nan, mapped), n - int(lost.sum())
         if whole:
-            return np.ascontiguousarray(mapped, plan.dtype), len(given) - n
-        found[usable] = mapped
-    return found, len(given) - n
+            return np.ascontiguousarray(mapped, plan.dtype), len(block) - n
+        result[usable] = mapped
+    return result, len(block) - n

@@ -89,7 +89,7 @@ class SideValues:
         import pyarrow as pa
 
         return [
-            pa.array([_fitted(value, field.type) for value in column], field.type)
+            pa.array([_converted(value, field.type) for value in column], field.type)
             for column, field in zip(self.columns, fields, strict=True)
         ]
 
@@ -128,10 +128,10 @@ class _FileColumns(SideColumns):
     def _next(self, count: int) -> list[Any]:
         if self._rows is None:
             self._rows = self.rows()
-        found = list(itertools.islice(self._rows, count))
-        if len(found) < count:
+        rows = list(itertools.islice(self._rows, count))
+        if len(rows) < count:
             raise FormatError(f"{self.tables[0].path} became shorter while it was read. Is something writing to it?")
-        return found
+        return rows
 
 
 class TableColumns(_FileColumns):
@@ -218,14 +218,14 @@ class JsonColumns(_FileColumns):
         ]
 
 
-def unique_name(name: str, taken: Sequence[str]) -> str:
+def unique_name(name: str, names_in_use: Sequence[str]) -> str:
     """The name, with a number behind it when a column is called so already.
 
     >>> unique_name("embedding", ["id", "embedding"])
     'embedding_2'
     """
     names = itertools.chain([name], (f"{name}_{i}" for i in itertools.count(2)))
-    return next(free for free in names if free not in taken)
+    return next(free for free in names if free not in names_in_use)
 
 
 def _number_kinds(text: str) -> set[str]:
@@ -243,7 +243,7 @@ def _kind(value: Any) -> str:  # noqa: ANN401 - JSON
     return {float: "float", str: "str"}.get(type(value), "nested")
 
 
-def _fitted(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 - a field or a JSON value
+def _converted(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 - a field or a JSON value
     import pyarrow as pa
 
     if value is None or pa.types.is_boolean(kind):
@@ -290,7 +290,7 @@ class ParquetColumns(SideColumns):
         self.vector = unique_name(VECTOR, self.names) if vector is None else vector
         self.place = len(self.names) if vector is None else first.names.index(vector)
         self._batches: Iterator[pa.Table] | None = None
-        self._held: pa.Table | None = None
+        self._rest: pa.Table | None = None
 
     def fields(self) -> list[pa.Field]:
         return [*self._schema, *([pa.field(self.names[-1], pa.string())] if self.texts else [])]
@@ -301,14 +301,14 @@ class ParquetColumns(SideColumns):
             return SideValues([])
         if self._batches is None:
             self._batches = self._read()
-        while self._held is None or self._held.num_rows < wanted:
+        while self._rest is None or self._rest.num_rows < wanted:
             following = next(self._batches, None)
             if following is None:
                 raise FormatError(
                     f"{self.tables[-1].path} became shorter while it was read. Is something writing to it?"
                 )
-            self._held = following if self._held is None else pa.concat_tables([self._held, following])
-        taken, self._held = self._held.slice(0, wanted), self._held.slice(wanted)
+            self._rest = following if self._rest is None else pa.concat_tables([self._rest, following])
+        taken, self._rest = self._rest.slice(0, wanted), self._rest.slice(wanted)
         return _ArrowValues(taken)
 
     def _read(self) -> Iterator[pa.Table]:
@@ -319,9 +319,9 @@ class ParquetColumns(SideColumns):
                     f"Shards differ: {table.path} has no column {missing[0]!r}, {self.tables[0].path} has one."
                 )
             for batch in table.batches(self._schema.names):
-                yield self._repeated(self._fitted(pa.Table.from_batches([batch]), table.path))
+                yield self._repeated(self._converted(pa.Table.from_batches([batch]), table.path))
 
-    def _fitted(self, table: pa.Table, path: Path) -> pa.Table:
+    def _converted(self, table: pa.Table, path: Path) -> pa.Table:
         try:
             return table.select(self._schema.names).cast(self._schema)
         except (pa.ArrowException, ValueError) as error:
@@ -339,8 +339,8 @@ class ParquetColumns(SideColumns):
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
-    found = column.unify_dictionaries().combine_chunks()
-    return pa.concat_arrays(found.chunks) if isinstance(found, pa.ChunkedArray) else found
+    combined = column.unify_dictionaries().combine_chunks()
+    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
 
 
 def columns_beside(source: Source, first: Rows) -> SideColumns:
@@ -348,11 +348,11 @@ def columns_beside(source: Source, first: Rows) -> SideColumns:
     inner = parts_of(source)
     texts = getattr(inner[0], "texts", None)
     if isinstance(texts, TextSource):
-        found = _of_texts(list(texts.parts) if isinstance(texts, ManyTexts) else [texts])
+        columns = _of_texts(list(texts.parts) if isinstance(texts, ManyTexts) else [texts])
     else:
-        found = _of_vectors(inner)
+        columns = _of_vectors(inner)
     words = getattr(inner[0], "kind", "") in ("word vectors", "word2vec")
-    return NamedColumns(first, "word" if words else "text") if found is None else found
+    return NamedColumns(first, "word" if words else "text") if columns is None else columns
 
 
 def parts_of(source: Source) -> list[Any]:
@@ -366,12 +366,12 @@ def parts_of(source: Source) -> list[Any]:
 
 def files_of(source: Source) -> list[Path]:
     """The files that a source is read from; none for what is in memory."""
-    found: list[Path] = []
+    files: list[Path] = []
     for part in parts_of(source):
         texts, path = getattr(part, "texts", None), getattr(part, "path", None)
-        found += list(texts.files) if isinstance(texts, TextSource) else []
-        found += [path] if isinstance(path, Path) else []
-    return found
+        files += list(texts.files) if isinstance(texts, TextSource) else []
+        files += [path] if isinstance(path, Path) else []
+    return files
 
 
 def _of_vectors(parts: Sequence[Any]) -> SideColumns | None:

@@ -259,14 +259,14 @@ def number_texts(vectors: Matrix) -> list[list[str]]:
     >>> number_texts(np.array([[0.1, float("nan")]], np.float32))
     [['0.1', 'nan']]
     """
-    found: list[list[str]] = vectors.astype(str).tolist()
-    return found
+    texts: list[list[str]] = vectors.astype(str).tolist()
+    return texts
 
 
 def _npy_head(rows: int, plan: Plan) -> bytes:
-    told = f"{{'descr': '{plan.dtype.str}', 'fortran_order': False, 'shape': ({rows}, {plan.dim}), }}"
+    header = f"{{'descr': '{plan.dtype.str}', 'fortran_order': False, 'shape': ({rows}, {plan.dim}), }}"
     size = _NPY_HEAD - 10
-    return b"\x93NUMPY\x01\x00" + size.to_bytes(2, "little") + told.ljust(size - 1).encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + size.to_bytes(2, "little") + header.ljust(size - 1).encode() + b"\n"
 
 
 class ParquetSink(Sink):
@@ -349,12 +349,12 @@ class TableSink(FileSink):
             self._put([names])
 
     def _names(self) -> list[str]:
-        wide, taken = self.plan.carried.wide, set(self.plan.carried.names)
+        wide, names = self.plan.carried.wide, set(self.plan.carried.names)
         if wide is None:
             return [self.plan.carried.vector]
         if len(wide) == self.plan.dim:
             return wide
-        stem = next(stem for stem in ("dim_", "vector_", "number_of_vector_") if f"{stem}0" not in taken)
+        stem = next(stem for stem in ("dim_", "vector_", "number_of_vector_") if f"{stem}0" not in names)
         return [f"{stem}{i}" for i in range(self.plan.dim)]
 
     def write(self, vectors: Matrix, values: SideValues) -> None:
