@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from contextlib import contextmanager
 from itertools import combinations
 
 import numpy as np
@@ -237,10 +238,18 @@ def test_a_full_disk_leaves_what_was_there(kind, when, tmp_path, monkeypatch):
     path = tmp_path / f"m.{kind}"
     path.write_bytes(b"before")
 
+    sink = getattr(matrices, f"_{kind}_file")
+
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(matrices.NpyMatrix if kind == "npy" else matrices.ParquetMatrix, when, full)
+    @contextmanager
+    def full_disk(*given):
+        with sink(*given) as write:
+            yield full if when == "write" else write
+        full()
+
+    monkeypatch.setattr(matrices, f"_{kind}_file", full_disk)
     with pytest.raises(OutputError, match="No space left on device"):
         write_matrix(rows(30), path)
     assert path.read_bytes() == b"before" and list(tmp_path.iterdir()) == [path]

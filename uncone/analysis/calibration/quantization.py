@@ -1,10 +1,9 @@
-"""What the geometry of a space means for an index that stores its vectors in fewer bits."""
+"""Hints on quantized indexes: what the geometry of a space means if vectors are stored in fewer bits."""
 
 from __future__ import annotations
 
-from math import erf
-
 import numpy as np
+from scipy.special import ndtr
 
 from uncone.analysis.number_format import cosine, plain
 from uncone.analysis.spectrum.eigenvalues import effective_rank
@@ -14,7 +13,7 @@ from uncone.stats.unit_vectors import UnitScatter
 __all__ = ["hints", "hints_of", "informative_bits"]
 
 _CROWDED = 0.25
-_GAINED = 0.1  # of the signs that centering has to set free to be worth a word
+_GAINED = 0.1  # share of signs that centering must add to be mentioned
 _RANGE = 8.0
 _NARROW = 0.25
 _FIND_OUT = "Find out with labeled pairs: uncone fix SOURCE --method auto --pairs pairs.csv."
@@ -39,33 +38,29 @@ def hints_of(mean_cosine: float, effective: float, mean: Vector, deviations: Vec
     >>> hints_of(0.0, 8.0, np.zeros(8), np.full(8, 0.35), 8)[0]
     'Binary quantization: the signs of 8 of 8 dimensions differ between vectors.'
     """
-    found = [_binary(mean_cosine, mean, deviations), _bytes(mean, deviations)]
     if not deviations.any():
         return ["All vectors point the same way: no index of any kind can tell them apart."]
+    sentences = [_binary(mean_cosine, mean, deviations), _bytes(mean, deviations)]
     if effective < _NARROW * reachable:
-        found.append(
+        sentences.append(
             f"Length: the vectors spread over about {plain(effective)} of {len(mean):,} directions, so many bits of a "
             f"quantized vector repeat each other. Whether fewer dimensions would do depends on your task. {_FIND_OUT}"
         )
-    return [hint for hint in found if hint]
+    return [sentence for sentence in sentences if sentence]
 
 
 def informative_bits(mean: Vector, deviations: Vector) -> float:
-    """How many signs of d really tell rows apart: the entropy in bits of the sign of each dimension, summed.
+    """The number of informative signs: the entropy in bits of the sign of each dimension, summed.
 
-    A dimension is taken as normal with this mean and deviation; one whose mean is three deviations from zero has
-    the same sign in nearly every row.
+    A dimension is modeled as normal with this mean and deviation. If its mean is three deviations from zero, it has
+    the same sign in nearly every vector.
 
     >>> round(informative_bits(np.array([0.0, 3.0]), np.array([1.0, 1.0])), 2)
     1.01
     """
     spread = deviations > 0
-    share = _normal_share(mean[spread] / deviations[spread]).clip(1e-12, 1 - 1e-12)
+    share = ndtr(mean[spread] / deviations[spread]).clip(1e-12, 1 - 1e-12)
     return float(-(share * np.log2(share) + (1 - share) * np.log2(1 - share)).sum())
-
-
-def _normal_share(z: Vector) -> Vector:
-    return np.array([0.5 * (1 + erf(value / 2**0.5)) for value in z])
 
 
 def _binary(mean_cosine: float, mean: Vector, deviations: Vector) -> str:
@@ -82,9 +77,7 @@ def _binary(mean_cosine: float, mean: Vector, deviations: Vector) -> str:
 
 
 def _bytes(mean: Vector, deviations: Vector) -> str:
-    """One scale for all dimensions is set by the widest; the steps of the others become coarse."""
-    if not deviations.any():
-        return ""
+    """A sentence if one scale for all dimensions, set by the widest, makes the steps of the others coarse."""
     reach = np.abs(mean) + 3 * deviations
     typical = 6 * float(np.median(deviations))
     widest = int(reach.argmax())

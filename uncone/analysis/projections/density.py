@@ -119,8 +119,8 @@ class Raster(Statistic):
         for cells, members, values in other._pending:
             self.outside += int((cells < 0).sum())
             self._add(totals, cells, members, values)
-        for name, one in other._totals.items():
-            totals[name] += one
+        for name, values in other._totals.items():
+            totals[name] += values
         self.outside += other.outside
 
     def _counts(self) -> State:
@@ -153,7 +153,7 @@ class Raster(Statistic):
 
     def _restore(self, state: State) -> None:
         self.outside = int(state["outside"][0])
-        self._totals = {name: one for name, one in state.items() if name != "outside"}
+        self._totals = {name: values for name, values in state.items() if name != "outside"}
 
     def density(self, name: str, names: tuple[str, ...] = ()) -> Density:
         """The counts as a picture."""

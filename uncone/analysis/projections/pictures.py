@@ -119,9 +119,9 @@ def trust_of(
     if k < 1 or not np.ptp(points[chosen], axis=0).any():
         why = "all vectors are equal" if k else "there are too few vectors"
         return Trust(None, None, explained, max(k, 0), len(chosen), f"Neighbors can't be compared: {why}.")
-    kept = neighbor_preservation(vectors[chosen], points[chosen], k)
-    sentence = _sentence(method, points.shape[1], explained, kept, k, len(chosen))
-    return Trust(kept.trustworthiness, kept.continuity, explained, k, len(chosen), sentence)
+    preserved = neighbor_preservation(vectors[chosen], points[chosen], k)
+    sentence = _sentence(method, points.shape[1], explained, preserved, k, len(chosen))
+    return Trust(preserved.trustworthiness, preserved.continuity, explained, k, len(chosen), sentence)
 
 
 def neighbor_preservation(vectors: Matrix, points: Matrix, k: int) -> Preservation:
@@ -163,23 +163,23 @@ def _ranks(distances: Matrix, places: IntVector) -> IntVector:
     return np.stack([1 + np.count_nonzero(distances < column[:, None], axis=1) for column in values.T], axis=1)
 
 
-def _sentence(method: str, dims: int, explained: float | None, kept: Preservation, k: int, n: int) -> str:
+def _sentence(method: str, dims: int, explained: float | None, quality: Preservation, k: int, n: int) -> str:
     of = "variance" if method == "pca" else "squared length"
     axes = "two" if dims == 2 else "three"
     first = f"The {axes} axes hold {percent(explained)} of the {of}. " if explained is not None else ""
-    neighbors = f"Of the {k} points nearest to a point, {percent(kept.share)} are among its {k} nearest in the space"
+    neighbors = f"Of the {k} points nearest to a point, {percent(quality.share)} are among its {k} nearest in the space"
     if k == 1:
-        neighbors = f"For {percent(kept.share)} of the points, the nearest point is also the nearest in the space"
-    numbers = f"trustworthiness {kept.trustworthiness:.2f}, continuity {kept.continuity:.2f}, on {count(n, 'point')}"
-    return f"{first}{neighbors} ({numbers}). {_advice(kept)}"
+        neighbors = f"For {percent(quality.share)} of the points, the nearest point is also the nearest in the space"
+    scores = f"trustworthiness {quality.trustworthiness:.2f}, continuity {quality.continuity:.2f}"
+    return f"{first}{neighbors} ({scores}, on {count(n, 'point')}). {_advice(quality)}"
 
 
-def _advice(kept: Preservation) -> str:
-    worse = min(kept.trustworthiness, kept.continuity)
-    if worse >= _WELL and kept.share >= _SHARED:
+def _advice(preserved: Preservation) -> str:
+    worse = min(preserved.trustworthiness, preserved.continuity)
+    if worse >= _WELL and preserved.share >= _SHARED:
         return "You can trust its groups and neighbors."
     if worse >= _ROUGHLY:
-        if kept.trustworthiness < kept.continuity:
+        if preserved.trustworthiness < preserved.continuity:
             return "You can trust its groups, but points that are near each other may be far apart in the space."
         return "You can trust its groups, but some neighbors are torn apart."
     if worse >= _HARDLY:
@@ -226,7 +226,9 @@ def group(vectors: Matrix, *, k: int | None = None, numbers: IntVector | None = 
     chosen = hash_sample(np.arange(n) if numbers is None else numbers, _CLUSTER_SAMPLE, seed)
     sample = vectors if len(chosen) == n else vectors[chosen]
     labels, _ = cluster_labels(sample, k=k, seed=seed)
-    means = np.stack([sample[labels == one].mean(axis=0, dtype=np.float64) for one in range(int(labels.max()) + 1)])
+    means = np.stack(
+        [sample[labels == number].mean(axis=0, dtype=np.float64) for number in range(int(labels.max()) + 1)]
+    )
     if len(chosen) == n:
         return Grouping(labels, means)
     every = Grouping(labels, means).nearest(vectors)

@@ -128,8 +128,8 @@ def _products(rows: Matrix, reference: Vector, *, tall: bool) -> tuple[Vector, M
 
     sums, squares = np.zeros(rows.shape[1]), np.zeros((rows.shape[1],) * 2) if tall else np.zeros((1, 1))
     parts = in_order(of, _blocks(rows)) if len(rows) > _BLOCK else iter([of(rows)])
-    for one, products in parts:
-        sums += one
+    for total, products in parts:
+        sums += total
         squares += products if tall else np.trace(products)
     return sums, squares
 

@@ -95,7 +95,7 @@ class ListedRows(Bundle):
 
     def beside(self, sample: SampledRows) -> SampledRows:
         """The rows of a sample and those that contain a word, in their order, each once."""
-        samples = [one for place in range(len(self.words)) if (one := self[f"word{place}"].sampled).n]
+        samples = [rows for place in range(len(self.words)) if (rows := self[f"word{place}"].sampled).n]
         joined = SampledRows.joined([sample, *samples])
         _, first = np.unique(joined.rows, return_index=True)
         return joined.take(first) if len(first) > sample.n else sample

@@ -84,8 +84,8 @@ def hierarchical(
         raise OptionError(f"There is no linkage {linkage!r}; choose average or ward.")
     distinct = _distinct(units)
     k, notes = _checked_count(k, len(units), distinct), []
-    drawn = _sample(len(units), limit, seed)
-    sample = units[drawn]
+    chosen = _sample(len(units), limit, seed)
+    sample = units[chosen]
     distinct = distinct if len(sample) == len(units) else _distinct(sample)
     tree = linkage_of(sample, linkage)
     if k == "auto":
@@ -101,7 +101,7 @@ def hierarchical(
         sums = group_sums(sample, members, int(members.max()) + 1)
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         every = nearest_center(units, sums / np.where(lengths > 0, lengths, 1.0))
-        every[drawn] = members
+        every[chosen] = members
         members = every
     return _summary(f"hierarchical, {linkage}", units, members, labels, notes)
 

@@ -58,9 +58,9 @@ def picture(
     if len(shown) < len(units):
         stratified = ", stratified by label" if codes is not None else ""
         note = f"{len(shown):,} of {len(units):,} texts, drawn with seed {seed}{stratified}."
-    linkage, drawn_leaves = (tree, leaves) if by_tree else (None, None)
+    linkage, shown_leaves = (tree, leaves) if by_tree else (None, None)
     ranks = np.asarray(percentile(cosines))
-    return Picture(shown[leaves], cosines, ranks, order, linkage, drawn_leaves, blocks, note)
+    return Picture(shown[leaves], cosines, ranks, order, linkage, shown_leaves, blocks, note)
 
 
 def stratified_sample(labels: Sequence[Hashable] | IntVector | None, n: int, limit: int, seed: int) -> IntVector:
@@ -79,9 +79,9 @@ def stratified_sample(labels: Sequence[Hashable] | IntVector | None, n: int, lim
     codes = labels if isinstance(labels, np.ndarray) else coded(labels)[0]
     _, inverse, sizes = np.unique(codes, return_inverse=True, return_counts=True)
     # The first rows of every label, in random order, are drawn.
-    drawn = order[np.argsort(inverse[order], kind="stable")]
+    by_label = order[np.argsort(inverse[order], kind="stable")]
     places = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.sort(drawn[places < np.repeat(_quotas(sizes, limit), sizes)])
+    return np.sort(by_label[places < np.repeat(_quotas(sizes, limit), sizes)])
 
 
 def clustered_order(rows: Matrix, codes: IntVector | None) -> IntVector:

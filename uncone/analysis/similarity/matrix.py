@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +27,10 @@ _STRIP_BYTES = 512 * 2**20
 """Strips that wait to be written."""
 
 
-def tile_product(one: Units, other: Units, limit: np.float32, buffer: Units) -> Units:
+def tile_product(rows: Units, other: Units, limit: np.float32, buffer: Units) -> Units:
     """Products of all rows of two blocks, clipped to the limit because rounded lengths may exceed 1."""
-    tile = buffer[: len(one) * len(other)].reshape(len(one), len(other))
-    np.matmul(one, other.T, out=tile)
+    tile = buffer[: len(rows) * len(other)].reshape(len(rows), len(other))
+    np.matmul(rows, other.T, out=tile)
     return np.clip(tile, -limit, limit, out=tile)
 
 
@@ -54,19 +55,12 @@ def write_matrix(units: ArrayLike, path: Path, *, progress: Callable[[int], None
     size, free = 4 * n * n, shutil.disk_usage(path.resolve().parent).free
     if size > free:
         raise OutputError(f"The matrix of {n:,} texts takes {_giga(size)}, and the disk has {_giga(free)} left.")
-    with replacing(path) as temporary, writing(path):
-        sink = NpyMatrix(temporary, n) if kind == ".npy" else ParquetMatrix(temporary, n)
-        try:
-            strips = in_order(lambda i: _strip(table, i), range(0, n, TILE), _STRIP_BYTES // (4 * TILE * n))
-            for strip in strips:
-                sink.write(strip)
-                if progress is not None:
-                    progress(len(strip))
-            sink.close()
-        except BaseException:
-            with contextlib.suppress(OSError):  # closing may fail on a full disk too
-                sink.file.close()
-            raise
+    sink = _npy_file if kind == ".npy" else _parquet_file
+    with replacing(path) as temporary, writing(path), sink(temporary, n) as write:
+        for strip in in_order(lambda i: _strip(table, i), range(0, n, TILE), _STRIP_BYTES // (4 * TILE * n)):
+            write(strip)
+            if progress is not None:
+                progress(len(strip))
     return path.stat().st_size
 
 
@@ -94,43 +88,27 @@ def _strip(units: Units, i: int) -> Units:
     return strip
 
 
-class NpyMatrix:
+@contextlib.contextmanager
+def _npy_file(path: Path, n: int) -> Iterator[Callable[[Units], object]]:
     """NumPy's .npy, written in order: a memory map would crash on a full disk."""
-
-    def __init__(self, path: Path, n: int) -> None:
-        self.file = path.open("wb")
-        header = {"descr": "<f4", "fortran_order": False, "shape": (n, n)}
-        np.lib.format.write_array_header_1_0(self.file, header)
-
-    def write(self, strip: Units) -> None:
-        """Append rows."""
-        self.file.write(strip.data.cast("B"))
-
-    def close(self) -> None:
-        """Finish the file."""
-        self.file.close()
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": (n, n)})
+        yield lambda strip: file.write(strip.data.cast("B"))
 
 
-class ParquetMatrix:
+@contextlib.contextmanager
+def _parquet_file(path: Path, n: int) -> Iterator[Callable[[Units], object]]:
     """Parquet with the columns `row` and `cosines`, a list of fixed size; each strip is a row group."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    def __init__(self, path: Path, n: int) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+    schema = pa.schema([("row", pa.int64()), ("cosines", pa.list_(pa.float32(), n))])
+    numbers = iter(range(n))
+    with pq.ParquetWriter(path, schema, use_dictionary=False, compression="none") as file:
 
-        self.n, self.row = n, 0
-        self.schema = pa.schema([("row", pa.int64()), ("cosines", pa.list_(pa.float32(), n))])
-        self.file = pq.ParquetWriter(path, self.schema, use_dictionary=False, compression="none")
+        def write(strip: Units) -> None:
+            rows = pa.array(list(islice(numbers, len(strip))))
+            lists = pa.FixedSizeListArray.from_arrays(pa.array(strip.reshape(-1)), n)
+            file.write_batch(pa.record_batch([rows, lists], schema=schema))
 
-    def write(self, strip: Units) -> None:
-        """Append rows."""
-        import pyarrow as pa
-
-        rows = pa.array(np.arange(self.row, self.row + len(strip)))
-        lists = pa.FixedSizeListArray.from_arrays(pa.array(strip.reshape(-1)), self.n)
-        self.file.write_batch(pa.record_batch([rows, lists], schema=self.schema))
-        self.row += len(strip)
-
-    def close(self) -> None:
-        """Finish the file."""
-        self.file.close()
+        yield write

@@ -216,9 +216,9 @@ def survey(
     ranges = [(None, None, top), (duplicate, None, most), *([(low, high, most)] if bounded else [])]
     best = [TopPairs(CosineRange.between(least, greatest), limit, scale) for least, greatest, limit in ranges]
     work = _Strips(table, None if labels is None else coded(labels)[0], best)
-    for counts, kept, pairs in in_order(work.strip, range(0, len(table), TILE)):
+    for counts, partial, pairs in in_order(work.strip, range(0, len(table), TILE)):
         work.counts += counts
-        for ours, theirs in zip(best, kept, strict=True):
+        for ours, theirs in zip(best, partial, strict=True):
             ours.absorb(theirs)
         if progress is not None:
             progress(pairs)
@@ -254,7 +254,7 @@ class _Strips:
             self._local.buffers = np.empty(TILE * TILE, np.float32), np.empty(TILE * TILE, np.int64)
         buffer, indices = self._local.buffers
         strip = self.units[i : i + TILE] * self.scale  # a power of two, which changes no digit
-        counts, best, total = np.zeros_like(self.counts), [one.empty() for one in self.best], 0
+        counts, best, total = np.zeros_like(self.counts), [pairs.empty() for pairs in self.best], 0
         for j in range(i, len(self.units), TILE):
             tile = tile_product(strip, self.units[j : j + TILE], self.scale, buffer)
             pairs = np.triu(np.ones(tile.shape, bool), 1) if i == j else None
@@ -262,8 +262,8 @@ class _Strips:
                 tile[~pairs] = -np.inf
             total += tile.size if pairs is None else int(np.count_nonzero(pairs))
             largest = tile.max()
-            for one in best:
-                one.add_tile(tile, largest, i, j)
+            for top in best:
+                top.add_tile(tile, largest, i, j)
             counts += self._count(tile, pairs, self._kinds(i, j, tile.shape), indices)
         return counts, best, total
 
