@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -26,7 +29,13 @@ def test_the_default_report(saved, capfd):
     assert _run(["check", saved]) == 0
     out = capfd.readouterr().out
     assert "Crowded" in out and "report uncone-report.html" in out
-    assert Path("uncone-report.html").stat().st_size > 600_000
+    page = Path("uncone-report.html").read_text()
+    names = {"chart-cosines", "chart-eigenvalues", "chart-contributions", "chart-norms", "cloud-points", "download"}
+    assert names | {"baseline", "bad_rows"} <= set(re.findall(r'id="([^"]+)"', page)), "charts, findings and health"
+    packed = dict(re.findall(r'<script type="application/gzip" id="(\w+)">([^<]+)<', page))
+    unpacked = {name: gzip.decompress(base64.b64decode(text)).decode() for name, text in packed.items()}
+    assert "Plotly" in unpacked["plotly"] and len(unpacked["plotly"]) > 1_000_000, "the script that draws the charts"
+    assert json.loads(unpacked["summary"])["verdict"]["level"] == "crowded", "the numbers to download"
 
 
 def test_outputs(saved, capfd):

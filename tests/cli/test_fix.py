@@ -457,7 +457,7 @@ def test_a_damaged_repair(method, rows, tmp_path, capfd):
         (folder / "repair.json").write_bytes(said)
         (folder / "repair.safetensors").write_bytes(tensors)
         apply, export = ("apply", folder, "v.npy", "-o", "f.npy"), ("export", folder, "--to", "onnx", "-o", "r.onnx")
-        for arguments in (apply, export) if method == "whiten" else (apply,):
+        for arguments in (apply, export):
             err = refused(tmp_path, capfd, *arguments)
             assert (says in err and str(folder) in err) or name == "another kind", (name, err)
             assert any(word in err for word in ("fit a new repair", "Update uncone")), (name, err)

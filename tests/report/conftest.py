@@ -73,32 +73,40 @@ def assert_renderings():
 
 @pytest.fixture
 def assert_page_works(open_page, tmp_path):
-    """A function that opens the pages of results on a dark phone: all charts drawn, no errors; the first wide too."""
+    """A function that looks at the pages of results in light and dark, wide and narrow: all drawn, no errors.
+
+    The first is opened wide and narrow, the others narrow; then light and width change under the open page.
+    """
 
     def check(result, *others):
-        check_looks(result, [("light", 1200), ("dark", 390)])
-        for other in others:
-            check_looks(other, [("dark", 390)])
+        check_looks(result, [("light", 1200), ("dark", 1200)])
+        for each in (result, *others):
+            check_looks(each, [("dark", 390), ("light", 390), ("dark", 1200)])
 
     def check_looks(result, looks):
         path = tmp_path / "page.html"
         path.write_text(result.to_html())
         drawn = len(result.document().charts())
-        for scheme, width in looks:
-            page = open_page(path, scheme, width)
-            assert page.locator("h1").first.is_visible()
-            charts = page.locator(".chart, .plot")
-            assert charts.count() == drawn
-            for place in range(drawn):
-                charts.nth(place).scroll_into_view_if_needed()
-                charts.nth(place).locator(".main-svg, canvas").first.wait_for()
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
-            for fold in page.locator("details > summary").all():
-                fold.click()
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, "nor when all is open"
-            with page.expect_download() as download:
-                page.locator("#download").click()
-            assert json.loads(download.value.path().read_text())["schema"] >= 1
-            page.close()
+        (scheme, width), *changes = looks
+        page = open_page(path, scheme, width)
+        assert page.locator("h1").first.is_visible()
+        charts = page.locator(".chart, .plot")
+        assert charts.count() == drawn
+        for place in range(drawn):
+            charts.nth(place).scroll_into_view_if_needed()
+            charts.nth(place).locator(".main-svg, canvas").first.wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
+        for fold in page.locator("details > summary").all():
+            fold.click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, "nor when all is open"
+        with page.expect_download() as download:
+            page.locator("#download").click()
+        assert json.loads(download.value.path().read_text())["schema"] >= 1
+        for scheme, width in changes:
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": 850})
+            page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
+            assert charts.locator(".main-svg, canvas").first.is_visible() or not drawn
+        page.close()
 
     return check
