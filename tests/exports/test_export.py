@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from uncone.errors import ExportError
-from uncone.exports.export import TARGETS, export
-from uncone.exports.place import placed
+from uncone.exports.export import TARGETS, export, placed
 from uncone.repairs.dimensions import Center
 
 

@@ -4,8 +4,8 @@ import onnxruntime
 import pytest
 
 from uncone.errors import ExportError
+from uncone.exports import onnx as onnx_graph
 from uncone.exports.export import export
-from uncone.exports.onnx import graph as onnx_graph
 
 
 def run(path, **inputs):

@@ -1,19 +1,23 @@
-"""Exports of a fitted repair: the registry of targets and the function that writes one."""
+"""Exports of a fitted repair: the targets, and how one is written: whole or not at all."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from uncone._version import __version__
+from uncone.data.writing.atomic import replacing, writing
 from uncone.errors import ExportError
 from uncone.exports.fitted import Fitted
 from uncone.repairs.repair import Repair
 
-__all__ = ["TARGETS", "Exported", "export"]
+__all__ = ["MARK", "TARGETS", "Exported", "export", "marked", "placed", "sign"]
 
 
 @dataclass(frozen=True)
@@ -25,8 +29,8 @@ class Exported:
 
 
 TARGETS = {
-    "sentence-transformers": "sentence_transformers.export:export_sentence_transformers",
-    "onnx": "onnx.export:export_onnx",
+    "sentence-transformers": "sentence_transformers:export_sentence_transformers",
+    "onnx": "onnx:export_onnx",
     "faiss": "faiss:export_faiss",
     "numpy": "plain:export_numpy",
     "sql": "sql:export_sql",
@@ -34,6 +38,8 @@ TARGETS = {
 """Every target by its name on the command line: the module of this room, which is imported when needed, and what writes
 the export and returns notes for the user."""
 
+MARK = "uncone_export.json"
+"""The file in a folder that says that uncone wrote it, and so may write it again."""
 _WITH_MODEL = ("onnx", "sentence-transformers")
 
 
@@ -88,3 +94,40 @@ def _check_model(model: Path, out: Path, to: str) -> None:
         raise ExportError(f"There is no model folder {model}: an export needs the model's files here.")
     if out.resolve() == model.resolve() or model.resolve() in out.resolve().parents:
         raise ExportError(f"{out} lies in the model's own folder, which stays as it is. Name another place.")
+
+
+def sign(folder: Path, target: str, kind: str) -> None:
+    """Say in a folder what it is."""
+    content = {"target": target, "kind": kind, "uncone": __version__}
+    (folder / MARK).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def marked(folder: Path) -> bool:
+    """Whether this is a folder that an export wrote."""
+    return (folder / MARK).is_file()
+
+
+@contextmanager
+def placed(out: Path, *, folder: bool, ours: Callable[[Path], bool]) -> Iterator[Path]:
+    """A temporary place for a file or folder, which becomes `out` when all went well and is gone when not.
+
+    Raises:
+        ExportError: something of another kind is there, or it cannot be written to.
+    """
+    _check_place(out, folder, ours)
+    with replacing(out, folder=folder, failure=ExportError) as inside, writing(out, ExportError):
+        yield inside
+
+
+def _check_place(out: Path, folder: bool, ours: Callable[[Path], bool]) -> None:
+    if not out.parent.is_dir():
+        raise ExportError(f"There is no folder {out.parent} to write {out.name} to. Make it first, or name another.")
+    if out.is_symlink() and not out.exists():
+        raise ExportError(f"{out} is a link to nothing. Name another place.")
+    if not out.exists() or (folder and out.is_dir() and not any(out.iterdir())):
+        return
+    if folder != out.is_dir():
+        present, needed = ("folder", "file") if out.is_dir() else ("file", "folder")
+        raise ExportError(f"{out} is a {present}, and this export writes a {needed}. Name another place.")
+    if not ours(out):
+        raise ExportError(f"{out} is there and was not written by this export; it stays. Name another place.")

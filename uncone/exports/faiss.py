@@ -8,9 +8,8 @@ import faiss
 import numpy as np
 
 from uncone.data.batch import Matrix
-from uncone.exports.affine_form import AffineForm, need_affine
-from uncone.exports.place import placed
-from uncone.exports.probe import check
+from uncone.exports.affine_form import AffineForm, check, need_affine
+from uncone.exports.export import placed
 from uncone.repairs.repair import Repair
 
 __all__ = ["export_faiss"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from uncone.errors import ExportError
 from uncone.exports.affine_form import affine_form, primitive_steps
-from uncone.exports.place import marked, placed, sign
+from uncone.exports.export import marked, placed, sign
 from uncone.repairs.clustered import Clustered
 from uncone.repairs.repair import Arrays, Repair
 

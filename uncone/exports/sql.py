@@ -9,7 +9,7 @@ import numpy as np
 
 from uncone.data.batch import Matrix, Vector
 from uncone.exports.affine_form import AffineForm, need_affine
-from uncone.exports.place import marked, placed, sign
+from uncone.exports.export import marked, placed, sign
 from uncone.repairs.repair import Repair
 
 __all__ = ["export_sql"]

@@ -22,9 +22,8 @@ from torch.nn.functional import normalize  # noqa: E402
 
 from uncone.errors import ExportError  # noqa: E402
 from uncone.exports.fitted import Fitted, Vectors, vectors_of  # noqa: E402
-from uncone.exports.onnx.graph import IR_VERSION, OPSET, PRODUCER, Graph, add_normalize, session  # noqa: E402
-from uncone.exports.sentence_transformers.loading import layers_of, load, special_edges  # noqa: E402
-from uncone.exports.sentence_transformers.pooling import inner_mask, pooled  # noqa: E402
+from uncone.exports.onnx import IR_VERSION, OPSET, PRODUCER, Graph, add_normalize, session  # noqa: E402
+from uncone.exports.sentence_transformers.loading import inner_mask, layers_of, load, pooled, special_edges  # noqa: E402  # noqa: E402
 from uncone.repairs.repair import Repair  # noqa: E402
 
 __all__ = ["behind_encoder"]

@@ -1,4 +1,4 @@
-"""The model of a folder in float32, whole or cut after a layer, and what its tokenizer puts around a text."""
+"""The model of a folder in float32, whole or cut after a layer, its special tokens, and pooling in torch."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from uncone.extras import require
 require("torch", "transformers", extra="models")
 
 import torch  # noqa: E402
-from torch import nn  # noqa: E402
+from torch import Tensor, nn  # noqa: E402
 
 from uncone.encoders.open import Loading, open_encoder  # noqa: E402
 from uncone.encoders.transformer import Transformer  # noqa: E402
 from uncone.errors import ExportError  # noqa: E402
 
-__all__ = ["cut_after", "layers_of", "load", "save", "special_edges"]
+__all__ = ["cut_after", "inner_mask", "layers_of", "load", "pooled", "save", "special_edges"]
 
 
 def load(folder: Path) -> Transformer:
@@ -96,3 +96,34 @@ def cut_after(model: Any, layer: int) -> None:  # noqa: ANN401
             f"Layer {layer} of a {model.config.model_type} model cannot become its last: it normalises, or does more, "
             "behind its last layer. Fit the repair on the last layer, or export to onnx with --model."
         )
+
+
+def inner_mask(mask: Tensor, before: int, after: int) -> Tensor:
+    """The mask (b, t) without the special tokens in front and behind; a text of nothing else keeps them.
+
+    >>> import torch
+    >>> inner_mask(torch.tensor([[1, 1, 1, 1, 0], [1, 1, 0, 0, 0]]), 1, 1)
+    tensor([[0, 1, 1, 0, 0],
+            [1, 1, 0, 0, 0]])
+    """
+    place, length = mask.cumsum(dim=1), mask.sum(dim=1, keepdim=True)
+    inside = mask * (place > before) * (place <= length - after)
+    bare = (inside.sum(dim=1, keepdim=True) == 0).to(mask.dtype)
+    return inside + bare * mask
+
+
+def pooled(states: Tensor, mask: Tensor, kind: str) -> Tensor:
+    """Vectors (b, d) of states (b, t, d): the mean or the maximum, or the first or the last, of the tokens that count.
+
+    >>> import torch
+    >>> pooled(torch.tensor([[[1.0], [3.0], [9.0]]]), torch.tensor([[1, 1, 0]]), "mean")
+    tensor([[2.]])
+    """
+    if kind == "max":
+        return states.masked_fill(mask.unsqueeze(-1) == 0, float("-inf")).amax(dim=1)
+    if kind in ("cls", "last"):
+        place = mask.cumsum(dim=1)
+        wanted = 1 if kind == "cls" else mask.sum(dim=1, keepdim=True)
+        mask = mask * (place == wanted)
+    weights = mask.unsqueeze(-1).to(states.dtype)
+    return (states * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1.0)

@@ -19,7 +19,7 @@ import torch  # noqa: E402
 from sentence_transformers.sentence_transformer.modules import Module  # noqa: E402
 from torch import Tensor  # noqa: E402
 
-from uncone.exports.sentence_transformers.pooling import inner_mask, pooled  # noqa: E402
+from uncone.exports.sentence_transformers.loading import inner_mask, pooled  # noqa: E402
 from uncone.repairs.repair import Repair  # noqa: E402
 from uncone.repairs.saving import load, save  # noqa: E402
 
