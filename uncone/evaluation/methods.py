@@ -54,10 +54,10 @@ def standard_methods(
     ['raw', 'center', 'standardize', 'droptop', 'whiten', 'whiten 256']
     """
     p = min(12, max(1, dim // 8))
-    tried: list[tuple[str, str, dict[str, Any]]]
-    tried = [(kind, kind, {}) for kind in ("center", "standardize", "droptop", "whiten")]
-    tried += [("whiten 256", "whiten", {"dim": _WIDE})] if dim > _WIDE else []
-    tried += [
+    listed: list[tuple[str, str, dict[str, Any]]]
+    listed = [(kind, kind, {}) for kind in ("center", "standardize", "droptop", "whiten")]
+    listed += [("whiten 256", "whiten", {"dim": _WIDE})] if dim > _WIDE else []
+    listed += [
         ("mute", "mute", {}),
         ("k-means, means only", "clustered", {"k": 27, "p": 0}),
         ("k-means + PCA", "clustered", {"k": 27, "p": p}),
@@ -65,8 +65,8 @@ def standard_methods(
         ("k-means, k=1", "clustered", {"k": 1, "p": p}),
         ("flow", "flow", {}),
     ]
-    found = [Method(name, kind, options, level=level, protocol=protocol) for name, kind, options in tried]
-    return [replace(RAW, level=level), *([replace(STATIC, level=level)] if static else []), *found]
+    methods = [Method(name, kind, options, level=level, protocol=protocol) for name, kind, options in listed]
+    return [replace(RAW, level=level), *([replace(STATIC, level=level)] if static else []), *methods]
 
 
 def parse_methods(text: str | Iterable[str | Method], *, protocols: Sequence[str] = ("inductive",)) -> list[Method]:
@@ -165,13 +165,13 @@ def fit_texts(fit_on: str | os.PathLike[str] | Sequence[str], data: str | os.Pat
         tasks = [open_pairs(name, data) for name in _TRAIN]
         return [text for task in tasks for side in (task.left, task.right) for text in side]
     try:
-        found = [text for _, text, _ in open_texts(fit_on, data=data).read() if text.strip()]
+        texts = [text for _, text, _ in open_texts(fit_on, data=data).read() if text.strip()]
     except ColumnError as error:
         problem = str(error).partition(". Name ")[0]
         raise ColumnError(f"{problem}. Give --fit-on one text a line, or a table with one column 'text'.") from error
-    if not found and isinstance(fit_on, str | os.PathLike):
+    if not texts and isinstance(fit_on, str | os.PathLike):
         raise NoUsableRowsError(f"--fit-on {fit_on} has only blank texts. Name a file or a corpus that has others.")
-    return found
+    return texts
 
 
 def prepare(
@@ -244,15 +244,15 @@ class Fits:
             return self._known[key]
         folder = _folder(method.repair)
         if folder is not None:
-            found = self._loaded(folder)
+            repair = self._loaded(folder)
         else:
             if inductive and not self.texts:
                 raise OptionError(f"{method.name} needs texts to be fitted on. Name some with --fit-on.")
             rows = self.space.rows(self.texts if inductive else own, self.corpus if inductive else what)
-            found = make_seeded(method.repair, method.options, seed).fit_source(rows)
+            repair = make_seeded(method.repair, method.options, seed).fit_source(rows)
         if inductive:
-            self._known[key] = found
-        return found
+            self._known[key] = repair
+        return repair
 
     def vectors(
         self, method: Method, seed: int, texts: Sequence[str], what: str, own: Sequence[str] | None = None

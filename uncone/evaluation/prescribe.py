@@ -229,12 +229,12 @@ def _table(
 ) -> list[Tried]:
     gains = differences(_some(judged, [0, *range(2, len(judged.scores))]), level=level)[1:]
     chosen = np.bincount(choices[choices >= 0], minlength=len(methods))
-    made = []
+    rows = []
     for at, (method, gain) in enumerate(zip(methods, gains, strict=True)):
         score = _number(judged.scores[2 + at])
         note = notes[at] or ("" if score is not None else "some rows become zero, so that they have no cosine")
-        made.append(Tried(method, score, gain, int(chosen[at]), note))
-    return made
+        rows.append(Tried(method, score, gain, int(chosen[at]), note))
+    return rows
 
 
 def _some(judged: Replicates, rows: Sequence[int]) -> Replicates:
@@ -291,10 +291,10 @@ def fit_all(methods: Sequence[Method], rows: Matrix, seed: int) -> list[Repair |
     plan = Plan(dtype=np.float64)
     shared = measure(ArrayVectors(rows), Bundle(units=UnitSum(dim), moments=Moments(dim, dtype=np.float64)), plan)
     noise = rounding(shared["moments"], rows.dtype)
-    found: list[Repair | FitError] = []
+    fitted: list[Repair | FitError] = []
     for repair in repairs:
         try:
-            found.append(repair.fit_stats(shared, noise=noise) if isinstance(repair, Affine) else repair.fit(rows))
+            fitted.append(repair.fit_stats(shared, noise=noise) if isinstance(repair, Affine) else repair.fit(rows))
         except FitError as error:
-            found.append(error)
-    return found
+            fitted.append(error)
+    return fitted

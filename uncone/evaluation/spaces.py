@@ -303,8 +303,8 @@ def _swept(encoder: Encoder, texts: Sequence[str], settings: Settings, layers: S
     poolings = [
         pooled_encoder(encoder, layer=layer, pooling=settings.pooling, prompt=settings.prompt)[1] for layer in layers
     ]
-    made = [EncodedTexts(ListTexts(texts), encoder, pooling) for pooling in poolings]
-    kept = [] if settings.cache is None else [CachedTexts(one, settings.cache).space for one in made]
+    sources = [EncodedTexts(ListTexts(texts), encoder, pooling) for pooling in poolings]
+    caches = [] if settings.cache is None else [CachedTexts(one, settings.cache).space for one in sources]
     joint = _ManyLayers(ListTexts(texts), encoder, poolings)
     joint.prepare()
     matrices: list[Matrix] = [np.full((len(texts), encoder.dim), np.nan, np.float32) for _ in layers]
@@ -315,17 +315,17 @@ def _swept(encoder: Encoder, texts: Sequence[str], settings: Settings, layers: S
         # A row holds one number more: whether the text was truncated.
         parts: list[Matrix] = [np.full((len(names), encoder.dim + 1), np.nan, np.float32) for _ in layers]
         known = np.zeros(len(names), np.bool_)
-        if kept and names:
-            found = [space.find(names) for space in kept]
-            known = np.logical_and.reduce([one[0] for one in found])
-            parts = [np.array(one[1]) for one in found]
+        if caches and names:
+            cached = [space.find(names) for space in caches]
+            known = np.logical_and.reduce([one[0] for one in cached])
+            parts = [np.array(one[1]) for one in cached]
         new = [name for name, old in zip(names, known, strict=True) if not old]
         if new:
             vectors, cut = joint.encode(new)
             for at, split in enumerate(np.split(vectors, len(layers), axis=1)):
                 parts[at][~known] = np.column_stack([split, cut])
-                if kept:
-                    kept[at].put(new, parts[at][~known])
+                if caches:
+                    caches[at].put(new, parts[at][~known])
         for matrix, part in zip(matrices, parts, strict=True):
             matrix[places] = part[:, :-1]
         cut_texts += int((parts[0][:, -1] > 0).sum())
@@ -333,7 +333,7 @@ def _swept(encoder: Encoder, texts: Sequence[str], settings: Settings, layers: S
         settings.report("encoding", len(pool), len(texts))
     return [
         Sentences(texts, matrix, one.identity(), one.describe(cut_texts), encoder)
-        for one, matrix in zip(made, matrices, strict=True)
+        for one, matrix in zip(sources, matrices, strict=True)
     ]
 
 
@@ -370,23 +370,23 @@ def _tokens(
         model, layer=layer, pooling=settings.pooling, prompt=settings.prompt, loading=settings.loading
     )
     reader = _TokenReader(ListTexts(texts), encoder, pooling)
-    held: list[Matrix] = []
+    blocks: list[Matrix] = []
     total = 0
     with tempfile.TemporaryFile(suffix=".f32") as file:
         for count, vectors in reader.blocks():
             total += len(vectors)
-            held.append(vectors)
+            blocks.append(vectors)
             if total * encoder.dim * 4 > TOKEN_BYTES:
-                file.writelines(one.tobytes() for one in held)
-                held = []
+                file.writelines(one.tobytes() for one in blocks)
+                blocks = []
             settings.report("encoding", count, len(texts))
         file.flush()
         if file.tell():
-            file.writelines(one.tobytes() for one in held)
+            file.writelines(one.tobytes() for one in blocks)
             file.flush()
             matrix: Matrix = np.memmap(file, np.float32, "r", shape=(total, encoder.dim))  # it outlives the file
         else:
-            matrix = np.concatenate([np.empty((0, encoder.dim), np.float32), *held])
+            matrix = np.concatenate([np.empty((0, encoder.dim), np.float32), *blocks])
     spans = np.concatenate([np.empty((0, 2), np.int64), *reader.spans])
     return Tokens(texts, matrix, reader.sizes, spans, pooling, encoder, reader.note or "")
 
@@ -406,9 +406,9 @@ def static_means(
     """
     encoder = open_encoder(model, loading) if file is None else StaticEncoder(Path(file))
     if isinstance(encoder, StaticEncoder):
-        read = EncodedTexts(ListTexts(texts), encoder, Pooling((0,)))
-        read.least = 1
-        return np.concatenate([np.array(rows.vectors, np.float32) for rows in read.read()])
+        source = EncodedTexts(ListTexts(texts), encoder, Pooling((0,)))
+        source.least = 1
+        return np.concatenate([np.array(rows.vectors, np.float32) for rows in source.read()])
     own = getattr(getattr(encoder, "model", None), "get_input_embeddings", None)
     if own is None:
         raise ModelError(f"{encoder.name} has no table of input embeddings. Give a file of word vectors.")
@@ -418,7 +418,7 @@ def static_means(
         for one in encoder.passages([text.strip() for text in texts], Window(cut=True))
     ]
     sizes = np.array([len(one) for one in ids], np.int64)
-    found: Matrix = np.full((len(texts), table.shape[1]), np.nan, np.float32)
+    means: Matrix = np.full((len(texts), table.shape[1]), np.nan, np.float32)
     if sizes.any():
-        found[sizes > 0] = _pooled_runs(np.concatenate(ids), sizes[sizes > 0], "mean", table)
-    return found
+        means[sizes > 0] = _pooled_runs(np.concatenate(ids), sizes[sizes > 0], "mean", table)
+    return means

@@ -48,7 +48,7 @@ def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  
     options.check_source(source)
     if options.save is not None:
         FOLDER.check(Path(options.save))
-    before, labels = _old(options.old), _pairs(options)
+    before, labels = _load_old(options.old), _pairs(options)
     opening = SpaceOpener(options, options.repair, options.query_prompt)
     sides = _sides(opening, source, options)
     groups, notes = opening.documents(source, options.document)
@@ -69,10 +69,10 @@ def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  
     given = {"limit": options.limit, "labeled": options.pairs, "document": options.document}
     provenance = _provenance(calibration, sides, {"precision": "float64" if options.float64 else "float32", **given})
     saved = None if options.save is None else os.fspath(options.save)
-    return Calibrated(calibration, _asked(calibration, options.scores, truth), provenance, saved)
+    return Calibrated(calibration, _meanings(calibration, options.scores, truth), provenance, saved)
 
 
-def _old(old: str | os.PathLike[str] | Calibration | None) -> Calibration | None:
+def _load_old(old: str | os.PathLike[str] | Calibration | None) -> Calibration | None:
     from uncone.analysis.calibration.calibration import Calibration as Saved
 
     return old if old is None or isinstance(old, Saved) else Saved.load(old)
@@ -169,7 +169,7 @@ def _translated(
     return replace(calibration, translation=translate(score, before.backgrounds[0], calibration.backgrounds[0], name))
 
 
-def _asked(made: Calibration, scores: Sequence[float], truth: LabeledScores | None) -> list[CalibratedScore]:
+def _meanings(made: Calibration, scores: Sequence[float], truth: LabeledScores | None) -> list[CalibratedScore]:
     """The scores of the user, or the thresholds that people guess."""
     from uncone.analysis.calibration.calibration import GUESSES, score_meanings
 

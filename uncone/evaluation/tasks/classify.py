@@ -99,14 +99,14 @@ def cross_classify(
         raise FormatError(f"The class {smallest!r} has a single text, and folds need 2. Leave it out, or add some.")
     folds = min(folds, count)
     predicted = np.empty_like(y)
-    whole = True
+    all_converged = True
     copies = None if units is None or len(units) == len(y) else units.unit
-    dealing = (StratifiedKFold if copies is None else StratifiedGroupKFold)(folds, shuffle=True, random_state=seed)
-    for learnt, judged in dealing.split(x, y, copies):
-        model, converged = _fitted(x[learnt], y[learnt], regularization)
-        predicted[judged] = model.predict(x[judged])
-        whole = whole and converged
-    return _judged(y, predicted, units, replicates, seed, folds, whole)
+    splitter = (StratifiedKFold if copies is None else StratifiedGroupKFold)(folds, shuffle=True, random_state=seed)
+    for train, test in splitter.split(x, y, copies):
+        model, converged = _fitted(x[train], y[train], regularization)
+        predicted[test] = model.predict(x[test])
+        all_converged = all_converged and converged
+    return _judged(y, predicted, units, replicates, seed, folds, all_converged)
 
 
 def _checked(vectors: ArrayLike, labels: Sequence[str], what: str) -> tuple[NDArray[Any], NDArray[Any]]:

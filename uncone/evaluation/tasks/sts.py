@@ -188,16 +188,16 @@ def _rows(
     tasks: Sequence[_Pairs],
     units: PairUnits,
 ) -> list[Row]:
-    columns, drawn, start = [], [], 0
+    columns, sampled, start = [], [], 0
     for at, task in enumerate(tasks):
         own = units.select(np.arange(start, start + len(task.task)))
         start += len(task.task)
         cells, replicates = _column(task, [one[at] for one in judged], own, fits.settings)
         columns.append(cells)
-        drawn.append(replicates)
+        sampled.append(replicates)
         fits.settings.report("intervals", 1, len(tasks))
     # The units were drawn over all datasets, so the mean of a draw's scores is a draw of the mean.
-    scores, values = (np.mean([getattr(one, name) for one in drawn], axis=0) for name in ("scores", "values"))
+    scores, values = (np.mean([getattr(one, name) for one in sampled], axis=0) for name in ("scores", "values"))
     gains = differences(Replicates(scores, values, start, units.independent))
     rows = []
     for at, method in enumerate(methods):

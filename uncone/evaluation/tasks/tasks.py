@@ -72,22 +72,22 @@ def evaluate_labeled(
     """
     settings = settings or Settings()
     task = test if isinstance(test, LabeledTask) else open_labeled(test, settings.data)
-    learnt = open_labeled(train, settings.data) if isinstance(train, str | os.PathLike) else train
-    train_texts = [] if learnt is None else [text.strip() for text in learnt.texts]
+    learned = open_labeled(train, settings.data) if isinstance(train, str | os.PathLike) else train
+    train_texts = [] if learned is None else [text.strip() for text in learned.texts]
     texts = [text.strip() for text in task.texts]
     every = list(dict.fromkeys([*train_texts, *texts]))
     units = item_units(texts)
-    drawn: dict[str, Any] = {"replicates": settings.replicates, "seed": settings.seed, "units": units}
+    sampling: dict[str, Any] = {"replicates": settings.replicates, "seed": settings.seed, "units": units}
 
     def judge(fits: Fits, method: Method, seed: int) -> _Judged:
         vectors, note = fits.vectors(method, seed, every, task.name)
         own = _rows_of(texts, every, vectors)
-        if learnt is None:
-            found = cross_classify(own, task.labels, **drawn)
+        if learned is None:
+            figures = cross_classify(own, task.labels, **sampling)
         else:
-            found = classify(_rows_of(train_texts, every, vectors), learnt.labels, own, task.labels, **drawn)
-        notes = [LINEAR, note, "" if found.converged else "The regression did not converge."]
-        return _Judged(found, isotropy(own)[0], " ".join(filter(None, notes)))
+            figures = classify(_rows_of(train_texts, every, vectors), learned.labels, own, task.labels, **sampling)
+        notes = [LINEAR, note, "" if figures.converged else "The regression did not converge."]
+        return _Judged(figures, isotropy(own)[0], " ".join(filter(None, notes)))
 
     return _evaluate(task.name, model, every, methods, settings, judge)
 
@@ -112,21 +112,21 @@ def evaluate_retrieval(
     def judge(fits: Fits, method: Method, seed: int) -> _Judged:
         note = ""
         if method.repair == "static":
-            found_docs, found_queries = (fits.vectors(method, seed, x, "")[0] for x in (task.docs, task.queries))
+            doc_vectors, query_vectors = (fits.vectors(method, seed, x, "")[0] for x in (task.docs, task.queries))
         else:
             repair = fits.repair(method, seed, docs, "the documents")
             own = separate and method.protocol == "transductive"
             other = fits.repair(method, seed, queries, "the queries") if own else repair
-            found_docs, found_queries = fits.space.vectors(task.docs, repair), fits.space.vectors(task.queries, other)
+            doc_vectors, query_vectors = fits.space.vectors(task.docs, repair), fits.space.vectors(task.queries, other)
             note = "" if repair is None else f"{repair.note_} {_APART if own else ''}".strip()
-        found = retrieve(task, found_queries, found_docs, replicates=settings.replicates, seed=settings.seed)
+        figures = retrieve(task, query_vectors, doc_vectors, replicates=settings.replicates, seed=settings.seed)
         lost = (
-            (found.lost_docs, "documents without a vector."),
-            (found.lost_queries, "queries without a vector."),
+            (figures.lost_docs, "documents without a vector."),
+            (figures.lost_queries, "queries without a vector."),
             (task.unknown, "judgements on documents or queries that are not there."),
         )
         notes = [note, *(f"{count:,} {what}" for count, what in lost if count)]
-        return _Judged(found, isotropy(found_docs)[0], " ".join(notes).strip())
+        return _Judged(figures, isotropy(doc_vectors)[0], " ".join(notes).strip())
 
     return _evaluate(task.name, model, [*task.docs, *task.queries], methods, settings, judge)
 
@@ -154,10 +154,10 @@ def evaluate_pairs(
         vectors, note = fits.vectors(method, seed, every, task.name)
         left, right = (_rows_of(side, every, vectors) for side in (task.left, task.right))
         cosines = pair_cosines(left, right)
-        found = score_pairs(task.scores, cosines, replicates=settings.replicates, seed=settings.seed, units=units)
-        scores = {name: getattr(found, name) for name in ("roc_auc", "average_precision", "best_f1")}
-        figures = TaskScores(scores, found.replicates, {}, units.independent)
-        return _Judged(figures, isotropy(vectors)[0], found.reason or note)
+        labeled = score_pairs(task.scores, cosines, replicates=settings.replicates, seed=settings.seed, units=units)
+        scores = {name: getattr(labeled, name) for name in ("roc_auc", "average_precision", "best_f1")}
+        figures = TaskScores(scores, labeled.replicates, {}, units.independent)
+        return _Judged(figures, isotropy(vectors)[0], labeled.reason or note)
 
     return _evaluate(task.name, model, every, methods, settings, judge)
 
@@ -189,7 +189,7 @@ def evaluate_wic(
         if method.repair == "static":
             raise OptionError("Words in context need vectors that know the context: leave static out.")
         repair = fits.repair(method, seed, every, judged_on.name)
-        known, judged = (
+        train_words, test_words = (
             Senses(
                 space.words(task.left, task.left_spans, repair),
                 space.words(task.right, task.right_spans, repair),
@@ -197,11 +197,11 @@ def evaluate_wic(
             )
             for task in sides
         )
-        found = same_sense(known, judged, replicates=settings.replicates, seed=settings.seed, units=units)
-        words = np.concatenate([np.asarray(judged.left), np.asarray(judged.right)])
-        lost = f" {found.lost} words without a vector." if found.lost else ""
+        figures = same_sense(train_words, test_words, replicates=settings.replicates, seed=settings.seed, units=units)
+        words = np.concatenate([np.asarray(test_words.left), np.asarray(test_words.right)])
+        lost = f" {figures.lost} words without a vector." if figures.lost else ""
         note = f"{'' if repair is None else repair.note_}{lost}".strip()
-        return _Judged(found, isotropy(words)[0], note)
+        return _Judged(figures, isotropy(words)[0], note)
 
     return _evaluate(judged_on.name, model, every, methods, settings, judge)
 
@@ -241,17 +241,17 @@ def evaluate_words(
 
 def _static_rows(path: str | os.PathLike[str], most: int | None) -> tuple[list[str], Matrix]:
     words: dict[str, int] = {}
-    kept: list[NDArray[Any]] = []
+    vectors: list[NDArray[Any]] = []
     for rows in open_source(path).read():
         if rows.texts is None:
             raise FormatError(f"{path} holds numbers without words; we need a word on every line.")
         for word, vector in zip(rows.texts, rows.vectors, strict=True):
             if word.strip() and word.strip() not in words and (most is None or len(words) < most):
-                words[word.strip()] = len(kept)
-                kept.append(np.array(vector, np.float32))
+                words[word.strip()] = len(vectors)
+                vectors.append(np.array(vector, np.float32))
         if most is not None and len(words) >= most:
             break
-    return list(words), np.stack(kept)
+    return list(words), np.stack(vectors)
 
 
 def _evaluate(

@@ -85,11 +85,7 @@ class CalibrateOptions(_LabeledPairs, RunOptions, SpaceOptions):
         super().check()
 
     def check_source(self, source: object) -> None:
-        """Refuse a source that is missing, given twice, or that would have to be read twice.
-
-        Raises:
-            OptionError: so it is.
-        """
+        """Refuse a source that is missing, given twice, or that would have to be read twice."""
         if source is None and self.queries is None:
             raise OptionError("Name a file of vectors, or of texts with --model; or both --queries and --documents.")
         if source is not None and self.queries is not None:

@@ -98,11 +98,7 @@ class EvaluateOutput(OutputOptions):
     )
 
     def check_suite(self, options: EvaluateOptions) -> None:
-        """Refuse a suite without a folder, and what it decides itself.
-
-        Raises:
-            OptionError: so it is.
-        """
+        """Refuse a suite without a folder, and what it decides itself."""
         if self.suite is None or self.out is None:
             raise OptionError("The suite is --suite papers, and its tables go to a folder: --out tables.")
         own = ("datasets", "tasks", "methods", "protocols", "layer", "pooling", "separate", "level", "seeds")

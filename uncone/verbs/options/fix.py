@@ -114,11 +114,7 @@ class FixOptions(MethodOptions, _ScoredPairs, SampleOptions, RunOptions, SpaceOp
     FOR_TEXTS: ClassVar[tuple[str, ...]] = (*SpaceOptions.FOR_TEXTS, "level")
 
     def check_choice(self, method: str) -> None:
-        """Refuse pairs beside a named method, and options beside `auto`.
-
-        Raises:
-            OptionError: so it is.
-        """
+        """Refuse pairs beside a named method, and options beside `auto`."""
         if method != "auto" and self.pairs is not None:
             raise OptionError("--pairs is for --method auto, which chooses by them; a named method leaves no choice.")
         if method == "auto" and (self.method_options or self.level != "sentence"):

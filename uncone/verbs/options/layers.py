@@ -114,11 +114,7 @@ class LayersOutput(OutputOptions):
     sentence_table: Path | None = option(None, "Write every sentence with its IntraSim, as .csv or .parquet.")
 
     def check_tables(self, studies: int) -> None:
-        """Refuse tables of several studies, and names that do not say their format.
-
-        Raises:
-            OptionError: so it is.
-        """
+        """Refuse tables of several studies, and names that do not say their format."""
         from uncone.report.charts.files import table_format
 
         for flag, path in (("--word-table", self.word_table), ("--sentence-table", self.sentence_table)):

@@ -170,11 +170,7 @@ class SimilarityOutput(OutputOptions):
         return {what: path for what, path in named.items() if path is not None}
 
     def check_tables(self, options: SimilarityOptions) -> None:
-        """Refuse tables that would be empty, and names that do not say their format.
-
-        Raises:
-            OptionError: so it is.
-        """
+        """Refuse tables that would be empty, and names that do not say their format."""
         from uncone.report.charts.files import table_format
 
         if self.labels_out is not None and options.label is None:
