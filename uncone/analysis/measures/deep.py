@@ -17,7 +17,7 @@ __all__ = ["FAMILIES"]
 TWO_NN = (
     Measure("twonn_euclidean", "Dimension from two, Euclidean", DIMENSION,
         "TwoNN: slope through zero of −log(1 − F) over log(r₂/r₁), r₁ and r₂ the distances to the two nearest distinct "
-        "rows; the largest tenth left out.", FACCO, ""),
+        "vectors; the largest tenth left out.", FACCO, ""),
     Measure("twonn_cosine", "Dimension from two, cosine", DIMENSION, "The same with the chord |u − v| as distance.",
         FACCO, ""),
 )
