@@ -14,7 +14,7 @@ from uncone.encoders.encoder import Encoder, Passage
 from uncone.encoders.segmentation import Kind, Word, find_words, identity, token_kinds
 from uncone.errors import ModelError
 
-__all__ = ["IGNORED", "POOLINGS", "ROWS", "SINGLE", "WORD_POOLINGS", "Laid", "Layout", "RowRule", "Windows"]
+__all__ = ["IGNORED", "POOLINGS", "SINGLE", "Laid", "Layout", "RowRule", "Windows"]
 
 
 class Windows:
@@ -60,8 +60,6 @@ class Windows:
         return np.array(mine, np.int64)
 
 
-ROWS = ("words", "tokens", "cls", "sentences")
-WORD_POOLINGS = ("mean", "first", "last")
 POOLINGS = ("mean", "cls", "max", "last")
 SINGLE = -1
 """The number of a word that occurs once: it needs no place in a table."""

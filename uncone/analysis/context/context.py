@@ -77,7 +77,7 @@ class Estimate:
 
 def _baseline(layer: LayerGeometry) -> Estimate:
     """Mean cosine of two rows from different sentences, exact."""
-    units = layer.grouped
+    units = layer.units
     return Estimate.of_jackknife(min(units.baseline, 1.0), units.jackknife())
 
 
@@ -99,11 +99,10 @@ def baseline_of(layer: LayerGeometry) -> Finding:
 
 def self_similarity(layer: LayerGeometry) -> list[Finding]:
     """SelfSim: a plain mean over the words that stand in enough sentences; words and sentences are sampling units."""
-    assert layer.words is not None
     baseline = layer.derived(_baseline)
     raw, by_words, each, n = _word_mean(layer, layer.least)
     # What a row adds to the baseline: what a text adds to both does not count in the difference.
-    to_baseline = 2 * (layer.sample.dot(layer.grouped.total) / layer.sample.norms / layer.n - baseline.value)
+    to_baseline = 2 * (layer.sample.dot(layer.units.total) / layer.sample.norms / layer.n - baseline.value)
     adjusted = Estimate(raw.value - baseline.value, _two_way(layer, by_words, each, to_baseline), raw.units)
     over = f"over {count(n, 'word')} in at least {layer.least} sentences"
     return [
@@ -121,7 +120,6 @@ def _word_mean(layer: LayerGeometry, least: int) -> tuple[Estimate, float, Vecto
     a sentence count in the value and not in the spread over words: they are all 1.
     """
     words = layer.words
-    assert words is not None
     values, apart = words.selfsim(), words.selfsim(apart=True)
     chosen = np.flatnonzero((words.contexts >= least) & np.isfinite(values))
     spread = Estimate.of_mean(apart[chosen])
@@ -133,7 +131,6 @@ def _word_mean(layer: LayerGeometry, least: int) -> tuple[Estimate, float, Vecto
 
 def intra_sentence(layer: LayerGeometry) -> list[Finding]:
     """IntraSim: mean over sentences; minus the baseline as published, and minus unrelated words of the same number."""
-    assert layer.sentences is not None
     similarity, n = layer.sentences, layer.sentences.n
     matched = layer.derived(matched_intrasim)
     raw = Estimate.of_jackknife(similarity.mean, similarity.jackknife())
@@ -173,7 +170,6 @@ def intra_sentence(layer: LayerGeometry) -> list[Finding]:
 
 def type_similarity(layer: LayerGeometry) -> list[Finding]:
     """S_intra over the types in two sentences or more, S_inter over all pairs; types and sentences are units."""
-    assert layer.words is not None
     within, _, _, n = _word_mean(layer, _TYPE_CONTEXTS)
     between, t = _between(layer)
     return [
@@ -188,7 +184,6 @@ def _between(layer: LayerGeometry) -> tuple[Estimate, int]:
     Types that occur once are only there as a sum, so their part in the variance is read off those in the sample.
     """
     words = layer.words
-    assert words is not None
     counts = np.maximum(words.counts, 1)  # a word that was not met has a sum of zero, and so a mean of zero
     met = int(np.count_nonzero(words.counts))
     total = (1 / counts) @ words.totals + words.single_total
@@ -220,7 +215,7 @@ def _type_influence(layer: LayerGeometry, total: Vector, squares: Vector, value:
     """
     words, sample = layer.words, layer.sample
     each = np.zeros(sample.n)
-    if words is None or sample.words is None:
+    if sample.words is None:
         return each
     towards = sample.dot(total) / sample.norms
     single, rows = np.flatnonzero(sample.words == -1), np.flatnonzero(sample.words >= 0)
@@ -287,7 +282,7 @@ def _selfsim_influence(layer: LayerGeometry, selfsim: Vector, chosen: IntVector)
     """
     words, sample = layer.words, layer.sample
     each = np.zeros(sample.n)
-    if words is None or sample.words is None or not len(chosen):
+    if sample.words is None or not len(chosen):
         return each
     is_chosen = np.zeros(words.words, np.bool_)
     is_chosen[chosen] = True

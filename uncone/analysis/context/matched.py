@@ -50,7 +50,6 @@ def matched_intrasim(layer: LayerGeometry) -> Matched | None:
     proportional to the relative variance of |S|², and so goes on beyond them by that. None with fewer than eight
     different sentences.
     """
-    assert layer.sentences is not None
     similarity = layer.sentences
     lengths, sentences = similarity.lengths
     draws = layer.shared_draw(1, lambda random: _drawn(layer.sample_groups, random))

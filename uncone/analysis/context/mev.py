@@ -83,7 +83,6 @@ class WordMev:
 
 def mev_of_words(layer: LayerGeometry) -> WordMev:
     """MEV of every word that occurrences were kept of, and that occurs twice or more."""
-    assert layer.occurrences is not None
     met = layer.occurrences.by_word()
     # Without copies every occurrence is one of its own.
     distinct = {word: one.distinct if layer.distinct_share < 1 else len(one.units) for word, one in met.items()}

@@ -18,7 +18,6 @@ from uncone.extras import require
 
 __all__ = [
     "BINS",
-    "SOURCES",
     "UNKNOWN",
     "Frequencies",
     "bin_places",
@@ -32,8 +31,6 @@ BINS = ("0-100", "100-500", "500-5k", "5k-")
 """Bins of frequency rank: the 100 most frequent words are the first."""
 UNKNOWN = "unknown"
 """The bin of a word whose frequency is not known."""
-SOURCES = ("corpus", "tokenizer", "wordfreq")
-"""Where frequencies can come from, as options name them."""
 
 _BYTE = re.compile("<0x[0-9A-Fa-f]{2}>")
 _EDGES = np.array([100, 500, 5000])

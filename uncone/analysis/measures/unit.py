@@ -145,27 +145,19 @@ def scientific(value: float) -> str:
     return f"{digits} × 10{str(int(power)).translate(_POWERS)}"
 
 
-def _whole(value: float) -> str:
-    return f"{value:,.0f}"
-
-
-def _yes_no(value: float) -> str:
-    return "yes" if value else "no"
-
-
 COSINE = Unit("cosine", _decimals)
 CORRELATION = Unit("correlation", _decimals)
 SCORE = Unit("score", _decimals)
 """A number from 0 to 1 that is no share of anything countable."""
 SHARE = Unit("share", _share, is_share=True)
-COUNT = Unit("count", _whole, "integer")
+COUNT = Unit("count", "{:,.0f}".format, "integer")
 NORM = Unit("norm", _length)
 DIMENSION = Unit("dimensions", _digits)
 RATIO = Unit("ratio", _digits)
 LOG10 = Unit("log10", _digits)
 LOG = Unit("log", _digits)
-FLAG = Unit("flag", _yes_no, "integer")
-DIMENSION_LIST = Unit("list of dimensions", _whole, "array")
+FLAG = Unit("flag", lambda value: "yes" if value else "no", "integer")
+DIMENSION_LIST = Unit("list of dimensions", "{:,.0f}".format, "array")
 QUANTILES = Unit("quantiles", _decimals, "object", numeric=False)
 
 UNITS = (

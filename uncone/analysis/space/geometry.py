@@ -202,11 +202,6 @@ class LayerGeometry(Geometry):
         """Effective sample size: vectors of texts that repeat no other."""
         return self.n * self.distinct_share
 
-    @property
-    def grouped(self) -> GroupedUnitSum:
-        """The sums of unit vectors by sentence."""
-        return self.units
-
     @once
     def sample(self) -> SampledRows:
         """A uniform sample of the vectors."""
