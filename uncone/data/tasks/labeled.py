@@ -11,9 +11,9 @@ from pathlib import Path
 from uncone.data.tables.fields import clipped
 from uncone.data.tables.lines import tabbed_lines
 from uncone.data.tables.read import read_table
-from uncone.data.tasks.locate import check_rows, data_folder, first_file, name_and_split, not_here
-from uncone.data.texts.hub import HubPart, HubTexts
-from uncone.errors import FormatError, ShapeError, SourceError
+from uncone.data.tasks.locate import check_rows, data_folder, first_file, hub_table, name_and_split
+from uncone.data.texts.hub import HubPart
+from uncone.errors import FormatError, ShapeError
 
 __all__ = ["LABELED", "LabeledTask", "open_labeled"]
 
@@ -89,7 +89,9 @@ def open_labeled(
     folder = data_folder(data)
     path = first_file(folder, f"{name}/{split}.tsv", f"{name}-{split}.tsv")
     if path is None:
-        where, texts, labels = _from_hub(name, split, folder)
+        part, column = _HUB[split]
+        where, table = hub_table(f"{name}:{split}", part, (column, "label"), folder, [f"{name}/{split}.tsv"])
+        texts, labels = [text or "" for text in table[column]], [str(label) for label in table["label"]]
     else:
         rows = [fields for _, fields in tabbed_lines(path, ("sentence", "label"))]
         where, texts, labels = str(path), [fields[0] for fields in rows], [fields[1].strip() for fields in rows]
@@ -110,13 +112,3 @@ def _from_file(path: Path, text: str | None, label: str | None) -> LabeledTask:
             raise FormatError(f"{where}: the label is {clipped(str(value))!r}, where we need a word or a number.")
         labels.append(str(value).strip())
     return LabeledTask(path.name, texts, labels, "all")
-
-
-def _from_hub(name: str, split: str, folder: Path | None) -> tuple[str, list[str], list[str]]:
-    part, column = _HUB[split]
-    try:
-        table = HubTexts(name, [part], (column, "label")).tables[0]
-    except SourceError as error:
-        raise not_here(f"{name}:{split}", folder, [f"{name}/{split}.tsv"], error) from error
-    texts = [text or "" for text in table[column]]
-    return f"{part.path} on the Hugging Face hub", texts, [str(label) for label in table["label"]]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from uncone.data.texts.corpora import corpus_name
-from uncone.errors import MissingSourceError, OptionError, ShapeError
+from uncone.data.texts.hub import HubPart, HubTexts
+from uncone.errors import MissingSourceError, OptionError, ShapeError, SourceError
 
-__all__ = ["check_rows", "data_folder", "first_file", "name_and_split", "not_here"]
+__all__ = ["check_rows", "data_folder", "first_file", "hub_table", "name_and_split"]
 
 
 def data_folder(data: str | os.PathLike[str] | None) -> Path | None:
@@ -59,10 +61,20 @@ def check_rows(rows: int, expected: int, where: str, what: str) -> None:
         )
 
 
-def not_here(request: str, folder: Path | None, layouts: Sequence[str], why: Exception) -> MissingSourceError:
-    """The error for data that is neither in the folder nor on the hub; both places are named."""
-    layout = " or ".join(layouts)
-    reason = "no --data and no UNCONE_DATA was given" if folder is None else f"{folder} has no {layout}"
-    return MissingSourceError(
-        f"The dataset {request} is not here: {reason}, and {why}. Give --data FOLDER with {layouts[0]} in it."
-    )
+def hub_table(
+    request: str, part: HubPart, columns: Sequence[str], folder: Path | None, layouts: Sequence[str]
+) -> tuple[str, Any]:
+    """A dataset on the hub: its place as a message names it, and its columns.
+
+    Raises:
+        MissingSourceError: it is neither in the folder nor on the hub; the message names both places.
+    """
+    try:
+        table = HubTexts(request, [part], columns).tables[0]
+    except SourceError as error:
+        missing = f"{folder} has no {' or '.join(layouts)}"
+        reason = "no --data and no UNCONE_DATA was given" if folder is None else missing
+        raise MissingSourceError(
+            f"The dataset {request} is not here: {reason}, and {error}. Give --data FOLDER with {layouts[0]} in it."
+        ) from error
+    return f"{part.path} on the Hugging Face hub", table

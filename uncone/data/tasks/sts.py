@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from uncone.data.tables.fields import finite_number
 from uncone.data.tables.lines import numbered_lines, tabbed_lines
 from uncone.data.tables.read import Table, read_table
-from uncone.data.tasks.locate import check_rows, data_folder, first_file, name_and_split, not_here
-from uncone.data.texts.hub import HubPart, HubTexts
-from uncone.errors import FormatError, MissingSourceError, ShapeError, SourceError
+from uncone.data.tasks.locate import check_rows, data_folder, first_file, hub_table, name_and_split
+from uncone.data.texts.hub import HubPart
+from uncone.errors import FormatError, MissingSourceError, ShapeError
 
 __all__ = ["FEWEST", "SETS", "STS", "PairTask", "Pairs", "StsSet", "open_pairs", "read_pairs", "read_sts"]
 
@@ -94,6 +94,29 @@ _SICK = ("SICK/", "sick/", "downstream/SICK/", "senteval/SICK/", "SentEval/data/
 _SICK_FILES = {"train": "SICK_train.txt", "trial": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
 
 
+class _Layout(NamedTuple):
+    """The tab-separated columns of a file: the score, the first of two sentences, and a template of the subset."""
+
+    names: tuple[str, ...]
+    score: int
+    left: int
+    subset: str
+    more: bool = False
+    header: int = 0
+
+
+_TSV = ("score", "sentence1", "sentence2", "subset")
+_LAYOUTS = {
+    "tsv": _Layout(_TSV, 0, 1, "{3}"),
+    "tsv of SICK": _Layout(_TSV, 0, 1, "sickr"),  # its fourth column is a label
+    # Some rows name a source and a license after these columns.
+    "STS-B": _Layout(("genre", "file", "year", "number", *_TSV[:3]), 4, 5, "{0}/{1}", more=True),
+    "SICK": _Layout(
+        ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment"), 3, 1, "sickr", header=1
+    ),
+}
+
+
 def read_sts(name: str, split: str, folder: Path | None) -> Pairs:
     """The pairs of a split: from the folder in any of the forms, else from the hub; the rows are counted.
 
@@ -112,7 +135,7 @@ def _local(name: str, split: str, folder: Path | None) -> tuple[str, Pairs] | No
     file = f"{name}.tsv" if known.subsets else f"{name}-{split}.tsv"
     path = first_file(folder, f"sts/{file}", file)
     if path is not None:
-        return str(path), _from_tsv(path, known, alone=name if name == "sickr" else None)
+        return str(path), _from_lines(path, known, _LAYOUTS["tsv of SICK" if name == "sickr" else "tsv"])
     if folder is None:
         return None
     if known.subsets:
@@ -121,19 +144,18 @@ def _local(name: str, split: str, folder: Path | None) -> tuple[str, Pairs] | No
         return None if match is None else (str(match), _from_folder(match, known))
     if name == "stsb":
         path = first_file(folder, *(f"{inside}sts-{split}.csv" for inside in _BENCHMARK))
-        return None if path is None else (str(path), _from_benchmark(path, known))
+        return None if path is None else (str(path), _from_lines(path, known, _LAYOUTS["STS-B"]))
     path = first_file(folder, *(f"{inside}{_SICK_FILES[split]}" for inside in _SICK))
-    return None if path is None else (str(path), _from_sick(path, known))
+    return None if path is None else (str(path), _from_lines(path, known, _LAYOUTS["SICK"]))
 
 
-def _from_tsv(path: Path, known: StsSet, alone: str | None) -> Pairs:
-    """Score, sentence, sentence, subset; the fourth column of SICK is a label, so all its pairs are one subset."""
-    rows = list(tabbed_lines(path, ("score", "sentence1", "sentence2", "subset")))
+def _from_lines(path: Path, known: StsSet, layout: _Layout) -> Pairs:
+    rows = list(tabbed_lines(path, layout.names, more=layout.more))[layout.header :]
     return Pairs(
-        [fields[1] for _, fields in rows],
-        [fields[2] for _, fields in rows],
-        [_score(fields[0], path, line, known) for line, fields in rows],
-        [alone or fields[3] for _, fields in rows],
+        [fields[layout.left] for _, fields in rows],
+        [fields[layout.left + 1] for _, fields in rows],
+        [finite_number(fields[layout.score], f"{path}, line {line}", known.low, known.high) for line, fields in rows],
+        [layout.subset.format(*fields) for _, fields in rows],
     )
 
 
@@ -167,48 +189,20 @@ def _from_folder(folder: Path, known: StsSet) -> Pairs:
             if score.strip():
                 pairs.left.append(fields[0])
                 pairs.right.append(fields[1])
-                pairs.scores.append(_score(score, gold, line, known))
+                pairs.scores.append(finite_number(score, f"{gold}, line {line}", known.low, known.high))
                 pairs.subsets.append(subset.removeprefix("surprise."))
     return pairs
 
 
-def _from_benchmark(path: Path, known: StsSet) -> Pairs:
-    """Genre, file, year, number, score, sentence, sentence; some rows tell a source and a licence after that."""
-    names = ("genre", "file", "year", "number", "score", "sentence1", "sentence2")
-    rows = list(tabbed_lines(path, names, more=True))
-    return Pairs(
-        [fields[5] for _, fields in rows],
-        [fields[6] for _, fields in rows],
-        [_score(fields[4], path, line, known) for line, fields in rows],
-        [f"{fields[0]}/{fields[1]}" for _, fields in rows],
-    )
-
-
-def _from_sick(path: Path, known: StsSet) -> Pairs:
-    """A header, then number, sentence, sentence, relatedness, judgment."""
-    rows = list(
-        tabbed_lines(path, ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment"))
-    )[1:]
-    return Pairs(
-        [fields[1] for _, fields in rows],
-        [fields[2] for _, fields in rows],
-        [_score(fields[3], path, line, known) for line, fields in rows],
-        ["sickr"] * len(rows),
-    )
-
-
 def _hub(name: str, split: str, folder: Path | None) -> tuple[str, Pairs]:
     known, part = SETS[name], SETS[name].hub[split]
-    try:
-        table = HubTexts(name, [part], known.columns).tables[0]
-    except SourceError as error:
-        layouts = [f"sts/{name}.tsv" if known.subsets else f"sts/{name}-{split}.tsv"]
-        if known.subsets:
-            layouts.append(f"{known.folders[0]}/{_official(known, 'input', 0, Path())}")
-        else:
-            layouts.append(f"sts-{split}.csv" if name == "stsb" else _SICK_FILES[split])
-        raise not_here(name if split == "test" else f"{name}:{split}", folder, layouts, error) from error
-    where = f"{part.path} on the Hugging Face hub"
+    layouts = [f"sts/{name}.tsv" if known.subsets else f"sts/{name}-{split}.tsv"]
+    if known.subsets:
+        layouts.append(f"{known.folders[0]}/{_official(known, 'input', 0, Path())}")
+    else:
+        layouts.append(f"sts-{split}.csv" if name == "stsb" else _SICK_FILES[split])
+    request = name if split == "test" else f"{name}:{split}"
+    where, table = hub_table(request, part, known.columns, folder, layouts)
     left, right, scores = (list(table[column]) for column in known.columns)
     subsets = [name] * len(scores)
     if {"genre", "dataset"} <= set(table.column_names):
@@ -216,15 +210,7 @@ def _hub(name: str, split: str, folder: Path | None) -> tuple[str, Pairs]:
     checked = [
         finite_number(score, f"{where}, row {row}", known.low, known.high) for row, score in enumerate(scores, start=1)
     ]
-    return where, Pairs(_plain(left), _plain(right), checked, subsets)
-
-
-def _plain(texts: Sequence[str | None]) -> list[str]:
-    return [text or "" for text in texts]
-
-
-def _score(text: str, path: Path, line: int, known: StsSet) -> float:
-    return finite_number(text, f"{path}, line {line}", known.low, known.high)
+    return where, Pairs([text or "" for text in left], [text or "" for text in right], checked, subsets)
 
 
 STS = ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr")

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from uncone.data.tables.fields import clipped, finite_number, is_number
 from uncone.data.tables.lines import numbered_lines
 from uncone.data.tables.read import read_table
-from uncone.data.tasks.locate import check_rows, data_folder, first_file, name_and_split, not_here
-from uncone.data.texts.hub import HubPart, HubTexts
-from uncone.errors import ColumnError, FormatError, MissingSourceError, ShapeError, SourceError
+from uncone.data.tasks.locate import check_rows, data_folder, first_file, hub_table, name_and_split
+from uncone.data.texts.hub import HubPart
+from uncone.errors import ColumnError, FormatError, MissingSourceError, ShapeError
 
 __all__ = ["WIC", "WORD_PAIRS", "WicTask", "WordPairs", "open_wic", "open_word_pairs"]
 
@@ -76,12 +76,7 @@ def open_wic(source: str | os.PathLike[str] = "wic", data: str | os.PathLike[str
     if path is not None:
         task, where = _from_file(path, name, split), str(path)
     else:
-        part = _HUB[split]
-        try:
-            table = HubTexts(name, [part], _COLUMNS).tables[0]
-        except SourceError as error:
-            raise not_here(f"{name}:{split}", folder, [f"wic/{split}.jsonl"], error) from error
-        where = f"{part.path} on the Hugging Face hub"
+        where, table = hub_table(f"{name}:{split}", _HUB[split], _COLUMNS, folder, [f"wic/{split}.jsonl"])
         rows = zip(*(table[column] for column in _COLUMNS), strict=True)
         task = _task(((f"{where}, row {at}", row) for at, row in enumerate(rows, start=1)), name, split)
     check_rows(len(task), WIC[split], where, f"WiC {split}")
