@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from uncone.data.batch import IntVector
 from uncone.data.tables.fields import clipped, finite_number
 from uncone.data.tables.read import Table, read_table
-from uncone.data.tasks.sts import open_pairs
+from uncone.data.tasks.sts import LABEL_WORDS, TEXT_PAIRS, open_pairs
 from uncone.errors import ColumnError, FormatError, OptionError
 
 __all__ = ["Columns", "PairFile", "open_pair_file"]
@@ -21,22 +21,6 @@ __all__ = ["Columns", "PairFile", "open_pair_file"]
 Columns = str | Sequence[str]
 """Two columns: their names, or both in one string with a comma between."""
 
-_TEXTS = (
-    ("sentence1", "sentence2"),
-    ("sentence_1", "sentence_2"),
-    ("sentence_a", "sentence_b"),
-    ("text1", "text2"),
-    ("text_1", "text_2"),
-    ("text_a", "text_b"),
-    ("question1", "question2"),
-    ("premise", "hypothesis"),
-    ("query", "document"),
-    ("query", "passage"),
-    ("query", "text"),
-    ("question", "answer"),
-    ("left", "right"),
-    ("a", "b"),
-)
 _IDS = (
     ("id1", "id2"),
     ("id_1", "id_2"),
@@ -64,9 +48,6 @@ _LABELS = (
     "gold",
     "gold_label",
 )
-_ALIKE = ("true", "yes", "y", "t", "alike", "similar", "same", "duplicate", "match", "relevant")
-_UNLIKE = ("false", "no", "n", "f", "unlike", "dissimilar", "different", "not_duplicate", "no_match", "irrelevant")
-_WORDS = dict.fromkeys(_ALIKE, 1.0) | dict.fromkeys(_UNLIKE, 0.0)
 _SHOWN = 3  # examples in a message
 
 
@@ -193,7 +174,7 @@ def _pair_columns(
         texts = tuple(table.pick(name, (), f"{place} text") for name, place in zip(texts, places, strict=False))
         ids = tuple(table.pick(name, (), f"{place} row") for name, place in zip(ids, places, strict=False))
         return texts, ids
-    texts, ids = _usual(table, _TEXTS), _usual(table, _IDS)
+    texts, ids = _usual(table, TEXT_PAIRS), _usual(table, _IDS)
     if texts and not ids and all(_whole(value) for name in texts for _, value in table.column(name)):
         texts, ids = (), texts
     if not texts and not ids:
@@ -239,8 +220,8 @@ def _names(table: Table, column: str) -> list[str]:
 
 def _label(value: object, where: str) -> float:
     word = "" if value is None else " ".join(str(value).lower().split())
-    if word in _WORDS:
-        return _WORDS[word]
+    if word in LABEL_WORDS:
+        return LABEL_WORDS[word]
     if not word:
         raise FormatError(f"{where}: no label. Leave the pair out, or label it.")
     try:

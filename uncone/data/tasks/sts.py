@@ -18,7 +18,19 @@ from uncone.data.tasks.locate import check_rows, data_folder, first_file, hub_ta
 from uncone.data.texts.hub import HubPart
 from uncone.errors import FormatError, MissingSourceError, ShapeError
 
-__all__ = ["FEWEST", "SETS", "STS", "PairTask", "Pairs", "StsSet", "open_pairs", "read_pairs", "read_sts"]
+__all__ = [
+    "FEWEST",
+    "LABEL_WORDS",
+    "SETS",
+    "STS",
+    "TEXT_PAIRS",
+    "PairTask",
+    "Pairs",
+    "StsSet",
+    "open_pairs",
+    "read_pairs",
+    "read_sts",
+]
 
 
 class Pairs(NamedTuple):
@@ -219,19 +231,29 @@ STS = ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr")
 FEWEST = 10
 """Under so many pairs a correlation says nothing."""
 
-_USUAL = (
+TEXT_PAIRS = (
     ("sentence1", "sentence2"),
-    ("text1", "text2"),
+    ("sentence_1", "sentence_2"),
     ("sentence_a", "sentence_b"),
+    ("text1", "text2"),
+    ("text_1", "text_2"),
     ("text_a", "text_b"),
     ("question1", "question2"),
     ("premise", "hypothesis"),
-    ("left", "right"),
     ("query", "document"),
+    ("query", "passage"),
+    ("query", "text"),
+    ("question", "answer"),
+    ("left", "right"),
     ("a", "b"),
 )
+"""Usual names of two columns of texts."""
+
 _SCORES = ("score", "similarity", "label", "relatedness_score", "is_duplicate", "gold")
-_WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
+_SIMILAR = ("true", "yes", "y", "t", "alike", "similar", "same", "duplicate", "match", "relevant")
+_DIFFERENT = ("false", "no", "n", "f", "unlike", "dissimilar", "different", "not_duplicate", "no_match", "irrelevant")
+LABEL_WORDS = dict.fromkeys(_SIMILAR, 1.0) | dict.fromkeys(_DIFFERENT, 0.0)
+"""Words that label a pair as similar or different."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,7 +337,7 @@ def read_pairs(
     """
     table = read_table(Path(path), (left, right, score))
     named = {name.strip().lower() for name in table.names}
-    usual = next((pair for pair in _USUAL if set(pair) <= named), ("sentence1", "sentence2"))
+    usual = next((pair for pair in TEXT_PAIRS if set(pair) <= named), ("sentence1", "sentence2"))
     first = table.pick(left, usual[:1], "first text")
     second = table.pick(right, usual[1:], "second text")
     gold = table.pick(score, _SCORES, "score")
@@ -330,5 +352,5 @@ def _scores(table: Table, column: str, low: float, high: float) -> NDArray[np.fl
     scores = []
     for where, value in table.column(column):
         word = str(value).strip().lower()
-        scores.append(_WORDS[word] if word in _WORDS else finite_number(value, where, low, high))
+        scores.append(LABEL_WORDS[word] if word in LABEL_WORDS else finite_number(value, where, low, high))
     return np.array(scores, np.float64)
