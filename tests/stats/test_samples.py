@@ -68,7 +68,7 @@ def test_sampled_pairs_use_every_row_equally(cone):
     cosines = pairs.cosines()
     assert cosines.values.shape == (4, len(rows)) and not cosines.complete
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    ordered = units[pairs.sample.sampled.order]
+    ordered = units[pairs.sampled.order]
     np.testing.assert_allclose(cosines.values[2], (ordered * np.roll(ordered, -3, axis=0)).sum(axis=1), atol=1e-12)
     kernel = cosines.values
     row = 17

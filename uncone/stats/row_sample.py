@@ -287,8 +287,8 @@ class Cosines:
         return np.asarray(total / (2 * len(kernel)), np.float64)
 
 
-class PairCosines(Statistic):
-    """A row sample, paired: the cosines of up to `shifts` partners per row, or of all pairs when there are few rows.
+class PairCosines(RowSample):
+    """A row sample, paired: the cosines of up to `shifts` partners per row, or of all pairs if there are few rows.
 
     >>> pairs = PairCosines(2)
     >>> pairs.update(Batch.of(np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]])))
@@ -299,29 +299,12 @@ class PairCosines(Statistic):
     def __init__(
         self, dim: int, k: int = 50_000, *, shifts: int = 10, seed: int = 0, cutoff: int | None = None
     ) -> None:
+        super().__init__(dim, k, seed=seed, cutoff=cutoff)
         self.shifts = shifts
-        self.sample = RowSample(dim, k, seed=seed, cutoff=cutoff)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        sample = self.sample
-        return {"dim": sample.dim, "k": sample.k, "shifts": self.shifts, "seed": sample.seed, "cutoff": sample.cutoff}
-
-    def update(self, batch: Batch) -> None:
-        self.sample.update(batch)
-
-    def absorb(self, other: PairCosines) -> None:
-        self.sample.absorb(other.sample)
-
-    def state(self) -> State:
-        return self.sample.state()
-
-    def _restore(self, state: State) -> None:
-        self.sample._restore(state)
 
     def cosines(self, shifts: int | None = None) -> Cosines:
-        """The cosines of the sampled pairs, of more partners per row where `shifts` says so."""
-        rows = self.sample.sampled
+        """The cosines of the sampled pairs, with `shifts` partners per row if that is given."""
+        rows = self.sampled
         return _all_pairs(rows) if rows.n <= ALL_PAIRS else _some_pairs(rows, shifts or self.shifts)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -165,7 +164,7 @@ class PairMoments:
     variance: float
 
 
-class UnitScatter(Statistic):
+class UnitScatter(Moments):
     """Mean m and scatter C of u = x/|x| about it.
 
     The cosine of rows i and j is |m|^2 + m.z_i + m.z_j + z_i.z_j with z = u - m, so over all n^2 ordered pairs the
@@ -181,52 +180,33 @@ class UnitScatter(Statistic):
     """
 
     def __init__(self, dim: int, *, dtype: DTypeLike = np.float32, reference: Vector | None = None) -> None:
-        self.dim = dim
-        self.dtype = np.dtype(dtype)
-        self._moments = Moments(dim, dtype=dtype, reference=reference, higher=False)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"dim": self.dim, "dtype": self.dtype}
-
-    @property
-    def n(self) -> int:
-        """Rows measured."""
-        return self._moments.n
-
-    @property
-    def mean(self) -> Vector:
-        """The mean unit vector (d,)."""
-        return self._moments.mean
+        super().__init__(dim, dtype=dtype, reference=reference, higher=False)
 
     @property
     def scatter(self) -> Matrix:
         """The sum of (u - m)(u - m)' (d, d)."""
-        return self._moments.centred.second
+        return self.centred.second
 
     def empty(self) -> UnitScatter:
-        return UnitScatter(self.dim, dtype=self.dtype, reference=self._moments.reference)
+        return UnitScatter(self.dim, dtype=self.dtype, reference=self.reference)
 
     def update(self, batch: Batch) -> None:
-        self._moments.add(batch.vectors, batch.inverse_norms)
+        self.add(batch.vectors, batch.inverse_norms)
 
-    def finish(self) -> None:
-        self._moments.finish()
-
-    def absorb(self, other: UnitScatter) -> None:
-        self._moments.absorb(other._moments)
+    def place(self, rows: int) -> Matrix | None:
+        """None: rows are scaled on their way into the block."""
 
     def state(self) -> State:
-        return _without_higher(self._moments.state())
+        return _without_higher(super().state())
 
     def _restore(self, state: State) -> None:
-        self._moments._restore(self._with_higher(state))
+        super()._restore(self._with_higher(state))
 
     def snapshot(self) -> State:
-        return _without_higher(self._moments.snapshot())
+        return _without_higher(super().snapshot())
 
     def resume(self, snapshot: State) -> None:
-        self._moments.resume(self._with_higher(snapshot))
+        super().resume(self._with_higher(snapshot))
 
     def _with_higher(self, state: State) -> State:
         nothing = np.nan if int(state["n"]) else 0.0

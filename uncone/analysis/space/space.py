@@ -60,7 +60,7 @@ class Space(Geometry):
     @once
     def sample(self) -> SampledRows:
         """A uniform sample of the usable vectors; identical ones share a group."""
-        sampled = self.pairs.sample.sampled
+        sampled = self.pairs.sampled
         return replace(sampled, groups=copy_groups(row_prints(sampled.parts)))
 
     @property
@@ -162,8 +162,8 @@ def measure_space(
 
 def _fill_sample(space: Space, plan: Plan) -> None:
     """Draw the sample again when unusable vectors have left gaps in it, with room for them."""
-    while (pairs := space.pairs).sample.cutoff is not None and pairs.sample.sampled.n < min(pairs.sample.k, space.n):
-        settings, have = pairs.settings, pairs.sample.sampled.n
+    while (pairs := space.pairs).cutoff is not None and pairs.sampled.n < min(pairs.k, space.n):
+        settings, have = pairs.settings, pairs.sampled.n
         factor = (settings["k"] + 6 * settings["k"] ** 0.5 + 10) / max(have, 1)
         cutoff = int(factor * settings["cutoff"])
         settings["cutoff"] = cutoff if cutoff < 2**64 else None
