@@ -354,7 +354,7 @@ def _shares(labeled: LabeledScores, scores: Sequence[float]) -> list[dict[str, S
     """For each score: the similar pairs found, the others let through, the precision, and the ratio of the first two.
 
     The variance is that over draws of whole units. Wilson's interval is then the one of as many independent pairs as
-    would vary as much: it holds where all or none are, too.
+    would vary as much: it also holds if all or none are.
     """
     similar, cosines, units, replicates, seed = labeled
     is_similar, over = similar > 0, cosines[:, None] >= np.asarray(scores, np.float64)

@@ -31,7 +31,7 @@ def curves(curve: PairCurve, units: PairUnits, replicates: int, seed: int) -> tu
     The points of the ROC are the corners of scikit-learn's. Those of the other are, for each recall that is reached,
     the precision of the highest threshold that reaches it: steps up to them from the left have the average precision as
     area. Beyond 300 points, 300 are chosen along the curve. The bands are percentiles, point by point, of the true
-    positive rate at a false positive rate, and of the precision at a recall; none where over a tenth of the draws have
+    positive rate at a false positive rate, and of the precision at a recall; none if over a tenth of the draws have
     pairs of one kind only.
     """
     false_rate, true_rate, upper = _roc(*curve.whole)

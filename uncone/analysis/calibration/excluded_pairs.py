@@ -1,4 +1,4 @@
-"""The pairs that are not unrelated: rows of one document, and exact copies, with the sums of their cosines."""
+"""Pairs that are not unrelated: vectors of one document and exact copies, with the sums of their cosines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 MANY_PRINTS = 1 << 26
-"""Up to so many rows every fingerprint is kept, and copies are counted exactly."""
+"""The number of vectors up to which every fingerprint is stored and copies are counted exactly."""
 
 _TOGETHER = 8192
 _SMALL = 32  # groups up to this size are multiplied pair by pair, all at once
@@ -33,7 +33,7 @@ _MOST_HELD = 1 << 27
 
 
 def group_numbers(groups: ArrayLike, rows: int | None, name: str) -> IntVector:
-    """A number per row for whatever names its document.
+    """The document of each row as a number.
 
     Raises:
         ShapeError: there are not as many as rows.
@@ -48,19 +48,19 @@ def group_numbers(groups: ArrayLike, rows: int | None, name: str) -> IntVector:
 
 
 def copies_among(prints: Fingerprints) -> int:
-    """How many pairs of rows are exact copies; beyond the limit of the fingerprints an estimate."""
+    """The number of pairs that are exact copies; an estimate beyond the limit of the fingerprints."""
     hashes = prints.state()["kept"]
     counts = np.diff(run_starts(hashes), append=len(hashes))
     return int((counts * (counts - 1)).sum()) // 2 << prints.level
 
 
 def distinct_among(prints: Fingerprints) -> int:
-    """How many rows differ; beyond the limit of the fingerprints an estimate."""
+    """The number of distinct vectors; an estimate beyond the limit of the fingerprints."""
     return len(run_starts(prints.state()["kept"])) << prints.level
 
 
 class Overlap(NamedTuple):
-    """What two sides have in common: `pairs` of a row and its exact copy; the distinct rows of each side and of both.
+    """The overlap of two sides: `pairs` of a vector and its exact copy, and the distinct vectors of each side and both.
 
     Beyond the limit of the fingerprints these are estimates.
     """
@@ -88,8 +88,8 @@ def overlap(prints: Fingerprints, other_prints: Fingerprints) -> Overlap:
 def same_document(source: Source, groups: IntVector, dtype: DTypeLike) -> tuple[CosineSums, int]:
     """The pairs of rows of the same document, and how many of them are exact copies.
 
-    The rows are read once more. A document is worked off when its last row has come, so rows that lie together cost no
-    memory; they may lie anywhere as long as what waits fits into half a gigabyte.
+    The vectors are read once more. A document is processed when its last vector was read, so vectors that lie together
+    cost no memory. They may lie anywhere as long as the unfinished documents fit into half a gigabyte.
 
     Raises:
         OptionError: the rows can be read only once, or too many wait.

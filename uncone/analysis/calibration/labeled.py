@@ -65,20 +65,13 @@ def label_pairs(
     cut: float | None = None,
     texts: Texts | None = None,
 ) -> LabeledPairs:
-    """Judge scores (n,) by labels (n,), which are 0 and 1 or grades; pairs without a finite score are left out.
+    """Judge scores (n,) by labels (n,); pairs without a finite score are left out.
 
-    Args:
-        labels: 1 for similar, 0 for dissimilar; of two other numbers the higher is similar; more are grades.
-        scores: the similarity of each pair.
-        name: of the pairs, for messages.
-        background: the unrelated pairs that each threshold is compared with.
-        precisions: target precisions, each above 0 and at most 1.
-        recalls: target recalls likewise.
-        replicates: bootstrap resamples for the intervals.
-        seed: of the resamples and the folds.
-        cut: the lowest grade of similar pairs; by default 80 % of the way from the lowest to the highest grade.
-        texts: the two texts of each pair, or what names them. Pairs that share one are resampled together, and stand
-            in one fold when a mapping is judged.
+    Labels are 1 for similar and 0 for dissimilar; of two other numbers the higher is similar, and more are grades.
+    `cut` is the lowest grade of similar pairs, by default 80 % of the way from the lowest to the highest. Thresholds
+    are chosen for the best F1 and for target `precisions` and `recalls`, and compared with the unrelated pairs of the
+    `background`. `texts` are the two texts of each pair, or their names: pairs that share one are resampled together,
+    and are in one fold when a mapping is judged.
 
     Raises:
         ShapeError: not one label per score, or fewer than 20 distinct pairs.

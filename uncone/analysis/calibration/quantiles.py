@@ -65,18 +65,26 @@ def quantiles_of(sample: Callable[[int, float], Sampled], rates: Sequence[float]
         floor = float(bulk.score(np.array([min(0.01, _MOST_TAIL / needed)]))[0]) - bulk.base
         tail = _Ordered.of(sample(needed, floor))
     total = bulk.total if tail is None else max(tail.total, bulk.total)
-    both = _Both(bulk, bulk if tail is None or tail.total < bulk.total else tail)
-    tails, pairs = _grid(total, rates), both.tail.sampled.distinct
+    if tail is None or tail.total < bulk.total:
+        tail = bulk
+
+    def score(shares: Vector) -> Vector:
+        """The tail of more pairs replaces the bulk as far as it reaches."""
+        return np.where(shares <= tail.reached, tail.score(shares), bulk.score(shares))
+
+    tails, pairs = _grid(total, rates), tail.sampled.distinct
     rare = np.geomspace(min(1 / pairs, 0.5), min(_RARE_PAIRS / pairs, 0.5), _FINE)
     every = np.unique(np.concatenate([tails, rare]))[::-1]
     shown = np.isin(every, tails)
-    scores = np.maximum.accumulate(both.score(every))
+    scores = np.maximum.accumulate(score(every))
     odds = _log_odds(every.clip(max=1 - 1e-12))
-    reach = both.reach(every, scores, apart)
+    reach = bulk.reach(scores, apart)
+    if tail is not bulk:
+        reach = np.where(every <= tail.reached, tail.reach(scores, apart), reach)
     lows, highs = _shares_at_ends(odds, reach)
     # Beyond the smallest and the largest sampled cosine, only the bounds of a cosine are known.
-    low = np.where((1 - lows) * bulk.sampled.distinct < 1, -1.0, np.minimum(both.score(lows), scores))
-    high = np.where(highs * pairs < 1, 1.0, np.maximum(both.score(highs), scores))
+    low = np.where((1 - lows) * bulk.sampled.distinct < 1, -1.0, np.minimum(score(lows), scores))
+    high = np.where(highs * pairs < 1, 1.0, np.maximum(score(highs), scores))
     edges, counts = bulk.histogram()
     low, high = np.maximum.accumulate(low[shown]), np.minimum.accumulate(high[shown][::-1])[::-1]
     unseen = _share(odds - reach) * pairs < 1
@@ -164,10 +172,10 @@ class _Ordered:
         """Half the width of the interval of the log odds of the share at or above each score.
 
         The variance is that of the delete-a-group jackknife: the log odds without each bucket of sampling units in
-        turn. A pair moves with both of its rows, so what it has of its own is counted twice; once of it is taken out
-        again. Pairs of copies repeat each other, so only pairs of distinct vectors have something of their own. Where a
-        few buckets make most of the variance, it is less sure: the degrees of freedom are those of a chi-square
-        variable that varies as much. With few units it is no less than that of the `apart` pairs that share none.
+        turn. A pair moves with both of its rows, so its own part is counted twice and subtracted once. Pairs of copies
+        repeat each other, so only pairs of distinct vectors have a part of their own. If a few buckets make up most of
+        the variance, it is less certain: the degrees of freedom are those of a chi-square variable that varies as much.
+        With few units it is no less than that of the `apart` pairs that share none.
         """
         total, distinct, touched = self.total, self.sampled.distinct, self.sampled.touched
         beyond = self._beyond(scores)
@@ -212,22 +220,3 @@ class _Ordered:
         inside = np.searchsorted(self.ordered, edges[1:-1].astype(self.ordered.dtype))
         counts = np.diff(np.concatenate([[0], inside, [len(self.ordered)]]))
         return (self.base + edges).clip(-1.0, 1.0), counts.astype(np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class _Both:
-    """The bulk, and a tail of more pairs that takes over where it reaches."""
-
-    bulk: _Ordered
-    tail: _Ordered
-
-    def score(self, tails: Vector) -> Vector:
-        return np.where(tails <= self._taken, self.tail.score(tails), self.bulk.score(tails))
-
-    def reach(self, tails: Vector, scores: Vector, apart: int) -> Vector:
-        here = self.bulk.reach(scores, apart)
-        return here if self.tail is self.bulk else np.where(tails <= self._taken, self.tail.reach(scores, apart), here)
-
-    @property
-    def _taken(self) -> float:
-        return self.tail.reached

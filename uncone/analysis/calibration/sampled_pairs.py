@@ -27,8 +27,8 @@ _Cosines = tuple[Vector, NDArray[np.uint8], NDArray[np.uint8]]
 def row_units(n: int, copies: IntVector | None, documents: IntVector | None) -> IntVector:
     """The sampling unit of each of n rows (n,), which an interval deletes as a whole: copies, or a document.
 
-    Documents that share a copy are one unit. If copies (a footer that stands in every document) would tie most rows
-    into one, copies that stand in several documents are units of their own instead.
+    Documents that share a copy are one unit. If copies, such as a footer of every document, would link most rows, then
+    copies in several documents are separate units instead.
 
     >>> row_units(4, None, np.array([7, 2, 7, 2])), row_units(3, np.array([1, 0, 1]), np.array([5, 6, 7]))
     (array([0, 1, 0, 1]), array([0, 1, 0]))
@@ -84,7 +84,7 @@ class Side:
     copies: IntVector | None = None
     """The group of copies that each row belongs to (m,); None when all rows differ."""
     buckets: NDArray[np.uint8] = field(init=False)
-    """The bucket of each row: units are dealt in turn, so that each has one of its own while there are few."""
+    """The bucket of each row: units are dealt in turn, so few units have a bucket each."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "buckets", (self.unit % BUCKETS).astype(np.uint8))

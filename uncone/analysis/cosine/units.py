@@ -14,7 +14,7 @@ __all__ = ["BLOCK", "Units", "checked_units", "pair_cosines", "unit_rows", "unit
 
 
 def unit_rows(vectors: ArrayLike) -> NDArray[np.float64]:
-    """The rows at length 1; NaN where a row is zero or not finite and so has no direction."""
+    """The rows at length 1; NaN if a row is zero or not finite and so has no direction."""
     rows: NDArray[Any] = np.asarray(vectors, np.float64)
     # Scaled first, so that the squares of very large and very small rows stay in range.
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
@@ -24,7 +24,7 @@ def unit_rows(vectors: ArrayLike) -> NDArray[np.float64]:
 
 
 def pair_cosines(left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
-    """The cosine of each row of `left` (n, d) with the same row of `right`; NaN where one has no direction.
+    """The cosine of each row of `left` (n, d) with the same row of `right`; NaN if one has no direction.
 
     >>> pair_cosines([[1.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]]).round(3)
     array([0.707,   nan])

@@ -30,7 +30,7 @@ LEAST = 5
 
 _LETTERS = 10  # of a token, at most, on average
 _MASKED = 7
-"""One of so many tokens is masked, as in the training of masked models."""
+"""Every seventh token is masked, as in the training of masked models."""
 _FEW = 20
 """The minimum number of tokens or pairs of a correlation."""
 _NOTHING = np.empty(0, np.int64)

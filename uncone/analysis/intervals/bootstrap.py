@@ -61,7 +61,7 @@ class Spearman:
         self.methods = [_Groups(row) if np.isfinite(row).all() else None for row in predicted]
 
     def __call__(self, draws: Weights) -> _Floats:
-        """The correlations in each draw; NaN where one is undefined."""
+        """The correlations in each draw; NaN if one is undefined."""
         # One column per replicate: rows then are taken, and summed, as whole lines of memory.
         weights = np.ascontiguousarray(draws.T, np.float64)
         figures = np.full((len(self.methods), len(draws)), np.nan)
@@ -96,7 +96,7 @@ class Auc:
         self.methods = [_Groups(row) if np.isfinite(row).all() else None for row in predicted]
 
     def __call__(self, draws: Weights) -> _Floats:
-        """The areas in each draw; NaN where one is undefined."""
+        """The areas in each draw; NaN if one is undefined."""
         weights = np.ascontiguousarray(draws.T, np.float64)
         total, positives = draws.sum(axis=1).astype(np.float64), self.labels @ weights
         positive = weights * self.labels[:, None]
@@ -117,7 +117,7 @@ def _squares(own: _Floats, total: _Floats) -> _Floats:
 
 
 def _quotient(covariance: _Floats, squares: _Floats, other: _Floats) -> _Floats:
-    """The correlation; NaN where one side is constant among the drawn pairs."""
+    """The correlation; NaN if one side is constant in a draw."""
     with np.errstate(invalid="ignore", divide="ignore"):
         product = squares * other
         return np.where(product > 0, covariance / np.sqrt(product), np.nan)
@@ -129,7 +129,7 @@ Correction = Literal["holm", "bonferroni", "none"]
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """The scores of M methods (M,), and on each draw of units (M, R); NaN where one is undefined.
+    """The scores of M methods (M,), and on each draw of units (M, R); NaN if one is undefined.
 
     `n` is how many pairs there are, and `units` how many independent ones. `items` is for shares: how many items they
     rest on (`share_score`).
@@ -198,8 +198,8 @@ def differences(replicates: Replicates, level: float = LEVEL, correction: Correc
 
     A gain is significant if there are at least 30 independent units, its interval excludes zero and its p-value,
     corrected for the number of methods beside raw, is at most 1 - level. The p-value is twice the share of replicates
-    beyond zero. Where there is none, that share is read off a normal tail: 1,000 replicates could otherwise not tell
-    one method in fifty.
+    beyond zero. If there is none, that share comes from a normal tail: otherwise 1,000 replicates could not prove one
+    method in fifty.
 
     Two methods that differ on no item, or on a few, may do so on others: to the variance of a difference of shares
     comes that of two more items, of which each method has one right.

@@ -33,7 +33,7 @@ _NOISE = 1e-13  # a spread so small beside the mean is rounding
 
 @dataclass(frozen=True)
 class Correlation:
-    """A correlation over n pairs; where it is undefined the value is None and the reason says why."""
+    """A correlation over n pairs; if it is undefined, the value is None and the reason says why."""
 
     value: float | None
     n: int
@@ -45,7 +45,7 @@ class Aggregated:
     """The same scores summed up in three ways; they can rank methods differently.
 
     `all` puts the pairs of all subsets together (SBERT, SimCSE); `mean` is the mean over the subsets, and `wmean` the
-    mean weighted with their sizes (BERT-flow, whitening). Each is None where it is undefined; the reason says why.
+    mean weighted with their sizes (BERT-flow, whitening). Each is None if it is undefined; the reason says why.
     """
 
     all: float | None
@@ -77,7 +77,7 @@ def spearman(x: ArrayLike, y: ArrayLike) -> Correlation:
 
 
 def pearson_interval(x: Vector, y: Vector, groups: IntVector | None = None) -> Interval:
-    """The 95 % interval of the product-moment correlation; nothing under four units, or where it is undefined.
+    """The 95 % interval of the product-moment correlation; nothing under four units, or if it is undefined.
 
     By Fisher's z, whose variance over u units is 1/(u - 3) for normal columns. Heavy tails make it larger: what each
     unit moves z by (the infinitesimal jackknife) says how much. Rows of one group, numbered from 0 on, are one unit.

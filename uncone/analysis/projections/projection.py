@@ -190,7 +190,7 @@ def project(
     [0.0, 3.0, -3.0]
 
     Raises:
-        OptionError: no such method, or not so many dimensions.
+        OptionError: no such method or number of dimensions.
         ShapeError: too few vectors for the method, or vectors that are not finite.
         MissingPackageError: the extra `maps` is not installed.
     """
@@ -210,7 +210,7 @@ def check_method(method: str, dims: int) -> None:
     """Refuse an impossible picture, or a method that is not installed, before anything is read.
 
     Raises:
-        OptionError: no such method, or not so many dimensions.
+        OptionError: no such method or number of dimensions.
         MissingPackageError: the extra `maps` is not installed.
     """
     if method not in METHOD_NAMES:

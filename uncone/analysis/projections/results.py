@@ -14,7 +14,7 @@ __all__ = ["METHOD_NAMES", "Coloring", "Density", "Panel", "Texts", "Trust", "by
 
 METHOD_NAMES = {"pca": "PCA", "svd": "SVD", "tsne": "t-SNE", "umap": "UMAP"}
 _NAMED = 12
-"""Categories with a color of their own."""
+"""The number of categories with a separate color."""
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def _percentile_bound(percent: float, shown: str, background: Background | None,
 def bounds(
     low: str | float | None, high: str | float | None, background: Background | None = None
 ) -> tuple[float | None, float | None]:
-    """The cosines meant by --min and --max; None where one is not given.
+    """The cosines meant by --min and --max; None if one is not given.
 
     Raises:
         OptionError: one cannot be read, or no cosine lies between them.

@@ -192,16 +192,10 @@ def survey(
 ) -> PairSurvey:
     """Survey all pairs of unit vectors (n, d) on all cores.
 
-    Args:
-        units: vectors of length 1, as `units_of` makes them.
-        top: number of most similar pairs to list.
-        low: count and list the pairs whose cosine is at least this.
-        high: and at most this.
-        most: number of pairs in the range, and of near-duplicates, to list.
-        duplicate: the cosine from which on two vectors are near-duplicates.
-        labels: one per vector, None if unknown; splits the histogram.
-        percentile: maps cosines to the share of the background below them, in percent.
-        progress: receives the number of pairs just done.
+    Listed are the `top` most similar pairs, up to `most` pairs with a cosine from `low` to `high`, and up to `most`
+    near-duplicates, with a cosine of at least `duplicate`. `labels`, None if unknown, split the histogram. `percentile`
+    maps cosines to the share of the background below them, in percent. `progress` receives the number of pairs just
+    done.
 
     Raises:
         OptionError: negative counts, or an empty range.

@@ -38,14 +38,8 @@ def per_label(
 
     Distinct texts are the sampling units of the intervals: n texts make n(n-1)/2 pairs, but are only n independent
     observations, and copies are one. Texts without a label (None, NaN, blank) are left out.
-
-    Args:
-        units: unit vectors (n, d).
-        labels: one per vector: texts or numbers.
-        background_mean: mean cosine of unrelated pairs, subtracted in `above`.
-        seed: of the sample for the AUC if there are many texts.
-        most: number of labels in the table, largest first.
-        background: the error of the mean of the background; by default that is taken as known.
+    The table has the `most` largest labels. `background_mean` is the mean cosine of unrelated pairs, which is
+    subtracted in `above`, and `background` its error: none by default.
 
     Raises:
         ShapeError: not one label per vector.

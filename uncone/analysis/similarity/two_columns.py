@@ -56,13 +56,8 @@ def two_columns(
     of "a over b" is the probability that a pair labeled a is more similar than one labeled b, ties counting half; the
     label that scores higher comes first. Rows that share a text, an identical vector in either column, vary together
     in the intervals, and copies of a row are one.
-
-    Args:
-        left: vectors of the first texts, of any length.
-        right: vectors of the second texts.
-        labels: one per row: texts or numbers.
-        background_mean: mean cosine of unrelated pairs, subtracted in `above`.
-        background: the error of that mean; by default it is taken as known.
+    `background_mean` is the mean cosine of unrelated pairs, subtracted in `above`, and `background` its error: none by
+    default.
 
     Raises:
         ShapeError: the two are not of one shape, or not one label per row.

@@ -92,7 +92,7 @@ def text_rows(request: TextRows) -> MapRows:
         ShapeError: there are no texts, or too few.
     """
     if request.encoding.prompt and request.options.rows != "sentences":
-        raise OptionError("--prompt is for --rows sentences: words and tokens stand in their texts as these are.")
+        raise OptionError("--prompt is for --rows sentences. Words and tokens are read without a prompt.")
     if request.saved is not None:
         _check_repair(request, request.saved)
     if request.options.rows == "sentences" and not request.every_layer:

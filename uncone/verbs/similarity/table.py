@@ -67,7 +67,7 @@ def read_text_table(source: Any, options: SimilarityOptions) -> Table:  # noqa: 
 
     Raises:
         ColumnError: a column is not there, or holds numbers.
-        OptionError: two columns are named where there is one.
+        OptionError: two columns are named, but there is one.
         ShapeError: fewer than two rows have a text.
     """
     text, against, labels = options.text_column, options.against, options.labels
