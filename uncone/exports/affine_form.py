@@ -62,7 +62,7 @@ def affine_form(repair: Repair) -> AffineForm | None:
     affine = steps[:-1] if normalize else steps
     if len(affine) == 1 and isinstance(affine[0], Affine):
         only = affine[0]
-        mean, matrix, offset = (np.asarray(one, np.float64) for one in (only.mean_, only.matrix_, only.offset_))
+        mean, matrix, offset = (np.asarray(part, np.float64) for part in (only.mean_, only.matrix_, only.offset_))
         return AffineForm(mean, matrix, offset, normalize)
     if not affine:
         d = int(repair.n_features_in_)
@@ -117,9 +117,9 @@ def check(repair: Repair, run: Callable[[Matrix], Matrix], what: str, allowed: f
     rows = probe_rows(repair)
     exact, single = repair.map(rows.astype(np.float64)), repair.map(rows)
     largest = max(float(np.abs(exact).max()), 1e-30)
-    found = run(rows)
+    output = run(rows)
     # A row on the border of two clusters may go to either: float32 has no say in it.
-    difference = float(np.minimum(_by_row(found, exact), _by_row(found, single)).max() / largest)
+    difference = float(np.minimum(_by_row(output, exact), _by_row(output, single)).max() / largest)
     own = float(np.median(_by_row(single, exact)) / largest)
     if not difference <= max(allowed, _AS_GOOD * own):
         raise ExportError(
@@ -129,5 +129,5 @@ def check(repair: Repair, run: Callable[[Matrix], Matrix], what: str, allowed: f
     return difference
 
 
-def _by_row(found: Matrix, expected: Matrix) -> Matrix:
-    return np.asarray(np.abs(found - expected).max(axis=1))
+def _by_row(output: Matrix, expected: Matrix) -> Matrix:
+    return np.asarray(np.abs(output - expected).max(axis=1))

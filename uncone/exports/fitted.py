@@ -49,8 +49,8 @@ class Fitted:
         """What the provenance of a saved repair says, unless it is said here."""
         known = provenance or {}
         return cls(
-            layer if layer is not None else _layer(_said(known.get("layer"))),
-            pooling if pooling is not None else _said(known.get("pooling")),
+            layer if layer is not None else _layer(_recorded(known.get("layer"))),
+            pooling if pooling is not None else _recorded(known.get("pooling")),
             level or known.get("level") or "sentence",
             known.get("normalize"),
             known.get("prompt"),
@@ -102,7 +102,7 @@ def vectors_of(model: Path, fitted: Fitted) -> Vectors:
     )
 
 
-def _said(recorded: Any) -> Any:  # noqa: ANN401 - whatever the JSON holds
+def _recorded(recorded: Any) -> Any:  # noqa: ANN401 - whatever the JSON holds
     return None if recorded in _OWN else recorded
 
 

@@ -148,11 +148,11 @@ def _clustered(graph: Graph, step: Clustered) -> None:
     high = step.means_.astype(np.float32)
     fixed = graph.add("Sub", rows, graph.add("Gather", graph.constant(high), labels, axis=0))
     fixed = graph.add("Sub", fixed, graph.add("Gather", graph.constant(step.means_ - high), labels, axis=0))
-    held = [(cluster, i) for cluster, count in enumerate(step.counts_.tolist()) for i in range(count)]
-    if not held:
+    places = [(cluster, i) for cluster, count in enumerate(step.counts_.tolist()) for i in range(count)]
+    if not places:
         return
-    directions = np.stack([step.directions_[owner] for owner in held])
-    owners = graph.constant(np.array([[cluster for cluster, _ in held]], np.int64))
+    directions = np.stack([step.directions_[owner] for owner in places])
+    owners = graph.constant(np.array([[cluster for cluster, _ in places]], np.int64))
     column = graph.add("Unsqueeze", labels, graph.constant(np.array([1])))
     own = graph.add("Cast", graph.add("Equal", owners, column), to=TensorProto.FLOAT)
     parts = graph.add("Mul", graph.add("MatMul", fixed, graph.constant(directions.T)), own)
@@ -192,9 +192,9 @@ def _step(graph: Graph, rows: str, step: Step) -> str:
     scale = np.exp(step.log_scale.double().numpy())
     rows = graph.add("Add", rows, graph.constant(step.shift.numpy()))
     rows = graph.add("Mul", rows, graph.constant(scale))
-    ends = (graph.constant(np.array([one])) for one in (-1, -_END, 1, -1))
+    ends = (graph.constant(np.array([value])) for value in (-1, -_END, 1, -1))
     rows = graph.add("Slice", rows, *ends)
-    weights = [one.numpy() for one in step.layers]
+    weights = [layer.numpy() for layer in step.layers]
     if not weights:
         return rows
     front, back = _columns(graph, rows, 0, step.front), _columns(graph, rows, step.front, _END)
@@ -208,7 +208,7 @@ def _step(graph: Graph, rows: str, step: Step) -> str:
 
 
 def _columns(graph: Graph, rows: str, start: int, stop: int) -> str:
-    return graph.add("Slice", rows, *(graph.constant(np.array([one])) for one in (start, stop, 1)))
+    return graph.add("Slice", rows, *(graph.constant(np.array([value])) for value in (start, stop, 1)))
 
 
 def session(graph: onnx.ModelProto) -> onnxruntime.InferenceSession:

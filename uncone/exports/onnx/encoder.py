@@ -50,10 +50,10 @@ class _Encoder(nn.Module):
         if self.vectors.level == "token":
             kept = inner_mask(attention_mask, *self.special)
             return states.reshape(-1, states.shape[-1]), kept.to(states.dtype)
-        found = pooled(states, attention_mask, self.vectors.pooling)
+        output = pooled(states, attention_mask, self.vectors.pooling)
         if self.vectors.normalize:
-            found = normalize(found, dim=1)
-        return found, attention_mask.to(states.dtype)
+            output = normalize(output, dim=1)
+        return output, attention_mask.to(states.dtype)
 
 
 def behind_encoder(
@@ -125,9 +125,9 @@ def _traced(encoder: _Encoder) -> onnx.ModelProto:
         raise ExportError(
             f"torch cannot put this model in an ONNX graph ({reason}). Export the repair alone, without --model."
         ) from error
-    found: onnx.ModelProto = onnx.load_from_string(file.getvalue())
-    found.ir_version = IR_VERSION
-    return found
+    output: onnx.ModelProto = onnx.load_from_string(file.getvalue())
+    output.ir_version = IR_VERSION
+    return output
 
 
 def _fused(encoder: onnx.ModelProto, graph: onnx.ModelProto, by_token: bool, unit: bool) -> onnx.ModelProto:
@@ -179,8 +179,8 @@ def _checked(fused: onnx.ModelProto, encoder: _Encoder, repair: Repair) -> float
             if encoder.vectors.level == "token":
                 expected = pooled(expected.reshape(texts, tokens, -1), kept, "mean")
                 expected = normalize(expected, dim=1) if encoder.vectors.normalize else expected
-        found = running.run(["repaired"], {"input_ids": ids.numpy(), "attention_mask": mask.numpy()})[0]
-        worst = max(worst, float(np.abs(found - expected.numpy()).max() / max(float(expected.abs().max()), 1e-30)))
+        output = running.run(["repaired"], {"input_ids": ids.numpy(), "attention_mask": mask.numpy()})[0]
+        worst = max(worst, float(np.abs(output - expected.numpy()).max() / max(float(expected.abs().max()), 1e-30)))
     if not worst <= _TOLERANCE:
         raise ExportError(
             f"The graph differs from the model and the repair by {worst:.1e} of the largest value, and "

@@ -77,7 +77,7 @@ def export_sentence_transformers(repair: Repair, out: Path, *, model: Path, fitt
             notes.append("Special tokens are left out of the mean, as they were when the repair was fitted.")
         if vectors.prompt:
             _prompt(folder, vectors.prompt)
-        _write(folder / "modules.json", [{"idx": i, "name": str(i), **one} for i, one in enumerate(modules)])
+        _write(folder / "modules.json", [{"idx": i, "name": str(i), **module} for i, module in enumerate(modules)])
         sign(folder, "sentence-transformers", repair.kind)
     notes.append("Vectors that were stored before were made without the repair: encode them anew.")
     return notes
@@ -104,12 +104,12 @@ def _copied(model: Path, vectors: Vectors, folder: Path) -> list[dict[str, str]]
         for file in inside.glob("*.safetensors*"):
             file.unlink()
         save_model(load(model).model, inside)
-    return [{key: one[key] for key in ("path", "type")} for one in modules]
+    return [{key: module[key] for key in ("path", "type")} for module in modules]
 
 
 def _width(model: Path, vectors: Vectors) -> int | None:
     """The width of what a folder's modules give, where their files say it."""
-    modules = [model / one["path"] for one in json.loads((model / "modules.json").read_text(encoding="utf-8"))]
+    modules = [model / module["path"] for module in json.loads((model / "modules.json").read_text(encoding="utf-8"))]
     for place in modules[:0:-1]:
         if (place / "config.json").is_file():
             settings = json.loads((place / "config.json").read_text(encoding="utf-8"))
@@ -193,19 +193,19 @@ def _prompt(folder: Path, prompt: str) -> None:
     path = folder / "config_sentence_transformers.json"
     settings = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     prompts = settings.get("prompts") or {}
-    name = next((name for name, said in prompts.items() if said == prompt), "repaired")
+    name = next((name for name, text in prompts.items() if text == prompt), "repaired")
     _write(path, {**settings, "prompts": {**prompts, name: prompt}, "default_prompt_name": name})
 
 
 def _is_float32(folder: Path) -> bool:
     files = list(folder.glob("*.safetensors"))
-    found = set()
+    dtypes = set()
     for file in files:
         with safe_open(file, "np") as tensors:
-            found |= {tensors.get_slice(key).get_dtype() for key in tensors.keys()}  # noqa: SIM118 - no dict
+            dtypes |= {tensors.get_slice(key).get_dtype() for key in tensors.keys()}  # noqa: SIM118 - no dict
     named = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     stored = named.get("dtype") or named.get("torch_dtype")
-    return bool(files) and found <= {"F32", "I64", "I32"} and stored in (None, "float32")
+    return bool(files) and dtypes <= {"F32", "I64", "I32"} and stored in (None, "float32")
 
 
 def _writable(folder: Path) -> None:

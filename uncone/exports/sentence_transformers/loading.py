@@ -59,21 +59,21 @@ def save(model: Any, folder: Path) -> None:  # noqa: ANN401
 def special_edges(tokenizer: Any) -> tuple[int, int]:  # noqa: ANN401
     """How many special tokens stand in front of a text and behind it."""
     special = tokenizer("a", return_special_tokens_mask=True)["special_tokens_mask"]
-    before = next((i for i, one in enumerate(special) if not one), len(special))
-    return before, len(special) - before - sum(not one for one in special)
+    before = next((i for i, flag in enumerate(special) if not flag), len(special))
+    return before, len(special) - before - sum(not flag for flag in special)
 
 
-def layers_of(encoder: Transformer, wanted: tuple[int, ...] | None) -> tuple[int, ...]:
+def layers_of(encoder: Transformer, numbers: tuple[int, ...] | None) -> tuple[int, ...]:
     """The layers by their numbers from 0, the output of the embeddings; None is the last.
 
     Raises:
         ExportError: not a layer of this model.
     """
-    for number in wanted or ():
+    for number in numbers or ():
         if not -encoder.layers <= number < encoder.layers:
             last = encoder.layers - 1
             raise ExportError(f"There is no layer {number}: the model has layers 0 to {last} (-1 is the last).")
-    return tuple(number % encoder.layers for number in wanted or (-1,))
+    return tuple(number % encoder.layers for number in numbers or (-1,))
 
 
 def cut_after(model: Any, layer: int) -> None:  # noqa: ANN401
@@ -83,15 +83,15 @@ def cut_after(model: Any, layer: int) -> None:  # noqa: ANN401
         ExportError: something stands behind the last layer, or its layers cannot be found.
     """
     count = int(model.config.num_hidden_layers)
-    stacks = [one for _, one in model.named_modules() if isinstance(one, nn.ModuleList) and len(one) == count]
+    stacks = [part for _, part in model.named_modules() if isinstance(part, nn.ModuleList) and len(part) == count]
     probe = {"input_ids": torch.tensor([[1, 2, 3]]), "attention_mask": torch.ones(1, 3, dtype=torch.long)}
     with torch.inference_mode():
         expected = model(**probe, output_hidden_states=True).hidden_states[layer]
         if len(stacks) == 1:
             del stacks[0][layer:]
             model.config.num_hidden_layers = layer
-        found = model(**probe).last_hidden_state
-    if not torch.allclose(found, expected, rtol=1e-5, atol=1e-5):
+        output = model(**probe).last_hidden_state
+    if not torch.allclose(output, expected, rtol=1e-5, atol=1e-5):
         raise ExportError(
             f"Layer {layer} of a {model.config.model_type} model cannot become its last: it normalises, or does more, "
             "behind its last layer. Fit the repair on the last layer, or export to onnx with --model."
@@ -123,7 +123,7 @@ def pooled(states: Tensor, mask: Tensor, kind: str) -> Tensor:
         return states.masked_fill(mask.unsqueeze(-1) == 0, float("-inf")).amax(dim=1)
     if kind in ("cls", "last"):
         place = mask.cumsum(dim=1)
-        wanted = 1 if kind == "cls" else mask.sum(dim=1, keepdim=True)
-        mask = mask * (place == wanted)
+        position = 1 if kind == "cls" else mask.sum(dim=1, keepdim=True)
+        mask = mask * (place == position)
     weights = mask.unsqueeze(-1).to(states.dtype)
     return (states * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1.0)

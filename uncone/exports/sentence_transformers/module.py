@@ -53,8 +53,8 @@ class RepairModule(Module):  # type: ignore[misc]
         return features
 
     def _mapped(self, rows: Tensor) -> Tensor:
-        found = self.repair.map(rows.detach().to("cpu", torch.float32).numpy())
-        return torch.from_numpy(np.ascontiguousarray(found)).to(rows.device, rows.dtype)
+        repaired = self.repair.map(rows.detach().to("cpu", torch.float32).numpy())
+        return torch.from_numpy(np.ascontiguousarray(repaired)).to(rows.device, rows.dtype)
 
     def get_embedding_dimension(self) -> int:
         """The width of what comes out."""

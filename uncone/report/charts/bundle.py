@@ -52,16 +52,16 @@ def smaller(whole: str, traces: Iterable[str]) -> str:
         return whole
     # It begins with letters, not with a look behind: ten times as fast.
     begin = re.compile(rf";var ([\w$]+)={re.escape(last['wrap'])}\((?:\([\w$,]*\)|[\w$]+)=>\{{")
-    starts = [(found.start() + 1, found[1]) for found in begin.finditer(whole)]
+    starts = [(match.start() + 1, match[1]) for match in begin.finditer(whole)]
     ends = [*(start for start, _ in starts[1:]), len(whole)]
     modules = {name: whole[start:end] for (start, name), end in zip(starts, ends, strict=True)}
     listed = [name.removesuffix("()") for name in last["listed"].split(",") if name]
-    kept = _listed(modules, listed, set(traces) - {"scatter"})
+    entries = _listed(modules, listed, set(traces) - {"scatter"})
     closed = all(text.endswith("});") for name, text in modules.items() if name != last["name"])
-    if kept is None or not closed or len(modules) != len(starts) or starts[-1][1] != last["name"]:
+    if entries is None or not closed or len(modules) != len(starts) or starts[-1][1] != last["name"]:
         return whole
     head = whole[: starts[0][0]]
-    root = modules.pop(last["name"]).replace(last["listed"], ",".join(f"{name}()" for name in kept))
+    root = modules.pop(last["name"]).replace(last["listed"], ",".join(f"{name}()" for name in entries))
     reached = _reached(modules, head + root)
     return head + "".join(text for name, text in modules.items() if name in reached) + root
 
@@ -80,7 +80,7 @@ def _listed(modules: dict[str, str], listed: Iterable[str], traces: set[str]) ->
 def _reached(modules: dict[str, str], start: str) -> set[str]:
     """Modules that are named in the text, or in one that is; a word that only looks like a name keeps one too many."""
     owners = {name: name for name in modules}
-    owners |= {found: name for name, text in modules.items() for found in _setups(text)}
+    owners |= {setup: name for name, text in modules.items() for setup in _setups(text)}
     reached: set[str] = set()
     todo = [start]
     while todo:
@@ -93,9 +93,9 @@ def _reached(modules: dict[str, str], start: str) -> set[str]:
 def _setups(text: str) -> Iterator[str]:
     at = text.find("(()=>{")
     while at >= 0:
-        found = _SETUP.search(text, max(at - 80, 0), at)
-        if found:
-            yield found[1]
+        match = _SETUP.search(text, max(at - 80, 0), at)
+        if match:
+            yield match[1]
         at = text.find("(()=>{", at + 1)
 
 

@@ -30,7 +30,7 @@ _SHARE = (-0.02, 1.02)
 def references(result: Calibrated) -> list[Reference]:
     """The thresholds, the requested scores and the translated one, from left to right."""
     calibration = result.calibration
-    lines = [Reference(asked.score, f"{asked.score:g}", "muted", "dot") for asked in result.scores]
+    lines = [Reference(entry.score, f"{entry.score:g}", "muted", "dot") for entry in result.scores]
     for limit in calibration.thresholds:
         if limit.value is not None:
             lines.append(Reference(limit.value, f"{rare(limit.rate)}: {cut(result, limit)}"))
@@ -179,9 +179,9 @@ def density(histogram: Mapping[str, Sequence[float]]) -> tuple[np.ndarray, np.nd
     ([0.98, 0.99, 1.0], [50.0, 50.0])
     """
     edges, counts = np.array(histogram["edges"], np.float64), np.array(histogram["counts"], np.float64)
-    kept = np.append(True, np.diff(edges) > 0)
-    places = (np.cumsum(kept)[1:] - 2).clip(min=0)
-    edges = edges[kept]
+    wide = np.append(True, np.diff(edges) > 0)
+    places = (np.cumsum(wide)[1:] - 2).clip(min=0)
+    edges = edges[wide]
     if len(edges) == 1:
         edges = np.array([edges[0] - _THIN, edges[0]])
     merged = np.bincount(places, weights=counts, minlength=len(edges) - 1)

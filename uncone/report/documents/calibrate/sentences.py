@@ -39,19 +39,19 @@ def main(result: Calibrated) -> CalibratedScore:
     return next((score for score in result.scores if not score.guessed), result.scores[len(result.scores) // 2])
 
 
-def worth(result: Calibrated, asked: CalibratedScore) -> str:
+def worth(result: Calibrated, entry: CalibratedScore) -> str:
     """What a score is worth as evidence, and by which numbers."""
-    first, evidence = result.calibration.backgrounds[0], _WORTH[asked.evidence].format(score=f"{asked.score:g}")
+    first, evidence = result.calibration.backgrounds[0], _WORTH[entry.evidence].format(score=f"{entry.score:g}")
     if first.independent < LEAST_UNITS:
-        few = f"{_units(result)} are too few to say what {asked.score:g} means here (at least {LEAST_UNITS} are needed)"
-        return f"{few}. {_reach(result, asked)}."
-    if asked.is_judged_by_ratio and asked.ratio is not None and asked.found is not None:
-        similar = f"{percent(asked.found.value or 0.0)} of labeled similar pairs do"
-        return f"{_reach(result, asked)}, and {similar}: {_times(asked.ratio)}, {evidence}"
-    if asked.evidence is Evidence.UNKNOWN:
-        bounds = between(asked.rate_low, asked.rate_high, rare)
-        return f"{_reach(result, asked)}, but with {_units(result)} it may be {bounds}: {evidence}"
-    return f"{_reach(result, asked)}, {evidence}"
+        few = f"{_units(result)} are too few to say what {entry.score:g} means here (at least {LEAST_UNITS} are needed)"
+        return f"{few}. {_reach(result, entry)}."
+    if entry.is_judged_by_ratio and entry.ratio is not None and entry.found is not None:
+        similar = f"{percent(entry.found.value or 0.0)} of labeled similar pairs do"
+        return f"{_reach(result, entry)}, and {similar}: {_times(entry.ratio)}, {evidence}"
+    if entry.evidence is Evidence.UNKNOWN:
+        bounds = between(entry.rate_low, entry.rate_high, rare)
+        return f"{_reach(result, entry)}, but with {_units(result)} it may be {bounds}: {evidence}"
+    return f"{_reach(result, entry)}, {evidence}"
 
 
 def _units(result: Calibrated) -> str:
@@ -113,16 +113,16 @@ def _decimals(result: Calibrated, limit: _Cut) -> int:
     return min(max(least, math.ceil(-math.log10(limit.high - limit.low))), _MOST_DECIMALS)
 
 
-def share(asked: CalibratedScore) -> str:
+def share(entry: CalibratedScore) -> str:
     """The unrelated pairs that reach a score; if the sample has none, how many there could be."""
-    if asked.rate:
-        return rare(asked.rate)
-    return "unknown" if asked.rate_high >= 1 else f"under {rare(asked.rate_high)}"
+    if entry.rate:
+        return rare(entry.rate)
+    return "unknown" if entry.rate_high >= 1 else f"under {rare(entry.rate_high)}"
 
 
-def above(asked: CalibratedScore) -> str:
+def above(entry: CalibratedScore) -> str:
     """A score on the scale from the background to 1, which has no length if unrelated pairs score nearly 1."""
-    return cosine(asked.rescaled) if asked.rescaled >= -_FAR else f"under -{_FAR:.0f}"
+    return cosine(entry.rescaled) if entry.rescaled >= -_FAR else f"under -{_FAR:.0f}"
 
 
 def hits(value: float | None) -> str:
@@ -171,44 +171,44 @@ def translated(result: Calibrated, translation: Translation) -> str:
     return f"{old} has {rate}. The same rate here is at {limit_text(result, translation)}."
 
 
-def _reach(result: Calibrated, asked: CalibratedScore) -> str:
-    if asked.rate:
-        return f"{rare(asked.rate)} of unrelated pairs score {asked.score:g} or more"
+def _reach(result: Calibrated, entry: CalibratedScore) -> str:
+    if entry.rate:
+        return f"{rare(entry.rate)} of unrelated pairs score {entry.score:g} or more"
     pairs = result.calibration.backgrounds[0].pairs
-    return f"None of {pairs:,} sampled unrelated pairs scores {asked.score:g} or more"
+    return f"None of {pairs:,} sampled unrelated pairs scores {entry.score:g} or more"
 
 
 def meaning(result: Calibrated) -> list[str]:
     """What unrelated and labeled pairs score, and what the other scores in question are worth."""
-    first, asked = result.calibration.backgrounds[0], main(result)
+    first, entry = result.calibration.backgrounds[0], main(result)
     low, high = (score(result, score_at(first, tail)) for tail in (0.975, 0.025))
     noun = "texts" if result.calibration.source.get("encoder") else "vectors"
     pairs = f"Unrelated {noun}" if first.documents is None else "Unrelated pairs of a query and a document"
     lines = [f"{pairs} score {low} to {high} here (95 %, average {score(result, first.mean)})."]
-    if asked.found is not None and asked.found.value is not None and asked.let_through is not None:
-        ratio = asked.labeled_ratio
+    if entry.found is not None and entry.found.value is not None and entry.let_through is not None:
+        ratio = entry.labeled_ratio
         times = "" if ratio is None or ratio.value is None else f": {_times(ratio)}"
         lines.append(
-            f"{percent(asked.found.value)} of the labeled similar pairs score {asked.score:g} or more, and "
-            f"{percent(asked.let_through.value or 0.0)} of the labeled dissimilar pairs{times}."
+            f"{percent(entry.found.value)} of the labeled similar pairs score {entry.score:g} or more, and "
+            f"{percent(entry.let_through.value or 0.0)} of the labeled dissimilar pairs{times}."
         )
-        if asked.ratio is not None and not asked.is_judged_by_ratio:
+        if entry.ratio is not None and not entry.is_judged_by_ratio:
             lines.append(
-                f"{count(asked.ratio.n, 'independent similar pair')} are too few to judge a score by (at least "
+                f"{count(entry.ratio.n, 'independent similar pair')} are too few to judge a score by (at least "
                 f"{LEAST_UNITS} are needed), so unrelated pairs alone decide."
             )
-    return [*lines, *(worth(result, other) for other in result.scores if other is not asked and not other.guessed)]
+    return [*lines, *(worth(result, other) for other in result.scores if other is not entry and not other.guessed)]
 
 
 def reasons(result: Calibrated) -> list[str]:
     """Why unrelated pairs score so high, and how other backgrounds differ."""
-    calibration, asked = result.calibration, main(result)
+    calibration, entry = result.calibration, main(result)
     first, limit = calibration.backgrounds[0], calibration.thresholds[0]
     lines = []
     if first.mean > 0.2:
         lines.append(
             f"Unrelated pairs average {score(result, first.mean)} and not 0 because of the model, of a topic that all "
-            f"texts share, or both. On a scale from there to 1, {asked.score:g} is {above(asked)}. Don't reuse a "
+            f"texts share, or both. On a scale from there to 1, {entry.score:g} is {above(entry)}. Don't reuse a "
             "threshold from another space."
         )
     for other in calibration.backgrounds[1:]:

@@ -206,17 +206,17 @@ def _cosine_table(clusters: results.Clusters) -> Table:
 def frequency_section(deep: Deep, study: str, row: str, suffix: str) -> Section | None:
     """Words by frequency: clouds, then the model's table and every layer; `suffix` keeps chart names unique."""
     spaces = [(f"Layer {layer.number}", layer.frequency) for layer in deep.layers]
-    known = [(name, one) for name, one in spaces if one is not None]
-    clouds = [("layer", name.lower(), one) for name, one in known if len(one.points)][-1:]
+    known = [(name, each) for name, each in spaces if each is not None]
+    clouds = [("layer", name.lower(), each) for name, each in known if len(each.points)][-1:]
     if deep.table is not None and deep.table.frequency is not None:
         known.insert(0, (capitalized(printable(deep.table.name)), deep.table.frequency))
         if len(deep.table.frequency.points):
             clouds.insert(0, ("table", printable(deep.table.name), deep.table.frequency))
     blocks: list[Block] = [
-        _frequency_cloud(f"frequency_{kind}{suffix}", name, study, one) for kind, name, one in clouds
+        _frequency_cloud(f"frequency_{kind}{suffix}", name, study, each) for kind, name, each in clouds
     ]
     blocks += [
-        _frequency_fold(name, one, is_open=place in (0, len(known) - 1)) for place, (name, one) in enumerate(known)
+        _frequency_fold(name, each, is_open=place in (0, len(known) - 1)) for place, (name, each) in enumerate(known)
     ]
     if deep.head is not None:
         head = deep.head
@@ -333,11 +333,11 @@ def telling_layers(deep: Deep) -> dict[int, str]:
         return {}
     reasons = {max(manifolds): "the last" if len(deep.layers) > 1 else ""}
     # Curved sheets first, then what is far from flat for other reasons, such as small clusters.
-    curved = [(not one.visible, one.ratio, place) for place, one in manifolds.items() if one.ratio is not None]
+    curved = [(not each.visible, each.ratio, place) for place, each in manifolds.items() if each.ratio is not None]
     if curved:
         flat, _, place = min(curved)
         reasons.setdefault(place, "the farthest from flat" if flat else "the most curved")
-    shares = [(_without_sinks(one).position_share, -place) for place, one in manifolds.items()]
+    shares = [(_without_sinks(each).position_share, -place) for place, each in manifolds.items()]
     ordered = [(share, place) for share, place in shares if share is not None]
     if ordered:
         reasons.setdefault(-max(ordered)[1], "the most ordered by position")
@@ -355,12 +355,12 @@ def _manifold_cloud(deep: Deep, place: int, why: str, study: str, suffix: str) -
     shown = {"all vectors": layer.manifold}
     if layer.manifold.without_sinks is not None:
         shown = {"without sinks": layer.manifold.without_sinks, **shown}
-    starts = np.cumsum([0, *(len(one.points) for one in shown.values())])
-    views = [
-        CloudView(label, one.points, np.arange(start, start + len(one.points)), one.path if len(one.path) > 1 else None)
-        for (label, one), start in zip(shown.items(), starts[:-1], strict=True)
-    ]
-    positions = np.concatenate([one.points_positions for one in shown.values()])
+    starts = np.cumsum([0, *(len(each.points) for each in shown.values())])
+    views = []
+    for (label, each), start in zip(shown.items(), starts[:-1], strict=True):
+        rows, path = np.arange(start, start + len(each.points)), each.path if len(each.path) > 1 else None
+        views.append(CloudView(label, each.points, rows, path))
+    positions = np.concatenate([each.points_positions for each in shown.values()])
     known = bool((positions >= 0).any())
     values = np.where(positions >= 0, positions, np.nan).astype(np.float64)
     name, title = f"manifold_layer_{layer.number}{suffix}", f"Layer {layer.number}{f', {why}' if why else ''}"
