@@ -181,18 +181,19 @@ def held(page, name):
 
 def test_the_headline_has_the_mean_of_the_background_and_the_auc(found):
     assert found.headline == (
-        f"Two random texts score {found.background.mean:.2f}; labels are well separable: AUC {found.per_label.auc:.2f}."
+        f"Unrelated texts score {found.background.mean:.2f} on average. Labels are well separable: "
+        f"AUC {found.per_label.auc:.2f}."
     )
 
 
 @pytest.mark.parametrize(
     ("auc", "low", "high", "said"),
     [
-        (0.52, 0.49, 0.55, "labels are not separable: AUC 0.52"),
-        (0.55, 0.52, 0.58, "labels are hardly separable"),
-        (0.93, 0.9, 0.95, "labels are well separable"),
-        (0.41, 0.38, 0.44, "pairs with the same label are less similar than others"),
-        (0.7, None, None, "labels are hard to judge on so few texts"),
+        (0.52, 0.49, 0.55, "Labels are not separable: AUC 0.52"),
+        (0.55, 0.52, 0.58, "Labels are hardly separable"),
+        (0.93, 0.9, 0.95, "Labels are well separable"),
+        (0.41, 0.38, 0.44, "Pairs with the same label are less similar than others"),
+        (0.7, None, None, "Labels are hard to judge on so few texts"),
     ],
 )
 def test_how_separable_labels_are(found, auc, low, high, said):
@@ -203,7 +204,8 @@ def test_how_separable_labels_are(found, auc, low, high, said):
 def test_without_labels_the_headline_has_the_most_similar_pair(found):
     bare = replace(found, labels=None, per_label=None, texts=None)
     assert bare.headline == (
-        f"Two random vectors score {found.background.mean:.2f}, the most similar pair {found.pairs.cosines[0]:.2f}."
+        f"Unrelated vectors score {found.background.mean:.2f} on average. The most similar pair scores "
+        f"{found.pairs.cosines[0]:.2f}."
     )
     assert replace(bare, pairs=replace(bare.pairs, cosines=np.array([]))).headline.endswith(".")
 
@@ -212,7 +214,8 @@ def test_two_columns_have_their_own_headline():
     made = beside()
     mean = np.mean(made.two_columns.cosines)
     assert (
-        f"two side by side {mean:.2f}; labels are partly separable: AUC 0.79, entailed over neutral." in made.headline
+        f"The two texts of a row score {mean:.2f}. Labels are partly separable: AUC 0.79, entailed over neutral."
+        in made.headline
     )
     turned = replace(made.two_columns, auc={"entailed over neutral": (0.09, 0.07, 0.1), "x over y": (0.6, 0.5, 0.7)})
     assert "well separable: AUC 0.91, neutral over entailed." in replace(made, two_columns=turned).headline
@@ -499,7 +502,7 @@ def test_the_next_command_can_be_pasted(found):
 def test_the_page_in_a_browser(open_page, evil, tmp_path, scheme, width):
     (tmp_path / "page.html").write_text(evil.to_html())
     page = open_page(tmp_path / "page.html", scheme, width)
-    assert "Two random texts" in page.locator("h1").first.inner_text()
+    assert "Unrelated texts" in page.locator("h1").first.inner_text()
     places = page.locator(".chart")
     for place in range(places.count()):
         places.nth(place).scroll_into_view_if_needed()

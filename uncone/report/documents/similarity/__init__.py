@@ -70,19 +70,21 @@ class Similarity(Result):
     @property
     def headline(self) -> str:
         """The score of two unrelated texts, and the main result of the labels, the pairs or the columns."""
-        start = f"Two random {say.noun(self)}s score {cosine(self.background.mean)}"
+        start = f"Unrelated {say.noun(self)}s score {cosine(self.background.mean)} on average."
         labels, two = self.per_label, self.two_columns
         if two is not None:
             known = np.isfinite(two.cosines).any()
-            beside = f", two side by side {cosine(float(np.nanmean(two.cosines)))}" if known else ""
-            return f"{start}{beside}{say.largest_difference(two)}."
+            beside = (
+                f" The two {say.noun(self)}s of a row score {cosine(float(np.nanmean(two.cosines)))}." if known else ""
+            )
+            return f"{start}{beside}{say.largest_difference(two)}"
         if labels is not None and labels.auc is not None:
             if labels.auc_high is not None and labels.auc_high < 0.5:
-                return f"{start}; pairs with the same label are less similar than others: AUC {cosine(labels.auc)}."
-            return f"{start}; labels are {say.separable(labels.auc, labels.auc_low, labels.auc_high, labels.texts)}."
+                return f"{start} Pairs with the same label are less similar than others: AUC {cosine(labels.auc)}."
+            return f"{start} Labels are {say.separable(labels.auc, labels.auc_low, labels.auc_high, labels.texts)}."
         if len(self.pairs.cosines):
-            return f"{start}, the most similar pair {cosine(float(np.max(self.pairs.cosines)))}."
-        return f"{start}."
+            return f"{start} The most similar pair scores {cosine(float(np.max(self.pairs.cosines)))}."
+        return start
 
     def lines(self) -> list[str]:
         """The main results, in the order of the report."""

@@ -78,14 +78,14 @@ def largest_difference(two: TwoColumns) -> str:
     units = two.units.get(names, LEAST_UNITS)
     certain = higher and lower and units >= LEAST_UNITS and not low <= 0.5 <= high
     which = ", " + " over ".join(clipped(printable(label), 24) for label in (higher, lower)) if certain else ""
-    return f"; labels are {separable(auc, low, high, units)}{which}"
+    return f" Labels are {separable(auc, low, high, units)}{which}."
 
 
 def separable(auc: float, low: float | None, high: float | None, units: int) -> str:
     """How separable two kinds of pairs are. An AUC of 0.1 separates as well as one of 0.9."""
     if low is None or high is None or units < LEAST_UNITS or inconclusive(low, high):
         bounds = between(low, high, cosine)
-        return f"hard to judge on so few texts: AUC {cosine(auc)}{f', {bounds}' if bounds else ''}"
+        return f"hard to judge on so few texts: AUC {cosine(auc)}{f' ({bounds})' if bounds else ''}"
     if low <= 0.5 <= high:
         return f"not separable: AUC {cosine(auc)}"
     strength = max(auc, 1 - auc)
