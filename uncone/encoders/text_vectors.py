@@ -56,6 +56,12 @@ class Pooling:
         if self.kind not in POOLINGS:
             raise OptionError(f"There is no pooling {self.kind!r}; there are {', '.join(POOLINGS)}.")
 
+    @property
+    def values(self) -> dict[str, Any]:
+        """The same as plain values, as they are saved with vectors and repairs."""
+        layer = ",".join(map(str, self.layers))
+        return {"layer": layer, "pooling": self.kind, "normalize": self.normalize, "prompt": self.prompt}
+
     def average(self, layers: Sequence[Matrix]) -> Matrix:
         """The mean over the vectors (n, d) of several layers."""
         return layers[0] if len(layers) == 1 else np.asarray(np.mean(layers, axis=0, dtype=np.float32))
@@ -225,10 +231,7 @@ class EncodedTexts(_EncoderTexts, ModelTexts):
     def identity(self) -> dict[str, Any]:
         return {
             "level": "sentence",
-            "layer": ",".join(map(str, self.pooling.layers)),
-            "pooling": self.pooling.kind,
-            "normalize": self.pooling.normalize,
-            "prompt": self.pooling.prompt,
+            **self.pooling.values,
             "window": self.encoder.window,
             "special": self.rule.keeps_special,
             "encoder": self.encoder.kind,

@@ -17,7 +17,7 @@ from uncone.analysis.intervals.bootstrap import Auc, Replicates, Spearman, cente
 from uncone.analysis.intervals.pair_units import PairUnits, pair_units
 from uncone.analysis.intervals.resampling import Weights
 from uncone.data.batch import IntVector
-from uncone.data.tasks.sts import FEWEST, PairTask
+from uncone.data.tasks.sts import FEWEST, PairTask, ScoredPairs
 from uncone.errors import FormatError, OptionError, ShapeError
 
 __all__ = ["LEAST_FOLDS", "Folds", "Judge", "PairProblem", "pair_problem", "split"]
@@ -31,7 +31,7 @@ _COMFORT = 10  # distinct pairs per fold, if there are enough
 
 
 @dataclass(frozen=True, eq=False)
-class PairProblem:
+class PairProblem(ScoredPairs):
     """Pairs of rows of a table of vectors, with a score each, or with a label 0 or 1; checked on creation.
 
     Raises:
@@ -55,19 +55,7 @@ class PairProblem:
             raise ShapeError(f"{self.name} has {distinct} distinct pairs, and we need at least {FEWEST}. Add some.")
         if min(self.left.min(), self.right.min()) < 0:
             raise ShapeError(f"{self.name}: rows are counted from 0; one is negative.")
-        if not np.isfinite(self.scores).all():
-            raise FormatError(f"{self.name}: some scores are not finite. Leave those pairs out.")
-        if (self.scores == self.scores[0]).all():
-            both = " We need both 0 and 1." if self.labelled else " We need pairs that differ."
-            raise FormatError(f"{self.name}: all {len(self):,} scores are {self.scores[0]:g}.{both}")
-
-    def __len__(self) -> int:
-        return len(self.scores)
-
-    @property
-    def labelled(self) -> bool:
-        """Whether the scores are labels: 0 and 1, and nothing between."""
-        return bool(np.isin(self.scores, (0.0, 1.0)).all())
+        self._check_scores()
 
     @property
     def measure(self) -> str:

@@ -165,13 +165,7 @@ class Tokens(Space):
         encoder: Encoder,
         note: str = "",
     ) -> None:
-        known = {
-            "layer": ",".join(map(str, pooling.layers)),
-            "pooling": pooling.kind,
-            "normalize": pooling.normalize,
-            "prompt": pooling.prompt,
-            "fingerprint": encoder.fingerprint(),
-        }
+        known = {**pooling.values, "fingerprint": encoder.fingerprint()}
         super().__init__(texts, matrix.shape[1], known, note, encoder)
         self.how, self.matrix, self.spans = pooling, matrix, spans
         self.starts = np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))]).astype(np.int64)

@@ -152,15 +152,8 @@ class _Tokens(RepairSpace):
         )
 
     def known(self) -> dict[str, Any]:
-        return {
-            "level": "token",
-            "layer": ",".join(map(str, self.pooling.layers)),
-            "pooling": self.pooling.kind,
-            "normalize": self.pooling.normalize,
-            "prompt": self.pooling.prompt,
-            "encoder": self.encoder.name,
-            "encoder_content": self.encoder.fingerprint(),
-        }
+        encoder = {"encoder": self.encoder.name, "encoder_content": self.encoder.fingerprint()}
+        return {"level": "token", **self.pooling.values, **encoder}
 
 
 def space_of(source: Source | TextSource, encoding: Encoding | None = None, level: str = "sentence") -> RepairSpace:

@@ -26,6 +26,7 @@ __all__ = [
     "TEXT_PAIRS",
     "PairTask",
     "Pairs",
+    "ScoredPairs",
     "StsSet",
     "open_pairs",
     "read_pairs",
@@ -256,8 +257,30 @@ LABEL_WORDS = dict.fromkeys(_SIMILAR, 1.0) | dict.fromkeys(_DIFFERENT, 0.0)
 """Words that label a pair as similar or different."""
 
 
+class ScoredPairs:
+    """Pairs with a score each, or with a label 0 or 1."""
+
+    name: str
+    scores: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the scores are labels: 0 and 1, and nothing between."""
+        return bool(np.isin(self.scores, (0.0, 1.0)).all())
+
+    def _check_scores(self) -> None:
+        if not np.isfinite(self.scores).all():
+            raise FormatError(f"{self.name}: some scores are not finite. Leave those pairs out.")
+        if (self.scores == self.scores[0]).all():
+            both = " We need both 0 and 1." if self.labelled else " We need pairs that differ."
+            raise FormatError(f"{self.name}: all {len(self):,} scores are {self.scores[0]:g}.{both}")
+
+
 @dataclass(frozen=True, eq=False)
-class PairTask:
+class PairTask(ScoredPairs):
     """Pairs of texts with a score each, or with a label 0 or 1; checked on creation.
 
     STS12 to STS16 have subsets. Those of STS-B are its genres: papers report it over all pairs, whatever they do with
@@ -281,22 +304,10 @@ class PairTask:
             raise ShapeError(f"{self.name}: texts, scores and subsets of different lengths: {sorted(lengths)}.")
         if len(self) < FEWEST:
             raise ShapeError(f"{self.name} has {len(self)} pairs, and we need at least {FEWEST}. Add some.")
-        if not np.isfinite(self.scores).all():
-            raise FormatError(f"{self.name}: some scores are not finite. Leave those pairs out.")
-        if (self.scores == self.scores[0]).all():
-            both = " We need both 0 and 1." if self.labelled else " We need pairs that differ."
-            raise FormatError(f"{self.name}: all {len(self):,} scores are {self.scores[0]:g}.{both}")
+        self._check_scores()
         distinct = len({frozenset((a.strip(), b.strip())) for a, b in zip(self.left, self.right, strict=True)})
         if distinct < FEWEST:
             raise ShapeError(f"{self.name} has {distinct} distinct pairs, and we need at least {FEWEST}. Add some.")
-
-    def __len__(self) -> int:
-        return len(self.scores)
-
-    @property
-    def labelled(self) -> bool:
-        """Whether the scores are labels: 0 and 1, and nothing between."""
-        return bool(np.isin(self.scores, (0.0, 1.0)).all())
 
 
 def open_pairs(name: str | os.PathLike[str], data: str | os.PathLike[str] | None = None) -> PairTask:
