@@ -101,10 +101,8 @@ class Comparison(Result):
     def document(self) -> doc.Document:
         """The verdicts, common charts, and a table with a column for each space."""
         spaces, failed = self.diagnoses, _failures(self.diagnoses)
-        every, titles = (
-            findings_table(spaces),
-            {measure(name).title for place in ("check", "compare") for name in placed("check", place)},
-        )
+        every, names = findings_table(spaces), (*placed("check", "check"), *placed("check", "compare"))
+        titles = {measure(name).title for name in names}
         main = doc.Table(every.columns, [row for row in every.rows if row.cells[0].text in titles])
         return doc.Document(
             title=spaces[0].verdict.headline,

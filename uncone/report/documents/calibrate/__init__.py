@@ -96,6 +96,7 @@ class Calibrated(Result):
         """What each score means, thresholds, labeled pairs, and how far to trust them."""
         calibration, headline, moved = self.calibration, self.headline, self.calibration.translation
         notes = [*calibration.notes, *(calibration.labeled.notes if calibration.labeled is not None else ())]
+        translated = "" if moved is None else f"{say.translated(self, moved)} {_SAME}"
         saved = [("saved to", self.saved)] if self.saved else []
         usage = [Command(self.usage, "use")] if self.usage else []
         hints = [Notes(calibration.hints, "index")] if calibration.hints else []
@@ -105,11 +106,7 @@ class Calibrated(Result):
             Section("", [background(self)], brief=[Chart("background", "", "", marks, references=lines)]),
             _table_section(scores(self), [reach(self)]),
             _table_section(thresholds(self)),
-            *(
-                [Section("A threshold from another space", [], f"{say.translated(self, moved)} {_SAME}")]
-                if moved
-                else []
-            ),
+            *([Section("A threshold from another space", [], translated)] if translated else []),
             *_labeled(self),
             *([Section("Quantized indexes", hints, brief=hints)] if hints else []),
             Section("Can I trust this?", [Notes([*_TRUST, *notes])], brief=[Notes(notes, most=2)]),

@@ -191,14 +191,10 @@ def _cosine_table(clusters: results.Clusters) -> Table:
     }
     rows = []
     for name, pairs in kinds.items():
-        values = [value for pair in pairs for value in (pair.inter, pair.intra)]
-        rows.append(
-            [
-                name,
-                *(number_text(value, lambda number: cosine(number, 3)) for value in values),
-                *[""] * (4 - len(values)),
-            ]
-        )
+        values = [
+            number_text(value, lambda number: cosine(number, 3)) for pair in pairs for value in (pair.inter, pair.intra)
+        ]
+        rows.append([name, *values, *[""] * (4 - len(values))])
     heads = ["mean cosine", "S_inter", "S_intra", "S_inter, unweighted", "S_intra, unweighted"]
     return table(heads, rows, compact=True)
 
@@ -212,12 +208,11 @@ def frequency_section(deep: Deep, study: str, row: str, suffix: str) -> Section 
         known.insert(0, (capitalized(printable(deep.table.name)), deep.table.frequency))
         if len(deep.table.frequency.points):
             clouds.insert(0, ("table", printable(deep.table.name), deep.table.frequency))
-    blocks: list[Block] = [
-        _frequency_cloud(f"frequency_{kind}{suffix}", name, study, each) for kind, name, each in clouds
-    ]
-    blocks += [
-        _frequency_fold(name, each, is_open=place in (0, len(known) - 1)) for place, (name, each) in enumerate(known)
-    ]
+    blocks: list[Block] = []
+    for kind, name, each in clouds:
+        blocks.append(_frequency_cloud(f"frequency_{kind}{suffix}", name, study, each))
+    for place, (name, each) in enumerate(known):
+        blocks.append(_frequency_fold(name, each, is_open=place in (0, len(known) - 1)))
     if deep.head is not None:
         head = deep.head
         numbers = (
