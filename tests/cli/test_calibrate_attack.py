@@ -103,7 +103,7 @@ def test_unusable_rows_of_the_other_corpus_are_told(rows):
     other[3], other[4] = np.nan, 0
     found = uncone.calibrate(rows, background=other)
     notes = " ".join(found.calibration.notes)
-    assert "1 of 300 rows of " in notes and "hold NaN" in notes and "are zero" in notes
+    assert "1 of 300 vectors of " in notes and "hold NaN" in notes and "are zero" in notes
 
 
 @pytest.mark.parametrize(

@@ -74,9 +74,7 @@ class _Settings(SeedOptions):
         if self.stride is not None and self.window is not None and self.stride > self.window:
             raise OptionError(f"--stride {self.stride} is longer than --window {self.window}: words would be lost.")
         if self.is_given("frequency") and self.rows not in ("words", "tokens"):
-            raise OptionError(
-                f"--frequency is that of words or tokens, and a row of --rows {self.rows} is a whole text."
-            )
+            raise OptionError(f"--frequency needs words or tokens, and a vector of --rows {self.rows} is a whole text.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,12 +85,14 @@ class LayersOptions(_Settings, LoadingOptions, TextOptions):
     FIRST: ClassVar[tuple[str, ...]] = ("rows", "words", "deep")
 
     limit: int | None = option(None, "Use only the first N texts.", rule=_whole(2))
-    sample: int | None = option(None, "Use a random sample of N texts.", rule=_whole(2))
-    split: bool | None = option(None, "Split texts into sentences.", default_text="line files only")
+    sample: int | None = option(None, "Use a random sample of N texts.", rule=_whole(2), group="Sampling")
+    split: bool | None = option(None, "Split texts into sentences.", default_text="line files only", group="Sampling")
     keep_duplicates: bool = option(
-        False, "Measure exact duplicates too. They make words look more stable than they are."
+        False, "Measure exact duplicates too. They make words look more stable than they are.", group="Sampling"
     )
-    curve: bool = option(False, "Also measure an eighth, a quarter and half of the texts, to see what has settled.")
+    curve: bool = option(
+        False, "Also measure an eighth, a quarter and half of the texts, to see what has settled.", group="Measures"
+    )
     resume: bool = option(False, "Resume this command where it was interrupted.")
     state: str | os.PathLike[str] | None = option(None, "Folder for saved runs.", default_text="the user's cache")
     save_every: float = option(30.0, "Seconds between saves.")
