@@ -56,7 +56,7 @@ def self_similarity(encoder: Encoder, cut: list, rounds: int) -> float:
     for batch in cut:
         layout = rule.layout(batch, lambda name: numbers.setdefault(name, len(numbers)))
         rows = encoder.encode([laid.passage for laid in batch]).pooled(3, layout.tokens, layout.starts)
-        parts.append(Batch.of(rows, rows=layout.rows, groups=layout.groups, words=layout.words))
+        parts.append(Batch.of(rows, rows=layout.rows, groups=layout.keys.groups, words=layout.keys.words))
 
     def ours() -> None:
         sums = WordSums(encoder.dim, len(numbers))
