@@ -83,3 +83,25 @@ def test_every_verb_takes_a_table(kind, tmp_path):
 def test_a_table_with_a_number_per_column():
     for table in (pd.DataFrame(VECTORS), pl.DataFrame(VECTORS), dict(zip("abcdef", VECTORS.T, strict=True))):
         assert findings(uncone.check(table)) == findings(uncone.check(VECTORS))
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_labeled_pairs(kind, tiny_model, tmp_path):
+    """Labeled pairs in memory give what the same pairs in a file give."""
+    columns = {"sentence1": TEXTS, "sentence2": TEXTS[7:] + TEXTS[:7], "score": [float(i % 6) for i in range(60)]}
+    path, table = tmp_path / "pairs.csv", TABLES[kind](columns)
+    pd.DataFrame(columns).to_csv(path, index=False)
+    options = {"model": tiny_model, "replicates": 20}
+
+    def scores(pairs):
+        rows = uncone.evaluate(tiny_model, pairs, "raw,center", fit_on=TEXTS, replicates=20).to_dict()["rows"]
+        return [row["cells"][0]["spearman"]["all"] for row in rows]
+
+    def roc_auc(pairs):
+        return uncone.calibrate(TEXTS, pairs=pairs, **options).to_dict()["calibration"]["labeled"]["roc_auc"]
+
+    def raw_score(pairs):
+        return uncone.prescribe(TEXTS, pairs=pairs, **options).raw
+
+    for measure in (scores, roc_auc, raw_score):
+        assert measure(table) == measure(path)

@@ -51,7 +51,10 @@ def evaluate(
     from uncone.evaluation.tasks.sts import evaluate_sts
     from uncone.report.documents.evaluate import Evaluated as Rendered
 
-    chosen = datasets if datasets is not None else options.datasets or (() if options.tasks else STS)
+    chosen = options.datasets or (() if options.tasks else STS)
+    if datasets is not None:
+        several = datasets.split(",") if isinstance(datasets, str) else datasets
+        chosen = several if isinstance(several, list | tuple) else [several]
     methods = methods if methods is not None else options.methods or None
     name = os.fspath(model) if isinstance(model, str | os.PathLike) else model.name
     settings = _settings(options)
@@ -193,7 +196,7 @@ def _pair_task(options: PrescribeOptions) -> PairTask:
     pairs, columns = options.pairs, (options.left, options.right, options.score)
     if isinstance(pairs, PairTask):
         return pairs
-    if any(columns) or os.path.isfile(pairs):  # noqa: PTH113 - unlike pathlib's, it does not raise for a name that cannot be
+    if any(columns):
         return read_pairs(pairs, *columns)
     return open_pairs(pairs, options.data)
 

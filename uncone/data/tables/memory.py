@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from uncone.data.tables.fields import label_text, list_names
-from uncone.data.tables.read import choose_columns
+from uncone.data.tables.read import Block, Table, choose_columns
 from uncone.errors import ColumnError
 
-__all__ = ["MemoryTable"]
+__all__ = ["ColumnTable", "MemoryTable", "is_path"]
 
 _SAMPLE = 100  # values that show what a column holds
 
@@ -104,6 +106,36 @@ class MemoryTable:
     def _first(self, name: str, is_kind: Any) -> bool:  # noqa: ANN401 - a test of a value
         values = self.table[self._keys[name]]
         return any(is_kind(value.as_py() if hasattr(value, "as_py") else value) for value in islice(values, _SAMPLE))
+
+
+class ColumnTable(Table):
+    """A table in memory, read as a file is read: one block, whose rows are numbered from 1."""
+
+    unit = "row"
+
+    def __init__(self, columns: MemoryTable) -> None:
+        super().__init__(Path("the table"))
+        self.names, self._columns = columns.names, columns
+
+    def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
+        yield _Columns(self._columns, (self.names if names is None else names) or self.names)
+
+
+class _Columns(Block):
+    def __init__(self, columns: MemoryTable, names: Sequence[str]) -> None:
+        self._columns = columns
+        self.rows = len(columns.column(names[0], "")) if names else 0
+
+    def values(self, name: str, option: str = "") -> list[Any]:
+        return [None if _is_missing(value) else value for value in self._columns.column(name, option)]
+
+    def line(self, row: int) -> int:
+        return row + 1
+
+
+def is_path(source: object) -> bool:
+    """Whether a source is named, by a path or as a known set, and not a table in memory."""
+    return isinstance(source, str | os.PathLike)
 
 
 def _is_missing(value: object) -> bool:

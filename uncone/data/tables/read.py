@@ -157,8 +157,6 @@ def open_table(
 
         return ParquetTable(path)
     if suffix in (".jsonl", ".ndjson"):
-        from uncone.data.tables.read import JsonTable
-
         return JsonTable(path)
     from uncone.data.tables.delimited import DelimitedTable
 
@@ -166,14 +164,17 @@ def open_table(
     return DelimitedTable(path, "\t" if suffix == ".tsv" else ",", quoted, header, blank_rows)
 
 
-def read_table(path: Path, named: Sequence[str | None] = ()) -> Table:
-    """A table that has rows; `named` columns such as "1" say that it has no header.
+def read_table(source: Any, named: Sequence[str | None] = ()) -> Table:  # noqa: ANN401 - a path, or a table in memory
+    """A table that has rows: a file, or columns in memory; `named` columns such as "1" say that it has no header.
 
     Raises:
         SourceError: it is missing, not readable, ragged or empty; the subclass and the message tell more.
     """
-    from uncone.data.tables.read import first_row_names_columns
+    from uncone.data.tables.memory import ColumnTable, MemoryTable
 
+    if (columns_in_memory := MemoryTable.of(source)) is not None:
+        return ColumnTable(columns_in_memory)
+    path = Path(source)
     if not path.is_file():
         raise MissingSourceError(f"There is no file {path}.")
     if not plain_suffix(path):

@@ -6,12 +6,14 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import IntVector
 from uncone.data.tables.fields import clipped, finite_number
+from uncone.data.tables.memory import is_path
 from uncone.data.tables.read import Table, read_table
 from uncone.data.tasks.sts import LABEL_WORDS, TEXT_PAIRS, open_pairs
 from uncone.errors import ColumnError, FormatError, OptionError
@@ -106,7 +108,7 @@ class PairFile:
 
 
 def open_pair_file(
-    path: str | os.PathLike[str],
+    path: Any,  # noqa: ANN401 - a path, or a table in memory
     *,
     text: Columns | None = None,
     ids: Columns | None = None,
@@ -120,7 +122,7 @@ def open_pair_file(
     Columns that are guessed to be texts, but hold whole numbers only, name rows.
 
     Args:
-        path: the file, or the name of a set.
+        path: the file, the name of a set, or a table in memory.
         text: the two columns of texts; 1, 2 and 3 are the columns of a table without a header.
         ids: the two columns that name rows, by number from 0 or by id.
         label: the column of labels: numbers, or words such as yes and no.
@@ -130,23 +132,23 @@ def open_pair_file(
         SourceError: the file or a column is not there, or a row is not right; the message tells its line.
         OptionError: one column is named where we need two.
     """
-    if not Path(path).is_file() and not Path(path).suffix:
+    if is_path(path) and not Path(path).is_file() and not Path(path).suffix:
         task = open_pairs(path, data)
         columns = ("sentence1", "sentence2", "score")
         return PairFile(f"{task.name}:{task.split}", task.scores, (list(task.left), list(task.right)), None, columns)
     asked_texts, asked_ids = _two(text, "texts"), _two(ids, "ids")
-    table = read_table(Path(path), (*asked_texts, *asked_ids, label))
+    table = read_table(path, (*asked_texts, *asked_ids, label))
     _check_commas(table)
     if not any(block.rows for block in table.blocks([])):
-        raise FormatError(f"{path} has a header and no pairs below it. Was it written to the end?")
+        raise FormatError(f"{table.path} has a header and no pairs below it. Was it written to the end?")
     texts, rows = _pair_columns(table, asked_texts, asked_ids)
     chosen = (*texts, *rows, _label_column(table, label, (*texts, *rows)))
     if len(set(chosen)) < len(chosen):
-        raise FormatError(f"{path}: a pair and its label need three columns, not {', '.join(chosen)}.")
+        raise FormatError(f"{table.path}: a pair and its label need three columns, not {', '.join(chosen)}.")
     labels = np.array([_label(value, where) for where, value in table.column(chosen[-1])], np.float64)
     sides = (table.texts(texts[0]), table.texts(texts[1])) if texts else None
     names = (_names(table, rows[0]), _names(table, rows[1])) if rows else None
-    return _without_empty(PairFile(Path(path).name, labels, sides, names, chosen))
+    return _without_empty(PairFile(table.path.name, labels, sides, names, chosen))
 
 
 def _two(columns: Columns | None, what: str) -> tuple[str, ...]:

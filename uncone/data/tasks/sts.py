@@ -6,13 +6,14 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.tables.fields import finite_number
 from uncone.data.tables.lines import numbered_lines, tabbed_lines
+from uncone.data.tables.memory import is_path
 from uncone.data.tables.read import Table, read_table
 from uncone.data.tasks.locate import check_rows, data_folder, first_file, hub_table, name_and_split
 from uncone.data.texts.hub import HubPart
@@ -310,15 +311,15 @@ class PairTask(ScoredPairs):
             raise ShapeError(f"{self.name} has {distinct} distinct pairs, and we need at least {FEWEST}. Add some.")
 
 
-def open_pairs(name: str | os.PathLike[str], data: str | os.PathLike[str] | None = None) -> PairTask:
-    """A set by `name` or `name:split`: from the folder `data`, else $UNCONE_DATA, else the hub; or a file of one's own.
+def open_pairs(name: Any, data: str | os.PathLike[str] | None = None) -> PairTask:  # noqa: ANN401 - or a table in memory
+    """A set by `name` or `name:split`: from the folder `data`, else $UNCONE_DATA, else the hub; or your own table.
 
     Raises:
         MissingSourceError: there is no such set, or it is neither in the folder nor on the hub.
         SourceError: its file is damaged, not whole or not in range; the subclass and the message tell more.
         OptionError: it has no such split.
     """
-    if Path(name).is_file():
+    if not is_path(name) or Path(name).is_file():
         return read_pairs(name)
     splits: dict[str, Sequence[str]] = {known: tuple(one.rows) for known, one in SETS.items()}
     known, split = name_and_split(os.fspath(name), STS, splits, "test")
@@ -327,17 +328,17 @@ def open_pairs(name: str | os.PathLike[str], data: str | os.PathLike[str] | None
 
 
 def read_pairs(
-    path: str | os.PathLike[str],
+    path: Any,  # noqa: ANN401 - a path, or a table in memory
     left: str | None = None,
     right: str | None = None,
     score: str | None = None,
     *,
     scale: tuple[float, float] | None = None,
 ) -> PairTask:
-    """Pairs of one's own: a .csv, .tsv, .jsonl or .parquet file with two columns of texts and one of scores or labels.
+    """Your own pairs: a .csv, .tsv, .jsonl or .parquet file with two columns of texts and one of scores or labels.
 
     Args:
-        path: the file.
+        path: the file, or a table in memory.
         left: the column of the first texts; 1, 2 and 3 are the columns of a table without a header.
         right: the column of the second texts.
         score: the column of scores; labels are 0 and 1, true and false, or yes and no.
@@ -346,16 +347,18 @@ def read_pairs(
     Raises:
         SourceError: the file or one of the columns is not there, or a row is not right; the message tells its line.
     """
-    table = read_table(Path(path), (left, right, score))
+    table = read_table(path, (left, right, score))
     named = {name.strip().lower() for name in table.names}
     usual = next((pair for pair in TEXT_PAIRS if set(pair) <= named), ("sentence1", "sentence2"))
     first = table.pick(left, usual[:1], "first text")
     second = table.pick(right, usual[1:], "second text")
     gold = table.pick(score, _SCORES, "score")
     if len({first, second, gold}) < 3:
-        raise FormatError(f"{path}: the two texts and the score need three columns, not {first}, {second} and {gold}.")
+        raise FormatError(
+            f"{table.path}: the two texts and the score need three columns, not {first}, {second} and {gold}."
+        )
     scores = _scores(table, gold, *(scale or (-np.inf, np.inf)))
-    name = Path(path).name
+    name = table.path.name
     return PairTask(name, table.texts(first), table.texts(second), scores, [name] * len(scores), "all")
 
 
