@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -52,9 +53,9 @@ def test_in_a_new_process_it_is_identical(cone):
         save(fitted, Path("saved") / str(i), {"n": len(rows)})
         expected.append(fitted.transform(rows))
     root = Path(uncone.__file__).parents[1]
-    subprocess.run(
-        [sys.executable, "-c", THERE], check=True, env={"PYTHONPATH": str(root), "OPENBLAS_NUM_THREADS": "1"}
-    )
+    # With the kernels of this process: those of another processor round otherwise.
+    environment = {**os.environ, "PYTHONPATH": str(root), "OPENBLAS_NUM_THREADS": "1"}
+    subprocess.run([sys.executable, "-c", THERE], check=True, env=environment)
     for i, wanted in enumerate(expected):
         np.testing.assert_array_equal(np.load(f"found-{i}.npy"), wanted)
 
