@@ -287,11 +287,14 @@ def changes(result: Repaired, *, quantiles: bool = False) -> list[Change]:
         else:
             pairs.append((_TITLES.get(name, measure(name).title), old, new))
 
-    def shown(finding: Finding, space: Diagnosis) -> str:
+    def value_text(finding: Finding, space: Diagnosis) -> str:
         of = finding.name == "effective_rank" and finite(finding.value) is not None
         return f"{number(finding)} of {space.source['dimensions']:,}" if of else number(finding)
 
-    return [Change(title, old, new, (shown(old, result.before), shown(new, result.after))) for title, old, new in pairs]
+    return [
+        Change(title, old, new, (value_text(old, result.before), value_text(new, result.after)))
+        for title, old, new in pairs
+    ]
 
 
 def learning(result: Repaired) -> str:
