@@ -104,7 +104,7 @@ def test_what_retrieval_lost_is_said(tiny_model, tmp_path, capfd):
     assert run(*evaluation(tiny_model, "--task", "search")) == 0
     said = " ".join(capfd.readouterr().out.split())
     assert "1 queries without a vector." in said
-    assert "1 judgements on documents or queries that are not there." in said
+    assert "1 judgments on documents or queries that are not there." in said
 
 
 def test_why_a_task_has_no_score(tiny_model, tmp_path, capfd):

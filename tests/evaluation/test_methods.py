@@ -103,7 +103,7 @@ def test_inductive_and_transductive_fits(tiny_model):
         np.testing.assert_allclose(found, rows[40:] - fits.space.vectors(fitted).mean(axis=0), atol=1e-5)
     one = fits.repair(Method("c", "center", protocol="inductive"), 0, TEXTS, "x")
     assert fits.repair(Method("c", "center", protocol="inductive"), 0, TEXTS[:3], "y") is one, "fitted once"
-    shown = fits.shown(Method("c", "center", protocol="inductive"))
+    shown = fits.in_space(Method("c", "center", protocol="inductive"))
     assert (shown.layer, shown.pooling, shown.fitted_on) == ("1", "mean", "40 texts")
 
 
@@ -122,7 +122,12 @@ def test_nothing_to_fit_on(tiny_model):
 def test_a_saved_repair_is_a_method(tiny_model, tmp_path):
     fits = fits_of(tiny_model)
     repair = make("whiten", dim=4).fit(fits.space.vectors(TEXTS))
-    known = {"encoder": "x", "encoder_content": fits.space.known["fingerprint"], "level": "sentence", "pooling": "mean"}
+    known = {
+        "encoder": "x",
+        "encoder_content": fits.space.identity["fingerprint"],
+        "level": "sentence",
+        "pooling": "mean",
+    }
     repair.save(tmp_path / "mine", fitted_on="a corpus", layer="1", **known)
     repair.save(tmp_path / "other", fitted_on="a corpus", layer="2", **known)
     (mine,) = parse_methods(str(tmp_path / "mine"))

@@ -49,7 +49,7 @@ def test_a_repair_that_helps_is_found(seed, labels):
     assert found.gain.low > 0.1 and found.gain.low < found.gain.value < found.gain.high
     assert found.measure == ("ROC-AUC" if labels else "Spearman") and found.measure in found.reason
     best = max(found.table, key=lambda one: one.score)
-    assert found.recommended == best.method and best.significant and sum(one.chosen for one in found.table) == 5
+    assert found.recommended == best.method and best.significant and sum(one.wins for one in found.table) == 5
     expected = make(best.method.repair, **best.method.options).fit(signal(seed, rogue=True)[0])
     rows = np.random.default_rng(9).normal(size=(5, 24)).astype(np.float32)
     assert found.repair.transform(rows) == pytest.approx(expected.transform(rows), abs=1e-5)
@@ -140,7 +140,7 @@ def test_against_a_naive_nested_loop(labels):
         raws.append(judge(pairs.scores[places], naive_cosines(vectors, pairs, places)))
     assert found.raw == pytest.approx(np.average(raws, weights=sizes), abs=1e-9)
     assert found.gain.value == pytest.approx(np.average(np.subtract(picks, raws), weights=sizes), abs=1e-9)
-    assert {one.method.name: one.chosen for one in found.table} == chosen
+    assert {one.method.name: one.wins for one in found.table} == chosen
     for one in found.table:
         expected = np.average([scored(one.method, fold, fold) for fold in range(folds.k)], weights=sizes)
         assert one.score == pytest.approx(expected, abs=1e-9)
@@ -159,8 +159,8 @@ def test_what_cannot_be_fitted_or_scored_is_out_and_says_why():
     vectors[:, 5:] = 1.0  # they vary in 5 directions
     found = prescribe(vectors, pairs, candidates=[Method("droptop 7", "droptop", {"k": 7}), CENTER], replicates=50)
     out, fine = found.table
-    assert out.score is None and out.difference.value is None and out.chosen == 0 and "leaves nothing" in out.note
-    assert fine.score is not None and fine.chosen == found.folds
+    assert out.score is None and out.difference.value is None and out.wins == 0 and "leaves nothing" in out.note
+    assert fine.score is not None and fine.wins == found.folds
     found = prescribe(vectors, pairs, candidates=[Method("droptop 7", "droptop", {"k": 7})], replicates=50)
     assert found.recommended is None and "None of the repairs" in found.reason
 

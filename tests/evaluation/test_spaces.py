@@ -63,7 +63,7 @@ def test_tokens_are_repaired_then_pooled(tiny_model, pooling):
     encoder = open_encoder(tiny_model)
     for mended in (None, repair):
         transform = None if mended is None else mended.map
-        plain = read(RepairedTexts(ListTexts(texts), encoder, space.how, transform))
+        plain = read(RepairedTexts(ListTexts(texts), encoder, space.recipe, transform))
         np.testing.assert_allclose(space.vectors(texts, mended), plain, atol=1e-5)
     assert np.isnan(space.vectors([""])).all()
     bare = sum(int((~one[0].special).sum()) for one in encoder.passages(TEXTS, Window()))

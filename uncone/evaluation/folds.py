@@ -1,6 +1,6 @@
 """Scored pairs of vectors, dealt into folds, and how well similarities follow the scores over them.
 
-What is chosen or fitted on some folds shares no text with those it is judged on. The cosines of two folds come from two
+Folds used to fit or choose share no text with the folds used to test. The cosines of two folds come from two
 fits, so they are never ranked with each other: each fold has a score of its own, and the mean over the folds, weighted
 with their pairs, is the score. Pairs that share texts are drawn together.
 """
@@ -25,7 +25,7 @@ __all__ = ["LEAST_FOLDS", "Folds", "Judge", "PairProblem", "pair_problem", "spli
 _Floats = NDArray[np.float64]
 
 LEAST_FOLDS = 3
-"""One to test on, one to choose on, one to fit on."""
+"""One fold to test, one to choose, one to fit."""
 
 _COMFORT = 10  # distinct pairs per fold, if there are enough
 
@@ -50,7 +50,7 @@ class PairProblem(ScoredPairs):
         lengths = {len(self.left), len(self.right), len(self.scores)}
         if len(lengths) > 1:
             raise ShapeError(f"{self.name}: rows and scores of different lengths: {sorted(lengths)}.")
-        distinct = len({(min(one), max(one)) for one in zip(self.left.tolist(), self.right.tolist(), strict=True)})
+        distinct = len({(min(pair), max(pair)) for pair in zip(self.left.tolist(), self.right.tolist(), strict=True)})
         if distinct < FEWEST:
             raise ShapeError(f"{self.name} has {distinct} distinct pairs, and we need at least {FEWEST}. Add some.")
         if min(self.left.min(), self.right.min()) < 0:
@@ -59,7 +59,7 @@ class PairProblem(ScoredPairs):
 
     @property
     def measure(self) -> str:
-        """What the similarities are judged by."""
+        """The measure of agreement between similarities and scores."""
         return "ROC-AUC" if self.labelled else "Spearman"
 
 
@@ -77,12 +77,12 @@ def pair_problem(task: PairTask) -> tuple[list[str], PairProblem]:
     return texts, PairProblem(left, right, task.scores, name=task.name)
 
 
-def _column(values: Any, dtype: type[Any], what: str) -> NDArray[Any]:  # noqa: ANN401 - any column of numbers
-    given = np.asarray(values)
-    if given.ndim != 1 or (dtype is np.int64 and given.size and given.dtype.kind not in "iu"):
+def _column(values: Any, dtype: type[Any], label: str) -> NDArray[Any]:  # noqa: ANN401 - any column of numbers
+    column = np.asarray(values)
+    if column.ndim != 1 or (dtype is np.int64 and column.size and column.dtype.kind not in "iu"):
         need = "whole numbers" if dtype is np.int64 else "numbers"
-        raise ShapeError(f"{what} has to be one column of {need}, not {given.dtype} of shape {given.shape}.")
-    return given.astype(dtype)
+        raise ShapeError(f"{label} has to be one column of {need}, not {column.dtype} of shape {column.shape}.")
+    return column.astype(dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,14 +139,14 @@ def split(pairs: PairProblem, texts: IntVector, folds: int, seed: int) -> Folds:
     for piece, last in ((units.pieces(k), False), (units.pair, True)):
         counts = np.zeros((piece.max() + 1, len(sizes)))
         np.add.at(counts, (piece, kinds), 1)
-        dealt = _dealt(counts, k, rng)[piece]
+        dealt = _deal(counts, k, rng)[piece]
         shares = np.stack([np.bincount(dealt[kinds == kind], minlength=k) for kind in range(len(sizes))])
         if last or (shares >= 0.5 * sizes[:, None] / k).all():
             break
     return Folds(dealt, units, k)
 
 
-def _dealt(counts: _Floats, k: int, rng: np.random.Generator) -> IntVector:
+def _deal(counts: _Floats, k: int, rng: np.random.Generator) -> IntVector:
     """The fold of each unit: the largest first, each to where it adds least to the squares of the loads."""
     shares = counts / counts.sum(axis=0)
     order = rng.permutation(len(counts))
@@ -177,9 +177,9 @@ class Judge:
         """The scores of similarities (M, n), and on draws of the pairs; the same draws for all."""
         each = [self._score(place, similarities[:, place]) for place in self.places]
 
-        def statistic(drawn: Weights) -> _Floats:
-            found = [one(drawn[:, place]) for one, place in zip(each, self.places, strict=True)]
-            return np.asarray(np.einsum("f,fmr->mr", self.weights, np.stack(found)))
+        def statistic(weights: Weights) -> _Floats:
+            by_fold = [score(weights[:, place]) for score, place in zip(each, self.places, strict=True)]
+            return np.asarray(np.einsum("f,fmr->mr", self.weights, np.stack(by_fold)))
 
         scores = statistic(np.ones((1, similarities.shape[1]), np.int64))[:, 0]
         values = self._units.replicate(statistic, replicates, seed, centers=len(self.places))

@@ -1,4 +1,4 @@
-"""What is tried on the vectors: the methods of the literature, a list of one's own, and how each is fitted."""
+"""Repair methods under evaluation: those of the literature, or a list from the user, and how each is fitted."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RAW = Method("raw")
 """The vectors as they are."""
 
 STATIC = Method("static mean", repair="static")
-"""The mean of vectors that know no context: the model's own input embeddings, or a file of word vectors."""
+"""The mean of static vectors: the model's own input embeddings, or a file of word vectors."""
 
 _WIDE = 256
 _TRAIN = ("stsb:train", "sickr:train")
@@ -77,7 +77,7 @@ def parse_methods(text: str | Iterable[str | Method], *, protocols: Sequence[str
     that of word vectors. Each method is tried under all of `protocols`, or under that which it names:
     `whiten@transductive`.
 
-    >>> [(one.name, dict(one.options)) for one in parse_methods("raw,clustered:k=27;p=0")]
+    >>> [(method.name, dict(method.options)) for method in parse_methods("raw,clustered:k=27;p=0")]
     [('raw', {}), ('clustered k=27 p=0', {'k': 27, 'p': 0})]
 
     Raises:
@@ -90,36 +90,36 @@ def parse_methods(text: str | Iterable[str | Method], *, protocols: Sequence[str
         if isinstance(part, Method):
             methods.append(part)
         elif part:
-            methods += _parsed(part, protocols)
+            methods += _parse(part, protocols)
     if not methods:
-        raise OptionError("No method is named. Try raw,center,whiten.")
-    return list({(one.name, one.protocol): one for one in methods}.values())
+        raise OptionError("The list of methods is empty. Try raw,center,whiten.")
+    return list({(method.name, method.protocol): method for method in methods}.values())
 
 
-def _parsed(part: str, protocols: Sequence[str]) -> list[Method]:
+def _parse(part: str, protocols: Sequence[str]) -> list[Method]:
     if _folder(part) is not None:
-        return [_saved(part)]
-    body, _, named = part.partition("@")
-    for protocol in [named] if named else protocols:
+        return [_saved_method(part)]
+    body, _, suffix = part.partition("@")
+    for protocol in [suffix] if suffix else protocols:
         if protocol not in PROTOCOLS:
             raise OptionError(f"There is no protocol {protocol!r}; there are {' and '.join(PROTOCOLS)}.")
     name, _, settings = body.partition(":")
-    options = dict(_option(one, part) for one in settings.split(";") if one.strip())
+    options = dict(_option(setting, part) for setting in settings.split(";") if setting.strip())
     name = name.strip()
     if name == "raw" and not options:
         return [RAW]
-    shown = " ".join([name, *(f"{key}={value}" for key, value in options.items())])
+    label = " ".join([name, *(f"{key}={value}" for key, value in options.items())])
     if name == "static":
         if set(options) - {"file"}:
             raise OptionError(f"static takes file=PATH and nothing else, not {part!r}.")
-        return [replace(STATIC, name=STATIC.name if not options else shown, options=options)]
+        return [replace(STATIC, name=STATIC.name if not options else label, options=options)]
     kind = name.replace("+", ",")
     make(kind, **options)  # says what is wrong with it
-    return [Method(shown, kind, options, protocol=one) for one in ([named] if named else protocols)]
+    return [Method(label, kind, options, protocol=protocol) for protocol in ([suffix] if suffix else protocols)]
 
 
 def _option(text: str, part: str) -> tuple[str, Any]:
-    key, equals, value = (one.strip() for one in text.partition("="))
+    key, equals, value = (field.strip() for field in text.partition("="))
     if not equals or not key or not value:
         raise OptionError(f"{part!r}: options are name=value with semicolons between them, as in whiten:dim=64.")
     try:
@@ -136,15 +136,15 @@ def _folder(repair: str) -> Path | None:
     return path if (path / "repair.json").is_file() or "/" in repair.partition(":")[0] or os.sep in repair else None
 
 
-def _saved(folder: str) -> Method:
-    known = load(folder).provenance
+def _saved_method(folder: str) -> Method:
+    metadata = load(folder).provenance
     name = Path(folder).resolve().name
-    fitted_on = str(known.get("fitted_on") or "unknown")
-    return Method(name, folder, level=str(known.get("level", "sentence")), protocol="inductive", fitted_on=fitted_on)
+    fitted_on = str(metadata.get("fitted_on") or "unknown")
+    return Method(name, folder, level=str(metadata.get("level", "sentence")), protocol="inductive", fitted_on=fitted_on)
 
 
 def has_random_start(method: Method) -> bool:
-    """Whether a method begins at random, so that another seed gives other vectors."""
+    """Whether a method starts at random, so that its vectors depend on the seed."""
     if not method.repair or method.repair == "static" or _folder(method.repair) is not None:
         return False
     if method.options.get("k") == 1 and method.repair == "clustered":
@@ -180,23 +180,23 @@ def prepare(
     methods: str | Iterable[str | Method] | None,
     settings: Settings,
 ) -> tuple[list[Fits], list[Method]]:
-    """The spaces of the texts, each with what fits repairs in it, and the methods, the raw vectors first."""
-    chosen = None if methods is None else with_raw(parse_methods(methods, protocols=settings.protocols))
-    protocols = settings.protocols if chosen is None else [method.protocol for method in chosen]
+    """A `Fits` per space of the texts, and the methods to try, the raw vectors first."""
+    candidates = None if methods is None else with_raw(parse_methods(methods, protocols=settings.protocols))
+    protocols = settings.protocols if candidates is None else [method.protocol for method in candidates]
     corpus = fit_texts(settings.fit_on, settings.data) if "inductive" in protocols else []
     spaces = open_spaces(model, [*texts, *corpus], settings)
-    if chosen is None:
+    if candidates is None:
         # A model that reads context should beat the mean of its own input embeddings.
-        static = spaces[0].known.get("encoder") in ("transformer", "sentence-transformers")
-        options = {"gmm": settings.gmm, "static": static}
-        standard = (standard_methods(spaces[0].dim, settings.level, protocol=one, **options) for one in protocols)
-        chosen = with_raw([method for some in standard for method in some])
+        static = spaces[0].identity.get("encoder") in ("transformer", "sentence-transformers")
+        dim, level, gmm = spaces[0].dim, settings.level, settings.gmm
+        standard = (standard_methods(dim, level, gmm=gmm, static=static, protocol=name) for name in protocols)
+        candidates = with_raw([method for family in standard for method in family])
     benches = [Fits(space, model, settings, corpus) for space in spaces]
-    for method in chosen:
+    for method in candidates:
         refusals = [fits.refusal(method) for fits in benches]
         if refusals[0] is not None and None not in refusals:  # with several layers it may be for one of them
             raise refusals[0]
-    return benches, chosen
+    return benches, candidates
 
 
 def with_raw(methods: Sequence[Method]) -> list[Method]:
@@ -213,25 +213,25 @@ class Fits:
         self.space, self.model, self.settings, self.texts = space, model, settings, texts
         fit_on = settings.fit_on
         self.corpus = os.fspath(fit_on) if isinstance(fit_on, str | os.PathLike) else f"{len(fit_on):,} texts"
-        self._known: dict[tuple[str, str, int], Repair] = {}
+        self._repairs: dict[tuple[str, str, int], Repair] = {}
 
     def seeds(self, method: Method) -> range:
         """The seeds under which a method is tried."""
         first = self.settings.seed
         return range(first, first + (self.settings.seeds if has_random_start(method) else 1))
 
-    def shown(self, method: Method) -> Method:
+    def in_space(self, method: Method) -> Method:
         """The method with the layer, pooling and level of the space, and what it was fitted on."""
         space = self.space
         layer = "input embeddings" if method.repair == "static" else space.layer
         protocol = "raw" if not method.repair or method.repair == "static" else method.protocol
-        fitted = {"raw": "", "transductive": "the judged texts"}.get(protocol, method.fitted_on or self.corpus)
+        fitted_on = {"raw": "", "transductive": "the judged texts"}.get(protocol, method.fitted_on or self.corpus)
         return replace(
-            method, layer=layer, pooling=space.pooling, level=space.level, protocol=protocol, fitted_on=fitted
+            method, layer=layer, pooling=space.pooling, level=space.level, protocol=protocol, fitted_on=fitted_on
         )
 
-    def repair(self, method: Method, seed: int, own: Sequence[str], what: str) -> Repair | None:
-        """The repair, fitted on the corpus, or on the texts `own`, called `what`; None for raw vectors.
+    def repair(self, method: Method, seed: int, own: Sequence[str], name: str) -> Repair | None:
+        """The repair, fitted on the corpus, or on the texts `own`, called `name`; None for raw vectors.
 
         Raises:
             RepairError: it cannot be learnt from these vectors, or was saved for others.
@@ -240,22 +240,22 @@ class Fits:
             return None
         key = (method.repair, json.dumps(dict(method.options), sort_keys=True, default=str), seed)
         inductive = method.protocol != "transductive"
-        if inductive and key in self._known:
-            return self._known[key]
+        if inductive and key in self._repairs:
+            return self._repairs[key]
         folder = _folder(method.repair)
         if folder is not None:
             repair = self._loaded(folder)
         else:
             if inductive and not self.texts:
                 raise OptionError(f"{method.name} needs texts to be fitted on. Name some with --fit-on.")
-            rows = self.space.rows(self.texts if inductive else own, self.corpus if inductive else what)
+            rows = self.space.rows(self.texts if inductive else own, self.corpus if inductive else name)
             repair = make_seeded(method.repair, method.options, seed).fit_source(rows)
         if inductive:
-            self._known[key] = repair
+            self._repairs[key] = repair
         return repair
 
     def vectors(
-        self, method: Method, seed: int, texts: Sequence[str], what: str, own: Sequence[str] | None = None
+        self, method: Method, seed: int, texts: Sequence[str], name: str, own: Sequence[str] | None = None
     ) -> tuple[Matrix, str]:
         """The vectors of texts, repaired, and what was decided while fitting.
 
@@ -264,11 +264,11 @@ class Fits:
         if method.repair == "static":
             model = self.space.encoder or self.model
             return static_means(model, texts, method.options.get("file"), self.settings.loading), ""
-        repair = self.repair(method, seed, texts if own is None else own, what)
+        repair = self.repair(method, seed, texts if own is None else own, name)
         return self.space.vectors(texts, repair), "" if repair is None else repair.note_
 
     def refusal(self, method: Method) -> OtherSpaceError | None:
-        """Why a saved repair is not for this space, if it is not."""
+        """The error if a saved repair belongs to another space."""
         folder = _folder(method.repair) if method.repair else None
         try:
             if folder is not None:
@@ -278,14 +278,14 @@ class Fits:
         return None
 
     def forget(self) -> None:
-        """Let the fitted repairs go."""
-        self._known.clear()
+        """Release the fitted repairs."""
+        self._repairs.clear()
 
     def _loaded(self, folder: Path) -> Repair:
-        known = self.space.known
-        saved = load(folder, dim=self.space.dim, encoder=EncoderIdentity(str(self.model), str(known["fingerprint"])))
-        for name, here in (("level", self.space.level), ("layer", self.space.layer), ("pooling", self.space.pooling)):
-            there = saved.provenance.get(name)
-            if saved.provenance.get("encoder") and there is not None and str(there) != here:
-                raise OtherSpaceError(f"{folder} was fitted on {name} {there}, and this is {here}.")
+        identity = self.space.identity
+        saved = load(folder, dim=self.space.dim, encoder=EncoderIdentity(str(self.model), str(identity["fingerprint"])))
+        for name, actual in (("level", self.space.level), ("layer", self.space.layer), ("pooling", self.space.pooling)):
+            expected = saved.provenance.get(name)
+            if saved.provenance.get("encoder") and expected is not None and str(expected) != actual:
+                raise OtherSpaceError(f"{folder} was fitted on {name} {expected}, and this is {actual}.")
         return saved.repair

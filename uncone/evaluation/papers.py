@@ -1,4 +1,4 @@
-"""What papers report: their rows, to be shown beside ours, and the settings of their tables, to be made again."""
+"""Published results: rows to show beside ours, and the settings that reproduce the tables of the papers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Published:
 
     def row(self) -> Row:
         """As a row of a table: correlations between -1 and 1, no intervals, the source in the note."""
-        how = self.aggregation if self.stated else "a single figure"
+        aggregation = self.aggregation if self.stated else "a single figure"
         cells = []
         for dataset, value in zip(self.datasets, self.values, strict=True):
             spearman = _MISSING
@@ -58,12 +58,12 @@ class Published:
                 names = ("all", "mean", "wmean") if dataset in ("stsb", "sickr") else (self.aggregation,)
                 scores = dict.fromkeys(names, round(value / 100, 6))
                 every, mean, wmean = (scores.get(name) for name in ("all", "mean", "wmean"))
-                spearman = Aggregated(every, mean, wmean, 0, f"published as {how}")
+                spearman = Aggregated(every, mean, wmean, 0, f"published as {aggregation}")
             cells.append(Cell(dataset, spearman, _MISSING, None, None))
-        measured = f"; isotropy I(W) {', '.join(f'{one:.3g}' for one in self.isotropy)}" if self.isotropy else ""
+        isotropy = f"; isotropy I(W) {', '.join(f'{value:.3g}' for value in self.isotropy)}" if self.isotropy else ""
         average = None if self.average is None else round(self.average / 100, 6)
-        how = self.aggregation if self.stated else "aggregation not stated"
-        return Row(self.method, cells, average, note=f"{self.source} ({how}{measured})")
+        aggregation = self.aggregation if self.stated else "aggregation not stated"
+        return Row(self.method, cells, average, note=f"{self.source} ({aggregation}{isotropy})")
 
 
 def _method(name: str, repair: str = "", protocol: str = "raw", fitted_on: str = "", **more: str | int) -> Method:
@@ -73,8 +73,8 @@ def _method(name: str, repair: str = "", protocol: str = "raw", fitted_on: str =
 
 def _rows(model: str, source: str, aggregation: str, *rows: tuple[Any, ...]) -> list[Published]:
     return [
-        Published(model, _method(name, repair, *fitted, **more), values, aggregation, source)
-        for name, repair, fitted, more, values in rows
+        Published(model, _method(name, repair, *fit, **more), values, aggregation, source)
+        for name, repair, fit, more, values in rows
     ]
 
 
@@ -131,8 +131,8 @@ PUBLISHED = (
         )
     ),
     *(
-        Published(_BERT, _method(name, repair, *fitted, layer=layer), (None,) * len(STS), "all", _SIMCSE, average=value)
-        for name, repair, fitted, layer, value in (
+        Published(_BERT, _method(name, repair, *fit, layer=layer), (None,) * len(STS), "all", _SIMCSE, average=value)
+        for name, repair, fit, layer, value in (
             ("layers 0,-1 mean", "", (), "0,-1", 56.70),
             ("flow", "flow", _NLI, "0,-1", 66.55),
             ("whiten", "whiten", _NLI, "0,-1", 66.28),
@@ -156,7 +156,7 @@ PUBLISHED = (
         ("GloVe mean", "", (), {"layer": "input embeddings"}, (55.14, 70.66, 59.73, 68.25, 63.66, 58.02, 53.76)),
     ),
 )
-"""What the literature reports for models that we can run too, and the mean of GloVe vectors."""
+"""Results in the literature for models that we can run too, and for the mean of GloVe vectors."""
 
 
 def published_rows(model: str, datasets: Sequence[str] = STS) -> tuple[Row, ...]:
@@ -168,9 +168,9 @@ def published_rows(model: str, datasets: Sequence[str] = STS) -> tuple[Row, ...]
     ()
     """
     name = model.rstrip("/").rsplit("/", 1)[-1].lower()
-    known = next((known for known, pattern in _PATTERNS.items() if re.fullmatch(pattern, name)), None)
+    family = next((family for family, pattern in _PATTERNS.items() if re.fullmatch(pattern, name)), None)
     rows = []
-    for row in (one.row() for one in PUBLISHED if known is not None and one.model in (known, _ANY)):
+    for row in (published.row() for published in PUBLISHED if family is not None and published.model in (family, _ANY)):
         average = row.average if tuple(datasets) == STS else None
         cells = [row.cell(dataset) or Cell(dataset, _MISSING, _MISSING, None, None) for dataset in datasets]
         if average is not None or any(cell.spearman is not _MISSING for cell in cells):

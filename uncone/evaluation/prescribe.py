@@ -35,7 +35,7 @@ from uncone.stats.unit_vectors import UnitSum
 __all__ = ["LEAST_GAIN", "candidates_for", "fit_all", "prescribe"]
 
 LEAST_GAIN = 0.01
-"""A point: what a change has to gain to be worth its trouble."""
+"""The smallest gain worth a change: one point."""
 
 _FEWEST_ROWS = 5
 _MOST_ROWS = 20_000  # that a trial is fitted on; the recommended repair learns from all
@@ -82,44 +82,45 @@ def prescribe(
         FormatError: too few pairs of a label, or vectors of pairs that have no direction.
         OptionError: fewer than three folds, or no candidates.
     """
-    rows = _checked(vectors, pairs)
+    rows = _check_vectors(vectors, pairs)
     texts = _texts(rows)
     if (texts == texts[0]).all():
         raise FormatError(f"{pairs.name}: all {len(rows):,} vectors are the same, and no repair can tell them apart.")
     if not 0 <= seed < 1 << 32:
         raise OptionError(f"A seed is 0 or more and under {1 << 32:,}, not {seed}.")
-    dealt = split(pairs, texts, folds, seed)
-    methods = candidates_for(rows.shape[1], len(rows) * (dealt.k - 2) // dealt.k) if candidates is None else candidates
+    partition = split(pairs, texts, folds, seed)
+    n_fit = len(rows) * (partition.k - 2) // partition.k
+    methods = candidates_for(rows.shape[1], n_fit) if candidates is None else candidates
     if not methods:
         raise OptionError("There are no candidates to try. Give some, or leave them out for the usual family.")
-    crossed = _Crossed(rows, pairs, texts, dealt, methods, seed)
-    outer, choices = crossed.run(progress)
-    judged = Judge(pairs, dealt).over_folds(outer, replicates, seed)
-    table = _table(methods, judged, crossed.notes, choices, level)
-    gain = differences(_some(judged, [0, 1]), level=level, correction="none")[1]
-    best = max((one for one in table if one.score is not None), key=lambda one: one.score or 0.0, default=None)
+    trials = _CrossValidation(rows, pairs, texts, partition, methods, seed)
+    outer, choices = trials.run(progress)
+    estimates = Judge(pairs, partition).over_folds(outer, replicates, seed)
+    table = _table(methods, estimates, trials.notes, choices, level)
+    gain = differences(_select(estimates, [0, 1]), level=level, correction="none")[1]
+    best = max((row for row in table if row.score is not None), key=lambda row: row.score or 0.0, default=None)
     use, reason = reason_for(best, gain, pairs, least_gain, level)
-    chosen = best.method if use and best is not None else None
+    recommended = best.method if use and best is not None else None
     return Prescription(
-        recommended=chosen,
-        repair=None if chosen is None else _final(chosen, rows, seed),
+        recommended=recommended,
+        repair=None if recommended is None else _final(recommended, rows, seed),
         table=table,
-        raw=_number(judged.scores[0]),
+        raw=_number(estimates.scores[0]),
         gain=gain,
         reason=reason,
         measure=pairs.measure,
         pairs=len(pairs),
-        units=judged.units,
-        folds=dealt.k,
+        units=estimates.units,
+        folds=partition.k,
         level=level,
         least_gain=least_gain,
         name=pairs.name,
-        notes=_notes(dealt, folds),
+        notes=_notes(partition, folds),
     )
 
 
-class _Crossed:
-    """The similarities of every candidate on every fold, and its scores on the folds that others are tested beside."""
+class _CrossValidation:
+    """Every candidate fitted without one fold and without each two, and scored on the held-out pairs."""
 
     def __init__(
         self, rows: Matrix, pairs: PairProblem, texts: IntVector, folds: Folds, methods: Sequence[Method], seed: int
@@ -134,43 +135,43 @@ class _Crossed:
         """Similarities (2 + M, n), raw ones first, then those of the chosen, then of all; and the choices (folds,)."""
         k, m, n = self.folds.k, len(self.methods), len(self.pairs)
         total = k + k * (k - 1) // 2
-        outer, scores, judged = np.full((2 + m, n), np.nan), np.full((k, k, m), np.nan), np.zeros((k, k))
+        outer, scores, n_pairs = np.full((2 + m, n), np.nan), np.full((k, k, m), np.nan), np.zeros((k, k))
         outer[0] = self._cosines(np.arange(n), None)
         for held_out in [*combinations(range(k), 1), *combinations(range(k), 2)]:
-            fitted = self._fitted(held_out)
+            repairs = self._fit(held_out)
             for fold, other in zip(held_out, held_out[::-1], strict=True):
                 places = self.judge.places[fold]
                 if len(held_out) == 1:
-                    outer[2:, places] = np.stack([self._cosines(places, repair) for repair in fitted])
+                    outer[2:, places] = np.stack([self._cosines(places, repair) for repair in repairs])
                 else:
                     # What chooses for the other fold shares no text with it.
                     places = places[self.folds.clear(fold, other)]
-                    found = np.stack([self._cosines(places, repair) for repair in fitted])
-                    scores[other, fold], judged[other, fold] = self.judge.on(places, found), len(places)
+                    cosines = np.stack([self._cosines(places, repair) for repair in repairs])
+                    scores[other, fold], n_pairs[other, fold] = self.judge.on(places, cosines), len(places)
             if progress is not None:
                 progress("trying repairs", 1, total)
-        choices = self._choices(scores, judged)
+        choices = self._choices(scores, n_pairs)
         for fold, choice in enumerate(choices):
             if choice >= 0:
                 outer[1, self.judge.places[fold]] = outer[2 + choice, self.judge.places[fold]]
         return outer, choices
 
-    def _choices(self, scores: _Floats, judged: _Floats) -> IntVector:
+    def _choices(self, scores: _Floats, n_pairs: _Floats) -> IntVector:
         """For each fold the candidate with the best mean over the others, weighted with the pairs judged; -1 for none.
 
         Folds in which nothing can be told apart are left out; a candidate has to have a score in all others.
         """
-        chosen = np.full(len(scores), -1, np.int64)
-        for fold, (own, sizes) in enumerate(zip(scores, judged, strict=True)):
+        choices = np.full(len(scores), -1, np.int64)
+        for fold, (own, sizes) in enumerate(zip(scores, n_pairs, strict=True)):
             usable = np.isfinite(own).any(axis=1)
             if not usable.any():
                 continue
             means = sizes[usable] @ own[usable] / sizes[usable].sum()
             if np.isfinite(means).any():
-                chosen[fold] = int(np.nanargmax(means))
-        return chosen
+                choices[fold] = int(np.nanargmax(means))
+        return choices
 
-    def _fitted(self, held_out: Sequence[int]) -> list[Repair | FitError]:
+    def _fit(self, held_out: Sequence[int]) -> list[Repair | FitError]:
         """The candidates fitted on the rows that no pair of the held-out folds has."""
         places = self.folds.pairs(*held_out)
         texts = np.union1d(self.texts[self.pairs.left[places]], self.texts[self.pairs.right[places]])
@@ -182,11 +183,11 @@ class _Crossed:
             )
         if len(rows) > _MOST_ROWS:
             rows = np.sort(np.random.default_rng(self.seed).choice(rows, _MOST_ROWS, replace=False))
-        fitted = fit_all(self.methods, self.rows[rows], self.seed)
-        for at, one in enumerate(fitted):
-            if isinstance(one, FitError):
-                self.notes[at] = str(one)
-        return fitted
+        repairs = fit_all(self.methods, self.rows[rows], self.seed)
+        for at, repair in enumerate(repairs):
+            if isinstance(repair, FitError):
+                self.notes[at] = str(repair)
+        return repairs
 
     def _cosines(self, places: IntVector, repair: Repair | FitError | None) -> _Floats:
         if isinstance(repair, FitError):
@@ -198,7 +199,7 @@ class _Crossed:
         return pair_cosines(*mapped)[copies.reshape(-1)]
 
 
-def _checked(vectors: Matrix, pairs: PairProblem) -> Matrix:
+def _check_vectors(vectors: Matrix, pairs: PairProblem) -> Matrix:
     rows: Matrix = np.asarray(vectors)
     if rows.ndim != 2 or rows.dtype.kind != "f":
         raise ShapeError(f"The vectors have to be a table (n, d) of floats, not {rows.dtype} of shape {rows.shape}.")
@@ -206,12 +207,12 @@ def _checked(vectors: Matrix, pairs: PairProblem) -> Matrix:
     last = int(max(pairs.left.max(), pairs.right.max()))
     if last >= len(rows):
         raise ShapeError(f"{pairs.name} names row {last:,}, but there are {len(rows):,} (counted from 0).")
-    used = rows[np.union1d(pairs.left, pairs.right)]
-    bad = int((~np.isfinite(used).all(axis=1) | ~used.any(axis=1)).sum())
+    pair_rows = rows[np.union1d(pairs.left, pairs.right)]
+    bad = int((~np.isfinite(pair_rows).all(axis=1) | ~pair_rows.any(axis=1)).sum())
     if bad:
         raise FormatError(
-            f"{pairs.name}: {bad:,} of the {len(used):,} texts in pairs have no vector (not finite, or zero). Leave "
-            "those pairs out; blank texts are the usual cause."
+            f"{pairs.name}: {bad:,} of the {len(pair_rows):,} texts in pairs have no vector (not finite, or zero). "
+            "Leave those pairs out; blank texts are the usual cause."
         )
     return rows
 
@@ -220,25 +221,25 @@ def _texts(rows: Matrix) -> IntVector:
     """The text of each row: the number of the first row that is equal to it."""
     whole = np.ascontiguousarray(rows)
     bytewise = whole.view(np.dtype((np.void, whole.strides[0]))).ravel()
-    _, first, which = np.unique(bytewise, return_index=True, return_inverse=True)
-    return np.asarray(first[which], np.int64)
+    _, first, inverse = np.unique(bytewise, return_index=True, return_inverse=True)
+    return np.asarray(first[inverse], np.int64)
 
 
 def _table(
-    methods: Sequence[Method], judged: Replicates, notes: Sequence[str], choices: IntVector, level: float
+    methods: Sequence[Method], estimates: Replicates, notes: Sequence[str], choices: IntVector, level: float
 ) -> list[Tried]:
-    gains = differences(_some(judged, [0, *range(2, len(judged.scores))]), level=level)[1:]
-    chosen = np.bincount(choices[choices >= 0], minlength=len(methods))
+    gains = differences(_select(estimates, [0, *range(2, len(estimates.scores))]), level=level)[1:]
+    wins = np.bincount(choices[choices >= 0], minlength=len(methods))
     rows = []
     for at, (method, gain) in enumerate(zip(methods, gains, strict=True)):
-        score = _number(judged.scores[2 + at])
+        score = _number(estimates.scores[2 + at])
         note = notes[at] or ("" if score is not None else "some rows become zero, so that they have no cosine")
-        rows.append(Tried(method, score, gain, int(chosen[at]), note))
+        rows.append(Tried(method, score, gain, int(wins[at]), note))
     return rows
 
 
-def _some(judged: Replicates, rows: Sequence[int]) -> Replicates:
-    return Replicates(judged.scores[rows], judged.values[rows], judged.n, judged.units)
+def _select(estimates: Replicates, rows: Sequence[int]) -> Replicates:
+    return Replicates(estimates.scores[rows], estimates.values[rows], estimates.n, estimates.units)
 
 
 def _final(method: Method, rows: Matrix, seed: int) -> Repair:
@@ -249,11 +250,11 @@ def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _notes(dealt: Folds, requested: int) -> list[str]:
-    notes = [dealt.units.note] if dealt.units.note else []
-    if dealt.k < requested:
-        notes.append(f"{dealt.k} folds, not {requested}: more would have fewer than 10 distinct pairs each.")
-    if not dealt.apart:
+def _notes(folds: Folds, requested: int) -> list[str]:
+    notes = [folds.units.note] if folds.units.note else []
+    if folds.k < requested:
+        notes.append(f"{folds.k} folds, not {requested}: more would have fewer than 10 distinct pairs each.")
+    if not folds.apart:
         notes.append(
             "Folds share texts, because pairs linked through texts fill more than a fold. Each fold is judged by "
             "repairs that were fitted and chosen without its texts."
@@ -284,17 +285,17 @@ def candidates_for(dim: int, n: int, *, with_flow: bool = False) -> list[Method]
 
 
 def fit_all(methods: Sequence[Method], rows: Matrix, seed: int) -> list[Repair | FitError]:
-    """Each method fitted on the rows (n, d), or why it cannot be."""
+    """Each method fitted on the rows (n, d), or the error that prevents it."""
     repairs = [make_seeded(method.repair, method.options, seed) for method in methods]
     dim = rows.shape[1]
     # In float64, so that none of them has to measure again.
     plan = Plan(dtype=np.float64)
     shared = measure(ArrayVectors(rows), Bundle(units=UnitSum(dim), moments=Moments(dim, dtype=np.float64)), plan)
     noise = rounding(shared["moments"], rows.dtype)
-    fitted: list[Repair | FitError] = []
+    outcomes: list[Repair | FitError] = []
     for repair in repairs:
         try:
-            fitted.append(repair.fit_stats(shared, noise=noise) if isinstance(repair, Affine) else repair.fit(rows))
+            outcomes.append(repair.fit_stats(shared, noise=noise) if isinstance(repair, Affine) else repair.fit(rows))
         except FitError as error:
-            fitted.append(error)
-    return fitted
+            outcomes.append(error)
+    return outcomes

@@ -1,4 +1,4 @@
-"""What was tried, what it gained, and what follows from that."""
+"""The prescription: every candidate with its gain on held-out pairs, and the repair to use, if any."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ LEAVE = "leave it alone"
 class Tried:
     """A candidate on held-out pairs: its score and what that is more than raw, corrected for the number tried.
 
-    `chosen` counts the folds for which the other folds chose it. Without a score it is out, and the note says why.
+    `wins` counts the folds for which the other folds chose it. Without a score it is out, and the note says why.
     """
 
     method: Method
     score: float | None
     difference: Difference
-    chosen: int
+    wins: int
     note: str = ""
 
     @property
@@ -89,13 +89,13 @@ class Prescription:
             "notes": list(self.notes),
             "table": [
                 {
-                    **_plain(one.method),
-                    "score": one.score,
-                    "difference": asdict(one.difference),
-                    "chosen": one.chosen,
-                    "note": one.note,
+                    **_plain(row.method),
+                    "score": row.score,
+                    "difference": asdict(row.difference),
+                    "chosen": row.wins,
+                    "note": row.note,
                 }
-                for one in self.table
+                for row in self.table
             ],
         }
 
@@ -103,7 +103,7 @@ class Prescription:
 def reason_for(
     best: Tried | None, gain: Difference, pairs: PairProblem, least: float, level: float
 ) -> tuple[bool, str]:
-    """Whether to recommend the best candidate, and a sentence that says why."""
+    """Whether to recommend the best candidate, and a sentence that explains the decision."""
     if best is None:
         return False, f"None of the repairs can be fitted and scored here: {LEAVE}."
     if gain.value is None or gain.low is None or gain.high is None:
@@ -117,8 +117,8 @@ def reason_for(
         f"({100 * level:g} % interval {_points(gain.low)} to {_points(gain.high)})"
     )
     if gain.low <= 0:
-        why = "No repair helps" if gain.high < 0 else "The interval includes zero"
-        return False, f"{result}. {why}: {LEAVE}."
+        reason = "No repair helps" if gain.high < 0 else "The interval includes zero"
+        return False, f"{result}. {reason}: {LEAVE}."
     if gain.units < LEAST_UNITS:
         return False, f"{result}. A proof needs {LEAST_UNITS} independent pairs: {LEAVE}, or label more pairs."
     if gain.value < least:

@@ -1,4 +1,4 @@
-"""Distinct texts in one space: each goes through the model once, whatever repair is tried on its vectors."""
+"""Vectors of distinct texts: each text goes through the model once, and every repair reuses its vectors."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ class Settings:
         if not 0 <= self.seed <= (1 << 32) - self.seeds:
             raise OptionError(f"A seed is 0 or more and under {1 << 32:,}, not {self.seed}.")
 
-    def report(self, step: str, done: int, total: int | None) -> None:
-        """Report that `done` more of `total` are done."""
+    def report(self, step: str, n: int, total: int | None) -> None:
+        """Report that `n` more of `total` are done."""
         if self.progress is not None:
-            self.progress(step, done, total)
+            self.progress(step, n, total)
 
 
 class _Gathered(Source):
@@ -100,10 +100,10 @@ class Space(ABC):
     level: str
 
     def __init__(
-        self, texts: Sequence[str], dim: int, known: dict[str, Any], note: str, encoder: Encoder | None
+        self, texts: Sequence[str], dim: int, identity: dict[str, Any], note: str, encoder: Encoder | None
     ) -> None:
-        self.texts, self.dim, self.known, self.note, self.encoder = texts, dim, known, note, encoder
-        self.layer, self.pooling = str(known["layer"]), str(known["pooling"])
+        self.texts, self.dim, self.identity, self.note, self.encoder = texts, dim, identity, note, encoder
+        self.layer, self.pooling = str(identity["layer"]), str(identity["pooling"])
         self._places = {text: place for place, text in enumerate(texts)}
 
     def places(self, texts: Iterable[str]) -> IntVector:
@@ -132,9 +132,9 @@ class Sentences(Space):
     level = "sentence"
 
     def __init__(
-        self, texts: Sequence[str], matrix: Matrix, known: dict[str, Any], note: str, encoder: Encoder | None = None
+        self, texts: Sequence[str], matrix: Matrix, identity: dict[str, Any], note: str, encoder: Encoder | None = None
     ) -> None:
-        super().__init__(texts, matrix.shape[1], known, note, encoder)
+        super().__init__(texts, matrix.shape[1], identity, note, encoder)
         self.matrix = matrix
 
     def rows(self, texts: Iterable[str], name: str) -> Source:
@@ -143,8 +143,8 @@ class Sentences(Space):
 
     def vectors(self, texts: Iterable[str], repair: Repair | None = None) -> Matrix:
         """One vector per text, repaired."""
-        found: Matrix = self.matrix[self.places(texts)]
-        return found if repair is None else repair.map(found)
+        vectors: Matrix = self.matrix[self.places(texts)]
+        return vectors if repair is None else repair.map(vectors)
 
 
 class Tokens(Space):
@@ -165,9 +165,9 @@ class Tokens(Space):
         encoder: Encoder,
         note: str = "",
     ) -> None:
-        known = {**pooling.values, "fingerprint": encoder.fingerprint()}
-        super().__init__(texts, matrix.shape[1], known, note, encoder)
-        self.how, self.matrix, self.spans = pooling, matrix, spans
+        identity = {**pooling.values, "fingerprint": encoder.fingerprint()}
+        super().__init__(texts, matrix.shape[1], identity, note, encoder)
+        self.recipe, self.matrix, self.spans = pooling, matrix, spans
         self.starts = np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))]).astype(np.int64)
 
     def rows(self, texts: Iterable[str], name: str) -> Source:
@@ -182,14 +182,14 @@ class Tokens(Space):
 
     def words(self, texts: Sequence[str], spans: Sequence[tuple[int, int]], repair: Repair | None = None) -> Matrix:
         """The mean of the tokens that overlap each span of characters; NaN where there are none."""
-        chosen = []
+        tokens = []
         for text, place, (start, end) in zip(texts, self.places(texts).tolist(), spans, strict=True):
             lead = len(text) - len(text.lstrip())
             first, last = self.starts[place : place + 2].tolist()
             own = self.spans[first:last]
-            chosen.append(first + np.flatnonzero((own[:, 0] < end - lead) & (own[:, 1] > start - lead)))
-        sizes = np.array([len(one) for one in chosen], np.int64)
-        return self._pooled(np.concatenate(chosen), sizes, repair)
+            tokens.append(first + np.flatnonzero((own[:, 0] < end - lead) & (own[:, 1] > start - lead)))
+        sizes = np.array([len(places) for places in tokens], np.int64)
+        return self._pooled(np.concatenate(tokens), sizes, repair)
 
     def _tokens(self, places: IntVector) -> tuple[IntVector, IntVector]:
         """The tokens of the texts at these places, text by text, and how many each has."""
@@ -203,14 +203,14 @@ class Tokens(Space):
         ends = np.cumsum(sizes)
         first = 0
         while first < len(sizes):
-            # As many texts as have so many tokens, or one.
+            # As many texts as fit into a block, at least one.
             begin = int(ends[first] - sizes[first])
             last = max(int(np.searchsorted(ends, begin + _MAPPED, side="right")), first + 1)
-            found: Matrix = np.take(self.matrix, tokens[begin : int(ends[last - 1])], axis=0)
+            rows: Matrix = np.take(self.matrix, tokens[begin : int(ends[last - 1])], axis=0)
             filled = first + np.flatnonzero(sizes[first:last])
             if len(filled):
-                found = found if repair is None else repair.map(found)
-                vectors[filled] = self.how.finished(_pooled_runs(found, sizes[filled], self.how.kind))
+                rows = rows if repair is None else repair.map(rows)
+                vectors[filled] = self.recipe.finished(_pooled_runs(rows, sizes[filled], self.recipe.kind))
             first = last
         return vectors
 
@@ -228,7 +228,7 @@ def _pooled_runs(tokens: NDArray[Any], sizes: IntVector, pooling: str, table: Ma
 
 
 def open_spaces(model: str | os.PathLike[str] | Encoder, texts: Iterable[str], settings: Settings) -> list[Space]:
-    """The distinct texts through the model, at each layer asked for; several layers come out of one pass.
+    """The vectors of the distinct texts at each requested layer; several layers come from one pass.
 
     Raises:
         ModelError: the model cannot be used.
@@ -241,7 +241,7 @@ def open_spaces(model: str | os.PathLike[str] | Encoder, texts: Iterable[str], s
         model = open_encoder(model, settings.loading) if layers != [None] else model
     if "all" in layers:
         assert isinstance(model, Encoder)
-        layers = [layer for one in layers for layer in (range(model.layers) if one == "all" else [one])]
+        layers = [layer for choice in layers for layer in (range(model.layers) if choice == "all" else [choice])]
     if settings.level == "token":
         return [_tokens(model, distinct, settings, layer) for layer in layers]
     if len(layers) == 1:
@@ -263,15 +263,15 @@ def _sentences(
         cache=settings.cache,
         least=1,
     )
-    made = source.source if isinstance(source, CachedTexts) else source
-    assert isinstance(made, ModelTexts)
+    model_texts = source.source if isinstance(source, CachedTexts) else source
+    assert isinstance(model_texts, ModelTexts)
     matrix: Matrix = np.empty((len(texts), source.dim), np.float32)
-    done = 0
+    start = 0
     for rows in source.read():
-        matrix[done : done + len(rows.vectors)] = rows.vectors
-        done += len(rows.vectors)
+        matrix[start : start + len(rows.vectors)] = rows.vectors
+        start += len(rows.vectors)
         settings.report("encoding", len(rows.vectors), len(texts))
-    return Sentences(texts, matrix, made.identity(), source.note or "", getattr(made, "encoder", None))
+    return Sentences(texts, matrix, model_texts.identity(), source.note or "", getattr(model_texts, "encoder", None))
 
 
 class _ManyLayers(EncodedTexts):
@@ -287,9 +287,9 @@ class _ManyLayers(EncodedTexts):
         states = self.encoder.encode([laid.passage for laid in batch])
         pool = states.longest if self.pooling.kind == "max" else states.pooled
         numbers = sorted({layer for pooling in self.each for layer in pooling.layers})
-        found = {layer: pool(layer, layout.tokens, layout.starts) for layer in numbers}
-        means = [np.mean([found[layer] for layer in one.layers], axis=0, dtype=np.float32) for one in self.each]
-        parts = [one.finished(np.asarray(mean)) for one, mean in zip(self.each, means, strict=True)]
+        rows = {layer: pool(layer, layout.tokens, layout.starts) for layer in numbers}
+        means = [np.mean([rows[layer] for layer in pooling.layers], axis=0, dtype=np.float32) for pooling in self.each]
+        parts = [pooling.finished(np.asarray(mean)) for pooling, mean in zip(self.each, means, strict=True)]
         return np.asarray(np.concatenate(parts, axis=1), np.float32)
 
 
@@ -298,7 +298,7 @@ def _swept(encoder: Encoder, texts: Sequence[str], settings: Settings, layers: S
         pooled_encoder(encoder, layer=layer, pooling=settings.pooling, prompt=settings.prompt)[1] for layer in layers
     ]
     sources = [EncodedTexts(ListTexts(texts), encoder, pooling) for pooling in poolings]
-    caches = [] if settings.cache is None else [CachedTexts(one, settings.cache).space for one in sources]
+    caches = [] if settings.cache is None else [CachedTexts(source, settings.cache).space for source in sources]
     joint = _ManyLayers(ListTexts(texts), encoder, poolings)
     joint.prepare()
     matrices: list[Matrix] = [np.full((len(texts), encoder.dim), np.nan, np.float32) for _ in layers]
@@ -308,26 +308,26 @@ def _swept(encoder: Encoder, texts: Sequence[str], settings: Settings, layers: S
         names = [texts[place] for place in places.tolist()]
         # A row holds one number more: whether the text was truncated.
         parts: list[Matrix] = [np.full((len(names), encoder.dim + 1), np.nan, np.float32) for _ in layers]
-        known = np.zeros(len(names), np.bool_)
+        is_cached = np.zeros(len(names), np.bool_)
         if caches and names:
             cached = [space.find(names) for space in caches]
-            known = np.logical_and.reduce([one[0] for one in cached])
-            parts = [np.array(one[1]) for one in cached]
-        new = [name for name, old in zip(names, known, strict=True) if not old]
+            is_cached = np.logical_and.reduce([hits for hits, _ in cached])
+            parts = [np.array(vectors) for _, vectors in cached]
+        new = [name for name, old in zip(names, is_cached, strict=True) if not old]
         if new:
             vectors, cut = joint.encode(new)
             for at, split in enumerate(np.split(vectors, len(layers), axis=1)):
-                parts[at][~known] = np.column_stack([split, cut])
+                parts[at][~is_cached] = np.column_stack([split, cut])
                 if caches:
-                    caches[at].put(new, parts[at][~known])
+                    caches[at].put(new, parts[at][~is_cached])
         for matrix, part in zip(matrices, parts, strict=True):
             matrix[places] = part[:, :-1]
         cut_texts += int((parts[0][:, -1] > 0).sum())
         first += len(pool)
         settings.report("encoding", len(pool), len(texts))
     return [
-        Sentences(texts, matrix, one.identity(), one.describe(cut_texts), encoder)
-        for one, matrix in zip(sources, matrices, strict=True)
+        Sentences(texts, matrix, source.identity(), source.describe(cut_texts), encoder)
+        for source, matrix in zip(sources, matrices, strict=True)
     ]
 
 
@@ -349,12 +349,12 @@ class _TokenReader(RepairedTexts):
         self.note = self.describe(truncated)
 
     def _passages(self, pool: Sequence[Unit]) -> list[Passage | None]:
-        found = super()._passages(pool)
-        for one in found:
-            if one is not None:
-                own = np.column_stack([one.starts, one.ends])[~one.special]
+        passages = super()._passages(pool)
+        for passage in passages:
+            if passage is not None:
+                own = np.column_stack([passage.starts, passage.ends])[~passage.special]
                 self.spans.append(own - len(self.pooling.prompt))
-        return found
+        return passages
 
 
 def _tokens(
@@ -371,12 +371,12 @@ def _tokens(
             total += len(vectors)
             blocks.append(vectors)
             if total * encoder.dim * 4 > TOKEN_BYTES:
-                file.writelines(one.tobytes() for one in blocks)
+                file.writelines(block.tobytes() for block in blocks)
                 blocks = []
             settings.report("encoding", count, len(texts))
         file.flush()
         if file.tell():
-            file.writelines(one.tobytes() for one in blocks)
+            file.writelines(block.tobytes() for block in blocks)
             file.flush()
             matrix: Matrix = np.memmap(file, np.float32, "r", shape=(total, encoder.dim))  # it outlives the file
         else:
@@ -391,7 +391,7 @@ def static_means(
     file: str | os.PathLike[str] | None = None,
     loading: Loading | None = None,
 ) -> Matrix:
-    """The mean over the tokens of each text of vectors that do not look at their neighbours; NaN where there are none.
+    """The mean over the tokens of each text of static vectors; NaN where there are none.
 
     They are the model's own input embeddings, without special tokens; or the word vectors of `file`.
 
@@ -408,10 +408,10 @@ def static_means(
         raise ModelError(f"{encoder.name} has no table of input embeddings. Give a file of word vectors.")
     table: Matrix = own().weight.detach().float().cpu().numpy()
     ids = [
-        np.array(one[0].tokens, np.int64)[~one[0].special]
-        for one in encoder.passages([text.strip() for text in texts], Window(cut=True))
+        np.array(passages[0].tokens, np.int64)[~passages[0].special]
+        for passages in encoder.passages([text.strip() for text in texts], Window(cut=True))
     ]
-    sizes = np.array([len(one) for one in ids], np.int64)
+    sizes = np.array([len(tokens) for tokens in ids], np.int64)
     means: Matrix = np.full((len(texts), table.shape[1]), np.nan, np.float32)
     if sizes.any():
         means[sizes > 0] = _pooled_runs(np.concatenate(ids), sizes[sizes > 0], "mean", table)

@@ -1,4 +1,4 @@
-"""What an evaluation gives: a table of methods and datasets, every figure with what it was measured on."""
+"""Evaluation results: a table of methods by datasets, each figure with the number of pairs behind it."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class TaskScores:
 
 @dataclass(frozen=True)
 class TaskRow:
-    """A method on another task (classification, retrieval, labelled pairs): figures by name, with intervals."""
+    """A method on another task (classification, retrieval, labeled pairs): figures by name, with intervals."""
 
     task: str
     method: Method

@@ -1,7 +1,7 @@
 """Classification by logistic regression on frozen vectors.
 
 A linear classifier can undo any invertible linear change of the vectors by its weights. So a repair of that kind can
-move its figures only through the regularisation, which prefers some weights to others, and not by much.
+move its figures only through the regularization, which prefers some weights to others, and not by much.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from uncone.evaluation.table import TaskScores
 
 __all__ = ["Classified", "classify", "cross_classify"]
 
-_STEPS = 1000  # of the optimiser
+_STEPS = 1000  # of the optimizer
 _NORMAL = 1.959963984540054
 
 
@@ -54,7 +54,7 @@ def classify(
 ) -> Classified:
     """Learn from the vectors of `train` (n, d), and be judged on those of `test`; `regularization` is C of sklearn.
 
-    The vectors are standardised with the means and spreads of `train`. The interval is over the texts of the test: it
+    The vectors are standardized with the means and spreads of `train`. The interval is over the texts of the test: it
     does not tell how another train would do. `units` are those of the test (`item_units`), whose copies are drawn
     together; without them every text is one.
 
@@ -62,11 +62,11 @@ def classify(
         ShapeError: not one label per vector.
         FormatError: a vector is not finite, or there is only one class to learn.
     """
-    x, y = _checked(train, train_labels, "train")
-    other, truth = _checked(test, test_labels, "test")
+    x, y = _check_labels(train, train_labels, "train")
+    other, truth = _check_labels(test, test_labels, "test")
     _classes(y)
-    model, converged = _fitted(x, y, regularization)
-    return _judged(truth, model.predict(other), units, replicates, seed, None, converged)
+    model, converged = _fit(x, y, regularization)
+    return _score(truth, model.predict(other), units, replicates, seed, None, converged)
 
 
 def cross_classify(
@@ -92,7 +92,7 @@ def cross_classify(
     """
     if folds < 2:
         raise OptionError(f"{folds} folds leave nothing to learn from; we need 2 or more.")
-    x, y = _checked(vectors, labels, "data")
+    x, y = _check_labels(vectors, labels, "data")
     first = slice(None) if units is None else np.unique(units.unit, return_index=True)[1]
     smallest, count = min(_classes(y[first]).items(), key=lambda item: item[1])
     if count < 2:
@@ -103,19 +103,19 @@ def cross_classify(
     copies = None if units is None or len(units) == len(y) else units.unit
     splitter = (StratifiedKFold if copies is None else StratifiedGroupKFold)(folds, shuffle=True, random_state=seed)
     for train, test in splitter.split(x, y, copies):
-        model, converged = _fitted(x[train], y[train], regularization)
+        model, converged = _fit(x[train], y[train], regularization)
         predicted[test] = model.predict(x[test])
         all_converged = all_converged and converged
-    return _judged(y, predicted, units, replicates, seed, folds, all_converged)
+    return _score(y, predicted, units, replicates, seed, folds, all_converged)
 
 
-def _checked(vectors: ArrayLike, labels: Sequence[str], what: str) -> tuple[NDArray[Any], NDArray[Any]]:
+def _check_labels(vectors: ArrayLike, labels: Sequence[str], split: str) -> tuple[NDArray[Any], NDArray[Any]]:
     x, y = np.asarray(vectors), np.asarray([str(label) for label in labels])
     if x.ndim != 2 or len(x) != len(y) or not len(x):
-        raise ShapeError(f"The {what} needs one label per vector: it has vectors {x.shape} and {len(y):,} labels.")
+        raise ShapeError(f"The {split} needs one label per vector: it has vectors {x.shape} and {len(y):,} labels.")
     bad = int((~np.isfinite(x).all(axis=1)).sum())
     if bad:
-        raise FormatError(f"{bad:,} of {len(x):,} vectors of the {what} are not finite. Leave those texts out.")
+        raise FormatError(f"{bad:,} of {len(x):,} vectors of the {split} are not finite. Leave those texts out.")
     return x, y
 
 
@@ -126,7 +126,7 @@ def _classes(labels: NDArray[Any]) -> dict[str, int]:
     return dict(zip(names.tolist(), counts.tolist(), strict=True))
 
 
-def _fitted(x: NDArray[Any], y: NDArray[Any], regularization: float) -> tuple[Any, bool]:
+def _fit(x: NDArray[Any], y: NDArray[Any], regularization: float) -> tuple[Any, bool]:
     model = make_pipeline(StandardScaler(), LogisticRegression(C=regularization, max_iter=_STEPS))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the result says so
@@ -134,7 +134,7 @@ def _fitted(x: NDArray[Any], y: NDArray[Any], regularization: float) -> tuple[An
     return model, bool(max(model[-1].n_iter_) < _STEPS)
 
 
-def _judged(
+def _score(
     truth: NDArray[Any],
     predicted: NDArray[Any],
     units: PairUnits | None,
@@ -150,22 +150,22 @@ def _judged(
     table = np.concatenate([is_true & is_predicted, is_true, is_predicted], axis=1).astype(np.float64)
 
     def figures(counts: Weights) -> NDArray[np.float64]:
-        hits, has, given = np.split(counts @ table, 3, axis=1)
-        size = has + given
+        hits, n_true, n_predicted = np.split(counts @ table, 3, axis=1)
+        size = n_true + n_predicted
         each = np.divide(2 * hits, size, out=np.zeros_like(hits), where=size > 0)
         # A class that is neither drawn nor predicted is not there, as in scikit-learn.
         return np.stack([hits.sum(axis=1) / counts.sum(axis=1), each.sum(axis=1) / (size > 0).sum(axis=1)])
 
     point = figures(np.ones((1, n), np.int64))
     units = units or pair_units(n)
-    drawn = units.replicate(figures, replicates, seed)
+    draws = units.replicate(figures, replicates, seed)
     hits = np.any(is_true & is_predicted, axis=1).astype(np.float64)
     size, stretch = _f1_size(table.sum(axis=0).reshape(3, -1), units.effective_items / n)
     sizes = {"accuracy": mean_size(hits, units.effective_items), "macro_f1": size}
     trained = 1.0 if folds is None else math.sqrt(1 + folds / (folds - 1))
-    drawn = np.clip(point + trained * np.array([[1.0], [stretch]]) * (drawn - point), 0.0, 1.0)
+    draws = np.clip(point + trained * np.array([[1.0], [stretch]]) * (draws - point), 0.0, 1.0)
     values = dict(zip(sizes, point[:, 0].tolist(), strict=True))
-    replicated = dict(zip(sizes, drawn, strict=True))
+    replicated = dict(zip(sizes, draws, strict=True))
     scores = {name: share_score(values[name], replicated[name], n, size) for name, size in sizes.items()}
     return Classified(scores, replicated, sizes, units.independent, predicted, folds, converged)
 
@@ -178,9 +178,9 @@ def _f1_size(table: NDArray[np.float64], weight: float) -> tuple[float, float]:
     most of the variance comes from a small class, it is that of few texts: Student's t with the degrees of freedom of
     Welch and Satterthwaite.
     """
-    hits, has, given = table
-    own = np.maximum(weight * has, 1.0)
-    each = np.divide(2 * hits, has + given, out=np.zeros_like(hits), where=has + given > 0)
+    hits, n_true, n_predicted = table
+    own = np.maximum(weight * n_true, 1.0)
+    each = np.divide(2 * hits, n_true + n_predicted, out=np.zeros_like(hits), where=n_true + n_predicted > 0)
     mean = (own * each + 1) / (own + 2)
     parts = mean * (1 - mean) / own / len(mean) ** 2
     variance = float(parts.sum())

@@ -19,7 +19,7 @@ from uncone.evaluation.table import TaskScores
 __all__ = ["MEASURES", "Retrieved", "retrieve", "score_queries", "search"]
 
 MEASURES = ("ndcg@10", "recall@10", "recall@100", "mrr@10")
-"""What is measured for each query."""
+"""The measures of each query."""
 
 _DEPTH = 100
 _BLOCK = 1 << 22  # similarities in memory at a time
@@ -76,7 +76,7 @@ def retrieve(
 ) -> Retrieved:
     """nDCG@10, recall@10, recall@100 and MRR@10 of the vectors of queries (q, d) and documents (n, d).
 
-    Both stand in the order of the task. As in BEIR, the gain of nDCG is the judgement itself, and queries without a
+    Both stand in the order of the task. As in BEIR, the gain of nDCG is the judgment itself, and queries without a
     relevant document are left out.
 
     Raises:
@@ -88,35 +88,35 @@ def retrieve(
             f"{task.name} has {len(task.queries):,} queries and {len(task.docs):,} documents, but there are "
             f"{len(q):,} and {len(d):,} vectors."
         )
-    judged = [
-        (row, name) for row, name in enumerate(task.query_ids) if max(_judged(task, name).values(), default=0) > 0
+    answerable = [
+        (row, name) for row, name in enumerate(task.query_ids) if max(_relevance(task, name).values(), default=0) > 0
     ]
-    rows, _ = search(q[[row for row, _ in judged]], d, _DEPTH, engine=engine)
+    rows, _ = search(q[[row for row, _ in answerable]], d, _DEPTH, engine=engine)
     values = [
-        _measured(_judged(task, name), [task.doc_ids[at] for at in found if at >= 0])
-        for (_, name), found in zip(judged, rows, strict=True)
+        _score_query(_relevance(task, name), [task.doc_ids[at] for at in ranking if at >= 0])
+        for (_, name), ranking in zip(answerable, rows, strict=True)
     ]
-    found = score_queries(np.array(values).T, [task.queries[row] for row, _ in judged], replicates, seed)
+    result = score_queries(np.array(values).T, [task.queries[row] for row, _ in answerable], replicates, seed)
     return replace(
-        found, query_ids=tuple(name for _, name in judged), lost_docs=_count_lost(d), lost_queries=_count_lost(q)
+        result, query_ids=tuple(name for _, name in answerable), lost_docs=_count_lost(d), lost_queries=_count_lost(q)
     )
 
 
 def score_queries(each: NDArray[np.float64], queries: Sequence[str], replicates: int, seed: int) -> Retrieved:
     """The means of the measures (4, q) of the queries, with intervals; queries of one text are drawn together."""
     units = item_units(queries)
-    drawn = units.replicate(lambda counts: each @ counts.T / counts.sum(axis=1), replicates, seed)
+    samples = units.replicate(lambda counts: each @ counts.T / counts.sum(axis=1), replicates, seed)
     sizes = [mean_size(own, units.effective_items) for own in each]
     scores = [
         share_score(float(own.mean()), draws, len(queries), size)
-        for own, draws, size in zip(each, drawn, sizes, strict=True)
+        for own, draws, size in zip(each, samples, sizes, strict=True)
     ]
-    by_query, replicated = (dict(zip(MEASURES, rows, strict=True)) for rows in (each, drawn))
-    known = dict(zip(MEASURES, scores, strict=True)), replicated, dict(zip(MEASURES, sizes, strict=True))
-    return Retrieved(*known, units.independent, by_query)
+    by_query, replicated = (dict(zip(MEASURES, rows, strict=True)) for rows in (each, samples))
+    figures = dict(zip(MEASURES, scores, strict=True)), replicated, dict(zip(MEASURES, sizes, strict=True))
+    return Retrieved(*figures, units.independent, by_query)
 
 
-def _judged(task: RetrievalTask, query: str) -> Mapping[str, int]:
+def _relevance(task: RetrievalTask, query: str) -> Mapping[str, int]:
     return task.qrels.get(query, {})
 
 
@@ -124,10 +124,10 @@ def _count_lost(vectors: NDArray[Any]) -> int:
     return int(np.isnan(unit_rows(vectors)[:, 0]).sum())
 
 
-def _measured(judged: Mapping[str, int], found: list[str]) -> list[float]:
+def _score_query(relevance: Mapping[str, int], ranking: list[str]) -> list[float]:
     """The measures of one query, given the documents found, best first."""
-    gains = np.array([max(judged.get(doc, 0), 0) for doc in found], np.float64)
-    ideal = np.sort([max(gain, 0) for gain in judged.values()])[::-1].astype(np.float64)
+    gains = np.array([max(relevance.get(doc, 0), 0) for doc in ranking], np.float64)
+    ideal = np.sort([max(gain, 0) for gain in relevance.values()])[::-1].astype(np.float64)
     hits = np.flatnonzero(gains[:10] > 0)
     relevant = int((ideal > 0).sum())
     return [

@@ -1,4 +1,4 @@
-"""Sentence similarity: methods by datasets, with what is gained over the raw vectors, and how sure that is."""
+"""Sentence similarity: methods by datasets, with the gain over the raw vectors and its interval."""
 
 from __future__ import annotations
 
@@ -51,26 +51,26 @@ def evaluate_sts(
         OptionError: an option cannot be used.
     """
     settings = settings or Settings()
-    tasks = [_Pairs(one if isinstance(one, PairTask) else open_pairs(one, settings.data)) for one in datasets]
+    tasks = [_Pairs(data if isinstance(data, PairTask) else open_pairs(data, settings.data)) for data in datasets]
     if not tasks:
         raise OptionError(f"No dataset is named. There are {', '.join(STS)}, and files of pairs.")
     every = list(dict.fromkeys(text for task in tasks for text in task.texts))
-    benches, chosen = prepare(model, every, methods, settings)
-    total = len(benches) * sum(len(benches[0].seeds(method)) for method in chosen)
+    benches, candidates = prepare(model, every, methods, settings)
+    total = len(benches) * sum(len(benches[0].seeds(method)) for method in candidates)
     units = _joint_units(tasks)
     rows, notes = [], [units.note] if units.note else []
     for fits in benches:
-        judged = [_judge_method(fits, method, tasks, every, total) for method in chosen]
-        rows += _rows(fits, chosen, judged, tasks, units)
+        results = [_judge_method(fits, method, tasks, every, total) for method in candidates]
+        rows += _rows(fits, candidates, results, tasks, units)
         notes += [fits.space.note] if fits.space.note else []
         fits.forget()
     notes += [] if settings.cache is None else settings.cache.notes
     first = benches[0]
     provenance = {
-        "fingerprint": first.space.known.get("fingerprint"),
+        "fingerprint": first.space.identity.get("fingerprint"),
         "level": settings.level,
-        "prompt": first.space.known.get("prompt", settings.prompt),
-        "normalize": first.space.known.get("normalize", False),
+        "prompt": first.space.identity.get("prompt", settings.prompt),
+        "normalize": first.space.identity.get("normalize", False),
         "fit_on": first.corpus if first.texts else None,
         "fit_texts": len(first.texts),
         "distinct_sentences": len(every),
@@ -101,13 +101,13 @@ def isotropy(rows: Matrix, units: NDArray[np.float64] | None = None) -> tuple[fl
     baseline = float(np.clip((total @ total - n) / (n * (n - 1)), -1.0, 1.0))
     if n < 4 or d < 2:
         return None, baseline
-    centred = rows[usable].astype(np.float64)
-    centred -= centred.mean(axis=0)
-    largest = float(np.abs(centred).max())
+    centered = rows[usable].astype(np.float64)
+    centered -= centered.mean(axis=0)
+    largest = float(np.abs(centered).max())
     if not largest > 0:
         return None, baseline
-    centred /= largest
-    squares, scatter = np.vecdot(centred, centred), centred.T @ centred / (n - 1)
+    centered /= largest
+    squares, scatter = np.vecdot(centered, centered), centered.T @ centered / (n - 1)
     trace, frobenius, q = float(np.trace(scatter)), float((scatter**2).sum()), float(squares @ squares) / (n - 1)
     below = (n - 1) * (n - 2) * frobenius + trace**2 - n * q
     above = 2 * frobenius + (n**2 - 3 * n + 1) * trace**2 - n * q
@@ -134,8 +134,8 @@ class _Pairs:
 
 
 @dataclass(frozen=True, eq=False)
-class _Judged:
-    """What one method with one seed gives on one dataset; without cosines, the reason."""
+class _Result:
+    """One method with one seed on one dataset; without cosines, the reason."""
 
     cosines: NDArray[np.float64] | None
     isoscore: float | None = None
@@ -144,39 +144,39 @@ class _Judged:
     note: str = ""
 
 
-def _judge(pairs: _Pairs, rows: Matrix, note: str) -> _Judged:
+def _judge(pairs: _Pairs, rows: Matrix, note: str) -> _Result:
     units = unit_rows(rows)
     cosines = np.vecdot(units[pairs.left], units[pairs.right]).clip(-1.0, 1.0)
     # A sentence with itself is 1 exactly: what rounding leaves would break ties, and move the ranks.
     cosines[(pairs.left == pairs.right) & np.isfinite(cosines)] = 1.0
-    return _Judged(np.asarray(cosines), *isotropy(rows, units), note=note)
+    return _Result(np.asarray(cosines), *isotropy(rows, units), note=note)
 
 
 def _judge_method(
     fits: Fits, method: Method, tasks: Sequence[_Pairs], every: Sequence[str], total: int
-) -> list[list[_Judged]]:
+) -> list[list[_Result]]:
     """A method on each dataset, under each of its seeds."""
-    judged: list[list[_Judged]] = [[] for _ in tasks]
+    results: list[list[_Result]] = [[] for _ in tasks]
     places = {text: place for place, text in enumerate(every)}
     for seed in fits.seeds(method):
         if method.protocol != "transductive":
             vectors, note = _vectors(fits, method, seed, every, "all sentences")
-        for own, task in zip(judged, tasks, strict=True):
+        for own, task in zip(results, tasks, strict=True):
             if method.protocol == "transductive":
                 rows, note = _vectors(fits, method, seed, task.texts, task.name, task.occurrences)
             else:
                 rows = None if vectors is None else vectors[[places[text] for text in task.texts]]
-            own.append(_Judged(None, reason=note) if rows is None else _judge(task, rows, note))
+            own.append(_Result(None, reason=note) if rows is None else _judge(task, rows, note))
         fits.settings.report("methods", 1, total)
-    return judged
+    return results
 
 
 def _vectors(
-    fits: Fits, method: Method, seed: int, texts: Sequence[str], what: str, fit_on: Sequence[str] | None = None
+    fits: Fits, method: Method, seed: int, texts: Sequence[str], name: str, fit_on: Sequence[str] | None = None
 ) -> tuple[Matrix | None, str]:
     """The vectors and the note of the repair; none and the reason if it cannot be fitted."""
     try:
-        return fits.vectors(method, seed, texts, what, fit_on)
+        return fits.vectors(method, seed, texts, name, fit_on)
     except RepairError as error:
         return None, str(error)
 
@@ -184,7 +184,7 @@ def _vectors(
 def _rows(
     fits: Fits,
     methods: Sequence[Method],
-    judged: Sequence[Sequence[Sequence[_Judged]]],
+    results: Sequence[Sequence[Sequence[_Result]]],
     tasks: Sequence[_Pairs],
     units: PairUnits,
 ) -> list[Row]:
@@ -192,22 +192,22 @@ def _rows(
     for at, task in enumerate(tasks):
         own = units.select(np.arange(start, start + len(task.task)))
         start += len(task.task)
-        cells, replicates = _column(task, [one[at] for one in judged], own, fits.settings)
+        cells, replicates = _column(task, [by_task[at] for by_task in results], own, fits.settings)
         columns.append(cells)
         sampled.append(replicates)
         fits.settings.report("intervals", 1, len(tasks))
     # The units were drawn over all datasets, so the mean of a draw's scores is a draw of the mean.
-    scores, values = (np.mean([getattr(one, name) for one in sampled], axis=0) for name in ("scores", "values"))
+    scores, values = (np.mean([getattr(sample, name) for sample in sampled], axis=0) for name in ("scores", "values"))
     gains = differences(Replicates(scores, values, start, units.independent))
     rows = []
     for at, method in enumerate(methods):
         cells = [column[at] for column in columns]
-        known = [cell.spearman.all for cell in cells if cell.spearman.all is not None]
-        average = float(np.mean(known)) if len(known) == len(cells) else None
+        correlations = [cell.spearman.all for cell in cells if cell.spearman.all is not None]
+        average = float(np.mean(correlations)) if len(correlations) == len(cells) else None
         low, high = (None, None) if average is None else bounds(values[at])
-        note = next((one.note for own in judged[at] for one in own if one.note), "")
+        note = next((result.note for own in results[at] for result in own if result.note), "")
         gain, seeds = gains[at] if at else None, len(fits.seeds(method))
-        rows.append(Row(fits.shown(method), cells, average, seeds, note, low, high, gain))
+        rows.append(Row(fits.in_space(method), cells, average, seeds, note, low, high, gain))
     return rows
 
 
@@ -220,53 +220,55 @@ def _joint_units(tasks: Sequence[_Pairs]) -> PairUnits:
 
 
 def _column(
-    task: _Pairs, judged: Sequence[Sequence[_Judged]], units: PairUnits, settings: Settings
+    task: _Pairs, results: Sequence[Sequence[_Result]], units: PairUnits, settings: Settings
 ) -> tuple[list[Cell], Replicates]:
     """The cells of one dataset, the raw vectors first, and their replicates."""
     gold = task.task.scores
-    flat = [one.cosines for own in judged for one in own if one.cosines is not None]
-    scores, values = np.full(len(judged), np.nan), np.full((len(judged), settings.replicates), np.nan)
+    flat = [result.cosines for own in results for result in own if result.cosines is not None]
+    scores, values = np.full(len(results), np.nan), np.full((len(results), settings.replicates), np.nan)
     if flat:
-        found = bootstrap(gold, np.stack(flat), replicates=settings.replicates, seed=settings.seed, units=units)
+        draws = bootstrap(gold, np.stack(flat), replicates=settings.replicates, seed=settings.seed, units=units)
         first = 0
-        for at, own in enumerate(judged):
-            if all(one.cosines is not None for one in own):
-                scores[at] = found.scores[first : first + len(own)].mean()
-                values[at] = found.values[first : first + len(own)].mean(axis=0)
-            first += sum(one.cosines is not None for one in own)
+        for at, own in enumerate(results):
+            if all(result.cosines is not None for result in own):
+                scores[at] = draws.scores[first : first + len(own)].mean()
+                values[at] = draws.values[first : first + len(own)].mean(axis=0)
+            first += sum(result.cosines is not None for result in own)
     replicates = Replicates(scores, values, len(gold), units.independent)
     gains = differences(replicates)
     cells = []
-    for at, own in enumerate(judged):
-        spearman, spread = _correlated(task.task, own, "spearman")
-        pearson, _ = _correlated(task.task, own, "pearson")
-        isoscores = [one.isoscore for one in own if one.isoscore is not None]
-        baselines = [one.baseline for one in own if one.baseline is not None]
+    for at, own in enumerate(results):
+        spearman, spread = _correlation(task.task, own, "spearman")
+        pearson, _ = _correlation(task.task, own, "pearson")
+        isoscores = [result.isoscore for result in own if result.isoscore is not None]
+        baselines = [result.baseline for result in own if result.baseline is not None]
         isoscore, baseline = (float(np.mean(some)) if some else None for some in (isoscores, baselines))
         difference = None if at == 0 else gains[at]
         cells.append(Cell(task.name, spearman, pearson, isoscore, baseline, difference, spread))
     return cells, replicates
 
 
-def _correlated(task: PairTask, judged: Sequence[_Judged], kind: Kind) -> tuple[Aggregated, float | None]:
+def _correlation(task: PairTask, results: Sequence[_Result], kind: Kind) -> tuple[Aggregated, float | None]:
     """The mean over the seeds, and the spread of `all` where there are several."""
-    missing = next((one.reason for one in judged if one.cosines is None), None)
+    missing = next((result.reason for result in results if result.cosines is None), None)
     if missing is not None:
         return Aggregated(None, None, None, len(task), missing), None
-    each = [aggregate(task.scores, one.cosines, task.subsets, kind) for one in judged if one.cosines is not None]
+    each = [
+        aggregate(task.scores, result.cosines, task.subsets, kind) for result in results if result.cosines is not None
+    ]
     if len(each) == 1:
         return each[0], None
 
     def mean(values: Sequence[float | None]) -> float | None:
-        known = [value for value in values if value is not None]
-        return float(np.mean(known)) if len(known) == len(values) else None
+        present = [value for value in values if value is not None]
+        return float(np.mean(present)) if len(present) == len(values) else None
 
     subsets = {
-        name: Correlation(mean([one.subsets[name].value for one in each]), each[0].subsets[name].n)
+        name: Correlation(mean([figure.subsets[name].value for figure in each]), each[0].subsets[name].n)
         for name in each[0].subsets
     }
-    whole, plain, weighted = (mean([getattr(one, name) for one in each]) for name in ("all", "mean", "wmean"))
-    reason = next((one.reason for one in each if one.reason), "")
-    alls = [one.all for one in each if one.all is not None]
+    whole, plain, weighted = (mean([getattr(figure, name) for figure in each]) for name in ("all", "mean", "wmean"))
+    reason = next((figure.reason for figure in each if figure.reason), "")
+    alls = [figure.all for figure in each if figure.all is not None]
     spread = float(np.std(alls, ddof=1)) if len(alls) == len(each) else None
     return Aggregated(whole, plain, weighted, len(task), reason, subsets), spread

@@ -41,16 +41,16 @@ __all__ = [
 ]
 
 LINEAR = (
-    "A linear classifier can undo an invertible linear repair by its weights: differences come from regularisation."
+    "A linear classifier can undo an invertible linear repair by its weights: differences come from regularization."
 )
 
-_APART = "Queries have a repair of their own; one that turns the space brings the two sides out of line."
+_APART = "Queries have their own repair. A repair that rotates the space misaligns queries and documents."
 
 _Model = str | os.PathLike[str] | Encoder
 _Methods = str | Iterable[str | Method] | None
 
 
-class _Judged(NamedTuple):
+class _Result(NamedTuple):
     """A method with one seed: its figures, the IsoScore of the vectors, and a note for the reader."""
 
     figures: TaskScores
@@ -79,7 +79,7 @@ def evaluate_labeled(
     units = item_units(texts)
     sampling: dict[str, Any] = {"replicates": settings.replicates, "seed": settings.seed, "units": units}
 
-    def judge(fits: Fits, method: Method, seed: int) -> _Judged:
+    def judge(fits: Fits, method: Method, seed: int) -> _Result:
         vectors, note = fits.vectors(method, seed, every, task.name)
         own = _rows_of(texts, every, vectors)
         if learned is None:
@@ -87,7 +87,7 @@ def evaluate_labeled(
         else:
             figures = classify(_rows_of(train_texts, every, vectors), learned.labels, own, task.labels, **sampling)
         notes = [LINEAR, note, "" if figures.converged else "The regression did not converge."]
-        return _Judged(figures, isotropy(own)[0], " ".join(filter(None, notes)))
+        return _Result(figures, isotropy(own)[0], " ".join(filter(None, notes)))
 
     return _evaluate(task.name, model, every, methods, settings, judge)
 
@@ -109,7 +109,7 @@ def evaluate_retrieval(
     task = folder if isinstance(folder, RetrievalTask) else open_retrieval(folder, settings.data)
     docs, queries = (list(dict.fromkeys(side)) for side in (task.docs, task.queries))
 
-    def judge(fits: Fits, method: Method, seed: int) -> _Judged:
+    def judge(fits: Fits, method: Method, seed: int) -> _Result:
         note = ""
         if method.repair == "static":
             doc_vectors, query_vectors = (fits.vectors(method, seed, x, "")[0] for x in (task.docs, task.queries))
@@ -123,10 +123,10 @@ def evaluate_retrieval(
         lost = (
             (figures.lost_docs, "documents without a vector."),
             (figures.lost_queries, "queries without a vector."),
-            (task.unknown, "judgements on documents or queries that are not there."),
+            (task.unknown, "judgments on documents or queries that are not there."),
         )
-        notes = [note, *(f"{count:,} {what}" for count, what in lost if count)]
-        return _Judged(figures, isotropy(doc_vectors)[0], " ".join(notes).strip())
+        notes = [note, *(f"{count:,} {problem}" for count, problem in lost if count)]
+        return _Result(figures, isotropy(doc_vectors)[0], " ".join(notes).strip())
 
     return _evaluate(task.name, model, [*task.docs, *task.queries], methods, settings, judge)
 
@@ -138,7 +138,7 @@ def evaluate_pairs(
     *,
     settings: Settings | None = None,
 ) -> list[TaskRow]:
-    """ROC-AUC, average precision and best F1 of the cosines of pairs that are labelled 0 or 1.
+    """ROC-AUC, average precision and best F1 of the cosines of pairs that are labeled 0 or 1.
 
     Raises:
         FormatError: they have scores, for which there is `evaluate_sts`.
@@ -150,14 +150,14 @@ def evaluate_pairs(
     every = list(dict.fromkeys(text.strip() for side in (task.left, task.right) for text in side))
     units = pair_units(len(task), (task.left, task.right))
 
-    def judge(fits: Fits, method: Method, seed: int) -> _Judged:
+    def judge(fits: Fits, method: Method, seed: int) -> _Result:
         vectors, note = fits.vectors(method, seed, every, task.name)
         left, right = (_rows_of(side, every, vectors) for side in (task.left, task.right))
         cosines = pair_cosines(left, right)
         labeled = score_pairs(task.scores, cosines, replicates=settings.replicates, seed=settings.seed, units=units)
         scores = {name: getattr(labeled, name) for name in ("roc_auc", "average_precision", "best_f1")}
         figures = TaskScores(scores, labeled.replicates, {}, units.independent)
-        return _Judged(figures, isotropy(vectors)[0], labeled.reason or note)
+        return _Result(figures, isotropy(vectors)[0], labeled.reason or note)
 
     return _evaluate(task.name, model, every, methods, settings, judge)
 
@@ -175,20 +175,20 @@ def evaluate_wic(
     A word is the mean of its subword tokens, which are repaired first: the level is always token.
     """
     settings = replace(settings or Settings(), level="token")
-    sides = [one if isinstance(one, WicTask) else open_wic(one, settings.data) for one in (train, test)]
+    sides = [task if isinstance(task, WicTask) else open_wic(task, settings.data) for task in (train, test)]
     every = list(dict.fromkeys(text.strip() for task in sides for side in (task.left, task.right) for text in side))
-    judged_on = sides[1]
+    test_task = sides[1]
     # A word with each of its sentences: items that share a word or a sentence are drawn together.
-    sentences = (*judged_on.left, *judged_on.right)
-    linked = pair_units(len(sentences), ((*judged_on.words, *judged_on.words), sentences))
-    units = linked.select(np.arange(len(judged_on)))
+    sentences = (*test_task.left, *test_task.right)
+    linked = pair_units(len(sentences), ((*test_task.words, *test_task.words), sentences))
+    units = linked.select(np.arange(len(test_task)))
 
-    def judge(fits: Fits, method: Method, seed: int) -> _Judged:
+    def judge(fits: Fits, method: Method, seed: int) -> _Result:
         space = fits.space
         assert isinstance(space, Tokens)
         if method.repair == "static":
             raise OptionError("Words in context need vectors that know the context: leave static out.")
-        repair = fits.repair(method, seed, every, judged_on.name)
+        repair = fits.repair(method, seed, every, test_task.name)
         train_words, test_words = (
             Senses(
                 space.words(task.left, task.left_spans, repair),
@@ -201,9 +201,9 @@ def evaluate_wic(
         words = np.concatenate([np.asarray(test_words.left), np.asarray(test_words.right)])
         lost = f" {figures.lost} words without a vector." if figures.lost else ""
         note = f"{'' if repair is None else repair.note_}{lost}".strip()
-        return _Judged(figures, isotropy(words)[0], note)
+        return _Result(figures, isotropy(words)[0], note)
 
-    return _evaluate(judged_on.name, model, every, methods, settings, judge)
+    return _evaluate(test_task.name, model, every, methods, settings, judge)
 
 
 def evaluate_words(
@@ -224,19 +224,19 @@ def evaluate_words(
         raise OptionError("Pairs of words are for static vectors: name a file of word vectors, not a model.")
     task = pairs if isinstance(pairs, WordPairs) else open_word_pairs(pairs, settings.data)
     words, table = _static_rows(vectors, most)
-    known = {"layer": "0", "pooling": "none", "fingerprint": ""}
-    space = Sentences(words, table, known, "")
+    identity = {"layer": "0", "pooling": "none", "fingerprint": ""}
+    space = Sentences(words, table, identity, "")
     listed = standard_methods(space.dim, gmm=False) if methods is None else parse_methods(methods)
-    chosen = with_raw([replace(method, protocol="inductive") for method in listed])
+    candidates = with_raw([replace(method, protocol="inductive") for method in listed])
     fits = Fits(space, os.fspath(vectors), replace(settings, fit_on=vectors), words)
 
-    def judge(fits: Fits, method: Method, seed: int) -> _Judged:
+    def judge(fits: Fits, method: Method, seed: int) -> _Result:
         rows, note = fits.vectors(method, seed, words, "the words")
         figures = word_similarity(task, words, rows, replicates=settings.replicates, seed=settings.seed)
         out = f" {figures.left_out} pairs left out." if figures.left_out else ""
-        return _Judged(figures, isotropy(rows)[0], figures.reason or f"{note}{out}".strip())
+        return _Result(figures, isotropy(rows)[0], figures.reason or f"{note}{out}".strip())
 
-    return _rows(task.name, fits, chosen, judge)
+    return _rows(task.name, fits, candidates, judge)
 
 
 def _static_rows(path: str | os.PathLike[str], most: int | None) -> tuple[list[str], Matrix]:
@@ -260,43 +260,43 @@ def _evaluate(
     texts: Sequence[str],
     methods: _Methods,
     settings: Settings,
-    judge: Callable[[Fits, Method, int], _Judged],
+    judge: Callable[[Fits, Method, int], _Result],
 ) -> list[TaskRow]:
-    benches, chosen = prepare(model, texts, methods, settings)
-    return [row for fits in benches for row in _rows(task, fits, chosen, judge)]
+    benches, candidates = prepare(model, texts, methods, settings)
+    return [row for fits in benches for row in _rows(task, fits, candidates, judge)]
 
 
 def _rows(
-    task: str, fits: Fits, methods: Sequence[Method], judge: Callable[[Fits, Method, int], _Judged]
+    task: str, fits: Fits, methods: Sequence[Method], judge: Callable[[Fits, Method, int], _Result]
 ) -> list[TaskRow]:
     """Every method judged under its seeds, with its differences to the raw vectors, which come first."""
-    judged: list[list[_Judged]] = []
+    results: list[list[_Result]] = []
     failed: dict[int, str] = {}
     for at, method in enumerate(methods):
         try:
-            judged.append([judge(fits, method, seed) for seed in fits.seeds(method)])
+            results.append([judge(fits, method, seed) for seed in fits.seeds(method)])
         except RepairError as error:
             failed[at] = str(error)
-            judged.append([])
+            results.append([])
         fits.settings.report("methods", 1, len(methods))
-    figures = [[one.figures for one in own] for own in judged]
+    figures = [[result.figures for result in own] for own in results]
     scores: list[dict[str, Score]] = [{} for _ in methods]
     gains: list[dict[str, Difference]] = [{} for _ in methods]
     for name, raw in figures[0][0].scores.items():
-        values, drawn = _paired(figures, name, fits.settings.replicates)
-        sizes = [[one.sizes[name] for one in own if name in one.sizes] for own in figures]
+        values, samples = _paired(figures, name, fits.settings.replicates)
+        sizes = [[seed_scores.sizes[name] for seed_scores in own if name in seed_scores.sizes] for own in figures]
         smallest = min((size for own in sizes for size in own), default=None)
-        differ = differences(Replicates(values, drawn, raw.n, figures[0][0].units, smallest))
+        differ = differences(Replicates(values, samples, raw.n, figures[0][0].units, smallest))
         for at, gain in enumerate(differ):
-            scores[at][name] = _score(name, float(values[at]), drawn[at], raw.n, sizes[at])
+            scores[at][name] = _score(name, float(values[at]), samples[at], raw.n, sizes[at])
             if at:
                 gains[at][name] = gain
     rows = []
     for at, method in enumerate(methods):
-        isoscores = [one.isoscore for one in judged[at] if one.isoscore is not None]
-        note = failed.get(at) or (judged[at][0].note if judged[at] else "")
+        isoscores = [result.isoscore for result in results[at] if result.isoscore is not None]
+        note = failed.get(at) or (results[at][0].note if results[at] else "")
         isoscore = float(np.mean(isoscores)) if isoscores else None
-        rows.append(TaskRow(task, fits.shown(method), scores[at], gains[at], isoscore, note))
+        rows.append(TaskRow(task, fits.in_space(method), scores[at], gains[at], isoscore, note))
     return rows
 
 
@@ -317,10 +317,10 @@ def _paired(
     figures: Sequence[Sequence[TaskScores]], name: str, replicates: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Value and replicates of each method, the means over its seeds; NaN if one is undefined."""
-    values, drawn = np.full(len(figures), np.nan), np.full((len(figures), replicates), np.nan)
+    values, samples = np.full(len(figures), np.nan), np.full((len(figures), replicates), np.nan)
     for at, own in enumerate(figures):
-        known = [value for one in own if (value := one.scores[name].value) is not None]
-        if known and len(known) == len(own):
-            values[at] = np.mean(known)
-            drawn[at] = np.mean([one.replicates[name] for one in own], axis=0)
-    return values, drawn
+        per_seed = [value for seed_scores in own if (value := seed_scores.scores[name].value) is not None]
+        if per_seed and len(per_seed) == len(own):
+            values[at] = np.mean(per_seed)
+            samples[at] = np.mean([seed_scores.replicates[name] for seed_scores in own], axis=0)
+    return values, samples

@@ -56,11 +56,11 @@ def best_threshold(similarities: ArrayLike, labels: ArrayLike) -> tuple[float, f
     values, truth = np.asarray(similarities, np.float64), np.asarray(labels, np.bool_)
     if values.shape != truth.shape or values.ndim != 1:
         raise ShapeError(f"We need one label per similarity, not {truth.shape} and {values.shape}.")
-    known = np.isfinite(values)
-    if not known.any():
+    finite = np.isfinite(values)
+    if not finite.any():
         raise NoUsableRowsError(f"None of {len(values):,} similarities is finite, so no threshold can be chosen.")
-    order = np.argsort(values[known], kind="stable")
-    values, truth = values[known][order], truth[known][order]
+    order = np.argsort(values[finite], kind="stable")
+    values, truth = values[finite][order], truth[finite][order]
     # Right with the first k below the threshold: unlike ones among them, alike ones among the rest.
     right = np.concatenate([[0], np.cumsum(~truth)]) + truth.sum() - np.concatenate([[0], np.cumsum(truth)])
     cuts = np.flatnonzero(np.concatenate([[True], np.diff(values) > 0, [True]]))
@@ -92,11 +92,11 @@ def same_sense(
     right = ((cosines >= threshold) == truth).astype(np.float64)
     n = len(right)
     units = units or pair_units(n)
-    drawn = units.replicate(lambda counts: counts @ right / counts.sum(axis=1), replicates, seed)
+    samples = units.replicate(lambda counts: counts @ right / counts.sum(axis=1), replicates, seed)
     size = mean_size(right, units.effective_items)
-    accuracy = share_score(float(right.mean()), drawn, n, size)
-    known = {"accuracy": accuracy}, {"accuracy": drawn}, {"accuracy": size}
-    return SenseScores(*known, units.independent, threshold, on_train, int(np.isnan(cosines).sum()))
+    accuracy = share_score(float(right.mean()), samples, n, size)
+    figures = {"accuracy": accuracy}, {"accuracy": samples}, {"accuracy": size}
+    return SenseScores(*figures, units.independent, threshold, on_train, int(np.isnan(cosines).sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,18 +136,18 @@ def word_similarity(
 
     left, right = (np.array([place(word) for word in side]) for side in (pairs.left, pairs.right))
     missing = {word for side in (pairs.left, pairs.right) for word in side if place(word) < 0}
-    kept = (left >= 0) & (right >= 0)
-    cosines = pair_cosines(rows[left[kept]], rows[right[kept]])
-    gold = pairs.scores[kept]
+    has_vectors = (left >= 0) & (right >= 0)
+    cosines = pair_cosines(rows[left[has_vectors]], rows[right[has_vectors]])
+    gold = pairs.scores[has_vectors]
     usable = np.isfinite(cosines)  # a zero vector is none
     gold, cosines = gold[usable], cosines[usable]
     n = len(gold)
     lost = len(pairs) - n, tuple(sorted(missing))
-    units = pair_units(n, (left[kept][usable].tolist(), right[kept][usable].tolist()))
+    units = pair_units(n, (left[has_vectors][usable].tolist(), right[has_vectors][usable].tolist()))
     whole = aggregate(gold, cosines) if units.distinct >= _FEWEST else None
     if whole is None or whole.all is None:
         few = f"only {units.distinct} of {len(pairs):,} pairs are distinct and have vectors, and we need {_FEWEST}"
         return WordScores({"spearman": Score(None, None, None, n)}, {}, {}, 0, *lost, whole.reason if whole else few)
-    drawn = bootstrap(gold, cosines, replicates=replicates, seed=seed, units=units).values[0]
-    spearman = score(whole.all, drawn, n, level)
-    return WordScores({"spearman": spearman}, {"spearman": drawn}, {}, units.independent, *lost)
+    samples = bootstrap(gold, cosines, replicates=replicates, seed=seed, units=units).values[0]
+    spearman = score(whole.all, samples, n, level)
+    return WordScores({"spearman": spearman}, {"spearman": samples}, {}, units.independent, *lost)
