@@ -69,7 +69,7 @@ def test_actnorm_starts_from_the_rows():
     rows = torch.from_numpy(bent(d=5))
     rows[:, 2] = 7.0
     network = Glow(5, levels=2, depth=2, hidden=4)
-    network.initialise(rows)
+    network.initialize(rows)
     z = network(rows).detach()
     torch.testing.assert_close(z.mean(0), torch.zeros(5), atol=1e-4, rtol=0)
     deviations, _ = z.std(0, correction=0).sort()

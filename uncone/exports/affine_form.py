@@ -98,14 +98,14 @@ def probe_rows(repair: Repair, n: int = 1000) -> Matrix:
     if isinstance(first, Affine):
         back = np.linalg.pinv(first.matrix_, rcond=1e-10)
         return np.asarray(first.mean_ + rng.normal(size=(n, len(back))) @ back, np.float32)
-    known = first.arrays()
-    centres = known.get("centroids", known.get("centre", np.zeros(d)))
-    around = np.asarray(centres, np.float64).reshape(-1, d)
-    reach = np.sqrt(((around - around.mean(axis=0)) ** 2).mean()) or float(known.get("scale", np.ones(1))[0])
+    arrays = first.arrays()
+    centers = arrays.get("centroids", arrays.get("centre", np.zeros(d)))
+    around = np.asarray(centers, np.float64).reshape(-1, d)
+    reach = np.sqrt(((around - around.mean(axis=0)) ** 2).mean()) or float(arrays.get("scale", np.ones(1))[0])
     return np.asarray(around[rng.integers(len(around), size=n)] + rng.normal(size=(n, d)) * reach, np.float32)
 
 
-def check(repair: Repair, run: Callable[[Matrix], Matrix], what: str, allowed: float = TOLERANCE) -> float:
+def check(repair: Repair, run: Callable[[Matrix], Matrix], target: str, allowed: float = TOLERANCE) -> float:
     """Run an export on rows like the data: the largest difference, as a share of the largest value.
 
     Where the repair's own answer in float32 is further from that in float64 than is allowed, as in a whitening of
@@ -123,7 +123,7 @@ def check(repair: Repair, run: Callable[[Matrix], Matrix], what: str, allowed: f
     own = float(np.median(_by_row(single, exact)) / largest)
     if not difference <= max(allowed, _AS_GOOD * own):
         raise ExportError(
-            f"{what} differs from the repair by {difference:.1e} of the largest value, and {allowed:.0e} is allowed: "
+            f"{target} differs from the repair by {difference:.1e} of the largest value, and {allowed:.0e} is allowed: "
             "its numbers are beyond float32. Fit it on more rows, with more shrinkage, or to fewer dimensions."
         )
     return difference

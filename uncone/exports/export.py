@@ -14,7 +14,7 @@ from typing import Any
 from uncone._version import __version__
 from uncone.data.writing.atomic import replacing, writing
 from uncone.errors import ExportError
-from uncone.exports.fitted import Fitted
+from uncone.exports.vector_spec import VectorSpec
 from uncone.repairs.repair import Repair
 
 __all__ = ["MARK", "TARGETS", "Exported", "export", "marked", "placed", "sign"]
@@ -61,7 +61,7 @@ def export(
         to: one of `TARGETS`.
         out: a folder, or for onnx and faiss a file. An earlier export is replaced, anything else is not.
         model: the folder of the model before it, for sentence-transformers and, to have both in one graph, for onnx.
-        provenance: what a saved repair says of its vectors; `layer`, `pooling` and `level` say it here instead.
+        provenance: the metadata of a saved repair; `layer`, `pooling` and `level` override it.
         layer: the layer of the model that it was fitted on, such as 12, -1 or "1,-1".
         pooling: mean, cls, max or last.
         level: sentence, or token for a repair of tokens that are pooled afterwards.
@@ -73,7 +73,7 @@ def export(
         raise ExportError(f"There is no export to {to!r}; there are {', '.join(TARGETS)}.")
     if not hasattr(repair, "_n_features_out"):  # set last when a repair learns
         raise ExportError(f"This {repair.kind} is not fitted, so there is nothing to export. Fit it first.")
-    fitted = Fitted.of(provenance, layer=layer, pooling=pooling, level=level)
+    spec = VectorSpec.of(provenance, layer=layer, pooling=pooling, level=level)
     out, folder = Path(out), None if model is None else Path(model)
     if folder is not None:
         _check_model(folder, out, to)
@@ -81,8 +81,8 @@ def export(
         raise ExportError("An export to sentence-transformers is a model with the repair in it: name it with --model.")
     module, _, function = TARGETS[to].partition(":")
     write = getattr(import_module(f"uncone.exports.{module}"), function)
-    notes = write(repair, out, **({"model": folder, "fitted": fitted} if to in _WITH_MODEL else {}))
-    if folder is None and fitted.level == "token":
+    notes = write(repair, out, **({"model": folder, "spec": spec} if to in _WITH_MODEL else {}))
+    if folder is None and spec.level == "token":
         notes.append("The repair was fitted on the vectors of tokens: apply it to those, and pool afterwards.")
     return Exported((out,), tuple(notes))
 
@@ -97,7 +97,7 @@ def _check_model(model: Path, out: Path, to: str) -> None:
 
 
 def sign(folder: Path, target: str, kind: str) -> None:
-    """Say in a folder what it is."""
+    """Write a marker file, so that a later export may replace the folder."""
     content = {"target": target, "kind": kind, "uncone": __version__}
     (folder / MARK).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
@@ -109,7 +109,7 @@ def marked(folder: Path) -> bool:
 
 @contextmanager
 def placed(out: Path, *, folder: bool, ours: Callable[[Path], bool]) -> Iterator[Path]:
-    """A temporary place for a file or folder, which becomes `out` when all went well and is gone when not.
+    """A temporary file or folder that becomes `out` on success and is removed on failure.
 
     Raises:
         ExportError: something of another kind is there, or it cannot be written to.
@@ -127,7 +127,7 @@ def _check_place(out: Path, folder: bool, ours: Callable[[Path], bool]) -> None:
     if not out.exists() or (folder and out.is_dir() and not any(out.iterdir())):
         return
     if folder != out.is_dir():
-        present, needed = ("folder", "file") if out.is_dir() else ("file", "folder")
-        raise ExportError(f"{out} is a {present}, and this export writes a {needed}. Name another place.")
+        present, expected = ("folder", "file") if out.is_dir() else ("file", "folder")
+        raise ExportError(f"{out} is a {present}, and this export writes a {expected}. Name another place.")
     if not ours(out):
         raise ExportError(f"{out} is there and was not written by this export; it stays. Name another place.")

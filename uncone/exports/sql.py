@@ -97,8 +97,8 @@ def export_sql(repair: Repair, out: Path) -> list[str]:
 def _duckdb(form: AffineForm, kind: str) -> str:
     d, m = form.matrix.shape
     # The bias is worked out from the numbers as they are written, so that nothing is lost where the mean is large.
-    written = form.matrix.astype(np.float32).astype(np.float64)
-    rows = _inserts(written.T, form.offset - form.mean @ written)
+    matrix = form.matrix.astype(np.float32).astype(np.float64)
+    rows = _inserts(matrix.T, form.offset - form.mean @ matrix)
     query, fast = (_DUCKDB_UNIT, _FAST_UNIT) if form.normalize else (_DUCKDB_LINEAR, _FAST_LINEAR)
     return _DUCKDB.format(
         kind=kind,

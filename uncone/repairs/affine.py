@@ -71,27 +71,27 @@ class Affine(Repair):
         """Whether so many rows are to be measured with their fourth moment, which takes time."""
         return False
 
-    def measured(
+    def measure_source(
         self, source: Source, plan: Plan, dtype: DTypeLike, progress: Progress | None, *, higher: bool = False
     ) -> Bundle:
-        """What `fit_stats` needs, in one pass over the rows; with `higher`, all that may be needed."""
+        """The statistics for `fit_stats`, in one pass over the rows; with `higher`, the fourth moment too."""
         rows, statistics = source.rows, self.statistics(source.dim, dtype)
-        told = None if progress is None else lambda done: progress("measuring", done, rows)
+        report = None if progress is None else lambda n: progress("measuring", n, rows)
         moments = statistics.get("moments")
         if moments is not None and (rows or 0) >= _MANY:
             # Sums about one point are merged by adding them; about many, each has to be moved first.
             moments.higher = higher or not source.rereadable or self.needs_fourth(rows or 0, source.dim)
             source, moments.reference = with_reference(source, replace(plan, dtype=dtype))
-        return measure(source, statistics, plan, told)
+        return measure(source, statistics, plan, report)
 
     def _learn(self, source: Source, plan: Plan, progress: Progress | None) -> None:
         dtype = precision(source, plan)
-        first = self.measured(source, plan, dtype, progress)
+        first = self.measure_source(source, plan, dtype, progress)
         self._take(first, plan)
         moments = first.get("moments")
         better = moments is not None and (dtype != np.float64 or not moments.higher)
         if self.doubt_ and source.rereadable and better:
-            self._take(self.measured(source, plan, np.float64, progress, higher=True), plan)
+            self._take(self.measure_source(source, plan, np.float64, progress, higher=True), plan)
 
     def _take(self, statistics: Bundle, plan: Plan) -> None:
         moments = statistics.get("moments")
@@ -161,16 +161,16 @@ class Affine(Repair):
         if d != m:
             return f"it keeps {m} of {d} dimensions"
         values = np.linalg.svd(self.matrix_, compute_uv=False) if self.diagonal is None else np.abs(self.diagonal)
-        kept = int((values > _SINGULAR * values.max()).sum())
-        return f"it keeps {kept} of {d} directions" if kept < d else ""
+        rank = int((values > _SINGULAR * values.max()).sum())
+        return f"it keeps {rank} of {d} directions" if rank < d else ""
 
     def then(self, other: Affine) -> Collapsed:
-        """Both, one after the other, as one matrix."""
-        here, there = self.diagonal, other.diagonal
-        if here is not None:
-            matrix = here * there if there is not None else here[:, None] * other.matrix_
+        """Both repairs in sequence, as one matrix."""
+        first, second = self.diagonal, other.diagonal
+        if first is not None:
+            matrix = first * second if second is not None else first[:, None] * other.matrix_
         else:
-            matrix = self.matrix_ * there if there is not None else self.matrix_ @ other.matrix_
+            matrix = self.matrix_ * second if second is not None else self.matrix_ @ other.matrix_
         moved = (self.offset_ - other.mean_) @ other.matrix_ + other.offset_
         return Collapsed.of(self.mean_, matrix, moved)
 

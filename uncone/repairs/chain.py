@@ -42,12 +42,12 @@ class Chain(Repair):
         self.steps = steps
 
     def _learn(self, source: Source, plan: Plan, progress: Progress | None) -> None:
-        steps = _checked(self.steps)
+        steps = _check_steps(self.steps)
         self.__dict__.pop("steps_", None)
-        line = _Line(source, plan, progress)
+        line = _FittingChain(source, plan, progress)
         for step in steps:
             line.fit(clone(step))
-        self._settle(line.done)
+        self._settle(line.steps)
         self.note_ = " ".join(f"{step.kind}: {step.note_}" for step in self.steps_ if step.note_)
 
     def _settle(self, steps: list[Repair]) -> Self:
@@ -92,65 +92,65 @@ class Chain(Repair):
         Raises:
             DamagedRepairError: the arrays are not those of these steps, or the steps do not fit each other.
         """
-        steps = _checked(self.steps)
+        steps = _check_steps(self.steps)
         parts: list[Arrays] = [{} for _ in steps]
         for key, value in arrays.items():
             place, _, name = key.partition(".")
             if not place.isascii() or not place.isdigit() or int(place) >= len(steps):
                 raise DamagedRepairError(f"A chain of {len(steps)} steps has no array {key!r}.")
             parts[int(place)][name] = value
-        fitted = [clone(step).restore(part) for step, part in zip(steps, parts, strict=True)]
-        for before, after in pairwise(fitted):
+        repairs = [clone(step).restore(part) for step, part in zip(steps, parts, strict=True)]
+        for before, after in pairwise(repairs):
             if before._n_features_out != after.n_features_in_:
                 raise DamagedRepairError(
                     f"{before.kind} gives {before._n_features_out} dimensions and {after.kind} takes "
                     f"{after.n_features_in_}: they are not of one chain."
                 )
-        return self._settle(fitted)
+        return self._settle(repairs)
 
 
-class _Known(NamedTuple):
+class _RowMoments(NamedTuple):
     """The moments of the rows as they leave the last step, and the variance of each dimension that is only rounding."""
 
     moments: Moments
     noise: Vector
 
 
-class _Line:
+class _FittingChain:
     """A chain while it is fitted: the steps done, and the moments after them as far as they are known."""
 
     def __init__(self, source: Source, plan: Plan, progress: Progress | None) -> None:
         self.source, self.plan, self.progress = source, plan, progress
-        self.done: list[Repair] = []
-        self.known: _Known | None = None
+        self.steps: list[Repair] = []
+        self.state: _RowMoments | None = None
         self.grain: Vector | None = None  # the steps of the numbers, squared, as the affine steps done pass them on
         self.passes = 0
 
     def fit(self, step: Repair) -> None:
         """Fit the next step, from what is known or from another pass."""
         if not isinstance(step, Affine) or set(step.statistics(1).members) != {"moments"}:
-            self.known = self.grain = None
+            self.state = self.grain = None
             step.fit_source(self._rows(step), self.plan, self.progress)
         else:
             self._fit_to_moments(step)
-        self.done.append(step)
+        self.steps.append(step)
 
     def _fit_to_moments(self, step: Affine) -> None:
-        if self.known is None:
-            self.known = self._measured(step, precision(self.source, self.plan))
-        step.fit_stats(Bundle(moments=self.known.moments), noise=self.known.noise)
-        if step.doubt_ and (self.source.rereadable or np.isnan(self.known.moments.fourth)):
-            self.known = self._measured(step, np.dtype(np.float64), higher=True)
-            step.fit_stats(Bundle(moments=self.known.moments), noise=self.known.noise)
-        moments, made_up = pushed(self.known.moments, step)
-        weights, before = (step.matrix_**2).T, grain(self.known.moments, self.plan.dtype)
-        self.known = _Known(moments, weights @ self.known.noise + made_up + rounding(moments, self.plan.dtype))
+        if self.state is None:
+            self.state = self._measure(step, precision(self.source, self.plan))
+        step.fit_stats(Bundle(moments=self.state.moments), noise=self.state.noise)
+        if step.doubt_ and (self.source.rereadable or np.isnan(self.state.moments.fourth)):
+            self.state = self._measure(step, np.dtype(np.float64), higher=True)
+            step.fit_stats(Bundle(moments=self.state.moments), noise=self.state.noise)
+        moments, made_up = pushed(self.state.moments, step)
+        weights, before = (step.matrix_**2).T, grain(self.state.moments, self.plan.dtype)
+        self.state = _RowMoments(moments, weights @ self.state.noise + made_up + rounding(moments, self.plan.dtype))
         self.grain = weights @ (before if self.grain is None else before + self.grain)
 
-    def _measured(self, step: Affine, dtype: np.dtype[np.generic], *, higher: bool = False) -> _Known:
-        moments = step.measured(self._rows(step), self.plan, dtype, self.progress, higher=higher)["moments"]
+    def _measure(self, step: Affine, dtype: np.dtype[np.generic], *, higher: bool = False) -> _RowMoments:
+        moments = step.measure_source(self._rows(step), self.plan, dtype, self.progress, higher=higher)["moments"]
         noise = rounding(moments, self.plan.dtype)
-        return _Known(moments, noise if self.grain is None else noise + self.grain)
+        return _RowMoments(moments, noise if self.grain is None else noise + self.grain)
 
     def _rows(self, step: Repair) -> Source:
         """What the next step sees of the rows.
@@ -165,7 +165,7 @@ class _Line:
                 "once: save it to a file."
             )
         self.passes += looks
-        return Mapped(self.source, Chain(self.done)._settle(list(self.done))) if self.done else self.source
+        return Mapped(self.source, Chain(self.steps)._settle(list(self.steps))) if self.steps else self.source
 
 
 def pushed(moments: Moments, step: Affine) -> tuple[Moments, Vector]:
@@ -190,18 +190,18 @@ def pushed(moments: Moments, step: Affine) -> tuple[Moments, Vector]:
 
 def merged(steps: Iterable[Repair]) -> list[Repair]:
     """Fitted steps with chains unfolded and every run of affine ones as one."""
-    found: list[Repair] = []
+    combined: list[Repair] = []
     for step in steps:
         for part in step._merged if isinstance(step, Chain) else [step]:
-            last = found[-1] if found else None
+            last = combined[-1] if combined else None
             if isinstance(last, Affine) and isinstance(part, Affine):
-                found[-1] = last.then(part)
+                combined[-1] = last.then(part)
             else:
-                found.append(part)
-    return found
+                combined.append(part)
+    return combined
 
 
-def _checked(steps: Sequence[Repair]) -> list[Repair]:
+def _check_steps(steps: Sequence[Repair]) -> list[Repair]:
     if not isinstance(steps, list | tuple) or not steps or not all(isinstance(step, Repair) for step in steps):
         raise FitError(f"A chain is a list of at least one repair; we got {steps!r}.")
     return list(steps)

@@ -1,4 +1,4 @@
-"""The cluster-based repair: every cluster of rows is centred by itself and loses its own top directions."""
+"""The cluster-based repair: every cluster of rows is centered by itself and loses its own top directions."""
 
 from __future__ import annotations
 
@@ -109,21 +109,21 @@ class Clustered(Repair):
                 f"{n:,} rows (n_samples={n}) differ in at most {n - 1} directions, so that removing p={self.p} leaves "
                 "nothing of them. Give more rows or a smaller p."
             )
-        k, chosen = self.k, ""
+        k, selection = self.k, ""
         if k == "auto":
             k, silhouette = best_k(rows, self.seed, self.iterations)
-            chosen = f" (of 2 to {AUTO[-1]} the best silhouette, {silhouette:.2f})"
+            selection = f" (of 2 to {AUTO[-1]} the best silhouette, {silhouette:.2f})"
         elif k > n:
             raise FitError(f"k={k} clusters cannot be made of {n:,} rows (n_samples={n}). Give a smaller k.")
         if self.assign == "gmm":
-            cells, rested = gaussian_cells(rows, k, self.seed, self.iterations)
-            how = "Gaussians" if rested else f"Gaussians (still moving after {self.iterations} iterations)"
+            cells, converged = gaussian_cells(rows, k, self.seed, self.iterations)
+            clusters = "Gaussians" if converged else f"Gaussians (still moving after {self.iterations} iterations)"
         else:
-            cells, how = kmeans_cells(rows, k, self.seed, self.iterations), "k-means clusters"
+            cells, clusters = kmeans_cells(rows, k, self.seed, self.iterations), "k-means clusters"
         least = 2 * (self.p + 1)
-        kept = without_small(cells, rows, least)
-        lost = f", {k - kept.k} of fewer than {least} vectors merged into others" if kept.k < k else ""
-        return kept, f"{k} {how}{chosen}{lost}"
+        large = without_small(cells, rows, least)
+        lost = f", {k - large.k} of fewer than {least} vectors merged into others" if large.k < k else ""
+        return large, f"{k} {clusters}{selection}{lost}"
 
     def _set_cells(self, cells: Cells) -> None:
         self.cells_, self.k_, self.centroids_ = cells, cells.k, cells.centroids
@@ -147,8 +147,8 @@ class Clustered(Repair):
     def _take_directions(self, moments: ClusterMoments) -> None:
         clusters = range(moments.first, moments.last)
         with on_all_cores() as threads:
-            found = threads.map(lambda cluster: _top_directions(moments, cluster, self.p), clusters)
-            for cluster, directions in zip(clusters, found, strict=True):
+            results = threads.map(lambda cluster: _top_directions(moments, cluster, self.p), clusters)
+            for cluster, directions in zip(clusters, results, strict=True):
                 self.counts_[cluster] = len(directions)
                 self.directions_[cluster, : len(directions)] = directions
 

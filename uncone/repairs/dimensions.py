@@ -91,24 +91,24 @@ class Mute(Affine):
         if self.how not in ("zero", "zscore"):
             raise FitError(f"mute: how is 'zero' or 'zscore'; we got {self.how!r}.")
         units: UnitSum = statistics["units"]
-        chosen = rogue_dimensions(units) if self.dimensions is None else self._named(units.dim)
+        muted = rogue_dimensions(units) if self.dimensions is None else self._check_dimensions(units.dim)
         mean, scale = np.zeros(units.dim), np.ones(units.dim)
         if self.how == "zscore":
-            mean[chosen] = statistics["moments"].mean[chosen]
-            scale[chosen] = 1.0 / deviations(statistics["moments"])[0][chosen]
+            mean[muted] = statistics["moments"].mean[muted]
+            scale[muted] = 1.0 / deviations(statistics["moments"])[0][muted]
         else:
-            scale[chosen] = 0.0
-        self.dimensions_ = chosen
-        listed = ", ".join(str(j) for j in chosen)
+            scale[muted] = 0.0
+        self.dimensions_ = muted
+        listed = ", ".join(str(j) for j in muted)
         self.note_ = f"Muted: {listed}." if listed else "No dimension stands out: none muted."
         return mean, scale
 
-    def _named(self, d: int) -> IntVector:
-        named = np.asarray(self.dimensions)
-        whole = named.ndim == 1 and (named.dtype.kind in "iu" or named.size == 0)
-        if not whole or not ((named >= 0) & (named < d)).all():
+    def _check_dimensions(self, d: int) -> IntVector:
+        dimensions = np.asarray(self.dimensions)
+        whole = dimensions.ndim == 1 and (dimensions.dtype.kind in "iu" or dimensions.size == 0)
+        if not whole or not ((dimensions >= 0) & (dimensions < d)).all():
             raise FitError(f"mute: dimensions are whole numbers from 0 to {d - 1}; we got {self.dimensions!r}.")
-        return np.unique(named).astype(np.int64)
+        return np.unique(dimensions).astype(np.int64)
 
     def _lost(self) -> str:
         lost = int((np.diagonal(self.matrix_) == 0).sum())

@@ -120,11 +120,11 @@ def leading(matrix: Matrix, p: int) -> tuple[Vector, Matrix]:
     from scipy.linalg import eigh
 
     dim = len(matrix)
-    found = _by_products(matrix, p) if p and dim >= max(_LARGE, 32 * p) else None
-    if found is None:
+    result = _by_products(matrix, p) if p and dim >= max(_LARGE, 32 * p) else None
+    if result is None:
         values, vectors = eigh(matrix, subset_by_index=[dim - p, dim - 1])
-        found = values[::-1], vectors[:, ::-1]
-    return found
+        result = values[::-1], vectors[:, ::-1]
+    return result
 
 
 def _by_products(matrix: Matrix, p: int) -> tuple[Vector, Matrix] | None:
@@ -136,13 +136,13 @@ def _by_products(matrix: Matrix, p: int) -> tuple[Vector, Matrix] | None:
     basis, images = (np.empty((dim, width * (_STEPS[-1] + 1))) for _ in range(2))
     new: Matrix = np.random.default_rng(0).standard_normal((dim, width))
     for step in range(_STEPS[-1] + 1):
-        known, here = basis[:, : step * width], slice(step * width, (step + 1) * width)
+        previous, block = basis[:, : step * width], slice(step * width, (step + 1) * width)
         for _ in range(2):  # once leaves what rounding has brought back
-            new = np.linalg.qr(new - known @ (known.T @ new))[0]
-        basis[:, here] = new
-        new = images[:, here] = matrix @ new
+            new = np.linalg.qr(new - previous @ (previous.T @ new))[0]
+        basis[:, block] = new
+        new = images[:, block] = matrix @ new
         if step in _STEPS:
-            spanned, turned = basis[:, : here.stop], images[:, : here.stop]
+            spanned, turned = basis[:, : block.stop], images[:, : block.stop]
             small = spanned.T @ turned
             values, mixed = np.linalg.eigh((small + small.T) / 2)
             values, mixed = values[::-1][:p], mixed[:, ::-1][:, :p]

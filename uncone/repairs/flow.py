@@ -34,7 +34,7 @@ NEGATIVE = "below zero is normal: it is the density that is measured, and a dens
 _AT_ONCE = 2048
 """Rows that are mapped together: they stay in a core's cache through all steps."""
 _FIRST_LOOK = 32
-"""Rows that actnorm is initialised by, at least: a batch, as in the code that came with the paper."""
+"""Rows that actnorm is initialized by, at least: a batch, as in the code that came with the paper."""
 _LOOKED_AT = 4096
 """Rows that tell where training begins."""
 _REPORTED = 32
@@ -54,9 +54,9 @@ class Epoch(NamedTuple):
     held_out: float
 
     def __str__(self) -> str:
-        held = "" if math.isnan(self.held_out) else f", held out {self.held_out:.2f}"
+        holdout = "" if math.isnan(self.held_out) else f", held out {self.held_out:.2f}"
         sign = f" ({NEGATIVE})" if self.train < 0 else ""
-        return f"{self.train:.2f} bits per dimension{held}{sign}"
+        return f"{self.train:.2f} bits per dimension{holdout}{sign}"
 
 
 class Flow(Repair):
@@ -67,7 +67,7 @@ class Flow(Repair):
     at most `epochs`. A share `holdout` of the rows is not trained on: when their likelihood has not grown for
     `patience` epochs training ends, and the weights of the best epoch are taken.
 
-    Rows are centred and divided by one number first, so that their length does not matter. Training is on at most
+    Rows are centered and divided by one number first, so that their length does not matter. Training is on at most
     `sample` rows, held in memory and shuffled anew in every epoch; of more, a sample drawn by `seed`.
 
     Learnt: `history_`, the learning curve, from epoch 0 (nothing trained but actnorm set) on, in bits per dimension
@@ -75,7 +75,7 @@ class Flow(Repair):
     """
 
     kind: ClassVar[str] = "flow"
-    centre_: Vector
+    center_: Vector
     scale_: float
     history_: list[Epoch]
     best_: int
@@ -108,15 +108,15 @@ class Flow(Repair):
     def _learn(self, source: Source, plan: Plan, progress: Progress | None) -> None:
         self._check()
         rows = sampled_rows(source, plan, self.sample, self.seed, "flow, sample", progress)
-        self.centre_ = rows.mean(axis=0, dtype=np.float64)
-        centred = rows - self.centre_.astype(rows.dtype)
-        self.scale_ = float(np.sqrt(np.vecdot(centred, centred).sum(dtype=np.float64) / rows.size))
-        centred *= rows.dtype.type(1.0 / self.scale_)
-        z = torch.from_numpy(centred.astype(np.float32, copy=False))
-        drawn = "a seeded sample of " if len(z) == self.sample and source.rows != len(z) else ""
+        self.center_ = rows.mean(axis=0, dtype=np.float64)
+        centered = rows - self.center_.astype(rows.dtype)
+        self.scale_ = float(np.sqrt(np.vecdot(centered, centered).sum(dtype=np.float64) / rows.size))
+        centered *= rows.dtype.type(1.0 / self.scale_)
+        z = torch.from_numpy(centered.astype(np.float32, copy=False))
+        sampling = "a seeded sample of " if len(z) == self.sample and source.rows != len(z) else ""
         del rows
         with _fixed_threads():
-            self._train(z, drawn, progress)
+            self._train(z, sampling, progress)
 
     def _check(self) -> None:
         whole = {"levels": 1, "depth": 1, "hidden": 1, "epochs": 1, "batch": 1, "patience": 1, "seed": 0, "sample": 2}
@@ -129,18 +129,18 @@ class Flow(Repair):
         if not (isinstance(self.holdout, int | float) and 0 <= self.holdout < 1):
             raise OptionError(f"holdout={self.holdout!r} is no share of the rows. Give a number from 0 to below 1.")
 
-    def _train(self, z: Tensor, drawn: str, progress: Progress | None) -> None:
-        """Train on standardised rows; whatever ends the training, the best weights so far are taken."""
+    def _train(self, z: Tensor, sampling: str, progress: Progress | None) -> None:
+        """Train on standardized rows; whatever ends the training, the best weights so far are taken."""
         generator = Generator().manual_seed(int(self.seed))
         order = torch.randperm(len(z), generator=generator)
-        held = round(self.holdout * len(z))
-        held = held if len(z) - held >= 2 else 0
-        apart, train = z[order[:held]], z[order[held:]]
+        n_held_out = round(self.holdout * len(z))
+        n_held_out = n_held_out if len(z) - n_held_out >= 2 else 0
+        apart, train = z[order[:n_held_out]], z[order[n_held_out:]]
         network = Glow(z.shape[1], self.levels, self.depth, self.hidden, generator)
-        network.initialise(train[: max(self.batch, _FIRST_LOOK)])
+        network.initialize(train[: max(self.batch, _FIRST_LOOK)])
         self.history_ = [Epoch(0, self._bits(network, train[:_LOOKED_AT]), self._bits(network, apart))]
         self._take(network, 0)
-        counts = f"{drawn}{len(train):,} vectors, {f'{held:,}' if held else 'none'} held out"
+        counts = f"{sampling}{len(train):,} vectors, {f'{n_held_out:,}' if n_held_out else 'none'} held out"
         try:
             self._epochs(network, train, apart, generator, progress)
         finally:
@@ -150,14 +150,14 @@ class Flow(Repair):
     def _epochs(
         self, network: Glow, train: Tensor, apart: Tensor, generator: Generator, progress: Progress | None
     ) -> None:
-        optimiser = torch.optim.Adam(network.parameters(), lr=self.lr, fused=True)
+        optimizer = torch.optim.Adam(network.parameters(), lr=self.lr, fused=True)
         for epoch in range(1, self.epochs + 1):
             step = f"flow, epoch {epoch} of {self.epochs}: {self.history_[-1]}"
             total = 0.0
             batches = torch.randperm(len(train), generator=generator).split(self.batch)  # type: ignore[no-untyped-call]
             waiting = 0
             for i, places in enumerate(batches):
-                total += self._descend(network, optimiser, train[places], epoch) * len(places)
+                total += self._descend(network, optimizer, train[places], epoch) * len(places)
                 waiting += len(places)
                 if progress is not None and ((i + 1) % _REPORTED == 0 or i + 1 == len(batches)):
                     progress(step, waiting, len(train))
@@ -170,15 +170,15 @@ class Flow(Repair):
             elif epoch - self.best_ >= self.patience:
                 break
 
-    def _descend(self, network: Glow, optimiser: torch.optim.Optimizer, rows: Tensor, epoch: int) -> float:
-        """One step of the optimiser; the loss before it."""
-        optimiser.zero_grad()
+    def _descend(self, network: Glow, optimizer: torch.optim.Optimizer, rows: Tensor, epoch: int) -> float:
+        """One step of the optimizer; the loss before it."""
+        optimizer.zero_grad()
         loss = network.bits(rows)
         value = float(loss.detach())
         self._check_finite(value, epoch)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
-        optimiser.step()
+        optimizer.step()
         return value
 
     def _check_finite(self, bits: float, epoch: int) -> None:
@@ -190,7 +190,7 @@ class Flow(Repair):
 
     @torch.no_grad()
     def _bits(self, network: Glow, z: Tensor) -> float:
-        """Bits per dimension of standardised rows, as they were before they were standardised; NaN of none."""
+        """Bits per dimension of standardized rows, as they were before they were standardized; NaN of none."""
         if not len(z):
             return math.nan
         parts = [z[start : start + _AT_ONCE] for start in range(0, len(z), _AT_ONCE)]
@@ -208,11 +208,11 @@ class Flow(Repair):
         self._n_features_out = network.dim
 
     def _map(self, rows: Matrix) -> Matrix:
-        network, centre = self._networks[rows.dtype], self.centre_.astype(rows.dtype)
+        network, center = self._networks[rows.dtype], self.center_.astype(rows.dtype)
         out = np.empty(rows.shape, rows.dtype)
         with torch.no_grad(), _fixed_threads():
             for start in range(0, len(rows), _AT_ONCE):
-                z = (rows[start : start + _AT_ONCE] - centre) * rows.dtype.type(1.0 / self.scale_)
+                z = (rows[start : start + _AT_ONCE] - center) * rows.dtype.type(1.0 / self.scale_)
                 out[start : start + _AT_ONCE] = network(torch.from_numpy(z)).numpy()
         return out
 
@@ -226,11 +226,11 @@ class Flow(Repair):
         with torch.no_grad(), _fixed_threads():
             for start in range(0, len(rows), _AT_ONCE):
                 z = network.inverse(torch.from_numpy(rows[start : start + _AT_ONCE].copy())).numpy()
-                out[start : start + _AT_ONCE] = z * rows.dtype.type(self.scale_) + self.centre_.astype(rows.dtype)
+                out[start : start + _AT_ONCE] = z * rows.dtype.type(self.scale_) + self.center_.astype(rows.dtype)
         return out
 
     def network(self) -> Glow:
-        """The trained network, in float32: for rows minus `centre_`, divided by `scale_`."""
+        """The trained network, in float32: for rows minus `center_`, divided by `scale_`."""
         check_is_fitted(self)
         return self._networks[np.dtype(np.float32)]
 
@@ -243,18 +243,18 @@ class Flow(Repair):
         history = np.array([[epoch.train, epoch.held_out] for epoch in self.history_])
         history = history[:, ~np.isnan(history[0])]
         best = np.array([float(self.best_)])
-        return {"centre": self.centre_, "scale": np.array([self.scale_]), "history": history, "best": best, **weights}
+        return {"centre": self.center_, "scale": np.array([self.scale_]), "history": history, "best": best, **weights}
 
     def restore(self, arrays: Arrays) -> Self:
         """Take what another repair with the same parameters learnt."""
         self._check_size(arrays)
-        self.centre_, self.scale_ = arrays["centre"], float(arrays["scale"][0])
+        self.center_, self.scale_ = arrays["centre"], float(arrays["scale"][0])
         self.history_ = [Epoch(i, *[*bits, math.nan][:2]) for i, bits in enumerate(arrays["history"].tolist())]
-        network = Glow(len(self.centre_), self.levels, self.depth, self.hidden)
+        network = Glow(len(self.center_), self.levels, self.depth, self.hidden)
         prefix = "network."
         weights = {name: torch.tensor(value) for name, value in arrays.items() if name.startswith(prefix)}
         network.load_state_dict({name.removeprefix(prefix): value for name, value in weights.items()})
-        self.n_features_in_ = len(self.centre_)
+        self.n_features_in_ = len(self.center_)
         self._take(network, int(arrays["best"][0]))
         return self
 
@@ -327,7 +327,7 @@ class Step(nn.Module):
         return linear(front, weights[-1], biases[-1])
 
     @torch.no_grad()
-    def initialise(self, rows: Tensor) -> Tensor:
+    def initialize(self, rows: Tensor) -> Tensor:
         """Let actnorm bring these rows to mean 0 and deviation 1 in every dimension; a constant one keeps its scale."""
         deviation = rows.std(0, correction=0)
         self.shift.copy_(-rows.mean(0))
@@ -361,21 +361,21 @@ class Glow(nn.Module):
 
     def forward(self, rows: Tensor) -> Tensor:
         """The rows (n, d) as the model would have them: standard normal."""
-        done: list[Tensor] = []
-        for steps, going_on in self._levels():
+        factored: list[Tensor] = []
+        for steps, width_left in self._levels():
             for step in steps:
                 rows = step(rows)
-            done.append(rows[:, : rows.shape[1] - going_on])
-            rows = rows[:, rows.shape[1] - going_on :]
-        return torch.cat([*done, rows], 1)
+            factored.append(rows[:, : rows.shape[1] - width_left])
+            rows = rows[:, rows.shape[1] - width_left :]
+        return torch.cat([*factored, rows], 1)
 
     def inverse(self, rows: Tensor) -> Tensor:
         """The rows that `forward` made these of."""
         left = self.dim - self.widths[-1]
-        done, rows = rows[:, :left], rows[:, left:]
-        for (steps, going_on), width in zip(reversed(self._levels()), reversed(self.widths), strict=True):
-            left -= width - going_on
-            done, rows = done[:, :left], torch.cat([done[:, left:], rows], 1)
+        factored, rows = rows[:, :left], rows[:, left:]
+        for (steps, width_left), width in zip(reversed(self._levels()), reversed(self.widths), strict=True):
+            left -= width - width_left
+            factored, rows = factored[:, :left], torch.cat([factored[:, left:], rows], 1)
             for step in reversed(steps):
                 rows = step.inverse(rows)
         return rows
@@ -391,9 +391,9 @@ class Glow(nn.Module):
         return nats / (self.dim * math.log(2))
 
     @torch.no_grad()
-    def initialise(self, rows: Tensor) -> None:
+    def initialize(self, rows: Tensor) -> None:
         """Set every actnorm by what reaches it of these rows."""
-        for steps, going_on in self._levels():
+        for steps, width_left in self._levels():
             for step in steps:
-                rows = step.initialise(rows)
-            rows = rows[:, rows.shape[1] - going_on :]
+                rows = step.initialize(rows)
+            rows = rows[:, rows.shape[1] - width_left :]

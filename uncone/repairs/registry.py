@@ -34,8 +34,8 @@ def repair_class(kind: str) -> type[Repair]:
     if kind not in KINDS:
         raise OptionError(f"There is no method {kind!r}; there are {', '.join(KINDS)}. Join several with commas.")
     module, name = KINDS[kind]
-    found: type[Repair] = getattr(import_module(f"uncone.repairs.{module}"), name)
-    return found
+    cls: type[Repair] = getattr(import_module(f"uncone.repairs.{module}"), name)
+    return cls
 
 
 def make(method: str, **options: Any) -> Repair:  # noqa: ANN401 - each step has its own
@@ -53,14 +53,14 @@ def make(method: str, **options: Any) -> Repair:  # noqa: ANN401 - each step has
     classes = [repair_class(name) for name in names]
     if "normalize" in names[:-1]:
         raise OptionError(f"normalize has to be the last step: {method} would undo it. Move it to the end.")
-    takes = [set(cls._get_param_names()) for cls in classes]
+    parameters = [set(cls._get_param_names()) for cls in classes]
     for option in options:
-        if not any(option in taken for taken in takes):
-            known = ", ".join(sorted(set().union(*takes))) or "no options"
-            raise OptionError(f"{method} does not take {option!r}; it takes {known}.")
+        if not any(option in own for own in parameters):
+            listing = ", ".join(sorted(set().union(*parameters))) or "no options"
+            raise OptionError(f"{method} does not take {option!r}; it takes {listing}.")
     steps = [
-        cls(**{name: value for name, value in options.items() if name in taken})
-        for cls, taken in zip(classes, takes, strict=True)
+        cls(**{name: value for name, value in options.items() if name in own})
+        for cls, own in zip(classes, parameters, strict=True)
     ]
     return steps[0] if len(steps) == 1 else Chain(steps)
 

@@ -143,7 +143,7 @@ def sampled_rows(source: Source, plan: Plan, most: int, seed: int, step: str, pr
         NoUsableRowsError: every row is NaN, infinite or zero.
         FitError: there is one row, or all are equal: nothing can be learnt from them.
     """
-    report = None if progress is None else lambda done: progress(step, done, source.rows)
+    report = None if progress is None else lambda n: progress(step, n, source.rows)
     rows = _as_it_is(source, plan) if (source.rows or 0) <= most else None
     if rows is None:
         cutoff = None if source.rows is None else cutoff_for(most, source.rows, seed)

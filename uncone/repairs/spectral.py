@@ -24,7 +24,7 @@ _COMFORT = 5  # rows per dimension from which a covariance needs no shrinkage
 class DropTop(Affine):
     """(x - mean) minus its projection on the top `k` principal directions; `k` is max(1, d // 100) unless given.
 
-    The *centred* vector is projected: the output is centred, and orthogonal to `directions_` (d, k).
+    The *centered* vector is projected: the output is centered, and orthogonal to `directions_` (d, k).
     """
 
     kind = "droptop"
@@ -93,22 +93,22 @@ class Whiten(Affine):
     def _solve(self, statistics: Bundle, noise: Vector | None) -> tuple[Vector, Matrix] | None:
         moments = statistics["moments"]
         dim = self._width(moments.dim)
-        found, vectors, floors = principal(moments, noise, self.kind)
-        share, how = self._share(moments)
+        spectrum, vectors, floors = principal(moments, noise, self.kind)
+        share, note = self._share(moments)
         if np.isnan(share):  # moments that came through an earlier step do not know it
             self.doubt_ = "the fourth moment is not known"
             return None
-        values = ((1 - share) * found + share * found.mean()).clip(min=0.0)
-        held = values > floors
-        scale = np.where(held, 1.0 / np.sqrt(np.where(held, values, 1.0)), 0.0)
+        values = ((1 - share) * spectrum + share * spectrum.mean()).clip(min=0.0)
+        positive = values > floors
+        scale = np.where(positive, 1.0 / np.sqrt(np.where(positive, values, 1.0)), 0.0)
         matrix: Matrix = vectors * scale
         matrix = matrix @ vectors.T if self.rotation == "zca" else matrix[:, :dim]
         self.shrinkage_, self.variances_ = share, values
-        rank = int(held.sum())
+        rank = int(positive.sum())
         empty = moments.dim - rank
-        self.note_ = f"{how} {_counted(empty)} without variance." if empty else how
+        self.note_ = f"{note} {_empty_directions(empty)} without variance." if empty else note
         # Float32 products cannot tell small variances apart; but what an earlier step removed is far below them.
-        small = (np.abs(found) > _REMOVED * found.mean()) & (values < COARSE * floors)
+        small = (np.abs(spectrum) > _REMOVED * spectrum.mean()) & (values < COARSE * floors)
         if moments.dtype == np.float32 and small[:dim].any():
             self.doubt_ = "the variances differ too much"
         return moments.mean, matrix
@@ -128,18 +128,18 @@ class Whiten(Affine):
 
     def _share(self, moments: Moments) -> tuple[float, str]:
         """The shrinkage, and a sentence on it."""
-        n, d, asked = moments.n, moments.dim, self.shrinkage
+        n, d, value = moments.n, moments.dim, self.shrinkage
         size = f"{n:,} vectors for {d} dimensions"
-        if asked == "ledoit-wolf" or (asked == "auto" and n < _COMFORT * d):
+        if value == "ledoit-wolf" or (value == "auto" and n < _COMFORT * d):
             share = ledoit_wolf(moments)
             return share, f"Shrunk by {share:.3g} (Ledoit-Wolf): {size}."
-        if asked == "auto":
+        if value == "auto":
             return 0.0, f"Not shrunk: {size} are enough."
-        if asked is not None and (not isinstance(asked, Real) or isinstance(asked, bool) or not 0 <= asked <= 1):
+        if value is not None and (not isinstance(value, Real) or isinstance(value, bool) or not 0 <= value <= 1):
             raise FitError(
-                f"whiten: shrinkage is 'auto', 'ledoit-wolf', None or a number from 0 to 1; we got {asked!r}."
+                f"whiten: shrinkage is 'auto', 'ledoit-wolf', None or a number from 0 to 1; we got {value!r}."
             )
-        share = float(asked or 0.0)
+        share = float(value or 0.0)
         if share == 0.0 and n <= d:
             raise FitError(f"whiten: {size} have no invertible covariance. Try shrinkage='auto', or more vectors.")
         return share, f"Shrunk by {share:.3g}, as asked." if share else f"Not shrunk, as asked: {size}."
@@ -164,7 +164,7 @@ class Whiten(Affine):
         return self
 
 
-def _counted(empty: int) -> str:
+def _empty_directions(empty: int) -> str:
     return "1 direction becomes zero, being" if empty == 1 else f"{empty} directions become zero, being"
 
 

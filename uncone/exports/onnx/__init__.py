@@ -20,7 +20,7 @@ from uncone._version import __version__  # noqa: E402
 from uncone.errors import ExportError  # noqa: E402
 from uncone.exports.affine_form import check, primitive_steps  # noqa: E402
 from uncone.exports.export import placed  # noqa: E402
-from uncone.exports.fitted import Fitted  # noqa: E402
+from uncone.exports.vector_spec import VectorSpec  # noqa: E402
 from uncone.repairs.affine import Affine  # noqa: E402
 from uncone.repairs.clustered import Clustered  # noqa: E402
 from uncone.repairs.repair import Repair  # noqa: E402
@@ -115,12 +115,12 @@ def centered(graph: Graph, rows: str, mean: NDArray[Any]) -> str:
     """The rows without their mean, which is subtracted in two parts: float32 alone would cut it."""
     high = np.asarray(mean, np.float32)
     low = np.asarray(mean, np.float64) - high
-    found = graph.add("Sub", rows, graph.constant(high))
-    return graph.add("Sub", found, graph.constant(low)) if low.any() else found
+    rows = graph.add("Sub", rows, graph.constant(high))
+    return graph.add("Sub", rows, graph.constant(low)) if low.any() else rows
 
 
 def _affine(graph: Graph, step: Affine) -> None:
-    """(x - mean) @ matrix + offset, in this order: centred, float32 keeps its digits."""
+    """(x - mean) @ matrix + offset, in this order: centered, float32 keeps its digits."""
     rows = centered(graph, graph.last, step.mean_) if step.mean_.any() else graph.last
     if step.matrix_.shape[0] != step.matrix_.shape[1] or not np.array_equal(step.matrix_, np.eye(len(step.matrix_))):
         rows = graph.add("MatMul", rows, graph.constant(step.matrix_))
@@ -174,17 +174,17 @@ def _labels(graph: Graph, rows: str, step: Clustered) -> str:
 def _flow(graph: Graph, flow: Flow) -> None:
     """Add the nodes of a trained flow, as its network goes through them."""
     network = flow.network()
-    rows = graph.add("Mul", centered(graph, graph.last, flow.centre_), graph.constant(1.0 / flow.scale_))
-    done: list[str] = []
+    rows = graph.add("Mul", centered(graph, graph.last, flow.center_), graph.constant(1.0 / flow.scale_))
+    outputs: list[str] = []
     for steps, width, after in zip(network.steps, network.widths, [*network.widths[1:], network.dim], strict=True):
         for step in steps:  # type: ignore[attr-defined]
             rows = _step(graph, rows, step)
         if after < network.dim:
-            done.append(_columns(graph, rows, 0, width - after))
+            outputs.append(_columns(graph, rows, 0, width - after))
             rows = _columns(graph, rows, width - after, _END)
     graph.last = rows
-    if done:
-        graph.add("Concat", *done, rows, axis=1)
+    if outputs:
+        graph.add("Concat", *outputs, rows, axis=1)
 
 
 def _step(graph: Graph, rows: str, step: Step) -> str:
@@ -232,7 +232,7 @@ def check_repair(graph: onnx.ModelProto, repair: Repair) -> float:
     return check(repair, lambda rows: np.asarray(running.run(None, {"vectors": rows})[0]), "The ONNX graph")
 
 
-def export_onnx(repair: Repair, out: Path, *, model: Path | None = None, fitted: Fitted | None = None) -> list[str]:
+def export_onnx(repair: Repair, out: Path, *, model: Path | None = None, spec: VectorSpec | None = None) -> list[str]:
     """Write a graph with a free batch size; the notes for the user.
 
     Without a model it takes `vectors` (batch, d), float32, and gives `repaired` (batch, m). With one it takes
@@ -247,7 +247,7 @@ def export_onnx(repair: Repair, out: Path, *, model: Path | None = None, fitted:
     if model is not None:
         from uncone.exports.onnx.encoder import behind_encoder
 
-        graph, more = behind_encoder(graph, repair, model, fitted or Fitted())
+        graph, more = behind_encoder(graph, repair, model, spec or VectorSpec())
         notes += more
     if graph.ByteSize() > _LARGEST:
         raise ExportError("The graph is larger than the 2 GB that one ONNX file may have. Export the repair alone.")

@@ -21,9 +21,9 @@ from torch import Tensor, nn  # noqa: E402
 from torch.nn.functional import normalize  # noqa: E402
 
 from uncone.errors import ExportError  # noqa: E402
-from uncone.exports.fitted import Fitted, Vectors, vectors_of  # noqa: E402
 from uncone.exports.onnx import IR_VERSION, OPSET, PRODUCER, Graph, add_normalize, session  # noqa: E402
-from uncone.exports.sentence_transformers.loading import inner_mask, layers_of, load, pooled, special_edges  # noqa: E402  # noqa: E402
+from uncone.exports.sentence_transformers.loading import inner_mask, layers_of, load, pooled, special_edges  # noqa: E402
+from uncone.exports.vector_spec import Vectors, VectorSpec, vectors_of  # noqa: E402
 from uncone.repairs.repair import Repair  # noqa: E402
 
 __all__ = ["behind_encoder"]
@@ -48,8 +48,8 @@ class _Encoder(nn.Module):
         layers = [out.hidden_states[i] for i in self.vectors.layers or (-1,)]
         states = layers[0] if len(layers) == 1 else torch.stack(layers).mean(dim=0)
         if self.vectors.level == "token":
-            kept = inner_mask(attention_mask, *self.special)
-            return states.reshape(-1, states.shape[-1]), kept.to(states.dtype)
+            inner = inner_mask(attention_mask, *self.special)
+            return states.reshape(-1, states.shape[-1]), inner.to(states.dtype)
         output = pooled(states, attention_mask, self.vectors.pooling)
         if self.vectors.normalize:
             output = normalize(output, dim=1)
@@ -57,14 +57,14 @@ class _Encoder(nn.Module):
 
 
 def behind_encoder(
-    graph: onnx.ModelProto, repair: Repair, model: Path, fitted: Fitted
+    graph: onnx.ModelProto, repair: Repair, model: Path, spec: VectorSpec
 ) -> tuple[onnx.ModelProto, list[str]]:
     """One graph of `input_ids` and `attention_mask` to `repaired`, with free batch and sequence; and its notes.
 
     Raises:
         ExportError: the model cannot be put in a graph, or the graph does not give what model and repair give.
     """
-    vectors = vectors_of(model, fitted)
+    vectors = vectors_of(model, spec)
     if vectors.others:
         raise ExportError(
             f"{model} has modules that we cannot put in a graph ({', '.join(vectors.others)}). "
@@ -82,7 +82,7 @@ def behind_encoder(
     vectors = replace(vectors, layers=layers_of(loaded, vectors.layers))
     encoder = _Encoder(loaded.model, vectors, special_edges(loaded.tokenizer))
     fused = _fused(_traced(encoder), graph, vectors.level == "token", vectors.normalize)
-    error = _checked(fused, encoder, repair)
+    error = _largest_error(fused, encoder, repair)
     layers = ", ".join(map(str, vectors.layers or ()))
     prompt = f" Put the prompt {vectors.prompt!r} before every text." if vectors.prompt else ""
     return fused, [
@@ -131,12 +131,12 @@ def _traced(encoder: _Encoder) -> onnx.ModelProto:
 
 
 def _fused(encoder: onnx.ModelProto, graph: onnx.ModelProto, by_token: bool, unit: bool) -> onnx.ModelProto:
-    named = onnx.compose.add_prefix(
+    prefixed = onnx.compose.add_prefix(
         encoder, "encoder_", rename_inputs=False, rename_outputs=False, rename_edges=True, rename_nodes=True
     )
-    kept = ["repaired", "mask"] if by_token else ["repaired"]
+    outputs = ["repaired", "mask"] if by_token else ["repaired"]
     graph.ir_version = IR_VERSION
-    fused = onnx.compose.merge_models(named, graph, io_map=[("vectors", "vectors")], outputs=kept)
+    fused = onnx.compose.merge_models(prefixed, graph, io_map=[("vectors", "vectors")], outputs=outputs)
     if by_token:
         m = graph.graph.output[0].type.tensor_type.shape.dim[1].dim_value
         pool = _pooling_graph(m, unit)
@@ -156,28 +156,28 @@ def _pooling_graph(m: int, unit: bool) -> onnx.ModelProto:
     states = graph.add("Reshape", "rows", shape)
     weights = graph.add("Unsqueeze", "kept", graph.constant(np.array([2])))
     # Padding may have become anything, and zero times infinity is not zero.
-    counted = graph.add("Equal", weights, graph.constant(0.0))
-    states = graph.add("Where", counted, graph.constant(0.0), states)
+    padding = graph.add("Equal", weights, graph.constant(0.0))
+    states = graph.add("Where", padding, graph.constant(0.0), states)
     total = graph.add("ReduceSum", states, graph.constant(np.array([1])), keepdims=0)
     graph.add("Div", total, graph.add("ReduceSum", "kept", graph.constant(np.array([1])), keepdims=1))
     if unit:
         add_normalize(graph)
-    wanted: list[tuple[str, list[str | int | None]]] = [("rows", ["tokens", m]), ("kept", ["batch", "sequence"])]
+    inputs: list[tuple[str, list[str | int | None]]] = [("rows", ["tokens", m]), ("kept", ["batch", "sequence"])]
     return graph.model_of(
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in wanted], "repaired", m
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs], "repaired", m
     )
 
 
-def _checked(fused: onnx.ModelProto, encoder: _Encoder, repair: Repair) -> float:
+def _largest_error(fused: onnx.ModelProto, encoder: _Encoder, repair: Repair) -> float:
     """The largest difference to the model in torch with the repair in numpy, over batches of several shapes."""
     running, worst = session(fused), 0.0
     for texts, tokens in _SHAPES:
         ids, mask = _example(int(encoder.model.config.vocab_size), texts, tokens)
         with torch.inference_mode():
-            vectors, kept = encoder(ids, mask)
+            vectors, weights = encoder(ids, mask)
             expected = torch.from_numpy(repair.map(vectors.numpy().astype(np.float64)))
             if encoder.vectors.level == "token":
-                expected = pooled(expected.reshape(texts, tokens, -1), kept, "mean")
+                expected = pooled(expected.reshape(texts, tokens, -1), weights, "mean")
                 expected = normalize(expected, dim=1) if encoder.vectors.normalize else expected
         output = running.run(["repaired"], {"input_ids": ids.numpy(), "attention_mask": mask.numpy()})[0]
         worst = max(worst, float(np.abs(output - expected.numpy()).max() / max(float(expected.abs().max()), 1e-30)))

@@ -22,15 +22,11 @@ from safetensors import SafetensorError, safe_open  # noqa: E402
 from safetensors.numpy import save_file  # noqa: E402
 
 from uncone.errors import ExportError  # noqa: E402
-from uncone.exports.affine_form import (  # noqa: E402
-    AffineForm,
-    affine_form,
-    check,
-)
+from uncone.exports.affine_form import AffineForm, affine_form, check  # noqa: E402
 from uncone.exports.export import marked, placed, sign  # noqa: E402
-from uncone.exports.fitted import Fitted, Vectors, vectors_of  # noqa: E402
 from uncone.exports.sentence_transformers.loading import cut_after, layers_of, load, special_edges  # noqa: E402
 from uncone.exports.sentence_transformers.loading import save as save_model  # noqa: E402
+from uncone.exports.vector_spec import Vectors, VectorSpec, vectors_of  # noqa: E402
 from uncone.repairs.repair import Repair  # noqa: E402
 from uncone.repairs.saving import save  # noqa: E402
 
@@ -45,7 +41,7 @@ _LOUD = (
 )
 
 
-def export_sentence_transformers(repair: Repair, out: Path, *, model: Path, fitted: Fitted) -> list[str]:
+def export_sentence_transformers(repair: Repair, out: Path, *, model: Path, spec: VectorSpec) -> list[str]:
     """Write the model folder with the repair as its last modules; the notes for the user.
 
     A folder whose own pipeline the repair was fitted on keeps all its modules, its `Normalize` too, and the repair
@@ -54,10 +50,10 @@ def export_sentence_transformers(repair: Repair, out: Path, *, model: Path, fitt
     Raises:
         ExportError: these vectors cannot be made by modules of sentence-transformers.
     """
-    vectors = vectors_of(model, fitted)
+    vectors = vectors_of(model, spec)
     form = affine_form(repair) if vectors.level == "sentence" else None
     notes: list[str] = []
-    with placed(out, folder=True, ours=marked) as folder, _written():
+    with placed(out, folder=True, ours=marked) as folder, _plain_errors():
         if vectors.own:
             modules, d, special = _copied(model, vectors, folder), _width(model, vectors), (0, 0)
         else:
@@ -84,8 +80,8 @@ def export_sentence_transformers(repair: Repair, out: Path, *, model: Path, fitt
 
 
 @contextmanager
-def _written() -> Iterator[None]:
-    """The writers of weights and of tokenizers have errors of their own for a full disk: plain ones from here on."""
+def _plain_errors() -> Iterator[None]:
+    """Turn the errors that safetensors and tokenizers raise on a full disk into OSError."""
     try:
         yield
     except Exception as error:
@@ -115,8 +111,8 @@ def _width(model: Path, vectors: Vectors) -> int | None:
             settings = json.loads((place / "config.json").read_text(encoding="utf-8"))
             if "out_features" in settings:
                 return int(settings["out_features"])
-    named = json.loads((vectors.transformer / "config.json").read_text(encoding="utf-8"))
-    return int(named["hidden_size"]) if "hidden_size" in named and not vectors.others else None
+    config = json.loads((vectors.transformer / "config.json").read_text(encoding="utf-8"))
+    return int(config["hidden_size"]) if "hidden_size" in config and not vectors.others else None
 
 
 def _assembled(
@@ -142,8 +138,8 @@ def _assembled(
     modules = [{"path": "", "type": f"{_STOCK}Transformer"}]
     if vectors.level == "sentence":
         (folder / "1_Pooling").mkdir()
-        chosen = {f"pooling_mode_{name}": kind == vectors.pooling for kind, name in _POOLINGS.items()}
-        _write(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": encoder.dim, **chosen})
+        modes = {f"pooling_mode_{name}": kind == vectors.pooling for kind, name in _POOLINGS.items()}
+        _write(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": encoder.dim, **modes})
         modules.append({"path": "1_Pooling", "type": f"{_STOCK}Pooling"})
         modules += [_normalize(folder, 2)] if vectors.normalize else []
     return modules, encoder.dim, special_edges(tokenizer)
@@ -184,7 +180,7 @@ def _module(repair: Repair, vectors: Vectors, special: tuple[int, int], folder: 
 def _precision(form: AffineForm, repair: Repair) -> str:
     """What single precision costs where the mean is not subtracted first, on rows like the data."""
     matrix, bias = form.dense
-    error = check(repair, lambda rows: form.unit(rows @ matrix + bias), "Dense, which does not centre,", _TOLERANCE)
+    error = check(repair, lambda rows: form.unit(rows @ matrix + bias), "Dense, which does not center,", _TOLERANCE)
     return f"Dense in float32 differs from the repair by at most {error:.1e} of the largest value, on made-up rows."
 
 
@@ -203,8 +199,8 @@ def _is_float32(folder: Path) -> bool:
     for file in files:
         with safe_open(file, "np") as tensors:
             dtypes |= {tensors.get_slice(key).get_dtype() for key in tensors.keys()}  # noqa: SIM118 - no dict
-    named = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    stored = named.get("dtype") or named.get("torch_dtype")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    stored = config.get("dtype") or config.get("torch_dtype")
     return bool(files) and dtypes <= {"F32", "I64", "I32"} and stored in (None, "float32")
 
 

@@ -47,12 +47,12 @@ def save(model: Any, folder: Path) -> None:  # noqa: ANN401
             f"A {type(model).__name__} cannot be saved as a model of its own. Name a sentence-transformers folder that "
             "holds it in float32, or export to onnx."
         )
-    shown = logging.is_progress_bar_enabled()
+    enabled = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
         model.save_pretrained(folder)
     finally:
-        if shown:
+        if enabled:
             logging.enable_progress_bar()
 
 

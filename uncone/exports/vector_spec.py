@@ -1,4 +1,4 @@
-"""On which vectors of a model a repair was fitted: layer, pooling, level; an export has to make the same ones."""
+"""The vectors of a model that a repair was fitted on: layer, pooling and level, which an export reproduces."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from uncone.encoders.rows import POOLINGS
 from uncone.encoders.sentence_transformer import Recipe, read_recipe
 from uncone.errors import ExportError
 
-__all__ = ["LEVELS", "Fitted", "Vectors", "vectors_of"]
+__all__ = ["LEVELS", "VectorSpec", "Vectors", "vectors_of"]
 
 LEVELS = ("sentence", "token")
 _OWN = ("all modules", "its own")  # how a whole sentence-transformers pipeline is recorded
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """What was asked of the model; None is what the model's own recipe says, which is the last layer and its pooling.
+class VectorSpec:
+    """Layer, pooling and level; None stands for the model's own recipe: its last layer and its pooling.
 
     `normalize` says that the model's own vectors are brought to length one; `prompt` stands before a text. `level`
     "token": the repair was fitted on the vectors of tokens, the special ones left out, and pooled afterwards.
@@ -45,15 +45,15 @@ class Fitted:
         layer: str | int | None = None,
         pooling: str | None = None,
         level: str | None = None,
-    ) -> Fitted:
-        """What the provenance of a saved repair says, unless it is said here."""
-        known = provenance or {}
+    ) -> VectorSpec:
+        """The spec in the provenance of a saved repair, overridden by the arguments."""
+        metadata = provenance or {}
         return cls(
-            layer if layer is not None else _layer(_recorded(known.get("layer"))),
-            pooling if pooling is not None else _recorded(known.get("pooling")),
-            level or known.get("level") or "sentence",
-            known.get("normalize"),
-            known.get("prompt"),
+            layer if layer is not None else _layer(_recorded(metadata.get("layer"))),
+            pooling if pooling is not None else _recorded(metadata.get("pooling")),
+            level or metadata.get("level") or "sentence",
+            metadata.get("normalize"),
+            metadata.get("prompt"),
         )
 
 
@@ -61,8 +61,8 @@ class Fitted:
 class Vectors:
     """The same for one model: where its transformer lies, the layers that are averaged (None: the last), the rest.
 
-    `own` says that all modules of a sentence-transformers folder are kept, its normalisation too; `others` are those
-    beyond a transformer, a pooling and a normalisation. At token level `normalize` comes after repair and pooling.
+    `own` says that all modules of a sentence-transformers folder are kept, its normalization too; `others` are those
+    beyond a transformer, a pooling and a normalization. At token level `normalize` comes after repair and pooling.
     """
 
     transformer: Path
@@ -75,8 +75,8 @@ class Vectors:
     others: tuple[str, ...] = ()
 
 
-def vectors_of(model: Path, fitted: Fitted) -> Vectors:
-    """Which vectors of a model folder these are.
+def vectors_of(model: Path, spec: VectorSpec) -> Vectors:
+    """The spec resolved for a model folder.
 
     Raises:
         ExportError: there is no such folder, or it holds no model.
@@ -87,27 +87,27 @@ def vectors_of(model: Path, fitted: Fitted) -> Vectors:
     plain = Recipe(model) if recipe is None else recipe
     if not (plain.transformer / "config.json").is_file():
         raise ExportError(f"The folder {model} has no config.json, so it is no model; name the folder that holds one.")
-    default = recipe is not None and fitted.layer is None and fitted.pooling is None
-    own = default and fitted.level == "sentence" and fitted.normalize in (None, plain.normalize)
-    pooling = fitted.pooling or (plain.pooling if fitted.layer is None else "mean")
+    default = recipe is not None and spec.layer is None and spec.pooling is None
+    own = default and spec.level == "sentence" and spec.normalize in (None, plain.normalize)
+    pooling = spec.pooling or (plain.pooling if spec.layer is None else "mean")
     return Vectors(
         plain.transformer,
-        _numbers(fitted.layer),
+        _numbers(spec.layer),
         pooling,
-        fitted.level,
-        normalize=default and plain.normalize if fitted.normalize is None else fitted.normalize,
+        spec.level,
+        normalize=default and plain.normalize if spec.normalize is None else spec.normalize,
         own=own,
-        prompt=(plain.prompt if default else "") if fitted.prompt is None else fitted.prompt,
+        prompt=(plain.prompt if default else "") if spec.prompt is None else spec.prompt,
         others=plain.others if own else (),
     )
 
 
-def _recorded(recorded: Any) -> Any:  # noqa: ANN401 - whatever the JSON holds
-    return None if recorded in _OWN else recorded
+def _recorded(value: Any) -> Any:  # noqa: ANN401 - whatever the JSON holds
+    return None if value in _OWN else value
 
 
-def _layer(recorded: Any) -> str | int | None:  # noqa: ANN401 - whatever the JSON holds
-    return ",".join(map(str, recorded)) if isinstance(recorded, list | tuple) else recorded
+def _layer(value: Any) -> str | int | None:  # noqa: ANN401 - whatever the JSON holds
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def _numbers(layer: str | int | None) -> tuple[int, ...] | None:
