@@ -70,7 +70,7 @@ def test_protocols():
         ("whiten:dim", "name=value"),
         ("whiten@magic", "no protocol 'magic'"),
         ("static:k=2", "file=PATH"),
-        (" , ", "No method"),
+        (" , ", "list of methods is empty"),
     ],
 )
 def test_what_is_wrong_is_said(text, said):
