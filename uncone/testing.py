@@ -71,23 +71,24 @@ def check_repair(repair: Repair, rows: Matrix | None = None, *, rtol: float = 1e
     rows = rng.normal(size=(240, 8)) * np.linspace(2, 0.5, 8) + 3 * rng.normal(size=8) if rows is None else rows
     rows = np.asarray(rows, np.float32)
     before = rows.copy()
-    fitted = clone(repair).fit(rows)
-    whole = fitted.transform(rows)
-    _holds(repair, "float32 stays float32", whole.dtype == np.float32)
-    _holds(repair, "float64 stays float64", fitted.transform(rows.astype(np.float64)).dtype == np.float64)
-    _holds(repair, "the rows it is given are left alone", np.array_equal(rows, before))
-    width = len(fitted.get_feature_names_out())
-    _holds(repair, "every column has a name", whole.shape == (len(rows), width))
+    estimator = clone(repair).fit(rows)
+    whole = estimator.transform(rows)
+    _require(repair, "float32 stays float32", whole.dtype == np.float32)
+    _require(repair, "float64 stays float64", estimator.transform(rows.astype(np.float64)).dtype == np.float64)
+    _require(repair, "the rows it is given are left alone", np.array_equal(rows, before))
+    width = len(estimator.get_feature_names_out())
+    _require(repair, "every column has a name", whole.shape == (len(rows), width))
     streamed = clone(repair).fit_source(ArrayVectors(rows)).transform(rows)
-    _holds(repair, "a stream teaches what a table does", _near(streamed, whole, rtol))
-    singly = np.concatenate([fitted.transform(rows[i : i + 1]) for i in range(min(len(rows), 50))])
-    _holds(repair, "a row is repaired alone as among others", _near(singly, whole[: len(singly)], 10 * rtol))
-    arrays = {name: np.array(value) for name, value in fitted.arrays().items()}
+    _require(repair, "a stream teaches what a table does", _near(streamed, whole, rtol))
+    singly = np.concatenate([estimator.transform(rows[i : i + 1]) for i in range(min(len(rows), 50))])
+    _require(repair, "a row is repaired alone as among others", _near(singly, whole[: len(singly)], 10 * rtol))
+    arrays = {name: np.array(value) for name, value in estimator.arrays().items()}
     restored = clone(repair).restore(arrays)
-    _holds(repair, "restoring its arrays changes nothing", np.array_equal(restored.transform(rows), whole))
+    _require(repair, "restoring its arrays changes nothing", np.array_equal(restored.transform(rows), whole))
     assert_same_state(restored.arrays(), arrays, rtol=0.0, law=f"{type(repair).__name__}: its arrays are all it learnt")
     if repair.kind in _saved_kinds():
-        _holds(repair, "saving and loading changes nothing", np.array_equal(_reloaded(fitted).transform(rows), whole))
+        loaded = _reloaded(estimator).transform(rows)
+        _require(repair, "saving and loading changes nothing", np.array_equal(loaded, whole))
 
 
 def _saved_kinds() -> set[str]:
@@ -97,42 +98,42 @@ def _saved_kinds() -> set[str]:
     return {*KINDS, "affine", "chain"}
 
 
-def _reloaded(fitted: Repair) -> Repair:
+def _reloaded(repair: Repair) -> Repair:
     from uncone.repairs.saving import load
 
     with tempfile.TemporaryDirectory() as folder:
-        fitted.save(Path(folder) / "repair", checked=True)
+        repair.save(Path(folder) / "repair", checked=True)
         return load(Path(folder) / "repair").repair
 
 
-def _near(found: Matrix, expected: Matrix, rtol: float) -> bool:
-    return np.allclose(found, expected, rtol=rtol, atol=rtol * float(np.abs(expected).max(initial=0.0)))
+def _near(actual: Matrix, expected: Matrix, rtol: float) -> bool:
+    return np.allclose(actual, expected, rtol=rtol, atol=rtol * float(np.abs(expected).max(initial=0.0)))
 
 
-def _holds(repair: Repair, law: str, kept: bool) -> None:
-    if not kept:
-        raise LawBroken(f"{type(repair).__name__}: {law}: it does not")
+def _require(repair: Repair, law: str, condition: bool) -> None:
+    if not condition:
+        raise LawBroken(f"{type(repair).__name__} breaks the law “{law}”")
 
 
-def assert_same_state(found: State, expected: State, *, rtol: float, law: str = "the states are the same") -> None:
+def assert_same_state(actual: State, expected: State, *, rtol: float, law: str = "the states are the same") -> None:
     """Compare two states: numbers to `rtol` of the largest of their array, all else to the bit.
 
     Raises:
         LawBroken: they differ.
     """
-    if found.keys() != expected.keys():
-        raise LawBroken(f"{law}: {sorted(found)} is not {sorted(expected)}")
-    for key, wanted in expected.items():
-        got = found[key]
-        if got.shape != wanted.shape:
-            raise LawBroken(f"{law}: {key} has shape {got.shape}, not {wanted.shape}")
-        if wanted.dtype.kind != "f" or rtol == 0.0:
-            same = np.array_equal(got, wanted, equal_nan=wanted.dtype.kind == "f")
+    if actual.keys() != expected.keys():
+        raise LawBroken(f"{law}: {sorted(actual)} is not {sorted(expected)}")
+    for key, target in expected.items():
+        value = actual[key]
+        if value.shape != target.shape:
+            raise LawBroken(f"{law}: {key} has shape {value.shape}, not {target.shape}")
+        if target.dtype.kind != "f" or rtol == 0.0:
+            same = np.array_equal(value, target, equal_nan=target.dtype.kind == "f")
         else:
-            finite = np.abs(wanted[np.isfinite(wanted)])
-            same = np.allclose(got, wanted, rtol=rtol, atol=rtol * finite.max(initial=0.0), equal_nan=True)
+            finite = np.abs(target[np.isfinite(target)])
+            same = np.allclose(value, target, rtol=rtol, atol=rtol * finite.max(initial=0.0), equal_nan=True)
         if not same:
-            raise LawBroken(f"{law}: {key} is {got!r}, not {wanted!r}")
+            raise LawBroken(f"{law}: {key} is {value!r}, not {target!r}")
 
 
 def _fold(statistic: Statistic, batches: Sequence[Batch]) -> Statistic:
@@ -158,9 +159,9 @@ def _interrupted(statistic: Statistic, batches: Sequence[Batch]) -> tuple[Statis
     """The fold with a snapshot after every batch, and what it has to be."""
     straight, broken = statistic.empty(), statistic.empty()
     for batch in batches:
-        for one in (straight, broken):
-            one.update(batch)
-            one.finish()
+        for fold in (straight, broken):
+            fold.update(batch)
+            fold.finish()
         snapshot = _copied(broken.snapshot())
         broken = statistic.empty()
         broken.resume(snapshot)

@@ -23,7 +23,7 @@ ORDER = ("Source", "Model", "", "Sampling", "Output", "Running")
 
 @dataclass(frozen=True, kw_only=True)
 class CommandOptions(Options):
-    """What every command takes beside the options of its verb."""
+    """Options of every command, beside those of its verb."""
 
     GROUP = "Running"
 
@@ -32,50 +32,51 @@ class CommandOptions(Options):
 
 
 def command(function: Callable[..., int]) -> Callable[..., int]:
-    """The function as cyclopts takes it: parameters that are options classes become the flags of their fields."""
+    """Wrap a function for cyclopts: parameters that are options classes become the flags of their fields."""
     hints = get_type_hints(function, include_extras=True)
     kinds = {name: hint for name, hint in hints.items() if inspect.isclass(hint) and issubclass(hint, Options)}
-    plain = [one for name, one in inspect.signature(function).parameters.items() if name not in kinds]
-    parameters = [one.replace(annotation=hints[one.name]) for one in plain]
+    plain = [parameter for name, parameter in inspect.signature(function).parameters.items() if name not in kinds]
+    parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in plain]
     first = [name for kind in kinds.values() for name in kind.FIRST]
     for kind in (*kinds.values(), CommandOptions):
-        parameters += [_parameter(kind, one, first) for one in fields(kind) if one.metadata["cli"]]
+        parameters += [_parameter(kind, field, first) for field in fields(kind) if field.metadata["cli"]]
     ranks = {name: place for place, name in enumerate(first)}
-    order = sorted(parameters, key=lambda one: (one.kind, ranks.get(one.name, len(ranks))))
+    order = sorted(parameters, key=lambda parameter: (parameter.kind, ranks.get(parameter.name, len(ranks))))
 
     @functools.wraps(function)
     def run(*arguments: Any, **keywords: Any) -> int:  # noqa: ANN401 - what cyclopts has parsed
         keywords = {name: _with_dash(value) for name, value in keywords.items()}
-        given = {name: keywords[name] for name in hints if name in keywords}
+        values = {name: keywords[name] for name in hints if name in keywords}
         for name, kind in kinds.items():
-            given[name] = kind(**{one.name: keywords[one.name] for one in fields(kind) if one.name in keywords})
-        return function(*map(_with_dash, arguments), **given)
+            names = [field.name for field in fields(kind)]
+            values[name] = kind(**{name: keywords[name] for name in names if name in keywords})
+        return function(*map(_with_dash, arguments), **values)
 
     run.__signature__ = inspect.Signature(order, return_annotation=int)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
 def _with_dash(value: Any) -> Any:  # noqa: ANN401 - any value of the command line
     if isinstance(value, list):
-        return [_with_dash(one) for one in value]
+        return [_with_dash(item) for item in value]
     return type(value)("-") if isinstance(value, str | Path) and str(value) == DASH else value
 
 
 def _parameter(kind: type[Options], declared: Field[Any], first: Sequence[str]) -> inspect.Parameter:
-    named = "Most used" if declared.name in first else group_of(kind, declared.name)
+    group = "Most used" if declared.name in first else group_of(kind, declared.name)
     is_list, of = _type(kind, declared)
     metadata, default, is_scalar = declared.metadata, declared.default, not is_list
     choices = (metadata["rule"].choices if metadata["rule"] is not None else ()) or None
-    shown = default_text(declared)
+    text = default_text(declared)
     parameter = Parameter(
         name=[flag_of(declared), *(metadata["flag"] or "").split()[1:]],
         help=metadata["help"] if is_scalar or not choices else f"{metadata['help']} [choices: {', '.join(choices)}]",
-        group=Group(named, sort_key=_rank(named)),
+        group=Group(group, sort_key=_rank(group)),
         converter=_split if is_list and metadata["split"] else None,
         choices=choices if is_scalar else None,  # of a list, each part is checked by its rule
         allow_repeating=True if is_scalar else None,
-        show_default=bool(shown) and (lambda _: shown),
+        show_default=bool(text) and (lambda _: text),
         negative=_negative(declared, of),
         negative_iterable=(),
         allow_leading_hyphen=of is not bool,
@@ -112,13 +113,12 @@ def _type(kind: type[Options], declared: Field[Any]) -> tuple[bool, type]:
     options = list(get_args(hint)) if get_origin(hint) in (Union, types.UnionType) else [hint]
     is_list = bool(declared.metadata["many"])
     if is_list:
-        options = [part for one in options for part in get_args(one)]
-    found = next((one for one in (bool, float, int, Path) if set(options) - {type(None)} == {one}), str)
-    return is_list, found
+        options = [part for member in options for part in get_args(member)]
+    return is_list, next((kind for kind in (bool, float, int, Path) if set(options) - {type(None)} == {kind}), str)
 
 
 def _split(kind: Any, tokens: Sequence[Token]) -> Any:  # noqa: ANN401 - a list of any type
     """A list is `a,b`, and repeatable."""
-    parts = [one.evolve(value=part.strip()) for one in tokens for part in one.value.split(",")]
+    parts = [token.evolve(value=part.strip()) for token in tokens for part in token.value.split(",")]
     parts = [part for part in parts if part.value] or parts[:1]
     return [convert(get_args(kind)[0], [part]) for part in parts]

@@ -98,7 +98,7 @@ def _run(arguments: list[str]) -> int:
     verb = next((word for word in arguments if word in VERBS), None)
     try:
         app = build_app([verb] if verb else VERBS if "--install-completion" in arguments else ())
-        return int(app([DASH if one == "-" else one for one in arguments]) or 0)
+        return int(app([DASH if argument == "-" else argument for argument in arguments]) or 0)
     except UnconeError as error:
         if debug:
             raise

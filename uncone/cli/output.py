@@ -74,14 +74,14 @@ def check_outputs(
     saved: Mapping[str, object] | None = None,
     folders: Mapping[str, object] | None = None,
 ) -> None:
-    """Refuse early what would be refused after a long run; never write over a source or into a folder that is read.
+    """Fail before a long run, not after it: an output may not overwrite a source or lie in a folder that is read.
 
     Args:
-        output: what is to be written.
-        sources: files, folders and globs that are read; what is in memory is passed over.
+        output: the files of every verb.
+        sources: files, folders and globs that are read; data in memory is ignored.
         others: files that the verb itself writes, with their flags.
-        saved: folders that the verb itself writes, by what they hold.
-        folders: folders that are read, by what they hold.
+        saved: folders that the verb itself writes, by their content.
+        folders: folders that are read, by their content.
 
     Raises:
         OptionError: two outputs, or an output and a source, are the same.
@@ -89,22 +89,24 @@ def check_outputs(
     """
     from uncone.data.writing.atomic import check_outside
 
-    read = {what: Path(folder) for what, folder in (folders or {}).items() if isinstance(folder, str | os.PathLike)}
-    kept = {what: Path(folder) for what, folder in (saved or {}).items() if isinstance(folder, str | os.PathLike)}
-    for what, folder in {**kept, **read}.items():
+    inputs, outputs = (
+        {content: Path(folder) for content, folder in (each or {}).items() if isinstance(folder, str | os.PathLike)}
+        for each in (folders, saved)
+    )
+    for content, folder in {**outputs, **inputs}.items():
         for flag, path in output.paths():
-            check_outside(flag, path, folder, what)
-    for what, folder in read.items():
-        for saved_to in kept.values():
-            check_outside("--save", saved_to, folder, what)
-    named = [os.fspath(one) for one in (*sources, *read.values()) if isinstance(one, str | os.PathLike)]
-    taken = {path.resolve(): "the source" for path in _files(named)}
+            check_outside(flag, path, folder, content)
+    for content, folder in inputs.items():
+        for saved_to in outputs.values():
+            check_outside("--save", saved_to, folder, content)
+    names = [os.fspath(source) for source in (*sources, *inputs.values()) if isinstance(source, str | os.PathLike)]
+    owners = {path.resolve(): "the source" for path in _files(names)}
     own = [(flag, Path(path)) for flag, path in others if isinstance(path, str | os.PathLike)]
     for flag, path in (*output.files(), *own):
         check_output(path, devices=True)
-        if path.resolve() in taken:
-            raise OptionError(f"{flag} {path} would overwrite {taken[path.resolve()]}. Name another file.")
-        taken[path.resolve()] = f"what {flag} writes"
+        if path.resolve() in owners:
+            raise OptionError(f"{flag} {path} would overwrite {owners[path.resolve()]}. Name another file.")
+        owners[path.resolve()] = f"what {flag} writes"
     if output.figures is not None:
         from uncone.report.charts.files import check_folder
 
@@ -119,16 +121,16 @@ def gates_of(output: CheckOutput) -> list[Gate]:
 
 def _files(sources: Sequence[str | None]) -> list[Path]:
     """Every file that is read: those named, those in a folder, those that match a glob."""
-    found: list[Path] = []
+    files: list[Path] = []
     for source in sources:
         if source is None or source == "-":
             continue
         path = Path(source)
         if os.path.isdir(path):  # noqa: PTH112 - unlike pathlib's, it does not raise for a name that cannot be
-            found += path.iterdir()
+            files += path.iterdir()
         else:
-            found += [path, *(Path(name) for name in glob.glob(source, recursive=True))]  # noqa: PTH207
-    return found
+            files += [path, *(Path(name) for name in glob.glob(source, recursive=True))]  # noqa: PTH207
+    return files
 
 
 def deliver(
@@ -138,12 +140,12 @@ def deliver(
     gates: Sequence[Gate] = (),
     diagnoses: Sequence[Diagnosis] = (),
     folders: Sequence[Path] = (),
-    written: Sequence[Path] = (),
+    extra_paths: Sequence[Path] = (),
 ) -> int:
     """Write the files, print the document, and return the exit code.
 
     `files` are tables and the like that only this verb writes; those in `folders` are not named one by one.
-    `written` are files that the verb has written already, such as a matrix. `diagnoses` are what the gates are about.
+    `extra_paths` are files that the verb has already written, such as a matrix. `gates` apply to `diagnoses`.
     """
     rendered_files: dict[Path, str | bytes] = dict(files or {})
     for path, render in (
@@ -158,7 +160,7 @@ def deliver(
         result.save_figures(output.figures)
     write_all(rendered_files)
     single = [path for path in rendered_files if path not in (files or {}) or path.parent not in folders]
-    paths = [*single, *folders, *([output.figures] if output.figures is not None else []), *written]
+    paths = [*single, *folders, *([output.figures] if output.figures is not None else []), *extra_paths]
     say(result.to_json() if output.json == "-" else printed(result, paths))
     return _gated(diagnoses, gates)
 
@@ -191,14 +193,14 @@ def rendered(draw: Callable[[Console], None], files: Sequence[Path]) -> str:
     """
     from rich.console import Console
 
-    here = Console()
+    terminal = Console()
     page = io.StringIO()
     console = Console(
         file=page,
-        width=here.width,
-        force_terminal=here.is_terminal,
-        no_color=here.no_color,
-        color_system=here.color_system,  # type: ignore[arg-type]
+        width=terminal.width,
+        force_terminal=terminal.is_terminal,
+        no_color=terminal.no_color,
+        color_system=terminal.color_system,  # type: ignore[arg-type]
     )
     draw(console)
     for path in files:
@@ -207,9 +209,9 @@ def rendered(draw: Callable[[Console], None], files: Sequence[Path]) -> str:
     return page.getvalue()
 
 
-def _gated(found: Sequence[Diagnosis], gates: Sequence[Gate]) -> int:
+def _gated(diagnoses: Sequence[Diagnosis], gates: Sequence[Gate]) -> int:
     code = 0
-    for space in found:
+    for space in diagnoses:
         for gate in gates:
             broken = gate.broken(space)
             if broken:
@@ -219,21 +221,21 @@ def _gated(found: Sequence[Diagnosis], gates: Sequence[Gate]) -> int:
 
 
 @contextmanager
-def progress_bar(what: str = "vectors") -> Iterator[Callable[[str, int, int | None], None] | None]:
-    """A function to report progress to, or None where nobody looks; `what` is counted."""
+def progress_bar(unit: str = "vectors") -> Iterator[Callable[[str, int, int | None], None] | None]:
+    """A function to report progress to, or None without a terminal; `unit` is what it counts."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(what))
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(unit))
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, int] = {}
 
-        def report(step: str, done: int, total: int | None) -> None:
+        def report(step: str, amount: int, total: int | None) -> None:
             if step not in tasks or bar.tasks[tasks[step]].finished:
                 tasks[step] = bar.add_task(step, total=total)
-            bar.advance(bar.tasks[tasks[step]].id, done)
+            bar.advance(bar.tasks[tasks[step]].id, amount)
 
         yield report

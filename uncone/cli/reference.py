@@ -34,10 +34,10 @@ def reference() -> str:
 def _section(verb: str) -> str:
     hints = get_type_hints(command_of(verb)).values()
     kinds = [hint for hint in hints if inspect.isclass(hint) and issubclass(hint, Options)]
-    declared = [(kind, one) for kind in (*kinds, CommandOptions) for one in fields(kind) if one.metadata["cli"]]
+    declared = [(kind, field) for kind in (*kinds, CommandOptions) for field in fields(kind) if field.metadata["cli"]]
     rows = [
-        (group_of(kind, one.name), f"`{flag_of(one)}`", one.metadata["help"], default_text(one))
-        for kind, one in declared
+        (group_of(kind, field.name), f"`{flag_of(field)}`", field.metadata["help"], default_text(field))
+        for kind, field in declared
     ]
     rows.sort(key=lambda row: ORDER.index(row[0] if row[0] in ORDER else ""))
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]

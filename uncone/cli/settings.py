@@ -35,10 +35,10 @@ def read_settings(app: App, commands: Sequence[str], arguments: ArgumentCollecti
         return
     by_key = {key: argument for argument in arguments for key in _keys(argument)}
     debug = "debug" in by_key and by_key["debug"].has_tokens
-    named = by_key["config"].tokens[0].value if by_key["config"].has_tokens else os.environ.get("UNCONE_CONFIG")
-    if named:
-        for key, value in _read(named, commands[0], by_key).items():
-            _fill(by_key[key], value, f"{key} in {named}", debug)
+    path = by_key["config"].tokens[0].value if by_key["config"].has_tokens else os.environ.get("UNCONE_CONFIG")
+    if path:
+        for key, value in _read(path, commands[0], by_key).items():
+            _fill(by_key[key], value, f"{key} in {path}", debug)
     for key, argument in by_key.items():
         value = os.environ.get(f"UNCONE_{key.upper()}")
         if value and key not in _OTHERWISE_READ:
@@ -51,27 +51,28 @@ def _keys(argument: Argument) -> list[str]:
     return list(dict.fromkeys([argument.field_info.name, *flags])) if flags else []
 
 
-def _read(named: str, verb: str, known: Collection[str]) -> dict[str, Any]:
+def _read(path: str, verb: str, keys: Collection[str]) -> dict[str, Any]:
     try:
-        content = tomllib.loads(Path(named).read_text(encoding="utf-8"))
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise OptionError(f"--config {named} cannot be read: {error.strerror}.") from error
+        raise OptionError(f"--config {path} cannot be read: {error.strerror}.") from error
     except ValueError as error:  # neither TOML nor UTF-8
-        raise OptionError(f"--config {named} is not TOML: {error}.") from error
+        raise OptionError(f"--config {path} is not TOML: {error}.") from error
     from uncone.cli.main import VERBS, build_app
 
     shared = {key.replace("-", "_"): value for key, value in content.items() if not isinstance(value, Mapping)}
     own = {key.replace("-", "_"): value for key, value in content.get(verb, {}).items()}
     tables = [key for key, value in content.items() if isinstance(value, Mapping)]
     unknown = [f"[{table}]" for table in tables if table not in VERBS]
-    unknown += [key for key in own if key not in known]
-    if others := [key for key in shared if key not in known]:  # a key for all verbs need not be one of each
+    unknown += [key for key in own if key not in keys]
+    if others := [key for key in shared if key not in keys]:  # a key for all verbs need not be one of each
         app = build_app()
-        everywhere = {key for name in VERBS for one in app[name].assemble_argument_collection() for key in _keys(one)}
+        collections = [app[name].assemble_argument_collection() for name in VERBS]
+        everywhere = {key for collection in collections for argument in collection for key in _keys(argument)}
         unknown += [key for key in others if key not in everywhere]
     if unknown:
-        raise OptionError(f"--config {named}: unknown key {unknown[0]}. See uncone {verb} --help for the options.")
-    return {**{key: value for key, value in shared.items() if key in known}, **own}
+        raise OptionError(f"--config {path}: unknown key {unknown[0]}. See uncone {verb} --help for the options.")
+    return {**{key: value for key, value in shared.items() if key in keys}, **own}
 
 
 def _fill(argument: Argument, value: Any, origin: str, debug: bool) -> None:  # noqa: ANN401 - a value of TOML
@@ -80,6 +81,6 @@ def _fill(argument: Argument, value: Any, origin: str, debug: bool) -> None:  # 
             print(f"uncone: note: {argument.name} on the command line wins over {origin}.", file=sys.stderr)  # noqa: T201
         return
     values = value if isinstance(value, list) else [value]
-    for index, one in enumerate(values):
-        text = str(one).lower() if isinstance(one, bool) else str(one)
+    for index, item in enumerate(values):
+        text = str(item).lower() if isinstance(item, bool) else str(item)
         argument.append(Token(keyword=origin, value=text, source=origin, index=index))

@@ -45,7 +45,7 @@ class Verdict:
     headline: str
     level: Level = Level.NOTE
     details: Sequence[str] = ()
-    why: Sequence[str] = ()
+    reasons: Sequence[str] = ()
     advice: Sequence[str] = ()
     cards: Sequence[Card] = ()
     command: str = ""

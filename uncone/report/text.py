@@ -12,8 +12,8 @@ from uncone.analysis.measures.registry import measure
 from uncone.analysis.number_format import plain
 
 __all__ = [
-    "between", "capitalized", "command", "file_name", "fitted", "interval", "last_name", "listed", "number",
-    "number_text", "printable", "provenance_facts", "signed", "source_line", "with_interval",
+    "between", "capitalized", "command", "file_name", "interval", "last_name", "listed", "number", "number_text",
+    "printable", "provenance_facts", "shorten", "signed", "source_line", "with_interval",
 ]  # fmt: skip
 
 Show = Callable[[float], str]
@@ -38,10 +38,10 @@ def file_name(name: str) -> str:
     return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_") else "-" for letter in name)[:40]
 
 
-def fitted(name: str, limit: int = 20, tail: int = 8) -> str:
+def shorten(name: str, limit: int = 20, tail: int = 8) -> str:
     """A name shortened in the middle to its beginning and `tail` letters, because names differ at either end.
 
-    >>> fitted("bert-base-cased"), fitted("bert-large-uncased-whole-word-masking")
+    >>> shorten("bert-base-cased"), shorten("bert-large-uncased-whole-word-masking")
     ('bert-base-cased', 'bert-large-…-masking')
     """
     return name if len(name) <= limit else f"{name[: limit - tail - 1]}…{name[-tail:]}"
@@ -112,14 +112,14 @@ def source_line(shape: str, source: Mapping[str, Any], *, layer: bool = True) ->
 
 def command(verb: str, argument: object, options: Mapping[str, object]) -> str:
     """A command ready to paste; options that are None are left out."""
-    given = [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
-    return shlex.join(["uncone", verb, str(argument), *given])
+    words = [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
+    return shlex.join(["uncone", verb, str(argument), *words])
 
 
 def provenance_facts(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What is known of the provenance, as pairs of words; versions and the like on one line."""
-    known = {key: value for key, value in provenance.items() if value not in (None, {}, [], ())}
-    return [(key.replace("_", " "), str(value) if key == "seed" else _joined(value)) for key, value in known.items()]
+    facts = {key: value for key, value in provenance.items() if value not in (None, {}, [], ())}
+    return [(key.replace("_", " "), str(value) if key == "seed" else _joined(value)) for key, value in facts.items()]
 
 
 def _joined(value: Any) -> str:  # noqa: ANN401 - any plain value

@@ -32,7 +32,7 @@ from uncone.analysis.measures.finding import Finding
 from uncone.encoders.row_facts import RowFacts
 from uncone.report.charts.model import Cloud
 from uncone.report.document import Fold
-from uncone.report.documents.layers import LayerComparison, LayerStudy, shortened
+from uncone.report.documents.layers import LayerComparison, LayerStudy, first_sentences
 from uncone.report.documents.layers.deep import telling_layers
 
 ROWS = 3_000
@@ -402,8 +402,8 @@ def test_tokens_and_fewer_components_are_counted():
 def test_a_full_stop_in_a_quoted_text_ends_no_sentence():
     hub = "Hubs: a few rows are everybody's, most of all “The St. Thomas team [played] . It won” (12); 3 % are not."
     more = f"{hub} {'A long second sentence that has no room on a terminal, ' * 4}and ends."
-    assert shortened(more) == hub
-    assert shortened(hub) == hub
+    assert first_sentences(more) == hub
+    assert first_sentences(hub) == hub
 
 
 def test_a_layer_with_sinks_is_shown_without_them_first():

@@ -87,7 +87,7 @@ def layers(
     """
     if not models:
         raise OptionError("Name a model: a folder, a name on the hub, or a file of word vectors.")
-    corpus = [part.strip() for one in corpus for part in one.split(",")]
+    corpus = [part.strip() for names in corpus for part in names.split(",")]
     check_outputs(output, [*corpus, *models])
     output.check_tables(len(models) * len(corpus))
     if corpus.count("-") > 1:
@@ -114,8 +114,8 @@ def _tables(study: LayerStudy, output: LayersOutput) -> dict[Path, str | bytes]:
     """The tables of words and sentences, by the file they go to."""
     from uncone.report.documents.layers.words import sentence_table, word_table
 
-    written = ((output.word_table, word_table), (output.sentence_table, sentence_table))
-    return {path: table(study, path) for path, table in written if path is not None}
+    tables = ((output.word_table, word_table), (output.sentence_table, sentence_table))
+    return {path: table(study, path) for path, table in tables if path is not None}
 
 
 def similarity(
@@ -147,12 +147,12 @@ def similarity(
     with progress_bar() as progress:
         result = run(table, options=options, progress=progress)
     files = {"report": output.html, "json": output.json_file, "markdown": output.markdown, "figures": output.figures}
-    written = {kind: str(path) for kind, path in {**files, **output.tables}.items() if path is not None}
-    result = replace(result, written={**written, **result.written})
+    paths = {kind: str(path) for kind, path in {**files, **output.tables}.items() if path is not None}
+    result = replace(result, written={**paths, **result.written})
     contents: dict[Path, str | bytes] = {
         path: getattr(tables, f"{kind}_table")(result, path) for kind, path in output.tables.items()
     }
-    return deliver(result, output, contents, written=[] if options.matrix is None else [Path(options.matrix)])
+    return deliver(result, output, contents, extra_paths=[] if options.matrix is None else [Path(options.matrix)])
 
 
 def map(
@@ -184,12 +184,12 @@ def map(
     with progress_bar() as progress:
         result = run(source, options=options, static=output.png is not None, progress=progress)
     pictures = {} if output.png is None else _pictures(result.pictures(views), output.png, output.is_file)
-    named = {"report": output.html, "json": output.json_file, "markdown": output.markdown, "latex": output.latex}
-    written = {what: str(path) for what, path in named.items() if path is not None}
+    files = {"report": output.html, "json": output.json_file, "markdown": output.markdown, "latex": output.latex}
+    paths = {kind: str(path) for kind, path in files.items() if path is not None}
     if output.png is not None:
-        written["pictures"] = ", ".join(str(path) for path in pictures) if output.is_file else str(output.png)
+        paths["pictures"] = ", ".join(str(path) for path in pictures) if output.is_file else str(output.png)
     folders = [] if output.png is None or output.is_file else [output.png]
-    return deliver(replace(result, written=written), output, pictures, folders=folders)
+    return deliver(replace(result, written=paths), output, pictures, folders=folders)
 
 
 def _check_pictures(png: Path, is_file: bool) -> None:

@@ -93,8 +93,8 @@ def cache(*, options: CacheOptions) -> int:
     if options.clear:
         removed = store.clear(model)
         if model is not None and not removed:
-            known = sorted({entry.model for entry in store.entries()})
-            raise OptionError(f"The cache holds nothing of {model}; it holds {', '.join(known) or 'nothing at all'}.")
+            models = sorted({entry.model for entry in store.entries()})
+            raise OptionError(f"The cache holds nothing of {model}; it holds {', '.join(models) or 'nothing at all'}.")
         say(_json(store, removed, "cleared") if options.json else _cleared(removed, store))
         return 0
     entries = store.entries()
@@ -114,8 +114,8 @@ def _draw(entries: Sequence[Entry], store: VectorCache, console: Console) -> Non
         for name in ("texts", "size"):
             table.add_column(name, justify="right", no_wrap=True)
         table.add_column("last used", no_wrap=True)
-        for one in entries:
-            cells = (one.model, one.layer, one.pooling, f"{one.rows:,}", _size(one.bytes), _when(one.used))
+        for entry in entries:
+            cells = (entry.model, entry.layer, entry.pooling, f"{entry.rows:,}", _size(entry.bytes), _when(entry.used))
             table.add_row(*map(Text, cells))
         console.print(table)
     total = sum(entry.bytes for entry in entries)
@@ -156,5 +156,5 @@ def _size(size: int) -> str:
     return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
 
 
-def _when(used: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(used)) if used else "-"
+def _when(timestamp: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(timestamp)) if timestamp else "-"

@@ -37,8 +37,8 @@ def encode(
     from uncone.verbs.encode import encode as run
 
     with progress_bar("texts") as progress:
-        done = run(texts, options=options, progress=progress)
-    say("".join(f"  {line}\n" for line in str(done).splitlines()))
+        result = run(texts, options=options, progress=progress)
+    say("".join(f"  {line}\n" for line in str(result).splitlines()))
     return 0
 
 
@@ -74,9 +74,9 @@ def fix(
             advice = _choose(source, options.cast(PrescribeOptions, progress=progress, replicates=None))
         if not _report(advice, output) or advice.recommended is None:
             return 0
-        chosen = advice.recommended
-        others = {"prescription": advice, "others": dict(chosen.options), "pairs": None, "left": None, "right": None}
-        method, options = chosen.repair, options.cast(FixOptions, **others, score=None)
+        choice = advice.recommended
+        others = {"prescription": advice, "others": dict(choice.options), "pairs": None, "left": None, "right": None}
+        method, options = choice.repair, options.cast(FixOptions, **others, score=None)
     with progress_bar() as progress:
         return deliver(run(source, method, options=options, progress=progress), output)
 
@@ -119,10 +119,10 @@ def apply(
     if options.out is None:
         raise OptionError("Say where the repaired vectors go: -o fixed.npy.")
     with progress_bar() as progress:
-        done: Any = run(repair, source, options=options, progress=progress)
-    lines = [f"{done.rows:,} vectors of {done.dim} dimensions ({done.dtype})"]
-    lines += [f"{done.unusable:,} vectors are not finite and stay as they are"] if done.unusable else []
-    lines += [f"no place for {', '.join(done.dropped)}"] if done.dropped else []
+        result: Any = run(repair, source, options=options, progress=progress)
+    lines = [f"{result.rows:,} vectors of {result.dim} dimensions ({result.dtype})"]
+    lines += [f"{result.unusable:,} vectors are not finite and stay as they are"] if result.unusable else []
+    lines += [f"no place for {', '.join(result.dropped)}"] if result.dropped else []
     say("".join(f"  {line}\n" for line in [*lines, f"wrote {options.out}"]))
     return 0
 

@@ -68,13 +68,13 @@ def smaller(whole: str, traces: Iterable[str]) -> str:
 
 def _listed(modules: dict[str, str], listed: Iterable[str], traces: set[str]) -> list[str] | None:
     """The entries of plotly's list that draw these traces; None where one is missing."""
-    named: dict[str, str] = {}
+    by_kind: dict[str, str] = {}
     for name in listed:
         exported = _EXPORTED.search(modules.get(name, ""))
         kind = _KIND.search(modules.get(exported[1], "")) if exported else None
         if kind:
-            named.setdefault(kind[1], name)
-    return [named[trace] for trace in sorted(traces)] if traces <= named.keys() else None
+            by_kind.setdefault(kind[1], name)
+    return [by_kind[trace] for trace in sorted(traces)] if traces <= by_kind.keys() else None
 
 
 def _reached(modules: dict[str, str], start: str) -> set[str]:

@@ -57,12 +57,12 @@ def _shaded(color: str, light: float) -> str:
 
 def value_range(*colorings: Coloring) -> tuple[float, float]:
     """What the colors span in all pictures; a few extremes do not take them all."""
-    known = np.concatenate([np.asarray(coloring.values, np.float64)[coloring.known] for coloring in colorings])
-    if not len(known):
+    values = np.concatenate([np.asarray(coloring.values, np.float64)[coloring.has_value] for coloring in colorings])
+    if not len(values):
         return 0.0, 1.0
-    low, high = (float(end) for end in np.quantile(known, (0.01, 0.99) if len(known) >= 100 else (0.0, 1.0)))
+    low, high = (float(end) for end in np.quantile(values, (0.01, 0.99) if len(values) >= 100 else (0.0, 1.0)))
     if low >= high:
-        low, high = float(known.min()), float(known.max())
+        low, high = float(values.min()), float(values.max())
     return low, high if high > low else low + 1.0
 
 
@@ -160,7 +160,7 @@ def _coloring(by_figure: Sequence[Coloring]) -> dict[str, Any]:
     title = {"title": printable(first.title)}
     if first.values is not None:
         return title | _scale(colorings)
-    codes = [np.where(coloring.known, np.asarray(coloring.codes, np.int64), -1) for coloring in colorings]
+    codes = [np.where(coloring.has_value, np.asarray(coloring.codes, np.int64), -1) for coloring in colorings]
     return {
         **title,
         "names": [*(clipped(name, 40) for name in first.shown_names), first.rest],
@@ -174,14 +174,14 @@ def _scale(colorings: Sequence[Coloring]) -> dict[str, Any]:
     """Numbers as steps of a scale that all figures share."""
     columns = [np.asarray(coloring.values, np.float64) for coloring in colorings]
     values = np.concatenate(columns)
-    known = values[np.isfinite(values)]
-    least, most = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+    finite = values[np.isfinite(values)]
+    least, most = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     low, high = value_range(*colorings)
-    whole = most - least <= _STEPS and bool((known == np.rint(known)).all())
+    whole = most - least <= _STEPS and bool((finite == np.rint(finite)).all())
     step = 1.0 if whole or most == least else (most - least) / _STEPS
     steps = [np.where(np.isfinite(each), np.rint((np.nan_to_num(each) - least) / step), -1) for each in columns]
     ends = {"low": low, "high": high, "least": least, "most": most, "step": step}
-    unknown = len(values) - len(known) if len(colorings) == 1 else 0
+    unknown = len(values) - len(finite) if len(colorings) == 1 else 0
     return {**ends, "unknown": unknown, "codes": [_whole(each, unknown=True) for each in steps]}
 
 
@@ -224,12 +224,12 @@ def _texts(texts: Sequence[str], spans: NDArray[Any] | None) -> dict[str, Any]:
 
 def _as_utf16(sentences: Sequence[str], sentence: IntVector, places: IntVector) -> IntVector:
     """Places as a page counts them: a letter beyond the first 65,536 counts twice."""
-    counted = places.copy()
+    offsets = places.copy()
     wide = np.array([not text.isascii() and max(map(ord, text)) > 0xFFFF for text in sentences], bool)
     for at in np.flatnonzero(wide[sentence]).tolist():
         text = sentences[int(sentence[at])]
-        counted[at] += sum(ord(letter) > 0xFFFF for letter in text[: int(places[at])])
-    return counted
+        offsets[at] += sum(ord(letter) > 0xFFFF for letter in text[: int(places[at])])
+    return offsets
 
 
 def _json(value: dict[str, Any]) -> Markup:

@@ -101,8 +101,8 @@ class Frame:
         values = [value for mark in self.chart.marks for value in _extent(mark, along)]
         values += [reference.at for reference in self.chart.references if reference.horizontal is (along == "y")]
         values += [0.0] if axis.zero or axis.zero_line else []
-        shown = [self.scaled(value, along) for value in values if value is not None and self.can_show(value, along)]
-        low, high = (min(shown), max(shown)) if shown else (0.0, 1.0)
+        positions = [self.scaled(value, along) for value in values if value is not None and self.can_show(value, along)]
+        low, high = (min(positions), max(positions)) if positions else (0.0, 1.0)
         if low == high == 0 and not axis.log:
             return 0.0, 1.0
         low, high = self._padded(along, low, high)
@@ -127,10 +127,10 @@ class Frame:
     @cached_property
     def labeled_ends(self) -> list[tuple[Line, float]]:
         """The curves that have their label at the right end, with the value there; none when they are too many."""
-        named = [mark for mark in self.chart.marks if isinstance(mark, Line) and mark.label and not mark.guide]
-        if not self.chart.direct or len(named) > _MOST_DIRECT:
+        lines = [mark for mark in self.chart.marks if isinstance(mark, Line) and mark.label and not mark.guide]
+        if not self.chart.direct or len(lines) > _MOST_DIRECT:
             return []
-        ends = [(line, next((y for y in reversed(line.y) if y is not None), None)) for line in named]
+        ends = [(line, next((y for y in reversed(line.y) if y is not None), None)) for line in lines]
         return [(line, end) for line, end in ends if end is not None and self.can_show(end, "y")]
 
     def end_labels(self, height: float, gap: float) -> list[tuple[Line, float, float]]:
@@ -205,7 +205,7 @@ class Frame:
             if y is not None and self.can_show(x, "x") and self.can_show(y, "y")
         ]
         sides = {id(mark): [""] * len(mark.x) for mark in marks}
-        taken: list[tuple[float, float, float]] = []
+        boxes: list[tuple[float, float, float]] = []
         # From top to bottom, so that of two that are near the higher one is named.
         for mark, place, x, y in sorted(spots, key=lambda spot: -spot[3]):
             text = mark.texts[place] if mark.texts else ""
@@ -218,10 +218,10 @@ class Frame:
                     middle - width / 2 > -0.02
                     and middle + width / 2 < 1.02
                     and all(abs(middle - a) > width / 2 + 0.01 or abs(height - b) > 0.045 for a, b in others)
-                    and all(abs(middle - a) > (width + w) / 2 or abs(height - b) > 0.07 for a, b, w in taken)
+                    and all(abs(middle - a) > (width + w) / 2 or abs(height - b) > 0.07 for a, b, w in boxes)
                 ):
                     sides[id(mark)][place] = side
-                    taken.append((middle, height, width))
+                    boxes.append((middle, height, width))
                     break
         return sides
 
@@ -276,9 +276,9 @@ def bands(line: Line) -> Iterator[tuple[list[float], list[float], list[float]]]:
     if not line.low or not line.high or line.error_bars or line.weight != "main":
         return
     points = zip(line.y if line.sideways else line.x, line.low, line.high, strict=True)
-    for known, run in groupby(points, key=lambda point: all(map(_is_finite, point))):
+    for complete, run in groupby(points, key=lambda point: all(map(_is_finite, point))):
         place, low, high = ([float(part or 0.0) for part in column] for column in zip(*run, strict=True))
-        if known and len(place) > 1:
+        if complete and len(place) > 1:
             yield place, low, high
 
 

@@ -66,11 +66,11 @@ def _chart(chart: Chart) -> Figure:
     for mark in chart.marks:
         _DRAWERS[type(mark)](axes, frame, mark)
     if frame.has_legend:
-        named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
         for line, _ in frame.labeled_ends:
-            named.pop(legend_label(line.label), None)
+            handles.pop(legend_label(line.label), None)
         place = {"bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "ncols": 4 if chart.wide else 2}
-        axes.legend(named.values(), named.keys(), loc="lower left", **place)
+        axes.legend(handles.values(), handles.keys(), loc="lower left", **place)
     figure.draw_without_rendering()  # lays it out: the height in points is known only now
     _annotate(axes, frame, axes.get_window_extent().height * 72 / figure.dpi)
     return figure
@@ -110,10 +110,10 @@ def _set_ticks(axes: Axes, frame: Frame, along: Along) -> None:
     if axis.hidden:
         ticks.set_visible(False)
     elif axis.ticks or axis.categories:
-        shown = frame.named_ticks(along, 95 if wide else 44, 6)
-        ticks.set_ticks([place for place, *_ in shown], ["\n".join(lines) for _, lines, _ in shown])
+        tick_labels = frame.named_ticks(along, 95 if wide else 44, 6)
+        ticks.set_ticks([place for place, *_ in tick_labels], ["\n".join(lines) for _, lines, _ in tick_labels])
         ticks.set_tick_params(length=0)
-        for (*_, strong), label in zip(shown, ticks.get_ticklabels(), strict=True):
+        for (*_, strong), label in zip(tick_labels, ticks.get_ticklabels(), strict=True):
             label.set_fontweight("bold" if strong else "normal")
     elif axis.log:
         # matplotlib's own labels of powers are formulas, and formulas are off: a name such as $x is none.
@@ -186,13 +186,13 @@ def _forest(axes: Axes, frame: Frame, forest: Forest) -> None:
     size, width = (5.0, 1.4) if forest.large else (2.6, 0.7) if frame.row_height < 24 else (3.5, 0.9)
     label, rows = legend_label(forest.label), frame.forest_rows(forest)
     for is_open in (False, True):
-        chosen = [i for i in range(len(rows)) if bool(forest.open and forest.open[i]) is is_open]
-        if chosen:
-            values, low, high = ([column[i] for i in chosen] for column in (forest.values, forest.low, forest.high))
+        indices = [i for i in range(len(rows)) if bool(forest.open and forest.open[i]) is is_open]
+        if indices:
+            values, low, high = ([column[i] for i in indices] for column in (forest.values, forest.low, forest.high))
             look: dict[str, Any] = {"fmt": DOT[forest.symbol], "markersize": size, "elinewidth": width, "label": label}
             look |= {"markerfacecolor": "white"} if is_open else {}
             reach = _reach(values, low, high)
-            _error_bars(axes, _floats(values), [rows[i] for i in chosen], color, xerr=reach, **look)
+            _error_bars(axes, _floats(values), [rows[i] for i in indices], color, xerr=reach, **look)
             label = ""  # named once
 
 

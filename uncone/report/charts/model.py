@@ -227,7 +227,7 @@ class Coloring:
     """What the legend calls points of no category."""
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def has_value(self) -> NDArray[np.bool_]:
         """Which rows have a category or a number."""
         if self.codes is None:
             return np.isfinite(np.asarray(self.values, np.float64))
@@ -243,7 +243,7 @@ class Coloring:
     def counts(self) -> list[int]:
         """The number of rows of each category, and of those without one."""
         k = len(self.names)
-        codes = np.where(self.known, np.asarray(self.codes, np.int64), k)
+        codes = np.where(self.has_value, np.asarray(self.codes, np.int64), k)
         return [int(n) for n in np.bincount(codes, minlength=k + 1)]
 
     def value(self, row: int) -> str | float | None:

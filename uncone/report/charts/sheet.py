@@ -77,7 +77,7 @@ def clouds_sheet(
         bar = ScalarMappable(Normalize(*limits), "viridis")
         color_bar(figure, bar, pictures, clipped(printable(first.title), 60), extend)
     elif first is not None:
-        _legend(figure, *_legend_entries(first, counted=all(coloring is first for coloring in colorings)))
+        _legend(figure, *_legend_entries(first, with_counts=all(coloring is first for coloring in colorings)))
     return _signed(figure, pictures, titles, footer)
 
 
@@ -165,13 +165,13 @@ def _point_colors(coloring: Coloring | None, view: CloudView, limits: tuple[floa
     """The color of each point of a view, as (n, 4); `limits` are the ends of a scale that several views share."""
     if coloring is None:
         return np.tile(to_rgba(PRINT["accent"]), (len(view.points), 1))
-    known = coloring.known[view.indices]
+    has_value = coloring.has_value[view.indices]
     if coloring.codes is not None:
         palette = np.array([*map(to_rgba, category_colors(len(coloring.names))), to_rgba(GRAY)])
-        return np.asarray(palette[np.where(known, np.asarray(coloring.codes)[view.indices], -1)])
+        return np.asarray(palette[np.where(has_value, np.asarray(coloring.codes)[view.indices], -1)])
     values = np.asarray(coloring.values, np.float64)[view.indices]
     colors = np.asarray(matplotlib.colormaps["viridis"](Normalize(*limits or value_range(coloring), clip=True)(values)))
-    colors[~known] = to_rgba(GRAY)
+    colors[~has_value] = to_rgba(GRAY)
     return colors
 
 
@@ -181,7 +181,7 @@ def _scatter(
     """The points of a picture; unknown ones lie below the others."""
     view = cloud.views[0]
     n = len(view.points)
-    order = np.arange(n) if coloring is None else np.argsort(coloring.known[view.indices], kind="stable")
+    order = np.arange(n) if coloring is None else np.argsort(coloring.has_value[view.indices], kind="stable")
     size = float(np.clip(9_000 / max(n, 1), 0.5, 9.0)) / (1 if several == 1 else 1.8)
     style: dict[str, Any] = {"s": size, "linewidths": 0, "alpha": 0.85 if n <= 5_000 else 0.55 if n <= 50_000 else 0.4}
     style |= {"rasterized": n > 2_000, **({"alpha": 1.0, "depthshade": True} if cloud.dims == 3 else {})}
@@ -222,22 +222,22 @@ def _set_axes(axes: Axes, cloud: Cloud, angle: tuple[float, float] | None, *, sq
         axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
 
 
-def _legend_entries(coloring: Coloring, *, counted: bool) -> tuple[list[str], list[str]]:
+def _legend_entries(coloring: Coloring, *, with_counts: bool) -> tuple[list[str], list[str]]:
     """Names for the legend, with the number of points unless that differs by picture; and their colors."""
     names, colors = coloring.shown_names, category_colors(len(coloring.names))
-    if not counted:
+    if not with_counts:
         return names, colors
     rows = zip([*names, coloring.rest], [*colors, GRAY], coloring.counts, strict=True)
-    shown = [(f"{clipped(name, 24)} ({n:,})", color) for name, color, n in rows if n]
-    return [name for name, _ in shown], [color for _, color in shown]
+    entries = [(f"{clipped(name, 24)} ({n:,})", color) for name, color, n in rows if n]
+    return [name for name, _ in entries], [color for _, color in entries]
 
 
 def _legend(figure: Figure, names: Sequence[str], colors: Sequence[str], title: str = "", ncols: int = 5) -> None:
-    shown = [legend_label(clipped(printable(name), 36)) for name in names[:MOST_LEGEND]]
+    labels = [legend_label(clipped(printable(name), 36)) for name in names[:MOST_LEGEND]]
     dots = [Line2D([], [], linestyle="", marker="o", markersize=3.5, color=color) for color in colors[:MOST_LEGEND]]
-    if shown:
-        columns, style = min(len(shown), ncols), {"handletextpad": 0.2, "title": title or None}
-        figure.legend(dots, shown, loc="outside upper center", ncols=columns, **style)
+    if labels:
+        columns, style = min(len(labels), ncols), {"handletextpad": 0.2, "title": title or None}
+        figure.legend(dots, labels, loc="outside upper center", ncols=columns, **style)
 
 
 def color_bar(figure: Any, colors: ScalarMappable, axes: Any, title: str, extend: str = "neither") -> Colorbar:  # noqa: ANN401 - matplotlib's

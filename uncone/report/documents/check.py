@@ -18,7 +18,7 @@ from uncone.report import document as doc
 from uncone.report.charts.model import Axis, Bars, Chart, Cloud, CloudView, Coloring, Histogram, Line, Note, Reference
 from uncone.report.charts.theme import series_color
 from uncone.report.result import Result
-from uncone.report.text import fitted, interval, last_name, number, number_text, printable, provenance_facts
+from uncone.report.text import interval, last_name, number, number_text, printable, provenance_facts, shorten
 
 __all__ = [
     "Comparison", "Diagnosis", "cosine_chart", "eigenvalue_chart", "findings_table", "shape", "source_facts", "verdict",
@@ -52,15 +52,15 @@ class Diagnosis(Result):
         return [self]
 
     def _values(self) -> dict[str, Any]:
-        judged = self.verdict
+        verdict = self.verdict
         return {
             "source": self.source,
             "verdict": {
-                "level": judged.level,
-                "text": judged.text,
-                "headline": judged.headline,
-                "why": judged.why,
-                "advice": judged.todo,
+                "level": verdict.level,
+                "text": verdict.text,
+                "headline": verdict.headline,
+                "why": verdict.why,
+                "advice": verdict.todo,
                 "next": self.suggestion,
             },
             "findings": {name: finding.to_dict() for name, finding in self.findings.items()},
@@ -108,7 +108,7 @@ class Comparison(Result):
             title=spaces[0].verdict.headline,
             name=f"{len(spaces)} spaces side by side",
             subtitle="",
-            verdicts=[verdict(space, named=True) for space in spaces],
+            verdicts=[verdict(space, with_name=True) for space in spaces],
             sections=[
                 doc.Section("", [cosine_chart(spaces), eigenvalue_chart(spaces)]),
                 doc.Section("Findings", [*failed, every], brief=[main, *failed]),
@@ -122,13 +122,13 @@ def shape(space: Diagnosis) -> str:
     return f"{space.source['rows']:,} x {space.source['dimensions']:,}"
 
 
-def verdict(space: Diagnosis, *, named: bool = False, advised: bool = True, half: bool = False) -> doc.Verdict:
+def verdict(space: Diagnosis, *, with_name: bool = False, with_advice: bool = True, half: bool = False) -> doc.Verdict:
     """The verdict on a space; `named` where there are several, without advice that something has overtaken."""
-    judged, name = space.verdict, f"{_name(space)} · {shape(space)}" if named else ""
-    details, why = ([text] if text else [] for text in (judged.details, judged.why))
-    advice, cards = [judged.todo] if judged.todo and advised else [], [] if half else _cards(space)
-    command = "" if named or space.suggestion is None else space.suggestion
-    return doc.Verdict(judged.headline, judged.level, details, why, advice, cards, command, name, half)
+    summary, name = space.verdict, f"{_name(space)} · {shape(space)}" if with_name else ""
+    details, reasons = ([text] if text else [] for text in (summary.details, summary.why))
+    advice, cards = [summary.todo] if summary.todo and with_advice else [], [] if half else _cards(space)
+    command = "" if with_name or space.suggestion is None else space.suggestion
+    return doc.Verdict(summary.headline, summary.level, details, reasons, advice, cards, command, name, half)
 
 
 def cosine_chart(spaces: Sequence[Diagnosis]) -> Chart:
@@ -180,7 +180,7 @@ def findings_table(spaces: Sequence[Diagnosis]) -> doc.Table:
             findings = [space[name] for space in spaces]
             cells = [doc.Cell(number(each), interval(each), each.level, hover=each.meaning) for each in findings]
             rows.append([doc.Cell(measure(name).title, hover=measure(name).definition), *cells])
-    return doc.table(["finding", *(fitted(_name(space), 22) for space in spaces)], rows)
+    return doc.table(["finding", *(shorten(_name(space), 22) for space in spaces)], rows)
 
 
 def _name(space: Diagnosis) -> str:
@@ -249,13 +249,13 @@ def _findings(space: Diagnosis) -> list[doc.Section]:
 
 
 def _brief_item(space: Diagnosis, finding: Finding) -> doc.Item:
-    value, shown = finding.value, number(finding)
+    value, text = finding.value, number(finding)
     if finding.name == "effective_rank":
-        shown = f"{shown} of {space.source['dimensions']:,}"
-    elif isinstance(value, list) and len(shown) > 18:
+        text = f"{text} of {space.source['dimensions']:,}"
+    elif isinstance(value, list) and len(text) > 18:
         fitting = [k for k in range(len(value)) if len(", ".join(map(str, value[:k]))) <= 16]
-        shown = ", ".join(map(str, value[: max(fitting)])) + " …"
-    return doc.Item(finding.name, measure(finding.name).title, shown, interval(finding), finding.level, finding.n)
+        text = ", ".join(map(str, value[: max(fitting)])) + " …"
+    return doc.Item(finding.name, measure(finding.name).title, text, interval(finding), finding.level, finding.n)
 
 
 def _item(finding: Finding) -> doc.Item:
@@ -267,15 +267,15 @@ def _item(finding: Finding) -> doc.Item:
     more: list[doc.Block] = [doc.Sentences([finding.advice], "What to do")] if finding.advice else []
     more += [doc.Sentences(examples, bulleted=True)] if examples else []
     more += [_quantiles(finding)] if isinstance(finding.value, dict) else []
-    shown = (entry.title, number(finding), interval(finding), finding.level, finding.n, finding.meaning)
-    return doc.Item(finding.name, *shown, more, definition)
+    parts = (entry.title, number(finding), interval(finding), finding.level, finding.n, finding.meaning)
+    return doc.Item(finding.name, *parts, more, definition)
 
 
 def _quantiles(finding: Finding) -> doc.Table:
     parts = {"cosine": finding.value, "from": finding.low, "to": finding.high}
-    known = {name: part for name, part in parts.items() if isinstance(part, dict) and part}
-    rows = [[name, *(cosine(value, 3) for value in part.values())] for name, part in known.items()]
-    return doc.table(["share of pairs below", *(f"{100 * float(share):g} %" for share in known["cosine"])], rows)
+    lines = {name: part for name, part in parts.items() if isinstance(part, dict) and part}
+    rows = [[name, *(cosine(value, 3) for value in part.values())] for name, part in lines.items()]
+    return doc.table(["share of pairs below", *(f"{100 * float(share):g} %" for share in lines["cosine"])], rows)
 
 
 def _health(space: Diagnosis) -> str:
@@ -307,5 +307,5 @@ def _failures(spaces: Sequence[Diagnosis]) -> list[doc.Block]:
 def source_facts(space: Diagnosis) -> list[tuple[str, str]]:
     """The source of a space, and how it was measured."""
     source = space.source
-    named = f"{source['name']} ({source['kind']}, {source['dtype']})"
-    return [("source", named), *provenance_facts(space.provenance)]
+    description = f"{source['name']} ({source['kind']}, {source['dtype']})"
+    return [("source", description), *provenance_facts(space.provenance)]

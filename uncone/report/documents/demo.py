@@ -33,7 +33,7 @@ class Demo(Result):
 
     before: Diagnosis
     calibrated: Calibrated
-    chosen: Prescription
+    prescription: Prescription
     repaired: Repaired
     last: Prescription
 
@@ -42,21 +42,22 @@ class Demo(Result):
             "check": self.before.to_dict(),
             "calibrate": self.calibrated.to_dict(),
             "fix": self.repaired.to_dict(),
-            "prescribe": self.chosen.to_dict(),
+            "prescribe": self.prescription.to_dict(),
             "prescribe_last_layer": self.last.to_dict(),
         }
 
     def document(self) -> Document:
         """Five steps, each a section with its sentences and its picture."""
         before, repaired = self.before, self.repaired
-        crowded = verdict(before, advised=False)
+        crowded = verdict(before, with_advice=False)
         picture, after = replace(cosine_chart([before]), name="crowded"), cosine_chart(repaired.spaces)
-        chosen, last = (candidate_blocks(each.to_dict(), illustration=True) for each in (self.chosen, self.last))
+        choices = (self.prescription, self.last)
+        candidates, last = (candidate_blocks(each.to_dict(), illustration=True) for each in choices)
         steps: list[tuple[str, str, Sequence[str], list[Block]]] = [
             ("problem", "Unrelated texts look similar", crowded.details, [picture]),
             ("score", "What a score of 0.75 means", [self.calibrated.headline], []),
             ("repair", "The repair", [repaired.headline], [after]),
-            ("test", "The test on labeled pairs", [_outcome(self.chosen), _CAVEAT], chosen),
+            ("test", "The test on labeled pairs", [_outcome(self.prescription), _CAVEAT], candidates),
             ("last", "When to leave it alone", [_LAST, _outcome(self.last)], last),
         ]
         sections = [
@@ -67,7 +68,7 @@ class Demo(Result):
         return Document(
             title="uncone demo",
             name="all-MiniLM-L6-v2, layer 5",
-            subtitle=f"{before.source['rows']:,} sentences · {self.chosen.pairs:,} labeled pairs",
+            subtitle=f"{before.source['rows']:,} sentences · {self.prescription.pairs:,} labeled pairs",
             verdicts=[Verdict(crowded.headline, crowded.level)],
             sections=[*sections, Section("Now with your own data", commands, brief=commands)],
         )

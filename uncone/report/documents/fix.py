@@ -72,8 +72,9 @@ class Change:
     @property
     def overlap(self) -> bool | None:
         """Whether the 95 % intervals overlap; None if one is unknown or nothing changed."""
-        known = self.way != "same" and interval(self.before) and interval(self.after)
-        return bool(self.before.low <= self.after.high and self.after.low <= self.before.high) if known else None
+        if self.way == "same" or not interval(self.before) or not interval(self.after):
+            return None
+        return bool(self.before.low <= self.after.high and self.after.low <= self.before.high)
 
     @property
     def certainty(self) -> str:
@@ -107,19 +108,19 @@ class Repaired(Result):
         """Before and after in a sentence."""
         was, now = self.before.verdict.level, self.after.verdict.level
         if was is Level.HEALTHY and now is Level.NOTE:
-            how = "Not crowded before or after the repair"
+            change = "Not crowded before or after the repair"
         elif was is now:
-            how = "Too few vectors for a verdict" if now is Level.NOTE else f"Still {now}"
+            change = "Too few vectors for a verdict" if now is Level.NOTE else f"Still {now}"
         elif now.rank < was.rank:
-            how = f"Rounder: {was} before the repair" + ("" if now is Level.NOTE else f", {now} after")
+            change = f"Rounder: {was} before the repair" + ("" if now is Level.NOTE else f", {now} after")
         else:
-            how = f"Less round: {now} after the repair"
+            change = f"Less round: {now} after the repair"
         means = [space["baseline"].magnitude for space in (self.before, self.after)]
         if None in means:
-            return f"{how}."
+            return f"{change}."
         old, new = (cosine(mean or 0.0) for mean in means)
         end = "as before" if old == new else f"down from {old}" if float(new) < float(old) else f"up from {old}"
-        return f"{how}. Unrelated vectors score {new} on average, {end}."
+        return f"{change}. Unrelated vectors score {new} on average, {end}."
 
     def lines(self) -> list[str]:
         """What changed: the baseline, IsoScore, partition isotropy, directions, thresholds, and what that is worth."""
@@ -160,8 +161,8 @@ class Repaired(Result):
     @property
     def spaces(self) -> Sequence[Diagnosis]:
         """The two diagnoses, named before and after."""
-        named = (("before", self.before), ("after", self.after))
-        return [replace(space, source={**space.source, "name": name}) for name, space in named]
+        pairs = (("before", self.before), ("after", self.after))
+        return [replace(space, source={**space.source, "name": name}) for name, space in pairs]
 
     def _values(self) -> dict[str, Any]:
         steps: Sequence[Repair] = getattr(self.repair, "steps_", [self.repair])
@@ -195,11 +196,8 @@ class Repaired(Result):
         cosines = check.cosine_chart(spaces)
         histograms = [mark for mark in cosines.marks if isinstance(mark, Histogram)]
         charts = [cosines, check.eigenvalue_chart(spaces), *([_learning_chart(self)] if self.history else [])]
-        notes, written, chosen = (
-            [note for note in self.notes if note],
-            _outputs(self),
-            self.provenance.get("prescription"),
-        )
+        notes, outputs = [note for note in self.notes if note], _outputs(self)
+        choice = self.provenance.get("prescription")
         side_by_side = doc.Fold("All findings side by side", [check.findings_table(spaces)])
         verdict = doc.Verdict(self.headline, self.after.verdict.level, self.lines())
         brief: list[doc.Block] = [Chart("cosines", cosines.title, "", histograms), _change_table(self)]
@@ -210,15 +208,15 @@ class Repaired(Result):
             warning=self.warning,
             verdicts=[
                 replace(verdict, advice=[REMINDER], command=self.suggestion or "", bulleted=True),
-                *(check.verdict(space, named=True, advised=space is spaces[-1], half=True) for space in spaces),
+                *(check.verdict(space, with_name=True, with_advice=space is spaces[-1], half=True) for space in spaces),
             ],
             sections=doc.present(
                 doc.Section("", charts, brief=brief),
                 doc.Section("Before and after", [_change_table(self, quantiles=True), side_by_side], _OVERLAP),
-                None if chosen is None else doc.Section("Why this repair", candidate_blocks(chosen), chosen["reason"]),
+                None if choice is None else doc.Section("Why this repair", candidate_blocks(choice), choice["reason"]),
                 _training(self),
                 doc.Section("Notes", [doc.Notes(notes)], brief=[doc.Notes(notes, most=2)]) if notes else None,
-                doc.Section("Provenance", _provenance(self), brief=[doc.Facts(written)] if written else []),
+                doc.Section("Provenance", _provenance(self), brief=[doc.Facts(outputs)] if outputs else []),
             ),
         )
 
@@ -268,8 +266,8 @@ def _training(result: Repaired) -> doc.Section | None:
 def _provenance(result: Repaired) -> list[doc.Block]:
     repair = [("method", result.method), ("repair", str(result.repair).replace("\n", " "))]
     repair += [fact for fact in provenance_facts(result.provenance) if fact[0] not in ("method", "prescription")]
-    measured = doc.Facts(check.source_facts(result.before), "The measurement")
-    return [doc.Facts([*repair, *_outputs(result)], "The repair"), measured]
+    measurement = doc.Facts(check.source_facts(result.before), "The measurement")
+    return [doc.Facts([*repair, *_outputs(result)], "The repair"), measurement]
 
 
 def _outputs(result: Repaired) -> list[tuple[str, str]]:
@@ -313,8 +311,8 @@ def learning(result: Repaired) -> str:
 def chosen_epoch(result: Repaired) -> int:
     """The place in the history of the epoch that is used: the best on held-out vectors, or the last without any."""
     bits = [finite(held_out) for *_, held_out in result.history]
-    known = [place for place, value in enumerate(bits) if value is not None]
-    return min(known, key=lambda place: bits[place]) if known else len(bits) - 1
+    places = [place for place, value in enumerate(bits) if value is not None]
+    return min(places, key=lambda place: bits[place]) if places else len(bits) - 1
 
 
 def _quantile(finding: Finding, at: str) -> Finding:
@@ -397,9 +395,9 @@ def candidate_blocks(prescription: Mapping[str, Any], *, illustration: bool = Fa
     for candidate in prescription["table"]:
         keys = ("name", "method", "options")
         is_chosen = recommended is not None and all(candidate[key] == recommended[key] for key in keys)
-        chosen = f"{candidate['chosen']} of {folds}" if candidate["chosen"] else ""
+        wins = f"{candidate['chosen']} of {folds}" if candidate["chosen"] else ""
         name, difference = doc.Cell(candidate["name"], strong=is_chosen), _difference(candidate["difference"])
-        rows.append([name, points(candidate["score"]), difference, chosen])
+        rows.append([name, points(candidate["score"]), difference, wins])
         notes += [f"{candidate['name']}: {candidate['note']}"] if candidate["note"] else []
     held_out = "Each pair is scored by repairs that were fitted without its texts."
     proof = "A star marks a proven difference, ↓* a proven loss, corrected for the number of candidates."

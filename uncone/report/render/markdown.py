@@ -36,7 +36,7 @@ def _verdict(verdict: doc.Verdict) -> Iterator[str]:
     yield f"**{mark}{name}{escaped(verdict.headline)}**"
     details = [*verdict.details, *verdict.more]
     yield _bullets(details) if verdict.bulleted else escaped(" ".join(details))
-    for label, sentences in (("Why", verdict.why), ("What to do", verdict.advice)):
+    for label, sentences in (("Why", verdict.reasons), ("What to do", verdict.advice)):
         if sentences:
             yield f"**{label}.** {escaped(' '.join(sentences))}"
     yield "\n".join(f"- **{escaped(card.value)}** {escaped(card.label)}" for card in verdict.cards)

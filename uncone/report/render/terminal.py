@@ -15,7 +15,7 @@ from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import cosine, count
 from uncone.report import document as doc
 from uncone.report.charts.model import Chart, Histogram
-from uncone.report.text import fitted, printable
+from uncone.report.text import printable, shorten
 
 __all__ = ["WIDTH", "print_document", "render"]
 
@@ -59,9 +59,9 @@ def _lines(document: doc.Document, console: Console) -> Iterator[Text]:
         yield from _verdict(verdict, console, first=place == 0, several=len(document.verdicts) > 1)
     last: list[doc.Block] = []
     for section in document.sections:
-        shown = [block for block in section.brief if not isinstance(block, doc.Notes | doc.Facts | doc.Command)]
+        blocks = [block for block in section.brief if not isinstance(block, doc.Notes | doc.Facts | doc.Command)]
         last += [block for block in section.brief if isinstance(block, doc.Notes | doc.Facts | doc.Command)]
-        for block in shown:
+        for block in blocks:
             yield from _spaced(list(_block(block, console)))
     yield from _spaced(_closing(document.verdicts, last, console))
 
@@ -73,7 +73,7 @@ def _spaced(lines: Sequence[Text]) -> Iterator[Text]:
 
 
 def _title(document: doc.Document, console: Console) -> Iterator[Text]:
-    name, subtitle = fitted(printable(document.name), 60), printable(document.subtitle)
+    name, subtitle = shorten(printable(document.name), 60), printable(document.subtitle)
     if cell_len(name) + 2 + cell_len(subtitle) <= WIDTH:
         yield Text.assemble((name, "bold"), "  " if subtitle else "", (subtitle, "dim"))
         return
@@ -96,7 +96,7 @@ def _closing(verdicts: Sequence[doc.Verdict], last: Sequence[doc.Block], console
     blocks: list[doc.Block] = []
     if verdicts and not verdicts[0].name:
         verdict = verdicts[0]
-        blocks += [doc.Sentences(verdict.why, "why"), doc.Sentences(verdict.advice, "do")]
+        blocks += [doc.Sentences(verdict.reasons, "why"), doc.Sentences(verdict.advice, "do")]
         blocks += [doc.Command(verdict.command)] if verdict.command else []
     return [line for block in (*blocks, *last) for line in _block(block, console)]
 
@@ -149,11 +149,11 @@ def _hanging(start: str | Text, sentence: str, console: Console, style: str = ""
 
 
 def _notes(block: doc.Notes, console: Console) -> Iterator[Text]:
-    shown = [line for line in block.lines if line]
-    rest = len(shown) - block.most
+    lines = [line for line in block.lines if line]
+    rest = len(lines) - block.most
     if rest > 0:
-        shown = [*shown[: block.most], f"and {count(rest, f'more {block.label}')} in the report"]
-    for line in shown:
+        lines = [*lines[: block.most], f"and {count(rest, f'more {block.label}')} in the report"]
+    for line in lines:
         yield from _labeled(block.label, line, console, style="dim")
 
 
@@ -226,13 +226,13 @@ def _squeezed(columns: Sequence[doc.Column], widths: Sequence[int]) -> list[int]
 
 def _parts(widths: Sequence[int]) -> list[list[int]]:
     """Columns that fit beside one another; each part begins with the first column."""
-    parts, used = [[0]], widths[0] + 2
+    parts, width = [[0]], widths[0] + 2
     for at in range(1, len(widths)):
-        if len(parts[-1]) > 1 and used + widths[at] + 2 > WIDTH:
+        if len(parts[-1]) > 1 and width + widths[at] + 2 > WIDTH:
             parts.append([0])
-            used = widths[0] + 2
+            width = widths[0] + 2
         parts[-1].append(at)
-        used += widths[at] + 2
+        width += widths[at] + 2
     return parts
 
 
@@ -293,14 +293,14 @@ def _filled(text: str, width: int) -> str:
 
 def _histograms(chart: Chart) -> Iterator[Text]:
     """Histograms over one axis, each drawn up to its own peak; vertical references as arrows below."""
-    shown = [mark for mark in chart.marks if isinstance(mark, Histogram) and any(mark.heights)]
-    if len(shown) < len(chart.marks) or not shown:
+    histograms = [mark for mark in chart.marks if isinstance(mark, Histogram) and any(mark.heights)]
+    if len(histograms) < len(chart.marks) or not histograms:
         raise TypeError(f"The chart {chart.name!r} cannot be drawn on a terminal: it is not made of histograms alone.")
-    ends = [np.interp([_TAIL, 1 - _TAIL], _shares_below(mark), mark.edges) for mark in shown]  # nearly all of each
+    ends = [np.interp([_TAIL, 1 - _TAIL], _shares_below(mark), mark.edges) for mark in histograms]  # nearly all of each
     low, high = float(min(left for left, _ in ends)), float(max(max(left + 1e-6, right) for left, right in ends))
     edges = np.linspace(low, high, _BINS + 1)
     styles = {"accent": "blue", "second": "dark_orange"}
-    for mark in shown:
+    for mark in histograms:
         style = styles.get(mark.color.split()[0], "dim")
         yield Text.assemble(f"  {set_cell_size(_cut(printable(mark.label), 9), 10)}", (_bars(mark, edges), style))
     left, right = cosine(low), cosine(high)

@@ -276,8 +276,8 @@ def _figure(score: Score | None, show: Callable[[float], str] = lambda value: co
 
 def _threshold(result: Calibrated, limit: Threshold | Operating) -> Cell:
     if limit.value is None:
-        needed = limit.rows_needed if isinstance(limit, Threshold) else None
-        return Cell("–", "" if needed is None else f"needs {needed:,} vectors")
+        minimum = limit.rows_needed if isinstance(limit, Threshold) else None
+        return Cell("–", "" if minimum is None else f"needs {minimum:,} vectors")
     return Cell(say.cut(result, limit), say.bounds(result, limit, " – "))
 
 

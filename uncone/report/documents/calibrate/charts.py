@@ -188,7 +188,7 @@ def density(histogram: Mapping[str, Sequence[float]]) -> tuple[np.ndarray, np.nd
     return edges, merged / (merged.sum() or 1.0) / np.diff(edges)
 
 
-def _histogram(counted: Mapping[str, Sequence[float]], label: str, color: str, **look: Any) -> Histogram:  # noqa: ANN401 - fields of Histogram
-    edges, heights = density(counted)
+def _histogram(histogram: Mapping[str, Sequence[float]], label: str, color: str, **look: Any) -> Histogram:  # noqa: ANN401 - fields of Histogram
+    edges, heights = density(histogram)
     look = {"filled": False, "unit": "% of pairs per 0.01", **look}
     return Histogram(edges.tolist(), heights.tolist(), label, color, **look)

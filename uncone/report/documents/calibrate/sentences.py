@@ -12,7 +12,7 @@ from uncone.analysis.cosine.baseline import Evidence
 from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.intervals.resampling import Score
 from uncone.analysis.number_format import cosine, count, percent, plain
-from uncone.report.text import between, capitalized, fitted, last_name, source_line
+from uncone.report.text import between, capitalized, last_name, shorten, source_line
 
 if TYPE_CHECKING:
     from uncone.report.documents.calibrate import Calibrated
@@ -147,8 +147,8 @@ def rare(rate: float) -> str:
 
 def refusal(limit: Threshold) -> str:
     """Why there is no threshold at this rate, and what would be needed."""
-    needed = limit.rows_needed is not None and f"{limit.rows_needed:,}" not in limit.reason
-    more = f" {count(limit.rows_needed or 0, 'vector')} would be needed." if needed else ""
+    is_new = limit.rows_needed is not None and f"{limit.rows_needed:,}" not in limit.reason
+    more = f" {count(limit.rows_needed or 0, 'vector')} would be needed." if is_new else ""
     reason = limit.reason or "there are too few vectors."
     return f"There is no threshold for a false-positive rate of {rare(limit.rate)}: {reason}{more}"
 
@@ -273,4 +273,4 @@ def _operating(result: Calibrated, point: Operating) -> str:
 
 def short(each: Background) -> str:
     """A background as a chart or a table names it."""
-    return fitted(last_name(each.name), 24)
+    return shorten(last_name(each.name), 24)

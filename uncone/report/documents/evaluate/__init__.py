@@ -92,8 +92,8 @@ class Evaluated(Result):
         scores, table = self._scores, self.table
         level = Level.HEALTHY if self.helps else Level.NOTE
         verdict = Verdict(self.headline, level, self.lines(), bulleted=True, marked=self.helps)
-        measured = _score_sections(scores, digits) if table.rows and table.datasets else []
-        sections = [*measured, *_task_sections(scores), *_closing(scores)]
+        score_sections = _score_sections(scores, digits) if table.rows and table.datasets else []
+        sections = [*score_sections, *_task_sections(scores), *_closing(scores)]
         parts = [count(len(table.rows), "row")] if table.rows else []
         if table.datasets:
             pairs = sum(map(scores.pairs, table.datasets))
@@ -144,8 +144,8 @@ class Evaluated(Result):
         for task in self.table.tasks:
             yield from self._lines(task.method, _task_figures(task))
         for row in self.table.published:
-            known = [figure for figure in _row_figures(row) if figure[3] is not None]
-            yield from self._lines(row.method, known, "published, ")
+            figures = [figure for figure in _row_figures(row) if figure[3] is not None]
+            yield from self._lines(row.method, figures, "published, ")
 
     def _lines(self, method: Method, figures: Iterable[_Figure], prefix: str = "") -> Iterator[tuple[Any, ...]]:
         protocol = f"{prefix}{method.protocol}"

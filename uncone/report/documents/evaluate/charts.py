@@ -12,7 +12,7 @@ from uncone.analysis.number_format import cosine
 from uncone.evaluation.table import Method, Row
 from uncone.report.charts.model import Axis, Chart, Forest, Heatmap, Points, Reference, Symbol
 from uncone.report.documents.evaluate.scores import MARKS, Gain, Scores, difference_text, labels, points, trend
-from uncone.report.text import fitted, printable
+from uncone.report.text import printable, shorten
 
 __all__ = ["difference_charts", "isotropy_chart", "layer_chart"]
 
@@ -80,14 +80,13 @@ def _forest(name: str, title: str, start: str, lines: Sequence[_Line]) -> Chart:
     for way, (state, color, symbol) in _STATES.items():
         for is_mean in (True, False):
             rows = [at for at, line in enumerate(lines) if trend(line.difference) == way and line.is_mean == is_mean]
-            chosen = [lines[at].difference for at in rows]
+            differences = [lines[at].difference for at in rows]
             if rows:
-                values, low, high = (
-                    [_hundred(getattr(each, end)) for each in chosen] for end in ("value", "low", "high")
-                )
+                ends = ("value", "low", "high")
+                values, low, high = ([_hundred(getattr(each, end)) for each in differences] for end in ends)
                 hover = [f"{lines[at].name}: {difference_text(lines[at].difference)}" for at in rows]
-                look = (state, color, symbol, is_mean, [way == 0] * len(rows))
-                marks.append(Forest(rows, values, low, high, *look, hover=hover, n=[each.units for each in chosen]))
+                look, n = (state, color, symbol, is_mean, [way == 0] * len(rows)), [each.units for each in differences]
+                marks.append(Forest(rows, values, low, high, *look, hover=hover, n=n))
     caption = (
         f"{start}Spearman x 100. A filled circle is a proven gain, a square a proven loss, an open circle not proven. "
         f"Bars are 95 % intervals.{' Large marks are means over the datasets.' if mixed else ''}"
@@ -103,7 +102,7 @@ def _hundred(value: float | None) -> float | None:
 
 
 def _short(label: str) -> str:
-    return fitted(printable(label), 26)
+    return shorten(printable(label), 26)
 
 
 def layer_chart(scores: Scores) -> Chart | None:
@@ -115,10 +114,10 @@ def layer_chart(scores: Scores) -> Chart | None:
     names = labels(list(methods.values()))
     grid = [[rows.get((key, layer)) for layer in layers] for key in methods]
     values = [[None if row is None else scores.average(row) for row in line] for line in grid]
-    known = [(value, i, j) for i, line in enumerate(values) for j, value in enumerate(line) if value is not None]
-    if len(layers) < 2 or not known:
+    cells = [(value, i, j) for i, line in enumerate(values) for j, value in enumerate(line) if value is not None]
+    if len(layers) < 2 or not cells:
         return None
-    best, i, j = max(known)
+    best, i, j = max(cells)
     hundreds = [[_hundred(value) for value in line] for line in values]
     texts = [[_cell_text(scores, row) for row in line] for line in grid] if len(layers) <= _MOST_TEXTS else ()
     hover = [

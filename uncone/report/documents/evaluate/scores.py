@@ -73,14 +73,14 @@ class Scores:
         if kind == "spearman" and aggregation == "all" and row.average is not None:
             return row.average if math.isfinite(row.average) else None
         values = [correlation(row.cell(dataset), kind, aggregation) for dataset in self.table.datasets]
-        known = [value for value in values if value is not None]
-        return fmean(known) if known and len(known) == len(values) else None
+        scores = [value for value in values if value is not None]
+        return fmean(scores) if scores and len(scores) == len(values) else None
 
     def best(self, rows: Sequence[Row]) -> Row | None:
         """The row with the highest average; of equals the first one, and raw vectors before repairs."""
         averages = [self.average(row) for row in rows]
-        known = [(-value, not rows[at].is_raw, at) for at, value in enumerate(averages) if value is not None]
-        return rows[min(known)[2]] if known else None
+        keys = [(-value, not rows[at].is_raw, at) for at, value in enumerate(averages) if value is not None]
+        return rows[min(keys)[2]] if keys else None
 
     def gap(self, row: Row, other: Row) -> float:
         """How far a row lies above another on average; 0 if that is unknown."""
@@ -91,14 +91,14 @@ class Scores:
         """What a method gains over the raw vectors of its layer and pooling; None for these, and if it is unknown."""
         if row.is_raw:
             return None
-        known = [cell.difference for cell in row.cells if cell.difference and cell.difference.value is not None]
-        trends = [trend(difference) for difference in known]
-        counts = len(known), trends.count(1), trends.count(-1)
+        differences = [cell.difference for cell in row.cells if cell.difference and cell.difference.value is not None]
+        trends = [trend(difference) for difference in differences]
+        counts = len(differences), trends.count(1), trends.count(-1)
         mean = row.difference
-        if known and mean is not None and mean.value is not None:
+        if differences and mean is not None and mean.value is not None:
             return Gain(mean.value, mean.low, mean.high, bool(trend(mean)), *counts, mean.units)
-        if known:  # some datasets have no score, so there is no mean over all of them
-            value = fmean(difference.value for difference in known if difference.value is not None)
+        if differences:  # some datasets have no score, so there is no mean over all of them
+            value = fmean(difference.value for difference in differences if difference.value is not None)
             return Gain(value, None, None, False, *counts)
         raw = next((other for other in self.raw if other.method.space == row.method.space), None)
         if raw is None or self.average(raw) is None or self.average(row) is None:

@@ -25,10 +25,10 @@ def recommended(scores: Scores) -> Row | None:
 
 def headline(scores: Scores) -> str:
     """Whether a repair helps here."""
-    chosen, top = recommended(scores), scores.best(scores.table.rows)
-    if chosen is not None and (gain := scores.gain(chosen)) is not None:
+    choice, top = recommended(scores), scores.best(scores.table.rows)
+    if choice is not None and (gain := scores.gain(choice)) is not None:
         return (
-            f"{scores.label(chosen)} helps: {points(gain.value)} points above raw vectors{_where(scores)}, "
+            f"{scores.label(choice)} helps: {points(gain.value)} points above raw vectors{_where(scores)}, "
             f"{certainty(True, gain.units)}."
         )
     if top is None:
@@ -51,8 +51,8 @@ def headline(scores: Scores) -> str:
         return f"{scores.label(top)} scores {score}; it was not compared to raw vectors."
     start = f"Leave it alone: the best repair, {scores.label(top)}, gains"
     if gain.proven:
-        why = "less than a point" if gain.value < WORTH else "and the raw vectors of another layer are as good"
-        return f"{start} {points(gain.value)} points, {why}."
+        reason = "less than a point" if gain.value < WORTH else "and the raw vectors of another layer are as good"
+        return f"{start} {points(gain.value)} points, {reason}."
     if gain.value <= 0:
         return f"{start} nothing{_where(scores)}."
     return f"{start} {points(gain.value)} points{_where(scores)}, {certainty(False, gain.units)}."
@@ -131,10 +131,10 @@ def _proven_gains(scores: Scores) -> str:
         return f"{none} proven gain{where}{', only on average' if on_average else ''}."
     start = f"{len(winners)} of {count(total, 'method')} {'gains' if len(winners) == 1 else 'gain'}"
     if single:
-        named = listed([f"{scores.label(row)} {signed_points(gain.value)}" for row, gain in winners])
-        return f"{start}, proven on {_units(scores)}: {named}."
-    named = listed([f"{scores.label(row)} on {gain.gains} of {gain.sets}" for row, gain in winners])
-    return f"{start}, proven on at least one dataset ({_units(scores)} each): {named}."
+        names = listed([f"{scores.label(row)} {signed_points(gain.value)}" for row, gain in winners])
+        return f"{start}, proven on {_units(scores)}: {names}."
+    names = listed([f"{scores.label(row)} on {gain.gains} of {gain.sets}" for row, gain in winners])
+    return f"{start}, proven on at least one dataset ({_units(scores)} each): {names}."
 
 
 def _proven_losses(scores: Scores) -> list[str]:
@@ -143,12 +143,12 @@ def _proven_losses(scores: Scores) -> list[str]:
     partly = [pair for pair in scores.gains if pair[1].losses and pair not in worst]
     lines = []
     if worst:
-        named = listed([f"{scores.label(row)} {signed_points(gain.value)}" for row, gain in worst])
-        lines.append(f"Proven losses{_where(scores)}, on {count(worst[0][1].units, 'independent pair')}: {named}.")
+        names = listed([f"{scores.label(row)} {signed_points(gain.value)}" for row, gain in worst])
+        lines.append(f"Proven losses{_where(scores)}, on {count(worst[0][1].units, 'independent pair')}: {names}.")
     if partly:
-        named = listed([f"{scores.label(row)} on {gain.losses} of {gain.sets}" for row, gain in partly])
+        names = listed([f"{scores.label(row)} on {gain.losses} of {gain.sets}" for row, gain in partly])
         average_too = ", though not on average" if worst else ""
-        lines.append(f"Proven losses on some datasets{average_too} ({_units(scores)} each): {named}.")
+        lines.append(f"Proven losses on some datasets{average_too} ({_units(scores)} each): {names}.")
     return lines
 
 
@@ -190,9 +190,9 @@ def _ranking(scores: Scores) -> str:
     best = {}
     for way in scores.aggregations:
         averages = ((row, scores.average(row, aggregation=way)) for row in scores.table.rows)
-        known = [(value, row) for row, value in averages if value is not None]
-        if known:
-            best[way] = max(known, key=lambda pair: pair[0])[1]
+        candidates = [(value, row) for row, value in averages if value is not None]
+        if candidates:
+            best[way] = max(candidates, key=lambda pair: pair[0])[1]
     if "all" not in best or len(best) < 2:
         return ""
     others = [f"under {way} {scores.label(row)}" for way, row in best.items() if row is not best["all"]]
@@ -217,10 +217,10 @@ def _task(task: str, entries: Mapping[str, TaskRow]) -> str:
     measure = next((name for row in entries.values() for name in row.scores), "")
     differences = {name: row.differences.get(measure) for name, row in entries.items()}
     values = {name: row.scores[measure].value for name, row in entries.items() if measure in row.scores}
-    known = [(value, name) for name, value in values.items() if value is not None]
-    if not known:
+    candidates = [(value, name) for name, value in values.items() if value is not None]
+    if not candidates:
         return f"{task}: no method has a score."
-    value, name = max(known, key=lambda entry: entry[0])
+    value, name = max(candidates, key=lambda entry: entry[0])
     own = differences[name]
     by = f" ({signed_points(own.value)} to raw)" if own is not None and own.value is not None else ""
     start = f"{task}: best {measure_title(measure)} is {points(value)}, by {name}{by}"

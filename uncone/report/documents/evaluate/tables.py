@@ -17,7 +17,7 @@ from uncone.evaluation.tasks.tasks import LINEAR
 from uncone.report.document import Cell, Column, Row, Table, table
 from uncone.report.documents.evaluate import scores as text
 from uncone.report.documents.evaluate.scores import AGGREGATIONS, MARKS, Gain, Scores, correlation, points, trend
-from uncone.report.text import between, fitted, number_text, printable
+from uncone.report.text import between, number_text, printable, shorten
 
 __all__ = ["average_table", "difference_table", "isotropy_table", "measure_title", "score_table", "task_table"]
 
@@ -89,8 +89,8 @@ def score_table(
 
 def _best(texts: Iterable[str]) -> str:
     """The best score as it is printed: what looks the same is best too. The best of one is nothing to point at."""
-    known = [text for text in texts if text != "–"]
-    return max(known, key=float) if len(known) > 1 else ""
+    scores = [text for text in texts if text != "–"]
+    return max(scores, key=float) if len(scores) > 1 else ""
 
 
 def _score_cell(
@@ -109,8 +109,8 @@ def _dataset_columns(scores: Scores, *, brief: bool = False, sizes: bool = False
     names = list(scores.table.datasets)
     smalls = [count(n, "pair") if sizes and (n := scores.pairs(name)) else "" for name in names]
     if brief:
-        short = [fitted(printable(name), _SHORT_NAME) for name in names]
-        numbered = [f"{at} {fitted(printable(name), _SHORT_NAME - 4)}" for at, name in enumerate(names, 1)]
+        short = [shorten(printable(name), _SHORT_NAME) for name in names]
+        numbered = [f"{at} {shorten(printable(name), _SHORT_NAME - 4)}" for at, name in enumerate(names, 1)]
         names = short if len(set(short)) == len(short) else numbered
     columns = [Column(name, small) for name, small in zip(names, smalls, strict=True)]
     return [*columns, Column("average", divider=True)] if len(columns) > 1 else columns
@@ -239,9 +239,9 @@ def task_table(task: str, entries: Mapping[str, TaskRow], *, brief: bool = False
         ]
         for name in measures:
             score, difference = row.scores.get(name), row.differences.get(name)
-            way, shown = trend(difference) if brief else 0, "–" if score is None else points(score.value)
+            way, value = trend(difference) if brief else 0, "–" if score is None else points(score.value)
             bounds = "" if score is None or brief else between(score.low, score.high, points)
-            cells.append(Cell(shown, bounds, _LEVELS[way], shown == best[name], MARKS[way]))
+            cells.append(Cell(value, bounds, _LEVELS[way], value == best[name], MARKS[way]))
             cells += [_difference_cell(difference)] if name in tested else []
         lines.append([*cells, number_text(row.isoscore, cosine)])
     n = max((score.n for row in rows for score in row.scores.values()), default=0)

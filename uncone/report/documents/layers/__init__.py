@@ -23,7 +23,7 @@ from uncone.report.documents.layers import curves, deep, overview
 from uncone.report.documents.layers.overview import base_range, difference_text, entry, is_main, short_names
 from uncone.report.documents.layers.words import word_charts, word_section
 from uncone.report.result import Result, json_values
-from uncone.report.text import fitted
+from uncone.report.text import shorten
 from uncone.run.checkpoint import Checkpoint
 
 _DEPTH_AXIS = Axis("relative depth (0 = embeddings)", "relative depth")
@@ -165,8 +165,8 @@ def _word_values(table: WordTable) -> list[dict[str, Any]]:
     """The words that the user named, those with MEV, and those at both ends of self-similarity in the last layer."""
     last = table.selfsim[:, -1]
     order = np.argsort(np.where(np.isnan(last), np.inf, last), kind="stable")[: int((~np.isnan(last)).sum())]
-    chosen = {*order[:_WORDS].tolist(), *order[-_WORDS:].tolist(), *np.flatnonzero(table.mev_n).tolist()}
-    chosen |= {place for word in table.named if (place := table.place(word)) >= 0}
+    places = {*order[:_WORDS].tolist(), *order[-_WORDS:].tolist(), *np.flatnonzero(table.mev_n).tolist()}
+    places |= {place for word in table.named if (place := table.place(word)) >= 0}
     return [
         {
             "word": table.words[i],
@@ -177,7 +177,7 @@ def _word_values(table: WordTable) -> list[dict[str, Any]]:
             "mev": finite(table.mev[i].tolist()),
             "mev_n": int(table.mev_n[i]),
         }
-        for i in sorted(chosen)
+        for i in sorted(places)
     ]
 
 
@@ -202,15 +202,15 @@ def _sections(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> I
     for study, name in pairs:
         if study.deep is not None and study.deep.story:
             story = [Sentences(study.deep.story, bulleted=True)]
-            yield _named(Section("Behind the cone in short", story), name)
+            yield _with_name(Section("Behind the cone in short", story), name)
     brief = [table for study in studies for table in overview.brief_layers(study, len(studies))]
     yield Section("", _cone_charts(studies, contrasts), brief=brief, name="curves")
     for study, name in pairs:
         is_brief = not several and study.deep is None
-        yield _named(word_section(study, 5 if several else 10, brief=is_brief), name)
+        yield _with_name(word_section(study, 5 if several else 10, brief=is_brief), name)
     yield _difference_section(studies, contrasts, note)
-    yield from (_named(overview.size_section(study, brief=not several), name) for study, name in pairs)
-    yield from (_named(overview.sink_section(study), name) for study, name in pairs)
+    yield from (_with_name(overview.size_section(study, brief=not several), name) for study, name in pairs)
+    yield from (_with_name(overview.sink_section(study), name) for study, name in pairs)
     if any(study.deep is not None for study in studies):
         yield from _behind(studies, names)
     yield overview.layer_section(studies, names, note)
@@ -219,7 +219,7 @@ def _sections(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> I
     yield overview.provenance(studies, names)
 
 
-def _named(section: Section | None, name: str) -> Section | None:
+def _with_name(section: Section | None, name: str) -> Section | None:
     return section if section is None or not name else replace(section, title=f"{section.title}: {name}")
 
 
@@ -249,12 +249,12 @@ def _note_section(studies: Sequence[LayerStudy], names: Sequence[str]) -> Sectio
 
 
 def _behind(studies: Sequence[LayerStudy], names: Sequence[str]) -> Iterator[Section | None]:
-    measured = [study for study in studies if study.deep is not None]
-    most = max(layer.n for study in measured if study.deep is not None for layer in study.deep.layers)
+    deep_studies = [study for study in studies if study.deep is not None]
+    most = max(layer.n for study in deep_studies if study.deep is not None for layer in study.deep.layers)
     charts: list[Chart] = []
-    if any(len(study.layers) > 1 for study in measured):
+    if any(len(study.layers) > 1 for study in deep_studies):
         single = len(studies) == 1
-        charts = curves.curve_charts(studies[0], "deep") if single else _comparison_charts(measured, (), "deep")
+        charts = curves.curve_charts(studies[0], "deep") if single else _comparison_charts(deep_studies, (), "deep")
     yield Section(
         "Behind the cone",
         charts,
@@ -268,16 +268,16 @@ def _behind(studies: Sequence[LayerStudy], names: Sequence[str]) -> Iterator[Sec
         if study.deep is None:
             continue
         row, suffix = study.row_noun, f"_{place}" if name else ""
-        yield _named(deep.cluster_section(study.deep, row), name)
-        yield _named(deep.hub_section(study.deep), name)
-        yield _named(deep.frequency_section(study.deep, study.name, row, suffix), name)
-        yield _named(deep.manifold_section(study.deep, study.name, row, suffix), name)
+        yield _with_name(deep.cluster_section(study.deep, row), name)
+        yield _with_name(deep.hub_section(study.deep), name)
+        yield _with_name(deep.frequency_section(study.deep, study.name, row, suffix), name)
+        yield _with_name(deep.manifold_section(study.deep, study.name, row, suffix), name)
 
 
 def _brief_deep(study: LayerStudy) -> list[Block]:
     assert study.deep is not None
     story, layers = study.deep.story, study.deep.layers
-    sentences = [shortened(sentence) for sentence in story[:_BRIEF_SENTENCES]]
+    sentences = [first_sentences(sentence) for sentence in story[:_BRIEF_SENTENCES]]
     more = len(story) - _BRIEF_SENTENCES
     sentences += [f"{count(more, 'more sentence')} behind the cone in the report."] if more > 0 else []
     nearest, hubs = layers[-1].dimensions["euclidean"].k, layers[-1].hubness.k
@@ -286,7 +286,7 @@ def _brief_deep(study: LayerStudy) -> list[Block]:
     return [Sentences(sentences), *table]
 
 
-def shortened(text: str) -> str:
+def first_sentences(text: str) -> str:
     """The first sentences of a finding, as many as are short together; always the first.
 
     A full stop inside a quotation ends no sentence.
@@ -298,7 +298,7 @@ def shortened(text: str) -> str:
 
 def _comparison_charts(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], verb: Verb) -> list[Chart]:
     """Every measure with a curve, each followed by its differences; what has no partner comes last."""
-    names = [name for name, known in measures(verb).items() if known.chart is not None or known.difference]
+    names = [name for name, declared in measures(verb).items() if declared.chart is not None or declared.difference]
     pairs = [(_overlay(studies, name), _difference(studies, contrasts, name)) for name in names]
     return [chart for pair in sorted(pairs, key=lambda pair: None in pair) for chart in pair if chart is not None]
 
@@ -309,7 +309,7 @@ def _overlay(studies: Sequence[LayerStudy], name: str) -> Chart | None:
     lines = []
     for place, (study, label) in enumerate(zip(studies, short_names(studies), strict=True)):
         findings = [(layer.number, layer.findings.get(name)) for layer in study.layers]
-        style: dict[str, Any] = {"label": fitted(label), "color": series_color(place), "group": label}
+        style: dict[str, Any] = {"label": shorten(label), "color": series_color(place), "group": label}
         line = curves.finding_line(name, findings, unsigned=name in _UNSIGNED, **style)
         if line is not None:
             lines.append(_at_depth(line, _depth(study)) if relative else line)
@@ -354,7 +354,7 @@ def _difference(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], na
     lines = []
     for place, (contrast, label) in enumerate(zip(contrasts, others, strict=False)):
         findings = [(b, each.get(name)) for (_, b), each in zip(contrast.layers, contrast.findings, strict=True)]
-        style: dict[str, Any] = {"label": fitted(label), "color": series_color(place + 1), "group": label}
+        style: dict[str, Any] = {"label": shorten(label), "color": series_color(place + 1), "group": label}
         line = curves.finding_line(f"difference_{name}", findings, **style)
         if line is not None:
             lines.append(_at_mean_depth(line, contrast) if relative else line)
@@ -365,7 +365,7 @@ def _difference(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], na
         # A little apart, so that intervals do not cover one another.
         shifts = [0.025 * (place - (len(lines) - 1) / 2) for place in range(len(lines))]
         lines = [replace(line, x=[x + shift for x in line.x]) for line, shift in zip(lines, shifts, strict=True)]
-    caption = f"Each study minus {fitted(first)}, with its 95 % interval."
+    caption = f"Each study minus {shorten(first)}, with its 95 % interval."
     caption += " Models of different depths are compared at their first and last layers." if at_ends else ""
     title = f"{title.replace('{row}', studies[0].row_noun)}: difference"
     x, y = _DEPTH_AXIS if relative else curves.LAYER_AXIS, Axis("difference", "value", zero=True, zero_line=True)
@@ -419,5 +419,5 @@ def _last_layers(study: LayerStudy, contrast: Contrast, name: str, first: str) -
     rows = [
         [entry(key, study).title, *difference_text(each)] for key, each in contrast.findings[-1].items() if is_main(key)
     ]
-    title = f"{fitted(name, 28)} minus {fitted(first, 28)}, {layers}"
+    title = f"{shorten(name, 28)} minus {shorten(first, 28)}, {layers}"
     return table(["", "difference", Column("95 % interval", align="left")], rows, title=title)

@@ -118,13 +118,13 @@ def _component(place: int) -> Callable[[DeepLayer], Number]:
     return size
 
 
-def _cluster_cosines(which: Literal["inter", "intra"], title: str, caption: str) -> _CurveChart:
-    return _CurveChart(f"s_{which}_clusters", [
-        _Trace(f"s_{which}", "as they are", "muted", value=lambda layer: getattr(layer.clusters.raw, which)),
-        _Trace(f"s_{which}_within_raw", "inside clusters", "muted", "thin", "dash"),
-        _Trace(f"s_{which}_global", "centered"),
-        _Trace(f"s_{which}_within", "centered by cluster", "second"),
-    ], title, f"mean cosine, S_{which}",
+def _cluster_cosines(kind: Literal["inter", "intra"], title: str, caption: str) -> _CurveChart:
+    return _CurveChart(f"s_{kind}_clusters", [
+        _Trace(f"s_{kind}", "as they are", "muted", value=lambda layer: getattr(layer.clusters.raw, kind)),
+        _Trace(f"s_{kind}_within_raw", "inside clusters", "muted", "thin", "dash"),
+        _Trace(f"s_{kind}_global", "centered"),
+        _Trace(f"s_{kind}_within", "centered by cluster", "second"),
+    ], title, f"mean cosine, S_{kind}",
         f"{caption}. Subtracting means makes cosines small by construction. So clusters show only in the differences "
         "between the two centered curves, and between the two others.", zero=True)
 
@@ -181,11 +181,11 @@ _DEEP = (
 
 def curve_charts(study: LayerStudy, verb: Verb) -> list[Chart]:
     """The charts of a study, and one for each measure with a curve that none of them shows, such as a third party's."""
-    known = {trace.measure for chart in (*_CONE, *_DEEP) for trace in chart.traces}
+    names = {trace.measure for chart in (*_CONE, *_DEEP) for trace in chart.traces}
     others = [
         _CurveChart(name, [_Trace(name, declared.title)])
         for name, declared in measures(verb).items()
-        if declared.chart is not None and name not in known
+        if declared.chart is not None and name not in names
     ]
     facts = {} if study.deep is None else _deep_facts(study.deep.layers)
     facts["dimensions"] = f"{study.source['dimensions']:,}"
@@ -276,8 +276,8 @@ def value_axis(name: str, title: str, lines: Sequence[Line], *, zero: bool) -> A
     """The y axis of a measure, by its unit; norms that differ much are drawn on a logarithmic axis."""
     unit = measure(name).unit
     values = [value for line in lines for value in line.y]
-    known = [value for value in values if value is not None and value > 0]
-    is_wide = bool(known) and len(known) == len(values) and max(known) > _WIDE_RANGE * min(known)
+    positive = [value for value in values if value is not None and value > 0]
+    is_wide = bool(positive) and len(positive) == len(values) and max(positive) > _WIDE_RANGE * min(positive)
     log = unit is NORM and is_wide
     return Axis(title, "value", log=log, zero=True, zero_line=zero, percent=unit.is_share, whole=unit is COUNT)
 
@@ -293,10 +293,10 @@ def _rings(study: LayerStudy, line: Line) -> list[Points]:
 
 def _course(line: Line, style: Callable[[float], str]) -> str:
     """A curve in a sentence: where it starts and ends, and where it is highest if that is elsewhere."""
-    known = [(x, value) for x, value in zip(line.x, line.y, strict=True) if value is not None]
-    top, most = max(known, key=lambda pair: pair[1])
-    places = dict.fromkeys(f"{style(value)} at layer {x:.0f}" for x, value in (known[0], known[-1]))
-    if style(most) not in (style(known[0][1]), style(known[-1][1])):
+    points = [(x, value) for x, value in zip(line.x, line.y, strict=True) if value is not None]
+    top, most = max(points, key=lambda pair: pair[1])
+    places = dict.fromkeys(f"{style(value)} at layer {x:.0f}" for x, value in (points[0], points[-1]))
+    if style(most) not in (style(points[0][1]), style(points[-1][1])):
         places[f"highest at layer {top:.0f} ({style(most)})"] = None
     return f"{', '.join(places)}."
 
@@ -308,9 +308,9 @@ def measure_scale(studies: Sequence[LayerStudy]) -> list[Chart]:
     forests = []
     for place, label in enumerate(short_names(studies)):
         lines = [finding_line(name, [(row, findings[name][place])]) for row, name in enumerate(names)]
-        known = [(line.x[0], line.y[0], line.low[0], line.high[0], line.n[0]) for line in lines if line is not None]
-        if known:
-            rows, values, low, high, n = zip(*known, strict=True)
+        points = [(line.x[0], line.y[0], line.low[0], line.high[0], line.n[0]) for line in lines if line is not None]
+        if points:
+            rows, values, low, high, n = zip(*points, strict=True)
             forests.append(Forest(rows, values, low, high, label, series_color(place), n=n))
     caption = (
         "There is only one layer, so there are no curves. Every measure is shown with its 95 % interval if it has one."

@@ -14,7 +14,7 @@ from uncone.analysis.number_format import clipped, cosine, count, percent, plain
 from uncone.report.charts.model import Cloud, CloudView, Coloring
 from uncone.report.document import Block, Cell, Column, Fold, Notes, Section, Sentences, Table, table
 from uncone.report.documents.layers.overview import base_range, short_names
-from uncone.report.text import between, capitalized, fitted, number_text, printable, with_interval
+from uncone.report.text import between, capitalized, number_text, printable, shorten, with_interval
 
 if TYPE_CHECKING:
     from uncone.report.documents.layers import LayerStudy
@@ -48,7 +48,7 @@ def dimension_section(studies: Sequence[LayerStudy]) -> Section | None:
         return None
     heads = ["model", "vectors", "kind", *_COLUMNS, *(Column(name, "squared") for name in _COLUMNS), "n", "duplicates"]
     brief = [
-        [fitted(f"{fitted(printable(model.text), 20)}: {vectors.text}", 36), kind, euclidean, cosine, n]
+        [shorten(f"{shorten(printable(model.text), 20)}: {vectors.text}", 36), kind, euclidean, cosine, n]
         for model, vectors, kind, euclidean, cosine, _, _, n, _ in rows
     ]
     remark = "On true distances. Published values use squared distances and are half of these."
@@ -66,28 +66,28 @@ def dimension_section(studies: Sequence[LayerStudy]) -> Section | None:
 def _dimension_rows(deep: Deep) -> list[list[Cell]]:
     contextual = [layer for layer in deep.layers if layer.number > 0]
     last = deep.layers[-1]
-    which, kind = (f"layer {last.number}", "contextual") if contextual else ("words of the corpus", "static")
-    rows = [_dimension_row(which, kind, last.dimensions)]
+    vectors, kind = (f"layer {last.number}", "contextual") if contextual else ("words of the corpus", "static")
+    rows = [_dimension_row(vectors, kind, last.dimensions)]
     if len(contextual) > 1:
-        which = f"mean of layers {contextual[0].number} to {contextual[-1].number}"
+        vectors = f"mean of layers {contextual[0].number} to {contextual[-1].number}"
         means = {}
         for metric in _METRICS:
             each = [layer.dimensions[metric] for layer in contextual]
-            known = [part.value for part in each if part.value is not None]
+            values = [part.value for part in each if part.value is not None]
             duplicates = sum(part.duplicates for part in each) / len(each)
-            means[metric] = Dimension("mean", sum(known) / len(known) if known else None, duplicates=duplicates)
-        rows.append(_dimension_row(which, "contextual", means, base_range(contextual)))
+            means[metric] = Dimension("mean", sum(values) / len(values) if values else None, duplicates=duplicates)
+        rows.append(_dimension_row(vectors, "contextual", means, base_range(contextual)))
     if deep.table is not None:
         rows.append(_dimension_row(printable(deep.table.name), "static", deep.table.dimensions))
     return rows
 
 
-def _dimension_row(which: str, kind: str, dimensions: Mapping[str, Dimension], base: str = "") -> list[Cell]:
+def _dimension_row(vectors: str, kind: str, dimensions: Mapping[str, Dimension], base: str = "") -> list[Cell]:
     both = [dimensions[metric] for metric in _METRICS]
     values = [Cell(number_text(each.value), between(each.low, each.high)) for each in both]
     squared = (number_text(each.paper) for each in both)
     n = base or f"{both[0].base:,}"
-    return [Cell(which), Cell(kind), *values, *map(Cell, (*squared, n, percent(both[0].duplicates)))]
+    return [Cell(vectors), Cell(kind), *values, *map(Cell, (*squared, n, percent(both[0].duplicates)))]
 
 
 def hub_section(deep: Deep) -> Section:
@@ -202,17 +202,17 @@ def _cosine_table(clusters: results.Clusters) -> Table:
 def frequency_section(deep: Deep, study: str, row: str, suffix: str) -> Section | None:
     """Words by frequency: clouds, then the model's table and every layer; `suffix` keeps chart names unique."""
     spaces = [(f"Layer {layer.number}", layer.frequency) for layer in deep.layers]
-    known = [(name, each) for name, each in spaces if each is not None]
-    clouds = [("layer", name.lower(), each) for name, each in known if len(each.points)][-1:]
+    frequencies = [(name, each) for name, each in spaces if each is not None]
+    clouds = [("layer", name.lower(), each) for name, each in frequencies if len(each.points)][-1:]
     if deep.table is not None and deep.table.frequency is not None:
-        known.insert(0, (capitalized(printable(deep.table.name)), deep.table.frequency))
+        frequencies.insert(0, (capitalized(printable(deep.table.name)), deep.table.frequency))
         if len(deep.table.frequency.points):
             clouds.insert(0, ("table", printable(deep.table.name), deep.table.frequency))
     blocks: list[Block] = []
     for kind, name, each in clouds:
         blocks.append(_frequency_cloud(f"frequency_{kind}{suffix}", name, study, each))
-    for place, (name, each) in enumerate(known):
-        blocks.append(_frequency_fold(name, each, is_open=place in (0, len(known) - 1)))
+    for place, (name, each) in enumerate(frequencies):
+        blocks.append(_frequency_fold(name, each, is_open=place in (0, len(frequencies) - 1)))
     if deep.head is not None:
         head = deep.head
         numbers = (
@@ -230,7 +230,7 @@ def frequency_section(deep: Deep, study: str, row: str, suffix: str) -> Section 
         f"nearest neighbors, and mean dot product with the 3, 5 and 7 largest. Ranges with more than 150 {row}s use a "
         "seeded sample of 150."
     )
-    return Section("Word frequency", blocks, intro=intro if known else "")
+    return Section("Word frequency", blocks, intro=intro if frequencies else "")
 
 
 def _norm_correlation(frequency: Frequency) -> str:
@@ -266,8 +266,8 @@ def _correlations(frequency: Frequency) -> str:
 
 
 def _frequency_cloud(name: str, title: str, study: str, frequency: Frequency) -> Cloud:
-    shown, n = len(frequency.points), frequency.n
-    words = f"{count(shown, 'word')} of {n:,}" if shown < n else count(n, "word")
+    n_points, n = len(frequency.points), frequency.n
+    words = f"{count(n_points, 'word')} of {n:,}" if n_points < n else count(n, "word")
     caption = f"{words} on the first two singular directions. Color: how often a word occurs ({frequency.source})."
     if frequency.norm_r is not None:
         caption += f" Correlation of log-frequency with the mean norm: {_norm_correlation(frequency)}."
@@ -278,7 +278,7 @@ def _frequency_cloud(name: str, title: str, study: str, frequency: Frequency) ->
 
 def manifold_section(deep: Deep, study: str, row: str, suffix: str) -> Section:
     """The plain answer, the table of layers, and the layers that show most."""
-    clouds = [_manifold_cloud(deep, place, why, study, suffix) for place, why in telling_layers(deep).items()]
+    clouds = [_manifold_cloud(deep, place, reason, study, suffix) for place, reason in telling_layers(deep).items()]
     return Section(
         "Is it a curved manifold?",
         [Sentences(_answer(deep)), _manifold_table(deep), *clouds],
@@ -344,26 +344,25 @@ def _without_sinks(manifold: Manifold) -> Manifold:
     return manifold if manifold.without_sinks is None else manifold.without_sinks
 
 
-def _manifold_cloud(deep: Deep, place: int, why: str, study: str, suffix: str) -> Cloud:
+def _manifold_cloud(deep: Deep, place: int, reason: str, study: str, suffix: str) -> Cloud:
     """The vectors of a layer on three principal components; first without the sinks, if there are any."""
     layer = deep.layers[place]
-    shown = {"all vectors": layer.manifold}
+    versions = {"all vectors": layer.manifold}
     if layer.manifold.without_sinks is not None:
-        shown = {"without sinks": layer.manifold.without_sinks, **shown}
-    starts = np.cumsum([0, *(len(each.points) for each in shown.values())])
+        versions = {"without sinks": layer.manifold.without_sinks, **versions}
+    starts = np.cumsum([0, *(len(each.points) for each in versions.values())])
     views = []
-    for (label, each), start in zip(shown.items(), starts[:-1], strict=True):
+    for (label, each), start in zip(versions.items(), starts[:-1], strict=True):
         rows, path = np.arange(start, start + len(each.points)), each.path if len(each.path) > 1 else None
         views.append(CloudView(label, each.points, rows, path))
-    positions = np.concatenate([each.points_positions for each in shown.values()])
-    known = bool((positions >= 0).any())
+    positions = np.concatenate([each.points_positions for each in versions.values()])
+    has_positions = bool((positions >= 0).any())
     values = np.where(positions >= 0, positions, np.nan).astype(np.float64)
-    name, title = f"manifold_layer_{layer.number}{suffix}", f"Layer {layer.number}{f', {why}' if why else ''}"
-    colors = [Coloring("position", values=values)] if known else ()
-    texts = [text for manifold in shown.values() for text in _texts(deep, place, manifold)]
-    return Cloud(
-        name, title, _caption(layer, positions=known), views, colors, texts, ("PC 1", "PC 2", "PC 3"), group=study
-    )
+    name, title = f"manifold_layer_{layer.number}{suffix}", f"Layer {layer.number}{f', {reason}' if reason else ''}"
+    colors = [Coloring("position", values=values)] if has_positions else ()
+    texts = [text for manifold in versions.values() for text in _texts(deep, place, manifold)]
+    caption, axes = _caption(layer, positions=has_positions), ("PC 1", "PC 2", "PC 3")
+    return Cloud(name, title, caption, views, colors, texts, axes, group=study)
 
 
 def _caption(layer: DeepLayer, *, positions: bool) -> str:

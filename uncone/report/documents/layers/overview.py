@@ -83,8 +83,8 @@ def _cards(study: LayerStudy) -> list[Card]:
             cards.append(Card(f"{'up to ' * several}{count(_most(sinks), 'sink')}", f"{label}, in {layers}"))
         elif name != "sinks" and value is not None:
             of = f" of {study.source['dimensions']:,}" if measure(name).unit is DIMENSION else ""
-            known = zip(curve, (layer.number for layer in study.layers), strict=True)
-            most, peak = max((each, number) for each, number in known if each is not None)
+            points = zip(curve, (layer.number for layer in study.layers), strict=True)
+            most, peak = max((each, number) for each, number in points if each is not None)
             if name == "baseline" and where:
                 is_last = peak == study.layers[-1].number
                 label += ", the most crowded" if is_last else f"; layer {peak} is the most crowded: {cosine(most)}"
@@ -191,12 +191,12 @@ def _group(name: str, study: LayerStudy) -> str:
 
 
 def _measure_row(study: LayerStudy, name: str) -> Row:
-    known = entry(name, study)
+    declared = entry(name, study)
     cells = [_measure_cell(layer.findings.get(name), strong=is_main(name)) for layer in study.layers]
     if len(study.layers) == 1:
         finding = study.layers[0].findings[name]
         cells += [Cell(interval(finding)), Cell(f"{finding.n:,}")]
-    return Row([Cell(known.title, strong=is_main(name), hover=known.definition), *cells])
+    return Row([Cell(declared.title, strong=is_main(name), hover=declared.definition), *cells])
 
 
 def _measure_cell(finding: Finding | None, *, strong: bool) -> Cell:
@@ -266,9 +266,9 @@ def definitions(studies: Sequence[LayerStudy]) -> Section:
     entries = {name: entry(name, study) for study in reversed(studies) for name in study.finding_names}
     pairs = []
     for name in dict.fromkeys(name for study in studies for name in study.finding_names):
-        known = entries[name]
-        paper = f" {known.paper}{'' if known.paper[-1] in '.?!' else '.'}" if known.paper else ""
-        pairs.append((f"{known.title} ({name})", f"{known.definition}{paper}"))
+        declared = entries[name]
+        paper = f" {declared.paper}{'' if declared.paper[-1] in '.?!' else '.'}" if declared.paper else ""
+        pairs.append((f"{declared.title} ({name})", f"{declared.definition}{paper}"))
     return Section("Definitions", [Facts(pairs)], name="definitions")
 
 

@@ -58,10 +58,10 @@ def word_section(study: LayerStudy, limit: int, *, brief: bool) -> Section | Non
         return None
     ends = {"Most contextual": most, "Least contextual": least}
     # The story may name these words already.
-    named = [table.words[i] for i in (*most[:3], *least[:3])]
-    repeated = any(all(word in sentence for word in named) for sentence in study.story)
-    shown = {name: [clipped(printable(table.words[i]), 24) for i in places[:_BRIEF]] for name, places in ends.items()}
-    facts = [Facts([(name.lower(), ", ".join(words)) for name, words in shown.items()])]
+    words = [table.words[i] for i in (*most[:3], *least[:3])]
+    repeated = any(all(word in sentence for word in words) for sentence in study.story)
+    lists = {name: [clipped(printable(table.words[i]), 24) for i in places[:_BRIEF]] for name, places in ends.items()}
+    facts = [Facts([(name.lower(), ", ".join(words)) for name, words in lists.items()])]
     both = SideBySide([_word_table(study, table, places, name) for name, places in ends.items()])
     intro = (
         "By self-similarity in the last layer, also shown minus the baseline (adjusted). The lower it is, the more the "
@@ -99,19 +99,19 @@ def _word_table(study: LayerStudy, words: WordTable, places: Sequence[int], titl
 def _mev_chart(study: LayerStudy, table: WordTable) -> Chart | None:
     """One curve per word that the user named, else a few across the range."""
     last = np.asarray(table.mev[:, -1], dtype=float)
-    known = np.flatnonzero((table.mev_n > 0) & np.isfinite(last))
-    if not len(known):
+    candidates = np.flatnonzero((table.mev_n > 0) & np.isfinite(last))
+    if not len(candidates):
         return None
-    named = [place for place in _named(table) if place in known]
-    if named:
-        places, which = named[:_NAMED_CURVES], "The words you named"
-        which += f", the first {_NAMED_CURVES} of {len(named)}" if len(named) > _NAMED_CURVES else ""
-        missing = len(table.named) - len(named)
-        which += f" ({count(missing, 'word')} not measured)" if missing else ""
+    requested = [place for place in _requested_places(table) if place in candidates]
+    if requested:
+        places, selection = requested[:_NAMED_CURVES], "The words you named"
+        selection += f", the first {_NAMED_CURVES} of {len(requested)}" if len(requested) > _NAMED_CURVES else ""
+        missing = len(table.named) - len(requested)
+        selection += f" ({count(missing, 'word')} not measured)" if missing else ""
     else:
-        order = known[np.argsort(last[known], kind="stable")]
+        order = candidates[np.argsort(last[candidates], kind="stable")]
         places = [int(order[i]) for i in evenly(len(order), _CURVES)]
-        which = f"{count(len(places), 'word')} across the range of the {len(known):,} measured"
+        selection = f"{count(len(places), 'word')} across the range of the {len(candidates):,} measured"
     numbers = [float(layer.number) for layer in study.layers]
     lines = []
     for rank, place in enumerate(places):
@@ -120,29 +120,29 @@ def _mev_chart(study: LayerStudy, table: WordTable) -> Chart | None:
         values = finite(table.mev[place].tolist())
         lines.append(Line(numbers, values, clipped(word, 14), color, dash=dash, n=n, group=word))
     explained = "Share of a word's occurrences that one vector explains."
-    caption = f"{which}. {explained} The fewer the occurrences, the larger the share."
+    caption = f"{selection}. {explained} The fewer the occurrences, the larger the share."
     y = Axis("share explained, MEV", "mev")
     return Chart("word_mev", "MEV, word by word", caption, lines, LAYER_AXIS, y, direct=True)
 
 
 def _heatmap(study: LayerStudy, table: WordTable) -> Chart | None:
     last = np.asarray(table.selfsim[:, -1], dtype=float)
-    named = _named(table)
+    requested = _requested_places(table)
     # A word in two texts has a single pair, so its value is noise, unless the user named it.
     enough = table.contexts >= _least_contexts(study)
-    enough[named] = True
-    known = np.flatnonzero(np.isfinite(last) & enough).tolist()
-    if not known:
+    enough[requested] = True
+    candidates = np.flatnonzero(np.isfinite(last) & enough).tolist()
+    if not candidates:
         return None
     most, least = contextual_words(table, _least_contexts(study), _END)
     # The table is sorted by frequency: the places left go to the most frequent words.
-    ranked = dict.fromkeys([*(place for place in named if place in set(known)), *most, *least, *known])
+    ranked = dict.fromkeys([*(place for place in requested if place in set(candidates)), *most, *least, *candidates])
     places = sorted(list(ranked)[:_HEATMAP], key=lambda i: (last[i], i), reverse=True)
-    which = count(len(known), "word")
-    if len(places) < len(known):
-        which = (
-            f"{len(places)} of {len(known):,} words: {'those you named, ' * bool(table.named)}the most and the least "
-            "contextual, and the most frequent"
+    selection = count(len(candidates), "word")
+    if len(places) < len(candidates):
+        yours = "those you named, " if table.named else ""
+        selection = (
+            f"{len(places)} of {len(candidates):,} words: {yours}the most and least contextual and most frequent"
         )
     values = [finite(table.selfsim[i].tolist()) for i in places]
     words = [printable(table.words[i]) for i in places]
@@ -156,17 +156,14 @@ def _heatmap(study: LayerStudy, table: WordTable) -> Chart | None:
         ]
         for n, word, row in zip(contexts, words, values, strict=True)
     ]
-    caption = (
-        f"{which}. The least contextual word is on top. The darker a cell, the more a word's vector changes with its "
-        "context."
-    )
+    reading = "The least contextual word is on top. The darker a cell, the more a word's vector depends on its context."
     heatmap = Heatmap(values, low=math.floor(10 * low) / 10, high=1, hover=hover, bar="SelfSim", n=contexts)
     x = Axis("layer (0 = embeddings)", "layer", categories=numbers)
     y = Axis(name="word", categories=[clipped(word, 20) for word in words])
-    return Chart("words", "Self-similarity, word by word", caption, [heatmap], x, y, wide=True)
+    return Chart("words", "Self-similarity, word by word", f"{selection}. {reading}", [heatmap], x, y, wide=True)
 
 
-def _named(table: WordTable) -> list[int]:
+def _requested_places(table: WordTable) -> list[int]:
     return [place for word in table.named if (place := table.place(word)) >= 0]
 
 
@@ -204,8 +201,8 @@ def sentence_table(study: LayerStudy, path: Path) -> bytes:
     return table_file(columns, path, _TYPES)
 
 
-def _missing(study: LayerStudy, which: str) -> OptionError:
-    return OptionError(f"{study.name} has no table of {which}: its rows are {study.source['row']}. Use --rows words.")
+def _missing(study: LayerStudy, noun: str) -> OptionError:
+    return OptionError(f"{study.name} has no table of {noun}: its rows are {study.source['row']}. Use --rows words.")
 
 
 def _by_layer(study: LayerStudy, name: str, values: Matrix) -> Columns:

@@ -139,10 +139,10 @@ class Map(Result):
             OptionError: there is no such coloring, or no angle.
         """
         require("matplotlib", extra="models")
-        names = [known.name for known in self.colorings]
+        names = [entry.name for entry in self.colorings]
         if coloring is not None and coloring not in names:
             raise OptionError(f"The points are not colored by {coloring!r}; there are: {', '.join(names) or 'none'}.")
-        chosen, views = 0 if coloring is None else names.index(coloring), _views(angles)
+        index, views = 0 if coloring is None else names.index(coloring), _views(angles)
         from uncone.report.charts.matplotlib import saved, styled
         from uncone.report.charts.sheet import clouds_sheet, density_sheets
 
@@ -151,13 +151,13 @@ class Map(Result):
         with styled():
             if self.density:
                 number = self.colorings[0].title if self.colorings else "number"
-                shown = [titles.get(density.name, density.name) for density in self.density]
-                sheets = density_sheets(self.density, number, say.axes_of(self), shown, _footer(self))
+                labels = [titles.get(density.name, density.name) for density in self.density]
+                sheets = density_sheets(self.density, number, say.axes_of(self), labels, _footer(self))
                 return {f"{name}{ending}.png": saved(figure, "png") for ending, figure in sheets.items()}
             endings = ["png", "svg"] if sum(len(panel.points) for panel in self.panels) <= _MOST_SVG else ["png"]
-            shown, every, files = [titles[panel.name] for panel in self.panels], clouds(self), dict[str, bytes]()
+            labels, every, files = [titles[panel.name] for panel in self.panels], clouds(self), dict[str, bytes]()
             for place, view in enumerate(views if self.dims == 3 else [None], 1):
-                figure = clouds_sheet(every, chosen, shown, _footer(self), view)
+                figure = clouds_sheet(every, index, labels, _footer(self), view)
                 whole = f"{name}-3d-{place}" if view is not None else name
                 files |= {f"{whole}.{ending}": saved(figure, ending) for ending in endings}
             return files
@@ -257,8 +257,8 @@ def _trust(result: Map, panels: Sequence[Panel]) -> doc.Table:
         trust = panel.trust
         values = [number_text(value, "{:.3f}".format) for value in (trust.trustworthiness, trust.continuity)]
         share = number_text(trust.explained, lambda part: f"{100 * part:.1f} %")
-        name, measured = clipped(printable(panel.name), 60), doc.Cell(f"{trust.n:,}", f"k = {trust.k}")
-        rows.append([name, f"{len(panel.points):,}", *values, share, measured])
+        name, sample = clipped(printable(panel.name), 60), doc.Cell(f"{trust.n:,}", f"k = {trust.k}")
+        rows.append([name, f"{len(panel.points):,}", *values, share, sample])
     heads = [
         "picture",
         "points",
@@ -274,32 +274,32 @@ def _trust(result: Map, panels: Sequence[Panel]) -> doc.Table:
 def _colors(result: Map) -> list[doc.Block]:
     blocks: list[doc.Block] = []
     numbers = []
-    for coloring, shown in zip(result.colorings, say.panel_colorings(result)[0], strict=True):
+    for coloring, colors in zip(result.colorings, say.panel_colorings(result)[0], strict=True):
         if coloring.values is not None:
-            low, high, known, unknown = say.extent(coloring)
-            ends = [f"{low:.4g}", f"{high:.4g}"] if known else ["–", "–"]
-            numbers.append([printable(coloring.title), *ends, f"{known:,}", f"{unknown:,}"])
+            low, high, n_known, n_unknown = say.extent(coloring)
+            ends = [f"{low:.4g}", f"{high:.4g}"] if n_known else ["–", "–"]
+            numbers.append([printable(coloring.title), *ends, f"{n_known:,}", f"{n_unknown:,}"])
         else:
-            blocks.append(_categories(result, shown, say.counts_of(result, coloring)))
+            blocks.append(_categories(result, colors, say.counts_of(result, coloring)))
     ranges = [doc.table(["number", "smallest", "largest", "known", "unknown"], numbers)] if numbers else []
     return [*blocks, *ranges]
 
 
-def _categories(result: Map, shown: CloudColoring, counts: Sequence[Sequence[int]]) -> doc.Fold:
+def _categories(result: Map, colors: CloudColoring, counts: Sequence[Sequence[int]]) -> doc.Fold:
     """A column of counts, or one for each picture if the categories differ by picture."""
-    k = len(shown.names)
+    k = len(colors.names)
     summary = f"{k:,} {'category' if k == 1 else 'categories'}{', different in each picture' if counts[1:] else ''}"
     heads = [printable(panel.name) for panel in result.panels] if counts[1:] else ["points"]
-    names = [*(printable(name) or "without a name" for name in shown.names), shown.rest]
+    names = [*(printable(name) or "without a name" for name in colors.names), colors.rest]
     listed = zip(names, zip(*counts, strict=True), strict=True)
     rows = [[clipped(name, 40), *(f"{n:,}" for n in own)] for name, own in listed if any(own)]
-    return doc.Fold(printable(shown.title), [doc.table(["category", *heads], rows)], summary=summary)
+    return doc.Fold(printable(colors.title), [doc.table(["category", *heads], rows)], summary=summary)
 
 
 def _views(angles: Angles) -> list[tuple[float, float]]:
     if (angles if isinstance(angles, int) else len(angles)) < 1:
-        shown = angles if isinstance(angles, int) else "no angle"
-        raise OptionError(f"A picture in space is seen from 1 side or more; we got {shown}.")
+        text = angles if isinstance(angles, int) else "no angle"
+        raise OptionError(f"A picture in space is seen from 1 side or more; we got {text}.")
     if isinstance(angles, int):
         return [(_ELEVATION, _DIRECTION + 360.0 * place / angles) for place in range(angles)]
     return [(float(height), float(direction)) for height, direction in angles]

@@ -38,7 +38,7 @@ _UNITS = {"words": "word", "tokens": "token", "cls": "CLS vector", "sentences": 
 _IN_MEMORY = ("array", "blocks", "list")
 SEVERAL = 3
 """Up to this many pictures the trust of each gets a sentence; beyond, the range does."""
-_NAMED = 6
+_MOST_NAMES = 6
 
 
 def method(result: Map) -> str:
@@ -67,12 +67,12 @@ def shown_points(result: Map) -> str:
 def where(result: Map) -> str:
     """The layers or the names of the pictures; empty if there is only one."""
     layers = [panel.layer for panel in result.panels]
-    known = [layer for layer in layers if layer is not None]
-    if known and len(known) == len(layers) and len(set(known)) == len(known):
-        if len(known) == 1:
-            return f"layer {known[0]}"
-        whole = known == list(range(known[0], known[-1] + 1))
-        return f"layers {known[0]} to {known[-1]}" if whole else f"layers {', '.join(map(str, known))}"
+    numbers = [layer for layer in layers if layer is not None]
+    if numbers and len(numbers) == len(layers) and len(set(numbers)) == len(numbers):
+        if len(numbers) == 1:
+            return f"layer {numbers[0]}"
+        whole = numbers == list(range(numbers[0], numbers[-1] + 1))
+        return f"layers {numbers[0]} to {numbers[-1]}" if whole else f"layers {', '.join(map(str, numbers))}"
     number = result.source.get("layer")
     layer = "" if number is None else f"layer {number}"
     if len(result.panels) > 1:
@@ -84,8 +84,8 @@ def where(result: Map) -> str:
 def stamp(result: Map, panel: Panel) -> str:
     """The line in every picture: method, number of points, and seed."""
     n, total = len(panel.points), result.total
-    shown = f"{n:,} of {count(total, _unit(result))}" if n != total else count(n, _unit(result))
-    return f"{method(result)} · {shown} · seed {result.seed}"
+    points = f"{n:,} of {count(total, _unit(result))}" if n != total else count(n, _unit(result))
+    return f"{method(result)} · {points} · seed {result.seed}"
 
 
 def trust_sentences(panels: Sequence[Panel]) -> list[str]:
@@ -93,12 +93,12 @@ def trust_sentences(panels: Sequence[Panel]) -> list[str]:
     if len(panels) == 1:
         return [panels[0].trust.sentence]
     if len(panels) <= SEVERAL:
-        named = [(capitalized(printable(panel.name)), panel.trust.sentence) for panel in panels]
-        return [f"{name}: {sentence}" for name, sentence in named if sentence]
-    known = [(value, printable(panel.name)) for panel in panels if (value := panel.trust.trustworthiness) is not None]
-    if not known:
+        pairs = [(capitalized(printable(panel.name)), panel.trust.sentence) for panel in panels]
+        return [f"{name}: {sentence}" for name, sentence in pairs if sentence]
+    scores = [(value, printable(panel.name)) for panel in panels if (value := panel.trust.trustworthiness) is not None]
+    if not scores:
         return []
-    (low, lowest), (high, highest) = (pick(known, key=lambda pair: pair[0]) for pick in (min, max))
+    (low, lowest), (high, highest) = (pick(scores, key=lambda pair: pair[0]) for pick in (min, max))
     return [
         f"The trustworthiness of the {len(panels)} pictures is {cosine(low)} ({lowest}) to {cosine(high)} ({highest}); "
         "1 is best, and a random picture has about 0.5."
@@ -147,8 +147,8 @@ def colored_by(result: Map) -> str:
         return f"Colored by {title}, computed separately for every picture."
     names = [clipped(printable(str(name)) or "without a name", 40) for name in first.names]
     parts = sorted(zip(counts[:-1], names, strict=True), key=lambda part: -part[0])
-    largest = [f"{name} ({n:,})" for n, name in parts[:_NAMED] if n]
-    rest = sum(n for n, _ in parts[_NAMED:]) + counts[-1]
+    largest = [f"{name} ({n:,})" for n, name in parts[:_MOST_NAMES] if n]
+    rest = sum(n for n, _ in parts[_MOST_NAMES:]) + counts[-1]
     largest += [f"others ({rest:,})"] if rest else []
     return f"Colored by {title}: {', '.join(largest)}." if largest else f"Colored by {title}."
 
@@ -160,8 +160,8 @@ def marked(result: Map) -> str:
     members = marked_words(result)
     counts = np.bincount(members[members >= 0], minlength=len(result.highlight)).tolist()
     words = [(printable(word), n) for word, n in zip(result.highlight, counts, strict=True)]
-    shown, missing = [f"{word} ({n:,})" for word, n in words if n], [word for word, n in words if not n]
-    lines = [f"Marked: {', '.join(shown[:12])}{f' and {len(shown) - 12} more' if shown[12:] else ''}."] if shown else []
+    texts, missing = [f"{word} ({n:,})" for word, n in words if n], [word for word, n in words if not n]
+    lines = [f"Marked: {', '.join(texts[:12])}{f' and {len(texts) - 12} more' if texts[12:] else ''}."] if texts else []
     lines += [f"Not among the points: {', '.join(missing[:12])}{' …' if missing[12:] else ''}."] if missing else []
     return " ".join(lines)
 
@@ -185,15 +185,16 @@ def suggestion(result: Map) -> str | None:
     model, text, row = source.get("model"), source.get("text"), source.get("row")
     column = (",".join(text) if isinstance(text, list | tuple) else text) or None
 
-    def given(*options: str) -> dict[str, Any]:
+    def from_source(*options: str) -> dict[str, Any]:
         return {option: source.get(option) for option in options}
 
     if model is not None and (row in ("words", "tokens", "cls") or source.get("layer") == "all"):
-        options = {"corpus": path, "text": column, "rows": None if row == "words" else row, **given("limit", "sample")}
+        rows = None if row == "words" else row
+        options = {"corpus": path, "text": column, "rows": rows, **from_source("limit", "sample")}
         return f"{command('layers', model, options)} --deep"
     if model is None:
-        return command("check", path, given("column", "tensor"))
-    return command("check", path, {"text": column, **given("model", "layer", "pooling", "prompt", "limit")})
+        return command("check", path, from_source("column", "tensor"))
+    return command("check", path, {"text": column, **from_source("model", "layer", "pooling", "prompt", "limit")})
 
 
 def panel_colorings(result: Map) -> list[list[CloudColoring]]:
@@ -245,26 +246,26 @@ def counts_of(result: Map, coloring: Coloring) -> list[list[int]]:
 def extent(coloring: Coloring) -> tuple[float, float, int, int]:
     """The smallest and the largest number in all pictures, and the number of known and unknown values."""
     values = np.concatenate([*coloring.values_by_panel.values()] or [np.asarray(coloring.values, np.float64)])
-    known = values[np.isfinite(values)]
-    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
-    return low, high, len(known), len(values) - len(known)
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+    return low, high, len(finite), len(values) - len(finite)
 
 
 def summary_of(result: Map, coloring: Coloring) -> dict[str, Any]:
     """A coloring without its points: the points of each category, or the range of its numbers."""
     head: dict[str, Any] = {"name": coloring.name, "title": coloring.title}
     if coloring.values is not None:
-        low, high, known, unknown = extent(coloring)
-        ends = {"low": low, "high": high} if known else {"low": None, "high": None}
-        return {**head, "kind": "numbers", **ends, "known": known, "unknown": unknown}
+        low, high, n_known, n_unknown = extent(coloring)
+        ends = {"low": low, "high": high} if n_known else {"low": None, "high": None}
+        return {**head, "kind": "numbers", **ends, "known": n_known, "unknown": n_unknown}
     names = [str(name) for name in coloring.names]
     tallies = [dict(zip(names, counts, strict=False)) for counts in counts_of(result, coloring)]
     if coloring.by_panel:
         panels = [panel.name for panel in result.panels]
         return {**head, "kind": "names", "by_panel": dict(zip(panels, tallies, strict=True))}
-    unknown = 0 if coloring.members is None else int((np.asarray(coloring.members) < 0).sum())
+    n_unknown = 0 if coloring.members is None else int((np.asarray(coloring.members) < 0).sum())
     return {**head, "kind": "names", "counts": tallies[0], "other": coloring.other,
-            "unknown": unknown - coloring.other}  # fmt: skip
+            "unknown": n_unknown - coloring.other}  # fmt: skip
 
 
 def marked_words(result: Map) -> IntVector:
@@ -275,7 +276,7 @@ def marked_words(result: Map) -> IntVector:
     n = len(result.places)
     if result.texts is None or not len(result.highlight):
         return np.full(n, -1, np.int64)
-    shown = [result.text(point) for point in range(n)]
-    distinct = list(dict.fromkeys(shown))
+    texts = [result.text(point) for point in range(n)]
+    distinct = list(dict.fromkeys(texts))
     words = dict(zip(distinct, WordList(result.highlight).firsts(distinct, len(distinct)).tolist(), strict=True))
-    return np.array([words[text] for text in shown], np.int64)
+    return np.array([words[text] for text in texts], np.int64)

@@ -73,11 +73,9 @@ class Similarity(Result):
         start = f"Unrelated {say.noun(self)}s score {cosine(self.background.mean)} on average."
         labels, two = self.per_label, self.two_columns
         if two is not None:
-            known = np.isfinite(two.cosines).any()
-            beside = (
-                f" The two {say.noun(self)}s of a row score {cosine(float(np.nanmean(two.cosines)))}." if known else ""
-            )
-            return f"{start}{beside}{say.largest_difference(two)}"
+            if np.isfinite(two.cosines).any():
+                start += f" The two {say.noun(self)}s of a row score {cosine(float(np.nanmean(two.cosines)))}."
+            return f"{start}{say.largest_difference(two)}"
         if labels is not None and labels.auc is not None:
             if labels.auc_high is not None and labels.auc_high < 0.5:
                 return f"{start} Pairs with the same label are less similar than others: AUC {cosine(labels.auc)}."
@@ -90,7 +88,7 @@ class Similarity(Result):
         """The main results, in the order of the report."""
         labels, two = self.per_label, self.two_columns
         groups = [(say.group_title(each), say.group_quality(each)) for each in self.groups]
-        cleaned = [f"{say.CLEANING.get(what, what)} {n:,}" for what, n in self.cleaned.items() if n]
+        cleaned = [f"{say.CLEANING.get(kind, kind)} {n:,}" for kind, n in self.cleaned.items() if n]
         lines = [
             say.spread(self),
             "" if labels is None else labels.sentence,
@@ -147,9 +145,9 @@ class Similarity(Result):
             "histogram": self.histogram,
             "pictures": [_picture_values(name, picture) for name, picture in self.pictures],
             "labels": self.per_label,
-            "pairs": self._counted(self.pairs),
-            "near": None if self.near is None else {"text": self.near_text, **self._counted(self.near)},
-            "duplicates": self._counted(self.duplicates),
+            "pairs": self._pair_values(self.pairs),
+            "near": None if self.near is None else {"text": self.near_text, **self._pair_values(self.near)},
+            "duplicates": self._pair_values(self.duplicates),
             "crowd": self.crowd,
             "groups": [self._group_values(groups) for groups in self.groups],
             "two_columns": None if self.two_columns is None else _fields(self.two_columns, ("table", "auc", "differs")),
@@ -208,7 +206,7 @@ class Similarity(Result):
                 columns[f"{prefix}{name}"] = [getattr(getattr(line, part), name) for line in table]
         return {**columns, "pairs": [line.cosine.pairs for line in table]}
 
-    def _counted(self, pairs: Pairs) -> dict[str, Any]:
+    def _pair_values(self, pairs: Pairs) -> dict[str, Any]:
         return {"found": pairs.found, "why": pairs.why, "pairs": self.listed(pairs)}
 
     def _group_values(self, groups: Groups) -> dict[str, Any]:

@@ -96,22 +96,22 @@ def label_charts(result: Similarity) -> list[Chart]:
 
 
 def _forest(lines: Sequence[PerLabel], mean: float, wide: bool) -> Chart:
-    marks, shown = [], lines[:_MOST_LABELS]
+    marks, top = [], lines[:_MOST_LABELS]
     looks: dict[bool, Any] = {
         True: ("within a label", "accent", "circle"),
         False: ("between labels", "second", "diamond"),
     }
     for same, (label, color, symbol) in looks.items():
-        rows = [at for at, line in enumerate(shown) if (line.one == line.other) is same]
+        rows = [at for at, line in enumerate(top) if (line.one == line.other) is same]
         if rows:
-            cosines = [shown[at].cosine for at in rows]
+            cosines = [top[at].cosine for at in rows]
             values, low, high = ([getattr(each, part) for each in cosines] for part in ("mean", "low", "high"))
             marks.append(
                 model.Forest(rows, values, low, high, label, color, symbol, n=[each.pairs for each in cosines])
             )
     more = f" The first {_MOST_LABELS} of {len(lines):,}; the table has them all." if len(lines) > _MOST_LABELS else ""
     caption = f"Mean cosine with its 95 % interval. The dotted line is the mean of unrelated pairs.{more}"
-    x, y = Axis("mean cosine", "mean_cosine"), Axis(name="labels", categories=[_two(line, 13) for line in shown])
+    x, y = Axis("mean cosine", "mean_cosine"), Axis(name="labels", categories=[_two(line, 13) for line in top])
     line = Reference(mean, "unrelated pairs", "muted", "dot")
     return Chart("labels", "Within and between labels", caption, marks, x, y, [line], wide=wide)
 
@@ -122,8 +122,8 @@ def _two(line: PerLabel, most: int) -> str:
 
 
 def _label_grid(table: Sequence[PerLabel], names: Sequence[str], sd: float, wide: bool) -> Chart:
-    known = {(line.one, line.other): line for line in table} | {(line.other, line.one): line for line in table}
-    cells = [[known.get((a, b)) for b in names] for a in names]
+    by_pair = {(line.one, line.other): line for line in table} | {(line.other, line.one): line for line in table}
+    cells = [[by_pair.get((a, b)) for b in names] for a in names]
     values = [[None if line is None else line.above.mean for line in row] for row in cells]
     # A difference that is small beside the deviation of unrelated pairs is pale.
     widest = max([abs(value) for row in values for value in row if value is not None] + [0.5 * sd, 0.01])
@@ -146,10 +146,10 @@ def columns(result: Similarity) -> Chart | None:
     two = result.two_columns
     if two is None or not np.isfinite(two.cosines).any():
         return None
-    shown = curves(result)
-    first = "" if two.labels is None or len(shown) == len(two.table) else " The first labels; the table has them all."
+    rows = curves(result)
+    first = "" if two.labels is None or len(rows) == len(two.table) else " The first labels; the table has them all."
     caption = f"{count(int(np.isfinite(two.cosines).sum()), 'row')}. In gray, unrelated pairs.{first}"
-    lines = [Line(x, y, name, CATEGORICAL[at % len(CATEGORICAL)]) for at, (name, x, y) in enumerate(shown)]
+    lines = [Line(x, y, name, CATEGORICAL[at % len(CATEGORICAL)]) for at, (name, x, y) in enumerate(rows)]
     marks: list[Line | Histogram] = [*_unrelated(result), *lines]
     x, mean = Axis("cosine of the two texts", "cosine"), _background_mean(result)
     return Chart("columns", "The two texts of a row, by label", caption, marks, x, _DENSITY, [mean], wide=True)
@@ -160,23 +160,23 @@ def curves(result: Similarity) -> list[tuple[str, list[float], list[float]]]:
     two = result.two_columns
     if two is None:
         return []
-    known = np.isfinite(two.cosines)
-    labels = np.array([""] * len(known) if two.labels is None else list(two.labels), dtype=object)
+    finite = np.isfinite(two.cosines)
+    labels = np.array([""] * len(finite) if two.labels is None else list(two.labels), dtype=object)
     names = [""] if two.labels is None else [line.one for line in two.table][:_MOST_CURVES]
-    low, high = float(two.cosines[known].min()), float(two.cosines[known].max())
+    low, high = float(two.cosines[finite].min()), float(two.cosines[finite].max())
     # Half the width of Freedman and Diaconis for the smallest label: narrower bins make a saw, not a curve.
-    least = min((int((known & (labels == name)).sum()) for name in names), default=1)
-    middle = float(np.subtract(*np.quantile(two.cosines[known], (0.75, 0.25))))
+    least = min((int((finite & (labels == name)).sum()) for name in names), default=1)
+    middle = float(np.subtract(*np.quantile(two.cosines[finite], (0.75, 0.25))))
     width = max(middle / max(least, 1) ** (1 / 3), 1e-4)
     edges = np.linspace(low, high if high > low else low + 0.01, int(np.clip((high - low) / width, 8, _BINS)) + 1)
-    shown = []
+    rows = []
     for name in names:
-        counts, _ = np.histogram(two.cosines[known & (labels == name)], edges)
+        counts, _ = np.histogram(two.cosines[finite & (labels == name)], edges)
         if counts.sum():
             density = 100 * counts / counts.sum() * 0.01 / np.diff(edges)
             middles = (edges[:-1] + edges[1:]) / 2
-            shown.append((clipped(printable(name), 24) or "the two texts of a row", middles.tolist(), density.tolist()))
-    return shown
+            rows.append((clipped(printable(name), 24) or "the two texts of a row", middles.tolist(), density.tolist()))
+    return rows
 
 
 def group_chart(groups: Groups, place: int) -> Chart | None:
@@ -208,8 +208,8 @@ def label_coloring(result: Similarity, rows: IntVector) -> Coloring | None:
     if result.labels is None:
         return None
     name = str(result.source.get("label") or "label")
-    shown = {label: printable(label) or _NO_LABEL for label in set(result.labels)}
-    return _coloring(f"column {name}" if name.isdecimal() else name, [shown[label] for label in result.labels], rows)
+    names = {label: printable(label) or _NO_LABEL for label in set(result.labels)}
+    return _coloring(f"column {name}" if name.isdecimal() else name, [names[label] for label in result.labels], rows)
 
 
 def colorings(result: Similarity, rows: IntVector) -> list[Coloring]:
@@ -224,10 +224,10 @@ def colorings(result: Similarity, rows: IntVector) -> list[Coloring]:
 
 def _coloring(title: str, members: Sequence[str], rows: IntVector) -> Coloring:
     """Rows by category. The most frequent categories of all have a color of their own; the others are gray."""
-    counted = [name for name, _ in Counter(members).most_common() if name not in (_NO_GROUP, _NO_LABEL)]
-    own = sorted(counted[:MOST_LEGEND], key=_natural)
+    names = [name for name, _ in Counter(members).most_common() if name not in (_NO_GROUP, _NO_LABEL)]
+    own = sorted(names[:MOST_LEGEND], key=_natural)
     places = {name: place for place, name in enumerate(own)}
-    rest = [f"{len(counted) - len(own):,} others"] if len(counted) > len(own) else []
+    rest = [f"{len(names) - len(own):,} others"] if len(names) > len(own) else []
     rest += [name for name in (_NO_GROUP, _NO_LABEL) if name in set(members)]
     codes = np.array([places.get(members[row], -1) for row in rows], np.int64)
     return Coloring(title, codes, [clipped(name, 40) for name in own], rest=", ".join(rest))

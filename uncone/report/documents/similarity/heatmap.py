@@ -189,9 +189,9 @@ def _texts(result: Similarity, rows: Sequence[int]) -> dict[str, Any]:
 
 def _grid(result: Similarity, at: int, kind: str) -> _Grid:
     name, picture = result.pictures[at]
-    several, percentile, shown = len(result.pictures) > 1, kind == "percentile", len(picture.rows)
+    several, percentile, n_rows = len(result.pictures) > 1, kind == "percentile", len(picture.rows)
     every = say.size(result)
-    texts = count(shown, say.noun(result)) if shown == every else f"{shown:,} of {count(every, say.noun(result))}"
+    texts = count(n_rows, say.noun(result)) if n_rows == every else f"{n_rows:,} of {count(every, say.noun(result))}"
     caption = f"{texts}, ordered by {picture.order}."
     if percentile:
         caption = "The same cells: the share of unrelated pairs that score lower. Half of them score below 50 %."
@@ -199,10 +199,10 @@ def _grid(result: Similarity, at: int, kind: str) -> _Grid:
     blocks = [
         (float(end - rows / 2 - 0.5), say.middle_cut(printable(block), 16))
         for end, (block, rows) in zip(ends, picture.blocks, strict=True)
-        if len(ends) > 1 and rows >= _LEAST_BLOCK * shown
+        if len(ends) > 1 and rows >= _LEAST_BLOCK * n_rows
     ]
     names = [(float(place), clipped(printable(result.text(int(row))), 18)) for place, row in enumerate(picture.rows)]
-    named = not picture.blocks and shown <= _MOST_NAMES and result.texts is not None
+    has_names = not picture.blocks and n_rows <= _MOST_NAMES and result.texts is not None
     tree = None
     if picture.linkage is not None and picture.leaves is not None:
         tree = branches(picture.linkage, picture.leaves)
@@ -216,7 +216,7 @@ def _grid(result: Similarity, at: int, kind: str) -> _Grid:
         limits=(0.0, 100.0) if percentile else _range(picture.cosines, 0.01),
         rows=np.asarray(picture.rows),
         ticks=blocks,
-        names=names if named else [],
+        names=names if has_names else [],
         edges=[end - 0.5 for end in ends[:-1]] if 1 < len(ends) <= _MOST_BLOCKS else [],
         tree=tree,
         strip=label_coloring(result, picture.rows) if picture.order == "clustering" else None,
@@ -226,10 +226,10 @@ def _grid(result: Similarity, at: int, kind: str) -> _Grid:
 def _range(cells: Matrix, tail: float) -> tuple[float, float]:
     """The range of the values of two different texts, without a tail at either end."""
     off = cells[~np.eye(len(cells), dtype=bool)]
-    known = off[np.isfinite(off)]
-    if not len(known):
+    finite = off[np.isfinite(off)]
+    if not len(finite):
         return 0.0, 1.0
-    low, high = np.quantile(known, (tail, 1 - tail)).tolist()
+    low, high = np.quantile(finite, (tail, 1 - tail)).tolist()
     return (low, high) if high - low > 1e-3 else (low - 0.05, high + 0.05)
 
 

@@ -74,10 +74,10 @@ def _cards(result: Similarity) -> Iterator[doc.Card]:
         bounds = between(labels.auc_low, labels.auc_high, cosine)
         pairs = f"AUC of pairs within a label over pairs between labels{f' ({bounds})' if bounds else ''}"
         yield doc.Card(cosine(labels.auc), f"{pairs}; 0.5 is chance")
-    what = "near-duplicate pairs"
+    label = "near-duplicate pairs"
     if result.crowd is not None:
-        what = f"pairs of {say.reason(result.duplicates.why)}; cosine can't detect near-duplicates here"
-    yield doc.Card(f"{result.duplicates.found:,}", what)
+        label = f"pairs of {say.reason(result.duplicates.why)}; cosine can't detect near-duplicates here"
+    yield doc.Card(f"{result.duplicates.found:,}", label)
     yield doc.Card(f"{say.size(result):,}", f"{say.noun(result)}s compared")
 
 
@@ -117,8 +117,7 @@ def _columns(result: Similarity) -> Section | None:
         [printable(names), say.number(auc), between(low, high, say.number)]
         for names, (auc, low, high) in two.auc.items()
     ]
-    heads = ["labels", "AUC", "95 % interval"]
-    higher = doc.table(heads, rows, title="Which label scores higher", name="label-auc")
+    higher = doc.table(["labels", "AUC", "95 % interval"], rows, title="Which label scores higher", name="label-auc")
     blocks += _folded(higher, _OPEN_ROWS, "more lines")
     title = f"Two {say.noun(result)}s side by side"
     return Section(title, blocks, two.differs, _brief_labels(two.table, []), "columns")
@@ -225,9 +224,9 @@ def _score(pair: Pair) -> list[Cell]:
 
 
 def _side(result: Similarity, text: str, label: str, row: int) -> Cell:
-    known = [f"label {printable(label)}"] if label else []
-    known += [f"row {row:,}"] if result.texts is not None else []
-    return Cell(clipped(text, charts.LONGEST_TEXT), ", ".join(known))
+    details = [f"label {printable(label)}"] if label else []
+    details += [f"row {row:,}"] if result.texts is not None else []
+    return Cell(clipped(text, charts.LONGEST_TEXT), ", ".join(details))
 
 
 def _short(text: str, label: str) -> str:
@@ -278,8 +277,8 @@ def _brief_groups(result: Similarity, groups: Groups) -> Table:
 
 def _scores(groups: Groups) -> str:
     scores = {"silhouette": groups.silhouette, "ARI with labels": groups.ari}
-    known = {name: value for name, value in scores.items() if value is not None and not groups.outliers}
-    quality = ", ".join(f"{name} {say.number(value, 2)}" for name, value in known.items())
+    measures = {name: value for name, value in scores.items() if value is not None and not groups.outliers}
+    quality = ", ".join(f"{name} {say.number(value, 2)}" for name, value in measures.items())
     return ": ".join(filter(None, (capitalized(say.group_title(groups)), quality)))
 
 
@@ -304,8 +303,9 @@ def _walk(result: Similarity) -> Section | None:
 
 
 def _health(result: Similarity) -> Section | None:
-    facts = [(say.CLEANING.get(what, what), f"{n:,}") for what, n in result.cleaned.items()]
-    facts += [(f"{why}, not among unrelated pairs", count(n, "pair")) for why, n in result.background.left_out.items()]
+    facts = [(say.CLEANING.get(kind, kind), f"{n:,}") for kind, n in result.cleaned.items()]
+    left_out = result.background.left_out.items()
+    facts += [(f"{reason}, not among unrelated pairs", count(n, "pair")) for reason, n in left_out]
     notes = [note for note in result.notes if note]
     blocks: list[Block] = [*([doc.Facts(facts)] if facts else []), *([doc.Notes(notes)] if notes else [])]
     return Section("Data health", blocks, brief=[doc.Notes(notes, most=_BRIEF_NOTES)]) if blocks else None

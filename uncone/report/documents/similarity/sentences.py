@@ -15,7 +15,7 @@ from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import clipped, cosine, count, percent
 from uncone.analysis.similarity.per_label import inconclusive
 from uncone.analysis.similarity.results import Estimate, Groups, TwoColumns
-from uncone.report.text import between, fitted, number_text, printable, signed, source_line
+from uncone.report.text import between, number_text, printable, shorten, signed, source_line
 
 if TYPE_CHECKING:
     from uncone.report.documents.similarity import Similarity
@@ -77,8 +77,8 @@ def largest_difference(two: TwoColumns) -> str:
         auc, low, high, higher, lower = 1 - auc, 1 - high, 1 - low, lower, higher
     units = two.units.get(names, LEAST_UNITS)
     certain = higher and lower and units >= LEAST_UNITS and not low <= 0.5 <= high
-    which = ", " + " over ".join(clipped(printable(label), 24) for label in (higher, lower)) if certain else ""
-    return f" Labels are {separable(auc, low, high, units)}{which}."
+    order = ", " + " over ".join(clipped(printable(label), 24) for label in (higher, lower)) if certain else ""
+    return f" Labels are {separable(auc, low, high, units)}{order}."
 
 
 def separable(auc: float, low: float | None, high: float | None, units: int) -> str:
@@ -140,9 +140,9 @@ def crowding(result: Similarity) -> str:
     return f"Cosine can't detect near-duplicates in this space: {share}{each}."
 
 
-def reason(why: str) -> str:
+def reason(text: str) -> str:
     """Why pairs are listed, without the words that the heading repeats."""
-    return why.removeprefix("near-duplicates: ").rstrip(".")
+    return text.removeprefix("near-duplicates: ").rstrip(".")
 
 
 def nearest(result: Similarity) -> str:
@@ -219,7 +219,7 @@ def percentile_text(percentile: float) -> str:
 
 def number(value: float | None, digits: int = 3) -> str:
     """A cosine, or a dash if it is unknown."""
-    return number_text(value, lambda known: cosine(known, digits))
+    return number_text(value, lambda score: cosine(score, digits))
 
 
 def exact(value: float) -> str:
@@ -228,8 +228,8 @@ def exact(value: float) -> str:
     >>> exact(0.98765), exact(0.99962), exact(1.0)
     ('0.988', '0.99962', '1.000')
     """
-    shown = number(value)
-    return shown if shown != "1.000" or value > 1 - 5e-6 else f"{value:.5f}"
+    text = number(value)
+    return text if text != "1.000" or value > 1 - 5e-6 else f"{value:.5f}"
 
 
 def fine(value: float) -> str:
@@ -253,4 +253,4 @@ def bounds(estimate: Estimate, show: Callable[[float], str] = number) -> str:
 
 def middle_cut(name: str, most: int) -> str:
     """A label shortened in the middle, because labels differ at either end."""
-    return fitted(name, most + 1, 2 * most // 5)
+    return shorten(name, most + 1, 2 * most // 5)
