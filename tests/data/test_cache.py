@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from uncone.data import cache as cache_space
-from uncone.data.cache import DEFAULT_LIMIT, VectorCache, cache_folder, cache_limit, parse_size
+from uncone.data.cache import DEFAULT_LIMIT, VectorCache, cache_folder, cache_limit
 from uncone.errors import OptionError
 
 META = {"model": "m", "layer": "1", "pooling": "mean", "fingerprint": "f"}
@@ -187,7 +187,7 @@ def test_a_cache_cleared_by_another_process_is_no_error(kept):
 
 
 def test_cleared_just_before_the_file_is_written(kept, monkeypatch):
-    space, write, calls = kept.space(META, 4), cache_space.write_shard, []
+    space, write, calls = kept.space(META, 4), cache_space._write_shard, []
 
     def cleared(folder, keys, rows):
         if not calls:
@@ -195,7 +195,7 @@ def test_cleared_just_before_the_file_is_written(kept, monkeypatch):
         calls.append(1)
         return write(folder, keys, rows)
 
-    monkeypatch.setattr(cache_space, "write_shard", cleared)
+    monkeypatch.setattr(cache_space, "_write_shard", cleared)
     space.put(["a"], rows_of(["a"]))
     assert len(calls) == 2 and space.find(["a"])[0].all() and kept.notes == []
     assert [entry.model for entry in kept.entries()] == ["m"]
@@ -344,7 +344,7 @@ def test_a_full_disk_switches_writing_off_and_reading_goes_on(kept, monkeypatch)
     def full(*args):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(cache_space, "write_shard", full)
+    monkeypatch.setattr(cache_space, "_write_shard", full)
     space.put(["b"], rows_of(["b"]))
     space.put(["c"], rows_of(["c"]))
     assert len(kept.notes) == 1 and "switched off" in kept.notes[0] and "No space left" in kept.notes[0]
@@ -396,10 +396,27 @@ def test_where_and_how_large(monkeypatch, tmp_path):
     assert VectorCache(tmp_path, 7).limit == 7
 
 
-@pytest.mark.parametrize("text", ["", "5 parsecs", "-1", "GB", "1e3"])
-def test_what_is_no_size(text):
+@pytest.mark.parametrize(
+    ("text", "size"), [("5GB", 5 << 30), ("1.5k", 1536), (" 300 MB ", 300 << 20), ("0", 0), ("", DEFAULT_LIMIT)]
+)
+def test_sizes(monkeypatch, text, size):
+    monkeypatch.setenv("UNCONE_CACHE_SIZE", text)
+    assert cache_limit() == size
+
+
+@pytest.mark.parametrize("text", [" ", "5 parsecs", "-1", "GB", "1e3"])
+def test_what_is_no_size(monkeypatch, text):
+    monkeypatch.setenv("UNCONE_CACHE_SIZE", text)
     with pytest.raises(OptionError, match="5GB"):
-        parse_size(text)
+        cache_limit()
+
+
+def test_compaction_removes_nothing_when_nothing_may_be_written(kept, monkeypatch):
+    for text in names(cache_space._MANY - 1):
+        kept.space(META, 4).put([text], rows_of([text]))
+    monkeypatch.setattr(cache_space, "_MANY", 2)
+    VectorCache(kept.folder, 0).space(META, 4).put(["new"], rows_of(["new"]))
+    assert kept.space(META, 4).find(names(63))[0].all()
 
 
 def test_entries_and_clearing(kept, tmp_path):

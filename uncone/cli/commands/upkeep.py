@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -138,7 +138,7 @@ def _cleared(removed: Sequence[Entry], store: VectorCache) -> str:
 def _json(store: VectorCache, entries: Sequence[Entry], name: str) -> str:
     total = sum(entry.bytes for entry in entries)
     values: dict[str, object] = {"folder": str(store.folder), "limit": store.limit, "bytes": total}
-    values[name] = [entry.to_dict() for entry in entries]
+    values[name] = [asdict(entry) for entry in entries]
     return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
 
 
