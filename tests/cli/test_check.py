@@ -137,7 +137,7 @@ def nobody_left_in(group):
     return False
 
 
-def test_piped_output_has_no_colour_and_no_boxes(saved):
+def test_piped_output_has_no_color_and_no_boxes(saved):
     done = subprocess.run([*UNCONE, "check", saved], capture_output=True, text=True, check=True)
     assert "\x1b" not in done.stdout
     assert not set("│┃─━┏┓╭╮") & set(done.stdout)

@@ -582,7 +582,7 @@ def test_batches_do_not_matter(layers):
 
 
 def test_as_a_process(world):
-    """Standard input, a silent standard error, no colour in a pipe; JSON alone on standard output."""
+    """Standard input, a silent standard error, no color in a pipe; JSON alone on standard output."""
     command = [*UNCONE, "layers", str(world / "tiny"), "--corpus", "-", "--no-html", "--json", "-"]
     with (world / "good.txt").open("rb") as stream:
         done = subprocess.run(command, stdin=stream, capture_output=True, check=True)

@@ -1,4 +1,4 @@
-"""A space before and after a repair in all its renderings: each says what the numbers say."""
+"""The documents of `fix`: a space before and after a repair, and the choice of a repair, in every rendering."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from report.blocks import EVIL
 from report.snapshots import assert_wording
 
 from uncone import check
-from uncone.analysis.measures.finding import Finding
+from uncone.analysis.intervals.bootstrap import Difference
+from uncone.analysis.measures.finding import Finding, Level
 from uncone.analysis.measures.verdict import judge
+from uncone.evaluation.prescription import Prescription, Tried
+from uncone.evaluation.table import Method
 from uncone.repairs.registry import make
-from uncone.report.documents.fix import Repaired, changes, chosen_epoch, learning
+from uncone.report.documents.fix import Prescribed, Repaired, candidate_blocks, changes, chosen_epoch, learning
 from uncone.report.text import interval
 
 CURVE = [(0, 1.9, 1.95), (1, 0.2, 0.4), (2, -0.5, -0.25), (3, -0.9, -0.1)]
@@ -234,3 +237,78 @@ def test_in_a_notebook(crowded):
 @pytest.mark.browser
 def test_the_page_in_a_browser(crowded, trained, evil, assert_page_works):
     assert_page_works(crowded, trained, evil)
+
+
+def candidate(name, score, value, half=0.01, chosen=0, note="", units=143):
+    significant = abs(value) > half
+    return Tried(
+        Method(name, name.split()[0], {"k": 3}),
+        score,
+        Difference(value, value - half, value + half, 0.01, significant, units),
+        chosen,
+        note,
+    )
+
+
+def prescribe(*, use=True, units=143, name="pairs.csv"):
+    tried = [
+        candidate("center", 0.994, 0.014, chosen=3),
+        candidate("droptop 3", 0.989, 0.009, chosen=2),
+        candidate("whiten", 0.92, -0.061, half=0.03),
+        Tried(Method("flow", "flow"), None, Difference(None, None, None, None, False, 0), 0, "it does not converge"),
+    ]
+    return Prescribed(
+        Prescription(
+            recommended=tried[0].method if use else None,
+            repair=None,
+            table=tried,
+            raw=0.98,
+            gain=Difference(0.013, 0.001, 0.027, 0.01, True, units),
+            reason="On 399 pairs, held out, the repair chosen on the others gains 1.3 points.",
+            measure="ROC-AUC",
+            pairs=399,
+            units=units,
+            folds=5,
+            level=0.95,
+            least_gain=0.01,
+            name=name,
+            notes=["3 pairs were left out."],
+        )
+    )
+
+
+@pytest.mark.parametrize(("name", "result"), [("use", prescribe()), ("leave", prescribe(use=False, units=12))])
+def test_wording_of_a_choice(name, result):
+    assert_wording(f"prescribe_{name}", result)
+
+
+def test_every_candidate_is_shown():
+    result = prescribe()
+    table, notes = candidate_blocks(result.to_dict()["prescription"])
+    rows = {row.cells[0].text: row.cells for row in table.rows}
+    assert [[cell.text + cell.mark for cell in cells] for cells in rows.values()] == [
+        ["raw", "98.0", "", ""],
+        ["center", "99.4", "+1.4*", "3 of 5"],
+        ["droptop 3", "98.9", "+0.9", "2 of 5"],
+        ["whiten", "92.0", "−6.1↓*", ""],
+        ["flow", "–", "–", ""],
+    ]
+    assert rows["center"][2].small == "+0.4 to +2.4"
+    assert [name for name, cells in rows.items() if cells[0].strong] == ["center"]
+    assert rows["whiten"][2].level is Level.CROWDED
+    assert notes.lines == ["3 pairs were left out.", "flow: it does not converge"]
+
+
+def test_the_verdict_of_a_choice():
+    assert prescribe().document().verdicts[0].level is Level.CROWDED
+    alone = prescribe(use=False).document()
+    assert alone.verdicts[0].level is Level.HEALTHY
+    assert alone.verdicts[0].details == [prescribe().prescription.reason]
+
+
+def test_renderings_of_a_choice(assert_renderings):
+    for result in (prescribe(), prescribe(use=False), prescribe(name=EVIL)):
+        assert_renderings(result)
+    odd = prescribe().prescription
+    evil = replace(odd, table=[replace(odd.table[0], method=Method(EVIL, EVIL), note=EVIL)], notes=[EVIL], reason=EVIL)
+    assert_renderings(Prescribed(evil))

@@ -113,7 +113,7 @@ def test_the_headline_says_how_many_rows_by_what(found):
     assert "500 vectors" in build(source={"name": "v.npy"}).headline
 
 
-def test_the_lines_tell_trust_colours_and_marked_words(found):
+def test_the_lines_tell_trust_colors_and_marked_words(found):
     lines = found.lines()
     assert lines[0] == "Groups can be read off 0."
     counts = [found.texts.sentences[s][a:b] for s, a, b in zip(*_spots(found), strict=True)]
@@ -235,7 +235,7 @@ def test_sentences_stand_once_and_only_those_that_are_used():
     assert held(build(texts=None).to_html())["texts"] is None
 
 
-def test_colours_of_the_page_are_those_of_the_points(found):
+def test_colors_of_the_page_are_those_of_the_points(found):
     kinds, frequency, position = held(found.to_html())["colorings"]
     members = unpacked(kinds["codes"][0])
     assert np.where(members == 255, -1, members).tolist() == found.colorings[0].members.tolist()
@@ -281,7 +281,7 @@ def test_what_differs_by_picture_is_held_by_picture():
     )
 
 
-def test_the_frame_has_words_and_colours(found):
+def test_the_frame_has_words_and_colors(found):
     frame = found.points_frame()
     assert list(frame["word"]) == [found.text(i) for i in range(120)]
     np.testing.assert_array_equal(frame[["x", "y"]], found.panels[0].points)
@@ -289,13 +289,13 @@ def test_the_frame_has_words_and_colours(found):
     assert list(frame["kind"].fillna("none")) == ["none" if k < 0 else KINDS[k] for k in found.colorings[0].members]
 
 
-def test_many_categories_have_colours_of_their_own_and_then_grey():
-    colours = category_colors(30)
-    assert len(set(colours[:21])) == 21 and set(colours[21:]) == {"#8a949e"}
-    assert all(re.fullmatch("#[0-9A-Fa-f]{6}", one) for one in colours)
+def test_many_categories_have_colors_of_their_own_and_then_grey():
+    colors = category_colors(30)
+    assert len(set(colors[:21])) == 21 and set(colors[21:]) == {"#8a949e"}
+    assert all(re.fullmatch("#[0-9A-Fa-f]{6}", one) for one in colors)
 
 
-def test_a_few_extreme_numbers_do_not_take_all_colours():
+def test_a_few_extreme_numbers_do_not_take_all_colors():
     values = np.concatenate([np.linspace(0, 1, 1000), [1e6], [np.nan]])
     assert value_range(CloudColoring("x", values=values))[1] < 2
     assert value_range(CloudColoring("x", values=np.full(4, np.nan))) == (0, 1)

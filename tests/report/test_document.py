@@ -1,12 +1,13 @@
-"""Tables by every renderer: marks, headings of groups, muted rows, and the width of a terminal."""
+"""Documents by every renderer: headings, tabs, and tables with their marks, groups and width."""
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from uncone.analysis.measures.finding import Level
-from uncone.report.document import Cell, Column, Document, Row, Section, Table, Tabs, Verdict
-from uncone.report.render import latex, markdown, terminal
+from uncone.report.document import Cell, Column, Document, Facts, Row, Section, Sentences, Table, Tabs, Verdict
+from uncone.report.render import html, latex, markdown, terminal
 from uncone.report.render.html import environment, notebook
 
 COLUMNS = [Column("method", align="left", wrap=True), Column("STS-B", "1,379 pairs"), Column("[odd] *", divider=True)]
@@ -18,6 +19,49 @@ ROWS = [
     Row([Cell("whiten"), Cell("54.1", strong=True, mark="*"), Cell("1.0", small="0.5 to 1.5")]),
     Row([Cell("mute"), Cell("27.1", level=Level.CROWDED, mark="↓*"), Cell("2.0", level=Level.CROWDED)]),
 ]
+_TABS = Tabs([("a", [Sentences(["one"])]), ("b", [Sentences(["two"])])])
+_DOCUMENT = Document(
+    title="It is so.",
+    name="file.npy",
+    subtitle="3 x 2",
+    verdicts=[Verdict("It is so.", details=["Really."])],
+    sections=[
+        Section("", [Facts([("seed", "0")], "Facts of the whole")]),
+        Section("Tables", [Table([Column("name")], [Row([Cell("x")])], title="Tables"), _TABS, _TABS]),
+        Section("More", [Facts([("definition", "long " * 30)], "Definitions")]),
+    ],
+)
+
+
+def _page():
+    return html.page(_DOCUMENT, "{}", "1.0")
+
+
+def test_headings_go_down_one_level_at_a_time():
+    levels = [int(level) for level in re.findall(r"<h(\d)", _page())]
+    assert levels == [1, 2, 2, 2, 3]
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+
+
+def test_title_of_a_section_is_not_repeated_inside():
+    assert re.findall(r"<h\d[^>]*>Tables<", _page()) == ['<h2 class="section">Tables<']
+
+
+def test_tabs_of_the_same_titles_are_groups_of_their_own():
+    names = re.findall(r'<input type="radio" name="([^"]+)"', _page())
+    assert len(names) == 4
+    assert names[0] == names[1] != names[2] == names[3]
+
+
+def test_long_facts_are_parted():
+    assert _page().count("<dl>") == 1
+    assert _page().count('<dl class="long">') == 1
+
+
+def test_markdown_is_headed_by_the_name_and_says_the_headline_once():
+    text = markdown.render(_DOCUMENT)
+    assert text.startswith("## file.npy\n\n3 x 2\n\n**It is so.**\n")
+    assert text.count("It is so.") == 1
 
 
 def document(table, tabs=()):

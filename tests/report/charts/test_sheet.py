@@ -1,4 +1,4 @@
-"""Pictures of a map as files: what they are called, what stands on them, and that their colours are the points'."""
+"""Sheets of pictures as files: their names, what stands on them, and the colors of their points."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def pixels(data):
     return (255 * image[..., :3]).round().astype(int)
 
 
-def has_colour(data, hexadecimal, near=12):
+def has_color(data, hexadecimal, near=12):
     wanted = [int(hexadecimal[at : at + 2], 16) for at in (1, 3, 5)]
     return bool((np.abs(pixels(data) - wanted).max(axis=-1) <= near).any())
 
@@ -73,14 +73,14 @@ def _letters(svg):
     return "".join(part.split("-->")[0].strip().replace(" ", "") for part in svg.split("<!--")[1:])
 
 
-def test_the_points_have_the_colours_of_their_categories():
+def test_the_points_have_the_colors_of_their_categories():
     png = build(n=40).pictures()["map-pca.png"]
-    assert all(has_colour(png, colour, 40) for colour in category_colors(2))
+    assert all(has_color(png, color, 40) for color in category_colors(2))
     alone = build(n=40, colorings=[Coloring("kind", "kind", np.zeros(40, int), ("a",))]).pictures()["map-pca.png"]
-    assert has_colour(alone, "#0072B2", 40) and not has_colour(alone, "#E69F00", 40)
+    assert has_color(alone, "#0072B2", 40) and not has_color(alone, "#E69F00", 40)
 
 
-def test_another_colouring_is_asked_for_by_name():
+def test_another_coloring_is_asked_for_by_name():
     assert set(build().pictures(coloring="norm")) == {"map-pca-norm.png", "map-pca-norm.svg"}
     with pytest.raises(OptionError, match="not colored by 'size'; there are: kind, norm"):
         build().pictures(coloring="size")
@@ -107,7 +107,7 @@ def test_several_pictures_stand_on_one_sheet():
     assert list(space) == ["map-pca-norm-3d-1.png", "map-pca-norm-3d-1.svg"]
 
 
-def test_marked_words_are_labelled():
+def test_marked_words_are_labeled():
     letters = _letters(build(highlight=["river", "$x^2$", "none"]).pictures()["map-pca.svg"].decode())
     assert "river" in letters and "$x^2$" in letters, "no formula"
 
@@ -141,12 +141,12 @@ def test_millions_are_drawn_as_density():
     assert page.count("data:image/png;base64,") == 2 and "data-cloud" not in page and "PCA in 2 dimensions" in page
 
 
-def test_a_cell_has_the_colour_of_its_majority():
+def test_a_cell_has_the_color_of_its_majority():
     held = density()
     image = majority(held, int(held.counts.max()))
-    colours = [[int(one[at : at + 2], 16) / 255 for at in (1, 3, 5)] for one in category_colors(2)]
+    colors = [[int(one[at : at + 2], 16) / 255 for at in (1, 3, 5)] for one in category_colors(2)]
     for row, column in [(20, 20), (18, 25), (22, 17)]:
-        np.testing.assert_allclose(image[row, column, :3], colours[held.members[row, column]], atol=1e-6)
+        np.testing.assert_allclose(image[row, column, :3], colors[held.members[row, column]], atol=1e-6)
     assert (image[held.counts == 0, 3] == 0).all() and image[..., 3].max() == 1.0
 
 

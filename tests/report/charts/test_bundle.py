@@ -1,4 +1,4 @@
-"""Every mark and both kinds of clouds in a real browser: drawn, without an error, whole on a phone."""
+"""The bundled script in a real browser: every mark and both kinds of clouds are drawn, also on a phone."""
 
 from __future__ import annotations
 

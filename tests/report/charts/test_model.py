@@ -1,4 +1,4 @@
-"""What plotly, matplotlib and CSV make of a declared chart."""
+"""Declared charts as plotly, matplotlib and CSV render them."""
 
 from __future__ import annotations
 

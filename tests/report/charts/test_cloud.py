@@ -1,4 +1,4 @@
-"""The page of a map in a real browser: drawn by WebGL, turned, pointed at, searched; no errors, readable on a phone."""
+"""Clouds in a real browser: drawn by WebGL, turned, pointed at, searched; no errors, readable on a phone."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def opened(open_page, pages):
     return open_map
 
 
-def colours(page, place=0):
-    """How many dots of the canvas are drawn, and their colours."""
+def colors(page, place=0):
+    """How many dots of the canvas are drawn, and their colors."""
     return page.evaluate(
         """(place) => { const base = document.querySelectorAll(".plot")[place].querySelector("canvas");
         const data = base.getContext("2d").getImageData(0, 0, base.width, base.height - 40).data, seen = {};
@@ -111,12 +111,12 @@ def test_the_page(opened, name, scheme, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
     for place in range(page.locator(".plot").count()):
         page.locator(f"figure:nth-of-type({place + 1}) .plot[data-drawn]").wait_for()
-        assert sum(colours(page, place).values()) > 100, "points are on the picture"
+        assert sum(colors(page, place).values()) > 100, "points are on the picture"
 
 
 def test_a_map_in_space_turns_by_mouse_and_keys(opened):
     page = opened("space")
-    plot, before = page.locator(".plot").nth(0), colours(page)
+    plot, before = page.locator(".plot").nth(0), colors(page)
     frames = settled(page)
     frame = plot.bounding_box()
     x, y = frame["x"] + frame["width"] / 2, frame["y"] + 200
@@ -125,16 +125,16 @@ def test_a_map_in_space_turns_by_mouse_and_keys(opened):
     page.mouse.move(x + 90, y + 40, steps=6)
     page.mouse.up()
     assert settled(page) > frames
-    turned = colours(page)
+    turned = colors(page)
     assert turned != before
     plot.focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("+")
     settled(page)
-    assert colours(page) != turned
+    assert colors(page) != turned
     page.keyboard.press("0")
     settled(page)
-    assert colours(page) == before, "0 shows it as it was"
+    assert colors(page) == before, "0 shows it as it was"
 
 
 def where(page, point, place=0):
@@ -205,28 +205,28 @@ def test_the_same_row_is_ringed_in_every_picture(opened):
 
 def test_categories_hide_and_stand_alone(opened):
     page = opened("plane")
-    every = sum(colours(page).values())
+    every = sum(colors(page).values())
     legend = page.locator(".legend button")
     assert [one.split()[0] for one in legend.all_inner_texts()] == ["one", "two", "unknown"]
     legend.nth(0).click()
     settled(page)
     assert legend.nth(0).get_attribute("aria-pressed") == "false"
-    assert sum(colours(page).values()) < every
+    assert sum(colors(page).values()) < every
     legend.nth(1).dblclick()
     settled(page)
     pressed = [legend.nth(k).get_attribute("aria-pressed") for k in range(3)]
     assert pressed == ["false", "true", "false"]
     legend.nth(1).dblclick()
     settled(page)
-    assert sum(colours(page).values()) == every, "two clicks again show all"
+    assert sum(colors(page).values()) == every, "two clicks again show all"
 
 
-def test_colours_switch_and_words_are_found(opened):
+def test_colors_switch_and_words_are_found(opened):
     page = opened("plane")
-    before = colours(page)
+    before = colors(page)
     page.select_option("[data-coloring]", label="log-frequency")
     settled(page)
-    assert colours(page) != before
+    assert colors(page) != before
     assert page.locator(".legend").inner_text().split() == ["≤", "-8.91", "≥", "-0.09"], (
         "all but a hundredth at each end"
     )
@@ -238,7 +238,7 @@ def test_colours_switch_and_words_are_found(opened):
     # word1999 and word19990 to word19999
     assert page.locator("output").inner_text() == "11 of 20,000 points have it in their word"
     settled(page)
-    assert sum(colours(page).values()) < sum(before.values()) / 3, "the others are faded"
+    assert sum(colors(page).values()) < sum(before.values()) / 3, "the others are faded"
     page.fill("input[type=search]", "sentence</b> 12 😀")
     page.wait_for_function("document.querySelector('output').textContent.includes('sentence')")
     assert page.locator("output").inner_text() == "1 of 20,000 points has it in its sentence"
@@ -264,7 +264,7 @@ def test_a_picture_grows_and_is_saved(opened):
 def test_without_webgl_it_is_drawn_by_hand(opened, name):
     page = opened(name, script=LOST)
     assert page.evaluate("document.documentElement.dataset.painter") == "canvas"
-    assert sum(colours(page).values()) > 100
+    assert sum(colors(page).values()) > 100
     if name == "corners":
         page.mouse.move(*where(page, 2))
         settled(page)
@@ -274,5 +274,5 @@ def test_without_webgl_it_is_drawn_by_hand(opened, name):
 def test_printing_draws_every_picture(opened):
     page = opened("layers")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert all(sum(colours(page, place).values()) > 100 for place in range(9))
+    assert all(sum(colors(page, place).values()) > 100 for place in range(9))
     assert len(page.pdf()) > 30_000
