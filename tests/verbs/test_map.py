@@ -225,7 +225,7 @@ def test_word_vectors_have_kinds_and_ranks(tmp_path):
 def test_millions_are_streamed_into_a_picture(monkeypatch, cone, tmp_path):
     monkeypatch.setattr(mapping, "MOST_POINTS", 1_000)
     monkeypatch.setattr("uncone.verbs.options.map.MOST_POINTS", 1_000)
-    monkeypatch.setattr(mapping, "_FITTED", 600)
+    monkeypatch.setattr(mapping, "_FIT_ROWS", 600)
     rows = cone(20_000, 6)
     np.save(tmp_path / "v.npy", rows)
     names = ["even", "odd"] * 10_000

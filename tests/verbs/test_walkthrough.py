@@ -140,7 +140,7 @@ def test_rows_without_a_direction_and_texts_without_a_label():
 
 
 def test_of_many_rows_a_sample_is_measured_and_it_says_so(monkeypatch):
-    monkeypatch.setattr(import_module("uncone.verbs.similarity.walkthrough"), "_MEASURED", 100)
+    monkeypatch.setattr(import_module("uncone.verbs.similarity.walkthrough"), "_SAMPLE", 100)
     rows, labels = crowded(300)
     first = steps(rows, labels)[0]
     assert "Measured on 100 of 300 texts, drawn with seed 0" in first.text and first.numbers["rows"] == 100

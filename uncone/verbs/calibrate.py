@@ -66,8 +66,8 @@ def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  
         calibration = _translated(calibration, options.translate, before, options.old)
     if options.save is not None:
         calibration.save(options.save)
-    given = {"limit": options.limit, "labeled": options.pairs, "document": options.document}
-    provenance = _provenance(calibration, sides, {"precision": "float64" if options.float64 else "float32", **given})
+    inputs = {"limit": options.limit, "labeled": options.pairs, "document": options.document}
+    provenance = _provenance(calibration, sides, {"precision": "float64" if options.float64 else "float32", **inputs})
     saved = None if options.save is None else os.fspath(options.save)
     return Calibrated(calibration, _meanings(calibration, options.scores, truth), provenance, saved)
 
@@ -86,34 +86,34 @@ def _pairs(options: CalibrateOptions) -> PairFile | None:
         return options.pairs
     columns = None if options.left is None or options.right is None else (options.left, options.right)
     by_text = options.model is not None and options.ids is None
-    named = {"text": columns} if by_text else {"ids": columns}
-    return open_pair_file(options.pairs, **named, label=options.label, data=options.data)
+    keywords = {"text": columns} if by_text else {"ids": columns}
+    return open_pair_file(options.pairs, **keywords, label=options.label, data=options.data)
 
 
 def _sides(opening: SpaceOpener, source: Any, options: CalibrateOptions) -> _Sides:  # noqa: ANN401 - as for calibrate
     if options.queries is None:
-        vectors, known = opening.space(source)
-        return _Sides(opening, vectors, None, known, (source, source))
+        vectors, identity = opening.space(source)
+        return _Sides(opening, vectors, None, identity, (source, source))
     queries, _ = opening.space(options.queries, query=True, least=1)
-    documents, known = opening.space(options.documents, least=1)
+    documents, identity = opening.space(options.documents, least=1)
     if queries.dim != documents.dim:
         raise OptionError(
             f"Queries of {queries.dim} dimensions and documents of {documents.dim} have no cosine. Were they made by "
             "the same encoder?"
         )
-    return _Sides(opening, documents, queries, known, (options.queries, options.documents))
+    return _Sides(opening, documents, queries, identity, (options.queries, options.documents))
 
 
-def _survey(sides: _Sides, documents: Source, options: CalibrateOptions, **named: Any) -> BackgroundSurvey:  # noqa: ANN401
+def _survey(sides: _Sides, documents: Source, options: CalibrateOptions, **keywords: Any) -> BackgroundSurvey:  # noqa: ANN401
     """The unrelated pairs of a corpus, or of the queries with it."""
     from uncone.analysis.calibration.background import survey, survey_between
 
     single_hit = [1 / options.corpus_size] if options.corpus_size and options.corpus_size > 1 else []
     rates = [*dict.fromkeys(options.fpr), *single_hit]
-    given: dict[str, Any] = {"rates": rates, "plan": options.plan, "seed": options.seed, "progress": options.progress}
+    keywords |= {"rates": rates, "plan": options.plan, "seed": options.seed, "progress": options.progress}
     if sides.queries is not None:
-        return survey_between(sides.queries, documents, **named, **given)
-    return survey(documents, **named, **given)
+        return survey_between(sides.queries, documents, **keywords)
+    return survey(documents, **keywords)
 
 
 def _background(sides: _Sides, options: CalibrateOptions) -> BackgroundSurvey | None:
@@ -150,13 +150,13 @@ def _labeled(
         seed=options.seed,
     )
     result = replace(result, notes=[*pairs.notes, *result.notes])
-    known = np.isfinite(cosines)
-    labels = pairs.labels[known]
+    finite = np.isfinite(cosines)
+    labels = pairs.labels[finite]
     similar = labels >= (labels.max() if result.cut is None else result.cut)
-    rows = np.flatnonzero(known).tolist()
-    named = None if texts is None else ([texts[0][row] for row in rows], [texts[1][row] for row in rows])
-    units = pair_units(len(rows), named)
-    truth = LabeledScores(similar.astype(np.float64), cosines[known], units, options.replicates, options.seed)
+    rows = np.flatnonzero(finite).tolist()
+    pair_texts = None if texts is None else ([texts[0][row] for row in rows], [texts[1][row] for row in rows])
+    units = pair_units(len(rows), pair_texts)
+    truth = LabeledScores(similar.astype(np.float64), cosines[finite], units, options.replicates, options.seed)
     return result, truth
 
 
@@ -169,11 +169,11 @@ def _translated(
     return replace(calibration, translation=translate(score, before.backgrounds[0], calibration.backgrounds[0], name))
 
 
-def _meanings(made: Calibration, scores: Sequence[float], truth: LabeledScores | None) -> list[CalibratedScore]:
+def _meanings(calibration: Calibration, scores: Sequence[float], truth: LabeledScores | None) -> list[CalibratedScore]:
     """The scores of the user, or the thresholds that people guess."""
     from uncone.analysis.calibration.calibration import GUESSES, score_meanings
 
-    return score_meanings(made, list(dict.fromkeys(scores)) or GUESSES, truth, guessed=not len(scores))
+    return score_meanings(calibration, list(dict.fromkeys(scores)) or GUESSES, truth, guessed=not len(scores))
 
 
 def _calibration(
@@ -187,10 +187,10 @@ def _calibration(
     from uncone.analysis.calibration.quantization import hints
     from uncone.analysis.calibration.thresholds import threshold
 
-    first, known = own.background, sides.known
-    kept = {key: known.get(key) for key in ("encoder", "encoder_content", "layer", "pooling", "prompt")}
+    first, identity = own.background, sides.identity
+    encoder = {key: identity.get(key) for key in ("encoder", "encoder_content", "layer", "pooling", "prompt")}
     folder, corpus_size = options.repair, options.corpus_size
-    source = {"name": first.name, "rows": first.rows, "dim": sides.documents.dim, **kept}
+    source = {"name": first.name, "rows": first.rows, "dim": sides.documents.dim, **encoder}
     if options.query_prompt is not None:
         source["query_prompt"] = options.query_prompt
     return Made(
@@ -218,14 +218,14 @@ def _one_hit(own: BackgroundSurvey, corpus_size: int) -> Threshold:
     return replace(threshold, spread=hit_spread(own.background, own.sides, own.base, corpus_size))
 
 
-def _provenance(calibration: Calibration, sides: _Sides, given: Mapping[str, Any]) -> dict[str, Any]:
+def _provenance(calibration: Calibration, sides: _Sides, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """How the calibration came to be, so that it can be made again."""
     reading = {source.note for source in (sides.queries, sides.documents) if source is not None and source.note}
-    kept = {key: value for key, value in calibration.source.items() if value not in (None, "")}
-    paths = {key: os.fspath(one) if isinstance(one, os.PathLike) else one for key, one in given.items()}
-    plain = {key: one for key, one in paths.items() if isinstance(one, str | int)}
+    origin = {key: value for key, value in calibration.source.items() if value not in (None, "")}
+    paths = {key: os.fspath(value) if isinstance(value, os.PathLike) else value for key, value in inputs.items()}
+    plain = {key: value for key, value in paths.items() if isinstance(value, str | int)}
     return {
-        **kept,
+        **origin,
         **plain,
         **({"reading": ", ".join(sorted(reading))} if reading else {}),
         "seed": calibration.seed,
@@ -236,17 +236,17 @@ def _provenance(calibration: Calibration, sides: _Sides, given: Mapping[str, Any
 def _notes(sides: _Sides, own: BackgroundSurvey, beside: BackgroundSurvey | None) -> list[str]:
     """What was left out of each corpus, and what went wrong on the way."""
     texts = sides.opening.options.model is not None
-    what = "texts" if texts else "vectors"
+    noun = "texts" if texts else "vectors"
     bad = "are empty or have no finite vector" if texts else "hold NaN, infinity or huge numbers"
     zero = "have a vector of zeros" if texts else "are zero"
-    whose = [""] if sides.queries is None else [" of the queries", " of the documents"]
-    corpora = list(zip(own.unusable, whose, strict=True))
+    owners = [""] if sides.queries is None else [" of the queries", " of the documents"]
+    corpora = list(zip(own.unusable, owners, strict=True))
     if beside is not None:
         corpora.append((beside.unusable[-1], f" of {last_part(beside.background.name)}"))
     notes = []
-    for counts, named in corpora:
-        for number, why in ((counts.bad, bad), (counts.zero, zero)):
-            notes += [f"{number:,} of {counts.seen:,} {what}{named} {why} and were left out."] if number else []
+    for counts, owner in corpora:
+        for number, reason in ((counts.bad, bad), (counts.zero, zero)):
+            notes += [f"{number:,} of {counts.seen:,} {noun}{owner} {reason} and were left out."] if number else []
     for source in (sides.queries, sides.documents):
         notes += getattr(source, "notes", ())
         notes += _fitted_here(sides.opening, source) if source is not None else []
@@ -268,13 +268,13 @@ def _fitted_here(opening: SpaceOpener, source: Source) -> list[str]:
 class _Sides:
     """The two sides of a score. `queries` is None where both are rows of `documents`.
 
-    `known` is what is known of the encoder; `origins` are what the user named, first that of the queries.
+    `identity` describes the encoder; `origins` are what the user named, first that of the queries.
     """
 
     opening: SpaceOpener
     documents: Source
     queries: Source | None = None
-    known: Mapping[str, Any] = field(default_factory=dict)
+    identity: Mapping[str, Any] = field(default_factory=dict)
     origins: tuple[Any, Any] = (None, None)
 
     @property
@@ -282,7 +282,7 @@ class _Sides:
         """The names of both sides."""
         if self.queries is None:
             return self.documents.name
-        return " with ".join(last_part(one.name) for one in (self.queries, self.documents))
+        return " with ".join(last_part(source.name) for source in (self.queries, self.documents))
 
     def cosines(
         self, pairs: PairFile, ids: str | None = None, by_rows: bool = False, progress: Progress | None = None

@@ -61,7 +61,7 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
     )
     if whole:
         progress = options.progress
-        report = None if progress is None else lambda done: progress("neighbors", done, source.rows)
+        report = None if progress is None else lambda n: progress("neighbors", n, source.rows)
         space.neighborhood = neighborhood_of(space, whole=True, ann=options.ann, progress=report)
     findings = examine(space)
     meanings = [score_meaning(space, score) for score in options.scores]
@@ -114,8 +114,8 @@ def _suggestion(source: object, diagnosis: Diagnosis, options: CheckOptions) -> 
         return None
     if quantiles["0.975"] >= 0.995:
         return None  # no score stands out
-    named = (("--column", options.column), ("--tensor", options.tensor), ("--repair", options.repair))
-    words = [word for flag, name in named if name for word in (flag, os.fspath(name))]
+    flags = (("--column", options.column), ("--tensor", options.tensor), ("--repair", options.repair))
+    words = [word for flag, name in flags if name for word in (flag, os.fspath(name))]
     words += [*(["--float64"] if options.float64 else []), "--score", f"{quantiles['0.975']:.2f}"]
     path = os.fspath(source)
     return shlex.join(

@@ -32,21 +32,21 @@ def demo(progress: Callable[[str, int, int], None] | None = None) -> Demo:
     common: dict[str, Any] = {"model": open_encoder(demo_model()), "cache": False}
     steps = 5
 
-    def done(step: str) -> None:
+    def report(step: str) -> None:
         if progress is not None:
             progress(step, 1, steps)
 
     space = {**common, "layer": LAYER}
     before = check(texts, name="the demo's sentences", scores=[SCORE], **space)
-    done("diagnosed")
+    report("diagnosed")
     calibrated = calibrate(texts, scores=[SCORE], fpr=[0.01], corpus_size=1_000_000, **space)
-    done("calibrated")
-    chosen = prescribe(texts, pairs=DEMO_PAIRS, **space)
-    done("chosen a repair")
-    method = chosen.recommended.repair if chosen.recommended is not None else "center"
-    options = dict(chosen.recommended.options) if chosen.recommended is not None else {}
+    report("calibrated")
+    prescription = prescribe(texts, pairs=DEMO_PAIRS, **space)
+    report("chosen a repair")
+    method = prescription.recommended.repair if prescription.recommended is not None else "center"
+    options = dict(prescription.recommended.options) if prescription.recommended is not None else {}
     repaired = fix(texts, method, name="the demo's sentences", **space, **options)
-    done("repaired")
+    report("repaired")
     last = prescribe(texts, pairs=DEMO_PAIRS, **common, layer=-1)
-    done("last layer")
-    return Demo(before, calibrated, chosen, repaired, last)
+    report("last layer")
+    return Demo(before, calibrated, prescription, repaired, last)

@@ -72,13 +72,13 @@ def encode(texts: Any, *, options: EncodeOptions) -> Encoded:  # noqa: ANN401 - 
     layers = [f"layer_{i}" for i in range(_layers(source))] if separate else []
     if suffix != SHARDS:
         check_output(out, files_of(resumable))
-    done = rewrite(resumable, out, layers=layers, shards=True)
+    result = rewrite(resumable, out, layers=layers, shards=True)
     resumable.remove_journal()
     notes = tuple(getattr(source, "notes", ()))
-    dim = done.dim // (len(layers) or 1)
-    blank = done.unusable
+    dim = result.dim // (len(layers) or 1)
+    blank = result.unusable
     return Encoded(
-        str(out), done.rows, dim, tuple(layers), blank, resumable.resumed, done.dropped, resumable.note or "", notes
+        str(out), result.rows, dim, tuple(layers), blank, resumable.resumed, result.dropped, resumable.note or "", notes
     )
 
 
@@ -94,9 +94,9 @@ def _count(texts: TextSource, limit: int | None) -> int:
 
 
 def _source(texts: TextSource, options: EncodeOptions, separate: bool) -> Any:  # noqa: ANN401 - a cached source or not
-    how = (options.pooling, options.prompt, options.batch_size, options.limit, options.loading, options.cache)
+    settings = (options.pooling, options.prompt, options.batch_size, options.limit, options.loading, options.cache)
     if not separate:
-        return encoded(texts, Encoding(options.model, options.layer, *how), least=1)
+        return encoded(texts, Encoding(options.model, options.layer, *settings), least=1)
     from uncone.data.cache import VectorCache
     from uncone.encoders.cached import CachedTexts
     from uncone.encoders.open import pooled_encoder
@@ -106,11 +106,11 @@ def _source(texts: TextSource, options: EncodeOptions, separate: bool) -> Any:  
         options.model, layer=-1, pooling=options.pooling, prompt=options.prompt, loading=options.loading
     )
     pooling = replace(pooling, layers=tuple(range(encoder.layers)))
-    made = EncodedTexts(texts, encoder, pooling, options.batch_size, options.limit, separate=True)
-    made.least = 1
-    return CachedTexts(made, VectorCache()) if options.cache else made
+    source = EncodedTexts(texts, encoder, pooling, options.batch_size, options.limit, separate=True)
+    source.least = 1
+    return CachedTexts(source, VectorCache()) if options.cache else source
 
 
 def _layers(source: Source) -> int:
-    made: Any = getattr(source, "source", source)
-    return len(made.pooling.layers)
+    model_texts: Any = getattr(source, "source", source)
+    return len(model_texts.pooling.layers)

@@ -69,26 +69,27 @@ def encoded(texts: TextSource, encoding: Encoding, least: int = 2) -> Source:
     )
 
 
-def encoded_like(texts: TextSource, encoding: Encoding, known: Mapping[str, Any], least: int = 1) -> Source:
+def encoded_like(texts: TextSource, encoding: Encoding, provenance: Mapping[str, Any], least: int = 1) -> Source:
     """The vectors of texts as a repair knows them: the layers, pooling, length and prompt that it was fitted on."""
     from uncone.data.cache import VectorCache
     from uncone.encoders.cached import CachedTexts
     from uncone.encoders.open import open_encoder
     from uncone.encoders.text_vectors import EncodedTexts
 
-    if known["layer"] == WHOLE:
-        return encoded(texts, replace(encoding, prompt=known["prompt"]), least)
+    if provenance["layer"] == WHOLE:
+        return encoded(texts, replace(encoding, prompt=provenance["prompt"]), least)
     encoder = open_encoder(encoding.model, encoding.loading)
-    source = EncodedTexts(texts, encoder, pooling_of(known, encoder.layers), encoding.batch_size, encoding.limit)
+    source = EncodedTexts(texts, encoder, pooling_of(provenance, encoder.layers), encoding.batch_size, encoding.limit)
     source.least = least
     return CachedTexts(source, VectorCache()) if encoding.cache else source
 
 
-def pooling_of(known: Mapping[str, Any], layers: int) -> Pooling:
+def pooling_of(provenance: Mapping[str, Any], layers: int) -> Pooling:
     """How a text becomes one vector, from what was saved with a repair."""
     from uncone.encoders.text_vectors import Pooling, parse_layers
 
-    return Pooling(parse_layers(known["layer"], layers), known["pooling"], known["normalize"], known["prompt"])
+    layer, *settings = (provenance[name] for name in ("layer", "pooling", "normalize", "prompt"))
+    return Pooling(parse_layers(layer, layers), *settings)
 
 
 def open_space(source: Any, options: SpaceOptions, repair: str | os.PathLike[str] | None = None) -> Source:  # noqa: ANN401

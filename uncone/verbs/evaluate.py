@@ -51,14 +51,14 @@ def evaluate(
     from uncone.evaluation.tasks.sts import evaluate_sts
     from uncone.report.documents.evaluate import Evaluated as Rendered
 
-    chosen = options.datasets or (() if options.tasks else STS)
+    sources = options.datasets or (() if options.tasks else STS)
     if datasets is not None:
         several = datasets.split(",") if isinstance(datasets, str) else datasets
-        chosen = several if isinstance(several, list | tuple) else [several]
+        sources = several if isinstance(several, list | tuple) else [several]
     methods = methods if methods is not None else options.methods or None
     name = os.fspath(model) if isinstance(model, str | os.PathLike) else model.name
     settings = _settings(options)
-    result: EvaluationTable = evaluate_sts(model, chosen, methods, settings) if chosen else Table(name, [], [])
+    result: EvaluationTable = evaluate_sts(model, sources, methods, settings) if sources else Table(name, [], [])
     other = _other_tasks(model, options, methods, settings) if options.tasks else []
     published = published_rows(name) if options.published else []
     return Rendered(replace(result, tasks=other, published=published))
@@ -68,7 +68,8 @@ def _settings(options: EvaluateOptions) -> Settings:
     from uncone.data.cache import VectorCache
     from uncone.evaluation.spaces import Settings
 
-    shared = {one.name: getattr(options, one.name) for one in fields(Settings) if one.name not in ("layer", "cache")}
+    names = [field.name for field in fields(Settings) if field.name not in ("layer", "cache")]
+    shared = {name: getattr(options, name) for name in names}
     return Settings(layer=options.layers, cache=VectorCache() if options.cache else None, **shared)
 
 
@@ -107,8 +108,8 @@ def reproduce(
         if _is_done(json_file, mark) and all(path.is_file() for path in beside):
             yield table, None
             continue
-        given = {name: getattr(table, name) for name in ("protocols", "layer", "pooling", "level", "seeds", "tasks")}
-        result = evaluate(model, table.datasets, table.methods, options=options, published=True, **given)
+        own = {name: getattr(table, name) for name in ("protocols", "layer", "pooling", "level", "seeds", "tasks")}
+        result = evaluate(model, table.datasets, table.methods, options=options, published=True, **own)
         values = {**result.to_dict(), "made_as": mark}
         files = dict(zip(beside, (result.to_html(), result.to_latex(), result.to_csv()), strict=True))
         # The JSON comes last: what it says is done has all its files.
@@ -138,27 +139,27 @@ def _other_tasks(
 
     rows: list[TaskRow] = []
     for task in options.tasks:
-        kind, _, what = task.partition(":")
+        kind, _, argument = task.partition(":")
         if kind in LABELED:
-            if what == "train":
+            if argument == "train":
                 raise OptionError(f"The task {task} would be judged on what it learns from. Take {kind}:dev or {kind}.")
             rows += other.evaluate_labeled(model, task, methods, train=f"{kind}:train", settings=settings)
         elif kind == "labels":
-            rows += other.evaluate_labeled(model, what, methods, settings=settings)
+            rows += other.evaluate_labeled(model, argument, methods, settings=settings)
         elif kind == "wic":
-            if what not in ("", "dev"):
+            if argument not in ("", "dev"):
                 raise OptionError(f"The task {task} cannot be judged: wic is learnt on train and judged on dev.")
             rows += other.evaluate_wic(model, methods=methods, settings=settings)
         elif kind == "pairs":
-            rows += other.evaluate_pairs(model, what, methods, settings=settings)
+            rows += other.evaluate_pairs(model, argument, methods, settings=settings)
         elif kind in WORD_PAIRS or kind == "words":
-            rows += other.evaluate_words(model, what or kind, methods, settings=settings)
+            rows += other.evaluate_words(model, argument or kind, methods, settings=settings)
         elif kind == "retrieval" or os.path.isdir(task):  # noqa: PTH112 - unlike pathlib's, it does not raise
-            folder = what if kind == "retrieval" else task
+            folder = argument if kind == "retrieval" else task
             rows += other.evaluate_retrieval(model, folder, methods, separate=options.separate, settings=settings)
         else:
-            known = [*LABELED, "wic", *WORD_PAIRS, "labels:FILE", "pairs:FILE", "words:FILE", "retrieval:FOLDER"]
-            raise OptionError(f"There is no task {task!r}; there are {', '.join(known)}.")
+            names = [*LABELED, "wic", *WORD_PAIRS, "labels:FILE", "pairs:FILE", "words:FILE", "retrieval:FOLDER"]
+            raise OptionError(f"There is no task {task!r}; there are {', '.join(names)}.")
     return rows
 
 
@@ -177,17 +178,17 @@ def prescribe(source: Any = None, *, options: PrescribeOptions) -> Prescription:
             "--pairs, or name one repair, such as --method droptop, and judge it on your own task."
         )
     task = _pair_task(options)
-    named = ("candidates", "folds", "seed", "replicates", "least_gain", "progress")
-    given = {name: getattr(options, name) for name in named if getattr(options, name) is not None}
+    names = ("candidates", "folds", "seed", "replicates", "least_gain", "progress")
+    settings = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     if options.encoding is None:
         if source is None:
             raise OptionError("Pairs of row numbers need vectors, and pairs of texts a model: name one with --model.")
         vectors = _rows_of(open_space(source, options.cast(PrescribeOptions, text=(), label=None)))
-        return choose(vectors, _by_number(task, len(vectors)), **given)
+        return choose(vectors, _by_number(task, len(vectors)), **settings)
     texts_of = None if source is None else open_texts_of(source, options.text, None, options.data)
     texts, problem = _problem(task, [] if texts_of is None else _corpus(texts_of, options.limit))
     rows = _rows_of(encoded(open_texts_of(texts), replace(options.encoding, limit=None)))
-    return choose(rows, problem, **given)
+    return choose(rows, problem, **settings)
 
 
 def _pair_task(options: PrescribeOptions) -> PairTask:
@@ -212,8 +213,8 @@ def _problem(task: PairTask, corpus: Sequence[str]) -> tuple[list[str], PairProb
     from uncone.evaluation.folds import pair_problem
 
     texts, problem = pair_problem(task)
-    known = set(texts)
-    return [*texts, *(one for one in dict.fromkeys(corpus) if one not in known)], problem
+    pair_texts = set(texts)
+    return [*texts, *(text for text in dict.fromkeys(corpus) if text not in pair_texts)], problem
 
 
 def _by_number(task: PairTask, rows: int) -> PairProblem:
@@ -222,13 +223,13 @@ def _by_number(task: PairTask, rows: int) -> PairProblem:
 
     columns = []
     for side in (task.left, task.right):
-        wrong = next((one for one in side if not _is_row(one.strip(), rows)), None)
+        wrong = next((cell for cell in side if not _is_row(cell.strip(), rows)), None)
         if wrong is not None:
             raise OptionError(
                 f"{task.name}: {wrong[:40]!r} is not the number of a row (0 to {rows - 1:,}). Pairs of vectors name "
                 "rows; for pairs of texts, name a model with --model."
             )
-        columns.append(np.array([int(one) for one in side], np.int64))
+        columns.append(np.array([int(cell) for cell in side], np.int64))
     return PairProblem(columns[0], columns[1], np.asarray(task.scores, np.float64), name=task.name)
 
 

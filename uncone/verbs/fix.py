@@ -46,9 +46,9 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
     from uncone.repairs.saving import save as save_repair
     from uncone.report.documents.fix import Repaired
 
-    given, out, save = options.method_options, options.out, options.save
+    parameters, out, save = options.method_options, options.out, options.save
     options.check_choice(method)
-    repair = seeded(make(method, **given), options.seed)
+    repair = seeded(make(method, **parameters), options.seed)
     if out is not None:
         output_suffix(out)
     if save is not None:
@@ -66,15 +66,15 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
     repair.fit_source(space.rows, options.plan, _step(options.progress, method))
     after = diagnose(space.after(repair), _checking(options, "after"), repaired=True)
     provenance = space.provenance(
-        before, options.plan, method=method, options=given, seed=options.seed, limit=options.limit
+        before, options.plan, method=method, options=parameters, seed=options.seed, limit=options.limit
     )
     if options.prescription is not None:
         provenance["prescription"] = options.prescription.to_dict()
     result = Repaired(before, after, method, repair, provenance, space.notes(repair), history_of(repair))
     if out is not None:
-        written = space.write(repair, out, _step(options.progress, "writing"))
-        notes = [f"{written.path.name} has no place for {', '.join(written.dropped)}."] if written.dropped else []
-        notes += [f"{written.unusable:,} vectors could not be repaired and are NaN."] if written.unusable else []
+        output = space.write(repair, out, _step(options.progress, "writing"))
+        notes = [f"{output.path.name} has no place for {', '.join(output.dropped)}."] if output.dropped else []
+        notes += [f"{output.unusable:,} vectors could not be repaired and are NaN."] if output.unusable else []
         result = replace(result, written=os.fspath(out), notes=[*result.notes, *notes])
     if save is not None:
         save_repair(repair, Path(save), provenance)
@@ -145,14 +145,14 @@ def export(
     from uncone.verbs.repaired_spaces import check_fitted, space_like
 
     saved, model = _saved(repair), options.model
-    given = {"layer": options.layer, "pooling": options.pooling, "level": options.level}
-    fitted: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    check_fitted(saved.provenance, **fitted)
+    names = ("layer", "pooling", "level")
+    spec: dict[str, Any] = {name: value for name in names if (value := getattr(options, name)) is not None}
+    check_fitted(saved.provenance, **spec)
     folder = None if model is None else model_folder(os.fspath(model), options.loading)
     if saved.provenance.get("encoder_content") and model is not None:
         encoding = Encoding(model, loading=options.loading, cache=False)
         space_like(open_texts_of(["a"]), encoding, saved.provenance, repair)
-    return write(saved.repair, to, out, model=folder, provenance=saved.provenance, **fitted)
+    return write(saved.repair, to, out, model=folder, provenance=saved.provenance, **spec)
 
 
 def _saved(repair: str | os.PathLike[str] | Repair) -> Saved:
@@ -174,15 +174,15 @@ def history_of(repair: Repair) -> list[tuple[int, float, float | None]]:
     """The learning curve of a flow, alone or in a chain; empty for all else."""
     for step in getattr(repair, "steps_", [repair]):
         if hasattr(step, "history_"):
-            return [(one.epoch, one.train, one.held_out) for one in step.history_]
+            return [(epoch.epoch, epoch.train, epoch.held_out) for epoch in step.history_]
     return []
 
 
 def _check_places(out: str | os.PathLike[str] | None, model: object, *others: tuple[object, str]) -> None:
     """Never write into the model, nor into the folder of a repair."""
-    for folder, what in ((model, "the model"), *others):
+    for folder, owner in ((model, "the model"), *others):
         if out is not None and isinstance(folder, str | os.PathLike):
-            check_outside("-o", Path(out), Path(folder), what)
+            check_outside("-o", Path(out), Path(folder), owner)
 
 
 def _check_differ(before: Diagnosis, dim: int, float64: bool) -> None:
@@ -197,4 +197,4 @@ def _check_differ(before: Diagnosis, dim: int, float64: bool) -> None:
 def _step(progress: Progress | None, name: str) -> Progress | None:
     if progress is None:
         return None
-    return lambda step, done, total: progress(step if step.startswith(name) else f"{name}: {step}", done, total)
+    return lambda step, n, total: progress(step if step.startswith(name) else f"{name}: {step}", n, total)

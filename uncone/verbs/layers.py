@@ -41,24 +41,24 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
     settings = settings_from(options.settings())
     source = open_texts_of(texts, options.text, None, options.data)
     encoder = open_encoder(model, options.loading)
-    chosen = _chosen(source, options)
-    selection = Selection(source, **chosen, seed=settings.seed)
+    sampling = _sampling(source, options)
+    selection = Selection(source, **sampling, seed=settings.seed)
     resume, progress = options.resume, options.progress
-    request = {"model": encoder.name, "corpus": source.name, **chosen}
+    request = {"model": encoder.name, "corpus": source.name, **sampling}
     has_state = options.state is not None or resume
     saved = checkpoints_in(options.state, encoder, request, options.save_every) if has_state else None
-    measured = study(encoder, selection, settings, checkpoints=saved, resume=resume, progress=progress)
-    levels = list(measured.layers)
-    notes = [*notes_of(measured, encoder, settings), *([] if measured.deep is None else measured.deep.notes)]
+    run = study(encoder, selection, settings, checkpoints=saved, resume=resume, progress=progress)
+    levels = list(run.layers)
+    notes = [*notes_of(run, encoder, settings), *([] if run.deep is None else run.deep.notes)]
     sizes: list[StudySize] = []
     if options.curve:
         plain = replace(settings, deep=False, keep_sentences=False)
 
         def measure(size: int) -> list[Layer]:
-            part = Selection(source, **{**chosen, "sample": size}, seed=settings.seed)
+            part = Selection(source, **{**sampling, "sample": size}, seed=settings.seed)
             return list(study(encoder, part, plain, progress=progress).layers)
 
-        sizes, missing = sizes_up_to(measured.survey.tally.taken, levels, measure)
+        sizes, missing = sizes_up_to(run.survey.tally.taken, levels, measure)
         notes += missing
     result = LayerStudy(
         source={
@@ -67,21 +67,21 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
             "corpus": options.name or source.name,
             "layers": encoder.layers,
             "dimensions": encoder.dim,
-            "texts": measured.survey.tally.taken,
-            "rows": measured.result.rows,
+            "texts": run.survey.tally.taken,
+            "rows": run.result.rows,
             "row": settings.rule.rows,
-            "rows_by_kind": measured.survey.by_kind,
+            "rows_by_kind": run.survey.by_kind,
         },
         layers=levels,
-        words=measured.words,
-        sentences=measured.sentences,
-        story=layer_story(levels, measured.words, settings.rule.rows, settings.least),
+        words=run.words,
+        sentences=run.sentences,
+        story=layer_story(levels, run.words, settings.rule.rows, settings.least),
         notes=notes,
-        provenance=provenance_of(measured, selection, encoder, settings),
+        provenance=provenance_of(run, selection, encoder, settings),
         published=published_curves(encoder.name, encoder.layers) if settings.rule.rows == "words" else (),
-        deep=measured.deep,
+        deep=run.deep,
         sizes=sizes,
-        run=measured.checkpoint,
+        run=run.checkpoint,
     )
     if not options.keep_state:
         result.settle()
@@ -107,17 +107,17 @@ def compare_layers(models: Sequence[Any], corpora: Sequence[Any], *, options: La
             study = layers(model, source, options=options, **sample)
             studies.append(replace(study, source={**study.source, "texts_in_corpus": size}) if sample else study)
     first = studies[0]
-    same = [one.provenance["corpus_content"] == first.provenance["corpus_content"] for one in studies]
+    same = [study.provenance["corpus_content"] == first.provenance["corpus_content"] for study in studies]
     return LayerComparison(
         studies,
         [
-            contrast(one, first, paired=paired, least=options.min_contexts)
-            for one, paired in zip(studies[1:], same[1:], strict=True)
+            contrast(study, first, paired=paired, least=options.min_contexts)
+            for study, paired in zip(studies[1:], same[1:], strict=True)
         ],
     )
 
 
-def _chosen(source: TextSource, options: LayersOptions) -> dict[str, Any]:
+def _sampling(source: TextSource, options: LayersOptions) -> dict[str, Any]:
     """Which texts of a corpus are measured."""
     return {
         "limit": options.limit,
@@ -131,4 +131,4 @@ def _count(source: TextSource, options: LayersOptions) -> int:
     """How many texts of a corpus would be measured."""
     from uncone.data.texts.selection import Selection
 
-    return sum(1 for _ in Selection(source, **_chosen(source, options), seed=options.seed).read())
+    return sum(1 for _ in Selection(source, **_sampling(source, options), seed=options.seed).read())

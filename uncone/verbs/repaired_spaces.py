@@ -51,7 +51,7 @@ class RepairSpace(ABC):
         """The same as `before`, repaired; equal vectors stay equal to the last digit."""
 
     @abstractmethod
-    def known(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, Any]:
         """The encoder, layer, pooling and level, as they are saved with a repair."""
 
     def write(self, repair: Repair, out: str | os.PathLike[str], progress: Progress | None = None) -> Rewritten:
@@ -104,7 +104,7 @@ class RepairSpace(ABC):
             "fitted_on": before.source["name"],
             "kind": self.rows.kind,
             "n": self.rows.rows if self.rows is not self.before and self.rows.rows else before["baseline"].n,
-            **self.known(),
+            **self.identity(),
             **{key: value for key, value in options.items() if value is not None},
             "precision": np.dtype(plan.dtype).name,
             **versions("scikit-learn", "faiss-cpu", "torch", "transformers"),
@@ -119,10 +119,10 @@ class _Vectors(RepairSpace):
         return Mapped(self.rows, repair)
 
     def write(self, repair: Repair, out: str | os.PathLike[str], progress: Progress | None = None) -> Rewritten:
-        identity = _row_progress(progress, self.rows.rows)
-        return rewrite(self.rows, out, repair.map, dim=repair._n_features_out, progress=identity)
+        report = _row_progress(progress, self.rows.rows)
+        return rewrite(self.rows, out, repair.map, dim=repair._n_features_out, progress=report)
 
-    def known(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, Any]:
         source = self.rows.source if isinstance(self.rows, CachedTexts) else self.rows
         if not isinstance(source, ModelTexts):
             return {"level": "sentence", "encoder": None}
@@ -151,7 +151,7 @@ class _Tokens(RepairSpace):
             self.texts, self.encoder, self.pooling, transform, dim, encoding.batch_size, encoding.limit, self.least
         )
 
-    def known(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, Any]:
         encoder = {"encoder": self.encoder.name, "encoder_content": self.encoder.fingerprint()}
         return {"level": "token", **self.pooling.values, **encoder}
 
@@ -177,49 +177,49 @@ def space_of(source: Source | TextSource, encoding: Encoding | None = None, leve
 
 
 def space_like(
-    texts: TextSource, encoding: Encoding, known: Mapping[str, Any], repair: str | os.PathLike[str] | Repair
+    texts: TextSource, encoding: Encoding, provenance: Mapping[str, Any], repair: str | os.PathLike[str] | Repair
 ) -> RepairSpace:
     """The space that a saved repair was fitted on, of other texts.
 
     Raises:
         OtherSpaceError: the model, the layer or the pooling is another.
     """
-    if not known.get("encoder"):  # fitted on vectors: the user knows of what
+    if not provenance.get("encoder"):  # fitted on vectors: the user knows of what
         vectors = encoded(texts, encoding, least=1)
         return _Vectors(vectors, vectors)
-    _check_known(known, repair)
-    check_fitted(known, layer=encoding.layer, pooling=encoding.pooling, prompt=encoding.prompt or None)
-    if known["level"] == "token":
+    _check_provenance(provenance, repair)
+    check_fitted(provenance, layer=encoding.layer, pooling=encoding.pooling, prompt=encoding.prompt or None)
+    if provenance["level"] == "token":
         encoder = open_encoder(encoding.model, encoding.loading)
-        space: RepairSpace = _tokens(texts, encoder, pooling_of(known, encoder.layers), encoding, least=1)
+        space: RepairSpace = _tokens(texts, encoder, pooling_of(provenance, encoder.layers), encoding, least=1)
     else:
-        vectors = encoded_like(texts, encoding, known)
+        vectors = encoded_like(texts, encoding, provenance)
         space = _Vectors(vectors, vectors)
     if not isinstance(repair, Repair):
-        identity = space.known()
+        identity = space.identity()
         load(repair, encoder=EncoderIdentity(identity["encoder"], identity["encoder_content"]))
     return space
 
 
-def check_fitted(known: Mapping[str, Any], **requested: str | int | None) -> None:
+def check_fitted(provenance: Mapping[str, Any], **requested: str | int | None) -> None:
     """Refuse a layer, pooling or level that is not the one a repair knows; one fitted on vectors knows none.
 
     Raises:
         OtherSpaceError: it is another.
     """
-    for option, value in requested.items() if known.get("encoder") else ():
-        if value is not None and option in known and str(value) != str(known[option]):
+    for option, value in requested.items() if provenance.get("encoder") else ():
+        if value is not None and option in provenance and str(value) != str(provenance[option]):
             raise OtherSpaceError(
-                f"The repair was fitted on {option} {known[option]}, and --{option} {value} asks for another space. "
-                f"Leave --{option} out."
+                f"The repair was fitted on {option} {provenance[option]}, and --{option} {value} asks for another "
+                f"space. Leave --{option} out."
             )
 
 
-def _check_known(known: Mapping[str, Any], repair: str | os.PathLike[str] | Repair) -> None:
+def _check_provenance(provenance: Mapping[str, Any], repair: str | os.PathLike[str] | Repair) -> None:
     """Refuse what does not say how the texts of a fit became vectors: it was changed, or saved by hand."""
     forms = {"level": str, "layer": str | int, "pooling": str, "prompt": str, "normalize": bool}
-    wrong = [name for name, form in forms.items() if not isinstance(known.get(name), form)]
-    if wrong or known["level"] not in LEVELS:
+    wrong = [name for name, form in forms.items() if not isinstance(provenance.get(name), form)]
+    if wrong or provenance["level"] not in LEVELS:
         name = "The repair" if isinstance(repair, Repair) else os.fspath(repair)
         raise DamagedRepairError(
             f"{name} names the encoder that it was fitted for, but its {', '.join(wrong) or 'level'} cannot be read. "
@@ -234,7 +234,7 @@ def _tokens(texts: TextSource, encoder: Encoder, pooling: Pooling, encoding: Enc
 
 
 def _row_progress(progress: Progress | None, total: int | None) -> Callable[[int], None] | None:
-    return None if progress is None else lambda done: progress("rows", done, total)
+    return None if progress is None else lambda n: progress("rows", n, total)
 
 
 @dataclass(frozen=True)
@@ -272,16 +272,16 @@ class SpaceOpener:
             if self.saved is None or self.repair is None:
                 space = space_of(texts, encoding) if least > 1 else space_of(encoded(texts, encoding, least=1))
             else:
-                known = self.saved.provenance
+                provenance = self.saved.provenance
                 if prompt is not None:
-                    known = {**known, "prompt": prompt}
+                    provenance = {**provenance, "prompt": prompt}
                 elif encoding.prompt:
-                    check_fitted(known, prompt=encoding.prompt)
-                space = space_like(texts, encoding, known, self.repair)
+                    check_fitted(provenance, prompt=encoding.prompt)
+                space = space_like(texts, encoding, provenance, self.repair)
         if self.saved is None:
-            return space.before, space.known()
+            return space.before, space.identity()
         space.check_fits(self.saved.repair)
-        return space.after(self.saved.repair), space.known()
+        return space.after(self.saved.repair), space.identity()
 
     def names(self, source: Any, column: str | None, option: str = "--id") -> list[str] | None:  # noqa: ANN401
         """What a column (or a file of lines) says of each row; None when there is no such column to read.

@@ -42,7 +42,7 @@ _PLAIN = (Enum, msgspec.Struct, str, int)
 _OBJECT = dict[str, Any]
 _TEXTS, _PATH = list[str], str | None
 _NUMBERS: dict[str, Any] = {"number": float, "integer": int | None, "array": list[Any] | None}
-_TOLD: dict[str, Any] = {"headline": str, "lines": _TEXTS}
+_SUMMARY: dict[str, Any] = {"headline": str, "lines": _TEXTS}
 
 
 def schema(verb: str | None = None) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def validate(text: str | bytes, name: str = "The result", verb: str | None = Non
     if not isinstance(values, dict):
         raise FormatError(f"{name} is not a result of {whose}: it holds no JSON object.")
     own = values.keys() - {"schema"}
-    found, shape = max(_shapes_of(verb), key=lambda pair: _overlap(own, pair[1].__struct_fields__))
+    owner, shape = max(_shapes_of(verb), key=lambda pair: _overlap(own, pair[1].__struct_fields__))
     if not _overlap(own, shape.__struct_fields__):
         raise FormatError(f"{name} is not a result of {whose}: it has none of its keys.")
     version = values.get("schema")
@@ -87,8 +87,8 @@ def validate(text: str | bytes, name: str = "The result", verb: str | None = Non
     try:
         msgspec.convert(values, shape)
     except msgspec.ValidationError as error:
-        raise FormatError(f"{name} is not a valid result of uncone {found}: {error}.") from error
-    return found
+        raise FormatError(f"{name} is not a valid result of uncone {owner}: {error}.") from error
+    return owner
 
 
 def _overlap(keys: Collection[str], names: Collection[str]) -> float:
@@ -99,24 +99,24 @@ def _shapes_of(verb: str | None) -> list[tuple[str, Any]]:
     shapes = _shapes()
     if verb is not None and verb not in shapes:
         raise OptionError(f"{verb} has no JSON result; these have: {', '.join(shapes)}.")
-    return [(one, shape) for one, several in shapes.items() if verb in (None, one) for shape in several]
+    return [(name, shape) for name, several in shapes.items() if verb in (None, name) for shape in several]
 
 
 def _object(name: str, keys: Mapping[str, Any], optional: Mapping[str, Any] | None = None, module: str = "") -> Any:  # noqa: ANN401
     """A JSON object with these keys, perhaps those of `optional`, and no others."""
-    needed = tuple((key, _json(hint)) for key, hint in keys.items())
-    return _struct(name, module, needed, tuple((optional or {}).items()))
+    required = tuple((key, _json(hint)) for key, hint in keys.items())
+    return _struct(name, module, required, tuple((optional or {}).items()))
 
 
 @cache
-def _struct(name: str, module: str, needed: tuple[Any, ...], optional: tuple[Any, ...]) -> type[msgspec.Struct]:
+def _struct(name: str, module: str, required: tuple[Any, ...], optional: tuple[Any, ...]) -> type[msgspec.Struct]:
     unset = [(key, _or_unset(_json(hint)), msgspec.UNSET) for key, hint in optional]
-    return msgspec.defstruct(name, [*needed, *unset], module=module, forbid_unknown_fields=True, kw_only=True)
+    return msgspec.defstruct(name, [*required, *unset], module=module, forbid_unknown_fields=True, kw_only=True)
 
 
 def _values(kind: type, omitted: Collection[str] = (), name: str = "", **added: Any) -> Any:  # noqa: ANN401 - a type
     """A dataclass as it is written: its fields under their names, without those `omitted` at any depth."""
-    names = {one.name for one in fields(kind)} - set(omitted)
+    names = {field.name for field in fields(kind)} - set(omitted)
     hints = {name: hint for name, hint in get_type_hints(kind, localns={"RowFacts": Any}).items() if name in names}
     keys = {
         name.rstrip("_"): _OBJECT | None if kind in get_args(hint) else _json(hint, omitted)  # one inside another
@@ -168,10 +168,10 @@ def _findings() -> Any:  # noqa: ANN401 - a type
     """The findings of `check`: all of uncone's own, and perhaps some of packages, installed here or not."""
     keys: list[Any] = []
     for family in (family for family in all_families() if "check" in family.verbs):
-        for one in family.measures:
-            described = msgspec.Meta(title=one.title, description=one.definition)
-            kind: Any = Annotated[_finding(one.unit.json), described]
-            keys.append((one.name, _or_unset(kind), msgspec.UNSET) if family.package else (one.name, kind))
+        for measure in family.measures:
+            described = msgspec.Meta(title=measure.title, description=measure.definition)
+            kind: Any = Annotated[_finding(measure.unit.json), described]
+            keys.append((measure.name, _or_unset(kind), msgspec.UNSET) if family.package else (measure.name, kind))
     return msgspec.defstruct("Findings", keys, kw_only=True)
 
 
@@ -246,7 +246,7 @@ def _similarity() -> dict[str, Any]:
     step = {"key": str, "title": str, "text": str, "numbers": dict[str, float]}
     return {
         "source": _OBJECT,
-        **_TOLD,
+        **_SUMMARY,
         "next": _PATH,
         "background": Background,
         "histogram": dict[str, list[float]],
@@ -272,7 +272,7 @@ def _map() -> dict[str, Any]:
     points = {"rows": list[int], "coordinates": list[list[float]]}
     return {
         "source": _OBJECT,
-        **_TOLD,
+        **_SUMMARY,
         "next": _PATH,
         "method": str,
         **dict.fromkeys(("dims", "shown", "total", "seed"), int),
@@ -288,7 +288,7 @@ def _map() -> dict[str, Any]:
 
 def _calibration() -> dict[str, Any]:
     calibration = _values(Calibration, ["known"])
-    values = {"level": Level, **_TOLD, "scores": _list(CalibratedScore), "calibration": calibration}
+    values = {"level": Level, **_SUMMARY, "scores": _list(CalibratedScore), "calibration": calibration}
     return {**values, "saved": _PATH, "provenance": _OBJECT}
 
 
@@ -297,7 +297,7 @@ def _repair() -> dict[str, Any]:
     return {
         "method": str,
         "repair": _object("Repair", {"steps": _list(step), "dim_in": int, "dim_out": int}),
-        **_TOLD,
+        **_SUMMARY,
         "was_healthy": bool,
         "warning": str,
         "reminder": str,
@@ -334,7 +334,7 @@ def _prescription() -> Any:  # noqa: ANN401 - a type
 def _evaluation() -> dict[str, Any]:
     return {
         "model": str,
-        **_TOLD,
+        **_SUMMARY,
         "helps": bool,
         "datasets": _TEXTS,
         "rows": _list(_values(Row, name="MethodRow", label=str, gain=Gain | None)),

@@ -50,10 +50,10 @@ class Space:
     def __init__(self, source: Any, options: OpenOptions) -> None:  # noqa: ANN401 - whatever holds vectors or texts
         self.source, self.options = source, options
 
-    def given(self) -> dict[str, Any]:
+    def explicit_options(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
-        named = (one.name for one in fields(self.options))
-        return {name: getattr(self.options, name) for name in named if self.options.is_given(name)}
+        options = self.options
+        return {name: getattr(options, name) for name in options.field_names() if options.is_given(name)}
 
     def keywords(self, kind: type[Options]) -> dict[str, Any]:
         """The options of this space for a verb.
@@ -61,11 +61,12 @@ class Space:
         Raises:
             OptionError: the verb does not take one of them.
         """
-        known = {one.name for one in fields(kind) if one.metadata["group"] is None}  # another group: another meaning
-        for name in self.given():
-            if name not in known:
+        # In another group, a name has another meaning.
+        names = {field.name for field in fields(kind) if field.metadata["group"] is None}
+        for name in self.explicit_options():
+            if name not in names:
                 raise OptionError(f"This space was opened with {name}=, which this verb does not take.")
-        return self.given()
+        return self.explicit_options()
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in VERBS:
@@ -76,11 +77,11 @@ class Space:
         return sorted([*super().__dir__(), *VERBS])
 
     def __repr__(self) -> str:
-        shown = "".join(f", {name}={value!r}" for name, value in self.given().items())
-        return f"uncone.open({self._name()}{shown})"
+        arguments = "".join(f", {name}={value!r}" for name, value in self.explicit_options().items())
+        return f"uncone.open({self._name()}{arguments})"
 
     def _repr_html_(self) -> str:
-        rows = {"source": self._name(), **self.given()}
+        rows = {"source": self._name(), **self.explicit_options()}
         cells = "".join(
             f"<tr><th style='text-align:left'>{name}</th><td>{html.escape(str(value)[:80])}</td></tr>"
             for name, value in rows.items()
@@ -114,14 +115,14 @@ def verb(kind: type[Options]) -> Callable[[Callable[..., R]], Callable[..., R]]:
         def call(*arguments: Any, options: Options | None = None, **keywords: Any) -> R:  # noqa: ANN401
             arguments, keywords = _unpacked(kind, arguments, keywords)
             own = {name: keywords.pop(name) for name in list(keywords) if name in positional}
-            keywords = _known(function.__name__, kind, keywords)
-            made = kind(**keywords) if options is None else replace(options, **keywords)
-            return function(*arguments, **own, options=made)
+            keywords = _check_keywords(function.__name__, kind, keywords)
+            options = kind(**keywords) if options is None else replace(options, **keywords)
+            return function(*arguments, **own, options=options)
 
         signature = inspect.signature(function)
         positional = [name for name in signature.parameters if name != "options"]
-        given = [signature.parameters[name] for name in positional]
-        call.__signature__ = signature.replace(parameters=[*given, *_keywords(kind, positional)])  # type: ignore[attr-defined]
+        parameters = [signature.parameters[name] for name in positional]
+        call.__signature__ = signature.replace(parameters=[*parameters, *_keywords(kind, positional)])  # type: ignore[attr-defined]
         call.__doc__ = _documented(function, kind)
         call.options_class = kind  # type: ignore[attr-defined]
         return call
@@ -133,32 +134,32 @@ def _unpacked(
     kind: type[Options], arguments: tuple[Any, ...], keywords: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What a space stands for: its source, and the options it was opened with."""
-    spaces = [one for one in arguments if isinstance(one, Space)]
+    spaces = [argument for argument in arguments if isinstance(argument, Space)]
     if not spaces:
         return arguments, keywords
-    bare = tuple(one.source if isinstance(one, Space) else one for one in arguments)
+    bare = tuple(argument.source if isinstance(argument, Space) else argument for argument in arguments)
     return bare, {**spaces[0].keywords(kind), **keywords}
 
 
-def _known(verb: str, kind: type[Options], keywords: dict[str, Any]) -> dict[str, Any]:
+def _check_keywords(verb: str, kind: type[Options], keywords: dict[str, Any]) -> dict[str, Any]:
     """The keywords, all of which are fields; those of repairs go into the field `others`."""
-    known = [one.name for one in fields(kind)]
-    others = {name: value for name, value in keywords.items() if name not in known}
+    names = kind.field_names()
+    others = {name: value for name, value in keywords.items() if name not in names}
     if not others:
         return keywords
-    if "others" in known:
-        return {**{name: value for name, value in keywords.items() if name in known}, "others": others}
+    if "others" in names:
+        return {**{name: value for name, value in keywords.items() if name in names}, "others": others}
     name = next(iter(others))
-    near = difflib.get_close_matches(name, known, 1)
+    near = difflib.get_close_matches(name, names, 1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise TypeError(f"{verb}() got an unexpected keyword argument {name!r}.{hint}")
 
 
 def _keywords(kind: type[Options], positional: Sequence[str]) -> list[inspect.Parameter]:
     return [
-        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
-        for one in fields(kind)
-        if one.name not in positional
+        inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
+        for field in fields(kind)
+        if field.name not in positional
     ]
 
 
@@ -166,5 +167,5 @@ def _documented(function: Callable[..., Any], kind: type[Options]) -> str:
     """The docstring, with a line for every keyword before its example."""
     text = inspect.getdoc(function) or ""
     head, mark, example = text.partition("\n>>> ")
-    listed = "\n".join(f"    {one.name}: {one.metadata['help']}" for one in fields(kind))
+    listed = "\n".join(f"    {field.name}: {field.metadata['help']}" for field in fields(kind))
     return f"{head.rstrip()}\n\nKeywords:\n{listed}\n{mark}{example}"

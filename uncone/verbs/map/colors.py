@@ -22,7 +22,7 @@ __all__ = ["Colors", "kind_of"]
 _ORDER = ("label", "words", "kind", "frequency", "position", "cluster", "norm")
 _UNASKED = 60_000
 """Points up to which clusters are computed without --color cluster."""
-_WHY = {
+_REQUIREMENTS = {
     "label": "needs labels: name their column with --label.",
     "words": "needs a list of words: --words a,b,c.",
     "kind": "is for words and tokens: try --rows words, or word vectors.",
@@ -60,7 +60,7 @@ class Colors:
             return []
         makers = self._makers()
         if name is not None and name not in makers:
-            raise OptionError(f"--color {name} {_WHY[name]}")
+            raise OptionError(f"--color {name} {_REQUIREMENTS[name]}")
         in_texts = "cluster" if self.rows.facts is None else "kind"
         first = name or next(name for name in ("words", "label", in_texts) if name in makers)
         names = [first, *(name for name in _ORDER if name in makers and name != first)]
@@ -72,17 +72,17 @@ class Colors:
     def _makers(self) -> dict[str, Callable[[], Coloring]]:
         """How to make each coloring of which enough is known."""
         rows = self.rows
-        made: dict[str, Callable[[], Coloring]] = {"cluster": self._clusters, "norm": self._norms}
+        makers: dict[str, Callable[[], Coloring]] = {"cluster": self._clusters, "norm": self._norms}
         if rows.labels is not None and any(label.strip() for label in rows.labels):
-            made["label"] = lambda: by_category("label", "label", rows.labels or ())
+            makers["label"] = lambda: by_category("label", "label", rows.labels or ())
         if len(rows.words):
-            made["words"] = self._words
+            makers["words"] = self._words
         if rows.facts is not None or rows.ranked:
-            made |= {"kind": self._kinds, "frequency": self._frequency}
+            makers |= {"kind": self._kinds, "frequency": self._frequency}
         if rows.facts is not None:
             positions = rows.facts.positions.astype(np.float64)
-            made["position"] = lambda: Coloring("position", "position in the text, in tokens", values=positions)
-        return made
+            makers["position"] = lambda: Coloring("position", "position in the text, in tokens", values=positions)
+        return makers
 
     def _words(self) -> Coloring:
         words = self.rows.words

@@ -33,7 +33,7 @@ from uncone.verbs.verb import verb
 
 __all__ = ["map"]
 
-_FITTED = 50_000
+_FIT_ROWS = 50_000
 """Vectors that the axes of a static picture are learned from."""
 
 
@@ -120,7 +120,7 @@ def _vector_rows(
     points = options.most_points
     streamed = points > MOST_POINTS and options.method in FLAT and (source.rows is None or source.rows > MOST_POINTS)
     if streamed:
-        points = _FITTED if source.rows is not None else MOST_POINTS
+        points = _FIT_ROWS if source.rows is not None else MOST_POINTS
     rows = vector_rows(source, points, options.seed, words, saved, options.progress)
     rows = replace(rows, described={**described, **rows.described, "name": described["name"] or source.name})
     if not streamed or rows.total <= MOST_POINTS:
@@ -151,11 +151,11 @@ def _densities(
             axes, source = Through(source.repair.map, picture.axes), source.source
         # Without a count the sample is not known beforehand: then all vectors are drawn.
         cutoff = None if source.rows is None else cutoff_for(options.most_points, source.rows, options.seed)
-        how = _raster_colors(coloring, colors, name)
-        raster = Raster(axes, Grid.around(picture.panel.points), cutoff=cutoff, seed=options.seed, **how)
+        keywords = _raster_colors(coloring, colors, name)
+        raster = Raster(axes, Grid.around(picture.panel.points), cutoff=cutoff, seed=options.seed, **keywords)
         names = tuple(coloring.names) if coloring is not None and coloring.values is None else ()
-        measured = measure(source, raster, progress=step_progress(options.progress, "drawing", rows.total))
-        densities.append(measured.density(name, names))
+        result = measure(source, raster, progress=step_progress(options.progress, "drawing", rows.total))
+        densities.append(result.density(name, names))
     return densities
 
 
@@ -199,7 +199,7 @@ def _members(coloring: Coloring, colors: Colors, name: str) -> Members:
     codes = {category: code for code, category in enumerate(coloring.names)}
 
     def members(batch: Batch) -> IntVector:
-        known = batch.labels if coloring.name == "label" else [kind_of(text) for text in batch.texts or ()]
-        return np.array([codes.get(category, -1) for category in known or [""] * batch.n], np.int64)
+        categories = batch.labels if coloring.name == "label" else [kind_of(text) for text in batch.texts or ()]
+        return np.array([codes.get(category, -1) for category in categories or [""] * batch.n], np.int64)
 
     return members

@@ -89,8 +89,8 @@ def vector_rows(
         unusable=Unusable(),
         listed=ListedRows.of(words, source.dim, seed),
     )
-    measured = measure(source, statistic, progress=step_progress(progress, "reading", source.rows))
-    sample, unusable = measured["rows"].sampled, measured["unusable"]
+    result = measure(source, statistic, progress=step_progress(progress, "reading", source.rows))
+    sample, unusable = result["rows"].sampled, result["unusable"]
     if not sample.n:
         raise NoUsableRowsError(
             f"{source.name}: none of {count(unusable.seen, 'row')} can be used: {_left_out(unusable)}. Look at how "
@@ -101,8 +101,8 @@ def vector_rows(
     if len(words):
         if sample.texts is None:
             raise OptionError(f"--words searches texts, and {source.name} has none: name their column with --text.")
-        words, unknown = words.known(measured["listed"].present, source.name)
-        n, sample = sample.n, measured["listed"].beside(sample)
+        words, unknown = words.known(result["listed"].present, source.name)
+        n, sample = sample.n, result["listed"].beside(sample)
         notes += [*unknown, *added_note(n, sample.n)]
     vectors = sample.vectors
     after, repair_notes = repaired_space(vectors, saved)
@@ -128,12 +128,12 @@ def vector_rows(
 def _left_out(unusable: Unusable) -> str:
     """Why rows are left out, and how many."""
     parts = {"NaN, infinity or numbers over 1e16": unusable.bad, "zero or shorter than 1e-19": unusable.zero}
-    return ", ".join(f"{why} ({n:,})" for why, n in parts.items() if n)
+    return ", ".join(f"{reason} ({n:,})" for reason, n in parts.items() if n)
 
 
-def added_note(sampled: int, shown: int) -> list[str]:
+def added_note(sampled: int, total: int) -> list[str]:
     """A sentence about rows that are shown beside a sample because of their words."""
-    more = shown - sampled
+    more = total - sampled
     return [f"Beside a sample of {count(sampled, 'row')}, {more:,} more with a listed word are shown."] if more else []
 
 

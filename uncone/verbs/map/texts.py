@@ -37,7 +37,7 @@ from uncone.verbs.map.rows import RAW, MapRows, added_note, repaired_space, whol
 from uncone.verbs.options.map import MapOptions
 from uncone.verbs.repaired_spaces import check_fitted, space_like
 
-__all__ = ["ChosenLayers", "TextRows", "text_rows"]
+__all__ = ["LayerMeans", "TextRows", "text_rows"]
 
 _MOST_BYTES = 4 * GIB
 """Memory that the vectors of a map may take."""
@@ -185,15 +185,15 @@ def _check_repair(request: TextRows, saved: Saved) -> None:
     """Refuse a repair that was fitted on something else than the points."""
     if request.every_layer:
         raise OptionError("--repair is for the layer it was fitted on, and --layer all shows others: leave one out.")
-    known, rows = saved.provenance, request.options.rows
-    check_fitted(known, layer=request.encoding.layer, pooling=request.encoding.pooling)
-    if not known.get("encoder") or rows == "sentences":
+    provenance, rows = saved.provenance, request.options.rows
+    check_fitted(provenance, layer=request.encoding.layer, pooling=request.encoding.pooling)
+    if not provenance.get("encoder") or rows == "sentences":
         return  # fitted on vectors: the user knows of what
-    if known.get("level") != "token" or rows != "tokens":
-        fitting = "tokens" if known.get("level") == "token" else "sentences"
+    if provenance.get("level") != "token" or rows != "tokens":
+        fitting = "tokens" if provenance.get("level") == "token" else "sentences"
         raise OtherSpaceError(
-            f"{os.fspath(request.folder)} was fitted at {known.get('level')} level, and --rows {rows} shows another "
-            f"space. Try --rows {fitting}."
+            f"{os.fspath(request.folder)} was fitted at {provenance.get('level')} level, and --rows {rows} shows "
+            f"another space. Try --rows {fitting}."
         )
 
 
@@ -221,9 +221,9 @@ def _sampled_texts(request: TextRows) -> _TextSample:
     present = {word for word, place in request.words.places.items() if by_word[place]}
     words, notes = request.words.known(present, request.source.name)
     listed = [unit for units in by_word for unit in _smallest(units, OF_EACH, seed)]
-    shown = {unit.number: unit for unit in [*sample, *listed]}
-    notes = [*notes, *added_note(len(sample), len(shown))]
-    return _TextSample([shown[number] for number in sorted(shown)], selection.tally.taken, words, notes)
+    by_number = {unit.number: unit for unit in [*sample, *listed]}
+    notes = [*notes, *added_note(len(sample), len(by_number))]
+    return _TextSample([by_number[number] for number in sorted(by_number)], selection.tally.taken, words, notes)
 
 
 def _add(units: list[Unit], unit: Unit, limit: int, seed: int) -> None:
@@ -269,7 +269,7 @@ def _read_layers(request: TextRows, encoder: Encoder, sample: _TextSample | None
         )
     rule = RowRule(rows=options.rows, pooling=encoding.pooling or "mean")
     window = Window(cut=not rule.has_words)
-    view = ChosenLayers(encoder, layers)
+    view = LayerMeans(encoder, layers)
     view.prepare(unit.text for unit in selection.read())
     reading = step_progress(options.progress, "reading")
     corpus = survey(selection, rule, view, window, reading)
@@ -307,8 +307,8 @@ def _layer_rows(
     if not len(rows):
         raise ShapeError(f"{run.selection.source.name} gave no rows. Add texts.")
     spaces = [
-        Space(_space_name(chosen), vectors, np.searchsorted(rows, numbers), chosen[0] if len(chosen) == 1 else None)
-        for chosen, (numbers, vectors) in zip(layers, by_layer, strict=True)
+        Space(_space_name(group), vectors, np.searchsorted(rows, numbers), group[0] if len(group) == 1 else None)
+        for group, (numbers, vectors) in zip(layers, by_layer, strict=True)
     ]
     unusable, truncated = result.layers[0]["unusable"], result.tally.truncated
     total = unusable.seen - unusable.bad - unusable.zero
@@ -345,15 +345,15 @@ def _space_name(layers: tuple[int, ...]) -> str:
     return f"layer {layers[0]}" if len(layers) == 1 else f"mean of layers {', '.join(map(str, layers))}"
 
 
-class ChosenLayers(Encoder):
-    """An encoder whose layer i is the mean of the layers `chosen[i]` of another."""
+class LayerMeans(Encoder):
+    """An encoder whose layer i is the mean of the layers `groups[i]` of another."""
 
-    def __init__(self, encoder: Encoder, chosen: Sequence[tuple[int, ...]]) -> None:
+    def __init__(self, encoder: Encoder, groups: Sequence[tuple[int, ...]]) -> None:
         self.inner = encoder
-        self.chosen = tuple(chosen)
+        self.groups = tuple(groups)
         self.name, self.kind, self.dim, self.window = encoder.name, encoder.kind, encoder.dim, encoder.window
         self.note = encoder.note
-        self.layers = len(self.chosen)
+        self.layers = len(self.groups)
         self.model_bytes, self.bytes_per_token = encoder.model_bytes, encoder.bytes_per_token
 
     def passages(self, texts: Sequence[str], window: Window) -> list[list[Passage]]:
@@ -361,11 +361,11 @@ class ChosenLayers(Encoder):
         return self.inner.passages(texts, window)
 
     def encode(self, batch: Sequence[Passage]) -> States:
-        """The states of a batch, at the chosen layers."""
-        return _ChosenStates(self.inner.encode(batch), self.chosen)
+        """The states of a batch."""
+        return _MeanStates(self.inner.encode(batch), self.groups)
 
     def fingerprint(self) -> str:
-        """The fingerprint of the encoder, whatever layers are chosen."""
+        """The fingerprint of the encoder, whatever its layers."""
         return self.inner.fingerprint()
 
     def prepare(self, texts: Iterable[str]) -> None:
@@ -377,9 +377,9 @@ class ChosenLayers(Encoder):
         return self.inner.token_name(token)
 
 
-class _ChosenStates(States):
-    def __init__(self, inner: States, chosen: Sequence[tuple[int, ...]]) -> None:
-        self.inner, self.chosen = inner, chosen
+class _MeanStates(States):
+    def __init__(self, inner: States, groups: Sequence[tuple[int, ...]]) -> None:
+        self.inner, self.groups = inner, groups
 
     def pooled(self, layer: int, tokens: IntVector, starts: IntVector) -> Matrix:
         return self._mean(self.inner.pooled, layer, tokens, starts)
@@ -390,5 +390,5 @@ class _ChosenStates(States):
     def _mean(
         self, pool: Callable[[int, IntVector, IntVector], Matrix], layer: int, tokens: IntVector, starts: IntVector
     ) -> Matrix:
-        states = [pool(one, tokens, starts) for one in self.chosen[layer]]
+        states = [pool(number, tokens, starts) for number in self.groups[layer]]
         return states[0] if len(states) == 1 else np.asarray(np.mean(states, axis=0, dtype=np.float32))

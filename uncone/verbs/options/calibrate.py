@@ -93,11 +93,11 @@ class CalibrateOptions(_LabeledPairs, RunOptions, SpaceOptions):
         # Labeled pairs of texts are encoded by themselves.
         again = {"--document": self.document, "--id": self.ids, "--pairs": self.pairs if self.model is None else None}
         sources = (source, self.queries, self.documents, self.background)
-        once = [one for one in sources if (isinstance(one, str) and one == "-") or isinstance(one, Iterator)]
+        streams = [item for item in sources if (isinstance(item, str) and item == "-") or isinstance(item, Iterator)]
         second = next((flag for flag, value in again.items() if value is not None), None)
-        if len(once) > 1 or (once and second is not None):
-            why = "only once" if second is None else f"only once, and {second} reads it again"
-            raise OptionError(f"Standard input or an iterator can be read {why}: save it to a file first.")
+        if len(streams) > 1 or (streams and second is not None):
+            clause = "only once" if second is None else f"only once, and {second} reads it again"
+            raise OptionError(f"Standard input or an iterator can be read {clause}: save it to a file first.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from uncone.errors import OptionError
 from uncone.verbs.options.fix import LEVEL
-from uncone.verbs.options.option import among, at_least, flag_of, option
-from uncone.verbs.options.shared import LoadingOptions, OutputOptions, SeedOptions
+from uncone.verbs.options.option import among, at_least, option
+from uncone.verbs.options.shared import LoadingOptions, OutputOptions, PoolingOptions, SeedOptions
 
 __all__ = ["EvaluateOptions", "EvaluateOutput"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Encoding(LoadingOptions):
-    """How the texts of tasks become vectors."""
+class _Layers(LoadingOptions):
+    """The layers to evaluate."""
 
     layer: Sequence[str | int] | str | int = option(
         (),
@@ -26,18 +26,10 @@ class _Encoding(LoadingOptions):
         split=False,
         default_text="the model's own",
     )
-    pooling: str | None = option(
-        None,
-        "How the tokens of a text become one vector.",
-        rule=among("mean", "cls", "max", "last"),
-        default_text="the model's own",
-    )
-    prompt: str = option("", 'Prompt put before every text, such as "query: ".')
-    cache: bool = option(True, "Cache the vectors of texts on disk.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateOptions(SeedOptions, _Encoding):
+class EvaluateOptions(SeedOptions, PoolingOptions, _Layers):
     """What `evaluate` takes."""
 
     GROUP = "Evaluation"
@@ -103,8 +95,7 @@ class EvaluateOutput(OutputOptions):
             raise OptionError("The suite is --suite papers, and its tables go to a folder: --out tables.")
         own = ("datasets", "tasks", "methods", "protocols", "layer", "pooling", "separate", "level", "seeds")
         wrong = [options.flag(name) for name in own if options.is_given(name)]
-        wrong += [
-            flag_of(one) for one in fields(self) if one.name not in ("html", "suite", "out") and self.is_given(one.name)
-        ]
+        others = [name for name in self.field_names() if name not in ("html", "suite", "out")]
+        wrong += [self.flag(name) for name in others if self.is_given(name)]
         if wrong:
             raise OptionError(f"--suite has its own tables, and writes them all to --out: leave {wrong[0]} out.")

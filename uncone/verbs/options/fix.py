@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -61,15 +61,15 @@ class MethodOptions(Options):
     @property
     def method_options(self) -> dict[str, Any]:
         """The options that are given, as the repairs take them."""
-        names = [one.name for one in fields(MethodOptions) if one.name != "others" and self.is_given(one.name)]
-        given = {name: getattr(self, name) for name in names}
-        if given.get("k", "auto") != "auto":
-            given["k"] = int(given["k"])
-        if "shrinkage" in given:
-            given["shrinkage"] = None if given["shrinkage"] is None else _shrinkage(given["shrinkage"])
-        if given.get("dimensions") is not None:
-            given["dimensions"] = [int(one) for one in given["dimensions"]]
-        return {**given, **(self.others or {})}
+        names = [name for name in MethodOptions.field_names() if name != "others" and self.is_given(name)]
+        values = {name: getattr(self, name) for name in names}
+        if values.get("k", "auto") != "auto":
+            values["k"] = int(values["k"])
+        if "shrinkage" in values:
+            values["shrinkage"] = None if values["shrinkage"] is None else _shrinkage(values["shrinkage"])
+        if values.get("dimensions") is not None:
+            values["dimensions"] = [int(number) for number in values["dimensions"]]
+        return {**values, **(self.others or {})}
 
 
 def _shrinkage(value: float | str) -> float | str | None:

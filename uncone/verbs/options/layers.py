@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -101,8 +101,7 @@ class LayersOptions(_Settings, LoadingOptions, TextOptions):
 
     def settings(self) -> dict[str, Any]:
         """The settings of a study."""
-        names = [one.name for one in fields(_Settings) if one.name != "progress"]
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in _Settings.field_names() if name != "progress"}
 
 
 @dataclass(frozen=True, kw_only=True)

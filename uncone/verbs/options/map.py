@@ -140,7 +140,7 @@ class MapOutput(OutputOptions):
         )
         try:
             if ":" in self.angles:
-                pairs = [one.split(":") for one in self.angles.split(",")]
+                pairs = [view.split(":") for view in self.angles.split(",")]
                 return [(float(height), float(direction)) for height, direction in pairs]
             number = int(self.angles)
         except ValueError as error:

@@ -85,8 +85,8 @@ def flag_of(declared: Field[Any]) -> str:
 
 def group_of(kind: type[Options], name: str) -> str:
     """The group of --help that an option is shown in: its own, or that of the class that first declares it."""
-    own = next(one.metadata["group"] for one in fields(kind) if one.name == name)
-    home = next(one for one in reversed(kind.__mro__) if name in inspect.get_annotations(one))
+    own = next(declared.metadata["group"] for declared in fields(kind) if declared.name == name)
+    home = next(cls for cls in reversed(kind.__mro__) if name in inspect.get_annotations(cls))
     return str(own or home.GROUP)  # type: ignore[attr-defined]
 
 
@@ -111,17 +111,22 @@ class Options:
                 value = _listed(value, declared)
                 object.__setattr__(self, declared.name, value)
             _check(declared, value)
-            needed = declared.metadata.get("needs")
-            if needed and self.is_given(declared.name) and not self.is_given(needed):
-                raise OptionError(f"{flag_of(declared)} {self._why(needed)}")
+            requirement = declared.metadata.get("needs")
+            if requirement and self.is_given(declared.name) and not self.is_given(requirement):
+                raise OptionError(f"{flag_of(declared)} {self._requirement(requirement)}")
         self.check()
 
     def check(self) -> None:
         """Refuse combinations that cannot be used; a subclass calls its parents."""
 
+    @classmethod
+    def field_names(cls) -> list[str]:
+        """The names of all options."""
+        return [declared.name for declared in fields(cls)]
+
     def is_given(self, name: str) -> bool:
         """Whether an option differs from its default."""
-        declared = next(one for one in fields(self) if one.name == name)
+        declared = next(declared for declared in fields(self) if declared.name == name)
         value = getattr(self, name)
         return value is not declared.default and not (
             isinstance(value, str | int | tuple) and value == declared.default
@@ -129,15 +134,15 @@ class Options:
 
     def cast(self, kind: type[OptionsType], **others: Any) -> OptionsType:  # noqa: ANN401 - values of the fields
         """The same options for another verb, as far as it has them; `others` replace some."""
-        shared = {one.name: getattr(self, one.name) for one in fields(kind) if hasattr(self, one.name)}
+        shared = {name: getattr(self, name) for name in kind.field_names() if hasattr(self, name)}
         return kind(**{**shared, **others})
 
     def flag(self, name: str) -> str:
         """The flag of an option."""
-        return flag_of(next(one for one in fields(self) if one.name == name))
+        return flag_of(next(declared for declared in fields(self) if declared.name == name))
 
-    def _why(self, needed: str) -> str:
-        return f"needs {self.flag(needed)}: name it too."
+    def _requirement(self, name: str) -> str:
+        return f"needs {self.flag(name)}: name it too."
 
 
 def _listed(value: Any, declared: Field[Any]) -> tuple[Any, ...]:  # noqa: ANN401 - whatever the field holds
@@ -148,9 +153,9 @@ def _listed(value: Any, declared: Field[Any]) -> tuple[Any, ...]:  # noqa: ANN40
         raise OptionError(f"{flag_of(declared)} takes a value or a list of values, not a {type(value).__name__}.")
     values = [value] if isinstance(value, str | os.PathLike) or not hasattr(value, "__iter__") else list(value)
     if declared.metadata["split"]:
-        values = [part for one in values for part in (one.split(",") if isinstance(one, str) else [one])]
-        values = [one.strip() if isinstance(one, str) else one for one in values]
-    listed = tuple(one for one in values if one != "")
+        values = [part for entry in values for part in (entry.split(",") if isinstance(entry, str) else [entry])]
+        values = [entry.strip() if isinstance(entry, str) else entry for entry in values]
+    listed = tuple(entry for entry in values if entry != "")
     if values and not listed:
         raise OptionError(f"{flag_of(declared)} is a list such as a,b, not {value!r}.")
     return listed
@@ -161,11 +166,12 @@ def _check(declared: Field[Any], value: Any) -> None:  # noqa: ANN401 - whatever
     if rule is None or value is None:
         return
     values: Sequence[Any] = value if declared.metadata["many"] else [value]
-    for one in values:
+    for entry in values:
         try:
-            valid = rule.valid(one)
+            valid = rule.valid(entry)
         except TypeError:
             valid = False
         if not valid:
-            shown = f"{one:g}" if isinstance(one, float) else f"{one:,}" if isinstance(one, int) else repr(one)[:60]
-            raise OptionError(f"{flag_of(declared)} must be {rule.text}, not {shown}.")
+            text = f"{entry:,}" if isinstance(entry, int) else repr(entry)[:60]
+            text = f"{entry:g}" if isinstance(entry, float) else text
+            raise OptionError(f"{flag_of(declared)} must be {rule.text}, not {text}.")

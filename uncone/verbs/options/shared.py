@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from uncone.errors import OptionError
-from uncone.verbs.options.option import Options, among, at_least, between, flag_of, option
+from uncone.verbs.options.option import Options, among, at_least, between, option
 
 if TYPE_CHECKING:
     from uncone.encoders.open import Loading
@@ -21,6 +21,7 @@ __all__ = [
     "ModelOptions",
     "OutputOptions",
     "PairOptions",
+    "PoolingOptions",
     "RunOptions",
     "SeedOptions",
     "SourceOptions",
@@ -78,14 +79,21 @@ class LoadingOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelOptions(Options):
-    """The model that encodes texts, and how it makes one vector of each."""
+class _Layer(Options):
+    """A model, and one of its layers."""
 
     GROUP = "Model"
     model: Any = option(None, "Model to encode texts with: a folder, a name on the hub, or a file of word vectors.")
     layer: str | int | None = option(
         None, "Layer of the model: -1 is the last, 1,-1 averages two.", default_text="the model's own"
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolingOptions(Options):
+    """How the states of a layer become one vector per text."""
+
+    GROUP = "Model"
     pooling: str | None = option(
         None,
         "How the tokens of a text become one vector.",
@@ -93,8 +101,15 @@ class ModelOptions(Options):
         default_text="the model's own",
     )
     prompt: str = option("", 'Prompt put before every text, such as "query: ".')
-    batch_size: int | None = option(None, "Number of texts encoded at once.", rule=at_least(1))
     cache: bool = option(True, "Cache the vectors of texts on disk.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(PoolingOptions, _Layer):
+    """The model that encodes texts, and how it makes one vector of each."""
+
+    GROUP = "Model"
+    batch_size: int | None = option(None, "Number of texts encoded at once.", rule=at_least(1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,14 +140,14 @@ class SpaceOptions(LoadingOptions, ModelOptions, SourceOptions):
             return None
         from uncone.verbs.encoding import Encoding
 
-        how = (self.model, self.layer, self.pooling, self.prompt, self.batch_size, self.limit)
-        return Encoding(*how, self.loading, self.cache)
+        settings = (self.model, self.layer, self.pooling, self.prompt, self.batch_size, self.limit)
+        return Encoding(*settings, self.loading, self.cache)
 
     @property
     def files_read(self) -> list[str]:
         """Files and folders that the options name."""
-        named = [self.model] if self.model is not None else [*self.text, self.label]
-        return [os.fspath(one) for one in named if isinstance(one, str | os.PathLike)]
+        names = [self.model] if self.model is not None else [*self.text, self.label]
+        return [os.fspath(name) for name in names if isinstance(name, str | os.PathLike)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,8 +169,8 @@ class PairOptions(Options):
             raise OptionError("Pairs have two columns: name both with --left and --right.")
         super().check()
 
-    def _why(self, needed: str) -> str:
-        return "is for labeled pairs: name them with --pairs." if needed == "pairs" else super()._why(needed)
+    def _requirement(self, name: str) -> str:
+        return "is for labeled pairs: name them with --pairs." if name == "pairs" else super()._requirement(name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,10 +223,9 @@ class OutputOptions(Options):
 
     def paths(self) -> list[tuple[str, Path]]:
         """Every path that is written, with its flag."""
-        named = [
-            (flag_of(one), self.json_file if one.name == "json" else getattr(self, one.name)) for one in fields(self)
-        ]
-        return [(flag, path) for flag, path in named if isinstance(path, Path)]
+        names = self.field_names()
+        outputs = [(self.flag(name), getattr(self, "json_file" if name == "json" else name)) for name in names]
+        return [(flag, path) for flag, path in outputs if isinstance(path, Path)]
 
     def files(self) -> list[tuple[str, Path]]:
         """The same without folders."""

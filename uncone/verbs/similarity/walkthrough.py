@@ -43,21 +43,21 @@ def cosine_matrix(rows: Matrix) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class SpaceView:
-    """Vectors (n, d) and label codes (n,): all pairs of the rows `paired` are measured, `shown` are in the heatmap."""
+    """Vectors (n, d) and label codes (n,): all pairs of `paired` are measured, `heatmap_rows` are drawn."""
 
     rows: Matrix
     codes: IntVector | None
     paired: IntVector
-    shown: IntVector
+    heatmap_rows: IntVector
 
     def after(self, rows: Matrix) -> SpaceView:
         """The same view of the vectors after a repair."""
-        return SpaceView(rows, self.codes, self.paired, self.shown)
+        return SpaceView(rows, self.codes, self.paired, self.heatmap_rows)
 
     @property
     def heatmap(self) -> Matrix:
         """The cosines of the shown rows."""
-        return cosine_matrix(self.rows[self.shown])
+        return cosine_matrix(self.rows[self.heatmap_rows])
 
     @once
     def mean(self) -> float:
@@ -70,10 +70,10 @@ class SpaceView:
     @once
     def _pairs(self) -> tuple[Vector, IntVector, IntVector]:
         """The cosines of the pairs, and the places of both rows."""
-        one, other = np.triu_indices(len(self.paired), 1)
-        cosines = cosine_matrix(self.rows[self.paired])[one, other]
-        known = np.isfinite(cosines)
-        return cosines[known], one[known], other[known]
+        left, right = np.triu_indices(len(self.paired), 1)
+        cosines = cosine_matrix(self.rows[self.paired])[left, right]
+        finite = np.isfinite(cosines)
+        return cosines[finite], left[finite], right[finite]
 
     @once
     def sd(self) -> float:
@@ -83,20 +83,20 @@ class SpaceView:
     @once
     def numbers(self) -> dict[str, float | None]:
         """Mean, deviation and percentiles of the cosines and, with labels, their means within and between labels."""
-        cosines, one, other = self._pairs
+        cosines, left, right = self._pairs
         quantiles = np.quantile(cosines, [0.025, 0.5, 0.975]).tolist() if len(cosines) else [None] * 3
-        made: dict[str, float | None] = {"mean": self.mean, "sd": self.sd}
-        made |= dict(zip(("p2.5", "p50", "p97.5"), quantiles, strict=True))
+        numbers: dict[str, float | None] = {"mean": self.mean, "sd": self.sd}
+        numbers |= dict(zip(("p2.5", "p50", "p97.5"), quantiles, strict=True))
         if self.codes is not None:
-            first, second = (self.codes[self.paired][side] for side in (one, other))
+            first, second = (self.codes[self.paired][side] for side in (left, right))
             labeled, same = (first >= 0) & (second >= 0), first == second
             kinds = {"within": cosines[labeled & same], "between": cosines[labeled & ~same]}
-            made |= {name: float(values.mean()) if len(values) else None for name, values in kinds.items()}
-            made["auc"] = float(share_below(*kinds.values()).mean()) if all(map(len, kinds.values())) else None
-        return made
+            numbers |= {name: float(values.mean()) if len(values) else None for name, values in kinds.items()}
+            numbers["auc"] = float(share_below(*kinds.values()).mean()) if all(map(len, kinds.values())) else None
+        return numbers
 
 
-_MEASURED, _PAIRED, _SHOWN = 10_000, 1_500, 60
+_SAMPLE, _PAIR_SAMPLE, _HEATMAP_SAMPLE = 10_000, 1_500, 60
 """Vectors that are measured and repaired, of which all pairs are measured, and in the heatmaps: seeded samples."""
 _NARROW = 10
 """Cosines are crowded if they vary as they would in fewer than a tenth of the dimensions."""
@@ -107,7 +107,7 @@ _SEPARATE = 0.55
 
 
 def steps(
-    vectors: Matrix, labels: Sequence[Hashable] | None = None, *, seed: int = 0, most: int = _SHOWN
+    vectors: Matrix, labels: Sequence[Hashable] | None = None, *, seed: int = 0, most: int = _HEATMAP_SAMPLE
 ) -> list[Step]:
     """The walk-through for vectors (n, d) as they came from the model, without normalization.
 
@@ -122,11 +122,11 @@ def steps(
     last = walk.early_end()
     if last is not None:
         return [walk.raw(), last]
-    made = [walk.raw(), walk.length(), walk.dimension(), walk.background(), *walk.rogue(), walk.center()]
+    path = [walk.raw(), walk.length(), walk.dimension(), walk.background(), *walk.rogue(), walk.center()]
     for repair in (DropTop(), Whiten()):
         if walk.narrow:
-            made.append(walk.further(repair))
-    return [*made, walk.end()]
+            path.append(walk.further(repair))
+    return [*path, walk.end()]
 
 
 @dataclass(eq=False)
@@ -147,15 +147,15 @@ class _Walk:
         """Choose the vectors that are measured, paired and shown."""
         usable = _usable(vectors)
         codes = None if labels is None else coded(labels)[0][usable]
-        measured = stratified_sample(codes, len(usable), _MEASURED, seed)
-        rows = np.asarray(vectors[usable[measured]], np.float64)
-        codes = None if codes is None else codes[measured]
-        paired = stratified_sample(codes, len(rows), _PAIRED, seed)
-        shown = stratified_sample(codes, len(rows), most, seed)
+        sample = stratified_sample(codes, len(usable), _SAMPLE, seed)
+        rows = np.asarray(vectors[usable[sample]], np.float64)
+        codes = None if codes is None else codes[sample]
+        paired = stratified_sample(codes, len(rows), _PAIR_SAMPLE, seed)
+        few = stratified_sample(codes, len(rows), most, seed)
         # In the order of the centered vectors: in the raw ones, the shared mean hides which are similar.
-        shown = shown[clustered_order((rows - rows.mean(axis=0))[shown], None if codes is None else codes[shown])]
-        view = SpaceView(rows, codes, paired, shown)
-        return cls(view, view, usable[measured[shown]], len(usable), seed)
+        few = few[clustered_order((rows - rows.mean(axis=0))[few], None if codes is None else codes[few])]
+        view = SpaceView(rows, codes, paired, few)
+        return cls(view, view, usable[sample[few]], len(usable), seed)
 
     @property
     def dim(self) -> int:
@@ -229,7 +229,7 @@ class _Walk:
         """Folklore: cosines are high because there are many dimensions."""
         n = len(self.raw_view.paired)
         random = np.random.default_rng(self.seed).standard_normal((n, self.dim))
-        chance = SpaceView(random, None, np.arange(n), np.arange(min(n, len(self.raw_view.shown))))
+        chance = SpaceView(random, None, np.arange(n), np.arange(min(n, len(self.raw_view.heatmap_rows))))
         expected = 1 / math.sqrt(self.dim)
         text = (
             f"{count(n, 'random vector')} in {self.dim:,} dimensions have a mean cosine of {cosine(chance.mean, 3)} "
@@ -257,8 +257,8 @@ class _Walk:
         raw = self.raw_view
         space = measure_space(ArrayVectors(raw.rows), Plan(dtype=np.float64), seed=self.seed)
         findings = {finding.name: finding for finding in rogue(space)}
-        named = findings["rogue_dimensions"].value
-        dimensions = named if isinstance(named, list) else []
+        value = findings["rogue_dimensions"].value
+        dimensions = value if isinstance(value, list) else []
         text = (
             "A cosine is a sum over the dimensions, and so is its mean. "
             f"{findings['rogue_share_3'].meaning} {findings['rogue_dimensions'].meaning}"
@@ -301,10 +301,10 @@ class _Walk:
             self.view = self.raw_view.after(_repaired(repair, self.raw_view.rows))
         except FitError as error:  # nothing differs but in those few directions
             return self._step(repair.kind, title, f"{start} {error}", {"varies_as_in_dimensions": varied})
-        done = "Centered, and with the same variance in all directions (whitened)"
+        state = "Centered, and with the same variance in all directions (whitened)"
         if isinstance(repair, DropTop):
-            done = f"Without the mean and the top {count(int(repair.directions_.shape[1]), 'principal direction')}"
-        text = f"{start} {done}, they have a standard deviation of {cosine(self.view.sd)} instead of {cosine(before)}."
+            state = f"Without the mean and the top {count(int(repair.directions_.shape[1]), 'principal direction')}"
+        text = f"{start} {state}, they have a standard deviation of {cosine(self.view.sd)} instead of {cosine(before)}."
         numbers = {**self.view.numbers, "varies_as_in_dimensions": self.equivalent_dim}
         return self._step(repair.kind, title, text, numbers, self.view.heatmap)
 
