@@ -89,8 +89,8 @@ class _CalibrateOptions(TypedDict, total=False):
     layer: str | int | None
     pooling: str | None
     prompt: str
-    batch_size: int | None
     cache: bool
+    batch_size: int | None
     revision: str | None
     device: str
     dtype: str
@@ -135,8 +135,8 @@ class _CheckOptions(TypedDict, total=False):
     layer: str | int | None
     pooling: str | None
     prompt: str
-    batch_size: int | None
     cache: bool
+    batch_size: int | None
     revision: str | None
     device: str
     dtype: str
@@ -162,8 +162,8 @@ class _EncodeOptions(TypedDict, total=False):
     layer: str | int | None
     pooling: str | None
     prompt: str
-    batch_size: int | None
     cache: bool
+    batch_size: int | None
     revision: str | None
     device: str
     dtype: str
@@ -209,8 +209,8 @@ class _PrescribeOptions(TypedDict, total=False):
     layer: str | int | None
     pooling: str | None
     prompt: str
-    batch_size: int | None
     cache: bool
+    batch_size: int | None
     revision: str | None
     device: str
     dtype: str
@@ -241,8 +241,8 @@ class _ApplyOptions(TypedDict, total=False):
     layer: str | int | None
     pooling: str | None
     prompt: str
-    batch_size: int | None
     cache: bool
+    batch_size: int | None
     revision: str | None
     device: str
     dtype: str
@@ -277,8 +277,8 @@ class _FixOptions(TypedDict, total=False):
     layer: str | int | None
     pooling: str | None
     prompt: str
-    batch_size: int | None
     cache: bool
+    batch_size: int | None
     revision: str | None
     device: str
     dtype: str
@@ -367,8 +367,8 @@ class _MapOptions(TypedDict, total=False):
     layer: str | int | None
     pooling: str | None
     prompt: str
-    batch_size: int | None
     cache: bool
+    batch_size: int | None
     revision: str | None
     device: str
     dtype: str
@@ -400,8 +400,8 @@ class _SimilarityOptions(TypedDict, total=False):
     layer: str | int | None
     pooling: Sequence[str] | str | None
     prompt: str
-    batch_size: int | None
     cache: bool
+    batch_size: int | None
     revision: str | None
     device: str
     dtype: str
@@ -440,8 +440,8 @@ class _OpenOptions(TypedDict, total=False):
     layer: str | int | None
     pooling: str | None
     prompt: str
-    batch_size: int | None
     cache: bool
+    batch_size: int | None
     revision: str | None
     device: str
     dtype: str

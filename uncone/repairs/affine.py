@@ -17,7 +17,7 @@ from uncone.data.source import Source
 from uncone.errors import DamagedRepairError, FitError, NoInverseError
 from uncone.repairs.directions import precision, product, rounding
 from uncone.repairs.repair import Arrays, Progress, Repair
-from uncone.run.measure import Plan, measure
+from uncone.run.measure import Plan, measure, step_progress
 from uncone.stats.moments import Moments
 from uncone.stats.statistic import Bundle
 
@@ -76,13 +76,12 @@ class Affine(Repair):
     ) -> Bundle:
         """The statistics for `fit_stats`, in one pass over the rows; with `higher`, the fourth moment too."""
         rows, statistics = source.rows, self.statistics(source.dim, dtype)
-        report = None if progress is None else lambda n: progress("measuring", n, rows)
         moments = statistics.get("moments")
         if moments is not None and (rows or 0) >= _MANY:
             # Sums about one point are merged by adding them; about many, each has to be moved first.
             moments.higher = higher or not source.rereadable or self.needs_fourth(rows or 0, source.dim)
             source, moments.reference = with_reference(source, replace(plan, dtype=dtype))
-        return measure(source, statistics, plan, report)
+        return measure(source, statistics, plan, step_progress(progress, "measuring", rows))
 
     def _learn(self, source: Source, plan: Plan, progress: Progress | None) -> None:
         dtype = precision(source, plan)

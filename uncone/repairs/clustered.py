@@ -13,7 +13,7 @@ from uncone.data.source import Source
 from uncone.errors import FitError, OptionError
 from uncone.repairs.directions import leading, product
 from uncone.repairs.repair import Arrays, Progress, Repair, sampled_rows
-from uncone.run.measure import Plan, measure
+from uncone.run.measure import Plan, measure, step_progress
 from uncone.run.threads import on_all_cores
 from uncone.stats.cluster_moments import Cells, ClusterMoments, runs_by_label
 
@@ -136,7 +136,7 @@ class Clustered(Repair):
         self.counts_ = np.zeros(cells.k, np.int64)
         together = max(_SCATTER_BYTES // (8 * dim * dim), 1) if self.p else cells.k
         settings = cells.centre, cells.centroids, cells.scale, cells.precisions, cells.weights
-        report = None if progress is None else lambda rows: progress("clustered, directions", rows, source.rows)
+        report = step_progress(progress, "clustered, directions", source.rows)
         for first in range(0, cells.k, together):
             last = min(first + together, cells.k) if self.p else first
             empty = ClusterMoments(*settings, dtype=plan.dtype, first=first, last=last)

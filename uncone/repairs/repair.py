@@ -17,7 +17,7 @@ from uncone.data.batch import Batch, Matrix
 from uncone.data.source import BLOCK, Rows, Source, regrid
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.errors import FitError, NoUsableRowsError
-from uncone.run.measure import Plan, measure
+from uncone.run.measure import Plan, measure, step_progress
 from uncone.stats.row_sample import RowSample, cutoff_for
 
 __all__ = ["Arrays", "Mapped", "Progress", "Repair", "as_floats", "sampled_rows"]
@@ -143,7 +143,7 @@ def sampled_rows(source: Source, plan: Plan, most: int, seed: int, step: str, pr
         NoUsableRowsError: every row is NaN, infinite or zero.
         FitError: there is one row, or all are equal: nothing can be learnt from them.
     """
-    report = None if progress is None else lambda n: progress(step, n, source.rows)
+    report = step_progress(progress, step, source.rows)
     rows = _as_it_is(source, plan) if (source.rows or 0) <= most else None
     if rows is None:
         cutoff = None if source.rows is None else cutoff_for(most, source.rows, seed)

@@ -16,6 +16,7 @@ from uncone.data.source import Source
 from uncone.errors import OptionError
 from uncone.extras import versions
 from uncone.report.documents.check import Comparison, Diagnosis
+from uncone.run.measure import step_progress
 from uncone.verbs.encoding import open_space
 from uncone.verbs.options.check import CheckOptions
 from uncone.verbs.verb import verb
@@ -60,8 +61,7 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
         progress=options.progress,
     )
     if whole:
-        progress = options.progress
-        report = None if progress is None else lambda n: progress("neighbors", n, source.rows)
+        report = step_progress(options.progress, "neighbors", source.rows)
         space.neighborhood = neighborhood_of(space, whole=True, ann=options.ann, progress=report)
     findings = examine(space)
     meanings = [score_meaning(space, score) for score in options.scores]

@@ -29,7 +29,7 @@ from uncone.extras import versions
 from uncone.repairs.repair import Mapped, Repair
 from uncone.repairs.saving import Saved, load
 from uncone.report.documents.check import Diagnosis
-from uncone.run.measure import Plan
+from uncone.run.measure import Plan, step_progress
 from uncone.verbs.encoding import Encoding, Progress, encoded, encoded_like, open_texts_of, pooling_of
 from uncone.verbs.options.shared import SpaceOptions
 
@@ -56,7 +56,8 @@ class RepairSpace(ABC):
 
     def write(self, repair: Repair, out: str | os.PathLike[str], progress: Progress | None = None) -> Rewritten:
         """The repaired vectors as a file."""
-        return rewrite(self.after(repair), out, lambda rows: rows, progress=_row_progress(progress, self.before.rows))
+        report = step_progress(progress, "rows", self.before.rows)
+        return rewrite(self.after(repair), out, lambda rows: rows, progress=report)
 
     def mapped(self, repair: Repair) -> Matrix:
         """The repaired vectors in memory; NaN where a row could not be used."""
@@ -119,7 +120,7 @@ class _Vectors(RepairSpace):
         return Mapped(self.rows, repair)
 
     def write(self, repair: Repair, out: str | os.PathLike[str], progress: Progress | None = None) -> Rewritten:
-        report = _row_progress(progress, self.rows.rows)
+        report = step_progress(progress, "rows", self.rows.rows)
         return rewrite(self.rows, out, repair.map, dim=repair._n_features_out, progress=report)
 
     def identity(self) -> dict[str, Any]:
@@ -231,10 +232,6 @@ def _tokens(texts: TextSource, encoder: Encoder, pooling: Pooling, encoding: Enc
     rows = TokenRows(texts, encoder, pooling, encoding.batch_size, encoding.limit)
     before = RepairedTexts(texts, encoder, pooling, None, None, encoding.batch_size, encoding.limit, least)
     return _Tokens(rows, before, texts, encoder, pooling, encoding, least)
-
-
-def _row_progress(progress: Progress | None, total: int | None) -> Callable[[int], None] | None:
-    return None if progress is None else lambda n: progress("rows", n, total)
 
 
 @dataclass(frozen=True)
