@@ -169,7 +169,7 @@ def test_on_real_texts_the_walk_tells_a_crowded_model_from_another(real_data, mi
 
     lines = [line.rsplit("\t", 1) for line in (real_data / "sst2" / "dev.tsv").read_text().splitlines()]
     texts, labels = [line[0].strip() for line in lines], [line[1] for line in lines]
-    page = (Path(__file__).parents[2] / "docs" / "why-cosines-look-random.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "why-cosines-look-random.md").read_text()
     told = {}
     for name, model, layer in (("tiny", real_data / "../models/bert-tiny", 2), ("minilm", minilm, None)):
         source = sentence_source(ListTexts(texts), model, layer=layer, pooling=None if layer is None else "mean")
