@@ -164,7 +164,7 @@ def test_the_same_folder_by_another_path_is_the_same_encoder(tiny_model, recwarn
     texts = [f"text number {row}" for row in range(30)]
     uncone.calibrate(texts, model=str(tiny_model), save="saved")
     other = Path("saved") / ".." / os.path.relpath(tiny_model)
-    assert uncone.Calibration.load("saved", encoder=other).known
+    assert uncone.Calibration.load("saved", encoder=other).matches_encoder
     assert not [one for one in recwarn if issubclass(one.category, OtherEncoderWarning)]
     with pytest.warns(OtherEncoderWarning):
         assert uncone.Calibration.load("saved", encoder="another/model").percentile([0.3, 0.4]).tolist() == [0.3, 0.4]

@@ -213,7 +213,7 @@ def test_words_that_were_asked_for(folder_of, hidden, measured, sentences):
     study = uncone.layers(folder_of("bert"), sentences, words=("Zebra", "BANK", "nowhere"))
     layers, groups, names = naive_words(hidden, "bert", sentences)
     table = measured(layers[1], groups, names)[1]
-    assert study.words.named == ("zebra", "bank")
+    assert study.words.user_words == ("zebra", "bank")
     assert "Not in the texts: nowhere." in study.notes
     bank, zebra = study.words.place("bank"), study.words.place("zebra")
     assert same(study.words.mev[bank, 1], table["bank"].mev)
@@ -229,7 +229,7 @@ def test_asking_for_words_changes_no_curve(folder_of, sentences):
 
 def test_a_word_asked_for_in_another_composition_is_not_called_missing(folder_of, sentences):
     study = uncone.layers(folder_of("bert"), [*sentences, "caf\u00e9"], words=("cafe\u0301",))
-    assert study.words.named == ("caf\u00e9",)
+    assert study.words.user_words == ("caf\u00e9",)
     assert not any(note.startswith("Not in the texts") for note in study.notes)
 
 

@@ -33,8 +33,8 @@ def cosine(value: float, digits: int = 2) -> str:
     >>> cosine(0.7081), cosine(-0.00007), cosine(-0.00007, 3)
     ('0.71', '0.00', '0.000')
     """
-    shown = f"{value:.{digits}f}"
-    return shown.removeprefix("-") if float(shown) == 0 else shown
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
 
 
 def percent(share: float) -> str:
@@ -60,10 +60,10 @@ def clipped(text: str, most: int) -> str:
     return text if len(text) <= most else text[:most] + "…"
 
 
-def count(n: int, one: str) -> str:
+def count(n: int, noun: str) -> str:
     """A number with its noun.
 
     >>> count(1, "row"), count(12000, "row")
     ('1 row', '12,000 rows')
     """
-    return f"{n:,} {one if n == 1 else one + 's'}"
+    return f"{n:,} {noun if n == 1 else noun + 's'}"

@@ -113,7 +113,7 @@ def test_saving_and_loading_changes_nothing(whole, tmp_path):
     whole.save(folder)
     assert [path.name for path in folder.iterdir()] == ["calibration.json"]
     loaded = Calibration.load(folder)
-    assert as_json(loaded) == as_json(whole) and loaded.known
+    assert as_json(loaded) == as_json(whole) and loaded.matches_encoder
     for score in (0.1, 0.55, 0.9):
         assert loaded.percentile(score) == whole.percentile(score)
         assert loaded.probability(score) == whole.probability(score)
@@ -281,9 +281,9 @@ def test_another_encoder_is_a_warning_and_identity(whole, tmp_path, encoder):
 
 def test_vectors_of_an_unknown_encoder(whole, tmp_path):
     replace(whole, source={"name": "x", "encoder": None}).save(tmp_path / "made")
-    assert Calibration.load(tmp_path / "made").known
+    assert Calibration.load(tmp_path / "made").matches_encoder
     with pytest.warns(OtherEncoderWarning, match="vectors of an unknown encoder"):
-        assert not Calibration.load(tmp_path / "made", encoder="models/mini").known
+        assert not Calibration.load(tmp_path / "made", encoder="models/mini").matches_encoder
 
 
 def test_to_dict_and_back(whole):

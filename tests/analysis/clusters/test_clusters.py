@@ -278,7 +278,7 @@ def test_clusters_of_a_sample_are_those_of_all_rows(monkeypatch):
     for module, name, few in (
         (cluster_choice, "_LEARNT_FROM", 400),
         (cluster_choice, "_JUDGED_ON", 300),
-        (cluster_choice, "_DRAWN", 300),
+        (cluster_choice, "_CLOUD_SAMPLE", 300),
         (cluster_shape, "_FRAMED_BY", 400),
         (cluster_shape, "_SPREAD_OVER", 600),
         (cluster_shape, "_AT_ONCE", 256),

@@ -185,7 +185,7 @@ def test_correlations_as_scipy_and_sklearn_have_them(space):
 
 
 def test_the_picture(space, monkeypatch):
-    monkeypatch.setattr(module, "_SHOWN", 200)
+    monkeypatch.setattr(module, "_IN_PICTURE", 200)
     monkeypatch.setattr(module, "_ALWAYS", 50)
     mixed = np.random.default_rng(0).permutation(N)
     words = [words_of()[i] for i in mixed]

@@ -75,13 +75,13 @@ def test_words_stand_in_texts_whatever_their_case():
     assert [words.first(text) for text in texts] == [1, 0, -1, 0, -1]
     assert words.contained("the river bank") == {0, 1}
     assert words.firsts(None, 2).tolist() == [-1, -1]
-    known, notes = words.known({"river"}, "a.txt")
+    known, notes = words.restrict({"river"}, "a.txt")
     assert known.words == ("River",) and notes == ["Not in the texts: bank."]
-    assert words.known({"river", "bank"}, "a.txt")[1] == []
+    assert words.restrict({"river", "bank"}, "a.txt")[1] == []
     many = WordList([f"w{i}" for i in range(11)])
     with pytest.raises(OptionError, match=r"a\.txt contains none of the words of --words: w0, .*w7 and 3 more\."):
-        many.known(set(), "a.txt")
-    nothing, said = WordList().known(set(), "a.txt")
+        many.restrict(set(), "a.txt")
+    nothing, said = WordList().restrict(set(), "a.txt")
     assert not len(nothing) and said == []
 
 

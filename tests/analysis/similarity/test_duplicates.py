@@ -51,13 +51,13 @@ def test_pairs_of_the_same_text_are_counted_and_listed():
     texts = ["A  b", "c", "a b ", "caf\u0065\u0301", "CAF\u00c9", "a B", "d"]
     units = units_of(np.random.default_rng(3).normal(size=(7, 4)).astype(np.float32))[0]
     keys = [same_text(text) for text in texts]
-    found = equal_pairs(keys, units, most=2, percentile=lambda cosines: 100 * cosines, why="the same text")
+    found = equal_pairs(keys, units, most=2, percentile=lambda cosines: 100 * cosines, reason="the same text")
     naive = {(i, j): float(units[i] @ units[j]) for j in range(7) for i in range(j) if keys[i] == keys[j]}
     assert found.found == len(naive) == 4 and len(found.one) == 2
     assert set(naive) >= set(zip(found.one.tolist(), found.other.tolist(), strict=True))
-    every = equal_pairs(keys, units, most=9, percentile=lambda cosines: 100 * cosines, why="")
+    every = equal_pairs(keys, units, most=9, percentile=lambda cosines: 100 * cosines, reason="")
     assert list(every.cosines) == sorted(every.cosines, reverse=True)
     for one, other, cosine in zip(every.one, every.other, every.cosines, strict=True):
         assert cosine == pytest.approx(naive[one, other], abs=1e-6)
-    nothing = equal_pairs("abc", units[:3], most=9, percentile=lambda cosines: cosines, why="")
+    nothing = equal_pairs("abc", units[:3], most=9, percentile=lambda cosines: cosines, reason="")
     assert nothing.found == len(nothing.one) == 0

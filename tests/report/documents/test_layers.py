@@ -107,7 +107,7 @@ def study(
         selfsim=np.clip(1 - drift * (1 - numbers["selfsim"]), 0, 1),
         mev=np.where(np.arange(n)[:, None] % 2 == 0, 1 - drift * (1 - numbers["mev"]), np.nan),
         mev_n=np.where(np.arange(n) % 2 == 0, 50, 0),
-        named=asked,
+        user_words=asked,
         kinds=["word" if word.isalpha() else "symbol" for word in named],
     )
     texts = ['a "quoted" text, with a comma', "a text\nof two lines", EVIL]

@@ -89,9 +89,9 @@ def survey(
     side.check_size(source, 2)
     left_out, counts = CosineSums(copies, copies, copies), {"exact copies": copies}
     if documents is not None:
-        if len(documents) != (seen := side.unusable.seen):
+        if len(documents) != (n_rows := side.unusable.seen):
             n = len(documents)
-            raise ShapeError(f"{source.name} has {seen:,} vectors, but documents for {n:,}: name one each.")
+            raise ShapeError(f"{source.name} has {n_rows:,} vectors, but documents for {n:,}: name one each.")
         together, twice = same_document(source, documents, plan.dtype)
         left_out += together + CosineSums(-twice, -twice, -twice)
         counts = {"same document": together.pairs, "exact copies": copies - twice}
@@ -116,8 +116,8 @@ def survey(
     if documents is not None:
         independent = int(rows.unit.max()) + 1
         pairs = min(moments.pairs, round(moments.pairs * (distinct / units.n) ** 2))
-    sizes, known = (units.n, None), (distinct, None, pairs, independent)
-    background = background_from(name, sizes, moments, interval, quantiles, counts, known)
+    sizes, unique = (units.n, None), (distinct, None, pairs, independent)
+    background = background_from(name, sizes, moments, interval, quantiles, counts, unique)
     return BackgroundSurvey(background, units, None, (side.unusable,), (rows, None), base)
 
 
@@ -172,8 +172,8 @@ def survey_between(
         variance += _shared_variance(*dots, left.unit, right.unit) if shared else 0.0
         interval = around(moments.mean, variance, int(fewer))
     n, m = common.distinct, common.distinct_others
-    sizes, known = (ours.units.n, theirs.units.n), (n, m, n * m - common.shared * (common.shared + 1) // 2, min(n, m))
-    background = background_from(name, sizes, moments, interval, quantiles, {"exact copies": copies}, known)
+    sizes, unique = (ours.units.n, theirs.units.n), (n, m, n * m - common.shared * (common.shared + 1) // 2, min(n, m))
+    background = background_from(name, sizes, moments, interval, quantiles, {"exact copies": copies}, unique)
     unusable = (ours.unusable, theirs.unusable)
     return BackgroundSurvey(background, ours.units, theirs.units, unusable, (left, right), base)
 
@@ -185,11 +185,11 @@ def background_from(
     interval: Interval,
     quantiles: Quantiles,
     left_out: Mapping[str, int],
-    known: tuple[int, int | None, int, int],
+    unique: tuple[int, int | None, int, int],
 ) -> Background:
     """A background of `sizes` vectors on each side.
 
-    `known` are the distinct vectors of each side, the unrelated pairs of them, and the number of independent units.
+    `unique` are the distinct vectors of each side, their unrelated pairs, and the number of independent units.
     """
     low, high = interval
     mean = min(max(moments.mean, -1.0), 1.0)
@@ -199,7 +199,7 @@ def background_from(
     histogram = {"edges": quantiles.edges.tolist(), "counts": quantiles.counts.tolist()}
     reasons = {reason: number for reason, number in left_out.items() if number}
     pairs, beyond = (moments.pairs, quantiles.pairs), min(quantiles.beyond, 1.0)
-    return Background(name, *sizes, *pairs, mean, low, high, moments.sd, *curves, histogram, reasons, *known, beyond)
+    return Background(name, *sizes, *pairs, mean, low, high, moments.sd, *curves, histogram, reasons, *unique, beyond)
 
 
 def _shared_variance(dots: Vector, others: Vector, units: IntVector, other_units: IntVector) -> float:
@@ -241,8 +241,8 @@ class _SideStatistics(NamedTuple):
             unusable=Unusable(),
             sample=RowSample(source.dim, k, seed=seed, cutoff=cutoff, named=False),
         )
-        measured = measure(source, bundle, plan, step_progress(progress, step, source.rows))
-        units, prints, sample = measured["units"], measured["prints"], measured["sample"]
+        statistics = measure(source, bundle, plan, step_progress(progress, step, source.rows))
+        units, prints, sample = statistics["units"], statistics["prints"], statistics["sample"]
         if cutoff is not None and 2 * sample.sampled.n < min(k, units.n):
             # Most vectors are unusable, and so were most of those that were to be the sample.
             room = int(1.2 * cutoff * k / max(sample.sampled.n, 1))
@@ -250,7 +250,7 @@ class _SideStatistics(NamedTuple):
             sample = measure(source, again, plan)
         if isinstance(prints, Sketches) and prints.may_hold_copies:  # a file may be read again; texts are encoded once
             prints = measure(source, Fingerprints(MANY_PRINTS), plan)
-        return cls(units, prints, measured["unusable"], sample.sampled)
+        return cls(units, prints, statistics["unusable"], sample.sampled)
 
     def dots(self, mean: Vector) -> Vector:
         """The cosine of each sampled vector with a mean, times the length of the mean; in the order of `Side`."""

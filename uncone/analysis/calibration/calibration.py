@@ -61,7 +61,7 @@ class Calibration:
     """The meaning of scores in one space. The first of the `backgrounds` is the corpus itself.
 
     `source` describes the calibrated space: name, rows, dim, encoder, encoder_content, layer, pooling, prompt, repair;
-    None if unknown. If the calibration is not `known` to hold for the encoder at hand, scores are returned unchanged.
+    None if unknown. Unless `matches_encoder`, scores are returned unchanged.
 
     >>> tails, scores = np.array([1.0, 0.5, 0.01]), np.array([0.2, 0.6, 0.9])
     >>> background = Background("corpus", 9, None, 36, 36, 0.6, 0.5, 0.7, 0.1, tails, scores, scores, scores, {})
@@ -81,7 +81,7 @@ class Calibration:
     notes: Sequence[str] = ()
     seed: int = 0
     versions: Mapping[str, str] = field(default_factory=dict)
-    known: bool = True
+    matches_encoder: bool = True
 
     def __post_init__(self) -> None:
         if not self.backgrounds:
@@ -97,7 +97,7 @@ class Calibration:
         Raises:
             OptionError: the calibration was made for another encoder.
         """
-        self._check_known("rate")
+        self._check_encoder("rate")
         return self._converted(score, lambda scores: thresholds.rate_at(self.backgrounds[0], scores))
 
     def rescale(self, score: ArrayLike) -> Any:  # noqa: ANN401
@@ -111,7 +111,7 @@ class Calibration:
         Raises:
             OptionError: there were no labeled pairs.
         """
-        if self.known and (self.labeled is None or not self.labeled.mappings):
+        if self.matches_encoder and (self.labeled is None or not self.labeled.mappings):
             raise OptionError(
                 "This calibration has no labeled pairs to learn probabilities from. Calibrate with --pairs."
             )
@@ -120,7 +120,7 @@ class Calibration:
     def _converted(self, score: ArrayLike, convert: Callable[[Vector], Vector]) -> Any:  # noqa: ANN401
         """The scores converted; as they are for an encoder that the calibration was not made for."""
         scores = np.asarray(score, np.float64)
-        values = convert(scores) if self.known else scores
+        values = convert(scores) if self.matches_encoder else scores
         return float(values) if np.ndim(score) == 0 else values
 
     def threshold(self, fpr: float) -> Threshold:
@@ -129,20 +129,20 @@ class Calibration:
         Raises:
             OptionError: it is not between 0 and 1, or the calibration was made for another encoder.
         """
-        self._check_known("threshold")
+        self._check_encoder("threshold")
         return thresholds.threshold(self.backgrounds[0], fpr, self.corpus_size)
 
-    def _check_known(self, what: str) -> None:
-        if not self.known:
+    def _check_encoder(self, figure: str) -> None:
+        if not self.matches_encoder:
             raise OptionError(
-                f"This calibration was made for {self.source.get('encoder')} and has no {what} for another encoder. "
+                f"This calibration was made for {self.source.get('encoder')} and has no {figure} for another encoder. "
                 "Calibrate that one."
             )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; a number that is not finite becomes None."""
         values: dict[str, Any] = plain_values(self)
-        del values["known"]
+        del values["matches_encoder"]
         return values
 
     @classmethod
@@ -190,7 +190,7 @@ class Calibration:
             OtherEncoderWarning,
             stacklevel=2,
         )
-        return replace(loaded, known=False)
+        return replace(loaded, matches_encoder=False)
 
     def _is_for(self, encoder: str | os.PathLike[str] | EncoderIdentity) -> bool:
         """Whether it was made for this encoder, by content if both are known: a copy in another folder is the same."""
@@ -300,7 +300,7 @@ def _score_meaning(calibration: Calibration, score: float, shares: dict[str, Sco
         ratio = _ratio(shares["found"], Score(rate, low, high, 0), shares["labeled_ratio"].n)
         if ratio.value is not None and min(ratio.n, background.independent) >= LEAST_UNITS:
             grade = ratio_evidence(ratio)
-    known = calibration.labeled is not None and bool(calibration.labeled.mappings)
+    has_mapping = calibration.labeled is not None and bool(calibration.labeled.mappings)
     return CalibratedScore(
         score,
         guessed,
@@ -311,7 +311,7 @@ def _score_meaning(calibration: Calibration, score: float, shares: dict[str, Sco
         calibration.rescale(score),
         grade,
         None if calibration.corpus_size is None else rate * calibration.corpus_size,
-        calibration.probability(score) if known else None,
+        calibration.probability(score) if has_mapping else None,
         **shares,
         ratio=ratio,
     )
@@ -372,9 +372,9 @@ def _shares(labeled: LabeledScores, scores: Sequence[float]) -> list[dict[str, S
     each = [_share(*column, units) for column in zip(values, draws, wholes.T, strict=True)]
     pairs = len(np.unique(units.unit[is_similar]))
     result = []
-    for found, let_through, precision in zip(*np.array_split(np.array(each, object), 3), strict=True):
-        ratio = _ratio(found, let_through, pairs)
-        result.append({"found": found, "let_through": let_through, "precision": precision, "labeled_ratio": ratio})
+    for recall, let_through, precision in zip(*np.array_split(np.array(each, object), 3), strict=True):
+        ratio = _ratio(recall, let_through, pairs)
+        result.append({"found": recall, "let_through": let_through, "precision": precision, "labeled_ratio": ratio})
     return result
 
 
@@ -384,20 +384,20 @@ def _share(value: float, draws: _Floats, whole: NDArray[np.bool_], units: PairUn
     if not n:
         return Score(None, None, None, 0)
     most = effective_number(np.unique(units.unit[whole], return_inverse=True)[1])
-    known = draws[np.isfinite(draws)]
-    variance = float(known.var()) if known.size else 0.0
+    finite = draws[np.isfinite(draws)]
+    variance = float(finite.var()) if finite.size else 0.0
     size = min(value * (1 - value) / variance, most) if variance > 0 else most
     low, high = wilson(value * size, size)
     return Score(float(value), min(float(low), float(value)), max(float(high), float(value)), n)
 
 
-def _ratio(found: Score, let_through: Score, units: int) -> Score:
+def _ratio(recall: Score, let_through: Score, units: int) -> Score:
     """The ratio of two shares, whose errors are independent."""
-    if not found.value or not let_through.value:
+    if not recall.value or not let_through.value:
         return Score(None, None, None, units)
-    value = found.value / let_through.value
-    down = math.hypot(_log_ratio(found.value, found.low), _log_ratio(let_through.high, let_through.value))
-    up = math.hypot(_log_ratio(found.high, found.value), _log_ratio(let_through.value, let_through.low))
+    value = recall.value / let_through.value
+    down = math.hypot(_log_ratio(recall.value, recall.low), _log_ratio(let_through.high, let_through.value))
+    up = math.hypot(_log_ratio(recall.high, recall.value), _log_ratio(let_through.value, let_through.low))
     return Score(value, value * math.exp(-down), value * math.exp(up) if math.isfinite(up) else None, units)
 
 

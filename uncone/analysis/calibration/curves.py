@@ -64,17 +64,17 @@ def _roc(accepted: _Floats, hits: _Floats) -> tuple[_Floats, _Floats, NDArray[np
     corner[1:-1] = across[:-1] * up[1:] != across[1:] * up[:-1]
     x, y = x[corner], y[corner]
     upper = np.append(np.diff(x) > 0, True)
-    chosen = _chosen(x / x[-1] + y / y[-1])
-    return x[chosen] / x[-1], y[chosen] / y[-1], upper[chosen]
+    places = _evenly_spaced(x / x[-1] + y / y[-1])
+    return x[places] / x[-1], y[places] / y[-1], upper[places]
 
 
 def _precision_recall(accepted: _Floats, hits: _Floats) -> tuple[_Floats, _Floats]:
     first = np.flatnonzero(np.diff(hits, prepend=0.0) > 0)
-    first = first[_chosen(hits[first])]
+    first = first[_evenly_spaced(hits[first])]
     return hits[first] / hits[-1], hits[first] / accepted[first]
 
 
-def _chosen(length: _Floats) -> NDArray[np.int64]:
+def _evenly_spaced(length: _Floats) -> NDArray[np.int64]:
     """The places of points along a curve of growing length: all, or 300 that are evenly spread, ends included."""
     if len(length) <= _POINTS:
         return np.arange(len(length))
@@ -84,10 +84,10 @@ def _chosen(length: _Floats) -> NDArray[np.int64]:
 
 def _band(draws: _Floats) -> list[_Floats]:
     """The lower and the upper end of each value (points,); nothing if too many draws are undefined."""
-    known = draws[:, np.isfinite(draws).all(axis=0)]
-    if known.shape[1] < 0.9 * draws.shape[1]:
+    finite = draws[:, np.isfinite(draws).all(axis=0)]
+    if finite.shape[1] < 0.9 * draws.shape[1]:
         return []
-    return list(np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1))
+    return list(np.quantile(finite, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1))
 
 
 _CHOSEN_BY = {"precision": 0, "recall": 1, "F1": 2}
@@ -155,26 +155,26 @@ def operate(
     if len(curve.distinct) == 1:
         return [_refused(curve, goal, f"all scores are {curve.distinct[0]:g}") for goal in targets]
     accepted, hits = curve.whole
-    chosen = [int(goal.places(accepted[None], hits[None])[0]) for goal in targets]
+    places = [int(goal.places(accepted[None], hits[None])[0]) for goal in targets]
 
     def figures(counts: Weights) -> _Floats:
         some, good = curve.accepted_and_hits(counts)
         values = []
-        for goal, fixed in zip(targets, chosen, strict=True):
+        for goal, fixed in zip(targets, places, strict=True):
             place = goal.places(some, good)
             values.append(np.where(place < 0, np.nan, curve.thresholds[place]))
             values += _figures(some[:, fixed], good[:, fixed], good[:, -1])
             rows = np.arange(len(place))
-            here = _figures(some[rows, place], good[rows, place], good[:, -1])
+            own_figures = _figures(some[rows, place], good[rows, place], good[:, -1])
             all_pairs = _figures(accepted[place], hits[place], hits[-1])
-            flattered = here[_CHOSEN_BY[goal.kind]] - all_pairs[_CHOSEN_BY[goal.kind]]
+            flattered = own_figures[_CHOSEN_BY[goal.kind]] - all_pairs[_CHOSEN_BY[goal.kind]]
             values.append(np.where(place < 0, np.nan, flattered))
         return np.stack(values)
 
     every = units.replicate(figures, replicates, seed).reshape(len(targets), 5, replicates)
     return [
         _operating(curve, goal, place, own, units, background)
-        for goal, place, own in zip(targets, chosen, every, strict=True)
+        for goal, place, own in zip(targets, places, every, strict=True)
     ]
 
 
@@ -211,9 +211,9 @@ def _operating(
         _share(good, positives, independent(similar), draws[2]),
         replace(_share(good, either, independent(over | similar), draws[3], dice=True), n=len(curve.values)),
     ]
-    judged = _CHOSEN_BY[goal.kind]
-    low_share = (shares[judged].low or 0.0) - max(float(np.nanmean(draws[4])), 0.0)
-    shares[judged] = replace(shares[judged], low=max(low_share, 0.0))
+    criterion = _CHOSEN_BY[goal.kind]
+    low_share = (shares[criterion].low or 0.0) - max(float(np.nanmean(draws[4])), 0.0)
+    shares[criterion] = replace(shares[criterion], low=max(low_share, 0.0))
     rate = None if background is None else float(rate_at(background, value))
     note = "it accepts every pair: no higher threshold does as well" if place == len(accepted) - 1 else ""
     precision, recall, f1 = shares

@@ -38,13 +38,13 @@ def group_numbers(groups: ArrayLike, rows: int | None, name: str) -> IntVector:
     Raises:
         ShapeError: there are not as many as rows.
     """
-    given = np.asarray(groups)
-    if given.ndim != 1 or (rows is not None and len(given) != rows):
+    documents = np.asarray(groups)
+    if documents.ndim != 1 or (rows is not None and len(documents) != rows):
         raise ShapeError(
-            f"{name} has {'an unknown number of' if rows is None else f'{rows:,}'} rows, and documents are named for "
-            f"{given.shape[0] if given.ndim else 1:,} of shape {given.shape}. Name one document for each row."
+            f"{name} has {'an unknown number of' if rows is None else f'{rows:,}'} rows, but documents for "
+            f"{documents.shape[0] if documents.ndim else 1:,} of shape {documents.shape}. Name one per row."
         )
-    return np.asarray(np.unique(given, return_inverse=True)[1], np.int64)
+    return np.asarray(np.unique(documents, return_inverse=True)[1], np.int64)
 
 
 def copies_among(prints: Fingerprints) -> int:
@@ -141,15 +141,15 @@ def _whole_documents(source: Source, groups: IntVector, dtype: DTypeLike) -> Ite
     for batch in batches(source.read(), dtype):
         documents_read = groups[np.concatenate([batch.rows, batch.bad, batch.zero])]
         to_come -= np.bincount(documents_read, minlength=len(to_come))
-        chosen = several[groups[batch.rows]]
-        waiting.append((batch.vectors[chosen], groups[batch.rows[chosen]]))
-        waiting_rows += int(chosen.sum())
+        in_group = several[groups[batch.rows]]
+        waiting.append((batch.vectors[in_group], groups[batch.rows[in_group]]))
+        waiting_rows += int(in_group.sum())
         if waiting_rows >= max(_TOGETHER, 2 * unfinished):  # what waits is looked through only as often as it doubles
             vectors, documents = _sorted(waiting)
-            done = to_come[documents] == 0
-            yield _finished(vectors[done], documents[done])
-            waiting = [(vectors[~done], documents[~done])]
-            waiting_rows = unfinished = int((~done).sum())
+            complete = to_come[documents] == 0
+            yield _finished(vectors[complete], documents[complete])
+            waiting = [(vectors[~complete], documents[~complete])]
+            waiting_rows = unfinished = int((~complete).sum())
             if unfinished * source.dim > _MOST_HELD:
                 raise OptionError(
                     f"{source.name}: {unfinished:,} vectors wait for the rest of their documents, too many for "

@@ -129,18 +129,18 @@ def _usable(
     bad = int((~np.isfinite(grades)).sum())
     if bad:
         raise FormatError(f"{name}: {bad:,} of {len(grades):,} labels are not finite. Leave those pairs out.")
-    known = np.isfinite(values)
-    n = int(known.sum())
+    finite = np.isfinite(values)
+    n = int(finite.sum())
     notes = []
     if n < len(values):
         notes.append(f"{len(values) - n:,} of {len(values):,} pairs have no score (a vector is zero or not finite).")
     units = pair_units(len(values), texts)
-    units = units if known.all() else units.select(np.flatnonzero(known))
+    units = units if finite.all() else units.select(np.flatnonzero(finite))
     if units.distinct < FEWEST_PAIRS:
         distinct, scored = " distinct" if units.distinct < n else "", " with a score" if notes else ""
         few = f"{units.distinct}{distinct} pairs{scored}"
         raise ShapeError(f"{name} has {few}, and calibration needs at least {FEWEST_PAIRS}. Label more.")
-    return grades[known], values[known], units, notes
+    return grades[finite], values[finite], units, notes
 
 
 def truth_of(labels: ArrayLike, cut: float | None = None, name: str = "The pairs") -> Truth:
@@ -275,23 +275,23 @@ def cross_validated(truth: _Floats, scores: _Floats, units: PairUnits, replicate
         return Mappings([], {}, reason="No probabilities: all scores are the same.")
     for folds in (FOLDS, _MORE_FOLDS):
         fold = units.folds(truth, folds, seed)
-        tested = [fold == number for number in np.unique(fold)]
+        test_folds = [fold == number for number in np.unique(fold)]
         # No text stands on both sides: a fold is judged by a fit on pairs that share no text with it.
-        fitted = [units.clear_of(rows) for rows in tested]
-        if min(int(rows.sum()) for rows in fitted) >= n / 2:
+        train_folds = [units.clear_of(rows) for rows in test_folds]
+        if min(int(rows.sum()) for rows in train_folds) >= n / 2:
             break
-    if any(len(np.unique(truth[rows])) < 2 for rows in fitted):
+    if any(len(np.unique(truth[rows])) < 2 for rows in train_folds):
         reason = "No probabilities: too many pairs share texts, so no fold can be judged by pairs without its texts."
         return Mappings([], {}, reason=reason)
     mappings, noise = [], {}
     for kind, fit in _KINDS.items():
         held_out = np.empty(n)
-        for rows, judged in zip(fitted, tested, strict=True):
-            held_out[judged] = fit(scores[rows], truth[rows])(scores[judged])
+        for train, test in zip(train_folds, test_folds, strict=True):
+            held_out[test] = fit(scores[train], truth[train])(scores[test])
         whole = fit(scores, truth)
         brier, ece, noise[kind], reliability, sizes = judge(truth, held_out, units, replicates, seed)
         mappings.append(ScoreMapping(kind, whole.knots, whole.slope, whole.intercept, brier, ece, reliability, sizes))
-    return Mappings(sorted(mappings, key=lambda mapping: mapping.brier.value or 0.0), noise, len(tested))
+    return Mappings(sorted(mappings, key=lambda mapping: mapping.brier.value or 0.0), noise, len(test_folds))
 
 
 def judge(truth: _Floats, predicted: _Floats, units: PairUnits, replicates: int, seed: int) -> MappingQuality:
@@ -320,8 +320,8 @@ def judge(truth: _Floats, predicted: _Floats, units: PairUnits, replicates: int,
     low = max(error - float(np.quantile(noise, (1 + LEVEL) / 2)), 0.0)
     ece = Score(error, low, min(error + NORMAL * float(errors.std()), 1.0), n)
     positives = truth @ inside
-    known = np.array([units.select(np.flatnonzero(place == number)).independent for number in range(len(sizes))])
-    reliability = Curve(predicted @ inside / sizes, positives / sizes, *wilson(positives / sizes * known, known))
+    trials = np.array([units.select(np.flatnonzero(place == number)).independent for number in range(len(sizes))])
+    reliability = Curve(predicted @ inside / sizes, positives / sizes, *wilson(positives / sizes * trials, trials))
     brier = score(float(squares.mean()), briers, n)
     return MappingQuality(brier, ece, float(noise.mean()), reliability, sizes.astype(int).tolist())
 

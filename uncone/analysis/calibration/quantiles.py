@@ -58,12 +58,12 @@ def quantiles_of(sample: Callable[[int, float], Sampled], rates: Sequence[float]
     The bulk is measured on a million pairs. A rate that needs more is measured on as many as it needs, of which only
     the upper tail is kept. `apart` pairs at most share no sampling unit.
     """
-    needed = pairs_for(min(rates))
+    n_pairs = pairs_for(min(rates))
     bulk = _Ordered.of(sample(_PAIRS, -np.inf))
     tail = None
-    if needed > 2 * _PAIRS and bulk.total >= _PAIRS // 2:
-        floor = float(bulk.score(np.array([min(0.01, _MOST_TAIL / needed)]))[0]) - bulk.base
-        tail = _Ordered.of(sample(needed, floor))
+    if n_pairs > 2 * _PAIRS and bulk.total >= _PAIRS // 2:
+        floor = float(bulk.score(np.array([min(0.01, _MOST_TAIL / n_pairs)]))[0]) - bulk.base
+        tail = _Ordered.of(sample(n_pairs, floor))
     total = bulk.total if tail is None else max(tail.total, bulk.total)
     if tail is None or tail.total < bulk.total:
         tail = bulk
@@ -75,7 +75,7 @@ def quantiles_of(sample: Callable[[int, float], Sampled], rates: Sequence[float]
     tails, pairs = _grid(total, rates), tail.sampled.distinct
     rare = np.geomspace(min(1 / pairs, 0.5), min(_RARE_PAIRS / pairs, 0.5), _FINE)
     every = np.unique(np.concatenate([tails, rare]))[::-1]
-    shown = np.isin(every, tails)
+    on_grid = np.isin(every, tails)
     scores = np.maximum.accumulate(score(every))
     odds = _log_odds(every.clip(max=1 - 1e-12))
     reach = bulk.reach(scores, apart)
@@ -86,24 +86,24 @@ def quantiles_of(sample: Callable[[int, float], Sampled], rates: Sequence[float]
     low = np.where((1 - lows) * bulk.sampled.distinct < 1, -1.0, np.minimum(score(lows), scores))
     high = np.where(highs * pairs < 1, 1.0, np.maximum(score(highs), scores))
     edges, counts = bulk.histogram()
-    low, high = np.maximum.accumulate(low[shown]), np.minimum.accumulate(high[shown][::-1])[::-1]
+    low, high = np.maximum.accumulate(low[on_grid]), np.minimum.accumulate(high[on_grid][::-1])[::-1]
     unseen = _share(odds - reach) * pairs < 1
     missed = every[::-1][np.logical_and.accumulate(unseen[::-1])]
     beyond = float(missed.max(initial=1 / pairs))
-    return Quantiles(total, tails, scores[shown], low, high, edges, counts, beyond)
+    return Quantiles(total, tails, scores[on_grid], low, high, edges, counts, beyond)
 
 
 def _grid(pairs: int, rates: Sequence[float]) -> Vector:
     """The tails: each percent, twelve per decade beyond the last down to ten pairs, the given rates, and the ends."""
     decades = max(math.log10(0.01 * pairs / 10), 0.0)
     beyond = 0.01 * 10 ** -(np.arange(1, int(_PER_DECADE * decades) + 1) / _PER_DECADE)
-    given = [rate for rate in rates if rate * pairs >= 1]
-    middle = np.concatenate([[0.999, 0.9975, 0.995], np.linspace(0.99, 0.01, 99), beyond, given])
+    feasible = [rate for rate in rates if rate * pairs >= 1]
+    middle = np.concatenate([[0.999, 0.9975, 0.995], np.linspace(0.99, 0.01, 99), beyond, feasible])
     inside = middle[(middle * pairs > 1) & ((1 - middle) * pairs > 1)]
     # The given rates stay to the digit; the grid gives way to them.
     tails = np.unique(np.concatenate([[1 / pairs, 1.0], inside]))[::-1]
     near = np.zeros(len(tails), np.bool_)
-    for rate in given:
+    for rate in feasible:
         near |= (np.abs(tails / rate - 1) < 1e-9) & (tails != rate)
     return np.asarray(tails[~near])
 
@@ -114,14 +114,14 @@ def _shares_at_ends(odds: Vector, reach: Vector) -> tuple[Vector, Vector]:
     The share at an end may be less certain than at the quantile, for instance if few vectors make up the tail. Then
     the end lies as far away as its own share is uncertain.
     """
-    known = np.isfinite(reach)
-    if not known.any():
+    finite = np.isfinite(reach)
+    if not finite.any():
         return np.ones_like(odds), np.zeros_like(odds)
     # np.interp needs ascending places; log odds descend.
-    places, widths = odds[known][::-1], reach[known][::-1]
+    places, widths = odds[finite][::-1], reach[finite][::-1]
     ends = []
     for sign in (1, -1):
-        wider = np.maximum(reach, np.interp(odds + sign * np.where(known, reach, 0.0), places, widths))
+        wider = np.maximum(reach, np.interp(odds + sign * np.where(finite, reach, 0.0), places, widths))
         ends.append(_share(odds + sign * wider))
     return ends[0], ends[1]
 
@@ -183,7 +183,7 @@ class _Ordered:
         share = counts / total
         sides = beyond.sum(axis=0) if touched.ndim == 1 else np.concatenate(beyond)
         met = touched.ravel() > 0
-        n, known = int(met.sum()), (share > 0) & (share < 1)
+        n, interior = int(met.sum()), (share > 0) & (share < 1)
         if n < 3:
             return np.full(len(scores), np.inf)
         rest = total - touched.ravel()[met, None]
@@ -198,7 +198,7 @@ class _Ordered:
         kurtosis = n * (moved**4).sum(axis=0) / np.maximum((moved**2).sum(axis=0) ** 2, 1e-300)
         freedom = (2 * n / np.maximum(kurtosis - 1, 1e-9)).clip(1, n - 1)
         reach = np.array([student(degrees) for degrees in freedom]) * np.sqrt(variance)
-        return np.asarray(np.where(known, reach, np.inf))
+        return np.asarray(np.where(interior, reach, np.inf))
 
     def _beyond(self, scores: Vector) -> NDArray[np.float64]:
         """The number of pairs of each bucket that reach each score: (2, buckets, scores), by first and second row."""

@@ -174,8 +174,8 @@ def sample_pairs(side: Side, other: Side | None, base: float, pairs: int, floor:
     blocks = list(_design(side.n, None if other is None else other.n, pairs))
     touched, values = np.zeros((2, BUCKETS)), []
 
-    def work(chosen: Sequence[tuple[slice, slice, bool]]) -> list[tuple[_Cosines, NDArray[np.float64]]]:
-        return [_block(side, other or side, *block, floor, compared) for block in chosen]
+    def work(bundle: Sequence[tuple[slice, slice, bool]]) -> list[tuple[_Cosines, NDArray[np.float64]]]:
+        return [_block(side, other or side, *block, floor, compared) for block in bundle]
 
     for some in in_order(work, _bundled(blocks)):
         for cosines, ends in some:

@@ -59,9 +59,9 @@ def threshold(background: Background, rate: float, corpus_size: int | None = Non
         raise OptionError(f"A false-positive rate lies between 0 and 1, such as 0.01, not {rate:g}.")
     _check_size(corpus_size)
     hits = None if corpus_size is None else rate * corpus_size
-    reason, needed = _refusal(background, rate)
+    reason, n_rows = _refusal(background, rate)
     if reason:
-        return Threshold(rate, None, None, None, needed, reason, corpus_size, hits)
+        return Threshold(rate, None, None, None, n_rows, reason, corpus_size, hits)
     value, low, high = (score_at(background, rate, bound=bound) for bound in ("scores", "lows", "highs"))
     return Threshold(rate, value, low, high, None, "", corpus_size, hits)
 
@@ -124,7 +124,7 @@ def translate(score: float, old: Background, new: Background, old_name: str) -> 
         reason = f"none of {old.pairs:,} sampled pairs of {old_name} reaches it."
     else:
         refused = ((name, _refusal(space, rate)[0]) for space, name in ((old, old_name), (new, new.name)))
-        reason = next((f"{name}: {why}" for name, why in refused if why), "")
+        reason = next((f"{name}: {refusal}" for name, refusal in refused if refusal), "")
     if reason:
         return Translation(score, rate, None, None, None, old_name, reason)
     odds = math.log(rate / (1 - rate))
@@ -148,12 +148,12 @@ def _refusal(background: Background, rate: float) -> tuple[str, int | None]:
     rows, _, pairs = background.counts
     kind = "vector" if rows == background.rows else "distinct vector"
     if pairs < least:
-        needed = _rows_for(background, least)
+        n_rows = _rows_for(background, least)
         reason = (
             f"{percent(min(rate, 1 - rate))} of {count(pairs, 'pair')} is fewer than {LEAST_BEYOND}. You need about "
-            f"{count(needed, kind)} and have {rows:,}."
+            f"{count(n_rows, kind)} and have {rows:,}."
         )
-        return reason, needed
+        return reason, n_rows
     if background.pairs < least:
         return f"only {background.pairs:,} pairs were sampled. Calibrate again with --fpr {rate:g}.", None
     if rate >= 0.5:
@@ -165,12 +165,12 @@ def _refusal(background: Background, rate: float) -> tuple[str, int | None]:
     beyond = float(rate_at(background, score_at(background, rate, bound="lows")))
     if beyond <= KNOWN_WITHIN * rate:
         return "", None
-    needed = math.ceil(rows * (math.log(beyond / rate) / math.log(KNOWN_WITHIN)) ** 2)
+    n_rows = math.ceil(rows * (math.log(beyond / rate) / math.log(KNOWN_WITHIN)) ** 2)
     reason = (
         f"a few vectors make up most of the pairs beyond it, so up to {percent(beyond)} of unrelated pairs may reach "
-        f"it. You need about {count(needed, kind)} and have {rows:,}."
+        f"it. You need about {count(n_rows, kind)} and have {rows:,}."
     )
-    return reason, needed
+    return reason, n_rows
 
 
 def _rows_for(background: Background, pairs: float) -> int:

@@ -65,12 +65,12 @@ def clusters_of(
     with one_blas_thread():
         lengths = np.sqrt(np.vecdot(vectors, vectors).astype(np.float64))
         z, noise = about_zero(vectors, lengths, seed)
-        choice, labels, sizes = _chosen(z, k, seed)
+        choice, labels, sizes = _choose(z, k, seed)
         chance = chance_silhouette(z, len(sizes), seed) if choice.values is not None else None
-        units = vectors[choice.judged] / np.where(lengths > 0, lengths, 1.0)[choice.judged, None]
-        by_cosine = cosine_silhouettes(units, labels[choice.judged], len(sizes))
-        measured = measure_clusters(vectors, lengths, z, noise, labels, Types(words, groups))
-    within_raw, within = measured.within_raw.each, measured.within.each
+        units = vectors[choice.sample] / np.where(lengths > 0, lengths, 1.0)[choice.sample, None]
+        by_cosine = cosine_silhouettes(units, labels[choice.sample], len(sizes))
+        shapes = measure_clusters(vectors, lengths, z, noise, labels, Types(words, groups))
+    within_raw, within = shapes.within_raw.each, shapes.within.each
     clusters = Clusters(
         k=len(sizes),
         silhouette=None if choice.values is None else float(choice.values.mean()),
@@ -82,24 +82,24 @@ def clusters_of(
             replace(
                 cluster,
                 silhouette=_silhouette_of(choice, labels, i),
-                isoscore=measured.isoscores[i],
+                isoscore=shapes.isoscores[i],
                 raw=within_raw[i],
                 centred=within[i],
             )
-            for i, cluster in enumerate(contents_of(labels, len(sizes), words, facts, bins, measured.apart))
+            for i, cluster in enumerate(contents_of(labels, len(sizes), words, facts, bins, shapes.apart))
         ],
         labels=labels,
-        raw=measured.raw.each[0],
-        global_=measured.global_.each[0],
+        raw=shapes.raw.each[0],
+        global_=shapes.global_.each[0],
         within_raw=mean_over_clusters(within_raw, sizes),
         within=mean_over_clusters(within, sizes),
         within_raw_plain=mean_over_clusters(within_raw, np.ones_like(sizes)),
         within_plain=mean_over_clusters(within, np.ones_like(sizes)),
-        isoscore=weighted_mean(measured.isoscores, sizes),
-        isoscore_all=measured.isoscore_all,
+        isoscore=weighted_mean(shapes.isoscores, sizes),
+        isoscore_all=shapes.isoscore_all,
         chance=chance,
-        judged=len(choice.judged),
-        across=measured.within_raw.across,
+        judged=len(choice.sample),
+        across=shapes.within_raw.across,
     )
     return replace(clusters, sentence=cluster_story(clusters, k))
 
@@ -114,18 +114,18 @@ def cluster_labels(vectors: Matrix, *, k: int | None = None, seed: int = 0) -> t
     _check(vectors, k)
     with one_blas_thread():
         lengths = np.sqrt(np.vecdot(vectors, vectors).astype(np.float64))
-        choice, labels, _ = _chosen(about_zero(vectors, lengths, seed)[0], k, seed)
+        choice, labels, _ = _choose(about_zero(vectors, lengths, seed)[0], k, seed)
     return labels, choice.tried
 
 
-def _chosen(z: Matrix, k: int | None, seed: int) -> tuple[Choice, IntVector, IntVector]:
+def _choose(z: Matrix, k: int | None, seed: int) -> tuple[Choice, IntVector, IntVector]:
     choice = best_clusters(z, seed) if k is None else clusters_of_k(z, k, seed)
     return choice, *_ranked(z, choice.centroids)
 
 
-def _check(vectors: Matrix, k: int | None, **known: Sized | None) -> None:
+def _check(vectors: Matrix, k: int | None, **columns: Sized | None) -> None:
     n = len(vectors)
-    for name, values in known.items():
+    for name, values in columns.items():
         if values is not None and len(values) != n:
             raise ShapeError(f"{n:,} rows came with {len(values):,} {name}. Give one for every row.")
     if n == 0:
@@ -151,7 +151,7 @@ def _silhouette_of(choice: Choice, labels: IntVector, cluster: int) -> float | N
     """The mean silhouette of the vectors of a cluster that were looked at."""
     if choice.values is None:
         return None
-    own = choice.values[labels[choice.judged] == cluster]
+    own = choice.values[labels[choice.sample] == cluster]
     return float(own.mean()) if len(own) else None
 
 
@@ -174,8 +174,8 @@ def contents_of(
     if facts is None:
         return clusters
     names = _over_represented(labels, sizes, words, facts)
-    _, place, which = np.unique(facts.kinds, return_index=True, return_inverse=True)
-    kinds = _share_table(labels, sizes, which, [facts.kind(int(one)) for one in place])
+    _, place, codes = np.unique(facts.kinds, return_index=True, return_inverse=True)
+    kinds = _share_table(labels, sizes, codes, [facts.kind(int(row)) for row in place])
     earliest = facts.positions == facts.positions.min()
     for cluster, contents in enumerate(clusters):
         rows = np.flatnonzero(labels == cluster)
@@ -195,9 +195,9 @@ def _over_represented(labels: IntVector, sizes: IntVector, words: IntVector, fac
 
     That is what a word adds to the likelihood ratio of Dunning (1993).
     """
-    known = np.flatnonzero(words >= 0)
-    types, place, which = np.unique(words[known], return_index=True, return_inverse=True)
-    counts = np.bincount(labels[known] * len(types) + which, minlength=len(sizes) * len(types))
+    rows = np.flatnonzero(words >= 0)
+    types, place, codes = np.unique(words[rows], return_index=True, return_inverse=True)
+    counts = np.bincount(labels[rows] * len(types) + codes, minlength=len(sizes) * len(types))
     observed = counts.reshape(len(sizes), len(types)).astype(np.float64)
     expected = sizes[:, None] * observed.sum(axis=0) / max(int(sizes.sum()), 1)
     more = (observed >= _LEAST) & (observed > expected)
@@ -205,7 +205,7 @@ def _over_represented(labels: IntVector, sizes: IntVector, words: IntVector, fac
     words_of = []
     for row in surprise:
         best = np.argsort(-row, kind="stable")[:_WORDS]
-        words_of.append([facts.words[int(known[place[i]])] for i in best.tolist() if row[i] > 0])
+        words_of.append([facts.words[int(rows[place[i]])] for i in best.tolist() if row[i] > 0])
     return words_of
 
 
@@ -217,8 +217,8 @@ def _shares(labels: IntVector, sizes: IntVector, of: Sequence[str], order: Itera
     return _share_table(labels, sizes, np.fromiter(map(numbers.__getitem__, of), np.int64, len(of)), names)
 
 
-def _share_table(labels: IntVector, sizes: IntVector, which: IntVector, names: Sequence[str]) -> list[dict[str, float]]:
-    counts = np.bincount(labels * len(names) + which, minlength=len(sizes) * len(names)).reshape(len(sizes), -1)
+def _share_table(labels: IntVector, sizes: IntVector, codes: IntVector, names: Sequence[str]) -> list[dict[str, float]]:
+    counts = np.bincount(labels * len(names) + codes, minlength=len(sizes) * len(names)).reshape(len(sizes), -1)
     shares = counts / np.maximum(sizes, 1)[:, None]
     return [dict(zip(names, row, strict=True)) for row in shares.tolist()]
 

@@ -57,7 +57,7 @@ LEAST = 0.1
 """Below this silhouette there are no clusters."""
 _LEARNT_FROM = 4096
 """Vectors that all numbers of clusters are tried on."""
-_DRAWN = 1024
+_CLOUD_SAMPLE = 1024
 """Gaussian vectors to compare with."""
 _DIRECTIONS = 32
 _STEPS, _LAST_STEPS = 20, 2
@@ -111,18 +111,18 @@ def best_k(rows: Matrix, seed: int, iterations: int) -> tuple[int, float]:
 
     order = np.random.default_rng(seed).permutation(len(rows))
     tried = rows[np.sort(order[:_TRIED_ON])]
-    judged = rows[np.sort(order[:_JUDGED_ON])]
+    sample = rows[np.sort(order[:_JUDGED_ON])]
     frame = _frame(tried)
     z = scaled(tried, frame)
     best = 1, -1.0
     with one_blas_thread():
-        distances = pairwise_distances(scaled(judged, frame).astype(np.float64))
+        distances = pairwise_distances(scaled(sample, frame).astype(np.float64))
         np.fill_diagonal(distances, 0.0)
         for k in AUTO:
-            if k >= len(judged):
+            if k >= len(sample):
                 break
-            labels = _nearest(frame, _kmeans(z, k, seed, iterations)).labels(judged)
-            if 1 < len(np.unique(labels)) < len(judged):
+            labels = _nearest(frame, _kmeans(z, k, seed, iterations)).labels(sample)
+            if 1 < len(np.unique(labels)) < len(sample):
                 score = float(silhouette_score(distances, labels, metric="precomputed"))
                 best = (k, score) if score > best[1] else best
     return best
@@ -253,17 +253,17 @@ def spread_out(z: Matrix, k: int, seed: int) -> Matrix:
     rng = np.random.default_rng(seed)
     z = z[rng.permutation(len(z))[: max(_BEGUN_FROM, 16 * k)]]
     squares = np.vecdot(z, z)
-    chosen = [0]  # they are in random order
-    apart = _apart(z, squares, chosen)[0]
+    picks = [0]  # they are in random order
+    apart = _apart(z, squares, picks)[0]
     for _ in range(1, k):
         summed = np.cumsum(apart, dtype=np.float64)
         candidates = np.searchsorted(summed, rng.random(2 + int(np.log(k))) * summed[-1], side="right")
         candidates = np.minimum(candidates, len(z) - 1)
         closer = np.minimum(apart, _apart(z, squares, candidates))
         best = int(closer.sum(axis=1, dtype=np.float64).argmin())
-        chosen.append(int(candidates[best]))
+        picks.append(int(candidates[best]))
         apart = closer[best]
-    return z[chosen]
+    return z[picks]
 
 
 def _apart(z: Matrix, squares: Vector, places: Sequence[int] | IntVector) -> Matrix:
@@ -275,12 +275,12 @@ def _apart(z: Matrix, squares: Vector, places: Sequence[int] | IntVector) -> Mat
 class Choice(NamedTuple):
     """The centroids (k, d) that were chosen, and the silhouette of every k that was tried.
 
-    `judged` are the places of the vectors whose silhouettes, at the chosen k, are `values`; None with one cluster.
+    `sample` are the places of the vectors whose silhouettes, at the chosen k, are `values`; None with one cluster.
     """
 
     centroids: Matrix
     tried: dict[int, float]
-    judged: IntVector
+    sample: IntVector
     values: Vector | None
 
 
@@ -290,37 +290,37 @@ def best_clusters(z: Matrix, seed: int) -> Choice:
     When that is below `LEAST`, all vectors are one cluster. Of many vectors a seeded sample is looked at.
     """
     places = np.random.default_rng(seed).permutation(len(z))[:_LEARNT_FROM]
-    rows, judged = np.take(z, places, axis=0), places[:_JUDGED_ON]
-    ks = [k for k in TRIED if k < len(judged)]
-    single = Choice(np.zeros((1, z.shape[1]), z.dtype), {}, judged, None)
+    rows, sample = np.take(z, places, axis=0), places[:_JUDGED_ON]
+    ks = [k for k in TRIED if k < len(sample)]
+    single = Choice(np.zeros((1, z.shape[1]), z.dtype), {}, sample, None)
     if not ks or not rows.any():
         return single
     centroids = _k_means(rows, ks, seed)
-    labels = {k: _labels(rows[: len(judged)], own) for k, own in centroids.items()}
-    labels = {k: own for k, own in labels.items() if 1 < len(np.unique(own)) < len(judged)}
+    labels = {k: _labels(rows[: len(sample)], own) for k, own in centroids.items()}
+    labels = {k: own for k, own in labels.items() if 1 < len(np.unique(own)) < len(sample)}
     if not labels:
         return single
-    values = dict(zip(labels, silhouettes_from(distances_of(rows[: len(judged)]), list(labels.values())), strict=True))
+    values = dict(zip(labels, silhouettes_from(distances_of(rows[: len(sample)]), list(labels.values())), strict=True))
     tried = {k: float(value.mean()) for k, value in values.items()}
     best = max(tried, key=lambda k: tried[k])  # the smallest of several that are as good
     if tried[best] < LEAST:
         return single._replace(tried=tried)
-    return Choice(centroids[best], tried, judged, values[best])
+    return Choice(centroids[best], tried, sample, values[best])
 
 
 def clusters_of_k(z: Matrix, k: int, seed: int) -> Choice:
     """The same for a number that was asked for; fewer, when fewer vectors differ."""
     places = np.random.default_rng(seed).permutation(len(z))[: max(_LEARNT_FROM, 64 * k)]
-    rows, judged = np.take(z, places, axis=0), places[:_JUDGED_ON]
+    rows, sample = np.take(z, places, axis=0), places[:_JUDGED_ON]
     if k == 1 or not rows.any():
-        return Choice(np.zeros((1, z.shape[1]), z.dtype), {}, judged, None)
+        return Choice(np.zeros((1, z.shape[1]), z.dtype), {}, sample, None)
     centroids = kmeans_cells(rows, k, seed, _ITERATIONS).centroids.astype(z.dtype)
     centroids = centroids[np.unique(_labels(rows, centroids))]
-    labels = _labels(z[judged], centroids)
-    if not 1 < len(np.unique(labels)) < len(judged):
-        return Choice(centroids, {}, judged, None)
-    (values,) = silhouettes_from(distances_of(z[judged]), [labels])
-    return Choice(centroids, {len(centroids): float(values.mean())}, judged, values)
+    labels = _labels(z[sample], centroids)
+    if not 1 < len(np.unique(labels)) < len(sample):
+        return Choice(centroids, {}, sample, None)
+    (values,) = silhouettes_from(distances_of(z[sample]), [labels])
+    return Choice(centroids, {len(centroids): float(values.mean())}, sample, values)
 
 
 def chance_silhouette(z: Matrix, k: int, seed: int) -> float | None:
@@ -329,9 +329,9 @@ def chance_silhouette(z: Matrix, k: int, seed: int) -> float | None:
     Sums of the vectors with random weights are Gaussian, and have their covariance.
     """
     rng = np.random.default_rng([seed, 1])
-    source = np.take(z, rng.permutation(len(z))[:_DRAWN], axis=0)
+    source = np.take(z, rng.permutation(len(z))[:_CLOUD_SAMPLE], axis=0)
     source -= source.mean(axis=0)
-    n = min(_DRAWN, len(z))
+    n = min(_CLOUD_SAMPLE, len(z))
     if k >= n:
         return None
     cloud = rng.standard_normal((n, len(source)), dtype=np.float32) @ source

@@ -72,11 +72,11 @@ class Types:
         bags: WordBags | None = None
         before: NDArray[np.bool_] | None = None
         results = []
-        for given, lengths in rows:
+        for vectors, lengths in rows:
             usable = lengths > 0
             if bags is None or before is None or not np.array_equal(usable, before):
                 bags, before = self._bags(labels, usable), usable
-            results.append(_in_clusters(given, lengths, bags, self._count, k))
+            results.append(_in_clusters(vectors, lengths, bags, self._count, k))
         return results
 
     @property
@@ -95,15 +95,15 @@ def mean_over_clusters(cosines: Sequence[TypeCosines], weights: Sequence[float] 
     TypeCosines(inter=0.3, intra=0.9)
     """
     return TypeCosines(
-        *(weighted_mean([getattr(one, name) for one in cosines], weights) for name in ("inter", "intra"))
+        *(weighted_mean([getattr(cluster, name) for cluster in cosines], weights) for name in ("inter", "intra"))
     )
 
 
 def weighted_mean(values: Sequence[float | None], weights: Sequence[float] | IntVector) -> float | None:
     """The mean of the values that are known, with these weights."""
-    known = [(value, float(weight)) for value, weight in zip(values, weights, strict=True) if value is not None]
-    total = sum(weight for _, weight in known)
-    return sum(value * (weight / total) for value, weight in known) if total else None
+    terms = [(value, float(weight)) for value, weight in zip(values, weights, strict=True) if value is not None]
+    total = sum(weight for _, weight in terms)
+    return sum(value * (weight / total) for value, weight in terms) if total else None
 
 
 def _in_clusters(rows: Matrix, lengths: Vector, bags: WordBags, types: int, k: int) -> InClusters:
@@ -126,7 +126,8 @@ def _in_clusters(rows: Matrix, lengths: Vector, bags: WordBags, types: int, k: i
     own = np.add.reduceat(np.append(squares, 0.0), edges[:-1]) * (sizes > 0)
     inter = np.where(sizes > 1, (np.vecdot(totals, totals) - own) / np.maximum(sizes * (sizes - 1), 1), np.nan)
     each = [
-        TypeCosines(_known(one), _mean(intra[slice(*ends)])) for one, ends in zip(inter, pairwise(edges), strict=True)
+        TypeCosines(_finite(value), _mean(intra[slice(*ends)]))
+        for value, ends in zip(inter, pairwise(edges), strict=True)
     ]
     return InClusters(each, _across(means, squares, totals, sizes, bags.words % types))
 
@@ -153,13 +154,13 @@ def _intra(squares: Vector, counts: IntVector, first: IntVector, together: Vecto
     return np.where(pairs > 0, value / np.maximum(pairs, 1), np.nan)
 
 
-def _known(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
 def _mean(values: Vector) -> float | None:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else None
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if len(finite) else None
 
 
 def about_zero(vectors: Matrix, lengths: Vector, seed: int) -> tuple[Matrix, Vector]:
@@ -180,7 +181,7 @@ def about_zero(vectors: Matrix, lengths: Vector, seed: int) -> tuple[Matrix, Vec
 
 
 @dataclass(frozen=True)
-class Measured:
+class ClusterShapes:
     """Cosines and IsoScores of all vectors and of each cluster, and the distance of each vector from its mean."""
 
     raw: InClusters
@@ -194,7 +195,7 @@ class Measured:
 
 def measure_clusters(
     vectors: Matrix, lengths: Vector, z: Matrix, noise: Vector, labels: IntVector, types: Types
-) -> Measured:
+) -> ClusterShapes:
     """What is known before and after subtracting the means; `z` is overwritten, because a copy takes as long."""
     together, k = np.zeros_like(labels), int(labels.max()) + 1
     sums, sizes = _sums(z, labels, k), np.bincount(labels, minlength=k)
@@ -204,13 +205,13 @@ def measure_clusters(
     raw, all_ = types.inside(together, 1, (vectors, lengths), (z, apart))
     isoscore_all = _isoscores(z, apart, together, 1)
     if k == 1:
-        return Measured(raw, all_, raw, all_, isoscore_all, isoscore_all[0], apart)
+        return ClusterShapes(raw, all_, raw, all_, isoscore_all, isoscore_all[0], apart)
     shifts = (sums / sizes[:, None] - mean).astype(z.dtype)
     for part in parts_of(len(z)):
         z[part] -= shifts[labels[part]]
     apart = _lengths(z, noise)
     within_raw, within = types.inside(labels, k, (vectors, lengths), (z, apart))
-    return Measured(raw, all_, within_raw, within, _isoscores(z, apart, labels, k), isoscore_all[0], apart)
+    return ClusterShapes(raw, all_, within_raw, within, _isoscores(z, apart, labels, k), isoscore_all[0], apart)
 
 
 def parts_of(n: int) -> list[slice]:

@@ -95,14 +95,14 @@ def _centered(clusters: Clusters) -> list[str]:
     return [f"{left} Both fall by construction; only the {cosine(every - each)} between them is due to clusters."]
 
 
-def _cone(raw: float, centered: float | None, asked: bool) -> str:
+def _cone(raw: float, centered: float | None, fixed_k: bool) -> str:
     score = f"Different types score {cosine(raw)}"
     if raw < _CONE:
-        return f"{score}: there is no cone{'' if asked else ' either'}."
+        return f"{score}: there is no cone{'' if fixed_k else ' either'}."
     if centered is None:
         return f"{score}."
     much = "it" if centered < _CONE else f"{cosine(raw - centered)} of it"
-    without = "" if asked else ", without clusters"
+    without = "" if fixed_k else ", without clusters"
     return f"{score}, and {cosine(centered)} after subtracting the overall mean: one cone explains {much}{without}."
 
 
@@ -136,10 +136,10 @@ def _count_meaning(clusters: Clusters) -> str:
     if clusters.k == 1:
         return "All vectors are one cluster." if clusters.asked or not clusters.tried else _no_clusters(clusters)
     tried = clusters.tried
-    how = "as you chose" if clusters.asked else f"by the highest silhouette of k = {min(tried)} to {max(tried)}"
+    choice = "as you chose" if clusters.asked else f"by the highest silhouette of k = {min(tried)} to {max(tried)}"
     cloud = "; they are slices of one cloud" if is_sliced(clusters) else ""
     share = percent(clusters.clusters[0].share)
-    return f"{clusters.k:,} clusters, {how}{cloud}. The largest holds {share} of the vectors."
+    return f"{clusters.k:,} clusters, {choice}{cloud}. The largest holds {share} of the vectors."
 
 
 def _silhouette(clusters: Clusters) -> str:
@@ -157,15 +157,15 @@ def _type_findings(
     name: str, own: TypeCosines, clusters: Clusters, where: str, unweighted: TypeCosines | None
 ) -> list[Finding]:
     findings = []
-    for which, subject, none in (
+    for kind, subject, none in (
         ("inter", "Different types", "There are not two types to compare"),
         ("intra", "Occurrences of one type", "No type stands in two sentences"),
     ):
-        value, raw, paper = (getattr(one, which, None) for one in (own, clusters.raw, unweighted))
+        value, raw, paper = (getattr(cosines, kind, None) for cosines in (own, clusters.raw, unweighted))
         also = "" if paper is None else f" ({cosine(paper)} as a plain mean over clusters)"
         over = "" if raw is None else f"; {cosine(raw)} over all vectors as they are"
         meaning = f"{none} {where}." if value is None else f"{subject} score {cosine(value)} {where}{also}{over}."
-        findings.append(Finding(f"s_{which}_{name}", value, clusters.n, meaning))
+        findings.append(Finding(f"s_{kind}_{name}", value, clusters.n, meaning))
     return findings
 
 

@@ -121,12 +121,12 @@ def _word_mean(layer: LayerGeometry, least: int) -> tuple[Estimate, float, Vecto
     """
     words = layer.words
     values, apart = words.selfsim(), words.selfsim(apart=True)
-    chosen = np.flatnonzero((words.contexts >= least) & np.isfinite(values))
-    spread = Estimate.of_mean(apart[chosen])
-    each = _selfsim_influence(layer, apart, chosen)
-    units = min(len(chosen), layer.texts)
-    value = float(values[chosen].mean()) if len(chosen) else math.nan
-    return Estimate(value, _two_way(layer, spread.variance, each), units), spread.variance, each, len(chosen)
+    eligible = np.flatnonzero((words.contexts >= least) & np.isfinite(values))
+    spread = Estimate.of_mean(apart[eligible])
+    each = _selfsim_influence(layer, apart, eligible)
+    units = min(len(eligible), layer.texts)
+    value = float(values[eligible].mean()) if len(eligible) else math.nan
+    return Estimate(value, _two_way(layer, spread.variance, each), units), spread.variance, each, len(eligible)
 
 
 def intra_sentence(layer: LayerGeometry) -> list[Finding]:
@@ -136,7 +136,7 @@ def intra_sentence(layer: LayerGeometry) -> list[Finding]:
     raw = Estimate.of_jackknife(similarity.mean, similarity.jackknife())
     published = raw.minus(layer.derived(_baseline))
     meaning = f"A word has a cosine of {_text(raw)} with the mean of its sentence."
-    found = [
+    findings = [
         raw.finding("intrasim", n, meaning, most=1.0, paired=True),
         published.finding(
             "intrasim_adjusted",
@@ -145,13 +145,13 @@ def intra_sentence(layer: LayerGeometry) -> list[Finding]:
         ),
     ]
     if matched is None:
-        why = "There are too few sentences to draw unrelated words from."
-        missing = [Finding(name, None, n, why) for name in ("intrasim_matched", "intrasim_adjusted_matched")]
-        return [*found, *missing]
+        reason = "There are too few sentences to draw unrelated words from."
+        missing = [Finding(name, None, n, reason) for name in ("intrasim_matched", "intrasim_adjusted_matched")]
+        return [*findings, *missing]
     expected = Estimate.of_jackknife(matched.value, matched.replicates)
     difference = raw.minus(expected)
     return [
-        *found,
+        *findings,
         expected.finding(
             "intrasim_matched",
             matched.n,
@@ -200,8 +200,8 @@ def _between(layer: LayerGeometry) -> tuple[Estimate, int]:
         units = sample.vectors_at(alone) / sample.norms[alone, None]
         each.append((units @ total - 1) / (t - 1))
         shares.append(words.singles / t)
-    mean = sum(share * float(one.mean()) for share, one in zip(shares, each, strict=True) if len(one))
-    square = sum(share * float((one**2).mean()) for share, one in zip(shares, each, strict=True) if len(one))
+    mean = sum(share * float(part.mean()) for share, part in zip(shares, each, strict=True) if len(part))
+    square = sum(share * float((part**2).mean()) for share, part in zip(shares, each, strict=True) if len(part))
     by_types = 4 * max(square - mean**2, 0.0) / t
     return Estimate(
         value, _two_way(layer, by_types, _type_influence(layer, total, squares, value, t)), min(t, layer.texts)
@@ -275,26 +275,26 @@ def clustered(each: Vector, groups: IntVector) -> float:
     return float(sums @ sums)
 
 
-def _selfsim_influence(layer: LayerGeometry, selfsim: Vector, chosen: IntVector) -> Vector:
-    """What each sampled row adds to the mean self-similarity of the words `chosen`, times the number of rows.
+def _selfsim_influence(layer: LayerGeometry, selfsim: Vector, eligible: IntVector) -> Vector:
+    """What each sampled row adds to the mean self-similarity of the `eligible` words, times the number of rows.
 
     A row counts against those in other texts; the occurrences in one text are taken for copies.
     """
     words, sample = layer.words, layer.sample
     each = np.zeros(sample.n)
-    if sample.words is None or not len(chosen):
+    if sample.words is None or not len(eligible):
         return each
-    is_chosen = np.zeros(words.words, np.bool_)
-    is_chosen[chosen] = True
-    rows = np.flatnonzero((sample.words >= 0) & is_chosen[sample.words])
+    is_eligible = np.zeros(words.words, np.bool_)
+    is_eligible[eligible] = True
+    rows = np.flatnonzero((sample.words >= 0) & is_eligible[sample.words])
     word = sample.words[rows]
     counts = words.counts[word]
     own = counts / words.contexts[word]
     others = counts - own
     # Against the mean of all words: of a word with two occurrences nothing else is known.
-    mean = float(selfsim[chosen].mean())
+    mean = float(selfsim[eligible].mean())
     towards = layer.towards_words[rows]
-    each[rows] = 2 * layer.n / len(chosen) * (towards - own - others * mean) / (counts * others)
+    each[rows] = 2 * layer.n / len(eligible) * (towards - own - others * mean) / (counts * others)
     return each
 
 

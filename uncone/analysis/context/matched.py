@@ -17,7 +17,7 @@ __all__ = ["Matched", "matched_intrasim"]
 
 _TRIED = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Lengths of which sets of words are drawn: beyond them what they correct is small, and follows a law."""
-_DRAWN = 500
+_SET_WORDS = 500
 _FEWEST = 24
 """Words drawn for each length, and sets of them at least."""
 _TRIES = 20
@@ -52,7 +52,7 @@ def matched_intrasim(layer: LayerGeometry) -> Matched | None:
     """
     similarity = layer.sentences
     lengths, sentences = similarity.lengths
-    draws = layer.shared_draw(1, lambda random: _drawn(layer.sample_groups, random))
+    draws = layer.shared_draw(1, lambda random: _draw(layer.sample_groups, random))
     if draws is None or not len(lengths):
         return None
     bags, sets = draws
@@ -67,10 +67,10 @@ def matched_intrasim(layer: LayerGeometry) -> Matched | None:
     return Matched(float(values[-1]), replicates, layer.sample.n, lengths, curves[-1])
 
 
-Drawn = tuple[tuple[Bags, IntVector], dict[int, IntVector]]
+Draws = tuple[tuple[Bags, IntVector], dict[int, IntVector]]
 
 
-def _drawn(groups: IntVector, random: np.random.Generator) -> Drawn | None:
+def _draw(groups: IntVector, random: np.random.Generator) -> Draws | None:
     """The sampled rows of each sentence and its name; for each length tried the rows of sets (sets, length)."""
     order = np.argsort(groups, kind="stable")
     starts = run_starts(groups[order])
@@ -78,23 +78,23 @@ def _drawn(groups: IntVector, random: np.random.Generator) -> Drawn | None:
     tried = [n for n in _TRIED if 4 * n <= len(starts)]
     if not tried:
         return None
-    sets = {n: _sets(groups, n, max(_DRAWN // n, _FEWEST), random) for n in tried}
+    sets = {n: _sets(groups, n, max(_SET_WORDS // n, _FEWEST), random) for n in tried}
     return (Bags(order, starts), groups[order][starts]), sets
 
 
 def _sets(groups: IntVector, n: int, m: int, random: np.random.Generator) -> IntVector:
     """M sets of n rows from n different sentences (m, n)."""
-    drawn = random.integers(len(groups), size=(m, n))
+    rows = random.integers(len(groups), size=(m, n))
     for _ in range(_TRIES):
-        named = groups[drawn]
-        order = np.argsort(named, axis=1, kind="stable")
-        named = np.take_along_axis(named, order, axis=1)
-        twice = np.zeros(drawn.shape, np.bool_)
-        np.put_along_axis(twice, order[:, 1:], named[:, 1:] == named[:, :-1], axis=1)
+        sentences = groups[rows]
+        order = np.argsort(sentences, axis=1, kind="stable")
+        sentences = np.take_along_axis(sentences, order, axis=1)
+        twice = np.zeros(rows.shape, np.bool_)
+        np.put_along_axis(twice, order[:, 1:], sentences[:, 1:] == sentences[:, :-1], axis=1)
         if not twice.any():
             break
-        drawn[twice] = random.integers(len(groups), size=int(twice.sum()))
-    return drawn
+        rows[twice] = random.integers(len(groups), size=int(twice.sum()))
+    return rows
 
 
 def _products(layer: LayerGeometry, bags: Bags, bucket: IntVector, buckets: int) -> Matrix:
@@ -104,7 +104,7 @@ def _products(layer: LayerGeometry, bags: Bags, bucket: IntVector, buckets: int)
     """
     norms = layer.sample.norms.astype(np.float64)
     rows = layer.sample.vectors
-    sums, units = (one.astype(np.float64) for one in bags.both_sums(rows, (1 / norms).astype(rows.dtype)))
+    sums, units = (matrix.astype(np.float64) for matrix in bags.both_sums(rows, (1 / norms).astype(rows.dtype)))
     each = np.stack([np.vecdot(sums, units), np.vecdot(sums, sums), bags.sizes**2.0], axis=1)
     lengths = bags.sums(np.stack([norms, norms**2, np.ones(len(norms))], axis=1))
     alone = np.concatenate([lengths, each, sums, units], axis=1)
@@ -131,18 +131,18 @@ def _ratio(products: Matrix, lengths: IntVector) -> Matrix:
 def _correction(layer: LayerGeometry, sets: dict[int, IntVector], products: Vector, lengths: IntVector) -> Vector:
     """The mean of S.U/(n|S|) over the ratio of the means, for every length (l,)."""
     tried = np.array(list(sets))
-    found = np.array([_mean_of_ratio(layer, rows) for rows in sets.values()])
+    ratios = np.array([_mean_of_ratio(layer, rows) for rows in sets.values()])
     variance = _relative_variance(layer, sets[2], products)
-    share = (found - 1) / np.maximum(variance(tried), np.finfo(np.float64).tiny)
+    share = (ratios - 1) / np.maximum(variance(tried), np.finfo(np.float64).tiny)
     return np.asarray(1 + np.interp(np.log(lengths), np.log(tried), share) * variance(lengths))
 
 
-def _mean_of_ratio(layer: LayerGeometry, drawn: IntVector) -> float:
+def _mean_of_ratio(layer: LayerGeometry, rows: IntVector) -> float:
     """The mean of S.U/|S| over the ratio of the means, of the same sets of rows: so their noise cancels."""
-    picked = layer.sample.vectors_at(drawn.ravel()).reshape(*drawn.shape, -1)
-    weights = (1 / layer.sample.norms[drawn]).astype(picked.dtype)
+    picked = layer.sample.vectors_at(rows.ravel()).reshape(*rows.shape, -1)
+    weights = (1 / layer.sample.norms[rows]).astype(picked.dtype)
     sums, unit_sums = picked.sum(axis=1), np.matmul(weights[:, None, :], picked)[:, 0]
-    products, squares = (np.vecdot(sums, one).astype(np.float64) for one in (unit_sums, sums))
+    products, squares = (np.vecdot(sums, factor).astype(np.float64) for factor in (unit_sums, sums))
     ratio = products / np.sqrt(np.where(squares > 0, squares, 1.0))
     expected = products.mean() / np.sqrt(squares.mean()) if squares.any() else 0.0
     return float(ratio.mean() / expected) if expected > 0 else 1.0

@@ -144,14 +144,14 @@ def _apart(space: Space) -> int:
 
 
 def _quantile_finding(space: Space, values: np.ndarray, low: np.ndarray | None, high: np.ndarray | None) -> Finding:
-    def named(numbers: np.ndarray) -> dict[str, float]:
+    def by_quantile(numbers: np.ndarray) -> dict[str, float]:
         return {str(p): float(number) for p, number in zip(QUANTILES, numbers, strict=True)}
 
     middle = f"Unrelated pairs score {cosine(values[1])} to {cosine(values[-2])} (95 %)"
     meaning = f"{middle}, by {space.cosines.pairs:,} pairs of {space.cosines.m:,} vectors."
     advice = "A score that unrelated pairs reach says little."
-    least, most = (None if end is None else named(end) for end in (low, high))
-    return Finding("pair_cosine_quantiles", named(values), space.cosines.m, meaning, advice, least, most)
+    least, most = (None if end is None else by_quantile(end) for end in (low, high))
+    return Finding("pair_cosine_quantiles", by_quantile(values), space.cosines.m, meaning, advice, least, most)
 
 
 def _at(space: Space, p: np.ndarray) -> np.ndarray:

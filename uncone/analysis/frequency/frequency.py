@@ -25,7 +25,7 @@ NEAREST = (3, 5, 7)
 _COMPONENTS = 10
 _QUERIES = 150
 """Words of each bin whose neighbors are searched."""
-_SHOWN, _ALWAYS = 3_000, 500
+_IN_PICTURE, _ALWAYS = 3_000, 500
 """Words in the picture, and how many of them are the most frequent."""
 _ROUNDING = 1e-6
 """A component that spreads less, relative to the largest number, is rounding."""
@@ -88,8 +88,8 @@ def frequency_of(
     if norms is not None:
         means = np.linalg.norm(rows, axis=1)
         of_vectors, (vector_low, vector_high) = _correlation(means, logs), pearson_interval(means, logs, copies)
-    shown = _shown(ranks, seed)
-    columns, points = _directions(rows, shown)
+    picture = _picture_words(ranks, seed)
+    columns, points = _directions(rows, picture)
     components = [
         None if (r_component := _correlation(column, logs)) is None else abs(r_component) for column in columns
     ]
@@ -113,9 +113,9 @@ def frequency_of(
         norm_rho=spearman(lengths, logs).value if len(logs) > 2 else None,
         components_r=components,
         explained=explained,
-        shown=[usable[i] for i in shown.tolist()],
+        shown=[usable[i] for i in picture.tolist()],
         points=points,
-        logs=logs[shown] / np.log(10),
+        logs=logs[picture] / np.log(10),
         sentence=sentence + _left_out(unknown, unit),
         unknown=unknown,
         unit=unit,
@@ -162,7 +162,7 @@ def _correlation(x: Vector, y: Vector) -> float | None:
     return pearson(x, y).value if len(x) > 2 else None
 
 
-def _directions(rows: Matrix, shown: IntVector) -> tuple[list[Vector], Matrix]:
+def _directions(rows: Matrix, picture: IntVector) -> tuple[list[Vector], Matrix]:
     """The first principal components of vectors (n, d), and some vectors on the first two singular directions (m, 2).
 
     One product serves both: the products about zero are those about the mean plus n times the mean with itself.
@@ -171,7 +171,7 @@ def _directions(rows: Matrix, shown: IntVector) -> tuple[list[Vector], Matrix]:
     n = len(rows)
     scale = float(np.abs(rows).max(initial=0.0))
     if n < 2 or scale <= 0:
-        return [], np.zeros((len(shown), 2))
+        return [], np.zeros((len(picture), 2))
     scaled = rows / np.float32(scale)  # so that no product overflows
     mean = scaled.mean(axis=0, dtype=np.float64)
     scaled -= mean.astype(np.float32)
@@ -180,7 +180,7 @@ def _directions(rows: Matrix, shown: IntVector) -> tuple[list[Vector], Matrix]:
     columns = [column for column in scores.T if column.std() > _ROUNDING]
     plane = _strongest(scatter + n * np.outer(mean, mean), 2)
     turned = plane * np.where(mean @ plane < 0, -1.0, 1.0)
-    points = rows[shown].astype(np.float64) @ turned
+    points = rows[picture].astype(np.float64) @ turned
     return columns, np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
 
 
@@ -218,11 +218,11 @@ def _by_k(values: Matrix) -> dict[int, float | None]:
     return {k: float(values[:, :k].mean()) if len(values) and values.shape[1] >= k else None for k in NEAREST}
 
 
-def _shown(ranks: IntVector, seed: int) -> IntVector:
+def _picture_words(ranks: IntVector, seed: int) -> IntVector:
     """The places of the words in the picture: the most frequent, then a seeded sample of the rest."""
     order = np.argsort(ranks, kind="stable")
     rest = order[_ALWAYS:]
-    return np.concatenate([order[:_ALWAYS], rest[hash_sample(rest, _SHOWN - _ALWAYS, seed)]])
+    return np.concatenate([order[:_ALWAYS], rest[hash_sample(rest, _IN_PICTURE - _ALWAYS, seed)]])
 
 
 def _sentence(

@@ -58,7 +58,7 @@ def head_frequency(
         return None
     passages = _sampled_passages(encoder, selection, window or Window(), seed, most)
     read = sum(int((~passage.special).sum()) for passage in passages)
-    mean, logs, rest, pmi = _measured(encoder, head, passages, seed, least)
+    mean, logs, rest, pmi = _logit_statistics(encoder, head, passages, seed, least)
     r = pearson(mean, logs).value if len(mean) >= _FEW else None
     r2 = None if r is None else r * r
     low, high = (None, None) if r is None else _squares(*pearson_interval(mean, logs))
@@ -68,7 +68,7 @@ def head_frequency(
     return replace(result, sentence=_sentence(result, head.causal))
 
 
-def _measured(
+def _logit_statistics(
     encoder: Encoder, head: Head, passages: Sequence[Passage], seed: int, least: int
 ) -> tuple[Vector, Vector, Vector, Vector]:
     """Mean logit and log-frequency of every token that occurs; the rest and PMI of every frequent pair."""
@@ -133,10 +133,10 @@ class _Pairs:
         pair_contexts, pair_targets = np.divmod(both, max(len(targets), 1))
         return cls(contexts, targets, context_counts, target_counts, pair_contexts, pair_targets, counts, len(first))
 
-    def pmi(self, chosen: IntVector) -> Vector:
+    def pmi(self, pairs: IntVector) -> Vector:
         """The log of p(y, x) / (p(y) p(x)) of some pairs."""
-        expected = self.context_counts[self.pair_contexts[chosen]] * self.target_counts[self.pair_targets[chosen]]
-        return np.log(self.counts[chosen] * float(self.n) / expected)
+        expected = self.context_counts[self.pair_contexts[pairs]] * self.target_counts[self.pair_targets[pairs]]
+        return np.log(self.counts[pairs] * float(self.n) / expected)
 
 
 def _neighbors(passage: Passage) -> tuple[IntVector, IntVector]:
@@ -166,15 +166,15 @@ def _summed(encoder: Encoder, head: Head, passages: Sequence[Passage], pairs: _P
     contexts = len(pairs.contexts)
     sums = np.zeros((contexts, head.matrix.shape[1]))
     counts = np.zeros(contexts, np.int64)
-    shown = list(_prompts(passages, head, seed))
+    prompts = list(_prompts(passages, head, seed))
     laid = [
-        Laid(passage, _NOTHING, _NOTHING, [], tokens=states, group=i) for i, (passage, states, _) in enumerate(shown)
+        Laid(passage, _NOTHING, _NOTHING, [], tokens=states, group=i) for i, (passage, states, _) in enumerate(prompts)
     ]
     for batch in budgeted(laid, TOKENS):
         states = _last(encoder, batch)
-        known = np.concatenate([shown[part.group][2] for part in batch])
+        context_tokens = np.concatenate([prompts[part.group][2] for part in batch])
         usable = np.flatnonzero(np.isfinite(states).all(axis=1))
-        places = np.searchsorted(pairs.contexts, known[usable])
+        places = np.searchsorted(pairs.contexts, context_tokens[usable])
         order = np.argsort(places, kind="stable")
         starts = run_starts(places[order])
         if len(starts):
@@ -198,26 +198,26 @@ def _prompts(passages: Sequence[Passage], head: Head, seed: int) -> Iterator[tup
     for passage in passages:
         tokens, places = _neighbors(passage)
         if head.causal:
-            shown, states = passage, places
+            prompt, states = passage, places
         else:
             masked = hash_keys(np.arange(len(tokens)) + before, seed) % np.uint64(_MASKED) == 0
             masked &= ~passage.special
             places = places[masked[places + 1] & ~masked[places]]
             covered = np.where(masked, np.int64(head.mask or 0), tokens)
-            shown, states = replace(passage, tokens=covered.tolist()), places + 1
+            prompt, states = replace(passage, tokens=covered.tolist()), places + 1
         before += len(tokens)
         if len(places):
-            yield shown, states, tokens[places]
+            yield prompt, states, tokens[places]
 
 
 def _rests(matrix: Matrix, bias: Vector, mean: Vector, sums: _Sums, pairs: _Pairs, least: int) -> tuple[Vector, Vector]:
     """The rest of the logit and the PMI of every pair that occurs often enough and whose context was read."""
-    chosen = np.flatnonzero((pairs.counts >= least) & (sums.counts[pairs.pair_contexts] > 0))
-    y, x = pairs.pair_contexts[chosen], pairs.pair_targets[chosen]
+    frequent = np.flatnonzero((pairs.counts >= least) & (sums.counts[pairs.pair_contexts] > 0))
+    y, x = pairs.pair_contexts[frequent], pairs.pair_targets[frequent]
     states = sums.by_context / np.maximum(sums.counts, 1)[:, None]
     logits = np.einsum("ij,ij->i", states[y], matrix[x].astype(np.float64)) + bias[x]
     everywhere = states[y] @ matrix.mean(axis=0, dtype=np.float64) + bias.mean()
-    return logits - mean[x] - (everywhere - mean.mean()), pairs.pmi(chosen)
+    return logits - mean[x] - (everywhere - mean.mean()), pairs.pmi(frequent)
 
 
 def _slope(x: Vector, y: Vector) -> float:

@@ -121,9 +121,9 @@ def wordfreq_frequencies(language: str = "en") -> Frequencies:
     require("wordfreq", extra="frequency")
     import wordfreq
 
-    known = wordfreq.available_languages("best")
-    if language not in known:
-        raise OptionError(f"wordfreq has no language {language!r}; it has {', '.join(sorted(known))}.")
+    languages = wordfreq.available_languages("best")
+    if language not in languages:
+        raise OptionError(f"wordfreq has no language {language!r}; it has {', '.join(sorted(languages))}.")
     return Frequencies(f"wordfreq ({language})", wordfreq.get_frequency_dict(language, "best"))
 
 

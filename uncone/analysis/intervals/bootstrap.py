@@ -188,8 +188,8 @@ def centered(scores: _Floats, values: _Floats, n: int, units: int) -> Replicates
     set, but not beside that of an average over many.
     """
     with np.errstate(invalid="ignore"):
-        known = np.isfinite(values)
-        means = np.where(known, values, 0.0).sum(axis=1) / known.sum(axis=1)
+        finite = np.isfinite(values)
+        means = np.where(finite, values, 0.0).sum(axis=1) / finite.sum(axis=1)
     return Replicates(scores, np.clip(values + (scores - means)[:, None], -1.0, 1.0), n, units)
 
 
@@ -232,14 +232,14 @@ def _normal_scores(n: int) -> _Floats:
 
 
 def _p_value(gain: _Floats) -> float:
-    known = gain[np.isfinite(gain)]
-    r = len(known)
-    beyond = int(min((known <= 0).sum(), (known >= 0).sum())) if r else 0
-    counted = min(1.0, 2 * (beyond + 1) / (r + 1))
-    spread = float(known.std()) if r else 0.0
+    finite = gain[np.isfinite(gain)]
+    r = len(finite)
+    beyond = int(min((finite <= 0).sum(), (finite >= 0).sum())) if r else 0
+    p_value = min(1.0, 2 * (beyond + 1) / (r + 1))
+    spread = float(finite.std()) if r else 0.0
     if beyond or spread == 0.0:
-        return counted
-    return min(counted, math.erfc(abs(float(known.mean())) / spread / math.sqrt(2)))
+        return p_value
+    return min(p_value, math.erfc(abs(float(finite.mean())) / spread / math.sqrt(2)))
 
 
 def _corrected(values: _Floats, correction: Correction) -> _Floats:

@@ -137,11 +137,11 @@ def adjusted_r2(y: Vector, columns: list[Vector]) -> float | None:
     1 - (1 - R²)(n - 1)/(n - p - 1) for p columns that say different things: about zero, and as often below, when they
     say nothing. None when there is no row to spare.
     """
-    known = [column for column in map(_standardized, columns) if column is not None]
+    predictors = [column for column in map(_standardized, columns) if column is not None]
     target, n = _standardized(y), len(y)
-    if target is None or not known:
+    if target is None or not predictors:
         return None
-    design = np.stack(known, axis=1)
+    design = np.stack(predictors, axis=1)
     left, _, p, _ = np.linalg.lstsq(design, target, rcond=1e-6)
     if n - p - 1 < 1:
         return None

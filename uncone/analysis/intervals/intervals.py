@@ -125,9 +125,9 @@ def mean_variance(each: NDArray[Any], n: int, groups: NDArray[np.int64] | None =
 
 def jackknife_variance(values: NDArray[np.float64]) -> float:
     """The variance of a measure from its values without each bucket in turn; NaN stands for an empty bucket."""
-    known = values[np.isfinite(values)]
-    b = len(known)
-    return float((b - 1) * known.var()) if b > 1 else math.nan
+    finite = values[np.isfinite(values)]
+    b = len(finite)
+    return float((b - 1) * finite.var()) if b > 1 else math.nan
 
 
 def pair_mean_spread(cosines: Cosines, kernel: NDArray[np.float64]) -> Spread:

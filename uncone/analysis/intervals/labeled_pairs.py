@@ -73,8 +73,8 @@ def score_pairs(
     auc = score(float(point[0]), draws[0], n)
     average = log_odds_score(float(point[1]), draws[1], n)
     best = log_odds_score(float(point[2]), draws[2], n, flattered=True)
-    named = dict(zip(_NAMES, draws, strict=True))
-    return PairScores(auc, average, best, curve.best_threshold(), n, positives, "", named)
+    by_name = dict(zip(_NAMES, draws, strict=True))
+    return PairScores(auc, average, best, curve.best_threshold(), n, positives, "", by_name)
 
 
 class PairCurve:

@@ -44,13 +44,13 @@ class PairUnits:
         unit: the component of each pair (n,), numbered over all pairs of the run.
         texts: the numbers of the two texts of each pair (2, n).
         by_texts: whether texts are drawn instead of components.
-        drawn: how many components, or texts, there are to draw from in the run.
+        n_units: how many components, or texts, there are to draw from in the run.
     """
 
     unit: IntVector
     texts: IntVector
     by_texts: bool
-    drawn: int
+    n_units: int
 
     def __len__(self) -> int:
         return len(np.unique(self.unit))
@@ -94,7 +94,7 @@ class PairUnits:
 
     def select(self, rows: IntVector) -> PairUnits:
         """Some of the pairs. The same seed draws the same units, so figures of several selections are paired."""
-        return PairUnits(self.unit[rows], self.texts[:, rows], self.by_texts, self.drawn)
+        return PairUnits(self.unit[rows], self.texts[:, rows], self.by_texts, self.n_units)
 
     def clear_of(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The pairs that share no text with those of `rows` (n,)."""
@@ -164,15 +164,15 @@ class PairUnits:
     def _weights(self, replicates: int, seed: Seed) -> Iterator[Weights]:
         """The weights of the pairs, in blocks (r, n)."""
         if not self.by_texts:
-            whole = self.drawn == len(self.unit) and (np.diff(self.unit) == 1).all()
-            for counts in drawn_counts(self.drawn, replicates, seed):
+            whole = self.n_units == len(self.unit) and (np.diff(self.unit) == 1).all()
+            for counts in drawn_counts(self.n_units, replicates, seed):
                 yield counts if whole else counts[:, self.unit]
             return
-        rng, most = np.random.default_rng(seed), max(1, CELLS // self.drawn)
+        rng, most = np.random.default_rng(seed), max(1, CELLS // self.n_units)
         (left, right), half = self.texts, np.where(self.texts[0] == self.texts[1], 0.5, 0.0)
         for start in range(0, replicates, most):
             size = min(most, replicates - start)
-            heavy = np.where(rng.random((size, self.drawn)) < _CHANCE, _HEAVY, 0.0)
+            heavy = np.where(rng.random((size, self.n_units)) < _CHANCE, _HEAVY, 0.0)
             # A text paired with itself counts once.
             yield np.where(half > 0, heavy[:, left] + half, heavy[:, left] + heavy[:, right])
 
@@ -199,11 +199,11 @@ class PairUnits:
         first = np.unique(self.pair, return_index=True)[1]
         texts = self.texts[:, first]
         degree = np.bincount(texts.ravel())
-        used: set[int] = set()
+        covered: set[int] = set()
         pairs = 0
         for left, right in texts[:, np.argsort(degree[texts].sum(axis=0), kind="stable")].T.tolist():
-            if left not in used and right not in used:
-                used |= {left, right}
+            if left not in covered and right not in covered:
+                covered |= {left, right}
                 pairs += 1
         return pairs
 
@@ -220,7 +220,7 @@ def pair_units(n: int, texts: Texts | None = None, parts: Sequence[int] | None =
         ShapeError: not two texts per pair.
     """
     if texts is None or not n:
-        return PairUnits(np.arange(n), np.arange(2 * n).reshape(2, n), by_texts=False, drawn=n)
+        return PairUnits(np.arange(n), np.arange(2 * n).reshape(2, n), by_texts=False, n_units=n)
     left, right = texts
     if not len(left) == len(right) == n:
         raise ShapeError(f"We need two texts for each of {n:,} pairs, not {len(left):,} and {len(right):,}.")

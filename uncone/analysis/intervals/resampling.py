@@ -85,10 +85,10 @@ def bounds(replicates: _Floats, level: float = LEVEL) -> tuple[float, float] | t
     """
     if not 0 < level < 1:
         raise OptionError(f"A level of confidence lies between 0 and 1, for instance 0.95; this is {level}.")
-    known = replicates[np.isfinite(replicates)]
-    if len(known) < 0.9 * len(replicates):
+    finite = replicates[np.isfinite(replicates)]
+    if len(finite) < 0.9 * len(replicates):
         return None, None
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(finite, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 

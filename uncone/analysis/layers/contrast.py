@@ -52,7 +52,7 @@ class Contrast:
             "to": self.to,
             "paired": self.paired,
             "layers": [
-                {"to": a, "of": b, "findings": {name: one.to_dict() for name, one in findings.items()}}
+                {"to": a, "of": b, "findings": {name: finding.to_dict() for name, finding in findings.items()}}
                 for (a, b), findings in zip(self.layers, self.findings, strict=True)
             ],
         }

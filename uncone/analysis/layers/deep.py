@@ -144,14 +144,14 @@ class _Study:
         facts, vectors = self.facts.take(places), sample.vectors
         # Copies of a text are encoded in other batches, so that their vectors may differ by rounding.
         own = facts.originals if self.repeated else np.arange(sample.n, dtype=np.int64)
-        first, known = (vectors[own], facts.take(own)) if len(own) < sample.n else (vectors, facts)
+        first, first_facts = (vectors[own], facts.take(own)) if len(own) < sample.n else (vectors, facts)
         units = None if sample.groups is None else sample.groups[own]
         groups = sample.rows if sample.groups is None else sample.groups
         bins = None if self.bins is None else [self.bins[i] for i in places.tolist()]
         types, numbers = self.types[places], sample.rows[own]
         unknown = {metric: Dimension(metric) for metric in ("euclidean", "cosine")}
         dimensions = attempt("dimensions", unknown, dimensions_of, first, seed=seed, units=units)
-        hubness = attempt("hubness", Hubness(), hubness_of, first, seed=seed, name=known.shown, numbers=numbers)
+        hubness = attempt("hubness", Hubness(), hubness_of, first, seed=seed, name=first_facts.shown, numbers=numbers)
         one_cluster = Clusters(n=sample.n, labels=np.zeros(sample.n, np.int64))
         k = self.settings.k
         clusters = attempt("clusters", one_cluster, clusters_of, vectors, types, groups, facts, bins, k=k, seed=seed)
@@ -162,7 +162,7 @@ class _Study:
             manifold_of,
             first,
             sample.norms[own],
-            known.positions if self.settings.rule.has_words else None,
+            first_facts.positions if self.settings.rule.has_words else None,
             clusters.labels[own],
             words=types[own],
             lid=dimensions["euclidean"],
@@ -172,7 +172,7 @@ class _Study:
             manifold = _placed(manifold, own)
             share = len(own) / sample.n
             dimensions = {
-                name: replace(one, duplicates=1 - share * (1 - one.duplicates)) for name, one in dimensions.items()
+                name: replace(lid, duplicates=1 - share * (1 - lid.duplicates)) for name, lid in dimensions.items()
             }
         layer = DeepLayer(number, sample.n, dimensions, hubness, clusters, frequency, manifold)
         return layer, _findings(layer, attempt.failures)
@@ -203,7 +203,7 @@ def _placed(manifold: Manifold, places: IntVector) -> Manifold:
 def _union(rows: Sequence[IntVector]) -> IntVector:
     """The vectors of all samples in order; layers differ only where vectors were left out of some."""
     first = rows[0]
-    same = all(np.array_equal(first, one) for one in rows[1:])
+    same = all(np.array_equal(first, sample) for sample in rows[1:])
     return first if same else np.unique(np.concatenate(rows))
 
 
@@ -278,7 +278,7 @@ def table_deep(encoder: Encoder, frequencies: Frequencies | None, seed: int = 0)
 
 
 def _sample_note(deep: Sequence[DeepLayer], layers: Sequence[LayerGeometry], settings: StudySettings) -> str:
-    most, rows = max(one.n for one in deep), max(layer.n for layer in layers)
+    most, rows = max(layer.n for layer in deep), max(layer.n for layer in layers)
     if most == rows:
         return f"Behind the cone: measured on all {count(rows, 'vector')} of every layer."
     room = "" if most >= settings.deep_sample else "; --memory has no room for more"

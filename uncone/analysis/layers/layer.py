@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,9 +29,9 @@ class Layer:
         """A finding by name."""
         return self.findings[name]
 
-    def with_findings(self, more: Sequence[Finding]) -> Layer:
+    def with_findings(self, more: Iterable[Finding]) -> Layer:
         """The same with further findings after those that it has."""
-        return Layer(self.number, {**self.findings, **{one.name: one for one in more}})
+        return Layer(self.number, {**self.findings, **{finding.name: finding for finding in more}})
 
     def value(self, name: str) -> float:
         """The number a curve is drawn through; NaN where it is not known."""
@@ -44,7 +44,7 @@ class WordTable:
     """The words that were measured, most frequent first: occurrences, sentences, and curves over the layers.
 
     `selfsim` and `mev` are (words, layers), NaN where a word was not measured; `mev_n` (words,) says on how many
-    occurrences MEV stands. `named` are the words that the user chose to follow.
+    occurrences MEV stands. `user_words` are the words that the user chose to follow.
     """
 
     words: Sequence[str]
@@ -53,7 +53,7 @@ class WordTable:
     selfsim: Matrix
     mev: Matrix
     mev_n: IntVector
-    named: Sequence[str] = ()
+    user_words: Sequence[str] = ()
     kinds: Sequence[str] = ()
     """Word, number, symbol; for tokens also piece and special."""
 
@@ -89,9 +89,9 @@ class StudySize:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         names = placed("layers", "sizes")
-        findings = [{name: one[name].to_dict() for name in names if name in one.findings} for one in self.layers]
-        layers = zip(self.layers, findings, strict=True)
-        return {"texts": self.texts, "layers": [{"layer": one.number, "findings": values} for one, values in layers]}
+        findings = [{n: layer[n].to_dict() for n in names if n in layer.findings} for layer in self.layers]
+        pairs = zip(self.layers, findings, strict=True)
+        return {"texts": self.texts, "layers": [{"layer": layer.number, "findings": own} for layer, own in pairs]}
 
 
 def sizes_up_to(

@@ -105,11 +105,11 @@ def memory_of(text: str | int) -> int:
 def _kinds(names: Any, rows: str) -> frozenset[Kind]:  # noqa: ANN401 - names, or one text with commas
     """The kinds that count: all that a row can be, except special tokens, which have an option of their own."""
     possible = [Kind.WORD, Kind.NUMBER, Kind.SYMBOL, *([Kind.PIECE] if rows == "tokens" else [])]
-    known = {kind.name.lower(): kind for kind in possible}
+    by_name = {kind.name.lower(): kind for kind in possible}
     if names is None:
         return frozenset(possible)
     listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    wrong = [name for name in listed if name not in known]
+    wrong = [name for name in listed if name not in by_name]
     if wrong or not listed:
-        raise OptionError(f"--kinds is some of {', '.join(known)}, not {wrong[0] if wrong else 'nothing'!r}.")
-    return frozenset(known[name] for name in listed)
+        raise OptionError(f"--kinds is some of {', '.join(by_name)}, not {wrong[0] if wrong else 'nothing'!r}.")
+    return frozenset(by_name[name] for name in listed)

@@ -20,7 +20,7 @@ __all__ = ["contextual_words", "deep_story", "layer_story", "most_curved"]
 
 _HEAVY = 0.5
 _STEPS = 2
-_NAMED = 5
+_EXAMPLES = 5
 _MANY_COPIES = 0.2
 
 
@@ -37,15 +37,15 @@ def layer_story(layers: Sequence[Layer], words: WordTable | None, row: str = "wo
 
 def _crowding(layers: Sequence[Layer], row: str) -> str:
     noun = {"words": "words", "tokens": "tokens", "cls": "CLS vectors", "sentences": "texts"}[row]
-    known = {layer.number: value for layer in layers if math.isfinite(value := layer.value("baseline"))}
-    if not known:
+    baselines = {layer.number: value for layer in layers if math.isfinite(value := layer.value("baseline"))}
+    if not baselines:
         return f"How similar two random {noun} are could not be measured."
-    first, last, top = min(known), max(known), max(known, key=known.__getitem__)
-    most = known[top]
+    first, last, top = min(baselines), max(baselines), max(baselines, key=baselines.__getitem__)
+    most = baselines[top]
     verdict = "Collapsed" if most >= COLLAPSED else "Crowded" if most >= CROWDED else "Healthy"
-    if len(known) == 1:
+    if len(baselines) == 1:
         return f"{verdict}: two random {noun} score {cosine(most)}."
-    ends = f"{cosine(known[first])} at layer {first} and {cosine(known[last])} at layer {last}"
+    ends = f"{cosine(baselines[first])} at layer {first} and {cosine(baselines[last])} at layer {last}"
     peak = "" if top in (first, last) else f", with a peak of {cosine(most)} at layer {top}"
     return f"{verdict}: two random {noun} score {ends}{peak}."
 
@@ -110,12 +110,12 @@ def _rogue(layers: Sequence[Layer]) -> list[str]:
     if not heavy:
         return []
     most = max(heavy, key=lambda layer: layer.value("rogue_share_3"))
-    names = most["rogue_dimensions"].value
-    which = f" ({', '.join(map(str, names[:3]))})" if isinstance(names, list) and names else ""
+    rogue = most["rogue_dimensions"].value
+    names = f" ({', '.join(map(str, rogue[:3]))})" if isinstance(rogue, list) and rogue else ""
     share = percent(min(most.value("rogue_share_3"), 1.0))
     where = _ranges([layer.number for layer in heavy])
     return [
-        f"Three dimensions carry more than half of the mean cosine at {where}: {share} at layer {most.number}{which}."
+        f"Three dimensions carry more than half of the mean cosine at {where}: {share} at layer {most.number}{names}."
     ]
 
 
@@ -141,11 +141,11 @@ def contextual_words(words: WordTable, least: int, keep: int) -> tuple[list[int]
 
 
 def _words(words: WordTable, least: int) -> list[str]:
-    most, fewest = contextual_words(words, least, _NAMED)
-    if len(most) < 2 * _NAMED and set(most) & set(fewest):
+    most, fewest = contextual_words(words, least, _EXAMPLES)
+    if len(most) < 2 * _EXAMPLES and set(most) & set(fewest):
         return []
-    named = [", ".join(words.words[i] for i in places) for places in (most, fewest)]
-    return [f"Most contextual words in the last layer: {named[0]}. Least contextual: {named[1]}."]
+    examples = [", ".join(words.words[i] for i in places) for places in (most, fewest)]
+    return [f"Most contextual words in the last layer: {examples[0]}. Least contextual: {examples[1]}."]
 
 
 def _apart(a: Finding, b: Finding) -> bool:
@@ -174,18 +174,18 @@ def deep_story(layers: Sequence[DeepLayer], table: TableDeep | None, head: HeadF
 
 
 def _dimension(layers: Sequence[DeepLayer], table: TableDeep | None) -> list[str]:
-    known = [(one.value, layer.number, one) for layer in layers if (one := layer.dimensions["euclidean"]).value]
-    if not known:
+    estimates = [(lid.value, layer.number, lid) for layer in layers if (lid := layer.dimensions["euclidean"]).value]
+    if not estimates:
         return []
-    value, number, last = known[-1]
+    value, number, last = estimates[-1]
     text = f"The local dimension is {plain(value)} {f'at layer {number}' if len(layers) > 1 else 'here'}"
-    if len(known) > 1:
-        ordered = sorted(known, key=lambda triple: triple[0])
+    if len(estimates) > 1:
+        ordered = sorted(estimates, key=lambda triple: triple[0])
         extremes = [("lowest", *ordered[0][:2]), ("highest", *ordered[-1][:2])]
-        text += "".join(f", the {which} of all layers" for which, _, at in extremes if at == number)
-        others = [f"the {which} is {plain(lid)} at layer {at}" for which, lid, at in extremes if at != number]
+        text += "".join(f", the {extreme} of all layers" for extreme, _, at in extremes if at == number)
+        others = [f"the {extreme} is {plain(bound)} at layer {at}" for extreme, bound, at in extremes if at != number]
         text += f"; {' and '.join(others)}"
-    bases = sorted({one.base for _, _, one in known})
+    bases = sorted({lid.base for _, _, lid in estimates})
     base = f"{bases[0]:,}" if len(bases) == 1 else f"{bases[0]:,} to {bases[-1]:,}"
     sentences = f"{text} (from the {last.k} nearest of {base} distinct vectors)."
     if table is not None and (static := table.dimensions["euclidean"]).value is not None:
@@ -198,16 +198,16 @@ def _clusters(layers: Sequence[DeepLayer]) -> str:
     if len(layers) == 1:
         copies, sentence = _copies(layers[0]), layers[0].clusters.sentence
         return f"{copies}. {sentence}" if copies else sentence
-    several = [one for one in layers if one.clusters.k > 1]
-    clear = [one for one in several if not is_sliced(one.clusters)]
+    several = [layer for layer in layers if layer.clusters.k > 1]
+    clear = [layer for layer in several if not is_sliced(layer.clusters)]
     if clear:
-        clearest = max(clear, key=lambda one: above_chance(one.clusters) or 0.0)
+        clearest = max(clear, key=lambda layer: above_chance(layer.clusters) or 0.0)
         where = f", where {copies}" if (copies := _copies(clearest)) else ""
         return f"Clusters are clearest at layer {clearest.number}{where}: {_lower(clearest.clusters.sentence)}"
     if several:
-        best_layer = max(several, key=lambda one: one.clusters.silhouette or 0.0)
+        best_layer = max(several, key=lambda layer: layer.clusters.silhouette or 0.0)
         return f"No layer has clusters. Layer {best_layer.number}: {best_layer.clusters.sentence}"
-    tried = [(value, one.number) for one in layers for value in one.clusters.tried.values()]
+    tried = [(value, layer.number) for layer in layers for value in layer.clusters.tried.values()]
     if not tried:
         return ""
     best, number = max(tried)
@@ -223,15 +223,15 @@ def _copies(layer: DeepLayer) -> str:
 
 
 def _hubs(layers: Sequence[DeepLayer]) -> str:
-    known = [one for one in layers if one.hubness.skew is not None]
-    if not known:
+    candidates = [layer for layer in layers if layer.hubness.skew is not None]
+    if not candidates:
         return ""
-    proven = [one for one in known if has_hubs(one.hubness)]
-    unsure = [one for one in known if max(one.hubness.skew or 0.0, one.hubness.high or 0.0) > UNEVEN]
+    proven = [layer for layer in candidates if has_hubs(layer.hubness)]
+    unsure = [layer for layer in candidates if max(layer.hubness.skew or 0.0, layer.hubness.high or 0.0) > UNEVEN]
     if proven or not unsure:
-        worst = max(proven or known, key=lambda one: one.hubness.skew or 0.0)
+        worst = max(proven or candidates, key=lambda layer: layer.hubness.skew or 0.0)
     else:
-        worst = max(unsure, key=lambda one: one.hubness.high or one.hubness.skew or 0.0)
+        worst = max(unsure, key=lambda layer: layer.hubness.high or layer.hubness.skew or 0.0)
     hubs, where = worst.hubness, f"at layer {worst.number}, " if len(layers) > 1 else ""
     skew, over = plain(hubs.skew or 0.0), f"over {count(hubs.n, 'vector')}"
     if proven:
@@ -258,20 +258,20 @@ def _frequency(layers: Sequence[DeepLayer], table: TableDeep | None) -> list[str
 
 
 def _manifold(layers: Sequence[DeepLayer]) -> str:
-    curved = [one for one in layers if one.manifold.visible]
+    curved = [layer for layer in layers if layer.manifold.visible]
     clearest = most_curved(curved) if curved else layers[-1]
     sentence = clearest.manifold.sentence
     if not sentence or len(layers) == 1:
         return sentence
     if len(curved) < 2:
         return f"At layer {clearest.number}: {_lower(sentence)}"
-    numbers = ", ".join(str(one.number) for one in curved)
+    numbers = ", ".join(str(layer.number) for layer in curved)
     return f"Layers {numbers} are curved, most clearly {clearest.number}: {_lower(sentence)}"
 
 
 def most_curved(layers: Sequence[DeepLayer]) -> DeepLayer:
     """The one whose local dimension is farthest below that of a flat cloud; one where that is not known comes last."""
-    return min(layers, key=lambda one: one.manifold.ratio if one.manifold.ratio is not None else math.inf)
+    return min(layers, key=lambda layer: layer.manifold.ratio if layer.manifold.ratio is not None else math.inf)
 
 
 def _lower(sentence: str) -> str:

@@ -105,13 +105,13 @@ def study(
         check_frequency(settings, encoder)
     surveyed = survey(selection, rule, encoder, settings.window, step_progress(progress, "reading", None))
     _check_texts(selection, surveyed, settings)
-    named = [identity(word, rule.cased) for word in settings.words]
-    everything = Vocabulary(surveyed, len(surveyed.counts), named, settings.seed)
+    identities = [identity(word, rule.cased) for word in settings.words]
+    everything = Vocabulary(surveyed, len(surveyed.counts), identities, settings.seed)
     followed = [*everything.asked_numbers(), *everything.drawn(settings.mev_words, settings.least, settings.seed)]
     occurrences = [everything.occurrences(number) for number in followed]
     deep_sample = settings.deep_sample if settings.deep else 0
     room = share_out(encoder, settings.memory, len(everything), occurrences, deep_sample)
-    words = Vocabulary(surveyed, room.words, named, settings.seed) if room.words < len(everything) else everything
+    words = Vocabulary(surveyed, room.words, identities, settings.seed) if room.words < len(everything) else everything
     numbers = words.asked_numbers()
     mev_words = words.drawn(max(room.mev_words - len(numbers), 0), settings.least, settings.seed)
     checkpoint = None
@@ -133,7 +133,7 @@ def study(
     if settings.deep:
         step = step_progress(progress, "looking behind the cone", encoder.layers)
         deep, findings = deep_study(layers, run, surveyed.counts, settings, step)
-        examined = [one.with_findings(more) for one, more in zip(examined, findings, strict=True)]
+        examined = [layer.with_findings(more) for layer, more in zip(examined, findings, strict=True)]
     sentences = _sentence_table(selection, result, layers, examined) if settings.keep_sentences else None
     table = _word_table(result, layers, examined, words) if "words" in result.layers[0].members else None
     sizes = len(everything), len(followed)
@@ -150,13 +150,15 @@ def examine_layers(layers: Sequence[LayerGeometry]) -> list[Layer]:
     context = [family for family in families("layers") if _OF_WORDS & {*family.needs}]
     with on_all_cores() as threads:
         # A sample is put in order when it is first asked for: before two threads ask for the same.
-        list(threads.map(lambda one: one.sample.order, [one for one in layers if "rows" in one.statistics]))
-        shapes = [threads.submit(_findings, one, shape) for one in layers]
-        contexts = [threads.submit(_findings, one, context) for one in layers]
-        halves = [one.result() | other.result() for one, other in zip(shapes, contexts, strict=True)]
+        list(threads.map(lambda layer: layer.sample.order, [layer for layer in layers if "rows" in layer.statistics]))
+        shapes = [threads.submit(_findings, layer, shape) for layer in layers]
+        contexts = [threads.submit(_findings, layer, context) for layer in layers]
+        halves = [left.result() | right.result() for left, right in zip(shapes, contexts, strict=True)]
     return [
-        Layer(layer.number, {one.name: one for family in families("layers") for one in by_family.get(family, ())})
-        for layer, by_family in zip(layers, halves, strict=True)
+        Layer(layer.number, {}).with_findings(
+            finding for family in families("layers") for finding in half.get(family, ())
+        )
+        for layer, half in zip(layers, halves, strict=True)
     ]
 
 
@@ -218,13 +220,13 @@ def _word_table(
     shape = (len(words), len(layers))
     mev = np.full(shape, np.nan)
     sizes = np.zeros(len(words), np.int64)
-    for place, (one, layer) in enumerate(zip(layers, examined, strict=True)):
+    for place, (geometry, layer) in enumerate(zip(layers, examined, strict=True)):
         if "mev" not in layer.findings or layer["mev"].failed:
             continue
-        known = one.derived(mev_of_words)
-        mev[known.words, place] = known.values
+        word_mev = geometry.derived(mev_of_words)
+        mev[word_mev.words, place] = word_mev.values
         if place == 0:
-            sizes[known.words] = known.sizes
+            sizes[word_mev.words] = word_mev.sizes
     selfsim: Matrix = np.stack([bundle["words"].selfsim() for bundle in result.layers], axis=1)
     return WordTable(
         [words.words[i] for i in met.tolist()],
@@ -249,11 +251,11 @@ def _sentence_table(
     texts = {unit.number: unit.text for unit in selection.read()}
     intrasim = np.full((len(groups), len(tables)), np.nan)
     expected = np.full(intrasim.shape, np.nan)
-    for place, (values, one, layer) in enumerate(zip(tables, layers, examined, strict=True)):
-        known, rows, places = np.intersect1d(groups, values[:, 0].astype(np.int64), return_indices=True)
+    for place, (values, geometry, layer) in enumerate(zip(tables, layers, examined, strict=True)):
+        common, rows, places = np.intersect1d(groups, values[:, 0].astype(np.int64), return_indices=True)
         intrasim[rows, place] = values[places, 2]
-        matched = None if layer["intrasim"].failed else one.derived(matched_intrasim)
-        if matched is not None and len(known):
+        matched = None if layer["intrasim"].failed else geometry.derived(matched_intrasim)
+        if matched is not None and len(common):
             expected[:, place] = matched.at(lengths)
     return SentenceTable(numbers, [texts[i] for i in numbers.tolist()], lengths, intrasim, expected)
 
@@ -292,22 +294,22 @@ def notes_of(run: LayerRun, encoder: Encoder, settings: StudySettings) -> list[s
         (tally.cut_words, "{} cut in two by the end of a window left out.", "word"),
         (tally.empty, "{} without any vector left out.", "passage"),
     ]
-    notes = failures(one for layer in run.layers for one in layer.findings.values())
+    notes = failures(finding for layer in run.layers for finding in layer.findings.values())
     if run.survey.rows_of:
         kinds = sorted(run.survey.rows_of.items())
         notes.append(f"Vectors by kind: {', '.join(count(n, _KINDS[kind]) for kind, n in kinds)}.")
     notes += [sentence.format(count(n, noun)) for n, sentence, noun in counts if n]
     notes += [f"Sinks left out: {_by_layer(result.sinks.tolist())}."] if result.sinks.any() else []
     if words is not None:
-        why = "vector" if encoder.kind == "static vectors" else "token"
+        unit = "vector" if encoder.kind == "static vectors" else "token"
         uncovered = count(result.uncovered, "word")
-        notes += [f"{uncovered} that the model has no {why} for left out."] if result.uncovered else []
+        notes += [f"{uncovered} that the model has no {unit} for left out."] if result.uncovered else []
         if words.n < run.vocabulary:
             notes.append(
                 f"--memory has room for {words.n:,} of the {run.vocabulary:,} words that occur twice or more, so a "
                 "seeded sample of them is followed."
             )
-        missing = [word for word in settings.words if identity(word, settings.rule.cased) not in words.named]
+        missing = [word for word in settings.words if identity(word, settings.rule.cased) not in words.user_words]
         notes += [f"Not in the texts: {', '.join(missing)}."] if missing else []
         if (words.mev_n < words.counts)[words.mev_n > 0].any():
             most = f"{run.room.occurrences:,}"

@@ -84,15 +84,15 @@ class Finding:
 
 def failures(findings: Iterable[Finding]) -> list[str]:
     """What could not be measured, and why; a sentence for each reason."""
-    return list(dict.fromkeys(one.meaning for one in findings if one.failed))
+    return list(dict.fromkeys(finding.meaning for finding in findings if finding.failed))
 
 
 def finite(value: Any) -> Any:  # noqa: ANN401 - numbers, lists and dicts of them
     """The same with None for what JSON cannot say."""
     if isinstance(value, dict):
-        return {key: finite(one) for key, one in value.items()}
+        return {key: finite(member) for key, member in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(one) for one in value]
+        return [finite(member) for member in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -86,8 +86,8 @@ class Measure:
     @property
     def chart(self) -> Curve | None:
         """Its curve over the layers; what has a column in their table has one, with the definition under it."""
-        made = Curve(self.title, self.title.lower(), self.definition)
-        return self.curve or (made if "layers" in self.places else None)
+        default = Curve(self.title, self.title.lower(), self.definition)
+        return self.curve or (default if "layers" in self.places else None)
 
     def finding(self, value: Value, n: int, low: float | None = None, high: float | None = None) -> Finding:
         """A bare number as a finding."""
@@ -155,8 +155,8 @@ class Family:
     def _findings(self, result: Any, n: int) -> list[Finding]:  # noqa: ANN401 - as functions return it
         if isinstance(result, Finding):
             result = [result]
-        if isinstance(result, Sequence) and all(isinstance(one, Finding) for one in result):
-            by_name = {one.name: one for one in result}
+        if isinstance(result, Sequence) and all(isinstance(finding, Finding) for finding in result):
+            by_name = {finding.name: finding for finding in result}
         else:
             values = result if isinstance(result, Mapping) else {self.measures[0].name: result}
             by_name = {
@@ -164,10 +164,10 @@ class Family:
                 for measure in self.measures
                 if measure.name in values
             }
-        known = {measure.name: measure for measure in self.measures}
-        if not self.partial and (missing := [name for name in known if name not in by_name]):
+        measures = {measure.name: measure for measure in self.measures}
+        if not self.partial and (missing := [name for name in measures if name not in by_name]):
             raise ValueError(f"its function returns no {', '.join(missing)}")
-        return [finding for name, finding in by_name.items() if name in known]
+        return [finding for name, finding in by_name.items() if name in measures]
 
 
 def _plain(value: Any) -> Value:  # noqa: ANN401 - numbers of Python or NumPy
@@ -180,6 +180,6 @@ def _plain(value: Any) -> Value:  # noqa: ANN401 - numbers of Python or NumPy
 
 def _failed(measure: Measure, package: str, error: Exception, n: int) -> Finding:
     of = f" by {package}" if package else ""
-    why = " ".join(str(error).split()) or "no reason was given"
-    meaning = f"{measure.name}{of} could not be measured, because {why} ({type(error).__name__})."
+    reason = " ".join(str(error).split()) or "no reason was given"
+    meaning = f"{measure.name}{of} could not be measured, because {reason} ({type(error).__name__})."
     return Finding(measure.name, None, n, meaning, failed=True)

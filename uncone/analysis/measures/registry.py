@@ -55,22 +55,22 @@ def _own(verb: Verb) -> tuple[Family, ...]:
 @cache
 def _installed() -> tuple[Family, ...]:
     """The families of installed packages."""
-    made: list[Family] = []
-    for point in sorted(_entry_points(), key=lambda one: one.name):
-        made += _loaded(point, made)
-    return tuple(made)
+    external: list[Family] = []
+    for point in sorted(_entry_points(), key=lambda point: point.name):
+        external += _loaded(point, external)
+    return tuple(external)
 
 
 def refresh() -> None:
     """Look for the measures of installed packages again."""
-    for known in (_installed, families, measures, placed):
-        known.cache_clear()
+    for function in (_installed, families, measures, placed):
+        function.cache_clear()
 
 
 @cache
 def measures(verb: Verb) -> Mapping[str, Measure]:
     """The measures of a verb by name."""
-    return MappingProxyType({one.name: one for family in families(verb) for one in family.measures})
+    return MappingProxyType({measure.name: measure for family in families(verb) for measure in family.measures})
 
 
 def measure(name: str) -> Measure:
@@ -84,12 +84,12 @@ def measure(name: str) -> Measure:
 @cache
 def placed(verb: Verb, place: Place) -> tuple[str, ...]:
     """The names of the measures that are shown in a place."""
-    return tuple(name for name, one in measures(verb).items() if place in one.places)
+    return tuple(name for name, measure in measures(verb).items() if place in measure.places)
 
 
 def gates() -> list[str]:
     """The measures of `check` that can be compared with a number."""
-    return [name for name, one in measures("check").items() if one.unit.numeric]
+    return [name for name, measure in measures("check").items() if measure.unit.numeric]
 
 
 def needed_statistics(
@@ -119,30 +119,31 @@ def _loaded(point: EntryPoint, others: Iterable[Family]) -> list[Family]:
     package = point.dist.name if point.dist is not None else point.value
     try:
         loaded = point.load()
-        made = [replace(one, package=package) for one in ([loaded] if isinstance(loaded, Family) else loaded)]
-        _check_names(made, others)
-        return made
+        external = [replace(family, package=package) for family in ([loaded] if isinstance(loaded, Family) else loaded)]
+        _check_names(external, others)
+        return external
     except Exception as error:  # whatever a package does, the measures of the others are reported
         return [_broken(point.name, package, error)]
 
 
-def _check_names(made: Iterable[Family], others: Iterable[Family]) -> None:
-    verbs = dict.fromkeys(verb for family in made for verb in family.verbs)
+def _check_names(external: Iterable[Family], others: Iterable[Family]) -> None:
+    verbs = dict.fromkeys(verb for family in external for verb in family.verbs)
     ours = [family for verb in verbs for family in _own(verb)]
-    if known := {name for family in ours for name in family.needs} & {name for one in made for name in one.statistics}:
-        raise ValueError(f"there is a statistic {min(known)} already")
-    taken = {*_names(others), *_names(ours)}
-    for verb, name in _names(made):
-        if (verb, name) in taken:
+    needs = {name for family in ours for name in family.needs}
+    if conflicts := needs & {name for family in external for name in family.statistics}:
+        raise ValueError(f"there is a statistic {min(conflicts)} already")
+    existing = {*_names(others), *_names(ours)}
+    for verb, name in _names(external):
+        if (verb, name) in existing:
             raise ValueError(f"there is a measure {name} already")
-        taken.add((verb, name))
+        existing.add((verb, name))
 
 
 def _names(members: Iterable[Family]) -> Iterator[tuple[Verb, str]]:
     for family in members:
         for verb in family.verbs:
-            for one in family.measures:
-                yield verb, one.name
+            for measure in family.measures:
+                yield verb, measure.name
 
 
 def _broken(name: str, package: str, error: Exception) -> Family:

@@ -40,7 +40,7 @@ def family_table(families: Sequence[Family]) -> str:
 def measure_table(families: Sequence[Family]) -> str:
     """A line per measure: its name, title, unit, definition and paper."""
     lines = ["| finding | title | unit | definition | paper |", "|---|---|---|---|---|"]
-    for measure in (one for family in families for one in family.measures):
+    for measure in (measure for family in families for measure in family.measures):
         texts = (measure.title, measure.unit.name, measure.definition, measure.paper)
         lines.append(f"| `{measure.name}` | {' | '.join(map(_cell, texts))} |")
     return "\n".join(lines)
@@ -51,8 +51,8 @@ def renewed(path: Path) -> str:
     own = [family for family in all_families() if not family.package]
 
     def table(match: re.Match[str]) -> str:
-        start, which, end = match.groups()
-        return f"{start}{_everything(own) if which == 'all' else family_table(_of(which, own))}\n{end}"
+        start, name, end = match.groups()
+        return f"{start}{_everything(own) if name == 'all' else family_table(_of(name, own))}\n{end}"
 
     return _MARKED.sub(table, path.read_text(encoding="utf-8"))
 

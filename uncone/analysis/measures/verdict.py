@@ -30,9 +30,9 @@ def examine(space: Space) -> dict[str, Finding]:
         by_family |= {family: family.findings(space) for family in every if family.turn == "last"}
     # Few vectors are measured but not judged, unless all are the same.
     few, health = 1 < space.distinct < LEAST_UNITS, placed("check", "health")
-    findings = [one for family in every for one in by_family[family]]
-    judged = [replace(one, level=Level.NOTE) if few and one.name not in health else one for one in findings]
-    return {finding.name: finding for finding in judged}
+    findings = {finding.name: finding for family in every for finding in by_family[family]}
+    notes = {name: replace(finding, level=Level.NOTE) for name, finding in findings.items() if name not in health}
+    return findings | notes if few else findings
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ def judge(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning] = (), 
     level = worst([baseline.level, spread])
     healthy, narrow = level is Level.HEALTHY, baseline.level is Level.HEALTHY and level is not Level.HEALTHY
     word = "Rounder" if repaired and healthy else str(level).capitalize()
-    one = f"one direction carries {percent(findings['top1_share'].magnitude or 0.0)} of the variance"
-    headline = f"{word}: unrelated vectors score {mean} on average{f', but {one}' if narrow else ''}."
+    share = f"one direction carries {percent(findings['top1_share'].magnitude or 0.0)} of the variance"
+    headline = f"{word}: unrelated vectors score {mean} on average{f', but {share}' if narrow else ''}."
     todo = findings["top1_share" if narrow else "baseline"].advice
     if healthy:
         todo = "" if repaired else "Leave it as it is."
@@ -78,7 +78,7 @@ def judge(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning] = (), 
         Level.NOTE if repaired and healthy else level,
         headline,
         details,
-        "" if healthy else _why(findings, spread),
+        "" if healthy else _reason(findings, spread),
         transposed.advice if transposed.magnitude else todo,
     )
 
@@ -113,7 +113,7 @@ def _caution(findings: Mapping[str, Finding]) -> list[str]:
     return [f"Measured on only {vectors}: the mean may be {cosine(baseline.low)} to {cosine(baseline.high)}."]
 
 
-def _why(findings: Mapping[str, Finding], spread: Level) -> str:
+def _reason(findings: Mapping[str, Finding], spread: Level) -> str:
     rogue, share = findings["rogue_dimensions"], findings["rogue_share_3"].magnitude or 0.0
     if isinstance(rogue.value, list) and rogue.value and rogue.level is Level.CROWDED:
         few, verb = count(len(rogue.value), "dimension"), "carries" if len(rogue.value) == 1 else "carry"

@@ -69,8 +69,8 @@ def base_rows(vectors: Matrix, places: IntVector, words: IntVector | None, seed:
     order = np.random.default_rng([seed, 0]).permutation(len(places)).astype(np.int64)
     if words is not None:
         own = words[places]
-        named = np.where(own < 0, own.max(initial=0) + 1 + np.arange(len(own)), own)[order]
-        first = np.sort(np.unique(named, return_index=True)[1])
+        types = np.where(own < 0, own.max(initial=0) + 1 + np.arange(len(own)), own)[order]
+        first = np.sort(np.unique(types, return_index=True)[1])
         order = order[first] if len(first) >= _ENOUGH_WORDS else order
     order = np.sort(order[:_BASE])
     return order[distinct_rows(vectors[places[order]])]
@@ -109,8 +109,8 @@ def _local(rows: Matrix, queries: IntVector, near: Near, k: int) -> Local:
     if not each.size or not np.isfinite(near.distances).all():
         return Local(*[np.nan] * 5)  # vectors that are all equally far, or nearly all the same
     # A patch per so many queries: they are in order, and may be of one kind at the beginning.
-    chosen = np.linspace(0, len(queries) - 1, min(_PATCHES, len(queries))).astype(np.int64)
-    spreads = [_spreads(rows[near.places[i]] - rows[queries[i]], k) for i in chosen.tolist()]
+    patches = np.linspace(0, len(queries) - 1, min(_PATCHES, len(queries))).astype(np.int64)
+    spreads = [_spreads(rows[near.places[i]] - rows[queries[i]], k) for i in patches.tolist()]
     spread, wide = np.median(spreads, axis=0)
     low, middle, high = np.percentile(each, [10, 50, 90])
     steps = np.diff(np.log(near.distances[:, :k]), axis=1) * np.arange(1, k)
@@ -157,9 +157,9 @@ def _cloud(rows: Matrix, apart: IntVector, rng: np.random.Generator) -> Matrix:
     """As many Gaussian vectors, with the mean and covariance of each part."""
     cloud = np.empty_like(rows)
     for part in np.unique(apart):
-        there = np.flatnonzero(apart == part)
-        mean = rows[there].mean(axis=0)
-        cloud[there] = mean + _gaussian(rows[there] - mean, rng)
+        members = np.flatnonzero(apart == part)
+        mean = rows[members].mean(axis=0)
+        cloud[members] = mean + _gaussian(rows[members] - mean, rng)
     return cloud
 
 
@@ -202,9 +202,9 @@ def path_of(points: Matrix, positions: IntVector, seed: int = 0) -> Path:
     random, and a random walk correlates with time: so the same is done with permuted positions. What differs between
     long and short texts shows in the path too, because only long ones have late positions.
     """
-    known = np.flatnonzero(positions >= 0)
+    valid = np.flatnonzero(positions >= 0)
     rng = np.random.default_rng([seed, 2])
-    order = known[np.argsort(positions[known], kind="stable")]
+    order = valid[np.argsort(positions[valid], kind="stable")]
     places, rows = positions[order].astype(np.float64), points[order].astype(np.float64)
     starts = _starts(positions[order])
     if len(starts) < _LEAST or not rows.var(axis=0).sum() > 0:
@@ -215,9 +215,9 @@ def path_of(points: Matrix, positions: IntVector, seed: int = 0) -> Path:
     share, (angle_r, turns) = walk.share(means, rows), walk.turned(means)
     without, first = walk.without_strongest(means, rows)
     permuted = [walk.means(rows[rng.permutation(len(rows))]) for _ in range(_PERMUTED)]
-    shares = [walk.share(one, rows) for one in permuted]
-    sizes = [abs(walk.turned(one)[0]) for one in permuted]
-    as_well = max(sum(one >= share for one in shares), sum(size >= abs(angle_r) for size in sizes))
+    shares = [walk.share(path, rows) for path in permuted]
+    sizes = [abs(walk.turned(path)[0]) for path in permuted]
+    as_well = max(sum(value >= share for value in shares), sum(size >= abs(angle_r) for size in sizes))
     back = points[order].astype(np.float64).mean(axis=0)
     chance = (1 + as_well) / (1 + _PERMUTED)
     return Path(means + back, max(share, 0.0), without, first, angle_r, turns, chance)
@@ -272,7 +272,7 @@ class _Walk:
             (_rank_correlation(self.places, angles, self.weights), abs(float(angles[-1] - angles[0])) / (2 * np.pi))
             for angles in _angles(means, self.weights)
         ]
-        return max(turns, key=lambda one: abs(one[0]))
+        return max(turns, key=lambda turn: abs(turn[0]))
 
 
 def _angles(means: Matrix, weights: Vector) -> list[Vector]:
@@ -283,7 +283,7 @@ def _angles(means: Matrix, weights: Vector) -> list[Vector]:
     center = _center(flat, weights) if sizes[1] > _STRAIGHT * sizes[0] else None
     if center is None:
         return [np.asarray(_STRAIGHT * flat[:, 0])]
-    return [np.unwrap(np.arctan2(*(flat - one).T[::-1])) for one in (center, np.zeros(2))]
+    return [np.unwrap(np.arctan2(*(flat - origin).T[::-1])) for origin in (center, np.zeros(2))]
 
 
 def _center(points: Matrix, weights: Vector) -> Vector | None:

@@ -59,12 +59,12 @@ def lid(distances: Matrix, convention: Convention = "distances") -> Vector:
     >>> lid(np.array([[1.0, 2.0, 4.0]])).round(3).tolist()
     [0.962]
     """
-    known = (distances > 0) & np.isfinite(distances)
-    last = np.where(known, distances, 0.0).max(axis=1, initial=0.0)
+    valid = (distances > 0) & np.isfinite(distances)
+    last = np.where(valid, distances, 0.0).max(axis=1, initial=0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(last[:, None] / distances)
-        total = np.where(known, logs, 0.0).sum(axis=1)
-        value = (known.sum(axis=1) - 1) / total
+        total = np.where(valid, logs, 0.0).sum(axis=1)
+        value = (valid.sum(axis=1) - 1) / total
     value[~(value < _MOST)] = np.nan
     return np.asarray(value / 2 if convention == "paper" else value)
 
@@ -76,8 +76,8 @@ def two_nn(nearest_two: Matrix) -> float | None:
     largest tenth of the ratios is left out. None when fewer than two are left.
     """
     first, second = nearest_two[:, 0], nearest_two[:, 1]
-    known = (first > 0) & np.isfinite(second)
-    ratios = np.sort(np.log(second[known] / first[known]))
+    valid = (first > 0) & np.isfinite(second)
+    ratios = np.sort(np.log(second[valid] / first[valid]))
     n_ratios = int(len(ratios) * (1 - _DISCARDED))
     if n_ratios < 2 or ratios[n_ratios - 1] <= 1 / _MOST:
         return None
@@ -178,15 +178,15 @@ def _jackknife(near: Near, groups: IntVector, queries: IntVector) -> Spread:
 
     `groups` are those of the vectors of the base, `queries` the places of those that ask.
     """
-    distances, known = near.distances, (near.distances > 0) & np.isfinite(near.distances)
-    of, b, m = np.where(known, groups[near.places], -1), int(groups.max()) + 1, len(queries)
+    distances, valid = near.distances, (near.distances > 0) & np.isfinite(near.distances)
+    of, b, m = np.where(valid, groups[near.places], -1), int(groups.max()) + 1, len(queries)
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.where(known, np.log(distances), 0.0)
-    cells = (np.arange(m)[:, None] * b + of)[known]
-    counts = known.sum(axis=1)[:, None] - np.bincount(cells, minlength=m * b).reshape(m, b)
-    sums = logs.sum(axis=1)[:, None] - np.bincount(cells, weights=logs[known], minlength=m * b).reshape(m, b)
+        logs = np.where(valid, np.log(distances), 0.0)
+    cells = (np.arange(m)[:, None] * b + of)[valid]
+    counts = valid.sum(axis=1)[:, None] - np.bincount(cells, minlength=m * b).reshape(m, b)
+    sums = logs.sum(axis=1)[:, None] - np.bincount(cells, weights=logs[valid], minlength=m * b).reshape(m, b)
     # Without the group of the farthest one, the farthest of the others is the radius.
-    masked = np.where(known, logs, -np.inf)
+    masked = np.where(valid, logs, -np.inf)
     farthest = masked.argmax(axis=1)
     radius = np.repeat(masked[np.arange(m), farthest][:, None], b, axis=1)
     lost = of[np.arange(m), farthest]
@@ -199,7 +199,7 @@ def _jackknife(near: Near, groups: IntVector, queries: IntVector) -> Spread:
     without[np.arange(m), groups[queries]] = np.nan
     some = np.isfinite(without).any(axis=0)
     # Without a group, others would take the places of its vectors and k stay the same: the dimension changes with k.
-    missing = np.log(known.sum(axis=1)[:, None] / np.maximum(counts, 1)).mean(axis=0)
+    missing = np.log(valid.sum(axis=1)[:, None] / np.maximum(counts, 1)).mean(axis=0)
     moved = np.nanmean(without[:, some], axis=0) + _slope(distances) * missing[some]
     moved -= moved.mean()
     squares, count = moved**2, len(moved)

@@ -102,8 +102,8 @@ class _Rows:
         points = axes.points(self.vectors[placed])
         path = path_of(points, positions[placed], self.seed)
         sheet = self._sheet(places, axes.scale)
-        shown = np.argsort(placed[:_POINTS])
-        rows = placed[shown].astype(np.int64)
+        by_place = np.argsort(placed[:_POINTS])
+        rows = placed[by_place].astype(np.int64)
         visible, sentence = _answer(sheet, path, axes.sentence)
         manifold = Manifold(
             visible=visible,
@@ -111,7 +111,7 @@ class _Rows:
             angle_r=path.angle_r,
             turns=path.turns,
             position_share=path.share,
-            points=points[shown],
+            points=points[by_place],
             points_rows=rows,
             points_positions=positions[rows],
             path=path.means,
@@ -223,25 +223,25 @@ def _by_dimension(sheet: Sheet | None, holds: str, curved: bool, ordered: bool) 
         return f"{_UNKNOWN}, so a curved sheet cannot be told from a flat cloud; {holds}."
     rows, flat = sheet.rows, sheet.flat
     lead = "It is no thin sheet" if ordered else "No curved sheet is visible"
-    here, there = f"around a vector there are {plain(rows.lid)} dimensions", f"the {plain(flat.lid)} of a flat cloud"
+    local, cloud = f"around a vector there are {plain(rows.lid)} dimensions", f"the {plain(flat.lid)} of a flat cloud"
     if curved:
         return (
-            f"A curved sheet of few dimensions is visible: {here}, fewer than {there} with the same covariance, and "
+            f"A curved sheet of few dimensions is visible: {local}, fewer than {cloud} with the same covariance, and "
             f"neighborhoods twice as large stay as flat; {holds}."
         )
     if rows.lid > _BELOW * flat.lid:
         fewer = "no fewer" if rows.lid > _AS_MANY * flat.lid else "hardly fewer"
-        return f"{lead}: {here}, {fewer} than {there} with the same covariance; {holds}."
+        return f"{lead}: {local}, {fewer} than {cloud} with the same covariance; {holds}."
     if rows.lid > _FEW:
-        why = "too many for a sheet that can be seen (groups of similar vectors have fewer, too)"
+        reason = "too many for a sheet that can be seen (groups of similar vectors have fewer, too)"
     elif _is_lumpy(sheet):
-        why = "not everywhere, and neighbors end with jumps: these are small clusters"
+        reason = "not everywhere, and neighbors end with jumps: these are small clusters"
     elif rows.spread > _BELOW * flat.spread:
-        why = f"their neighbors spread over as many directions as there ({plain(rows.spread)})"
+        reason = f"their neighbors spread over as many directions as there ({plain(rows.spread)})"
     else:
         more = plain(rows.wide / rows.spread)
-        why = f"neighborhoods twice as large spread over {more} times as many directions, as those of clusters do"
-    return f"{lead}: {here}, fewer than {there} with the same covariance, but {why}; {holds}."
+        reason = f"neighborhoods twice as large spread over {more} times as many directions, as those of clusters do"
+    return f"{lead}: {local}, fewer than {cloud} with the same covariance, but {reason}; {holds}."
 
 
 def _by_position(path: Path, ordered: bool) -> list[str]:
@@ -263,8 +263,8 @@ def _by_position(path: Path, ordered: bool) -> list[str]:
         text = f"The mean vectors by position stand in order along {shape} ({order}), but {_why_no_curve(path, share)}"
     halved = path.share >= _CHANCE and path.without < path.share / 2
     if halved or path.without < _EXPLAINED <= path.share:
-        which = "the first position" if path.first else "one position"
-        text += f", {percent(path.without)} without {which}"
+        position = "the first position" if path.first else "one position"
+        text += f", {percent(path.without)} without {position}"
     return [f"{text}."]
 
 

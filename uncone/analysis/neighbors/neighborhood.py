@@ -49,7 +49,7 @@ _MAJOR_HUB = 0.05
 """A space has hubs if the skewness is above 1.4 for certain: so is its interval, or one vector is near to a twentieth
 of all, and to five times as many as on average."""
 _K = 10
-_SHOWN = 5
+_N_HUBS = 5
 _GROUPS = 50
 _WORST = 0.01
 _TIE = 1e-6
@@ -99,16 +99,16 @@ def _all_rows(space: Space, ann: bool, progress: Progress | None) -> AllRows:
 
 def _blocks(space: Space, copies: bool, progress: Progress | None) -> Iterator[Block]:
     source = space.source
-    report = progress or (lambda done: None)
+    report = progress or (lambda n_rows: None)
     if copies or not source.random_access:
         prints = space.prints.state()["kept"]
-        repeated, known = np.unique(prints[1:][prints[1:] == prints[:-1]]), set[int]()
+        repeated, prints_read = np.unique(prints[1:][prints[1:] == prints[:-1]]), set[int]()
         for batch in batches(source.read(), space.moments.dtype):
             own = fingerprints(batch.vectors)
             is_new = np.ones(len(own), np.bool_)
             for i in np.flatnonzero(np.isin(own, repeated)).tolist():
-                is_new[i] = int(own[i]) not in known
-                known.add(int(own[i]))
+                is_new[i] = int(own[i]) not in prints_read
+                prints_read.add(int(own[i]))
             yield batch.vectors[is_new]
             report(batch.seen)
         return
@@ -140,7 +140,7 @@ def _lid(dimension: Dimension) -> Finding:
     if value is not None:
         meaning = (
             f"Around a vector the space has about {plain(value)} dimensions {metric}. In the published convention, on "
-            f"squared distances, that is {plain(value / 2)}. {_measured(dimension)}"
+            f"squared distances, that is {plain(value / 2)}. {_basis(dimension)}"
         )
     advice = "It grows with the number of vectors: compare it only at the same base and k."
     return Finding(f"lid_{dimension.metric}", value, dimension.base, meaning, advice, dimension.low, dimension.high)
@@ -151,12 +151,12 @@ def _two_nn(dimension: Dimension) -> Finding:
     meaning = _unknown(dimension)
     if value is not None:
         meaning = f"By the two nearest vectors alone the space has about {plain(value)} dimensions {metric}. "
-        meaning += _measured(dimension)
+        meaning += _basis(dimension)
     advice = f"It looks closer than the {dimension.k} nearest do: noise shows in it first."
     return Finding(f"twonn_{dimension.metric}", value, dimension.base, meaning, advice)
 
 
-def _measured(dimension: Dimension) -> str:
+def _basis(dimension: Dimension) -> str:
     copies = f"; the {percent(dimension.duplicates)} that are copies are left out" if dimension.duplicates else ""
     recall = dimension.recall
     hits = "" if recall is None else f" The search was approximate and found {percent(recall)} of the true neighbors."
@@ -167,10 +167,10 @@ def _measured(dimension: Dimension) -> str:
 
 
 def _unknown(dimension: Dimension) -> str:
-    why = f"the nearest of {dimension.base:,} distinct vectors are all equally far, or none is apart."
+    reason = f"the nearest of {dimension.base:,} distinct vectors are all equally far, or none is apart."
     if dimension.base < 3:
-        why = f"{count(dimension.base, 'distinct vector')}; at least 3 are needed."
-    return f"Unknown {_METRICS[dimension.metric]}: {why}"
+        reason = f"{count(dimension.base, 'distinct vector')}; at least 3 are needed."
+    return f"Unknown {_METRICS[dimension.metric]}: {reason}"
 
 
 def _skew(hubness: Hubness) -> Finding:
@@ -231,15 +231,15 @@ def hubness_of(
     n = len(places)
     if n < k + 2:
         return Hubness(k=k, n=n)
-    chosen = vectors[places]
-    neighbors = _nearest(_units(chosen), k, seed)
+    sample = vectors[places]
+    neighbors = _nearest(_units(sample), k, seed)
     counts = np.bincount(neighbors.ravel(), minlength=n)
     skew = skewness(counts)
-    low, high = _interval(skew, neighbors, counts, np.argsort(np.argsort(fingerprints(chosen))))
+    low, high = _interval(skew, neighbors, counts, np.argsort(np.argsort(fingerprints(sample))))
     worst = np.argsort(-counts, kind="stable")
     hubs = tuple(
         Hub(int(place if numbers is None else numbers[place]), int(n_neighbors), "" if name is None else name(place))
-        for place, n_neighbors in zip(places[worst[:_SHOWN]].tolist(), counts[worst], strict=False)
+        for place, n_neighbors in zip(places[worst[:_N_HUBS]].tolist(), counts[worst], strict=False)
     )
     top = float(counts[worst[: math.ceil(_WORST * n)]].sum() / neighbors.size)
     return Hubness(skew, low, high, float((counts == 0).mean()), top, hubs, k, n)

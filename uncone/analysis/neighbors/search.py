@@ -30,7 +30,7 @@ _PART = 128
 """Queries whose products are looked at together: they stay in a core's cache."""
 _LINKS, _BUILT, _SEARCHED = 32, 120, 256
 """Links of a vector in the graph, and how many vectors are kept in view when it is built and searched."""
-_JUDGED = 50
+_RECALL_QUERIES = 50
 """Queries whose neighbors are also looked for exactly."""
 
 
@@ -134,9 +134,8 @@ class _Search:
                     self._look_at(tile, start, n, room, candidates)
                 n += len(some)
         self._rooms.append(room)
-        return n, [
-            _Candidates(*(np.concatenate(column) for column in zip(*one, strict=True))) for one in candidates if one
-        ]
+        nonempty = filter(None, candidates)
+        return n, [_Candidates(*map(np.concatenate, zip(*parts, strict=True))) for parts in nonempty]
 
     def _room(self) -> _Room:
         """Room that no other thread is using; asked for and not looked at first, because another may be quicker."""
@@ -155,8 +154,8 @@ class _Search:
             part = products[low : low + _PART]
             chunk = slice(start + low, start + low + len(part))
             spare = room.spare[: part.size].reshape(part.shape)
-            for metric, best, one in zip(self.metrics, self.best, candidates, strict=True):
-                one.append(self._near(metric, best.limits[chunk], part, tile, chunk, first, spare))
+            for metric, best, parts in zip(self.metrics, self.best, candidates, strict=True):
+                parts.append(self._near(metric, best.limits[chunk], part, tile, chunk, first, spare))
 
     def _near(
         self, metric: Metric, limits: Vector, products: Matrix, tile: Tile, chunk: slice, first: int, spare: Matrix
@@ -167,19 +166,19 @@ class _Search:
             near = metric.smallest(products, tile, chunk, self.keep, self.distinct, spare)
         flat = np.flatnonzero(near)
         of, at = np.divmod(flat, len(tile.rows))
-        scores, kept = metric.scores(products.reshape(-1)[flat], tile, of + chunk.start, at, self.distinct)
-        kept &= scores < limits[of]
-        return _Candidates(of[kept] + chunk.start, at[kept] + first, scores[kept])
+        scores, below = metric.scores(products.reshape(-1)[flat], tile, of + chunk.start, at, self.distinct)
+        below &= scores < limits[of]
+        return _Candidates(of[below] + chunk.start, at[below] + first, scores[below])
 
     def take(self, n: int, candidates: Sequence[_Candidates]) -> None:
         """Keep the best of what was found in the next block of n vectors."""
-        for best, one in zip(self.best, candidates, strict=False):
-            places = one.places + self.n_rows
+        for best, batch in zip(self.best, candidates, strict=False):
+            places = batch.places + self.n_rows
             if self.own is None:
-                best.add(one.queries, places, one.scores)
+                best.add(batch.queries, places, batch.scores)
             else:
-                others = places != self.own[one.queries]
-                best.add(one.queries[others], places[others], one.scores[others])
+                others = places != self.own[batch.queries]
+                best.add(batch.queries[others], places[others], batch.scores[others])
         self.n_rows += n
 
 
@@ -217,8 +216,8 @@ class _Best:
         table[rows, columns], names[rows, columns] = scores[order], places[order]
         last = np.partition(table, k - 1, axis=1)[:, k - 1 : k]
         below, equal = table < last, table == last
-        kept = below | (equal & (np.cumsum(equal, axis=1) <= k - below.sum(axis=1, keepdims=True)))
-        self.scores, self.places = table[kept].reshape(m, k), names[kept].reshape(m, k)
+        nearest_k = below | (equal & (np.cumsum(equal, axis=1) <= k - below.sum(axis=1, keepdims=True)))
+        self.scores, self.places = table[nearest_k].reshape(m, k), names[nearest_k].reshape(m, k)
         self.limits = last[:, 0]
 
     def result(self, metric: Metric, k: int) -> Near:
@@ -237,15 +236,15 @@ def approximate(
     A graph for each metric over all vectors, which have to fit in memory. It is built on one thread: with two, links
     depend on which was faster. The neighbors of some seeded queries are looked for exactly as well, in another pass.
     """
-    judged = np.sort(np.random.default_rng(seed).permutation(len(queries))[:_JUDGED])
-    true = nearest(blocks(), queries[judged], k, distinct=True)
+    sample = np.sort(np.random.default_rng(seed).permutation(len(queries))[:_RECALL_QUERIES])
+    true = nearest(blocks(), queries[sample], k, distinct=True)
     center = queries.mean(axis=0, dtype=np.float64)
     near, recall = {}, {}
     for metric in ("euclidean", "cosine"):
         with _one_thread():
             index = _graph(blocks(), metric, center)
             near[metric] = _search(index, _placed(queries, metric, center), k)
-        recall[metric] = _recall(near[metric].places[judged], true[metric].places)
+        recall[metric] = _recall(near[metric].places[sample], true[metric].places)
     return near, recall
 
 

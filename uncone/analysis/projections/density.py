@@ -138,12 +138,12 @@ class Raster(Statistic):
         inside = cells >= 0
         np.add.at(totals["counts"], cells[inside], 1)
         if members is not None:
-            named = inside & (members >= 0)
-            np.add.at(totals["members"], (members[named], cells[named]), 1)
+            in_category = inside & (members >= 0)
+            np.add.at(totals["members"], (members[in_category], cells[in_category]), 1)
         if values is not None:
-            known = inside & np.isfinite(values)
-            np.add.at(totals["sums"], cells[known], values[known])
-            np.add.at(totals["known"], cells[known], 1)
+            finite = inside & np.isfinite(values)
+            np.add.at(totals["sums"], cells[finite], values[finite])
+            np.add.at(totals["known"], cells[finite], 1)
 
     def state(self) -> State:
         """All counts."""

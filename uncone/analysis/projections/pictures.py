@@ -66,7 +66,7 @@ def pictures_of(
     Raises:
         ShapeError: too few vectors, or vectors that are not finite.
     """
-    made: list[Picture] = []
+    pictures: list[Picture] = []
     before: tuple[IntVector, Matrix] | None = None
     for space in spaces:
         vectors = check_rows(space.vectors, method)
@@ -81,8 +81,8 @@ def pictures_of(
             points = project(vectors, method, dims, seed, progress, axes)
         explained = axes.explained if method in FLAT else None
         trust = trust_of(vectors, points, method, explained=explained, numbers=rows[space.places], seed=seed)
-        made.append(Picture(Panel(space.name, points, space.places, trust, space.layer), axes))
-    return made
+        pictures.append(Picture(Panel(space.name, points, space.places, trust, space.layer), axes))
+    return pictures
 
 
 _K, _TRUST_SAMPLE, _TRUST_BLOCK = 15, 2_000, 256
@@ -114,14 +114,14 @@ def trust_of(
     It is measured on up to 2,000 points, drawn by their `numbers`, with k = 15 neighbors, or fewer among few points.
     """
     numbers = np.arange(len(points)) if numbers is None else numbers
-    chosen = hash_sample(numbers, _TRUST_SAMPLE, seed)
-    k = min(_K, (len(chosen) - 1) // 2)
-    if k < 1 or not np.ptp(points[chosen], axis=0).any():
-        why = "all vectors are equal" if k else "there are too few vectors"
-        return Trust(None, None, explained, max(k, 0), len(chosen), f"Neighbors can't be compared: {why}.")
-    preserved = neighbor_preservation(vectors[chosen], points[chosen], k)
-    sentence = _sentence(method, points.shape[1], explained, preserved, k, len(chosen))
-    return Trust(preserved.trustworthiness, preserved.continuity, explained, k, len(chosen), sentence)
+    places = hash_sample(numbers, _TRUST_SAMPLE, seed)
+    k = min(_K, (len(places) - 1) // 2)
+    if k < 1 or not np.ptp(points[places], axis=0).any():
+        reason = "all vectors are equal" if k else "there are too few vectors"
+        return Trust(None, None, explained, max(k, 0), len(places), f"Neighbors can't be compared: {reason}.")
+    preserved = neighbor_preservation(vectors[places], points[places], k)
+    sentence = _sentence(method, points.shape[1], explained, preserved, k, len(places))
+    return Trust(preserved.trustworthiness, preserved.continuity, explained, k, len(places), sentence)
 
 
 def neighbor_preservation(vectors: Matrix, points: Matrix, k: int) -> Preservation:
@@ -223,15 +223,15 @@ def group(vectors: Matrix, *, k: int | None = None, numbers: IntVector | None = 
     n = len(vectors)
     if n < 3 or (vectors == vectors[0]).all():
         return Grouping(np.zeros(n, np.int64), vectors.mean(axis=0, keepdims=True, dtype=np.float64))
-    chosen = hash_sample(np.arange(n) if numbers is None else numbers, _CLUSTER_SAMPLE, seed)
-    sample = vectors if len(chosen) == n else vectors[chosen]
+    places = hash_sample(np.arange(n) if numbers is None else numbers, _CLUSTER_SAMPLE, seed)
+    sample = vectors if len(places) == n else vectors[places]
     labels, _ = cluster_labels(sample, k=k, seed=seed)
     means = np.stack(
         [sample[labels == number].mean(axis=0, dtype=np.float64) for number in range(int(labels.max()) + 1)]
     )
-    if len(chosen) == n:
+    if len(places) == n:
         return Grouping(labels, means)
     every = Grouping(labels, means).nearest(vectors)
-    every[chosen] = labels
+    every[places] = labels
     order = np.argsort(-np.bincount(every, minlength=len(means)), kind="stable")
     return Grouping(np.argsort(order)[every], means[order])

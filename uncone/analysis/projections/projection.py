@@ -101,9 +101,9 @@ def fit_axes(rows: Matrix, dims: int, *, centered: bool = True) -> Axes:
     values, vectors = _largest(small, dims)
     directions = vectors if d <= n else about.T @ vectors / np.sqrt(np.maximum(values, np.finfo(np.float64).tiny))
     real = values > _MINIMUM[rows.dtype.itemsize] * values[0]  # a direction without variance is rounding
-    kept = np.zeros((d, dims))
-    kept[:, : len(values)][:, real] = (directions * _signs(directions))[:, real]
-    return Axes(reference, kept, (reference - origin) @ kept, float(values[real].sum() / total), float(spread))
+    basis = np.zeros((d, dims))
+    basis[:, : len(values)][:, real] = (directions * _signs(directions))[:, real]
+    return Axes(reference, basis, (reference - origin) @ basis, float(values[real].sum() / total), float(spread))
 
 
 def signs_like(points: Matrix, others: Matrix) -> Vector:

@@ -13,7 +13,7 @@ from uncone.data.batch import IntVector, Matrix, Vector
 __all__ = ["METHOD_NAMES", "Coloring", "Density", "Panel", "Texts", "Trust", "by_category"]
 
 METHOD_NAMES = {"pca": "PCA", "svd": "SVD", "tsne": "t-SNE", "umap": "UMAP"}
-_NAMED = 12
+_CATEGORIES = 12
 """The number of categories with a separate color."""
 
 
@@ -64,7 +64,7 @@ class Coloring:
     values_by_panel: Mapping[str, Vector] = field(default_factory=dict)
 
 
-def by_category(name: str, title: str, categories: Sequence[str | None], most: int = _NAMED) -> Coloring:
+def by_category(name: str, title: str, categories: Sequence[str | None], most: int = _CATEGORIES) -> Coloring:
     """A color for each of the most frequent categories, most frequent first; None and blanks are unknown.
 
     >>> by_category("label", "label", ["b", "a", "b", None], most=1).members.tolist()

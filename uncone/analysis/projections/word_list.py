@@ -18,7 +18,7 @@ __all__ = ["OF_EACH", "ListedRows", "WordList", "bare"]
 
 OF_EACH = 500
 """Rows that contain a word of the list, at most, that are shown in addition to a sample."""
-_NAMED = 8
+_EXAMPLES = 8
 
 
 class WordList:
@@ -49,19 +49,19 @@ class WordList:
         """The first word of each of n texts."""
         return np.full(n, -1, np.int64) if texts is None else np.array([self.first(text) for text in texts], np.int64)
 
-    def known(self, present: set[str], name: str) -> tuple[WordList, list[str]]:
+    def restrict(self, present: set[str], name: str) -> tuple[WordList, list[str]]:
         """The words of the list that are `present`, and a note that names the others.
 
         Raises:
             OptionError: none is present.
         """
-        known = [word for word in self.words if identity(word) in present]
+        words = [word for word in self.words if identity(word) in present]
         unknown = [word for word in self.words if identity(word) not in present]
-        more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
-        named = f"{', '.join(unknown[:_NAMED])}{more}"
-        if unknown and not known:
-            raise OptionError(f"{name} contains none of the words of --words: {named}. Name some that it contains.")
-        return WordList(known), [f"Not in the texts: {named}."] if unknown else []
+        more = f" and {len(unknown) - _EXAMPLES} more" if len(unknown) > _EXAMPLES else ""
+        examples = f"{', '.join(unknown[:_EXAMPLES])}{more}"
+        if unknown and not words:
+            raise OptionError(f"{name} contains none of the words of --words: {examples}. Name some that it contains.")
+        return WordList(words), [f"Not in the texts: {examples}."] if unknown else []
 
 
 class ListedRows(Bundle):

@@ -29,38 +29,38 @@ def parse_bound(text: str | float, background: Background | None = None, option:
     Raises:
         OptionError: it is neither, or out of range, or the background does not reach that far.
     """
-    shown = str(text).strip()
-    is_percentile = shown[:1] in ("p", "P")
+    bound = str(text).strip()
+    is_percentile = bound[:1] in ("p", "P")
     try:
-        value = float(shown[1:] if is_percentile else shown)
+        value = float(bound[1:] if is_percentile else bound)
     except ValueError:
         value = math.nan
     if is_percentile:
-        return _percentile_bound(value, shown, background, option)
+        return _percentile_bound(value, bound, background, option)
     if math.isnan(value):
         raise OptionError(
-            f"{option} takes a cosine from -1 to 1, or a percentile of the background such as p99; this is {shown!r}."
+            f"{option} takes a cosine from -1 to 1, or a percentile of the background such as p99; this is {bound!r}."
         )
     if not -1 <= value <= 1:
-        meant = f" For the percentile write p{value:g}." if 1 < value < 100 else ""
-        raise OptionError(f"{option} {shown}: a cosine lies between -1 and 1.{meant}")
+        hint = f" For the percentile write p{value:g}." if 1 < value < 100 else ""
+        raise OptionError(f"{option} {bound}: a cosine lies between -1 and 1.{hint}")
     return value
 
 
-def _percentile_bound(percent: float, shown: str, background: Background | None, option: str) -> float:
+def _percentile_bound(percent: float, bound: str, background: Background | None, option: str) -> float:
     """The cosine that `percent` % of the unrelated pairs lie below."""
     if not 0 <= percent <= 100:
-        raise OptionError(f"{option} {shown}: a percentile is written p0 to p100, for instance p99 or p99.9.")
+        raise OptionError(f"{option} {bound}: a percentile is written p0 to p100, for instance p99 or p99.9.")
     if background is None:
         raise OptionError(
-            f"{option} {shown} needs a background of unrelated pairs. Give a cosine from -1 to 1 instead."
+            f"{option} {bound} needs a background of unrelated pairs. Give a cosine from -1 to 1 instead."
         )
     tails, tail = np.asarray(background.tails, np.float64), 1 - percent / 100
     if tail > tails[0]:
         return -1.0
     if tail < tails[-1] * (1 - 1e-9):  # 1 - 0.99 is a little more than 0.01
         raise OptionError(
-            f"{option} {shown}: the background of {background.rows:,} texts is known up to "
+            f"{option} {bound}: the background of {background.rows:,} texts is known up to "
             f"p{100 * (1 - tails[-1]):.6g}. Ask for a lower percentile, or give a cosine."
         )
     return float(np.clip(score_at(background, tail), -1.0, 1.0))
@@ -125,12 +125,12 @@ def same_text(text: str) -> str:
 
 
 def equal_pairs(
-    keys: Sequence[Hashable], units: Units, *, most: int, percentile: Callable[[Vector], Any], why: str
+    keys: Sequence[Hashable], units: Units, *, most: int, percentile: Callable[[Vector], Any], reason: str
 ) -> Pairs:
     """The pairs of unit vectors (n, d) with equal keys: all counted, at most `most` listed, most similar first.
 
     >>> eye = np.eye(3, dtype=np.float32)
-    >>> pairs = equal_pairs(["a", "b", "a"], eye, most=9, percentile=lambda cosines: cosines, why="")
+    >>> pairs = equal_pairs(["a", "b", "a"], eye, most=9, percentile=lambda cosines: cosines, reason="")
     >>> pairs.one.tolist(), pairs.other.tolist(), pairs.found
     ([0], [2], 1)
     """
@@ -138,9 +138,9 @@ def equal_pairs(
     for row, key in enumerate(keys):
         places.setdefault(key, []).append(row)
     listed = list(islice((pair for rows in places.values() for pair in combinations(rows, 2)), most))
-    one, other = np.array(listed, np.int64).reshape(-1, 2).T
-    cosines = np.clip(np.vecdot(units[one], units[other]).astype(np.float64), -1.0, 1.0)
+    first, second = np.array(listed, np.int64).reshape(-1, 2).T
+    cosines = np.clip(np.vecdot(units[first], units[second]).astype(np.float64), -1.0, 1.0)
     order = np.argsort(-cosines, kind="stable")
     total = sum(len(rows) * (len(rows) - 1) // 2 for rows in places.values())
     values = cosines[order]
-    return Pairs(one[order], other[order], values, np.asarray(percentile(values), np.float64), total, why)
+    return Pairs(first[order], second[order], values, np.asarray(percentile(values), np.float64), total, reason)

@@ -47,20 +47,20 @@ def k_means(units: Matrix, k: Count = "auto", labels: Sequence[Hashable] | None 
     k, notes = _checked_count(k, len(units), distinct), []
     if k == "auto":
         sample = units[_sample(len(units), _AUTO_SAMPLE, seed)]
-        k, why = _best_count(
+        k, reason = _best_count(
             sample, distinct, lambda each: nearest_center(sample, k_means_centers(sample, each, seed, starts=2))
         )
-        notes.append(why)
+        notes.append(reason)
         if len(sample) < len(units):
             notes.append(f"Tried on {len(sample):,} vectors drawn with seed {seed}.")
     notes += _fewer_groups(k, distinct)
-    fitted = units if len(units) <= _CENTER_SAMPLE else units[_sample(len(units), _CENTER_SAMPLE, seed)]
-    if len(fitted) < len(units):
-        notes.append(f"The centers were learned from {len(fitted):,} vectors drawn with seed {seed}.")
-    members = nearest_center(units, k_means_centers(fitted, min(k, distinct), seed))
-    made = len(np.unique(members))
-    if made < min(k, distinct):
-        notes.append(f"{count(min(k, distinct) - made, 'center')} attracted no vector: {count(made, 'group')}.")
+    training = units if len(units) <= _CENTER_SAMPLE else units[_sample(len(units), _CENTER_SAMPLE, seed)]
+    if len(training) < len(units):
+        notes.append(f"The centers were learned from {len(training):,} vectors drawn with seed {seed}.")
+    members = nearest_center(units, k_means_centers(training, min(k, distinct), seed))
+    n_groups = len(np.unique(members))
+    if n_groups < min(k, distinct):
+        notes.append(f"{count(min(k, distinct) - n_groups, 'center')} attracted no vector: {count(n_groups, 'group')}.")
     return _summary("k-means", units, members, labels, notes)
 
 
@@ -84,13 +84,13 @@ def hierarchical(
         raise OptionError(f"There is no linkage {linkage!r}; choose average or ward.")
     distinct = _distinct(units)
     k, notes = _checked_count(k, len(units), distinct), []
-    chosen = _sample(len(units), limit, seed)
-    sample = units[chosen]
+    places = _sample(len(units), limit, seed)
+    sample = units[places]
     distinct = distinct if len(sample) == len(units) else _distinct(sample)
     tree = linkage_of(sample, linkage)
     if k == "auto":
-        k, why = _best_count(sample, distinct, lambda each: cut(tree, each))
-        notes.append(why)
+        k, reason = _best_count(sample, distinct, lambda each: cut(tree, each))
+        notes.append(reason)
     notes += _fewer_groups(k, distinct)
     members = cut(tree, min(k, distinct))
     if len(sample) < len(units):
@@ -101,7 +101,7 @@ def hierarchical(
         sums = group_sums(sample, members, int(members.max()) + 1)
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         every = nearest_center(units, sums / np.where(lengths > 0, lengths, 1.0))
-        every[chosen] = members
+        every[places] = members
         members = every
     return _summary(f"hierarchical, {linkage}", units, members, labels, notes)
 
@@ -155,16 +155,16 @@ def _summary(
     rank = np.empty(k, np.int64)
     rank[np.lexsort((first, -sizes))] = np.arange(k)
     members = rank[inverse]
-    named = [None] * len(units) if labels is None else [label_text(label) for label in labels]
+    label_names = [None] * len(units) if labels is None else [label_text(label) for label in labels]
     silhouettes, sums = cosine_silhouettes(units, members, k), group_sums(units, members, k)
-    made = []
+    contents = []
     for number in range(k):
         rows, total = np.flatnonzero(members == number), sums[number]
         inside, size = units[rows], len(rows)
         pairs = float(total @ total) - float(np.vecdot(inside, inside).sum(dtype=np.float64))
         own = float(silhouettes[rows].mean())
-        counts = Counter(name for row in rows.tolist() if (name := named[row]) is not None)
-        made.append(
+        counts = Counter(name for row in rows.tolist() if (name := label_names[row]) is not None)
+        contents.append(
             Group(
                 number,
                 size,
@@ -185,7 +185,7 @@ def _summary(
         notes.append(f"A silhouette of {plain(mean)} is weak: by cosine the texts hardly fall into {k:,} groups.")
     if k == 1:
         notes.append("One group has no silhouette.")
-    return Groups(method, k, members, made, mean, _agreement(members, named), " ".join(notes), outliers)
+    return Groups(method, k, members, contents, mean, _agreement(members, label_names), " ".join(notes), outliers)
 
 
 def _outliers(rows: Matrix, members: IntVector) -> int:
@@ -200,12 +200,12 @@ def _outliers(rows: Matrix, members: IntVector) -> int:
     return sum(others)
 
 
-def _agreement(members: IntVector, named: Sequence[str | None]) -> float | None:
+def _agreement(members: IntVector, label_names: Sequence[str | None]) -> float | None:
     """The adjusted Rand index of groups and labels (Hubert and Arabie 1985); None with one label or one group."""
     from sklearn.metrics import adjusted_rand_score
 
-    labeled = [row for row, name in enumerate(named) if name is not None]
-    own, groups = [named[row] for row in labeled], members[labeled]
+    labeled = [row for row, name in enumerate(label_names) if name is not None]
+    own, groups = [label_names[row] for row in labeled], members[labeled]
     if len(set(own)) < 2 or len(np.unique(groups)) < 2:
         return None
     return float(adjusted_rand_score(own, groups))
@@ -258,7 +258,7 @@ def distances(units: Matrix) -> Matrix:
     return apart
 
 
-def linkage_of(units: Matrix, how: Literal["average", "ward"] = "average") -> Matrix:
+def linkage_of(units: Matrix, method: Literal["average", "ward"] = "average") -> Matrix:
     """The linkage matrix of scipy (n - 1, 4): average by 1 - cosine, Ward by the distance |u - v|."""
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
@@ -266,9 +266,9 @@ def linkage_of(units: Matrix, how: Literal["average", "ward"] = "average") -> Ma
     if len(units) < 2:
         return np.empty((0, 4))
     apart = squareform(distances(units), checks=False)
-    if how == "ward":
+    if method == "ward":
         np.sqrt(2 * apart, out=apart)  # |u - v|^2 = 2 (1 - cosine)
-    return np.asarray(linkage(apart, how))
+    return np.asarray(linkage(apart, method))
 
 
 def cut(tree: Matrix, k: int) -> IntVector:

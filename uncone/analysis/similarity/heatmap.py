@@ -44,23 +44,23 @@ def picture(
     codes, names = (None, []) if labels is None else coded(labels)
     if codes is not None:  # texts without a label come last
         codes, names = np.where(codes < 0, len(names), codes), [*names, "no label"]
-    shown = stratified_sample(codes, len(units), limit, seed)
-    rows = np.asarray(units[shown], np.float64)
+    places = stratified_sample(codes, len(units), limit, seed)
+    rows = np.asarray(units[places], np.float64)
     tree, leaves = _tree(rows)
     blocks: list[tuple[str, int]] = []
     by_tree = order == "clustering"
     if codes is not None and not by_tree:
-        own = codes[shown]
+        own = codes[places]
         leaves = leaves[np.argsort(own[leaves], kind="stable")]
         blocks = [(names[code], int(size)) for code, size in enumerate(np.bincount(own)) if size]
     cosines = 1 - distances(rows[leaves])
     note = ""
-    if len(shown) < len(units):
+    if len(places) < len(units):
         stratified = ", stratified by label" if codes is not None else ""
-        note = f"{len(shown):,} of {len(units):,} texts, drawn with seed {seed}{stratified}."
+        note = f"{len(places):,} of {len(units):,} texts, drawn with seed {seed}{stratified}."
     linkage, shown_leaves = (tree, leaves) if by_tree else (None, None)
     ranks = np.asarray(percentile(cosines))
-    return Picture(shown[leaves], cosines, ranks, order, linkage, shown_leaves, blocks, note)
+    return Picture(places[leaves], cosines, ranks, order, linkage, shown_leaves, blocks, note)
 
 
 def stratified_sample(labels: Sequence[Hashable] | IntVector | None, n: int, limit: int, seed: int) -> IntVector:

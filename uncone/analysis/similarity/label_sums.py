@@ -68,12 +68,12 @@ def estimate(pair_mean: PairMean | None) -> Estimate:
         return Estimate(None, None, None, None, 0)
     mean, square, pairs, variance, freedom, _ = pair_mean
     spread = math.sqrt(max(square - mean**2, 0.0))
-    known = freedom >= 1 and math.isfinite(variance)
-    reach = student(freedom) * math.sqrt(max(variance, 0.0)) if known else math.nan
+    has_interval = freedom >= 1 and math.isfinite(variance)
+    reach = student(freedom) * math.sqrt(max(variance, 0.0)) if has_interval else math.nan
     return Estimate(
         float(np.clip(mean, -1, 1)),
-        max(mean - reach, -1.0) if known else None,
-        min(mean + reach, 1.0) if known else None,
+        max(mean - reach, -1.0) if has_interval else None,
+        min(mean + reach, 1.0) if has_interval else None,
         0.0 if spread < _ROUNDING else spread,
         pairs,
     )
@@ -143,19 +143,19 @@ class LabelSums:
         cells = cells_of(codes, None if groups is None else groups[order])
         error = np.zeros(len(cells.rows)) if background is None else background[order[cells.rows]]
         own, towards_label, towards_all = np.empty((3, len(units)))
-        made = cls(units, order, codes, starts, own, towards_label, towards_all, cells, error)
-        total = made._sum(0, len(units))
+        result = cls(units, order, codes, starts, own, towards_label, towards_all, cells, error)
+        total = result._sum(0, len(units))
         for first, last in _label_runs(starts):
             begin, end = int(starts[first]), int(starts[last])
             sums = np.zeros((last - first, units.shape[1]))
-            for part, block in made._read(begin, end):
+            for part, block in result._read(begin, end):
                 cuts = np.flatnonzero(np.diff(codes[part], prepend=-1))
                 sums[codes[part][cuts] - first] += np.add.reduceat(block, cuts, axis=0)
-            for part, block in made._read(begin, end):
-                made.own[part] = np.vecdot(block, block)
-                made.towards_label[part] = np.vecdot(block, sums[codes[part] - first]) - made.own[part]
-                made.towards_all[part] = block @ total - made.own[part]
-        return made
+            for part, block in result._read(begin, end):
+                result.own[part] = np.vecdot(block, block)
+                result.towards_label[part] = np.vecdot(block, sums[codes[part] - first]) - result.own[part]
+                result.towards_all[part] = block @ total - result.own[part]
+        return result
 
     def _read(self, start: int, stop: int) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Blocks of vectors in float64, in the order of the labels."""
@@ -230,14 +230,14 @@ class LabelSums:
         partners = len(self.codes) - self.counts[self.codes[rows]]
         return weights * (self.towards_all - self.towards_label)[rows], weights * partners
 
-    def between_labels(self, chosen: IntVector, summed: Squares) -> Iterator[PairMean]:
-        """The cosines between every two of the `chosen` labels, in the order of `combinations`.
+    def between_labels(self, labels: IntVector, summed: Squares) -> Iterator[PairMean]:
+        """The cosines between every two of the `labels`, in the order of `combinations`.
 
         The mean is a two-sample U-statistic: a text contributes the deviation of its cosine with the mean of the other
         label, and a text with both labels contributes both at once. The degrees of freedom are Welch's, and fewer than
         the distinct texts of both.
         """
-        counts, cells = self.counts[chosen], [self._cells(a) for a in chosen.tolist()]
+        counts, cells = self.counts[labels], [self._cells(a) for a in labels.tolist()]
         means, expected = summed.sums / counts[:, None], summed.cosines / np.outer(counts, counts)
         added = []
         for at, place in enumerate(cells):
@@ -247,36 +247,36 @@ class LabelSums:
             blocks = [self._vectors(rows[start : start + BLOCK]) @ means.T for start in range(0, n, BLOCK)]
             added.append((np.concatenate(blocks) - expected[at]) * (scale * self.cells.weights[place])[:, None])
         repeated = len(self.cells.groups) > self.cells.texts
-        for a, b in combinations(range(len(chosen)), 2):
+        for a, b in combinations(range(len(labels)), 2):
             pairs, (n, m) = int(counts[a] * counts[b]), (len(added[a]), len(added[b]))
             mean, square = float(summed.cosines[a, b]) / pairs, float(summed.squares[a, b]) / pairs
             if n < 2 or m < 2:
                 yield PairMean(mean, square, pairs)
                 continue
             ours, theirs = added[a][:, b], added[b][:, a]
-            one, other = float(ours @ ours), float(theirs @ theirs)
+            a2, b2 = float(ours @ ours), float(theirs @ theirs)
             shared, both = 0.0, 0
             if repeated:
                 mine, yours = self._same_texts(cells[a], cells[b])
                 shared, both = float(ours[mine] @ theirs[yours]), len(mine)
-            freedom = (one + other) ** 2 / (one**2 / (n - 1) + other**2 / (m - 1)) if one + other > 1e-30 else n + m - 2
+            freedom = (a2 + b2) ** 2 / (a2**2 / (n - 1) + b2**2 / (m - 1)) if a2 + b2 > 1e-30 else n + m - 2
             covariance = float(ours @ self.background[cells[a]] + theirs @ self.background[cells[b]])
-            yield PairMean(mean, square, pairs, one + other + 2 * shared, min(freedom, n + m - both - 1), covariance)
+            yield PairMean(mean, square, pairs, a2 + b2 + 2 * shared, min(freedom, n + m - both - 1), covariance)
 
-    def _same_texts(self, one: slice, other: slice) -> tuple[IntVector, IntVector]:
+    def _same_texts(self, first: slice, second: slice) -> tuple[IntVector, IntVector]:
         groups = self.cells.groups
-        return np.intersect1d(groups[one], groups[other], assume_unique=True, return_indices=True)[1:]
+        return np.intersect1d(groups[first], groups[second], assume_unique=True, return_indices=True)[1:]
 
-    def squares(self, chosen: IntVector) -> Squares:
-        """The sums over the `chosen` labels, and over all."""
-        d, k = self.units.shape[1], len(chosen)
-        sums = np.stack([self._sum(place.start, place.stop) for place in map(self._places, chosen.tolist())])
+    def squares(self, labels: IntVector) -> Squares:
+        """The sums over the `labels`, and over all."""
+        d, k = self.units.shape[1], len(labels)
+        sums = np.stack([self._sum(place.start, place.stop) for place in map(self._places, labels.tolist())])
         crossed, every = np.zeros((k, k)), 0.0
-        others = np.flatnonzero(~np.isin(self.codes, chosen))
+        others = np.flatnonzero(~np.isin(self.codes, labels))
         step = max(1, _OUTER_BYTES // (8 * (k + 1) * d))
         for start in range(0, d, step):
             columns = slice(start, min(start + step, d))
-            outer = np.stack([self._outer(a, columns) for a in chosen.tolist()])
+            outer = np.stack([self._outer(a, columns) for a in labels.tolist()])
             flat = outer.reshape(k, -1)
             crossed += flat @ flat.T
             summed = outer.sum(axis=0)
@@ -285,7 +285,7 @@ class LabelSums:
                 summed += block[:, columns].T @ block
             every += float(np.vdot(summed, summed))
         fourth = float(np.vdot(self.own, self.own))
-        within = float(np.trace(crossed)) + self._own_squares(np.setdiff1d(np.arange(len(self.counts)), chosen))
+        within = float(np.trace(crossed)) + self._own_squares(np.setdiff1d(np.arange(len(self.counts)), labels))
         return Squares(sums, sums @ sums.T, crossed, (within - fourth) / 2, (every - fourth) / 2)
 
     def _outer(self, a: int, columns: slice) -> NDArray[np.float64]:

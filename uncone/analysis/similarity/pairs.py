@@ -85,8 +85,8 @@ class TopPairs:
     """Scaled cosine below which no pair is among the best."""
     count: int = 0
     values: Floats = field(default_factory=lambda: np.empty(0, np.float32))
-    one: IntVector = field(default_factory=lambda: np.empty(0, np.int64))
-    other: IntVector = field(default_factory=lambda: np.empty(0, np.int64))
+    first: IntVector = field(default_factory=lambda: np.empty(0, np.int64))
+    second: IntVector = field(default_factory=lambda: np.empty(0, np.int64))
     _pending: list[tuple[Floats, IntVector, IntVector]] = field(default_factory=list)
     _pending_pairs: int = 0
 
@@ -115,21 +115,21 @@ class TopPairs:
         """Add the pairs of other tiles."""
         other.sort()
         self.count += other.count
-        self._add(other.values, other.one, other.other)
+        self._add(other.values, other.first, other.second)
 
     def sort(self) -> None:
-        """Merge pending pairs; afterwards `values`, `one` and `other` are the best so far, best first."""
-        parts = [(self.values, self.one, self.other), *self._pending]
+        """Merge pending pairs; afterwards `values`, `first` and `second` are the best so far, best first."""
+        parts = [(self.values, self.first, self.second), *self._pending]
         self._pending, self._pending_pairs = [], 0
-        values, one, other = (np.concatenate(column) for column in zip(*parts, strict=True))
-        order = np.lexsort((other, one, -values))[: self.limit]
-        self.values, self.one, self.other = values[order], one[order], other[order]
+        values, first, second = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.lexsort((second, first, -values))[: self.limit]
+        self.values, self.first, self.second = values[order], first[order], second[order]
         if self.limit and len(order) == self.limit:
             self.floor = max(self.floor, self.values[-1])
 
-    def _add(self, values: Floats, one: IntVector, other: IntVector) -> None:
+    def _add(self, values: Floats, first: IntVector, second: IntVector) -> None:
         """Sort only when at least half of the pairs can be dropped, not for every tile."""
-        self._pending.append((values, one, other))
+        self._pending.append((values, first, second))
         self._pending_pairs += len(values)
         if self._pending_pairs >= self.limit:
             self.sort()
@@ -150,10 +150,10 @@ def largest(values: Floats, places: IntVector, limit: int) -> IntVector:
     """
     if len(places) <= limit:
         return places
-    chosen = values[places]
-    last = np.partition(chosen, len(chosen) - limit)[len(chosen) - limit]
-    above = chosen > last
-    equal = np.flatnonzero(chosen == last)[: limit - int(np.count_nonzero(above))]
+    candidates = values[places]
+    last = np.partition(candidates, len(candidates) - limit)[len(candidates) - limit]
+    above = candidates > last
+    equal = np.flatnonzero(candidates == last)[: limit - int(np.count_nonzero(above))]
     return np.sort(np.concatenate([places[above], places[equal]]))
 
 
@@ -223,11 +223,11 @@ def survey(
         *([range_words(low, high)] if bounded else []),
     ]
     lists = []
-    for kept_pairs, why in zip(best, reasons, strict=True):
+    for kept_pairs, reason in zip(best, reasons, strict=True):
         kept_pairs.sort()
         cosines = (kept_pairs.values / scale).astype(np.float64)
         shares = np.asarray(percentile(cosines), np.float64)
-        lists.append(Pairs(kept_pairs.one, kept_pairs.other, cosines, shares, kept_pairs.count, why))
+        lists.append(Pairs(kept_pairs.first, kept_pairs.second, cosines, shares, kept_pairs.count, reason))
     return PairSurvey(work.histogram(), lists[0], lists[2] if bounded else None, lists[1], int(work.counts.sum()))
 
 
@@ -265,10 +265,10 @@ class _Strips:
         """For every cell of a tile: 0 two labels, 1 one label, 2 a row without a label."""
         if self.labels is None:
             return None
-        one, other = self.labels[i : i + shape[0], None], self.labels[j : j + shape[1]]
-        kinds: Units = (one == other).astype(np.float32)
-        if (one < 0).any() or (other < 0).any():
-            kinds[(one < 0) | (other < 0)] = 2
+        rows, columns = self.labels[i : i + shape[0], None], self.labels[j : j + shape[1]]
+        kinds: Units = (rows == columns).astype(np.float32)
+        if (rows < 0).any() or (columns < 0).any():
+            kinds[(rows < 0) | (columns < 0)] = 2
         return kinds
 
     def _count(
@@ -294,8 +294,8 @@ class _Strips:
         counts = self.counts[:, :-1].copy()
         counts[:, -1] += self.counts[:, -1]
         edges = (np.arange(BINS + 1) / (BINS // 2) - 1).tolist()
-        made: dict[str, list[float]] = {"edges": edges, "counts": counts.sum(axis=0).tolist()}
-        return made if len(counts) == 1 else made | {"within": counts[1].tolist(), "between": counts[0].tolist()}
+        result: dict[str, list[float]] = {"edges": edges, "counts": counts.sum(axis=0).tolist()}
+        return result if len(counts) == 1 else result | {"within": counts[1].tolist(), "between": counts[0].tolist()}
 
 
 def coarser(histogram: Mapping[str, Sequence[float]], most: int = 100) -> dict[str, list[float]]:
@@ -314,8 +314,8 @@ def coarser(histogram: Mapping[str, Sequence[float]], most: int = 100) -> dict[s
         if last - first <= most or step >= len(edges) - 1:
             break
         step *= 2
-    made = {"edges": [*edges[cuts][first:last].tolist(), float(edges[min(last * step, len(edges) - 1)])]}
-    return made | {name: np.add.reduceat(values, cuts)[first:last].tolist() for name, values in columns.items()}
+    result = {"edges": [*edges[cuts][first:last].tolist(), float(edges[min(last * step, len(edges) - 1)])]}
+    return result | {name: np.add.reduceat(values, cuts)[first:last].tolist() for name, values in columns.items()}
 
 
 def near(
@@ -331,8 +331,8 @@ def near(
 
     Equal cosines are in the order of the table. `one` is -1, because the vector is not in the table.
 
-    >>> found = near(np.eye(2, dtype=np.float32), [1.0, 2.0], top=1)
-    >>> found.other.tolist(), found.cosines.round(3).tolist(), found.found
+    >>> pairs = near(np.eye(2, dtype=np.float32), [1.0, 2.0], top=1)
+    >>> pairs.other.tolist(), pairs.cosines.round(3).tolist(), pairs.found
     ([1], [0.894], 2)
 
     Raises:
@@ -353,5 +353,6 @@ def near(
     rows = np.flatnonzero((cosines >= limits.low) & (cosines <= limits.high))
     listed = rows[np.argsort(-cosines[rows], kind="stable")[:top]]
     values = cosines[listed].astype(np.float64)
-    why = "most similar to your text" if len(rows) or (low is None and high is None) else range_words(low, high)
-    return Pairs(np.full(len(listed), -1), listed, values, np.asarray(percentile(values), np.float64), len(rows), why)
+    reason = "most similar to your text" if len(rows) or (low is None and high is None) else range_words(low, high)
+    shares = np.asarray(percentile(values), np.float64)
+    return Pairs(np.full(len(listed), -1), listed, values, shares, len(rows), reason)

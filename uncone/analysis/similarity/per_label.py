@@ -49,26 +49,26 @@ def per_label(
     if len(labels) != len(table):
         raise ShapeError(f"We need one label per text: there are {len(labels):,} for {len(table):,} texts.")
     codes, names = coded(labels)
-    known = np.flatnonzero(codes >= 0)
-    if not len(known):
+    labeled = np.flatnonzero(codes >= 0)
+    if not len(labeled):
         raise OptionError("No text has a label: each is empty. Name another column, or leave the labels out.")
     groups, each = copies_of(table), background.each
-    if len(known) < len(codes):
-        table, codes = table[known], codes[known]
-        groups = None if groups is None else groups[known]
-        each = None if each is None else each[known]
+    if len(labeled) < len(codes):
+        table, codes = table[labeled], codes[labeled]
+        groups = None if groups is None else groups[labeled]
+        each = None if each is None else each[labeled]
     sums = LabelSums.of(table, codes, groups, each)
     by_size = np.argsort(-sums.counts, kind="stable")
-    chosen = np.sort(by_size[: max(most, 1)])
-    summed = sums.squares(chosen)
-    numbers = chosen.tolist()
+    largest = np.sort(by_size[: max(most, 1)])
+    summed = sums.squares(largest)
+    numbers = largest.tolist()
     means = [(a, a, sums.within_label(a, float(summed.squares[at, at]))) for at, a in enumerate(numbers)]
-    between = sums.between_labels(chosen, summed)
+    between = sums.between_labels(largest, summed)
     means += [(a, b, mean) for (a, b), mean in zip(combinations(numbers, 2), between, strict=True)]
     rows = [
         PerLabel(names[a], names[b], estimate(mean), above(mean, background_mean, background)) for a, b, mean in means
     ]
-    if len(sums.counts) == len(chosen) == 2:  # the same pairs have the same interval
+    if len(sums.counts) == len(largest) == 2:  # the same pairs have the same interval
         between_all = rows[-1].cosine
     else:
         between_all = estimate(sums.overall(summed.every - summed.within, within=False))
@@ -81,17 +81,17 @@ def per_label(
         auc.value,
         auc.low,
         auc.high,
-        _sentence(auc, sums, len(labels) - len(known), len(chosen)),
+        _sentence(auc, sums, len(labels) - len(labeled), len(largest)),
         sums.cells.texts,
     )
 
 
-def _sentence(auc: Auc, sums: LabelSums, unlabeled: int, shown: int) -> str:
+def _sentence(auc: Auc, sums: LabelSums, unlabeled: int, n_shown: int) -> str:
     lines = [_verdict(auc, len(sums.counts))]
     if auc.value is not None and auc.rows < len(sums.codes):
         lines.append(f"The AUC covers all pairs of {auc.rows:,} of {len(sums.codes):,} texts.")
-    if shown < len(sums.counts):
-        lines.append(f"The table has the {shown:,} largest of {len(sums.counts):,} labels.")
+    if n_shown < len(sums.counts):
+        lines.append(f"The table has the {n_shown:,} largest of {len(sums.counts):,} labels.")
     if unlabeled:
         lines.append(f"{count(unlabeled, 'text')} without a label {'was' if unlabeled == 1 else 'were'} left out.")
     return " ".join(lines)
@@ -102,23 +102,23 @@ def _verdict(auc: Auc, labels: int) -> str:
         return "There is only one label, so there is nothing to separate."
     if auc.value is None:
         return "No label has two texts, so there are no pairs with the same label."
-    shown = f"AUC {auc.value:.3f}"
+    figures = f"AUC {auc.value:.3f}"
     few = f"{count(auc.texts, 'distinct text')} {'is' if auc.texts == 1 else 'are'} too few to say whether the labels"
     if auc.low is None or auc.high is None:
-        return f"{few} are separable ({shown}; 0.5 is chance)."
-    shown += f", {auc.low:.3f} to {auc.high:.3f}; 0.5 is chance"
+        return f"{few} are separable ({figures}; 0.5 is chance)."
+    figures += f", {auc.low:.3f} to {auc.high:.3f}; 0.5 is chance"
     if auc.texts < LEAST_UNITS or inconclusive(auc.low, auc.high):
-        return f"{few} are separable ({shown})."
+        return f"{few} are separable ({figures})."
     if auc.low <= 0.5 <= auc.high:
         pairs = "pairs with the same label are no more similar than pairs with different labels"
-        return f"Cosine doesn't separate the labels: {pairs} ({shown})."
+        return f"Cosine doesn't separate the labels: {pairs} ({figures})."
     if auc.value < 0.5:
         pairs = "pairs with different labels are more similar than pairs with the same label"
-        return f"Cosine doesn't follow the labels: {pairs} ({shown})."
-    how = "barely separates the labels" if auc.value < 0.6 else "partly separates the labels"
-    how = "separates the labels well" if auc.value >= 0.8 else how
+        return f"Cosine doesn't follow the labels: {pairs} ({figures})."
+    verdict = "barely separates the labels" if auc.value < 0.6 else "partly separates the labels"
+    verdict = "separates the labels well" if auc.value >= 0.8 else verdict
     often = f"a pair with the same label is more similar than one with different labels {100 * auc.value:.0f} times"
-    return f"Cosine {how}: {often} in 100 ({shown})."
+    return f"Cosine {verdict}: {often} in 100 ({figures})."
 
 
 _SAMPLE = 3000
@@ -152,25 +152,25 @@ def label_auc(
     (infinitesimal jackknife), on the scale of the log-odds. `groups` numbers identical vectors.
     """
     cells = cells_of(codes, groups)
-    chosen = _sample(codes[cells.rows], seed, most)
-    rows, copies, text = cells.rows[chosen], cells.weights[chosen], cells.groups[chosen]
+    sample = _sample(codes[cells.rows], seed, most)
+    rows, copies, text = cells.rows[sample], cells.weights[sample], cells.groups[sample]
     units, codes = units[rows], codes[rows]
     repeated = np.flatnonzero(copies > 1)  # their copies are pairs, too
-    one, other = (np.concatenate([side, repeated]) for side in np.triu_indices(len(rows), 1))
-    weights = np.asarray(copies[one] * copies[other], np.float64)
+    first, second = (np.concatenate([side, repeated]) for side in np.triu_indices(len(rows), 1))
+    weights = np.asarray(copies[first] * copies[second], np.float64)
     weights[len(weights) - len(repeated) :] = copies[repeated] * (copies[repeated] - 1) / 2
-    same = codes[one] == codes[other]
+    same = codes[first] == codes[second]
     compared, texts = int(copies.sum()), len(np.unique(text))
     if not same.any() or same.all():
         return Auc(None, None, None, compared, texts)
-    cosines = np.rint((units @ units.T)[one, other] * np.float32(COSINE_GRID))
+    cosines = np.rint((units @ units.T)[first, second] * np.float32(COSINE_GRID))
     placements = _placements(cosines, same, weights)
     value = float(np.average(placements[same], weights=weights[same]))
     shares = weights / np.where(same, weights[same].sum(), weights[~same].sum()) * (placements - value)
-    each = np.bincount(text[one], shares, cells.texts) + np.bincount(text[other], shares, cells.texts)
+    each = np.bincount(text[first], shares, cells.texts) + np.bincount(text[second], shares, cells.texts)
     if groups is not None:  # leaving out a text removes its pair with itself once, not twice
-        itself = text[one] == text[other]
-        each -= np.bincount(text[one[itself]], shares[itself], len(each))
+        itself = text[first] == text[second]
+        each -= np.bincount(text[first[itself]], shares[itself], len(each))
     low, high = auc_interval(value, float(each @ each) * texts / max(texts - 1, 1), texts - 1, texts // 2)
     return Auc(value, low, high, compared, texts)
 

@@ -112,7 +112,7 @@ def pair_texts(left: ArrayLike, right: ArrayLike) -> tuple[IntVector, IntVector]
     return numbers[: len(sides[0])].astype(np.int64), numbers[len(sides[0]) :].astype(np.int64)
 
 
-def text_variance(each: Vector, one: IntVector, other: IntVector) -> float:
+def text_variance(each: Vector, left: IntVector, right: IntVector) -> float:
     """The dyadic-robust variance of a sum over pairs that vary together if they share a text.
 
     The squared sums over the pairs of each text count a pair's own part twice, so it is subtracted once (Aronow, Samii
@@ -124,21 +124,21 @@ def text_variance(each: Vector, one: IntVector, other: IntVector) -> float:
     >>> text_variance(np.ones(2), np.array([0, 0]), np.array([1, 3]))  # the first is
     4.0
     """
-    texts = int(max(one.max(initial=0), other.max(initial=0))) + 1
-    keys, place = np.unique(np.minimum(one, other) * texts + np.maximum(one, other), return_inverse=True)
+    texts = int(max(left.max(initial=0), right.max(initial=0))) + 1
+    keys, place = np.unique(np.minimum(left, right) * texts + np.maximum(left, right), return_inverse=True)
     added = np.bincount(place, each)
     first, second = np.divmod(keys, texts)
     apart = first != second
     of_text = np.bincount(first, added, texts) + np.bincount(second[apart], added[apart], texts)
     shared = float(of_text @ of_text) - float(added[apart] @ added[apart])
-    return max(shared, min(float(np.square(np.bincount(side, each)).sum()) for side in (one, other)))
+    return max(shared, min(float(np.square(np.bincount(side, each)).sum()) for side in (left, right)))
 
 
-def independent_pairs(one: IntVector, other: IntVector) -> float:
+def independent_pairs(left: IntVector, right: IntVector) -> float:
     """The effective number of independent pairs: n if no text is shared, n/k if each text is in k pairs.
 
     >>> independent_pairs(np.array([0, 0, 2, 2]), np.array([1, 1, 3, 3]))
     2.0
     """
-    n = len(one)
-    return n**2 / text_variance(np.ones(n), one, other) if n else 0.0
+    n = len(left)
+    return n**2 / text_variance(np.ones(n), left, right) if n else 0.0

@@ -67,14 +67,14 @@ def two_columns(
     n = len(cosines)
     if labels is not None and len(labels) != n:
         raise ShapeError(f"We need one label per pair: there are {len(labels):,} for {n:,} pairs.")
-    known = np.isfinite(cosines)
-    if not known.any():
+    finite = np.isfinite(cosines)
+    if not finite.any():
         raise NoUsableRowsError(f"None of the {n:,} pairs has two vectors with a direction: there is no cosine.")
     codes, names = (np.zeros(n, np.int64), ["all"]) if labels is None else coded(labels)
     texts = pair_texts(left, right)
-    counts = np.bincount(codes[known & (codes >= 0)], minlength=len(names))
-    chosen = np.sort(np.argsort(-counts, kind="stable")[:_TABLE_LABELS])
-    masks = {names[a]: known & (codes == a) for a in chosen[counts[chosen] > 0].tolist()}
+    counts = np.bincount(codes[finite & (codes >= 0)], minlength=len(names))
+    largest = np.sort(np.argsort(-counts, kind="stable")[:_TABLE_LABELS])
+    masks = {names[a]: finite & (codes == a) for a in largest[counts[largest] > 0].tolist()}
     by_label = {name: _LabelPairs(cosines[mask], *(side[mask] for side in texts)) for name, mask in masks.items()}
     table = []
     for name, pairs in by_label.items():
@@ -87,10 +87,10 @@ def two_columns(
             if value < 0.5:
                 value, low, high, name = 1 - value, 1 - high, 1 - low, f"{b} over {a}"
             auc[name], units[name] = (value, low, high), int(by_label[a].joined(by_label[b]).units)
-    shown = None if labels is None else [label_text(label) or "" for label in labels]
+    label_texts = None if labels is None else [label_text(label) or "" for label in labels]
     more = int((counts > 0).sum()) - len(by_label)
     differs = "" if labels is None else _differences(len(by_label), auc, units, more)
-    return TwoColumns(cosines, shown, table, auc, differs, units)
+    return TwoColumns(cosines, label_texts, table, auc, differs, units)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,17 +98,17 @@ class _LabelPairs:
     """The cosines of the pairs with one label, and the texts of both sides of each."""
 
     cosines: Floats
-    one: IntVector
-    other: IntVector
+    left: IntVector
+    right: IntVector
 
     @once
     def units(self) -> float:
         """The effective number of independent pairs."""
-        return independent_pairs(self.one, self.other)
+        return independent_pairs(self.left, self.right)
 
     def joined(self, others: _LabelPairs) -> _LabelPairs:
         """The pairs of both labels."""
-        columns = ("cosines", "one", "other")
+        columns = ("cosines", "left", "right")
         return _LabelPairs(*(np.concatenate([getattr(self, name), getattr(others, name)]) for name in columns))
 
 
@@ -121,7 +121,7 @@ def _mean(
     if units < 2:
         return PairMean(mean, square, n)
     each = math.sqrt(units / (units - 1)) * (cosines - mean) / n
-    variance, covariance = text_variance(each, pairs.one, pairs.other), 0.0
+    variance, covariance = text_variance(each, pairs.left, pairs.right), 0.0
     if error.each is not None:  # Var(x - y) = Var(x) + Var(y) - 2 Cov(x, y)
         difference = -error.each
         difference[mask] += each
@@ -129,19 +129,19 @@ def _mean(
     return PairMean(mean, square, n, variance, units - 1, covariance)
 
 
-def _auc(one: _LabelPairs, other: _LabelPairs) -> Interval | None:
+def _auc(ours: _LabelPairs, theirs: _LabelPairs) -> Interval | None:
     """The AUC with its interval, by DeLong's variance; pairs that share a text vary together."""
-    n, m = one.units, other.units
+    n, m = ours.units, theirs.units
     if min(n, m) < _MINIMUM:
         return None
-    ours, theirs = np.rint(one.cosines * COSINE_GRID), np.rint(other.cosines * COSINE_GRID)
-    over = share_below(ours, theirs)
+    scores, other_scores = np.rint(ours.cosines * COSINE_GRID), np.rint(theirs.cosines * COSINE_GRID)
+    over = share_below(scores, other_scores)
     value = float(over.mean())
-    ones = (over - value) / len(ours) * math.sqrt(n / (n - 1))
-    others = (1 - share_below(theirs, ours) - value) / len(theirs) * math.sqrt(m / (m - 1))
-    both = one.joined(other)
-    variance = text_variance(np.concatenate([ones, others]), both.one, both.other)
-    a, b = text_variance(ones, one.one, one.other), text_variance(others, other.one, other.other)
+    parts = (over - value) / len(scores) * math.sqrt(n / (n - 1))
+    other_parts = (1 - share_below(other_scores, scores) - value) / len(other_scores) * math.sqrt(m / (m - 1))
+    both = ours.joined(theirs)
+    variance = text_variance(np.concatenate([parts, other_parts]), both.left, both.right)
+    a, b = text_variance(parts, ours.left, ours.right), text_variance(other_parts, theirs.left, theirs.right)
     freedom = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (m - 1)) if a + b > 0 else min(n, m) - 1
     low, high = auc_interval(value, variance, min(freedom, both.units - 1), int(min(n, m)))
     return None if low is None or high is None else (value, low, high)
@@ -207,22 +207,22 @@ def unrelated_pairs(
     moments = sides[0].between(sides[1], excluded)
     mean = min(max(moments.mean, -1.0), 1.0)
     each = table.contributions(moments.mean)
-    n = independent_pairs(table.one, table.other)
-    variance = text_variance(each, table.one, table.other) * n / (n - 1) if n >= 2 else math.nan
+    n = independent_pairs(table.left, table.right)
+    variance = text_variance(each, table.left, table.right) * n / (n - 1) if n >= 2 else math.nan
     reach = student(n - 1) * math.sqrt(variance) if math.isfinite(variance) else math.inf
     quantiles = quantiles_of(lambda pairs, floor: table.sample(mean, pairs, floor, seed), RATES, min(table.distinct))
-    left_out, known = (
+    left_out, unique = (
         {"side by side, or the same text": excluded.pairs},
         (*table.distinct, table.distinct_pairs, int(n)),
     )
     sizes, interval = (len(units), len(beside)), (mean - reach, mean + reach)
-    background = background_from(name, sizes, moments, interval, quantiles, left_out, known)
+    background = background_from(name, sizes, moments, interval, quantiles, left_out, unique)
     return background, BackgroundError(variance, each * math.sqrt(n / (n - 1)) if n >= 2 else None)
 
 
 @dataclass(frozen=True, eq=False)
 class _PairTable:
-    """Rows of two texts as numbers (`one`, `other`), and the distinct related pairs of texts.
+    """Rows of two texts as numbers (`left`, `right`), and the distinct related pairs of texts.
 
     `related` are sorted keys, the first text times `texts` plus the second; `weights` the number of pairs of rows
     that each stands for, and `cosines` their cosines. `distinct` counts the texts of each side.
@@ -230,8 +230,8 @@ class _PairTable:
 
     units: Units
     beside: Units
-    one: IntVector
-    other: IntVector
+    left: IntVector
+    right: IntVector
     related: IntVector
     weights: Vector
     cosines: Vector
@@ -240,26 +240,26 @@ class _PairTable:
 
     @classmethod
     def of(cls, units: Units, beside: Units) -> _PairTable:
-        one, other = pair_texts(units, beside)
-        texts = int(max(one.max(), other.max())) + 1
-        same = np.intersect1d(one, other)
-        related = np.unique(np.concatenate([one * texts + other, same * texts + same]))
+        left, right = pair_texts(units, beside)
+        texts = int(max(left.max(), right.max())) + 1
+        same = np.intersect1d(left, right)
+        related = np.unique(np.concatenate([left * texts + right, same * texts + same]))
         first, second = np.divmod(related, texts)
-        counts = [np.bincount(side, minlength=texts).astype(np.float64) for side in (one, other)]
+        counts = [np.bincount(side, minlength=texts).astype(np.float64) for side in (left, right)]
         places = np.zeros((2, texts), np.int64)
-        places[0, one] = places[1, other] = np.arange(len(one))
+        places[0, left] = places[1, right] = np.arange(len(left))
         cosines = np.empty(len(related))
         for start in range(0, len(related), BLOCK):
             part = slice(start, start + BLOCK)
-            left, right = units[places[0, first[part]]], beside[places[1, second[part]]]
-            cosines[part] = np.vecdot(left.astype(np.float64), right.astype(np.float64))
-        weights, distinct = counts[0][first] * counts[1][second], (len(np.unique(one)), len(np.unique(other)))
-        return cls(units, beside, one, other, related, weights, cosines, texts, distinct)
+            our_vectors, their_vectors = units[places[0, first[part]]], beside[places[1, second[part]]]
+            cosines[part] = np.vecdot(our_vectors.astype(np.float64), their_vectors.astype(np.float64))
+        weights, distinct = counts[0][first] * counts[1][second], (len(np.unique(left)), len(np.unique(right)))
+        return cls(units, beside, left, right, related, weights, cosines, texts, distinct)
 
     @property
     def pairs(self) -> int:
         """The number of unrelated pairs of rows."""
-        return len(self.one) * len(self.other) - round(float(self.weights.sum()))
+        return len(self.left) * len(self.right) - round(float(self.weights.sum()))
 
     @property
     def distinct_pairs(self) -> int:
@@ -274,12 +274,12 @@ class _PairTable:
 
     def contributions(self, mean: float) -> Vector:
         """The contribution of each row to the error of the mean, through the unrelated pairs of its two texts."""
-        n = len(self.one)
+        n = len(self.left)
         first, second = np.divmod(self.related, self.texts)
         added = np.zeros(n)
         for side, others, own, partners, ours, theirs in (
-            (self.units, self.beside, self.one, self.other, first, second),
-            (self.beside, self.units, self.other, self.one, second, first),
+            (self.units, self.beside, self.left, self.right, first, second),
+            (self.beside, self.units, self.right, self.left, second, first),
         ):
             counts = np.bincount(partners, minlength=self.texts)
             total = others.sum(axis=0, dtype=np.float64)
@@ -294,12 +294,12 @@ class _PairTable:
 
         Rows that share the text of the side with fewer texts are in one bucket, with both of their texts.
         """
-        fewer = self.one if self.distinct[0] <= self.distinct[1] else self.other
+        fewer = self.left if self.distinct[0] <= self.distinct[1] else self.right
         buckets = (hash_keys(fewer, seed=5) % np.uint64(BUCKETS)).astype(np.uint8)
         parts: list[tuple[Vector, NDArray[np.uint8], NDArray[np.uint8]]] = []
         touched, total = np.zeros(BUCKETS), 0
         for rows, partners, cosines in self._blocks(pairs, seed):
-            keys = self.one[rows] * self.texts + self.other[partners]
+            keys = self.left[rows] * self.texts + self.right[partners]
             places = np.searchsorted(self.related, keys).clip(max=len(self.related) - 1)
             apart = self.related[places] != keys
             left, right = (np.broadcast_to(buckets[side], keys.shape)[apart] for side in (rows, partners))
@@ -316,7 +316,7 @@ class _PairTable:
 
         All pairs if there are few; else the rows of both sides are shuffled and cut into parts of s.
         """
-        n = len(self.one)
+        n = len(self.left)
         size = n if n * n <= 2 * pairs else max(pairs // n, 1)
         count = n // size
         rng = np.random.default_rng(seed)

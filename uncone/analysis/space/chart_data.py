@@ -86,7 +86,7 @@ def _norms(space: Space) -> tuple[list[float], list[int]]:
         first -= last - len(counts)
         last = len(counts)
     joined = counts[first:last].reshape(-1, width).sum(axis=1)
-    return _rounded(edges[first : last + 1 : width]), [int(one) for one in joined]
+    return _rounded(edges[first : last + 1 : width]), [int(number) for number in joined]
 
 
 def _points(space: Space) -> Points:

@@ -119,56 +119,56 @@ def _listed(noun: str, numbers: Sequence[int] | np.ndarray, total: int) -> str:
 
 def norms(space: Geometry) -> list[Finding]:
     """The mean norm, and the vectors that are ten times longer or shorter than the median."""
-    measured = space.norms
+    lengths = space.norms
     variance, units = space.mean_spread(space.sample.norms)
-    low, high = around(measured.mean, max(measured.spread**2 / measured.n, variance), units)
-    same = measured.spread < 1e-3 * measured.mean
-    shape = "all equal, so the dot product is the cosine" if same else f"standard deviation {plain(measured.spread)}"
-    meaning = f"The vectors are {plain(measured.mean)} long on average ({shape})."
+    low, high = around(lengths.mean, max(lengths.spread**2 / lengths.n, variance), units)
+    same = lengths.spread < 1e-3 * lengths.mean
+    shape = "all equal, so the dot product is the cosine" if same else f"standard deviation {plain(lengths.spread)}"
+    meaning = f"The vectors are {plain(lengths.mean)} long on average ({shape})."
     advice = "" if same else "Dot product and Euclidean distance depend on the lengths too; the cosine does not."
-    return [Finding("norm_mean", measured.mean, measured.n, meaning, advice, low, high), _norm_outliers(space)]
+    return [Finding("norm_mean", lengths.mean, lengths.n, meaning, advice, low, high), _norm_outliers(space)]
 
 
 def sinks(layer: LayerGeometry) -> Finding:
     """Vectors over ten times the median norm, which can carry a whole layer."""
     left_out = f" {count(layer.left_out, 'sink')} left out." if layer.left_out else ""
-    median, n, named = _far_norms(layer, shorter=False)
+    median, n, rows = _far_norms(layer, shorter=False)
     limit = f"{SINK:g} times the median norm ({plain(median)})"
     if not n:
-        return _outliers("sinks", layer, named, n, f"No vector exceeds {limit}.{left_out}")
-    examples = "; ".join(f"{clipped(one.text or f'row {one.row:,}', 60)}: {plain(one.norm)}" for one in named[:2])
+        return _outliers("sinks", layer, rows, n, f"No vector exceeds {limit}.{left_out}")
+    examples = "; ".join(f"{clipped(row.text or f'row {row.row:,}', 60)}: {plain(row.norm)}" for row in rows[:2])
     advice = "They can carry a whole layer's geometry: measure again with --no-sinks."
-    return _outliers("sinks", layer, named, n, f"{count(n, 'vector')} over {limit}: {examples}.{left_out}", advice)
+    return _outliers("sinks", layer, rows, n, f"{count(n, 'vector')} over {limit}: {examples}.{left_out}", advice)
 
 
 def _norm_outliers(space: Geometry) -> Finding:
-    median, n, named = _far_norms(space, shorter=True)
+    median, n, rows = _far_norms(space, shorter=True)
     limit = f"{SINK:g} times longer or shorter than the median ({plain(median)})"
     if not n:
-        return _outliers("norm_outliers", space, named, n, f"No vector is {limit}.")
-    meaning = f"{count(n, 'vector')} {'is' if n == 1 else 'are'} {limit}, such as {', '.join(map(_name, named[:3]))}."
+        return _outliers("norm_outliers", space, rows, n, f"No vector is {limit}.")
+    meaning = f"{count(n, 'vector')} {'is' if n == 1 else 'are'} {limit}, such as {', '.join(map(_name, rows[:3]))}."
     advice = "A few long vectors can carry the whole variance: look at them, and check again without them."
-    return _outliers("norm_outliers", space, named, n, meaning, advice)
+    return _outliers("norm_outliers", space, rows, n, meaning, advice)
 
 
 def _far_norms(space: Geometry, *, shorter: bool) -> tuple[float, int, list[NamedNorm]]:
     """The median norm, and how many vectors are ten times longer (or `shorter`), the extreme ones by name."""
     norms, median = space.norms, space.norms.quantile(0.5)
-    named = [one for one in norms.longest if one.norm > SINK * median]
+    rows = [row for row in norms.longest if row.norm > SINK * median]
     n = norms.count_over(SINK * median)
     if shorter:
-        named += [one for one in norms.shortest if one.norm < median / SINK]
+        rows += [row for row in norms.shortest if row.norm < median / SINK]
         n += norms.n - norms.count_over(median / SINK)
     # The histogram is a little coarse; the vectors listed by name are not.
-    return median, max(n, len(named)) if named else 0, named
+    return median, max(n, len(rows)) if rows else 0, rows
 
 
-def _outliers(name: str, space: Geometry, named: list[NamedNorm], n: int, meaning: str, advice: str = "") -> Finding:
-    rows = [{"row": one.row, "text": one.text, "value": one.norm if math.isfinite(one.norm) else None} for one in named]
+def _outliers(name: str, space: Geometry, rows: list[NamedNorm], n: int, meaning: str, advice: str = "") -> Finding:
+    table = [{"row": row.row, "text": row.text, "value": row.norm if math.isfinite(row.norm) else None} for row in rows]
     level = Level.NOTE if n else Level.HEALTHY
-    return Finding(name, n, space.norms.n, meaning, advice, threshold=0, level=level, rows=rows)
+    return Finding(name, n, space.norms.n, meaning, advice, threshold=0, level=level, rows=table)
 
 
-def _name(one: NamedNorm) -> str:
-    name = f"row {one.row:,}" if one.text is None else f"{clipped(one.text, 30)!r} (row {one.row:,})"
-    return f"{name} with {plain(one.norm)}"
+def _name(row: NamedNorm) -> str:
+    name = f"row {row.row:,}" if row.text is None else f"{clipped(row.text, 30)!r} (row {row.row:,})"
+    return f"{name} with {plain(row.norm)}"

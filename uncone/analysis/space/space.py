@@ -137,8 +137,8 @@ def measure_space(
     stream, reference = with_reference(source, plan)
     k = max(min(sample, _SAMPLE_NUMBERS // source.dim), 2)
     # Unusable vectors leave a gap in a sample that was cut off beforehand, which only a second look can fill.
-    known = source.rows is not None and source.rereadable
-    cutoff = cutoff_for(k, source.rows or 0, seed) if known else None
+    has_size = source.rows is not None and source.rereadable
+    cutoff = cutoff_for(k, source.rows or 0, seed) if has_size else None
     makers: dict[str, Callable[[], Statistic]] = {
         "moments": lambda: Moments(source.dim, dtype=plan.dtype, reference=reference),
         "units": lambda: UnitSum(source.dim),
@@ -148,9 +148,9 @@ def measure_space(
         "pairs": lambda: PairCosines(source.dim, k, seed=seed, cutoff=cutoff),
     }
     settings = StatisticSettings(source.dim, seed)
-    needed = needed_statistics(["check"], makers, settings, {*_COUNTS, *also})
+    statistics = needed_statistics(["check"], makers, settings, {*_COUNTS, *also})
     space = Space(
-        measure(stream, needed, plan, step_progress(progress, "measuring", source.rows)).members, source, seed
+        measure(stream, statistics, plan, step_progress(progress, "measuring", source.rows)).members, source, seed
     )
     _check_usable(space, plan)
     if "pairs" in space.statistics:

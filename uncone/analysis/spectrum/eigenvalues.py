@@ -123,8 +123,8 @@ class Sampling:
             return sample.order[:_ROWS], np.ones(min(_ROWS, sample.n), np.int64)
         # By the first vector of each, so that copies further down do not change which are taken.
         _, first, counts = np.unique(sample.groups, return_index=True, return_counts=True)
-        chosen = np.lexsort((first, sample.hashes[first]))[:_ROWS]
-        return first[chosen], counts[chosen]
+        order = np.lexsort((first, sample.hashes[first]))[:_ROWS]
+        return first[order], counts[order]
 
     @once
     def contributions(self) -> Matrix:
@@ -132,8 +132,8 @@ class Sampling:
         values, directions = self.space.directions
         rows = self._rows.vectors
         centered = rows - self.space.moments.mean.astype(rows.dtype)
-        held = values[: directions.shape[1]].astype(rows.dtype)
-        return np.asarray((centered @ directions.astype(rows.dtype)) ** 2 - held)
+        eigenvalues = values[: directions.shape[1]].astype(rows.dtype)
+        return np.asarray((centered @ directions.astype(rows.dtype)) ** 2 - eigenvalues)
 
     def spread(self, slope: Vector) -> Spread:
         """The spread of a measure with this slope, from what each vector adds to it."""
@@ -148,7 +148,7 @@ class Sampling:
     def halved(self) -> tuple[int, Vector]:
         """The eigenvalues of a sample of at most half of the units: they show how a measure drifts with n."""
         units = min(self.space.distinct // 2, _ROWS)
-        places, counts = (one[:units] for one in self._groups)
+        places, counts = (column[:units] for column in self._groups)
         rows = self.space.sample.vectors_at(np.repeat(places, counts))
         return units, _eigenvalues(_Scatter.of(_centered(rows)))[0]
 
@@ -180,20 +180,20 @@ class Sampling:
         low, high = around(value - bias, *self.spread(slope(values)).times(extra))
         return (None, None) if low is None or high is None else (min(low, value), max(high, value))
 
-    def _bias(self, measured: Callable[[Vector], float], value: float) -> tuple[float, float]:
+    def _bias(self, measure: Callable[[Vector], float], value: float) -> tuple[float, float]:
         """The bias of a measure on n vectors, and by how much estimating it inflates the variance."""
         if self._rows.groups is not None and not self.space.copies:
-            whole, by_row, by_group = (np.mean([measured(one) for one in part]) for part in self._halves)
+            whole, by_row, by_group = (np.mean([measure(spectrum) for spectrum in part]) for part in self._halves)
             return float(by_row - whole) * self._rows.n / self.space.n + float(by_group - by_row), 1.0
         # It falls with 1/n, so it can be read off fewer vectors; copies of a vector come and go together.
         n, (m, fewer) = self.space.distinct, self.halved
-        return ((measured(fewer) - value) * m / (n - m), n / (n - m)) if m >= self.space.dim else (math.nan, 1.0)
+        return ((measure(fewer) - value) * m / (n - m), n / (n - m)) if m >= self.space.dim else (math.nan, 1.0)
 
-    def group_bias(self, measured: Callable[[Vector], float]) -> float:
+    def group_bias(self, measure: Callable[[Vector], float]) -> float:
         """The bias of a measure from groups of similar vectors, which carry less information than n vectors would."""
         if self._rows.groups is None or self.space.copies:
             return 0.0
-        _, by_row, by_group = (np.mean([measured(one) for one in part]) for part in self._halves)
+        _, by_row, by_group = (np.mean([measure(spectrum) for spectrum in part]) for part in self._halves)
         return float(by_group - by_row)
 
     @once
@@ -227,8 +227,8 @@ class _Scatter:
 
     def halves(self, rows: Matrix, half: NDArray[np.bool_]) -> tuple[_Scatter, _Scatter]:
         """Half of the vectors, and the rest: its sums are what the half leaves of the whole."""
-        one = _Scatter.of(rows[half])
-        return one, _Scatter(self.n - one.n, self.first - one.first, self.second - one.second)
+        part = _Scatter.of(rows[half])
+        return part, _Scatter(self.n - part.n, self.first - part.first, self.second - part.second)
 
     @property
     def covariance(self) -> Matrix:

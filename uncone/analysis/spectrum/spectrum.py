@@ -269,9 +269,9 @@ def _partition_finding(space: Geometry, name: str, place: int, scale: str) -> Fi
     logs = sums.log_sums[place]
     value = float(logs.min() - logs.max()) / math.log(10)
     low, high = _partition_interval(space, place, value)
-    shown = plain(10**value) if value > -4 else f"1e{value:.1f}"
+    text = plain(10**value) if value > -4 else f"1e{value:.1f}"
     every = "all vectors" if sums.n == space.n else f"a sample of {sums.n:,} vectors"
-    meaning = f"I = {shown}, where 1 is isotropic and 0 a cone: {scale}. Over {every}."
+    meaning = f"I = {text}, where 1 is isotropic and 0 a cone: {scale}. Over {every}."
     advice = "Compare it before and after a repair, on the same vectors."
     return Finding(name, value, sums.n, meaning, advice, low, None if high is None else min(high, 0.0))
 

@@ -101,7 +101,7 @@ def vector_rows(
     if len(words):
         if sample.texts is None:
             raise OptionError(f"--words searches texts, and {source.name} has none: name their column with --text.")
-        words, unknown = words.known(result["listed"].present, source.name)
+        words, unknown = words.restrict(result["listed"].present, source.name)
         n, sample = sample.n, result["listed"].beside(sample)
         notes += [*unknown, *added_note(n, sample.n)]
     vectors = sample.vectors

@@ -219,7 +219,7 @@ def _sampled_texts(request: TextRows) -> _TextSample:
             _add(by_word[place], unit, OF_EACH, seed)
     sample = _smallest(sample, limit, seed)
     present = {word for word, place in request.words.places.items() if by_word[place]}
-    words, notes = request.words.known(present, request.source.name)
+    words, notes = request.words.restrict(present, request.source.name)
     listed = [unit for units in by_word for unit in _smallest(units, OF_EACH, seed)]
     by_number = {unit.number: unit for unit in [*sample, *listed]}
     notes = [*notes, *added_note(len(sample), len(by_number))]
@@ -273,7 +273,7 @@ def _read_layers(request: TextRows, encoder: Encoder, sample: _TextSample | None
     view.prepare(unit.text for unit in selection.read())
     reading = step_progress(options.progress, "reading")
     corpus = survey(selection, rule, view, window, reading)
-    words, notes = words.known({bare(name) for name in corpus.counts}, selection.source.name)
+    words, notes = words.restrict({bare(name) for name in corpus.counts}, selection.source.name)
     run = LayerPass(
         view,
         selection,

@@ -264,7 +264,7 @@ class _Comparison:
         if texts is not None:
             noun, keys = "text", [same_text(texts[row]) for row in main.rows.tolist()]
         percentile, limit = self.backgrounds[0].percentile, self.options.most_pairs
-        return equal_pairs(keys, main.units, most=limit, percentile=percentile, why=f"the same {noun}")
+        return equal_pairs(keys, main.units, most=limit, percentile=percentile, reason=f"the same {noun}")
 
     def _survey_beside(self, beside: Matrix, crowd: Crowd | None) -> _Survey:
         """The two texts of every row, most similar first; `one` and `other` are the same row."""

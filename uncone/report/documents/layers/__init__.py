@@ -166,7 +166,7 @@ def _word_values(table: WordTable) -> list[dict[str, Any]]:
     last = table.selfsim[:, -1]
     order = np.argsort(np.where(np.isnan(last), np.inf, last), kind="stable")[: int((~np.isnan(last)).sum())]
     places = {*order[:_WORDS].tolist(), *order[-_WORDS:].tolist(), *np.flatnonzero(table.mev_n).tolist()}
-    places |= {place for word in table.named if (place := table.place(word)) >= 0}
+    places |= {place for word in table.user_words if (place := table.place(word)) >= 0}
     return [
         {
             "word": table.words[i],

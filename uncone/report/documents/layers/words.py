@@ -106,7 +106,7 @@ def _mev_chart(study: LayerStudy, table: WordTable) -> Chart | None:
     if requested:
         places, selection = requested[:_NAMED_CURVES], "The words you named"
         selection += f", the first {_NAMED_CURVES} of {len(requested)}" if len(requested) > _NAMED_CURVES else ""
-        missing = len(table.named) - len(requested)
+        missing = len(table.user_words) - len(requested)
         selection += f" ({count(missing, 'word')} not measured)" if missing else ""
     else:
         order = candidates[np.argsort(last[candidates], kind="stable")]
@@ -140,7 +140,7 @@ def _heatmap(study: LayerStudy, table: WordTable) -> Chart | None:
     places = sorted(list(ranked)[:_HEATMAP], key=lambda i: (last[i], i), reverse=True)
     selection = count(len(candidates), "word")
     if len(places) < len(candidates):
-        yours = "those you named, " if table.named else ""
+        yours = "those you named, " if table.user_words else ""
         selection = (
             f"{len(places)} of {len(candidates):,} words: {yours}the most and least contextual and most frequent"
         )
@@ -164,7 +164,7 @@ def _heatmap(study: LayerStudy, table: WordTable) -> Chart | None:
 
 
 def _requested_places(table: WordTable) -> list[int]:
-    return [place for word in table.named if (place := table.place(word)) >= 0]
+    return [place for word in table.user_words if (place := table.place(word)) >= 0]
 
 
 def _least_contexts(study: LayerStudy) -> int:
