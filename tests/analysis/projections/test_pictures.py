@@ -14,7 +14,7 @@ from uncone.data.vectors.shards import NamedRows
 from uncone.encoders.encoder import Encoder, States
 from uncone.errors import OptionError, ShapeError
 from uncone.run.measure import measure
-from uncone.verbs.map.texts import ChosenLayers
+from uncone.verbs.map.texts import LayerMeans
 
 
 def rows_of(n=200, d=6, seed=0):
@@ -136,7 +136,7 @@ class _Encoder(Encoder):
 
 def test_chosen_layers_are_means_of_an_encoders_layers():
     inner = _Encoder()
-    view = ChosenLayers(inner, [(4,), (1, 2)])
+    view = LayerMeans(inner, [(4,), (1, 2)])
     assert (view.layers, view.dim, view.name, view.fingerprint()) == (2, 2, "counting", "print")
     states = view.encode([])
     tokens, starts = np.array([0, 2, 5, 7]), np.array([0, 2])
