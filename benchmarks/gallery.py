@@ -23,7 +23,7 @@ CORPUS = "wikitext2"
 
 PAGE = Path(__file__).parents[1] / "docs" / "gallery.md"
 PICTURES = PAGE.parent / "gallery"
-COLOURS = 96
+COLORS = 96
 """Of a stored picture: points need few, and the files stay small."""
 
 
@@ -130,7 +130,7 @@ def keep(name: str, made: Map) -> None:
     PICTURES.mkdir(exist_ok=True)
     data = next(data for file, data in made.pictures().items() if file.endswith(".png"))
     with Image.open(io.BytesIO(data)) as picture:
-        picture.convert("RGB").quantize(COLOURS).save(PICTURES / f"{name}.png", optimize=True)
+        picture.convert("RGB").quantize(COLORS).save(PICTURES / f"{name}.png", optimize=True)
 
 
 def main() -> None:

@@ -116,7 +116,7 @@ def main() -> None:
     for _ in range(rounds):
         bare.append(seconds(lambda: [encoder.encode([laid.passage for laid in batch]) for batch in cut]))
         whole.append(seconds(lambda: layers(encoder, "snli", limit=sentences)))
-    # Of two that take turns, the ratio of neighbours: a noisy minute slows both, and the best of each may lie apart.
+    # Of two that take turns, the ratio of neighbors: a noisy minute slows both, and the best of each may lie apart.
     ratios = np.divide(whole, bare)
     one_by_one = seconds(lambda: [encoder.encode([laid.passage]) for batch in cut for laid in batch])
     small, large = peak(sentences), peak(4 * sentences)

@@ -74,7 +74,7 @@ def affine(path: Path, rows: int) -> list[tuple[str, float, str]]:
     )
     pca = PCA(whiten=True, svd_solver="covariance_eigh")
     turns = [(seconds(lambda: fitted("whiten", path)), seconds(lambda: pca.fit(table))) for _ in range(MANY_ROUNDS)]
-    # The ratio of neighbours, as in benchmarks.layers: of two that are so close, the best of each is a lucky minute's.
+    # The ratio of neighbors, as in benchmarks.layers: of two that are so close, the best of each is a lucky minute's.
     ratios = [streamed / in_memory for streamed, in_memory in turns]
     low, high = np.quantile(ratios, [0.25, 0.75])
     luckiest = min(streamed for streamed, _ in turns) / min(in_memory for _, in_memory in turns)

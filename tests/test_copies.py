@@ -1,7 +1,7 @@
 """Repeating an input adds no evidence: no interval of any verb changes by more than 15 %, and no verdict or proof does.
 
 Values may move, because copies weigh in them as the data have them; so an interval is compared by its width, and a
-judgement by what it says.
+judgment by what it says.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import pytest
 import uncone
 
 TIMES = 3
-JUDGEMENTS = ("level", "evidence", "significant", "proven", "verdict", "helps", "recommended", "independent", "units")
-"""Fields that judge, or count what a judgement rests on."""
+JUDGMENTS = ("level", "evidence", "significant", "proven", "verdict", "helps", "recommended", "independent", "units")
+"""Fields that judge, or count what a judgment rests on."""
 
 LEFT_OUT = ("duplicate_share", "pair_cosine_quantiles")
 """The share of copies itself, and quantiles of all pairs: those of copies lie at the upper end, and move the others."""
@@ -78,7 +78,7 @@ VERBS = {
 
 
 def numbers(part, path=""):
-    """Every interval by its path, and every judgement."""
+    """Every interval by its path, and every judgment."""
     intervals, judged = {}, {}
     if isinstance(part, dict):
         for key, value in part.items():
@@ -87,7 +87,7 @@ def numbers(part, path=""):
             other = part.get(key.replace("low", "high")) if "low" in key else None
             if isinstance(value, int | float) and isinstance(other, int | float):
                 intervals[f"{path}.{key}"] = other - value
-            if key in JUDGEMENTS and not isinstance(value, dict | list):
+            if key in JUDGMENTS and not isinstance(value, dict | list):
                 judged[f"{path}.{key}"] = value
             for found, more in zip((intervals, judged), numbers(value, f"{path}.{key}"), strict=True):
                 found |= more

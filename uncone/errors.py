@@ -17,7 +17,7 @@ UnconeError                    exit code 2, one line
 ├── WorkerError                a process that measured died
 ├── OutputError                a report cannot be written
 ├── RepairError                a repair cannot be fitted, undone or loaded
-│   ├── FitError               it cannot be learnt from these rows
+│   ├── FitError               it cannot be learned from these rows
 │   ├── NoInverseError         it has thrown something away
 │   ├── DamagedRepairError     a saved repair is missing, not whole, tampered with, or too new
 │   └── OtherSpaceError        it was fitted for another dimension or encoder
@@ -119,7 +119,7 @@ class RepairError(UnconeError):
 
 
 class FitError(RepairError, ValueError):
-    """A repair cannot be learnt from these rows; a ValueError too, as scikit-learn expects."""
+    """A repair cannot be learned from these rows; a ValueError too, as scikit-learn expects."""
 
 
 class NoInverseError(RepairError):

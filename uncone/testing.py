@@ -85,7 +85,9 @@ def check_repair(repair: Repair, rows: Matrix | None = None, *, rtol: float = 1e
     arrays = {name: np.array(value) for name, value in estimator.arrays().items()}
     restored = clone(repair).restore(arrays)
     _require(repair, "restoring its arrays changes nothing", np.array_equal(restored.transform(rows), whole))
-    assert_same_state(restored.arrays(), arrays, rtol=0.0, law=f"{type(repair).__name__}: its arrays are all it learnt")
+    assert_same_state(
+        restored.arrays(), arrays, rtol=0.0, law=f"{type(repair).__name__}: its arrays are all it learned"
+    )
     if repair.kind in _saved_kinds():
         loaded = _reloaded(estimator).transform(rows)
         _require(repair, "saving and loading changes nothing", np.array_equal(loaded, whole))

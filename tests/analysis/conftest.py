@@ -25,8 +25,8 @@ def ball(n: int, rng: np.random.Generator) -> np.ndarray:
 
 def blobs(n: int, rng: np.random.Generator) -> np.ndarray:
     """Three Gaussians far from each other, in 20 dimensions; those of one blob come together."""
-    centres = 12 * np.linalg.qr(rng.normal(size=(20, 20)))[0][:3]
-    return centres[np.arange(n) * 3 // n] + rng.normal(size=(n, 20))
+    centers = 12 * np.linalg.qr(rng.normal(size=(20, 20)))[0][:3]
+    return centers[np.arange(n) * 3 // n] + rng.normal(size=(n, 20))
 
 
 def cone(n: int, rng: np.random.Generator) -> np.ndarray:

@@ -40,8 +40,8 @@ def names(folder):
 
 def whitened(rows, dim):
     """The same by another route: a singular value decomposition."""
-    centred = rows.astype(np.float64) - rows.mean(axis=0, dtype=np.float64)
-    u, _, _ = np.linalg.svd(centred, full_matrices=False)
+    centered = rows.astype(np.float64) - rows.mean(axis=0, dtype=np.float64)
+    u, _, _ = np.linalg.svd(centered, full_matrices=False)
     return u[:, :dim] * np.sqrt(len(rows) - 1)
 
 
@@ -105,9 +105,9 @@ def test_every_kind_of_file_holds_the_same(rows, table, capfd):
     for ending in ("npy", "npz", "csv", "tsv", "jsonl", "safetensors", "parquet"):
         assert run("apply", "repair", "vectors.parquet", "-o", f"out.{ending}") == 0
     expected = np.load("out.npy")
-    centred = rows - rows.mean(axis=0, dtype=np.float64)
-    top = np.linalg.svd(centred, full_matrices=False)[2][:2]
-    assert np.abs(expected - (centred - centred @ top.T @ top)).max() < 1e-5
+    centered = rows - rows.mean(axis=0, dtype=np.float64)
+    top = np.linalg.svd(centered, full_matrices=False)[2][:2]
+    assert np.abs(expected - (centered - centered @ top.T @ top)).max() < 1e-5
     assert "no place for id" in capfd.readouterr().out
     with Path("out.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))

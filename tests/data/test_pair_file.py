@@ -1,4 +1,4 @@
-"""Files of labelled pairs: columns, labels, ids, and one clear line for what is wrong."""
+"""Files of labeled pairs: columns, labels, ids, and one clear line for what is wrong."""
 
 from __future__ import annotations
 

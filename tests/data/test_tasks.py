@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from uncone.data.tasks import labeled as tasks_labelled
+from uncone.data.tasks import labeled as tasks_labeled
 from uncone.data.tasks import sts as tasks_sts
 from uncone.data.tasks import words as tasks_wic
 from uncone.data.tasks.labeled import open_labeled
@@ -117,7 +117,7 @@ def test_tsv(name, file, inside, tmp_path, small):
     task = open_pairs(name, tmp_path)
     assert (task.name, len(task), set(task.subsets)) == (name.partition(":")[0], 12, {"news"})
     assert (task.left[3], task.right[3], task.scores[3]) == ('said "3', "right 3", 4.5)
-    assert not task.labelled
+    assert not task.labeled
 
 
 def test_rows_are_counted(tmp_path):
@@ -296,7 +296,7 @@ def test_pairs_of_ones_own(kind, tmp_path):
     path = own_file(tmp_path, kind)
     for task in (read_pairs(path), read_pairs(str(path), "sentence1", "sentence2", "label"), open_pairs(path)):
         assert list(zip(task.left, task.right, task.scores.tolist(), strict=True)) == OWN
-        assert task.labelled and task.name == path.name
+        assert task.labeled and task.name == path.name
     swapped = read_pairs(path, left="sentence2", right="sentence1")
     assert list(swapped.left) == [row[1] for row in OWN]
     message = said(ColumnError, read_pairs, path, score="points")
@@ -306,7 +306,7 @@ def test_pairs_of_ones_own(kind, tmp_path):
 def test_a_table_without_a_header(tmp_path):
     path = write(tmp_path / "own.tsv", "".join(f"a{at}\tb{at}\t0.{at}\n" for at in range(10)))
     task = read_pairs(path, "1", "2", "3")
-    assert len(task) == 10 and task.left[0] == "a0" and not task.labelled
+    assert len(task) == 10 and task.left[0] == "a0" and not task.labeled
 
 
 def test_words_as_labels(tmp_path):
@@ -356,7 +356,7 @@ def test_other_bad_pairs(tmp_path):
     assert "different lengths" in said(ShapeError, PairTask, "x", ["a"] * 12, ["b"] * 11, scores, ["x"] * 12)
 
 
-# Labelled texts
+# Labeled texts
 
 
 def test_sst2(real_data):
@@ -368,7 +368,7 @@ def test_sst2(real_data):
 
 def test_sst2_of_the_hub(hub, monkeypatch, tmp_path):
     tables, asked = hub
-    monkeypatch.setitem(tasks_labelled.LABELED, "sst2", {"train": 10, "dev": 10, "test": 10})
+    monkeypatch.setitem(tasks_labeled.LABELED, "sst2", {"train": 10, "dev": 10, "test": 10})
     tables["stanfordnlp/sst2"] = {"sentence": ["a", "b"] * 5, "label": [0, 1] * 5}
     tables["SetFit/sst2"] = {"text": ["c", "d"] * 5, "label": [1, 0] * 5}
     assert open_labeled("sst2:dev", tmp_path).classes == {"0": 5, "1": 5}
@@ -377,7 +377,7 @@ def test_sst2_of_the_hub(hub, monkeypatch, tmp_path):
     assert [one[::2] for one in asked] == [("stanfordnlp/sst2", "validation"), ("SetFit/sst2", "test")]
 
 
-def test_labelled_files(tmp_path):
+def test_labeled_files(tmp_path):
     path = write(tmp_path / "own.csv", "Text,kind\n" + "good film,pos\nbad film,neg\n" * 5)
     task = open_labeled(path, label="kind")
     assert task.classes == {"neg": 5, "pos": 5} and task.texts[1] == "bad film"

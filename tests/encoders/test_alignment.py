@@ -436,17 +436,17 @@ def test_a_model_that_shortens_the_text_is_refused(tmp_path, loaded, sentences):
         uncone.layers(folder, sentences)
 
 
-NORMALISED = {
+NORMALIZED = {
     "OPT": {"word_embed_proj_dim": 16, "ffn_dim": 16},
     "ModernBert": {"cls_token_id": 0, "sep_token_id": 2, "global_attn_every_n_layers": 1},
 }
 
 
-@pytest.mark.parametrize("family", NORMALISED)
+@pytest.mark.parametrize("family", NORMALIZED)
 def test_a_last_layer_after_the_final_norm_is_told(family, tmp_path, loaded):
     tokenizer, _ = loaded("roberta")
     model, config = (getattr(transformers, f"{family}{part}") for part in ("Model", "Config"))
-    folder = roberta_like(tmp_path / "model", tokenizer, model(tiny(config, tokenizer, **NORMALISED[family])))
+    folder = roberta_like(tmp_path / "model", tokenizer, model(tiny(config, tokenizer, **NORMALIZED[family])))
     assert "final normalization" in (open_encoder(folder).note or "")
 
 

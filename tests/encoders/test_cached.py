@@ -30,10 +30,10 @@ TEXTS = [
 ]
 
 
-class Labelled(TextSource):
+class Labeled(TextSource):
     """Texts with labels, and one without."""
 
-    kind, name = "list", "labelled"
+    kind, name = "list", "labeled"
 
     def read(self):
         for row, text in enumerate(TEXTS):
@@ -63,10 +63,10 @@ def read(source):
 @pytest.mark.parametrize("layer", [None, "0", "1,-1"])
 def test_the_same_rows_with_and_without(encoder, kept, pooling, layer):
     options = {"layer": layer, "pooling": pooling, "prompt": "go: "}
-    plain = sentence_source(Labelled(), encoder, **options)
+    plain = sentence_source(Labeled(), encoder, **options)
     wanted = read(plain)
     for turn in range(3):
-        cached = sentence_source(Labelled(), encoder, **options, cache=kept)
+        cached = sentence_source(Labeled(), encoder, **options, cache=kept)
         found = read(cached)
         np.testing.assert_allclose(found[0], wanted[0], rtol=1e-4, atol=1e-5)
         assert found[0].dtype == np.float32 and np.isnan(found[0][[3, 5]]).all()

@@ -308,7 +308,7 @@ def test_packed_pooling(packed, pooling):
     np.testing.assert_allclose(vectors(folder), theirs(folder), atol=1e-5)
 
 
-def test_packed_without_normalising(packed):
+def test_packed_without_normalizing(packed):
     folder = packed("long", normalize=False)
     np.testing.assert_allclose(vectors(folder), theirs(folder), atol=1e-5)
     np.testing.assert_allclose(vectors(folder, prompt="query: "), theirs(folder, prompt="query: "), atol=1e-5)
@@ -490,7 +490,7 @@ def test_labels_stay_with_their_texts(tiny):
     np.testing.assert_allclose(np.concatenate([one.vectors for one in got]), naive(tiny, texts), atol=1e-5)
 
 
-def test_check_colours_the_map_by_label(tiny, capfd):
+def test_check_colors_the_map_by_label(tiny, capfd):
     rows = [f"{text},{'long' if len(text) > 60 else 'short'}" for text in TEXTS]
     Path("t.csv").write_text("text,size\n" + "\n".join(rows) + "\n")
     assert _run(["check", "t.csv", "--model", str(tiny), "--text", "text", "--label", "size", "--html", "p.html"]) == 0

@@ -71,7 +71,7 @@ def rows(request) -> np.ndarray:
 
 @pytest.fixture(params=AFFINE)
 def affine(request, fitted):
-    """Each repair that is one matrix, perhaps normalised."""
+    """Each repair that is one matrix, perhaps normalized."""
     return fitted(request.param)
 
 

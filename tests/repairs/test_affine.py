@@ -52,7 +52,7 @@ def test_standardize_leaves_constant_dimensions_their_scale(cone):
 
 
 @pytest.mark.parametrize("k", [None, 1, 5])
-def test_droptop_is_centred_and_orthogonal(k):
+def test_droptop_is_centered_and_orthogonal(k):
     rows = narrow(d=110)
     repair = DropTop(k).fit(rows)
     found = repair.transform(rows).astype(np.float64)
@@ -308,7 +308,7 @@ def test_what_cannot_be_fitted(repair, rows, message, dtype, cone):
     assert isinstance(error.value, UnconeError) and "\n" not in str(error.value)
 
 
-def test_equal_rows_can_be_centred_and_standardized():
+def test_equal_rows_can_be_centered_and_standardized():
     for repair in (Center(), Standardize()):
         np.testing.assert_allclose(repair.fit_transform(EQUAL), 0, atol=1e-15)
 

@@ -21,10 +21,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarn
 def clusters(n=1500, d=16, k=4, far=2.0, seed=0, dtype=np.float32):
     """Clusters with directions of their own, away from zero."""
     rng = np.random.default_rng(seed)
-    centres = 3 * rng.normal(size=(k, d)) + far
+    centers = 3 * rng.normal(size=(k, d)) + far
     turns = rng.normal(size=(k, d, d)) * np.geomspace(1.5, 0.1, d)[None, :, None]
     which = rng.integers(0, k, n)
-    return (centres[which] + np.einsum("nd,nde->ne", rng.normal(size=(n, d)), turns[which]) / 4).astype(dtype)
+    return (centers[which] + np.einsum("nd,nde->ne", rng.normal(size=(n, d)), turns[which]) / 4).astype(dtype)
 
 
 def nearest(rows, centroids):
@@ -76,8 +76,8 @@ def test_stream_memory_and_workers_agree(tmp_path):
     memory = Clustered(k=5, p=3, sample=3000).fit(rows)
     for plan in (Plan(), Plan(workers=4)):
         stream = Clustered(k=5, p=3, sample=3000).fit_source(source, plan)
-        for name, learnt in memory.arrays().items():
-            np.testing.assert_allclose(stream.arrays()[name], learnt, rtol=1e-6, atol=1e-6, err_msg=name)
+        for name, learned in memory.arrays().items():
+            np.testing.assert_allclose(stream.arrays()[name], learned, rtol=1e-6, atol=1e-6, err_msg=name)
     assert memory.sizes_.sum() == 40_000
     assert "a seeded sample of 3,000 vectors" in memory.note_
     blocks = np.concatenate([memory.map(rows[start : start + 700]) for start in range(0, len(rows), 700)])
@@ -91,8 +91,8 @@ def test_a_centroid_per_many_passes_gives_the_same(monkeypatch):
     steps = []
     parts = Clustered(k=5, p=3).fit_source(in_memory(rows), progress=lambda *step: steps.append(step))
     assert sum(rows for step, rows, _ in steps if step == "clustered, directions") == 3 * 1500
-    for name, learnt in whole.arrays().items():
-        np.testing.assert_array_equal(parts.arrays()[name], learnt)
+    for name, learned in whole.arrays().items():
+        np.testing.assert_array_equal(parts.arrays()[name], learned)
 
 
 @pytest.mark.parametrize("assign", ["kmeans", "gmm"])

@@ -7,10 +7,10 @@ from uncone.stats.cluster_moments import Cells, ClusterMoments, runs_by_label
 
 def clusters(n=900, d=6, far=0.0, dtype=np.float64):
     rng = np.random.default_rng(3)
-    centres = 8 * rng.normal(size=(3, d))
+    centers = 8 * rng.normal(size=(3, d))
     spread = rng.uniform(0.2, 1.5, size=(3, d))
     which = rng.integers(0, 3, n)
-    return (centres[which] + rng.normal(size=(n, d)) * spread[which] + far).astype(dtype), centres + far
+    return (centers[which] + rng.normal(size=(n, d)) * spread[which] + far).astype(dtype), centers + far
 
 
 def measured(rows, statistic):
@@ -69,11 +69,11 @@ def test_an_empty_cluster_and_copies_of_one_row():
 def test_gaussians_against_their_densities():
     rng = np.random.default_rng(0)
     rows, centroids = 4 * rng.normal(size=(900, 6)) + 3, rng.normal(size=(3, 6)) + 3
-    centre, scale = rows.mean(axis=0), 2.5
+    center, scale = rows.mean(axis=0), 2.5
     precisions, weights = rng.uniform(0.5, 1.5, size=(3, 6)), np.array([0.7, 0.2, 0.1])
     z = (rows[:, None] - centroids) / scale
     density = weights * np.sqrt(precisions.prod(axis=1)) * np.exp(-0.5 * (z**2 * precisions).sum(axis=2))
-    labels = Cells(centre, centroids, scale, precisions, weights).labels(rows)
+    labels = Cells(center, centroids, scale, precisions, weights).labels(rows)
     assert (labels == density.argmax(axis=1)).all()
     assert (labels != nearest(rows, centroids)).any()
 

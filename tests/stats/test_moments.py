@@ -10,12 +10,12 @@ def test_against_numpy(cone):
     moments = Moments(9, dtype=np.float64)
     for start in range(0, 1000, 130):
         moments.update(Batch.of(rows[start : start + 130], first_row=start))
-    centred = rows - rows.mean(axis=0)
+    centered = rows - rows.mean(axis=0)
     np.testing.assert_allclose(moments.mean, rows.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(moments.covariance, np.cov(rows.T), rtol=1e-11, atol=1e-13)
-    np.testing.assert_allclose(moments.centred.fourth, (np.linalg.norm(centred, axis=1) ** 4).sum(), rtol=1e-11)
-    third = (np.linalg.norm(centred, axis=1)[:, None] ** 2 * centred).sum(axis=0)
-    np.testing.assert_allclose(moments.centred.third, third, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(moments.centered.fourth, (np.linalg.norm(centered, axis=1) ** 4).sum(), rtol=1e-11)
+    third = (np.linalg.norm(centered, axis=1)[:, None] ** 2 * centered).sum(axis=0)
+    np.testing.assert_allclose(moments.centered.third, third, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("offset", [0.0, 10.0, 100.0])

@@ -26,7 +26,7 @@ def sentences(path, n=None):
     return [line.split("\t") for line in lines]
 
 
-def centred_cosine(x):
+def centered_cosine(x):
     unit = x / np.linalg.norm(x, axis=1, keepdims=True)
     total = unit.sum(axis=0)
     return (total @ total - len(x)) / (len(x) * (len(x) - 1))
@@ -35,8 +35,8 @@ def centred_cosine(x):
 def test_before_and_after_are_those_of_the_vectors(rows):
     fixed = uncone.fix(rows, "droptop", k=2)
     mended = fixed.repair.transform(rows)
-    assert fixed.before["baseline"].value == pytest.approx(centred_cosine(rows), abs=1e-6)
-    assert fixed.after["baseline"].value == pytest.approx(centred_cosine(mended), abs=1e-6)
+    assert fixed.before["baseline"].value == pytest.approx(centered_cosine(rows), abs=1e-6)
+    assert fixed.after["baseline"].value == pytest.approx(centered_cosine(mended), abs=1e-6)
     assert fixed.provenance["n"] == 600 and fixed.provenance["method"] == "droptop"
 
 

@@ -86,7 +86,7 @@ def test_before_and_after_a_repair_are_the_same_rows(cone, tmp_path):
     np.testing.assert_allclose(np.abs(repaired.points), expected, atol=1e-3)
     for axis in (0, 1):
         assert np.corrcoef(raw.points[:, axis], repaired.points[:, axis])[0, 1] > -1e-9
-    assert not found.colorings[0].by_panel, "labels are the same colours on both sides"
+    assert not found.colorings[0].by_panel, "labels are the same colors on both sides"
     norms = next(one for one in found.colorings if one.name == "norm")
     assert set(norms.values_by_panel) == {"raw", "repaired"}
     clusters = next(one for one in found.colorings if one.name == "cluster")
@@ -256,7 +256,7 @@ def test_millions_are_streamed_into_a_picture(monkeypatch, cone, tmp_path):
 
 
 def _same_clusters_on_both_sides(folder, monkeypatch):
-    """Rows in a cell of the repaired picture have the colour that most of them have as raw rows."""
+    """Rows in a cell of the repaired picture have the color that most of them have as raw rows."""
     monkeypatch.setattr("uncone.analysis.projections.density._CELLS", 8)
     rng = np.random.default_rng(0)
     means = np.array([[9.0, 0.0, 0.0], [0.0, 9.0, 0.0], [0.0, 0.0, 9.0]])
@@ -267,18 +267,18 @@ def _same_clusters_on_both_sides(folder, monkeypatch):
     Whiten().fit(rows).save(folder / "whitened")
     given = {"points": 50_000, "static": True, "repair": folder / "whitened"}
     clustered = uncone.map(folder / "groups.npy", color="cluster", k=3, **given)
-    labelled = uncone.map(folder / "groups.npy", label=str(folder / "groups.txt"), **given)
-    for mine, theirs in zip(clustered.density, labelled.density, strict=True):
+    labeled = uncone.map(folder / "groups.npy", label=str(folder / "groups.txt"), **given)
+    for mine, theirs in zip(clustered.density, labeled.density, strict=True):
         np.testing.assert_array_equal(mine.counts, theirs.counts)
         held = mine.members >= 0
         pairs = set(zip(mine.members[held].tolist(), theirs.members[held].tolist(), strict=True))
         assert len(pairs) == 3, "the groups that were made are the clusters, before and after"
     sides = [dict(zip(one.members.ravel().tolist(), other.members.ravel().tolist(), strict=True))
-             for one, other in zip(clustered.density, labelled.density, strict=True)]  # fmt: skip
-    assert sides[0] == sides[1], "a cluster has one colour on both sides"
+             for one, other in zip(clustered.density, labeled.density, strict=True)]  # fmt: skip
+    assert sides[0] == sides[1], "a cluster has one color on both sides"
 
 
-def test_many_words_and_a_picture_of_neighbours_can_be_static_too(monkeypatch, texts, tiny_model, cone):
+def test_many_words_and_a_picture_of_neighbors_can_be_static_too(monkeypatch, texts, tiny_model, cone):
     monkeypatch.setattr(mapping, "MOST_POINTS", 50)
     monkeypatch.setattr("uncone.verbs.options.map.MOST_POINTS", 50)
     found = uncone.map(texts, model=tiny_model, rows="words", points=120, static=True)

@@ -60,7 +60,7 @@ class PairProblem(ScoredPairs):
     @property
     def measure(self) -> str:
         """The measure of agreement between similarities and scores."""
-        return "ROC-AUC" if self.labelled else "Spearman"
+        return "ROC-AUC" if self.labeled else "Spearman"
 
 
 def pair_problem(task: PairTask) -> tuple[list[str], PairProblem]:
@@ -125,7 +125,7 @@ def split(pairs: PairProblem, texts: IntVector, folds: int, seed: int) -> Folds:
     if folds < LEAST_FOLDS:
         raise OptionError(f"{folds} folds are too few: one to test, one to choose, one to fit on make {LEAST_FOLDS}.")
     units = pair_units(len(pairs), (texts[pairs.left].tolist(), texts[pairs.right].tolist()))
-    kinds = pairs.scores.astype(np.int64) if pairs.labelled else np.zeros(len(pairs), np.int64)
+    kinds = pairs.scores.astype(np.int64) if pairs.labeled else np.zeros(len(pairs), np.int64)
     sizes = np.bincount(kinds)
     distinct = np.array([units.select(np.flatnonzero(kinds == kind)).distinct for kind in range(len(sizes))])
     if distinct.min() < LEAST_FOLDS:
@@ -186,4 +186,4 @@ class Judge:
         return centered(scores, values, similarities.shape[1], self._units.independent)
 
     def _score(self, places: IntVector, similarities: _Floats) -> Auc | Spearman:
-        return (Auc if self._pairs.labelled else Spearman)(self._pairs.scores[places], similarities)
+        return (Auc if self._pairs.labeled else Spearman)(self._pairs.scores[places], similarities)

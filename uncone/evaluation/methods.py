@@ -234,7 +234,7 @@ class Fits:
         """The repair, fitted on the corpus, or on the texts `own`, called `name`; None for raw vectors.
 
         Raises:
-            RepairError: it cannot be learnt from these vectors, or was saved for others.
+            RepairError: it cannot be learned from these vectors, or was saved for others.
         """
         if not method.repair:
             return None

@@ -49,14 +49,14 @@ class AffineForm:
 
 
 def primitive_steps(repair: Repair) -> list[Repair]:
-    """The steps of a repair, one after the other, with neighbours that are affine merged."""
+    """The steps of a repair, one after the other, with neighbors that are affine merged."""
     if not isinstance(repair, Chain):
         return [repair]
     return [inner for step in repair.collapsed().steps for inner in primitive_steps(step)]
 
 
 def affine_form(repair: Repair) -> AffineForm | None:
-    """The repair as one affine map, perhaps normalised at the end; None when it is more than that."""
+    """The repair as one affine map, perhaps normalized at the end; None when it is more than that."""
     steps = primitive_steps(repair)
     normalize = isinstance(steps[-1], Normalize)
     affine = steps[:-1] if normalize else steps

@@ -71,7 +71,7 @@ def _clustered(step: Clustered) -> Arrays:
     cells = step.cells_
     quadratic = np.zeros_like(cells.linear) if cells.quadratic is None else cells.quadratic
     return {
-        "centre": cells.centre,
+        "centre": cells.center,
         "scale": np.array(cells.scale),
         "linear": cells.linear,
         "quadratic": quadratic,

@@ -56,14 +56,14 @@ CREATE TABLE uncone_mean (mean vector({d}));
 CREATE TABLE uncone_weights (i integer PRIMARY KEY, weights vector({d}), bias double precision);
 INSERT INTO uncone_mean VALUES ('{mean}');
 {rows}
--- <#> is the negative inner product; centred first, so that single precision keeps its digits.
+-- <#> is the negative inner product; centered first, so that single precision keeps its digits.
 CREATE OR REPLACE FUNCTION uncone_repair(v vector) RETURNS vector LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT {value}
-  FROM uncone_weights AS w, (SELECT v - mean AS centred FROM uncone_mean) AS c
+  FROM uncone_weights AS w, (SELECT v - mean AS centered FROM uncone_mean) AS c
 $$;
 COMMIT;
 """
-_PG_LINEAR = "array_agg((w.bias - (w.weights <#> c.centred))::real ORDER BY w.i)::vector"
+_PG_LINEAR = "array_agg((w.bias - (w.weights <#> c.centered))::real ORDER BY w.i)::vector"
 _README = """\
 # A repair in SQL
 

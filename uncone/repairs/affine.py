@@ -39,7 +39,7 @@ class Affine(Repair):
     """Why the statistics were too coarse to learn from; then the rows are measured again, in float64."""
 
     more: ClassVar[tuple[str, ...]] = ()
-    """What else is learnt and saved: `directions` is the attribute `directions_`."""
+    """What else is learned and saved: `directions` is the attribute `directions_`."""
 
     def statistics(self, dim: int, dtype: DTypeLike = np.float32) -> Bundle:
         """What has to be measured of the rows, with products in `dtype`."""
@@ -174,14 +174,14 @@ class Affine(Repair):
         return Collapsed.of(self.mean_, matrix, moved)
 
     def arrays(self) -> Arrays:
-        """Mean, offset, and the matrix or its diagonal (`scale`); and what else was learnt."""
+        """Mean, offset, and the matrix or its diagonal (`scale`); and what else was learned."""
         scale = self.diagonal
-        learnt = {"matrix": self.matrix_} if scale is None else {"scale": scale}
+        linear = {"matrix": self.matrix_} if scale is None else {"scale": scale}
         further = {name: np.asarray(getattr(self, f"{name}_")) for name in self.more}
-        return {"mean": self.mean_, **learnt, "offset": self.offset_, **further}
+        return {"mean": self.mean_, **linear, "offset": self.offset_, **further}
 
     def restore(self, arrays: Arrays) -> Self:
-        """Take what another repair learnt, after a look at the shapes.
+        """Take what another repair learned, after a look at the shapes.
 
         Raises:
             DamagedRepairError: arrays are missing, too many, or do not fit each other.

@@ -26,7 +26,7 @@ __all__ = ["Chain", "merged", "pushed"]
 class Chain(Repair):
     """The repairs `steps`, each fitted on what those before it give; `steps_` are the fitted ones.
 
-    Neighbours that learn from moments are fitted from one measurement, whose mean and scatter are carried through
+    Neighbors that learn from moments are fitted from one measurement, whose mean and scatter are carried through
     each step by algebra. Any other step costs a pass over the rows of its own.
 
     >>> from uncone.repairs.dimensions import Center
@@ -87,7 +87,7 @@ class Chain(Repair):
         return {f"{i}.{name}": value for i, step in enumerate(self.steps_) for name, value in step.arrays().items()}
 
     def restore(self, arrays: Arrays) -> Self:
-        """Take what another chain of the same steps learnt.
+        """Take what another chain of the same steps learned.
 
         Raises:
             DamagedRepairError: the arrays are not those of these steps, or the steps do not fit each other.
@@ -173,7 +173,7 @@ def pushed(moments: Moments, step: Affine) -> tuple[Moments, Vector]:
 
     The third and fourth moments survive a shift and a common scale; after any other step they are not known (NaN).
     """
-    matrix, scatter = step.matrix_, moments.centred.second
+    matrix, scatter = step.matrix_, moments.centered.second
     size = np.abs(matrix)
     made_up = np.finfo(np.float64).eps * ((size.T @ np.abs(scatter)) * size.T).sum(axis=1)
     scale = step.diagonal
@@ -182,7 +182,7 @@ def pushed(moments: Moments, step: Affine) -> tuple[Moments, Vector]:
         "n": np.array(moments.n, np.int64),
         "mean": (moments.mean - step.mean_) @ matrix + step.offset_,
         "second": matrix.T @ scatter @ matrix,
-        "third": np.full(matrix.shape[1], np.nan) if np.isnan(common) else common**3 * moments.centred.third,
+        "third": np.full(matrix.shape[1], np.nan) if np.isnan(common) else common**3 * moments.centered.third,
         "fourth": np.array(common**4 * moments.fourth),
     }
     return Moments.from_state(state, dim=matrix.shape[1], dtype=moments.dtype), made_up / max(moments.n - 1, 1)

@@ -31,13 +31,13 @@ class Clustered(Repair):
     subtracts the means alone. `k="auto"` takes the number of clusters, 2 to 30, with the largest mean silhouette.
     `assign="gmm"` is a mixture of Gaussians with diagonal covariances, begun at k-means.
 
-    The centroids are learnt from at most `sample` rows, drawn by `seed` when there are more; means and directions
+    The centroids are learned from at most `sample` rows, drawn by `seed` when there are more; means and directions
     from all, in a second pass. A row that comes later goes to the cluster it fits best, as the rows of the fit did.
     A cluster with fewer than 2 (p + 1) of the sampled rows is given up, and its rows go to the next best: `p`
     directions would be most of what they span. A cluster whose rows differ in fewer than `p` directions loses those
     there are; copies of one row have none and become zero.
 
-    Learnt: `k_` clusters with `centroids_` (k, d), `means_` (k, d), `sizes_` (k,), `directions_` (k, p, d) of which
+    Learned: `k_` clusters with `centroids_` (k, d), `means_` (k, d), `sizes_` (k,), `directions_` (k, p, d) of which
     the first `counts_` (k,) are filled, the others zero; `cells_`, which assigns; `note_`, what was done.
     """
 
@@ -135,7 +135,7 @@ class Clustered(Repair):
         self.directions_ = np.zeros((cells.k, self.p, dim))
         self.counts_ = np.zeros(cells.k, np.int64)
         together = max(_SCATTER_BYTES // (8 * dim * dim), 1) if self.p else cells.k
-        settings = cells.centre, cells.centroids, cells.scale, cells.precisions, cells.weights
+        settings = cells.center, cells.centroids, cells.scale, cells.precisions, cells.weights
         report = step_progress(progress, "clustered, directions", source.rows)
         for first in range(0, cells.k, together):
             last = min(first + together, cells.k) if self.p else first
@@ -182,11 +182,11 @@ class Clustered(Repair):
             np.take(turned, back, axis=0, mode="clip", out=out)
 
     def arrays(self) -> Arrays:
-        """What was learnt, in float64: `precisions` and `weights` only of a mixture."""
+        """What was learned, in float64: `precisions` and `weights` only of a mixture."""
         cells = self.cells_
         mixture = {} if cells.precisions is None else {"precisions": cells.precisions, "weights": cells.weights}
         return {
-            "centre": cells.centre,
+            "centre": cells.center,
             "scale": np.array([cells.scale]),
             "centroids": cells.centroids,
             "means": self.means_,
@@ -197,7 +197,7 @@ class Clustered(Repair):
         }
 
     def restore(self, arrays: Arrays) -> Self:
-        """Take what another repair with the same parameters learnt."""
+        """Take what another repair with the same parameters learned."""
         (k, dim), p = arrays["centroids"].shape, self.p
         shapes = {"centre": (dim,), "means": (k, dim), "directions": (k, p, dim), "counts": (k,), "sizes": (k,)}
         for name, shape in shapes.items():

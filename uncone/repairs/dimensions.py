@@ -125,7 +125,7 @@ def rogue_dimensions(units: UnitSum) -> IntVector:
 
 
 class Normalize(Repair):
-    """x / |x|; a row of zeros stays zero. Nothing is learnt, and the lengths are lost: there is no inverse.
+    """x / |x|; a row of zeros stays zero. Nothing is learned, and the lengths are lost: there is no inverse.
 
     >>> Normalize().fit_transform(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[0.6, 0.8], [0.0, 0.0]]

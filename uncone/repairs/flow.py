@@ -70,7 +70,7 @@ class Flow(Repair):
     Rows are centered and divided by one number first, so that their length does not matter. Training is on at most
     `sample` rows, held in memory and shuffled anew in every epoch; of more, a sample drawn by `seed`.
 
-    Learnt: `history_`, the learning curve, from epoch 0 (nothing trained but actnorm set) on, in bits per dimension
+    Learned: `history_`, the learning curve, from epoch 0 (nothing trained but actnorm set) on, in bits per dimension
     of the rows as they were given; `best_`, the epoch that was taken; `note_`, what was done.
     """
 
@@ -235,7 +235,7 @@ class Flow(Repair):
         return self._networks[np.dtype(np.float32)]
 
     def arrays(self) -> Arrays:
-        """What was learnt: the weights in float32; `history` (epochs, 2) of the rows trained on and those held out.
+        """What was learned: the weights in float32; `history` (epochs, 2) of the rows trained on and those held out.
 
         It has one column when none were held out: a saved repair holds no NaN.
         """
@@ -246,7 +246,7 @@ class Flow(Repair):
         return {"centre": self.center_, "scale": np.array([self.scale_]), "history": history, "best": best, **weights}
 
     def restore(self, arrays: Arrays) -> Self:
-        """Take what another repair with the same parameters learnt."""
+        """Take what another repair with the same parameters learned."""
         self._check_size(arrays)
         self.center_, self.scale_ = arrays["centre"], float(arrays["scale"][0])
         self.history_ = [Epoch(i, *[*bits, math.nan][:2]) for i, bits in enumerate(arrays["history"].tolist())]

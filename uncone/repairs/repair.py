@@ -28,9 +28,9 @@ Progress = Callable[[str, int, int | None], None]
 
 
 class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A map of vectors (n, d) to (n, m), learnt from a corpus: `fit` takes a table, `fit_source` a stream.
+    """A map of vectors (n, d) to (n, m), learned from a corpus: `fit` takes a table, `fit_source` a stream.
 
-    A repair states its parameters in `__init__`, learns in `_learn`, maps in `_map`, and gives what it learnt as
+    A repair states its parameters in `__init__`, learns in `_learn`, maps in `_map`, and gives what it learned as
     `arrays`, from which `restore` brings it back in another process, digit for digit.
     """
 
@@ -94,11 +94,11 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
 
     @abstractmethod
     def arrays(self) -> Arrays:
-        """All that was learnt."""
+        """All that was learned."""
 
     @abstractmethod
     def restore(self, arrays: Arrays) -> Self:
-        """Take what another repair with the same parameters learnt."""
+        """Take what another repair with the same parameters learned."""
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's
         """Both precisions are kept."""
@@ -125,7 +125,7 @@ class Mapped(Source):
 
 
 def as_floats(rows: NDArray[np.generic]) -> Matrix:
-    """Rows as float32 or float64: as they are, or float32 for float16 and quantised ones."""
+    """Rows as float32 or float64: as they are, or float32 for float16 and quantized ones."""
     return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float32)  # type: ignore[return-value]
 
 
@@ -141,7 +141,7 @@ def sampled_rows(source: Source, plan: Plan, most: int, seed: int, step: str, pr
 
     Raises:
         NoUsableRowsError: every row is NaN, infinite or zero.
-        FitError: there is one row, or all are equal: nothing can be learnt from them.
+        FitError: there is one row, or all are equal: nothing can be learned from them.
     """
     report = step_progress(progress, step, source.rows)
     rows = _as_it_is(source, plan) if (source.rows or 0) <= most else None

@@ -152,7 +152,7 @@ class Whiten(Affine):
         return super()._lost()
 
     def restore(self, arrays: Arrays) -> Self:
-        """Take what another whitening learnt.
+        """Take what another whitening learned.
 
         Raises:
             DamagedRepairError: arrays are missing, too many, or do not fit each other.

@@ -25,25 +25,25 @@ _NOISE = 1e-13
 
 
 class Cells:
-    """Which of k clusters a row belongs to: the largest of z.linear + z².quadratic + bias, z = (x - centre) / scale.
+    """Which of k clusters a row belongs to: the largest of z.linear + z².quadratic + bias, z = (x - center) / scale.
 
     Without `precisions` that is the nearest centroid; with them, and the `weights` of the clusters, the most likely
-    Gaussian with these means and inverse variances (of z). The centre is taken off first: expanded distances between
+    Gaussian with these means and inverse variances (of z). The center is taken off first: expanded distances between
     rows far from zero have no digits left.
     """
 
     def __init__(
         self,
-        centre: Vector,
+        center: Vector,
         centroids: Matrix,
         scale: float = 1.0,
         precisions: Matrix | None = None,
         weights: Vector | None = None,
     ) -> None:
-        self.centre, self.centroids, self.scale = centre, centroids, scale
+        self.center, self.centroids, self.scale = center, centroids, scale
         self.precisions, self.weights = precisions, weights
         self._rounded: dict[np.dtype[Any], tuple[Vector, Matrix, Vector]] = {}
-        z = (centroids - centre) / scale
+        z = (centroids - center) / scale
         if precisions is None or weights is None:
             self.linear, self.quadratic, self.bias = z, None, -0.5 * np.vecdot(z, z)
         else:
@@ -57,8 +57,8 @@ class Cells:
 
     def labels(self, rows: Matrix) -> IntVector:
         """The cluster of every row (n,); the first of several that fit alike."""
-        centre, columns, bias = self._ready(rows.dtype)
-        z = rows - centre
+        center, columns, bias = self._ready(rows.dtype)
+        z = rows - center
         score = z @ columns
         score += bias
         if self.quadratic is not None:
@@ -68,15 +68,15 @@ class Cells:
         return np.asarray(score.argmax(axis=1))
 
     def _ready(self, dtype: np.dtype[Any]) -> tuple[Vector, Matrix, Vector]:
-        """The centre, what x - centre is multiplied by and what is added, in a precision."""
+        """The center, what x - center is multiplied by and what is added, in a precision."""
         if dtype not in self._rounded:
-            self._rounded[dtype] = self.centre.astype(dtype), *padded(self.linear / self.scale, self.bias, dtype)
+            self._rounded[dtype] = self.center.astype(dtype), *padded(self.linear / self.scale, self.bias, dtype)
         return self._rounded[dtype]
 
     def only(self, clusters: IntVector) -> Cells:
         """The same with these clusters alone: the rows of the others go to the next best."""
         precisions, weights = (None if one is None else one[clusters] for one in (self.precisions, self.weights))
-        return Cells(self.centre, self.centroids[clusters], self.scale, precisions, weights)
+        return Cells(self.center, self.centroids[clusters], self.scale, precisions, weights)
 
 
 def padded(linear: Matrix, bias: Vector, dtype: DTypeLike) -> tuple[Matrix, Vector]:
@@ -121,7 +121,7 @@ class ClusterMoments(Statistic):
 
     def __init__(
         self,
-        centre: Vector,
+        center: Vector,
         centroids: Matrix,
         scale: float = 1.0,
         precisions: Matrix | None = None,
@@ -131,10 +131,10 @@ class ClusterMoments(Statistic):
         first: int = 0,
         last: int | None = None,
     ) -> None:
-        self.cells = Cells(centre, centroids, scale, precisions, weights)
+        self.cells = Cells(center, centroids, scale, precisions, weights)
         self.dtype = np.dtype(dtype)
         self.first, self.last = first, len(centroids) if last is None else last
-        self.dim = len(centre)
+        self.dim = len(center)
         self._shift: Matrix = centroids.astype(self.dtype)
         self._counts = np.zeros(len(centroids), np.int64)
         self._sums = np.zeros(centroids.shape)
@@ -147,7 +147,7 @@ class ClusterMoments(Statistic):
     def settings(self) -> dict[str, Any]:
         cells = self.cells
         return {
-            "centre": cells.centre,
+            "center": cells.center,
             "centroids": cells.centroids,
             "scale": cells.scale,
             "precisions": cells.precisions,

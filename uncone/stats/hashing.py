@@ -42,7 +42,7 @@ def _mixed(z: Hashes) -> Hashes:
 def fingerprints(vectors: Matrix) -> Hashes:
     """A 64-bit number per row that equal rows share: its 32-bit words times fixed odd weights, mixed.
 
-    Words of 32 bits, because coarse numbers (quantised, one-hot, small integers) have only high bits set: the product
+    Words of 32 bits, because coarse numbers (quantized, one-hot, small integers) have only high bits set: the product
     of a 64-bit word with 9 set bits on top would keep 9 bits of its weight.
     """
     words = np.ascontiguousarray(vectors).view(np.uint32)

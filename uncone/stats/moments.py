@@ -187,13 +187,13 @@ class Moments(Statistic):
 
     def state(self) -> State:
         """About the mean, so that it does not tell which point the sums were taken about."""
-        centred = self.centred
+        centered = self.centered
         return {
             "n": np.array(self.n, np.int64),
             "mean": self.mean,
-            "second": centred.second,
-            "third": centred.third,
-            "fourth": np.array(centred.fourth, np.float64),
+            "second": centered.second,
+            "third": centered.third,
+            "fourth": np.array(centered.fourth, np.float64),
         }
 
     def _restore(self, state: State) -> None:
@@ -220,7 +220,7 @@ class Moments(Statistic):
         self.reference = snapshot["reference"].copy() if snapshot["reference"].size else None
 
     @property
-    def centred(self) -> Sums:
+    def centered(self) -> Sums:
         """The sums about the mean; `second` is the scatter."""
         return self.sums.moved(-self.sums.first / max(self.n, 1))
 

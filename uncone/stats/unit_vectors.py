@@ -185,7 +185,7 @@ class UnitScatter(Moments):
     @property
     def scatter(self) -> Matrix:
         """The sum of (u - m)(u - m)' (d, d)."""
-        return self.centred.second
+        return self.centered.second
 
     def empty(self) -> UnitScatter:
         return UnitScatter(self.dim, dtype=self.dtype, reference=self.reference)

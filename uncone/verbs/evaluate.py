@@ -148,7 +148,7 @@ def _other_tasks(
             rows += other.evaluate_labeled(model, argument, methods, settings=settings)
         elif kind == "wic":
             if argument not in ("", "dev"):
-                raise OptionError(f"The task {task} cannot be judged: wic is learnt on train and judged on dev.")
+                raise OptionError(f"The task {task} cannot be judged: wic is learned on train and judged on dev.")
             rows += other.evaluate_wic(model, methods=methods, settings=settings)
         elif kind == "pairs":
             rows += other.evaluate_pairs(model, argument, methods, settings=settings)

@@ -231,8 +231,8 @@ def test_documents_by_name(rows):
 def test_documents_widen_the_intervals():
     """Thirty chunks of a document are one thing, not thirty."""
     rng = np.random.default_rng(0)
-    centres = rng.normal(size=(40, 12)) + 0.5
-    rows = (np.repeat(centres, 30, axis=0) + 0.1 * rng.normal(size=(1_200, 12))).astype(np.float32)
+    centers = rng.normal(size=(40, 12)) + 0.5
+    rows = (np.repeat(centers, 30, axis=0) + 0.1 * rng.normal(size=(1_200, 12))).astype(np.float32)
     groups = np.repeat(np.arange(40), 30)
     with_groups, without = (survey(ArrayVectors(rows), name="x", groups=g).background for g in (groups, None))
     for tail in (0.5, 0.05):

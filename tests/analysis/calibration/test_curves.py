@@ -196,7 +196,7 @@ def test_wanted_shares(precisions, recalls):
     assert [str(goal) for goal in goals((0.9, 0.9), (1,))] == ["best F1", "precision 0.9", "recall 1"]
 
 
-def test_neighbouring_numbers_have_a_threshold_between():
+def test_neighboring_numbers_have_a_threshold_between():
     high = 0.7
     low = np.nextafter(high, 0)
     cuts = PairCurve(np.array([1.0, 0.0]), np.array([high, low]))

@@ -29,13 +29,13 @@ def ball(n=2500, d=40, seed=0):
 
 
 def blobs(n=2500, d=40, k=3, seed=0, apart=2.0, mean=0.0):
-    """Rows around k centres without a mean of their own, and around which."""
+    """Rows around k centers without a mean of their own, and around which."""
     rng = np.random.default_rng(seed)
-    centres = np.linalg.qr(rng.normal(size=(d, k)))[0].T * apart * math.sqrt(d)
+    centers = np.linalg.qr(rng.normal(size=(d, k)))[0].T * apart * math.sqrt(d)
     own = rng.integers(0, k, n)
     common = rng.normal(size=d)
     common *= mean * math.sqrt(d) / np.linalg.norm(common)
-    return ((centres - centres.mean(axis=0))[own] + rng.normal(size=(n, d)) + common).astype(np.float32), own
+    return ((centers - centers.mean(axis=0))[own] + rng.normal(size=(n, d)) + common).astype(np.float32), own
 
 
 def words_of(n, seed=0, types=300):

@@ -77,7 +77,7 @@ def test_distances_equal_a_double_loop():
     np.testing.assert_allclose(found[2:, 2:], np.array(expected)[2:, 2:], atol=1e-4)
 
 
-def test_one_matrix_of_distances_serves_several_labellings():
+def test_one_matrix_of_distances_serves_several_labelings():
     rows, members = rows_of()
     halves, thirds = np.arange(240) % 2, np.arange(240) // 80
     for dtype, near in ((np.float64, 1e-9), (np.float32, 1e-5)):

@@ -327,7 +327,7 @@ def test_very_few_words(space, n):
     assert ("No word" if n == 0 else "too few") in found.sentence
 
 
-def test_fewer_words_than_neighbours(space):
+def test_fewer_words_than_neighbors(space):
     found = frequency_of(space[:6], words_of(6), zipf())
     far = found.bins[0].distance
     assert far[3] is not None and far[5] is not None and far[7] is None

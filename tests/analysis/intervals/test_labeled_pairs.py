@@ -1,4 +1,4 @@
-"""Labelled pairs against scikit-learn's metrics."""
+"""Labeled pairs against scikit-learn's metrics."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_bad_input():
 
 @REPEATED
 def test_intervals_cover_where_pairs_repeat(n, copies):
-    """Sixty sets of labelled pairs, in clusters and with heavy tails, and the mean of a figure per item."""
+    """Sixty sets of labeled pairs, in clusters and with heavy tails, and the mean of a figure per item."""
 
     def drawn(rng, n):
         truth = rng.integers(0, 4, n) + 0.2 * rng.standard_t(2.5, n)

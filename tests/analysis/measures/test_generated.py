@@ -103,8 +103,8 @@ def test_hubs(seen):
         assert seen[name].deep["hubness_skew"].level is Level.CROWDED
     for name in SPACES:
         assert (seen[name].check["hubness_skew"].value > 1.4) == (name in ("blobs", "cone")), "as check says"
-    centred = seen["cone"].rows - seen["cone"].rows.mean(axis=0)
-    assert hubness_of(centred).skew < 0.7 * seen["cone"]["hubness_skew"], "as the advice says"
+    centered = seen["cone"].rows - seen["cone"].rows.mean(axis=0)
+    assert hubness_of(centered).skew < 0.7 * seen["cone"]["hubness_skew"], "as the advice says"
 
 
 def test_clusters(seen):
@@ -129,7 +129,7 @@ def test_clusters(seen):
 def test_what_clusters_explain(seen):
     """Rows of one blob are alike, those of two are not; subtracting means takes cosines away everywhere."""
     blobs = seen["blobs"]
-    # 20 dimensions of variance 1 around a centre at 12.
+    # 20 dimensions of variance 1 around a center at 12.
     alike = 144 / 164
     assert blobs["s_inter_within_raw"] == pytest.approx(alike, abs=0.02)
     assert blobs.clusters.raw.inter == pytest.approx(alike / 3, abs=0.02)

@@ -165,8 +165,8 @@ def test_fewer_rows_than_dimensions_go_by_the_small_matrix():
     """40 rows in 3,000 dimensions in a moment, and the same as by the large matrix."""
     rows = normal(40, 3_000, seed=2) + 0.5
     found = check(rows, float64=True)
-    centred = rows - rows.mean(axis=0)
-    values = np.linalg.svd(centred, compute_uv=False) ** 2 / 39
+    centered = rows - rows.mean(axis=0)
+    values = np.linalg.svd(centered, compute_uv=False) ** 2 / 39
     assert found["participation_ratio"].value == pytest.approx(values.sum() ** 2 / (values**2).sum(), rel=1e-9)
     directions = np.linalg.svd(rows, full_matrices=False)[2]
     z = [np.logaddexp.reduce(sign * rows @ c) for c in directions for sign in (1, -1)] + [np.log(40)]
@@ -224,8 +224,8 @@ def test_rounding_is_not_an_infinite_condition_number():
 def test_small_numbers_are_zero_without_a_sign():
     from uncone.report.text import number
 
-    centred = normal(500, 8)
-    centred -= centred.mean(axis=0)
-    found = check(centred, float64=True)
+    centered = normal(500, 8)
+    centered -= centered.mean(axis=0)
+    found = check(centered, float64=True)
     assert number(found["mean_over_rms"]) == "0.000"
     assert not any(number(one).startswith("-0.000") for one in found.findings.values())

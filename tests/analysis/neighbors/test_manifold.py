@@ -334,12 +334,12 @@ def test_points_are_those_of_the_principal_components():
     rows = (normal(2_000, 7) * [5, 4, 3, 1, 1, 1, 1] + 10).astype(np.float32)
     positions = np.arange(2_000) % 50
     found = look(rows, positions)
-    centred = rows.astype(np.float64) - rows.mean(axis=0, dtype=np.float64)
-    directions = np.linalg.svd(centred, full_matrices=False)[2][:3]
-    expected = centred[found.points_rows] @ directions.T
+    centered = rows.astype(np.float64) - rows.mean(axis=0, dtype=np.float64)
+    directions = np.linalg.svd(centered, full_matrices=False)[2][:3]
+    expected = centered[found.points_rows] @ directions.T
     np.testing.assert_allclose(abs(found.points), abs(expected), atol=1e-3)
     np.testing.assert_array_equal(found.points_positions, positions[found.points_rows])
-    shares = np.cumsum(np.linalg.svd(centred, compute_uv=False) ** 2)
+    shares = np.cumsum(np.linalg.svd(centered, compute_uv=False) ** 2)
     assert found.pca == int(np.searchsorted(shares / shares[-1], 0.95)) + 1
     assert found.picture_share == pytest.approx(shares[2] / shares[-1], rel=1e-4)
     assert f"the three of the picture {100 * found.picture_share:.0f} %" in found.sentence

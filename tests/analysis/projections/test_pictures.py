@@ -1,4 +1,4 @@
-"""Pictures side by side, their colours, clusters and word lists."""
+"""Pictures side by side, their colors, clusters and word lists."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_axes_of_pictures_run_alike():
     assert 0 < second.panel.trust.explained < 1 and first.panel.trust.n == 200
 
 
-def test_a_picture_of_neighbours_begins_at_axes_that_run_alike():
+def test_a_picture_of_neighbors_begins_at_axes_that_run_alike():
     pytest.importorskip("openTSNE")
     rows = rows_of(120)
     spaces = [Space("a", rows, np.arange(120)), Space("b", -rows, np.arange(120))]

@@ -1,4 +1,4 @@
-"""Projections: PCA and SVD against the singular values, neighbours of the others, seeds, small and bad input."""
+"""Projections: PCA and SVD against the singular values, neighbors of the others, seeds, small and bad input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def blobs(n=150, d=20, seed=0):
     return (rng.normal(size=(n, d)) + (4 * rng.normal(size=(3, d)))[own]).astype(np.float32), own
 
 
-def kept_neighbours(rows, points, k=10):
+def kept_neighbors(rows, points, k=10):
     """The share of the k nearest rows that are among the k nearest points."""
     near = [np.linalg.norm(x[:, None] - x[None], axis=2).argsort(axis=1)[:, 1 : k + 1] for x in (rows, points)]
     return np.mean([len(set(a) & set(b)) / k for a, b in zip(*near, strict=True)])
@@ -71,8 +71,8 @@ def test_many_rows_in_single_precision_and_blocks_are_the_same(method, monkeypat
     monkeypatch.setattr(projection, "_BLOCK", 64)
     found = project(rows, method, 3)
     np.testing.assert_allclose(found, exact, atol=2e-4)
-    learnt = fit_axes(rows[::2], 3, centered=method == "pca")
-    np.testing.assert_allclose(learnt.points(rows)[::2], project(rows[::2], method, 3), atol=2e-4)
+    learned = fit_axes(rows[::2], 3, centered=method == "pca")
+    np.testing.assert_allclose(learned.points(rows)[::2], project(rows[::2], method, 3), atol=2e-4)
 
 
 def test_axes_can_be_turned_to_run_as_others_do():
@@ -101,7 +101,7 @@ def test_pca_far_from_zero_keeps_its_digits():
 
 
 @pytest.mark.parametrize("method", ["pca", "svd", "tsne", pytest.param("umap", marks=pytest.mark.exhaustive)])
-def test_neighbours_seeds_few_rows_and_copies(method):
+def test_neighbors_seeds_few_rows_and_copies(method):
     """One test a method, because UMAP compiles itself in every process that calls it."""
     if method not in FLAT:
         pytest.importorskip(MODULES[method])
@@ -112,7 +112,7 @@ def test_neighbours_seeds_few_rows_and_copies(method):
         assert points.shape == (150, dims) and np.isfinite(points).all()
         least = 0.2 if method in FLAT else 0.35
         shuffled = np.random.default_rng(0).permutation(points)
-        assert kept_neighbours(rows, points) > least > 2 * kept_neighbours(rows, shuffled)
+        assert kept_neighbors(rows, points) > least > 2 * kept_neighbors(rows, shuffled)
         nearest = np.linalg.norm(points[:, None] - points[None], axis=2)
         np.fill_diagonal(nearest, np.inf)
         assert (own[nearest.argmin(axis=1)] == own).mean() > 0.98
@@ -151,7 +151,7 @@ def test_what_umap_is_given(n, own, dims, monkeypatch):
     np.testing.assert_allclose(points, begin / begin[:, 0].std(), atol=0.01)
 
 
-def test_the_neighbours_that_umap_is_given_are_the_nearest():
+def test_the_neighbors_that_umap_is_given_are_the_nearest():
     from sklearn.neighbors import NearestNeighbors
 
     rows = blobs()[0].astype(float)

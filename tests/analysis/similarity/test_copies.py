@@ -29,8 +29,8 @@ def space(kind, rng, n, d=6):
     if kind == "heavy tails":
         rows = rng.standard_t(2.5, size=(n, d))
     else:
-        centres = 2 * np.random.default_rng(99).normal(size=(5, d))
-        rows = centres[(5 * rng.random(n) ** (1 + codes)).astype(int)] + 0.5 * rng.normal(size=(n, d))
+        centers = 2 * np.random.default_rng(99).normal(size=(5, d))
+        rows = centers[(5 * rng.random(n) ** (1 + codes)).astype(int)] + 0.5 * rng.normal(size=(n, d))
     rows[:, 0] += 1.0
     rows[:, 1] += 0.8 * codes
     return units_of(rows)[0], codes
@@ -66,7 +66,7 @@ def intervals(found):
     return [*means, (found.auc_low, found.auc_high), *above]
 
 
-def labelled(units, codes, **options):
+def labeled(units, codes, **options):
     """The table with the error of the background of the same rows."""
     return per_label(units, codes.tolist(), 0.0, background=background_error(units, copies_of(units)), **options)
 
@@ -91,7 +91,7 @@ def test_intervals_of_labels_cover_the_truth_when_rows_repeat(kind, n, copies):
     for seed in range(TIMES):
         units, codes = space(kind, np.random.default_rng(seed), n)
         units, codes = np.repeat(units, copies, axis=0), np.repeat(codes, copies)
-        bounds = np.array(shifted(labelled(units, codes), background_mean(units)))
+        bounds = np.array(shifted(labeled(units, codes), background_mean(units)))
         hits += (bounds[:, 0] <= wanted) & (wanted <= bounds[:, 1])
     assert (hits >= LEAST).all(), hits
 
@@ -173,7 +173,7 @@ def reach(values):
 
 def test_intervals_are_those_of_leaving_out_a_text_with_all_its_copies():
     units, labels, text = repeated(labels="abc")
-    found = labelled(units, np.array(labels))
+    found = labeled(units, np.array(labels))
     left = {t: pair_means(units, labels, text != t, text) for t in range(36)}
     for key, one in (("within", found.within), ("between", found.between)):
         assert one.high - one.low == pytest.approx(2 * reach([means[key] for means in left.values()]), rel=1e-5)
@@ -198,9 +198,9 @@ def test_intervals_are_those_of_leaving_out_a_text_with_all_its_copies():
 def test_the_same_pairs_have_the_same_interval():
     for rows in (4, 40):
         units, codes = space("heavy tails", np.random.default_rng(0), rows)
-        found = labelled(units, codes)
+        found = labeled(units, codes)
         assert found.between == found.table[-1].cosine and found.between.low is not None
-    alone = labelled(units[:21], np.array([0] * 20 + [1]))
+    alone = labeled(units[:21], np.array([0] * 20 + [1]))
     assert alone.within.low == pytest.approx(alone.table[0].cosine.low)
 
 

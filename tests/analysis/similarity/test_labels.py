@@ -171,14 +171,14 @@ def test_bad_input_is_one_line():
 def test_sentence_grades_what_the_cosines_tell():
     rng = np.random.default_rng(0)
     codes = np.arange(240) % 2
-    centres = rng.normal(size=(2, 10))
+    centers = rng.normal(size=(2, 10))
     for apart, said in (
         (3.0, "separates the labels well"),
         (0.5, "partly"),
         (0.25, "barely"),
         (0.0, "doesn't separate"),
     ):
-        units = units_of(apart * centres[codes] + rng.normal(size=(240, 10)))[0]
+        units = units_of(apart * centers[codes] + rng.normal(size=(240, 10)))[0]
         assert said in per_label(units, codes.tolist(), 0.0).sentence
     # A label of scattered texts, and a few texts in the middle of them.
     scattered = units_of(rng.normal(size=(200, 10)) + 1.0 * np.eye(1, 10))[0]
@@ -201,8 +201,8 @@ def test_many_rows_are_drawn_for_the_auc():
 
 def drawn(rng, n):
     codes = np.arange(n) % 2
-    centres = np.array([[1.2, 0.4, 0, 0, 0], [0.4, 1.2, 0, 0, 0]])
-    return units_of(centres[codes] + rng.normal(size=(n, 5)))[0], codes.tolist()
+    centers = np.array([[1.2, 0.4, 0, 0, 0], [0.4, 1.2, 0, 0, 0]])
+    return units_of(centers[codes] + rng.normal(size=(n, 5)))[0], codes.tolist()
 
 
 def four(found):

@@ -74,9 +74,9 @@ def test_interval_is_that_of_delong_on_the_log_odds():
     mask = np.array(labels) == "entailment"
     value, low, high = found.auc["entailment over neutral"]
     se = np.sqrt(delong(found.cosines[mask], found.cosines[~mask])) / (value * (1 - value))
-    centre = np.log(value / (1 - value))
+    center = np.log(value / (1 - value))
     for bound, side in ((low, -1), (high, 1)):
-        assert bound == pytest.approx(1 / (1 + np.exp(-(centre + side * 1.9645 * se))), abs=1e-3)
+        assert bound == pytest.approx(1 / (1 + np.exp(-(center + side * 1.9645 * se))), abs=1e-3)
 
 
 def test_copies_of_rows_are_one_sampling_unit():

@@ -17,8 +17,8 @@ from uncone.evaluation.tasks.classify import classify, cross_classify
 def blobs(n=240, classes=3, d=5, seed=0):
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, classes, n)
-    centres = rng.normal(size=(classes, d))
-    x = (centres[labels] + rng.normal(size=(n, d))) * np.array([1, 10, 100, 0.1, 1]) + 7
+    centers = rng.normal(size=(classes, d))
+    x = (centers[labels] + rng.normal(size=(n, d))) * np.array([1, 10, 100, 0.1, 1]) + 7
     return x.astype(np.float32), [f"c{label}" for label in labels]
 
 

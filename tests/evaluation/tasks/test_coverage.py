@@ -241,7 +241,7 @@ def test_classes_cover_where_texts_repeat(kind, n, copies, apart):
 @KINDS
 @REPEATED
 def test_folds_cover_where_texts_repeat(kind, n, copies):
-    """Other texts are learnt from, too: over the texts of the test alone macro-F1 covers 73 to 92 of 100 times."""
+    """Other texts are learned from, too: over the texts of the test alone macro-F1 covers 73 to 92 of 100 times."""
     units = item_units(np.repeat(np.arange(n), copies).tolist())
     found = []
     for seed in range(RUNS // 2):

@@ -149,9 +149,9 @@ def test_scores_after_a_repair_are_those_of_scipy(tiny_model):
     texts = list(dict.fromkeys([*task.left, *task.right]))
     source = sentence_source(ListTexts(texts), tiny_model, layer=1)
     raw = np.concatenate([np.array(rows.vectors) for rows in source.read()])
-    centred = make("center").fit(raw).map(raw)
+    centered = make("center").fit(raw).map(raw)
     table = sts(tiny_model, [task], "center@transductive", layer=1, replicates=2)
-    wanted = by_hand(task, dict(zip(texts, centred, strict=True)))
+    wanted = by_hand(task, dict(zip(texts, centered, strict=True)))
     for kind in ("spearman", "pearson"):
         assert figures(getattr(table.rows[1].cells[0], kind)) == pytest.approx(wanted[kind], abs=1e-9)
 

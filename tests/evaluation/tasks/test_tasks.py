@@ -58,11 +58,11 @@ def test_classification(tiny_model):
     split = evaluate_labeled(tiny_model, task, "center", train=task, settings=replace(FEW, fit_on=texts_of(30)))
     shape_of(split, "mine", ["raw", "center"])
     assert split[1].method.protocol == "inductive"
-    # Standardising comes first, so a shift changes nothing but rounding.
+    # Standardizing comes first, so a shift changes nothing but rounding.
     assert abs(split[1].differences["accuracy"].value) < 0.05
 
 
-def test_labelled_pairs(tiny_model):
+def test_labeled_pairs(tiny_model):
     left, right = texts_of(40, 1), texts_of(40, 2)
     labels = np.array([0.0, 1.0] * 20)
     task = PairTask("duplicates", left, right, labels, ["duplicates"] * 40)
@@ -134,7 +134,7 @@ def test_word_similarity(tmp_path):
     gold = (unit[:20] * unit[6:]).sum(axis=1)
     rows = evaluate_words(path, WordPairs("ws", left, right, gold), "center,whiten:dim=3", settings=FEW)
     shape_of(rows, "ws", ["raw", "center", "whiten dim=3"])
-    assert rows[1].scores["spearman"].value == pytest.approx(1.0, abs=1e-6), "scored by centred vectors"
+    assert rows[1].scores["spearman"].value == pytest.approx(1.0, abs=1e-6), "scored by centered vectors"
 
 
 def test_a_method_that_cannot_be_fitted_is_said(tiny_model):

@@ -47,7 +47,7 @@ def crowded():
 def full():
     made = build(labeled=True, fpr=[0.01, 0.05], background=rows_of(0.5), precisions=[0.9], recalls=[0.95])
     old = Translation(0.75, 0.02, 0.61, 0.6, 0.62, "old-calibration")
-    return replace(made, calibration=replace(made.calibration, translation=old, hints=["Centre it."]), saved="c")
+    return replace(made, calibration=replace(made.calibration, translation=old, hints=["Center it."]), saved="c")
 
 
 @pytest.fixture(scope="module")

@@ -174,7 +174,7 @@ def many():
             values = tuple(map(float, np.array(raw) + rng.normal(0.03 * i - 0.1, 0.03, 20)))
             seeds = {"seeds": 5, "spread": 0.012} if i % 2 else {}
             rows.append(row_of(f"method {i}", values, raw, datasets=sets, layer=layer, iso=0.08 * i, **seeds))
-    return Evaluated(EvaluationTable("organisation/a-model-with-a-rather-long-name-of-its-own-v2", sets, rows))
+    return Evaluated(EvaluationTable("organization/a-model-with-a-rather-long-name-of-its-own-v2", sets, rows))
 
 
 def holes():

@@ -289,7 +289,7 @@ def test_the_frame_has_words_and_colors(found):
     assert list(frame["kind"].fillna("none")) == ["none" if k < 0 else KINDS[k] for k in found.colorings[0].members]
 
 
-def test_many_categories_have_colors_of_their_own_and_then_grey():
+def test_many_categories_have_colors_of_their_own_and_then_gray():
     colors = category_colors(30)
     assert len(set(colors[:21])) == 21 and set(colors[21:]) == {"#8a949e"}
     assert all(re.fullmatch("#[0-9A-Fa-f]{6}", one) for one in colors)

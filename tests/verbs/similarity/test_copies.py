@@ -1,4 +1,4 @@
-"""Repeating a table adds no evidence: no interval of `similarity` changes by more than 15 %, and no judgement does."""
+"""Repeating a table adds no evidence: no interval of `similarity` changes by more than 15 %, and no judgment does."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def intervals(part, name=""):
     return found
 
 
-def judgements(found):
+def judgments(found):
     """What is said, without its numbers."""
     said = [found.headline, level(found), *(one.outliers for one in found.groups)]
     said += [] if found.per_label is None else [found.per_label.sentence]
@@ -56,7 +56,7 @@ def compare(once, many, parts):
         assert abs((upper - lower) - width) <= 0.15 * width, name
         for bound, other in ((low, lower), (high, upper)):
             assert abs((other - again) - (bound - value)) <= 0.15 * width, name
-    assert judgements(once) == judgements(many)
+    assert judgments(once) == judgments(many)
 
 
 @pytest.mark.parametrize("shuffled", [False, True])

@@ -47,9 +47,9 @@ def by_pairs(rows, labels):
 def test_every_number_is_what_a_double_loop_finds():
     rows, labels = crowded()
     found = {step.key: step for step in steps(rows, labels)}
-    muted, centred = rows.copy(), rows - rows.mean(axis=0)
+    muted, centered = rows.copy(), rows - rows.mean(axis=0)
     muted[:, 7] = 0
-    for key, space in (("raw", rows), ("mute", muted), ("center", centred)):
+    for key, space in (("raw", rows), ("mute", muted), ("center", centered)):
         for name, value in by_pairs(space, labels).items():
             assert found[key].numbers[name] == pytest.approx(value, abs=1e-9), (key, name)
         table = cosine_similarity(space)

@@ -100,9 +100,9 @@ def gaussian_cells(rows: Matrix, k: int, seed: int, iterations: int) -> tuple[Ce
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it is told to the caller
         mixture.fit(z.astype(np.float64))
-    centroids = start.centre + start.scale * mixture.means_
+    centroids = start.center + start.scale * mixture.means_
     weights = np.maximum(mixture.weights_, np.finfo(np.float64).tiny)
-    return Cells(start.centre, centroids, start.scale, mixture.precisions_, weights), bool(mixture.converged_)
+    return Cells(start.center, centroids, start.scale, mixture.precisions_, weights), bool(mixture.converged_)
 
 
 def best_k(rows: Matrix, seed: int, iterations: int) -> tuple[int, float]:
@@ -163,24 +163,24 @@ def _each(work: Callable[[Matrix], T], rows: Matrix) -> list[T]:
 
 
 def _frame(rows: Matrix) -> Cells:
-    """One cell for all vectors: its centre is their mean, its scale their standard deviation over all dimensions."""
-    centre = np.sum(_each(lambda block: block.sum(axis=0, dtype=np.float64), rows), axis=0) / len(rows)
-    shift = centre.astype(rows.dtype)
+    """One cell for all vectors: its center is their mean, its scale their standard deviation over all dimensions."""
+    center = np.sum(_each(lambda block: block.sum(axis=0, dtype=np.float64), rows), axis=0) / len(rows)
+    shift = center.astype(rows.dtype)
 
     def squares(block: Matrix) -> float:
         y = block - shift
         return float(np.vecdot(y, y).sum(dtype=np.float64))
 
-    return Cells(centre, centre[None], float(np.sqrt(sum(_each(squares, rows)) / rows.size)))
+    return Cells(center, center[None], float(np.sqrt(sum(_each(squares, rows)) / rows.size)))
 
 
 def _nearest(frame: Cells, z: Matrix) -> Cells:
-    return Cells(frame.centre, frame.centre + frame.scale * z.astype(np.float64), frame.scale)
+    return Cells(frame.center, frame.center + frame.scale * z.astype(np.float64), frame.scale)
 
 
 def scaled(rows: Matrix, frame: Cells) -> Matrix:
     """The vectors about their mean, and of length about 1 per dimension: float32 has its digits there."""
-    shift, factor = frame.centre.astype(rows.dtype), rows.dtype.type(1 / frame.scale)
+    shift, factor = frame.center.astype(rows.dtype), rows.dtype.type(1 / frame.scale)
     z = np.empty(rows.shape, np.float32)
 
     def scale(start: int) -> None:

@@ -167,11 +167,11 @@ def about_zero(vectors: Matrix, lengths: Vector, seed: int) -> tuple[Matrix, Vec
     """The vectors about zero and of length about 1 per dimension, in float32, and what of each length is rounding."""
     places = np.sort(np.random.default_rng(seed).permutation(len(vectors))[:_FRAMED_BY])
     some = np.take(vectors, places, axis=0)
-    centre, eps = some.mean(axis=0, dtype=np.float64), float(np.finfo(vectors.dtype).eps)
-    some -= centre.astype(some.dtype)
-    scale, size = (float(np.sqrt(np.vecdot(x, x).mean(dtype=np.float64) / len(centre))) for x in (some, centre))
+    center, eps = some.mean(axis=0, dtype=np.float64), float(np.finfo(vectors.dtype).eps)
+    some -= center.astype(some.dtype)
+    scale, size = (float(np.sqrt(np.vecdot(x, x).mean(dtype=np.float64) / len(center))) for x in (some, center))
     flat = scale <= _ROUNDING * eps * size
-    frame = Cells(centre, centre[None], scale if not flat else size or 1.0)
+    frame = Cells(center, center[None], scale if not flat else size or 1.0)
     z = scaled(vectors, frame)
     own = np.sqrt(np.vecdot(z, z).astype(np.float64))
     noise = _ROUNDING * (float(np.finfo(z.dtype).eps) * own + eps * lengths / frame.scale)

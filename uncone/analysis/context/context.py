@@ -247,8 +247,8 @@ def _two_way(layer: LayerGeometry, by_words: float, each: Vector, other: Vector 
 
 def _mean_variance(each: Vector, n: int, codes: IntVector) -> float:
     """As `mean_variance`, with groups that are numbered from 0 on: so they need not be sorted for every measure."""
-    centred = each - each.mean()
-    sums, square = np.bincount(codes, weights=centred), float(centred @ centred)
+    centered = each - each.mean()
+    sums, square = np.bincount(codes, weights=centered), float(centered @ centered)
     return square / len(each) / n + max(float(sums @ sums) - square, 0.0) / len(each) ** 2
 
 

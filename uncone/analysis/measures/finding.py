@@ -18,7 +18,7 @@ Value = float | int | list[int] | dict[str, float] | None
 
 
 class Level(StrEnum):
-    """How bad a finding is; `note` is not a judgement."""
+    """How bad a finding is; `note` is not a judgment."""
 
     NOTE = "note"
     HEALTHY = "healthy"

@@ -268,7 +268,7 @@ class ScoredPairs:
         return len(self.scores)
 
     @property
-    def labelled(self) -> bool:
+    def labeled(self) -> bool:
         """Whether the scores are labels: 0 and 1, and nothing between."""
         return bool(np.isin(self.scores, (0.0, 1.0)).all())
 
@@ -276,7 +276,7 @@ class ScoredPairs:
         if not np.isfinite(self.scores).all():
             raise FormatError(f"{self.name}: some scores are not finite. Leave those pairs out.")
         if (self.scores == self.scores[0]).all():
-            both = " We need both 0 and 1." if self.labelled else " We need pairs that differ."
+            both = " We need both 0 and 1." if self.labeled else " We need pairs that differ."
             raise FormatError(f"{self.name}: all {len(self):,} scores are {self.scores[0]:g}.{both}")
 
 

@@ -81,7 +81,7 @@ def cross_classify(
 ) -> Classified:
     """Predict each text from the other folds; the folds hold the classes in equal shares.
 
-    There are no more folds than texts of the smallest class. Everything is learnt inside the folds, the means and
+    There are no more folds than texts of the smallest class. Everything is learned inside the folds, the means and
     spreads too. Copies of a text, by its `units`, stand in one fold. The interval is that of such data with other texts
     to learn from too: with k folds the variance over texts is multiplied by 1 + k/(k - 1) (Nadeau and Bengio 2003).
 

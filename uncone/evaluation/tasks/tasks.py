@@ -145,7 +145,7 @@ def evaluate_pairs(
     """
     settings = settings or Settings()
     task = pairs if isinstance(pairs, PairTask) else open_pairs(pairs, settings.data)
-    if not task.labelled:
+    if not task.labeled:
         raise FormatError(f"{task.name} has scores, not labels 0 and 1. Give it with --dataset, for correlations.")
     every = list(dict.fromkeys(text.strip() for side in (task.left, task.right) for text in side))
     units = pair_units(len(task), (task.left, task.right))

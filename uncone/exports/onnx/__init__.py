@@ -139,7 +139,7 @@ def add_normalize(graph: Graph) -> None:
 def _clustered(graph: Graph, step: Clustered) -> None:
     """Add the nodes of a fitted repair.
 
-    The rows are centred before they are compared with the centroids, or float32 has no digits left for it. Directions
+    The rows are centered before they are compared with the centroids, or float32 has no digits left for it. Directions
     are not gathered for every row, p x d numbers each: all of them are multiplied, and those of other clusters masked,
     which takes k x p numbers a row.
     """
@@ -162,7 +162,7 @@ def _clustered(graph: Graph, step: Clustered) -> None:
 def _labels(graph: Graph, rows: str, step: Clustered) -> str:
     """The cluster of each row (n,): the largest of z.linear + z².quadratic + bias."""
     cells = step.cells_
-    z = graph.add("Mul", centered(graph, rows, cells.centre), graph.constant(1.0 / cells.scale))
+    z = graph.add("Mul", centered(graph, rows, cells.center), graph.constant(1.0 / cells.scale))
     score = graph.add("MatMul", z, graph.constant(cells.linear.T))
     score = graph.add("Add", score, graph.constant(cells.bias))
     if cells.quadratic is not None:

@@ -93,7 +93,7 @@ def cut_after(model: Any, layer: int) -> None:  # noqa: ANN401
         output = model(**probe).last_hidden_state
     if not torch.allclose(output, expected, rtol=1e-5, atol=1e-5):
         raise ExportError(
-            f"Layer {layer} of a {model.config.model_type} model cannot become its last: it normalises, or does more, "
+            f"Layer {layer} of a {model.config.model_type} model cannot become its last: it normalizes, or does more, "
             "behind its last layer. Fit the repair on the last layer, or export to onnx with --model."
         )
 

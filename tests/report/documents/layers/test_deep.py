@@ -78,7 +78,7 @@ def clusters(k, rng, words):
     return Clusters(
         *(k, 0.17, 0.25, {j: 0.17 - 0.01 * abs(j - k) for j in range(2, 16)}, False, ROWS, made, labels),
         *(pair(0.5, 0.7), pair(0.02, 0.31), pair(0.55, 0.72), pair(0.01, 0.29), pair(0.56, 0.73), pair(0.012, 0.28)),
-        *(0.12, 0.08, f"Clusters explain little: centring them leaves 0.01, centring all 0.02 ({words[0]})."),
+        *(0.12, 0.08, f"Clusters explain little: centering them leaves 0.01, centering all 0.02 ({words[0]})."),
     )
 
 
@@ -89,7 +89,7 @@ def frequency(rng, r, words):
     near = {3: 1.1, 5: 1.3, 7: None}
     bins = [Bin(name, n, 1.5, near, near) for name, n in (("0-100", 100), ("100-500", 400), ("500-5k", 900))]
     bins.append(Bin("5k-", 0, None, dict.fromkeys(near), dict.fromkeys(near)))
-    sentence = "Frequent words lie nearer to the centre."
+    sentence = "Frequent words lie nearer to the center."
     return Frequency(
         "corpus", 1_400, bins, r, r - 0.05, r + 0.05, r, [-0.5, 0.2, None], 0.44, shown, points, logs, sentence
     )

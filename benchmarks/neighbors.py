@@ -1,7 +1,7 @@
-"""How fast neighbours are found for the local dimension, against a bare faiss search and against plain numpy.
+"""How fast neighbors are found for the local dimension, against a bare faiss search and against plain numpy.
 
-    python -m benchmarks.neighbours                   200,000 x 768, 2,000 queries, 100 neighbours
-    python -m benchmarks.neighbours --rows 50000      smaller
+    python -m benchmarks.neighbors                   200,000 x 768, 2,000 queries, 100 neighbors
+    python -m benchmarks.neighbors --rows 50000      smaller
 
 Bare faiss is a flat search by Euclidean distance with the BLAS that its package brings, and, where that chose an old
 kernel, once more with the kernel that numpy's BLAS chose. Plain numpy is a product and an argpartition, block by block
@@ -74,7 +74,7 @@ def core_type() -> str:
 def faiss_with(kernel: str, n: int, queries: int) -> float:
     """Seconds of the bare faiss search in a process whose BLAS was told which kernel to take."""
     code = (
-        "from benchmarks.neighbours import by_faiss, make, timed\n"
+        "from benchmarks.neighbors import by_faiss, make, timed\n"
         f"rows, queries = make({n}, {queries})\n"
         "by_faiss(rows[:1000], queries)\n"
         "import faiss\n"
@@ -118,12 +118,12 @@ def main() -> None:
     plain = min(best["numpy 100"], best["numpy 500"])
     bare, told = min(best["faiss"], plain), best["faiss told"]
     lines = [
-        f"{m:,} queries among {n:,} x {D}, {K} neighbours, on {len(os.sched_getaffinity(0))} cores, Python "
+        f"{m:,} queries among {n:,} x {D}, {K} neighbors, on {len(os.sched_getaffinity(0))} cores, Python "
         f"{platform.python_version()}, numpy {np.__version__}, faiss {faiss.__version__}. A bare faiss search by one "
         f"metric takes {best['faiss']:.1f} s, or {told:.1f} s when its BLAS is told which processor this is; a numpy "
         f"product with argpartition {plain:.1f} s.",
         "",
-        "| neighbours | seconds | to the faster of faiss and numpy | bound | to faiss that was told |",
+        "| neighbors | seconds | to the faster of faiss and numpy | bound | to faiss that was told |",
         "|---|---|---|---|---|",
         f"| local dimension, Euclidean and cosine | {best['dimension']:.1f} | {best['dimension'] / bare:.2f} | "
         f"at most {BOUND:g} | {best['dimension'] / told:.2f} |",
@@ -132,7 +132,7 @@ def main() -> None:
     ]
     text = "\n".join(lines)
     print(text)
-    put(text, "bench neighbours")
+    put(text, "bench neighbors")
     if chosen.json:
         chosen.json.write_text(json.dumps(best | {"bare": bare}, indent=2))
 
