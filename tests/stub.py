@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypedDict, Unpack
 
-from uncone._version import __version__ as __version__
+__version__: str
 '''
 OTHERS = {
     "uncone.data.batch": ["Matrix"],

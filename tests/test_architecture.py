@@ -6,6 +6,7 @@ import ast
 import resource
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def parameters_of(function):
 
 
 def complaints_about_public_names(path, tree):
-    if path.stem in ("__init__", "__main__", "_version"):
+    if path.stem in ("__init__", "__main__"):
         return
     assignments = [node for node in tree.body if isinstance(node, ast.Assign)]
     public = next((ast.literal_eval(node.value) for node in assignments if node.targets[0].id == "__all__"), None)
@@ -82,6 +83,15 @@ def test_rooms_have_a_place_on_the_staircase():
         assert (ROOT / "tests" / room).is_dir(), "tests mirror the tree"
 
 
+def test_folders_are_small():
+    folders = [path for path in (ROOT / "uncone").rglob("*/") if path.is_dir() and path.name != "__pycache__"]
+    for folder in (ROOT / "uncone", *folders):
+        entries = [path for path in folder.iterdir() if path.name != "__pycache__"]
+        assert len(entries) <= 15, f"{folder} has {len(entries)} entries"
+        prefixes = Counter(stem.split("_")[0] for stem in {path.stem for path in entries} if not stem.startswith("_"))
+        assert max(prefixes.values(), default=0) <= 2, f"three names in {folder} share a prefix: make a folder"
+
+
 def modules_after(code: str) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; {code}; print(*sys.modules)"], capture_output=True, text=True, check=True
@@ -98,7 +108,7 @@ def test_help_loads_nothing_heavy():
     loaded = modules_after("from uncone.cli.main import _run; _run(['--help'])")
     assert not loaded & {"numpy", "pyarrow", "faiss", "jinja2", "plotly"}
     rooms = {name for name in loaded if name.startswith("uncone.")}
-    assert rooms == {f"uncone.{name}" for name in ("_version", "cli", "cli.main", "cli.settings", "errors")}
+    assert rooms == {f"uncone.{name}" for name in ("cli", "cli.main", "cli.settings", "errors")}
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -17,6 +17,7 @@ from uncone.data.batch import Batch
 from uncone.errors import MergeError
 from uncone.stats.cluster_moments import ClusterMoments
 from uncone.stats.hashing import Fingerprints, Sketches
+from uncone.stats.laws import LawBroken, check_statistic
 from uncone.stats.moments import Moments
 from uncone.stats.norms import Norms
 from uncone.stats.occurrences import Occurrences
@@ -27,7 +28,6 @@ from uncone.stats.statistic import Bundle, Statistic
 from uncone.stats.unit_vectors import GroupedUnitSum, UnitScatter, UnitSum
 from uncone.stats.unusable import Unusable
 from uncone.stats.word_sums import WordSums
-from uncone.testing import LawBroken, check_statistic
 
 D = 5
 MAKERS = {

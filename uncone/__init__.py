@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from uncone._version import __version__
+__version__ = "0.1.0"
 
 _MODULES = {
     "analysis.calibration.calibration": "Calibration",

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypedDict, Unpack
 
-from uncone._version import __version__ as __version__
+__version__: str
 
 from uncone.data.batch import Matrix
 from uncone.data.writing.rewrite import Rewritten

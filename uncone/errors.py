@@ -1,4 +1,4 @@
-"""Every exception that uncone raises on purpose, as one tree.
+"""Every exception that uncone raises on purpose, as one tree, and the check for optional packages.
 
 ```text
 UnconeError                    exit code 2, one line
@@ -28,6 +28,10 @@ UnconeError                    exit code 2, one line
 A message says what we got, what we need and what to try, in one line.
 """
 
+from __future__ import annotations
+
+from importlib.util import find_spec
+
 __all__ = [
     "ColumnError",
     "DamagedRepairError",
@@ -51,6 +55,7 @@ __all__ = [
     "StateError",
     "UnconeError",
     "WorkerError",
+    "require",
 ]
 
 
@@ -140,3 +145,19 @@ class ExportError(UnconeError):
 
 class MissingPackageError(UnconeError):
     """An optional package is not installed."""
+
+
+def require(*packages: str, extra: str) -> None:
+    """Refuse to go on without these packages, and say how to install them.
+
+    >>> require("json", extra="models")
+
+    Raises:
+        MissingPackageError: one of them is not installed.
+    """
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing:
+        raise MissingPackageError(
+            f"This needs {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed: "
+            f"pip install 'uncone[{extra}]'"
+        )

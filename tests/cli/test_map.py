@@ -135,7 +135,7 @@ def test_bad_texts_are_one_line(texts, tiny_model, capsys):
 
 
 def test_a_missing_package_is_told_with_the_line_that_installs_it(vectors, capsys, monkeypatch):
-    monkeypatch.setattr("uncone.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("uncone.errors.find_spec", lambda name: None)
     line = told(capsys, "v.npy", "--method", "umap", code=2)
     assert line == "uncone: This needs umap, which is not installed: pip install 'uncone[maps]'\n"
 

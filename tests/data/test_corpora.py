@@ -201,7 +201,7 @@ def test_other_troubles_of_the_hub(tmp_path, monkeypatch):
         MissingSourceError, match="stanfordnlp/snli on the Hugging Face hub has no column 'premise' any more"
     ):
         open_corpus("snli", tmp_path)
-    monkeypatch.setattr("uncone.extras.find_spec", lambda _: None)
+    monkeypatch.setattr("uncone.errors.find_spec", lambda _: None)
     with pytest.raises(
         MissingSourceError, match=r"could not be asked \(This needs datasets, .* pip install 'uncone\[models\]'\)"
     ):

@@ -11,9 +11,9 @@ from uncone.data.vectors.memory import BlockStream, in_memory
 from uncone.errors import FitError, NoUsableRowsError, OptionError
 from uncone.repairs import clustered
 from uncone.repairs.clustered import Clustered
+from uncone.repairs.laws import check_repair
 from uncone.repairs.saving import load
 from uncone.run.measure import Plan
-from uncone.testing import check_repair
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 

@@ -10,9 +10,9 @@ from uncone.data.open import open_source
 from uncone.data.vectors.memory import BlockStream, in_memory
 from uncone.errors import FitError, OptionError
 from uncone.repairs.flow import NEGATIVE, Flow, Glow
+from uncone.repairs.laws import check_repair
 from uncone.repairs.saving import load
 from uncone.run.measure import Plan
-from uncone.testing import check_repair
 
 
 def bent(n=600, d=8, seed=0, dtype=np.float32):

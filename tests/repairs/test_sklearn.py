@@ -13,8 +13,9 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from uncone.repairs.affine import Collapsed
 from uncone.repairs.chain import Chain
 from uncone.repairs.dimensions import Center, Mute, Normalize, Standardize
+from uncone.repairs.laws import check_repair
 from uncone.repairs.spectral import DropTop, Whiten
-from uncone.testing import LawBroken, check_repair
+from uncone.stats.laws import LawBroken
 
 REPAIRS = [
     Center(),

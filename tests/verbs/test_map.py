@@ -341,7 +341,7 @@ def test_bad_texts(texts, tiny_model):
 
 @pytest.mark.parametrize(("method", "package"), [("tsne", "openTSNE"), ("umap", "umap")])
 def test_a_missing_package_is_told_before_anything_is_read(method, package, monkeypatch):
-    monkeypatch.setattr("uncone.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("uncone.errors.find_spec", lambda name: None)
     with pytest.raises(MissingPackageError, match=rf"This needs {package}, .*: pip install 'uncone\[maps\]'"):
         uncone.map("no-such-file.npy", method=method)
 

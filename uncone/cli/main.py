@@ -12,7 +12,7 @@ from importlib import import_module
 
 from cyclopts import App, CycloptsError
 
-from uncone._version import __version__
+from uncone import __version__
 from uncone.cli.settings import DASH, read_settings
 from uncone.errors import UnconeError
 

@@ -16,8 +16,7 @@ from uncone.encoders.encoder import Encoder
 from uncone.encoders.sentence_transformer import Recipe, read_recipe
 from uncone.encoders.static import StaticEncoder, is_static
 from uncone.encoders.text_vectors import EncodedTexts, ModelTexts, Pooling, parse_layers
-from uncone.errors import MissingModelError, ModelError, OptionError
-from uncone.extras import require
+from uncone.errors import MissingModelError, ModelError, OptionError, require
 
 __all__ = ["DEVICES", "DTYPES", "Loading", "model_folder", "open_encoder", "pooled_encoder", "sentence_source"]
 

@@ -17,8 +17,7 @@ from uncone.data.files import file_digest
 from uncone.data.texts.selection import Unit
 from uncone.data.texts.texts import TextSource
 from uncone.encoders.text_vectors import ModelTexts
-from uncone.errors import ModelError
-from uncone.extras import require
+from uncone.errors import ModelError, require
 
 __all__ = ["Recipe", "SentenceTransformerTexts", "read_recipe"]
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from uncone._version import __version__
+from uncone import __version__
 from uncone.data.writing.atomic import replacing, writing
 from uncone.errors import ExportError
 from uncone.exports.vector_spec import VectorSpec

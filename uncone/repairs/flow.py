@@ -15,8 +15,7 @@ import numpy as np
 
 from uncone.data.batch import Matrix, Vector
 from uncone.data.source import Source
-from uncone.errors import FitError, OptionError
-from uncone.extras import require
+from uncone.errors import FitError, OptionError, require
 from uncone.repairs.repair import Arrays, Progress, Repair, sampled_rows
 from uncone.run.measure import Plan
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from uncone.data.writing.manifest import SavedFolder
 from uncone.encoders.encoder import EncoderIdentity
-from uncone.errors import DamagedRepairError, OtherSpaceError, RepairError
-from uncone.extras import require
+from uncone.errors import DamagedRepairError, OtherSpaceError, RepairError, require
 from uncone.repairs.affine import Collapsed
 from uncone.repairs.chain import Chain
 from uncone.repairs.registry import KINDS, repair_class

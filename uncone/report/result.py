@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
-from uncone.data.plain_values import plain_values
+from uncone.data.writing.plain_values import plain_values
 from uncone.report.document import Document
 
 __all__ = ["Result", "json_text", "json_values"]
@@ -39,7 +39,7 @@ class Result(ABC):
 
     def to_html(self) -> str:
         """The report: one self-contained page."""
-        from uncone._version import __version__
+        from uncone import __version__
         from uncone.report.render.html import page
 
         return page(self.document(), self.to_json(), __version__)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from uncone._version import __version__
+from uncone import __version__
 from uncone.encoders.encoder import Encoder
 from uncone.errors import StateError
 from uncone.stats.statistic import State

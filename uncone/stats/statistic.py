@@ -1,6 +1,6 @@
 """The contract of a statistic: a small monoid that a stream of batches is folded into.
 
-The laws, checked for every class by `uncone.testing.check_statistic`:
+The laws, checked for every class by `uncone.stats.laws.check_statistic`:
 
 * an empty statistic is neutral;
 * any split, order and grouping of the batches gives the same answer;

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from uncone.data.writing.manifest import versions
 from uncone.errors import FormatError, OptionError
-from uncone.extras import versions
 from uncone.verbs.encoding import Progress
 from uncone.verbs.options.calibrate import CalibrateOptions
 from uncone.verbs.repaired_spaces import SpaceOpener, last_part

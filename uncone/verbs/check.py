@@ -13,8 +13,8 @@ from uncone.analysis.neighbors.neighborhood import ANN_ROWS, neighborhood_of
 from uncone.analysis.space.chart_data import STATISTICS, draw
 from uncone.analysis.space.space import Space, measure_space
 from uncone.data.source import Source
+from uncone.data.writing.manifest import versions
 from uncone.errors import OptionError
-from uncone.extras import versions
 from uncone.report.documents.check import Comparison, Diagnosis
 from uncone.run.measure import step_progress
 from uncone.verbs.encoding import open_space

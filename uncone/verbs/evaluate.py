@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uncone._version import __version__
+from uncone import __version__
 from uncone.errors import OptionError, OutputError
 from uncone.verbs.encoding import encoded, open_space, open_texts_of
 from uncone.verbs.options.evaluate import EvaluateOptions

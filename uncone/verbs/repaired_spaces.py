@@ -18,6 +18,7 @@ from uncone.data.open import open_source, suffix_of
 from uncone.data.source import Options, Source
 from uncone.data.texts.texts import ListTexts, TextSource, text_suffix
 from uncone.data.writing.atomic import check_output
+from uncone.data.writing.manifest import versions
 from uncone.data.writing.rewrite import Rewritten, output_suffix, rewrite
 from uncone.data.writing.side_columns import files_of
 from uncone.encoders.cached import CachedTexts
@@ -25,7 +26,6 @@ from uncone.encoders.encoder import Encoder, EncoderIdentity
 from uncone.encoders.open import open_encoder, pooled_encoder
 from uncone.encoders.text_vectors import ModelTexts, Pooling, RepairedTexts, TokenRows
 from uncone.errors import DamagedRepairError, FitError, OptionError, OtherSpaceError, SourceError
-from uncone.extras import versions
 from uncone.repairs.repair import Mapped, Repair
 from uncone.repairs.saving import Saved, load
 from uncone.report.documents.check import Diagnosis

@@ -103,7 +103,7 @@ def test_wordfreq_of_no_language():
 
 
 def test_wordfreq_is_not_installed(monkeypatch):
-    monkeypatch.setattr("uncone.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("uncone.errors.find_spec", lambda name: None)
     with pytest.raises(MissingPackageError, match=r"needs wordfreq.*pip install 'uncone\[frequency\]'"):
         wordfreq_frequencies()
 

@@ -232,7 +232,7 @@ def test_frequencies_that_cannot_be_had_are_refused_before_the_run(tiny_model, m
     encoder = open_encoder(tiny_model)
     monkeypatch.setattr(encoder, "encode", lambda passages: pytest.fail("a long run had begun"))
     monkeypatch.setattr(encoder, "input_table", lambda *, marked=False: None)
-    monkeypatch.setattr("uncone.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("uncone.errors.find_spec", lambda name: None)
     with pytest.raises(error, match=r"pip install 'uncone\[frequency\]'|Try --frequency corpus"):
         uncone.layers(encoder, texts(10), deep=True, frequency=source, min_contexts=2)
 

@@ -169,7 +169,7 @@ def test_pca_of_one_and_two_rows():
 
 @pytest.mark.parametrize("method", ["tsne", "umap"])
 def test_without_the_package_the_message_says_what_to_install(method, monkeypatch):
-    monkeypatch.setattr("uncone.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("uncone.errors.find_spec", lambda name: None)
     with pytest.raises(MissingPackageError, match=r"pip install 'uncone\[maps\]'"):
         project(blobs()[0], method)
 

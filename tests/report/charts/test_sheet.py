@@ -157,6 +157,6 @@ def test_several_densities_share_a_sheet():
 
 def test_without_matplotlib_the_line_to_install_it_is_told(monkeypatch):
     known = importlib.util.find_spec
-    monkeypatch.setattr("uncone.extras.find_spec", lambda name: None if name == "matplotlib" else known(name))
+    monkeypatch.setattr("uncone.errors.find_spec", lambda name: None if name == "matplotlib" else known(name))
     with pytest.raises(MissingPackageError, match=r"pip install 'uncone\[models\]'"):
         build().pictures()

@@ -488,7 +488,7 @@ def test_frame(monkeypatch):
     assert tuple(frame.columns) == COLUMNS and str(frame["value"].dtype) == "float64"
     whole = frame[(frame.method == "raw") & (frame.dataset == "STS-B") & (frame.measure == "spearman")]
     assert whole[whole.aggregation == "all"]["value"].item() == RAW[5]
-    monkeypatch.setattr("uncone.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("uncone.errors.find_spec", lambda name: None)
     with pytest.raises(MissingPackageError, match="pandas"):
         tiny().to_frame()
 

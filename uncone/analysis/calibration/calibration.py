@@ -21,8 +21,8 @@ from uncone.analysis.intervals.intervals import LEAST_UNITS, effective_number
 from uncone.analysis.intervals.pair_units import PairUnits
 from uncone.analysis.intervals.resampling import REPLICATES, Score, wilson
 from uncone.data.batch import Vector
-from uncone.data.plain_values import build, plain_values
 from uncone.data.writing.manifest import SavedFolder
+from uncone.data.writing.plain_values import build, plain_values
 from uncone.encoders.encoder import EncoderIdentity
 from uncone.errors import FormatError, MissingSourceError, OptionError
 

@@ -13,8 +13,7 @@ from uncone.data.texts.selection import Selection
 from uncone.encoders.batching import pools
 from uncone.encoders.encoder import Encoder, Window
 from uncone.encoders.segmentation import identity
-from uncone.errors import OptionError
-from uncone.extras import require
+from uncone.errors import OptionError, require
 
 __all__ = [
     "BINS",

@@ -41,8 +41,7 @@ from uncone.data.batch import IntVector
 from uncone.data.lazy_property import once
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.row_facts import RowFacts
-from uncone.errors import ModelError, OptionError
-from uncone.extras import require
+from uncone.errors import ModelError, OptionError, require
 from uncone.run.layers import LayerPass
 from uncone.run.threads import on_all_cores
 from uncone.stats.row_sample import SampledRows

@@ -22,11 +22,11 @@ from uncone.analysis.number_format import count
 from uncone.analysis.space.geometry import LayerGeometry
 from uncone.data.batch import Matrix
 from uncone.data.texts.selection import Selection
+from uncone.data.writing.manifest import versions
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.segmentation import Kind, identity
 from uncone.encoders.survey import Survey, Vocabulary, survey
 from uncone.errors import ShapeError
-from uncone.extras import versions
 from uncone.run.checkpoint import Checkpoint
 from uncone.run.layers import LayerPass, LayerResult
 from uncone.run.measure import step_progress

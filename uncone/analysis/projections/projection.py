@@ -13,8 +13,7 @@ from threadpoolctl import threadpool_limits
 from uncone.analysis.neighbors.search import nearest
 from uncone.analysis.projections.results import METHOD_NAMES
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.errors import OptionError, ShapeError
-from uncone.extras import require
+from uncone.errors import OptionError, ShapeError, require
 from uncone.run.threads import in_order
 
 __all__ = [

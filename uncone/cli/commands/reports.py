@@ -193,7 +193,7 @@ def map(
 
 
 def _check_pictures(png: Path, is_file: bool) -> None:
-    from uncone.extras import require
+    from uncone.errors import require
     from uncone.report.charts.files import check_folder
 
     require("matplotlib", extra="models")

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from uncone.data.tables.fields import clipped
 from uncone.data.texts.texts import TextRow, TextSource
-from uncone.errors import MissingPackageError, SourceError
-from uncone.extras import require
+from uncone.errors import MissingPackageError, SourceError, require
 
 __all__ = ["HubPart", "HubTexts"]
 

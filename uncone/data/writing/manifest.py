@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from uncone._version import __version__
-from uncone.data.plain_values import plain_values
+from uncone import __version__
 from uncone.data.writing.atomic import replacing, writing
+from uncone.data.writing.plain_values import plain_values
 from uncone.errors import OptionError, OutputError, UnconeError
 
-__all__ = ["SavedFolder"]
+__all__ = ["SavedFolder", "versions"]
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,21 @@ class SavedFolder:
     def damage(self, path: Path | str, reason: object) -> UnconeError:
         """The error that says what is wrong with a file, and what to try."""
         return self.damaged(f"{path} is damaged: {str(reason).rstrip('.')}. {self.advice}")
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """The versions of uncone, Python and NumPy, and of those of the packages that are installed.
+
+    >>> list(versions("no-such-package"))
+    ['uncone', 'python', 'numpy']
+    """
+    from importlib.metadata import PackageNotFoundError, version  # it takes a while, and most commands do without
+
+    installed = {"uncone": __version__, "python": platform.python_version()}
+    for package in ("numpy", *packages):
+        with contextlib.suppress(PackageNotFoundError):
+            installed[package] = version(package)
+    return installed
 
 
 def _refuse(constant: str) -> float:

@@ -16,12 +16,12 @@ from uncone.analysis.intervals.pair_units import PairUnits, pair_units
 from uncone.analysis.intervals.resampling import bounds
 from uncone.data.batch import IntVector, Matrix
 from uncone.data.tasks.sts import STS, PairTask, open_pairs
+from uncone.data.writing.manifest import versions
 from uncone.encoders.encoder import Encoder
 from uncone.errors import OptionError, RepairError
 from uncone.evaluation.methods import Fits, prepare
 from uncone.evaluation.spaces import Settings
 from uncone.evaluation.table import Cell, EvaluationTable, Method, Row
-from uncone.extras import versions
 
 __all__ = ["evaluate_sts", "isotropy"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uncone.extras import require
+from uncone.errors import require
 
 require("onnx", "onnxruntime", extra="onnx")
 
@@ -16,7 +16,7 @@ import onnxruntime  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
-from uncone._version import __version__  # noqa: E402
+from uncone import __version__  # noqa: E402
 from uncone.errors import ExportError  # noqa: E402
 from uncone.exports.affine_form import check, primitive_steps  # noqa: E402
 from uncone.exports.export import placed  # noqa: E402

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from uncone.extras import require
+from uncone.errors import require
 
 require("torch", "transformers", extra="models")
 require("onnx", "onnxruntime", extra="onnx")

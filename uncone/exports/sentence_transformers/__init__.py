@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from uncone.extras import require
+from uncone.errors import require
 
 require("torch", "transformers", "safetensors", extra="models")
 

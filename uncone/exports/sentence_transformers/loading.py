@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from uncone.extras import require
+from uncone.errors import require
 
 require("torch", "transformers", extra="models")
 

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, Self
 
-from uncone.extras import require
+from uncone.errors import require
 
 require("torch", "sentence_transformers", extra="models")
 

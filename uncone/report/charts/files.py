@@ -14,8 +14,7 @@ from typing import Any
 
 from uncone.analysis.measures.finding import finite
 from uncone.data.writing.atomic import check_output, write_all
-from uncone.errors import OptionError, OutputError
-from uncone.extras import require
+from uncone.errors import OptionError, OutputError, require
 from uncone.report.charts.model import Axis, Bars, Chart, Cloud, Forest, Heatmap, Histogram, Line, Mark, Points
 
 __all__ = ["Columns", "check_folder", "csv_text", "table", "table_file", "table_format", "write_figures"]

@@ -17,8 +17,8 @@ from uncone.analysis.projections.results import Coloring, Density
 from uncone.analysis.projections.word_list import WordList
 from uncone.data.batch import Batch, IntVector
 from uncone.data.source import Source
+from uncone.data.writing.manifest import versions
 from uncone.errors import OptionError
-from uncone.extras import versions
 from uncone.repairs.repair import Mapped
 from uncone.repairs.saving import Saved, load
 from uncone.report.documents.map import Map

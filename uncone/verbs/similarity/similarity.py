@@ -26,8 +26,8 @@ from uncone.analysis.similarity.two_columns import two_columns
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.demo import demo_model
 from uncone.data.lazy_property import once
+from uncone.data.writing.manifest import versions
 from uncone.errors import MissingPackageError, OptionError
-from uncone.extras import versions
 from uncone.report.documents.similarity import Similarity
 from uncone.run.measure import step_progress
 from uncone.stats.hashing import hash_sample

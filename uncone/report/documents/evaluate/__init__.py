@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from uncone.analysis.intervals.bootstrap import Aggregation
 from uncone.analysis.measures.finding import Level, finite
 from uncone.analysis.number_format import count
-from uncone.errors import OptionError
+from uncone.errors import OptionError, require
 from uncone.evaluation.table import EvaluationTable, Method, Row, TaskRow
-from uncone.extras import require
 from uncone.report.charts.files import csv_text
 from uncone.report.document import Block, Document, Facts, Fold, Notes, Section, Sentences, Tabs, Verdict, present
 from uncone.report.documents.evaluate import charts, tables

@@ -14,8 +14,7 @@ import numpy as np
 from uncone.analysis.number_format import clipped, count
 from uncone.analysis.projections.results import Coloring, Density, Panel, Texts
 from uncone.data.batch import IntVector
-from uncone.errors import OptionError
-from uncone.extras import require
+from uncone.errors import OptionError, require
 from uncone.report import document as doc
 from uncone.report.charts.cloud import view_of
 from uncone.report.charts.model import Cloud, CloudView

@@ -13,8 +13,7 @@ from uncone.analysis.calibration.results import Background
 from uncone.analysis.number_format import cosine
 from uncone.analysis.similarity.results import Crowd, Groups, Labels, Pair, Pairs, PerLabel, Picture, Step, TwoColumns
 from uncone.data.batch import IntVector, Matrix
-from uncone.errors import OptionError
-from uncone.extras import require
+from uncone.errors import OptionError, require
 from uncone.report.charts.files import Columns, table_file
 from uncone.report.document import Document
 from uncone.report.documents.similarity import sections
