@@ -287,7 +287,7 @@ def _map() -> dict[str, Any]:
 
 
 def _calibration() -> dict[str, Any]:
-    calibration = _values(Calibration, ["known"])
+    calibration = _values(Calibration, ["matches_encoder"])
     values = {"level": Level, **_SUMMARY, "scores": _list(CalibratedScore), "calibration": calibration}
     return {**values, "saved": _PATH, "provenance": _OBJECT}
 
