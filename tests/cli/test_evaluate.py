@@ -141,7 +141,7 @@ def small_suite(monkeypatch):
 
 def test_a_suite_is_made_again_when_it_is_not_the_same(small_suite, tiny_model, tmp_path, capfd):
     asked = ["evaluate", str(tiny_model), "--suite", "papers", "--out", "tables", "--replicates", "20"]
-    again = "was made before"
+    again = "exists already"
     assert run(*asked, "--fit-on", "texts.txt") == 0 and again not in capfd.readouterr().out
     assert run(*asked, "--fit-on", "texts.txt") == 0 and again in capfd.readouterr().out
     assert run(*asked, "--fit-on", "labels.csv") == 0 and again not in capfd.readouterr().out
@@ -164,7 +164,7 @@ def test_a_suite_that_is_killed_while_it_writes_goes_on(small_suite, tiny_model,
         patched.setattr("uncone.data.writing.atomic.write_all", first_only)
         run(*asked)
     assert run(*asked) == 0
-    assert "was made before" not in capfd.readouterr().out
+    assert "exists already" not in capfd.readouterr().out
     assert {path.name for path in (tmp_path / "tables").iterdir()} == {
         f"small.{x}" for x in ("json", "html", "tex", "csv")
     }

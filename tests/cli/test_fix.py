@@ -108,7 +108,7 @@ def test_every_kind_of_file_holds_the_same(rows, table, capfd):
     centered = rows - rows.mean(axis=0, dtype=np.float64)
     top = np.linalg.svd(centered, full_matrices=False)[2][:2]
     assert np.abs(expected - (centered - centered @ top.T @ top)).max() < 1e-5
-    assert "no place for id" in capfd.readouterr().out
+    assert "this format cannot store id" in capfd.readouterr().out
     with Path("out.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
     assert list(lines[0]) == list(table) and lines[7]["id"] == "7" and lines[1]["tag"] == ""

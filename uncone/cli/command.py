@@ -27,8 +27,8 @@ class CommandOptions(Options):
 
     GROUP = "Running"
 
-    config: Path | None = option(None, "TOML file with options: under [VERB], or above for every verb.")
-    debug: bool = option(False, "Show the traceback of an error, and where options come from.")
+    config: Path | None = option(None, "TOML file with options: in [VERB] tables, or at the top for every verb.")
+    debug: bool = option(False, "Show the traceback of an error, and where each option was set.")
 
 
 def command(function: Callable[..., int]) -> Callable[..., int]:

@@ -21,19 +21,19 @@ __all__ = ["MODULES", "VERBS", "build_app", "command_of", "main"]
 VERBS = {
     "check": "Diagnose a set of embeddings: how crowded it is, what a cosine score means, and what to do about it.",
     "layers": "Measure every layer of a language model: how crowded it is, and how much a word depends on its context.",
-    "similarity": "Compare the texts of a table: heatmap, labels, most similar pairs, near-duplicates, groups, a map.",
-    "map": "Show vectors as points: PCA, SVD, t-SNE or UMAP, in two or three dimensions.",
-    "calibrate": "Find out what a score means: how many unrelated pairs reach it, where to cut, and how sure that is.",
+    "similarity": "Compare the texts in a table: heatmap, labels, most similar pairs, near-duplicates, groups, maps.",
+    "map": "Plot vectors with PCA, SVD, t-SNE or UMAP, in two or three dimensions.",
+    "calibrate": "Find out what a score means: how many unrelated pairs reach it, and which threshold to use.",
     "encode": "Encode texts with a model, at any layer and pooling, and write the vectors to a file.",
-    "fix": "Repair a set of embeddings: center it, remove dominant directions, whiten it, or more.",
+    "fix": "Repair a set of embeddings: center it, remove dominant directions, whiten it, and more.",
     "apply": "Apply a saved repair to new vectors or texts.",
     "export": "Export a repair to sentence-transformers, ONNX, FAISS, NumPy or SQL.",
-    "evaluate": "Evaluate a model on STS and other tasks, raw and after every repair, with paired intervals.",
-    "schema": "Print the JSON Schema of results, or check a saved result against it.",
-    "cache": "List or clear the cached vectors of texts.",
-    "demo": "Show the whole story on a bundled model: crowded scores, what they mean, the repair, and a test of it.",
+    "evaluate": "Evaluate a model on STS and other tasks, before and after each repair, with paired intervals.",
+    "schema": "Print the JSON Schema of results, or validate a saved result.",
+    "cache": "List or clear cached text embeddings.",
+    "demo": "See it all on a real model: crowded scores, what they mean, a repair, and a test of the repair.",
 }
-"""The verbs, in the order of --help, and what each is for."""
+"""The verbs in the order of --help, each with its summary."""
 
 MODULES = dict.fromkeys(("encode", "fix", "apply", "export"), "vectors") | dict.fromkeys(("schema", "cache"), "upkeep")
 """The module of cli/commands with the function of a verb, if it is not `reports`; it is imported when it is needed."""
@@ -43,7 +43,7 @@ def build_app(verbs: Collection[str] = tuple(VERBS)) -> App:
     """The command line, with the options of these verbs; of the others only what they are for."""
     app = App(
         name="uncone",
-        help="Find out why cosine similarities look random, and what a score means in an embedding space.",
+        help="Find out why your cosine similarities look random, and what a score means in your embedding space.",
         help_epilogue="Example: uncone check vectors.npy --score 0.75\n",
         help_format="plaintext",
         version=f"uncone {__version__}",

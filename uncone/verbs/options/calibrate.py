@@ -55,23 +55,23 @@ class CalibrateOptions(_LabeledPairs, RunOptions, SpaceOptions):
     )
     corpus_size: int | None = option(
         None,
-        "Number of texts that a query searches: count false hits, and find the threshold that leaves one per query.",
+        "Number of texts that each query searches, to count false hits and find the threshold for one per query.",
         rule=at_least(1),
     )
     background: Any = option(None, "A second, more diverse corpus to compare the background with.")
     translate: float | None = option(
         None, "A threshold of another space to translate to this one.", needs="old", rule=COSINE
     )
-    old: Any = option(None, "Folder of the saved calibration of that other space.", flag="--from", needs="translate")
-    queries: Any = option(None, "Queries, if they differ from the documents; instead of the source.", needs="documents")
+    old: Any = option(None, "Folder with the saved calibration of that space.", flag="--from", needs="translate")
+    queries: Any = option(None, "Queries, if they differ from the documents; replaces SOURCE.", needs="documents")
     documents: Any = option(None, "Documents that the queries search.", needs="queries")
     query_prompt: str | None = option(None, "Prompt put before every query, instead of --prompt.", needs="queries")
     document: str | None = option(
-        None, "Column (or file of lines) that names the document of each text. Pairs within a document are left out."
+        None, "Column (or file with a line per text) with the document of each text. Pairs within one are left out."
     )
     repair: str | os.PathLike[str] | None = option(None, "Folder of a saved repair: calibrate the repaired space.")
     save: str | os.PathLike[str] | None = option(
-        None, "Folder to save the calibration to, for use from Python.", flag="--save -o"
+        None, "Folder to save the calibration to, for use in Python.", flag="--save -o"
     )
 
     FOR_TEXTS: ClassVar[tuple[str, ...]] = (*SpaceOptions.FOR_TEXTS, "text", "query_prompt")

@@ -26,16 +26,16 @@ class EncodeOptions(LoadingOptions, ModelOptions, TextOptions):
 
     out: str | os.PathLike[str] | None = option(
         None,
-        "Vectors: .parquet, .npy, .safetensors, .csv, .tsv or .jsonl, or a folder of Parquet shards (no ending).",
+        "Output file: .parquet, .npy, .safetensors, .csv, .tsv, .jsonl, or a folder (no ending) for Parquet shards.",
         flag="--out -o",
     )
     layer: str | int | None = option(
         None,
-        "Layer of the model: -1 is the last, 1,-1 averages two, all writes a column for every layer.",
+        "Layer of the model: -1 is the last, 1,-1 averages the two, all writes a column per layer.",
         default_text="the model's own",
     )
     progress: Callable[[str, int, int | None], None] | None = option(
-        None, "Called with the step, the texts encoded since the last call, and how many there are.", cli=False
+        None, "Called with the step, the number of texts encoded since the last call, and the total.", cli=False
     )
 
     def check(self) -> None:

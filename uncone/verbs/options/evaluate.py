@@ -22,7 +22,7 @@ class _Layers(LoadingOptions):
 
     layer: Sequence[str | int] | str | int = option(
         (),
-        "Layer of the model: -1 is the last, 1,-1 averages two, all evaluates each. Repeatable.",
+        "Layer of the model: -1 is the last, 1,-1 averages the two, all evaluates each. Repeatable.",
         split=False,
         default_text="the model's own",
     )
@@ -44,11 +44,11 @@ class EvaluateOptions(SeedOptions, PoolingOptions, _Layers):
     methods: Any = option(
         (),
         "Repairs to compare, such as raw,center,droptop:k=15,clustered:k=27;p=0,droptop+whiten,my/repair/,static.",
-        default_text="those of the literature",
+        default_text="those in the literature",
     )
     tasks: Sequence[str] = option(
         (),
-        "Another task: sst2, wic, labels:FILE, pairs:FILE (0/1), words:FILE, or a folder of retrieval (corpus.jsonl, "
+        "Another task: sst2, wic, labels:FILE, pairs:FILE (0/1), words:FILE, or a retrieval folder (corpus.jsonl, "
         "queries.jsonl, qrels.tsv).",
         flag="--task",
     )
@@ -60,8 +60,8 @@ class EvaluateOptions(SeedOptions, PoolingOptions, _Layers):
         flag="--protocol",
     )
     level: str = option("sentence", "Repair the vectors of texts, or of tokens before pooling.", rule=LEVEL)
-    gmm: bool = option(True, "Include the mixture of Gaussians, the slowest method.")
-    published: bool = option(False, "Show published numbers beside ours.")
+    gmm: bool = option(True, "Include the Gaussian mixture, the slowest method.")
+    published: bool = option(False, "Show published scores next to the measured ones.")
     seeds: int = option(1, "Number of seeds for methods with a random start.", rule=at_least(1))
     replicates: int = option(1000, "Number of bootstrap samples for the intervals.", rule=at_least(10))
     data: str | os.PathLike[str] | None = option(
@@ -83,11 +83,9 @@ class EvaluateOutput(OutputOptions):
     html: Path | None = option(Path("uncone-evaluate.html"), "HTML report, a single page that works offline.")
     csv: Path | None = option(None, "Write every number as a row of a CSV table.")
     suite: str | None = option(
-        None, "Make all tables of the cluster-based, flow and whitening papers in --out.", rule=among("papers")
+        None, "Reproduce every table of the cluster-based, flow and whitening papers.", rule=among("papers")
     )
-    out: Path | None = option(
-        None, "Folder for --suite. Tables that are already there are not made again.", flag="--out -o"
-    )
+    out: Path | None = option(None, "Folder for the tables of --suite. Existing tables are kept.", flag="--out -o")
 
     def check_suite(self, options: EvaluateOptions) -> None:
         """Refuse a suite without a folder, and what it decides itself."""

@@ -42,11 +42,11 @@ class MethodOptions(Options):
         default_text="d/100; 27",
         rule=Rule(_k, "a whole number or auto"),
     )
-    p: int | None = option(None, "Number of directions clustered removes per cluster; 0 removes only its mean.")
+    p: int | None = option(None, "Number of directions clustered removes per cluster; 0 removes only the mean.")
     dim: int | None = option(None, "Number of directions whiten keeps, strongest first.")
     rotation: str | None = option(None, "Rotation of whiten: pca or zca.")
     shrinkage: float | str | None = option("auto", "Shrinkage of whiten: auto, ledoit-wolf, none, or 0 to 1.")
-    how: str | None = option(None, "What mute does to a dimension: zero or zscore.")
+    how: str | None = option(None, "How mute treats a dimension: zero or zscore.")
     dimensions: Sequence[int] | None = option(
         None,
         "Dimensions to mute, such as 92,308.",
@@ -108,7 +108,7 @@ class FixOptions(MethodOptions, _ScoredPairs, SampleOptions, RunOptions, SpaceOp
     )
     save: str | os.PathLike[str] | None = option(None, "Folder to save the repair to, for use on other vectors.")
     level: str = option("sentence", "Repair the vectors of texts, or of tokens before pooling.", rule=LEVEL)
-    skip_bad: bool = option(False, "Leave vectors with NaN out of the fit, and write them as NaN.")
+    skip_bad: bool = option(False, "Ignore vectors with NaN in the fit, and write them as NaN.")
     prescription: Any = option(None, "The advice that the method comes from, saved with the repair.", cli=False)
 
     FOR_TEXTS: ClassVar[tuple[str, ...]] = (*SpaceOptions.FOR_TEXTS, "level")
@@ -150,7 +150,7 @@ class ExportOptions(LoadingOptions):
     GROUP = "Model"
 
     model: Any = option(
-        None, "Model that runs before the repair: for sentence-transformers, and for onnx to make one graph of both."
+        None, "Model to run before the repair, for sentence-transformers or a single onnx graph of both."
     )
     layer: str | int | None = option(None, "Layer that the repair was fitted on, if it isn't saved with the repair.")
     pooling: str | None = option(None, "Pooling that the repair was fitted on, if it isn't saved with the repair.")

@@ -28,7 +28,7 @@ class _Settings(SeedOptions):
 
     GROUP = "Measures"
 
-    rows: str = option("words", "What a vector stands for.", rule=among("words", "tokens", "cls", "sentences"))
+    rows: str = option("words", "What each vector stands for.", rule=among("words", "tokens", "cls", "sentences"))
     word_pooling: str = option(
         "mean", "How the subwords of a word become one vector.", rule=among("mean", "first", "last")
     )
@@ -36,11 +36,13 @@ class _Settings(SeedOptions):
         "mean", "How tokens become one vector, for --rows sentences.", rule=among("mean", "cls", "max", "last")
     )
     kinds: str | None = option(
-        None, "Kinds of vectors to count: word, number, symbol; for tokens also piece.", default_text="all"
+        None, "Kinds of vectors to include: word, number, symbol; for tokens also piece.", default_text="all"
     )
     cased: bool = option(False, "Treat words that differ in case as different words.")
-    special: bool | None = option(None, "Count special tokens.", default_text="in the mean of a text, not among tokens")
-    no_sinks: bool = option(False, "Leave out vectors with more than ten times the median norm of their layer.")
+    special: bool | None = option(
+        None, "Include special tokens.", default_text="in the mean of a text, not among tokens"
+    )
+    no_sinks: bool = option(False, "Leave out vectors whose norm is over ten times the median of their layer.")
     window: int | None = option(
         None, "Number of tokens the model sees at once.", default_text="the model's maximum", rule=_whole(4)
     )
@@ -91,12 +93,14 @@ class LayersOptions(_Settings, LoadingOptions, TextOptions):
         False, "Measure exact duplicates too. They make words look more stable than they are.", group="Sampling"
     )
     curve: bool = option(
-        False, "Also measure an eighth, a quarter and half of the texts, to see what has settled.", group="Measures"
+        False,
+        "Also measure on an eighth, a quarter and half of the texts, to see what has converged.",
+        group="Measures",
     )
     resume: bool = option(False, "Resume this command where it was interrupted.")
     state: str | os.PathLike[str] | None = option(None, "Folder for saved runs.", default_text="the user's cache")
     save_every: float = option(30.0, "Seconds between saves.")
-    keep_state: bool = option(False, "Keep what was saved when all is measured; `settle()` removes it.", cli=False)
+    keep_state: bool = option(False, "Keep the saved state after the run; `settle()` removes it.", cli=False)
     model_name: str | None = option(None, "Name of the model in the report.", cli=False)
 
     def settings(self) -> dict[str, Any]:

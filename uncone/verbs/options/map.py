@@ -31,12 +31,14 @@ class _Texts(SpaceOptions):
 
     GROUP = "Source"
 
-    rows: str = option("sentences", "What a point is, with --model.", rule=among("sentences", "words", "tokens", "cls"))
+    rows: str = option(
+        "sentences", "What each point stands for, with --model.", rule=among("sentences", "words", "tokens", "cls")
+    )
     sample: int | None = option(None, "Use a random sample of N texts.", rule=at_least(1))
     split: bool | None = option(None, "Split texts into sentences.", default_text="line files, for words")
     layer: str | int | None = option(
         None,
-        "Layer of the model: -1 is the last, 1,-1 averages two, all shows every layer.",
+        "Layer of the model: -1 is the last, 1,-1 averages the two, all shows every layer.",
         default_text="the model's own",
     )
 
@@ -54,12 +56,12 @@ class MapOptions(_Texts, SeedOptions):
     dims: int = option(2, "Number of dimensions of the map.", rule=Rule(lambda value: value in (2, 3), "2 or 3"))
     points: int | None = option(
         None,
-        "Largest number of points: up to 200,000, or more with --png.",
+        "Maximum number of points: up to 200,000, or more with --png.",
         default_text="5000; pca and svd of one layer 50000",
         rule=at_least(2, "a number of rows, at least 2"),
     )
     color: str | None = option(
-        None, "What points are colored by.", default_text="words, label, kind or cluster", rule=among(*COLORS)
+        None, "What to color points by.", default_text="words, label, kind or cluster", rule=among(*COLORS)
     )
     words: Sequence[str] = option((), "Words to mark, such as bank,river. Points with these words are added.")
     k: int | None = option(
@@ -71,7 +73,7 @@ class MapOptions(_Texts, SeedOptions):
     repair: str | os.PathLike[str] | None = option(
         None, "Folder of a saved repair: show the same points before and after it, side by side."
     )
-    static: bool = option(False, "Allow more than 200,000 points, as a picture that cannot be turned.", cli=False)
+    static: bool = option(False, "Allow more than 200,000 points, as a static image.", cli=False)
 
     def check(self) -> None:
         """Refuse what cannot be drawn."""
@@ -108,10 +110,10 @@ class MapOutput(OutputOptions):
     """What `map` writes."""
 
     html: Path | None = option(Path("uncone-map.html"), "HTML page with the map, which works offline.")
-    png: Path | None = option(None, "Write pictures: a .png file, or a folder for PNG and SVG.")
+    png: Path | None = option(None, "Write images: a .png file, or a folder for PNG and SVG.")
     angles: str | None = option(
         None,
-        "Views of a map in three dimensions: how many, or heights:directions such as 20:45,20:135.",
+        "Views of a 3-D map: how many, or elevation:azimuth in degrees, such as 20:45,20:135.",
         needs="png",
     )
 

@@ -37,7 +37,7 @@ class TextOptions(Options):
     """Which texts are read."""
 
     GROUP = "Source"
-    text: Sequence[str] | str = option((), "Column with the texts, or several columns: a,b.")
+    text: Sequence[str] | str = option((), "Column with the texts; a,b for several columns.")
     limit: int | None = option(None, "Use only the first N texts.", rule=at_least(2))
     data: str | os.PathLike[str] | None = option(
         None, "Folder with the named corpora and datasets.", default_text="$UNCONE_DATA"
@@ -85,7 +85,7 @@ class _Layer(Options):
     GROUP = "Model"
     model: Any = option(None, "Model to encode texts with: a folder, a name on the hub, or a file of word vectors.")
     layer: str | int | None = option(
-        None, "Layer of the model: -1 is the last, 1,-1 averages two.", default_text="the model's own"
+        None, "Layer of the model: -1 is the last, 1,-1 averages the two.", default_text="the model's own"
     )
 
 
@@ -180,7 +180,7 @@ class SeedOptions(Options):
     GROUP = "Sampling"
     seed: int = option(0, "Seed of every sample and every random start.", rule=between(0, (1 << 32) - 1))
     progress: Callable[[str, int, int | None], None] | None = option(
-        None, "Called with the step, what was done since the last call, and how much there is.", cli=False
+        None, "Called with the step, the amount done since the last call, and the total.", cli=False
     )
 
 

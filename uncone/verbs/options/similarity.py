@@ -32,9 +32,9 @@ class SimilarityOptions(SampleOptions, SpaceOptions):
     FIRST: ClassVar[tuple[str, ...]] = ("text", "label", "model")
     FOR_TEXTS: ClassVar[tuple[str, ...]] = ("layer", "prompt", "batch_size", "pooling", "against", "clean")
 
-    text: Sequence[str] | str = option((), "Column with the texts. Without a header, its number, such as 2.")
+    text: Sequence[str] | str = option((), "Column with the texts: its name, or its number if there is no header.")
     limit: int | None = option(None, "Use only the first N rows.", rule=at_least(2))
-    sample: int = option(50_000, "Largest number of rows to compare; of more, a random sample.", rule=at_least(2))
+    sample: int = option(50_000, "Maximum number of texts to compare; larger tables are sampled.", rule=at_least(2))
     pooling: Sequence[str] | str | None = option(  # type: ignore[assignment]
         (),
         "How the tokens of a text become one vector; cls,mean shows both.",
@@ -42,11 +42,11 @@ class SimilarityOptions(SampleOptions, SpaceOptions):
         default_text="the model's own",
     )
     against: str | None = option(
-        None, "A second text column: compare the two texts of each row, by label.", rule=Rule(bool, "a column")
+        None, "Second text column: compare the two texts of each row, by label.", rule=Rule(bool, "a column")
     )
     repair: str | os.PathLike[str] | None = option(None, "Folder of a saved repair, applied to the vectors.")
     calibration: Any = option(
-        None, "Folder of a saved calibration: percentiles by its background, not by that of the table."
+        None, "Folder of a saved calibration: use its background for percentiles, not the table's own."
     )
     clean: bool = option(False, "Normalize Unicode, and remove HTML, extra whitespace, empty and duplicate texts.")
     near: str | None = option(
@@ -54,8 +54,8 @@ class SimilarityOptions(SampleOptions, SpaceOptions):
         "List the texts nearest to this one.",
         rule=Rule(lambda value: isinstance(value, str) and bool(value.strip()), "a text, in quotes"),
     )
-    min: float | str | None = option(None, "List pairs from this cosine on, or from a percentile such as p99.")
-    max: float | str | None = option(None, "List pairs up to this cosine, or up to a percentile such as p99.")
+    min: float | str | None = option(None, "List pairs that score at least this cosine, or percentile such as p99.")
+    max: float | str | None = option(None, "List pairs that score at most this cosine, or percentile such as p99.")
     top: int | None = option(
         None,
         "Number of pairs to list, most similar first.",
@@ -64,16 +64,16 @@ class SimilarityOptions(SampleOptions, SpaceOptions):
     )
     duplicates: float | str | None = option(
         None,
-        "Cosine, or percentile, from which on two texts are near-duplicates.",
+        "Lowest cosine, or percentile, at which two texts count as near-duplicates.",
         default_text="98 % of the way from the background to 1",
     )
     groups: int | str = option(
         "auto",
-        "Number of groups. auto takes as many as there are labels, else the clearest number; 0 makes none.",
+        "Number of groups; auto uses the number of labels, or else what gives the clearest groups; 0 turns it off.",
         rule=Rule(_is_number_of_groups, f"auto, 0 for none, or 2 to {_MOST_GROUPS:,}"),
     )
     group_method: Sequence[str] | str = option(
-        ("kmeans",), "Method of grouping.", rule=among("kmeans", "average", "ward")
+        ("kmeans",), "Clustering method for the groups.", rule=among("kmeans", "average", "ward")
     )
     order: str | None = option(
         None,
@@ -87,7 +87,7 @@ class SimilarityOptions(SampleOptions, SpaceOptions):
     map_dims: Sequence[int | str] | int | str = option(
         (2,), "Number of dimensions of the maps.", rule=Rule(lambda value: str(value) in ("2", "3"), "2 or 3")
     )
-    matrix: str | os.PathLike[str] | None = option(None, "Write the whole cosine matrix: .npy or .parquet.")
+    matrix: str | os.PathLike[str] | None = option(None, "Write the full cosine matrix: .npy or .parquet.")
 
     def check(self) -> None:
         """Refuse options that exclude each other; which are for texts is known when the source is seen."""
