@@ -72,7 +72,7 @@ def test_json(filled, capfd):
 def test_bad_options(filled, monkeypatch):
     with pytest.raises(OptionError, match="--clear"):
         run("--model", "minilm")
-    with pytest.raises(OptionError, match=r"nothing of other; it holds \[b\]bert\[/b\], minilm"):
+    with pytest.raises(OptionError, match=r"Nothing of other is cached. Cached models: \[b\]bert\[/b\], minilm"):
         run("--clear", "--model", "other")
     monkeypatch.setenv("UNCONE_CACHE_SIZE", "much")
     with pytest.raises(UnconeError, match="UNCONE_CACHE_SIZE"):

@@ -131,7 +131,7 @@ def test_texts(tiny_model, capfd):
         (["--save", "v.npy"], "v.npy"),
         (["--save", "missing/calibration"], "missing"),
         (["--html", "v.npy"], "overwrite"),
-        (["--save", "calibration", "--figures", "calibration/figures"], "stays whole"),
+        (["--save", "calibration", "--figures", "calibration/figures"], "is inside"),
         (["--figures", "v.npy"], "is a file"),
         (["--replicates", "3"], "at least 10"),
     ],

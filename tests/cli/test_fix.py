@@ -371,7 +371,7 @@ def test_other_dimensions_and_other_encoders(rows, texts, tiny_model, tmp_path, 
     err = refused(tmp_path, capfd, "apply", "of-texts", "--text", "the text", "--model", tiny_model, "--layer", "1")
     assert "layer 2" in err and "Leave --layer out" in err
     err = refused(tmp_path, capfd, "apply", "of-texts", "--text", "  ", "--model", tiny_model)
-    assert "blank" in err and "Write a sentence" in err
+    assert "blank" in err and "has no vector" in err
 
 
 def test_writing_over_what_is_read(rows, texts, tiny_model, tmp_path, capfd):
@@ -385,8 +385,8 @@ def test_writing_over_what_is_read(rows, texts, tiny_model, tmp_path, capfd):
     through = ["--model", "model"]
     for name in ("v.npy", "./v.npy", "link.npy", "hard.npy"):
         assert "over" in refused(tmp_path, capfd, "fix", "v.npy", "--method", "center", "-o", name)
-        assert "write over the input" in refused(tmp_path, capfd, "apply", "repair", "v.npy", "-o", name)
-    assert "write over the input" in refused(tmp_path, capfd, "apply", "repair", "link.npy", "-o", "v.npy")
+        assert "overwrite the input" in refused(tmp_path, capfd, "apply", "repair", "v.npy", "-o", name)
+    assert "overwrite the input" in refused(tmp_path, capfd, "apply", "repair", "link.npy", "-o", "v.npy")
     for option in ("--html", "--json", "--markdown"):
         assert "overwrite the source" in refused(tmp_path, capfd, "fix", "v.npy", "--method", "center", option, "v.npy")
     for name in ("repair/repair.safetensors", "inside.safetensors", "repair/new.npy"):
@@ -411,7 +411,7 @@ def test_writing_over_what_is_read(rows, texts, tiny_model, tmp_path, capfd):
     os.mkfifo("pipe.npy")
     before = names(tmp_path)
     assert run("apply", "repair", "v.npy", "-o", "pipe.npy") == 2
-    assert "no ordinary file" in capfd.readouterr().err and names(tmp_path) == before
+    assert "not a regular file" in capfd.readouterr().err and names(tmp_path) == before
 
 
 def damages(json_bytes, tensors):
@@ -490,7 +490,7 @@ def test_a_repair_that_does_not_say_how_it_was_encoded(texts, tiny_model, tmp_pa
             said = {**good, "provenance": {**good["provenance"], name: value}}
             (folder / "repair.json").write_text(json.dumps(said))
             err = refused(tmp_path, capfd, "apply", folder, texts, "--model", tiny_model, "-o", "f.npy")
-            assert f"its {name} cannot be read" in err and "fit anew" in err
+            assert f"its {name} cannot be read" in err and "fit it again" in err
 
 
 # Runs that do not end well.

@@ -276,7 +276,7 @@ def test_texts_that_cannot_be_used(corpus, arguments, says, layers, capfd):
     [
         (["nothing-of-that-name"], "the corpora are snli"),
         (["snli:nothing"], "it has dev, test, train"),
-        (["ptb", "--data", "nowhere"], "Give --data FOLDER"),
+        (["ptb", "--data", "nowhere"], "Use --data FOLDER"),
         (["-", "--corpus", "-"], "only once"),
     ],
 )
@@ -297,7 +297,7 @@ def test_corpora_that_are_not_there(corpus, says, layers, capfd):
         ("--limit 0", "at least 2"),
         ("--sample 1", "at least 2"),
         ("--seed -1", "--seed must be 0 to"),
-        ("--stride 20 --window 10", "words would be lost"),
+        ("--stride 20 --window 10", "words would be skipped"),
         ("--window 1", "at least 4"),
         ("--batch-size 0", "at least 1"),
         ("--min-contexts 1", "at least 2"),

@@ -57,8 +57,8 @@ WRONG = {
     "a key is missing": "`verdict`",
     "an unknown key": "`verdicts`",
     "a newer version": "newer uncone",
-    "another object": "none of its keys",
-    "a list": "no JSON object",
+    "another object": "none of the expected keys",
+    "a list": "not a JSON object",
 }
 
 

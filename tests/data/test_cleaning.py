@@ -113,5 +113,5 @@ def test_nothing_is_left():
 def test_bad_input():
     with pytest.raises(OptionError, match="no cleaning step 'stem'; choose from html"):
         clean(["a"], steps=["stem"])
-    with pytest.raises(ShapeError, match="2 texts cannot stand against 1"):
+    with pytest.raises(ShapeError, match="The columns have 2 and 1 texts"):
         clean(["a", "b"], ["c"])

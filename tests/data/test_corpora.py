@@ -108,7 +108,7 @@ def test_what_cannot_be_asked(data):
         MissingSourceError, match=r"^There is no corpus mnli; the corpora are snli, wikitext2, ptb, sts\.$"
     ):
         open_corpus("mnli", data)
-    with pytest.raises(ColumnError, match=r"^The corpus snli knows its columns: leave out --text and --label\.$"):
+    with pytest.raises(ColumnError, match=r"^The corpus snli has its own columns: leave out --text and --label\.$"):
         open_texts("snli", text=["2"], data=data)
 
 
@@ -162,7 +162,7 @@ def settings():
 def test_neither_here_nor_there(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     before = settings()
-    end = "Give --data FOLDER with {0} in it, or texts of your own with --corpus FILE."
+    end = "Use --data FOLDER with {0} in it, or your own texts with --corpus FILE."
     reach = "and the Hugging Face hub could not be reached (Name or service not known)"
     for name, folder, looked, layout in (
         ("snli:train", None, "no --data and no UNCONE_DATA was given", "snli/train.tsv"),
@@ -171,7 +171,7 @@ def test_neither_here_nor_there(tmp_path, monkeypatch, capfd):
     ):
         with pytest.raises(MissingSourceError) as caught:
             open_corpus(name, folder)
-        assert str(caught.value) == f"The corpus {name} is not here: {looked}, {reach}. {end.format(layout)}"
+        assert str(caught.value) == f"The corpus {name} was not found: {looked}, {reach}. {end.format(layout)}"
     assert settings() == before
     assert capfd.readouterr() == ("", "")
 
@@ -193,17 +193,19 @@ def test_other_troubles_of_the_hub(tmp_path, monkeypatch):
         raise RuntimeError("Dataset scripts are no longer supported")
 
     monkeypatch.setattr(datasets, "load_dataset", refuse)
-    reason = "the Hugging Face hub did not give stanfordnlp/snli (Dataset scripts are no longer supported). Give --data"
+    reason = (
+        "the Hugging Face hub did not return stanfordnlp/snli (Dataset scripts are no longer supported). Use --data"
+    )
     with pytest.raises(MissingSourceError, match=re.escape(reason)):
         open_corpus("snli", tmp_path)
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: datasets.Dataset.from_dict({"other": ["x"]}))
     with pytest.raises(
-        MissingSourceError, match="stanfordnlp/snli on the Hugging Face hub has no column 'premise' any more"
+        MissingSourceError, match="stanfordnlp/snli on the Hugging Face hub no longer has a column 'premise'"
     ):
         open_corpus("snli", tmp_path)
     monkeypatch.setattr("uncone.errors.find_spec", lambda _: None)
     with pytest.raises(
-        MissingSourceError, match=r"could not be asked \(This needs datasets, .* pip install 'uncone\[models\]'\)"
+        MissingSourceError, match=r"could not be queried \(This needs datasets, .* pip install 'uncone\[models\]'\)"
     ):
         open_corpus("snli", tmp_path)
 

@@ -104,7 +104,7 @@ def test_named_columns(tmp_path):
     more = saved(tmp_path, ".jsonl", ("mine", "yours", "same?", "when"), [("a", "b", "yes", 2020)])
     assert "no column that must be the label" in said(ColumnError, open_pair_file, more, text="mine,yours")
     message = said(ColumnError, open_pair_file, path, label="same?")
-    assert "no two columns that must be the pairs" in message and "it has mine, yours, same?" in message
+    assert "no columns that are clearly the pairs" in message and "it has mine, yours, same?" in message
     for text in ("mine", "mine,mine", "a,b,c"):
         assert "Pairs need two columns of texts" in said(OptionError, open_pair_file, path, text=text)
     assert "need three columns" in said(FormatError, open_pair_file, path, text="mine,yours", label="mine")
@@ -114,7 +114,7 @@ def test_no_header(tmp_path):
     path = write(tmp_path / "pairs.tsv", '2.5\ta "girl\tno girl\tnews\n4\tx\ty\tnews\n')
     found = open_pair_file(path, text="2,3", label="1")
     assert found.texts == (['a "girl', "x"], ["no girl", "y"]) and found.labels.tolist() == [2.5, 4]
-    assert "by 1, 2, 3 where there is no header" in said(ColumnError, open_pair_file, path)
+    assert "or number them 1, 2, 3 if there is no header" in said(ColumnError, open_pair_file, path)
 
 
 def test_labels(tmp_path):
@@ -123,7 +123,11 @@ def test_labels(tmp_path):
     assert open_pair_file(path).labels.tolist() == [1, 0, 1, 0, 1, 0, 1, 3.75, -1, 1, 0]
     path = saved(tmp_path, ".jsonl", ("a", "b", "label"), [("x", "y", one) for one in (True, False, 1, 0.5)])
     assert open_pair_file(path).labels.tolist() == [1, 0, 1, 0.5]
-    for word, words in (("entailment", "'entailment' is no label"), ("", "no label"), ("nan", "'nan' is no label")):
+    for word, words in (
+        ("entailment", "'entailment' is not a label"),
+        ("", "no label"),
+        ("nan", "'nan' is not a label"),
+    ):
         path = saved(tmp_path, ".csv", ("a", "b", "label"), [("x", "y", 1), ("two\nlines", "y", 1), ("x", "y", word)])
         message = said(FormatError, open_pair_file, path)
         assert f"{path}, line 5: {words}" in message  # the second pair takes two lines
@@ -135,18 +139,18 @@ def test_unknown_ids(tmp_path):
     found = open_pair_file(saved(tmp_path, ".csv", ("id1", "id2", "label"), [("d1", "d2", 1), ("d3", "d9", 0)]))
     assert said(FormatError, found.rows, 2, ["d1", "d8"]) == (
         "pairs.csv has 3 unknown ids, such as 'd3', 'd2', 'd9'; the ids go from 'd1' to 'd8'. "
-        "Are the pairs of these vectors?"
+        "Do the pairs belong to these vectors?"
     )
     assert "has 4 unknown ids, such as 'd1', 'd3', 'd2'; the rows are numbered from 0 to 999" in said(
         FormatError, found.rows, 1000
     )
-    assert "1 ids stand there already, such as 'd1'" in said(FormatError, found.rows, 3, ["d1", "d2", "d1"])
+    assert "1 are repeated, such as 'd1'" in said(FormatError, found.rows, 3, ["d1", "d2", "d1"])
     numbers = open_pair_file(saved(tmp_path, ".csv", ("id1", "id2", "label"), [(-1, 3, 1), ("1.0", "2", 0)]))
     assert "2 unknown ids, such as '-1', '3'" in said(FormatError, numbers.rows, 3)
     texts = PairFile("t.csv", np.ones(1), (["a"], ["b"]), None, ("a", "b", "label"))
     assert "t.csv names no rows" in said(ColumnError, texts.rows, 3)
     blank = saved(tmp_path, ".csv", ("id1", "id2", "label"), [("d1", "", 1)])
-    assert "line 2: 'id2' is '', where we need the name of a row" in said(FormatError, open_pair_file, blank)
+    assert "line 2: 'id2' is ''; we need the name of a row" in said(FormatError, open_pair_file, blank)
 
 
 def test_blank_texts_are_left_out(tmp_path):
@@ -176,7 +180,7 @@ def test_bad_files(tmp_path):
     assert "unknown ending '.doc'" in said(FormatError, open_pair_file, write(tmp_path / "a.doc", "x"))
     assert "not a readable parquet" in said(FormatError, open_pair_file, write(tmp_path / "a.parquet", "PAR1"))
     write(tmp_path / "a.jsonl", '{"a": "x", "b": 3.5, "label": 1}\n')
-    assert "line 1: 'b' is 3.5, where we need a text" in said(FormatError, open_pair_file, tmp_path / "a.jsonl")
+    assert "line 1: 'b' is 3.5; we need a text" in said(FormatError, open_pair_file, tmp_path / "a.jsonl")
 
 
 def test_sets_by_name(real_data):

@@ -455,14 +455,14 @@ def test_never_over_the_input(rows, table):
     Path("soft.npy").symlink_to("in.npy")
     Path("hard.npy").hardlink_to("in.npy")
     for out in ("in.npy", "./in.npy", "soft.npy", "hard.npy", str(Path("in.npy").resolve())):
-        with pytest.raises(OptionError, match="would write over the input"):
+        with pytest.raises(OptionError, match="would overwrite the input"):
             rewrite("in.npy", out, repair, dim=K)
-    with pytest.raises(OptionError, match="would write over the input"):
+    with pytest.raises(OptionError, match="would overwrite the input"):
         rewrite("soft.npy", "in.npy", repair, dim=K)
-    with pytest.raises(OptionError, match="would write over the input"):
+    with pytest.raises(OptionError, match="would overwrite the input"):
         rewrite("in.p*", "in.parquet", repair, dim=K)
     Path("texts.csv").write_text("text\na\nb\n")
-    with pytest.raises(OptionError, match="would write over the input"):
+    with pytest.raises(OptionError, match="would overwrite the input"):
         rewrite(through("texts.csv"), "texts.csv", lambda rows: rows)
     assert Path("in.npy").read_bytes() == before
 

@@ -147,7 +147,7 @@ def test_texts_where_vectors_are_needed(name, tmp_path):
         pq.write_table(pa.table({"text": ["one", "two"]}), tmp_path / name)
     else:
         (tmp_path / name).write_text(TEXTS[name])
-    with pytest.raises(FormatError, match=r"holds texts.*, where we need vectors\. Add --model NAME"):
+    with pytest.raises(FormatError, match=r"holds texts.*; we need vectors\. Add --model NAME"):
         open_source(tmp_path / name)
 
 

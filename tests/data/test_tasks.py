@@ -123,7 +123,7 @@ def test_tsv(name, file, inside, tmp_path, small):
 def test_rows_are_counted(tmp_path):
     path = write(tmp_path / "sts" / "sts13.tsv", pairs_tsv(1499))
     assert said(ShapeError, open_pairs, "sts13", tmp_path).startswith(
-        f"{path} has 1,499 rows, where STS13 test has 1,500"
+        f"{path} has 1,499 rows, but STS13 test has 1,500"
     )
 
 
@@ -208,8 +208,8 @@ def test_original_sick(split, file, tmp_path, small):
 @pytest.mark.parametrize(
     ("line", "error", "words"),
     [
-        ("3\ta\tb", ShapeError, "line 5: 3 columns, where we need 4 (score, sentence1, sentence2, subset)"),
-        ("3\ta\tb\tnews\tmore", ShapeError, "line 5: 5 columns, where we need 4"),
+        ("3\ta\tb", ShapeError, "line 5: 3 columns; we need 4 (score, sentence1, sentence2, subset)"),
+        ("3\ta\tb\tnews\tmore", ShapeError, "line 5: 5 columns; we need 4"),
         ("many\ta\tb\tnews", FormatError, "line 5: 'many' is not a number"),
         ("nan\ta\tb\tnews", FormatError, "line 5: the score nan is out of range; we need one from 0 to 5"),
         ("-0.1\ta\tb\tnews", FormatError, "line 5: the score -0.1 is out of range"),
@@ -232,8 +232,8 @@ def test_unknown_names(tmp_path):
 def test_neither_here_nor_there(tmp_path, offline):
     reach = "and the Hugging Face hub could not be reached (Name or service not known)"
     assert said(MissingSourceError, open_pairs, "stsb") == (
-        f"The dataset stsb is not here: no --data and no UNCONE_DATA was given, {reach}. "
-        "Give --data FOLDER with sts/stsb-test.tsv in it."
+        f"The dataset stsb was not found: no --data and no UNCONE_DATA was given, {reach}. "
+        "Use --data FOLDER with sts/stsb-test.tsv in it."
     )
     message = said(MissingSourceError, open_pairs, "sts13", tmp_path)
     assert f"{tmp_path} has no sts/sts13.tsv or STS13-en-test/STS.input.FNWN.txt, {reach}" in message
@@ -264,7 +264,7 @@ def test_the_hub(hub, small, tmp_path):
         ("SemEvalWorkshop/sem_eval_2014_task_1", None, "validation", "refs/convert/parquet"),
     ]
     tables["mteb/sts15-sts"] = {key: value[:11] for key, value in tables["mteb/stsbenchmark-sts"].items()}
-    assert "has 11 rows, where STS15 test has 12" in said(ShapeError, open_pairs, "sts15")
+    assert "has 11 rows, but STS15 test has 12" in said(ShapeError, open_pairs, "sts15")
     tables["mteb/sts16-sts"] = {"sentence1": ["a"], "sentence2": ["b"]}
     assert "has no column 'score' any more" in said(MissingSourceError, open_pairs, "sts16")
     tables["mteb/sts14-sts"]["score"][2] = 7.0
@@ -317,8 +317,8 @@ def test_words_as_labels(tmp_path):
 @pytest.mark.parametrize(
     ("text", "error", "words"),
     [
-        ("a,b,score\n" + "x,y,1\n" * 9, ShapeError, "own.csv has 9 pairs, and we need at least 10"),
-        ("a,b,score\n" + "x,y,1\n y ,x,2\n" * 20, ShapeError, "own.csv has 1 distinct pairs, and we need at least 10"),
+        ("a,b,score\n" + "x,y,1\n" * 9, ShapeError, "own.csv has 9 pairs; we need at least 10"),
+        ("a,b,score\n" + "x,y,1\n y ,x,2\n" * 20, ShapeError, "own.csv has 1 distinct pairs; we need at least 10"),
         ("a,b,score\n" + "x,y,1\n" * 20, FormatError, "all 20 scores are 1. We need both 0 and 1."),
         ("a,b,score\n" + "x,y,0.5\n" * 20, FormatError, "all 20 scores are 0.5. We need pairs that differ."),
         ("a,b,score\n" + "x,y,1\n" * 3 + "x,y\n", ShapeError, "line 5 has 2 columns, the first has 3"),
@@ -348,9 +348,9 @@ def test_other_bad_pairs(tmp_path):
     path = write(tmp_path / "own.jsonl", '{"a": "x", "b": "y", "score": 1}\n\n{"a": "x", "score": 1}\n')
     assert f"{path}, line 3: no 'b'; the row has a, score" in said(ColumnError, read_pairs, path)
     write(path, '{"a": "x", "b": 3, "score": 1}\n')
-    assert "line 1: 'b' is 3, where we need a text" in said(FormatError, read_pairs, path)
+    assert "line 1: 'b' is 3; we need a text" in said(FormatError, read_pairs, path)
     write(path, "[1]\n")
-    assert "line 1: a list, where we need an object" in said(FormatError, read_pairs, path)
+    assert "line 1: a list; we need an object" in said(FormatError, read_pairs, path)
     assert "not a readable parquet file" in said(FormatError, read_pairs, write(tmp_path / "own.parquet", "PAR1"))
     scores = np.arange(12.0)
     assert "different lengths" in said(ShapeError, PairTask, "x", ["a"] * 12, ["b"] * 11, scores, ["x"] * 12)
@@ -385,14 +385,12 @@ def test_labeled_files(tmp_path):
     write(path, "text,label\n" + "a,1\n" * 12)
     assert "all 12 labels are '1'. We need two classes" in said(FormatError, open_labeled, path)
     write(path, "text,label\n" + "a,1\nb,2\n" * 4)
-    assert "has 8 texts, and we need at least 10" in said(ShapeError, open_labeled, path)
+    assert "has 8 texts; we need at least 10" in said(ShapeError, open_labeled, path)
     write(path, "text,label\n" + "a,1\nb,\n" * 8)
     assert f"{path}, line 3: the label is ''" in said(FormatError, open_labeled, path)
     assert "we know sst2" in said(MissingSourceError, open_labeled, "sst3")
     path = write(tmp_path / "data" / "sst2" / "dev.tsv", "fine \t1\nbad \t0\textra\n")
-    assert f"{path}, line 2: 3 columns, where we need 2" in said(
-        ShapeError, open_labeled, "sst2:dev", tmp_path / "data"
-    )
+    assert f"{path}, line 2: 3 columns; we need 2" in said(ShapeError, open_labeled, "sst2:dev", tmp_path / "data")
 
 
 # Retrieval
@@ -434,7 +432,7 @@ def test_bad_retrieval(tmp_path):
     assert "has no qrels.tsv or qrels/test.tsv" in said(MissingSourceError, open_retrieval, folder)
     beir(folder)
     write(folder / "queries.jsonl", '{"_id": "q1", "text": "a"}\n{"_id": "q1", "text": "b"}\n')
-    assert "the query 'q1' is there twice" in said(FormatError, open_retrieval, folder)
+    assert "the query 'q1' occurs twice" in said(FormatError, open_retrieval, folder)
     (folder / "corpus.jsonl").unlink()
     assert "has no corpus.jsonl" in said(MissingSourceError, open_retrieval, folder)
 
@@ -474,7 +472,7 @@ def test_bad_wic(tmp_path):
     good = [{**WIC_ROW, "label": bool(at % 2)} for at in range(10)]
     assert len(open_wic(file(*good))) == 10
     path = file(*good, {**good[0], "end1": 5})
-    assert f"{path}, line 11: the word stands at 2 to 5 of a sentence of 4" in said(FormatError, open_wic, path)
+    assert f"{path}, line 11: the word is at 2 to 5, but the sentence has 4" in said(FormatError, open_wic, path)
     assert "all 10 labels are False" in said(FormatError, open_wic, file(*good[::2], *good[::2]))
     assert "has 9 pairs" in said(ShapeError, open_wic, file(*good[:9]))
     assert "has no split 'test'; it has train, dev" in said(OptionError, open_wic, "wic:test")

@@ -218,7 +218,7 @@ def test_folders_and_globs_in_natural_order(tmp_path):
     assert read(folder)[1] == ["from the table"]
     (folder / "b.jsonl").write_text('{"text": "x"}\n')
     with pytest.raises(
-        FormatError, match=r"texts mixes kinds: \.csv, \.jsonl\. Name one with a glob such as '\*\.csv'\."
+        FormatError, match=r"texts mixes formats: \.csv, \.jsonl\. Name one with a glob such as '\*\.csv'\."
     ):
         open_texts("texts")
     (tmp_path / "empty").mkdir()
@@ -240,7 +240,7 @@ def test_standard_input_is_read_twice(monkeypatch):
     assert (opened.name, opened.kind, opened.files) == ("standard input", "lines", ())
     together = list(zip(opened.read(), opened.read(), strict=True))
     assert all(one == other for one, other in together), "two readers do not disturb each other"
-    with pytest.raises(FormatError, match=r"^standard input is empty \(0 bytes\)\. Pipe one text a line into it\.$"):
+    with pytest.raises(FormatError, match=r"^standard input is empty \(0 bytes\)\. Pipe one text per line into it\.$"):
         open_texts("-")
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(MissingSourceError, match=r"^Standard input is closed\."):
@@ -301,9 +301,9 @@ ERRORS = {
                           "a.csv, line 4: not UTF-8 (byte 0xff)."),
     "cut character": ("a.txt", "caf\u00e9".encode()[:-1], {}, FormatError, "a.txt, line 1: not UTF-8 (byte 0xc3)."),
     "utf-16": ("a.txt", "one".encode("utf-16"), {}, FormatError,
-               "a.txt is UTF-16, and we need UTF-8. Convert it with iconv -f utf-16 -t utf-8."),
+               "a.txt is UTF-16, not UTF-8. Convert it with iconv -f utf-16 -t utf-8."),
     "binary": ("a.txt", b"one\nt\0wo\n", {}, FormatError,
-               "a.txt, line 2: binary data (a NUL byte), where we need text. Is it a text file?"),
+               "a.txt, line 2: binary data (a NUL byte); we need text. Is it a text file?"),
     "empty": ("a.txt", b"", {}, FormatError,
               "a.txt is empty (0 bytes). We need at least one text; was it written to the end?"),
     "ending": ("a.docx", b"one", {}, FormatError,
@@ -345,15 +345,15 @@ ERRORS = {
     "semicolons": ("a.csv", "text;n\nx;1\n", {}, FormatError,
                    "a.csv has one column, 'text;n'. Write it with commas, not semicolons."),
     "not json": ("a.jsonl", '{"t": "x"}\n{"t": \n', {}, FormatError, "a.jsonl, line 2: not JSON (Expecting value"),
-    "a list": ("a.jsonl", '["x"]\n', {}, FormatError, "a.jsonl, line 1: a list, where we need an object."),
+    "a list": ("a.jsonl", '["x"]\n', {}, FormatError, "a.jsonl, line 1: a list; we need an object."),
     "a number": ("a.jsonl", '{"t": "x"}\n{"t": 7}\n', {"text": "t"}, FormatError,
-                 "a.jsonl, line 2: 't' is 7, where we need a text. Name the right field with --text NAME."),
+                 "a.jsonl, line 2: 't' is 7; we need a text. Name the right field with --text NAME."),
     "a label that is a list": ("a.jsonl", '{"t": "x", "l": [1]}\n', {"text": "t", "label": "l"}, FormatError,
-                               "a.jsonl, line 1: 'l' is [1], where we need a word or a number."),
+                               "a.jsonl, line 1: 'l' is [1]; we need a word or a number."),
     "a field less": ("a.jsonl", '{"t": "x", "u": "y"}\n{"u": "z"}\n', {"text": "t"}, ColumnError,
                      "a.jsonl, line 2: no 't' for --text; the row has u."),
     "half an emoji": ("a.jsonl", '{"t": "x \\ud83d"}\n', {}, FormatError,
-                      "a.jsonl, line 1: half of a character (U+D83D), as cut emoji leave it. Remove it."),
+                      "a.jsonl, line 1: half a character (U+D83D), perhaps of a cut-off emoji. Remove it."),
     "columns of lines": ("a.txt", "x\n", {"text": "t"}, ColumnError,
                          "a.txt: --text is for .csv, .tsv, .jsonl and .parquet; bare texts have no columns."),
     "labels of lines": ("a.txt", "x\n", {"label": "t"}, ColumnError, "a.txt: --label is for .csv, "),
@@ -375,7 +375,7 @@ def test_errors_of_parquet(tmp_path):
     for options, message in (
         (
             {"text": "n"},
-            r"a\.parquet: column 'n' holds int64, where we need strings\. Columns that hold strings: t, u\.",
+            r"a\.parquet: column 'n' holds int64; we need strings\. Columns that hold strings: t, u\.",
         ),
         ({"text": "x"}, r"a\.parquet has no column 'x' for --text; it has n, t, u\."),
         ({}, r"a\.parquet has several columns: n, t, u\. Name one or several with --text NAME\."),
@@ -410,7 +410,7 @@ def test_what_is_not_there(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("one\n")
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(
-        MissingSourceError, match=r"^a\.txt cannot be read: permission denied\. Check its owner and mode\.$"
+        MissingSourceError, match=r"^a\.txt cannot be read: permission denied\. Check its permissions\.$"
     ):
         open_texts("a.txt")
 

@@ -76,4 +76,4 @@ def test_the_engineer(uncone):
     uncone("export", "repair", "--to", "numpy", "-o", "plain")
     plain = np.load("plain/repair.npz")
     np.testing.assert_allclose((rows - plain["mean"]) @ plain["matrix"] + plain["offset"], mended, atol=1e-4)
-    assert "would write over the input" in uncone("apply", "repair", "new.npy", "-o", "new.npy", code=2).stderr
+    assert "would overwrite the input" in uncone("apply", "repair", "new.npy", "-o", "new.npy", code=2).stderr

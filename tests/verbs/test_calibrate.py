@@ -107,7 +107,7 @@ def test_a_background_beside_it(rows, cone):
     first, second = found.calibration.backgrounds
     assert second.mean == pytest.approx(all_cosines(other).mean(), abs=1e-6)
     assert first.mean == pytest.approx(all_cosines(rows).mean(), abs=1e-6)
-    with pytest.raises(OptionError, match="no background of this space"):
+    with pytest.raises(OptionError, match="Use the same encoder for both"):
         uncone.calibrate(rows, background=other[:, :3])
 
 
@@ -280,7 +280,7 @@ def test_saved_and_loaded_it_answers_the_same(rows):
         ({"pairs": "p.csv", "cut": float("inf")}, "--cut must be a grade"),
         ({"queries": np.eye(9)}, "--queries needs --documents"),
         ({"documents": np.eye(9)}, "--documents needs --queries"),
-        ({"queries": np.eye(9), "documents": np.eye(9)}, "take the place of the source"),
+        ({"queries": np.eye(9), "documents": np.eye(9)}, "replace the source"),
         ({"query_prompt": "q: "}, "--query-prompt needs --queries"),
         ({"background": iter([np.eye(9)]), "document": "d"}, "--document reads it again"),
         ({"replicates": 1}, "at least 10"),

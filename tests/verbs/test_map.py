@@ -196,11 +196,11 @@ def test_repairs_of_texts_and_tokens(texts, tiny_model, tmp_path):
     np.testing.assert_allclose(norms, np.linalg.norm(again, axis=1), rtol=1e-3, atol=1e-4)
     tokens = uncone.map(texts, model=str(tiny_model), rows="tokens", repair=tmp_path / "token", points=50)
     assert [len(panel.points) for panel in tokens.panels] == [50, 50]
-    with pytest.raises(OtherSpaceError, match="fitted at sentence level, and --rows words"):
+    with pytest.raises(OtherSpaceError, match="fitted at sentence level, but --rows words"):
         uncone.map(texts, model=str(tiny_model), rows="words", repair=tmp_path / "sentence")
     with pytest.raises(OptionError, match="--layer all shows others"):
         uncone.map(texts, model=str(tiny_model), layer="all", repair=tmp_path / "sentence")
-    with pytest.raises(OtherSpaceError, match="--layer 1 asks for another space"):
+    with pytest.raises(OtherSpaceError, match="--layer 1 is another space"):
         uncone.map(texts, model=str(tiny_model), layer=1, repair=tmp_path / "sentence")
     encoder = open_encoder(str(tiny_model))
     Center().fit(np.eye(32)).save(
@@ -249,9 +249,9 @@ def test_millions_are_streamed_into_a_picture(monkeypatch, cone, tmp_path):
     assert not few.static and few.density is None
     with pytest.raises(OptionError, match="can be read only once"):
         uncone.map(iter([rows[:10_000], rows[10_000:]]), points=5_000, static=True)
-    with pytest.raises(OptionError, match="A page holds up to 1,000 points"):
+    with pytest.raises(OptionError, match="A page shows up to 1,000 points"):
         uncone.map(rows, points=1_001)
-    with pytest.raises(OptionError, match="is flat: take --dims 2"):
+    with pytest.raises(OptionError, match="is flat: use --dims 2"):
         uncone.map(rows, points=1_001, static=True, dims=3)
 
 
@@ -310,11 +310,11 @@ def test_too_many_points_of_too_many_layers(monkeypatch, texts, tiny_model):
         ({"color": "label"}, OptionError, "--color label needs labels"),
         ({"color": "words"}, OptionError, "--color words needs a list of words"),
         ({"color": "position"}, OptionError, "--color position is for words and tokens"),
-        ({"words": ["a"]}, OptionError, "--words searches texts, and array has none"),
+        ({"words": ["a"]}, OptionError, "--words searches texts, but array has none"),
         ({"layer": "all"}, OptionError, "--layer is for texts: name a model"),
         ({"rows": "words"}, OptionError, "--rows is for texts"),
         ({"points": 1}, OptionError, "at least 2, not 1"),
-        ({"points": 200_001}, OptionError, "up to 200,000 points, and --points 200,001"),
+        ({"points": 200_001}, OptionError, "up to 200,000 points, but --points is 200,001"),
         ({"k": 1}, OptionError, "at least 2, not 1"),
         ({"k": 99}, OptionError, "99"),
         ({"seed": -1}, OptionError, "seed"),

@@ -47,13 +47,13 @@ class Gate:
         option = "--fail-above" if above else "--fail-below"
         name, _, value = text.partition("=")
         if name not in gates():
-            raise OptionError(f"{option} {text}: no finding {name!r} to compare; there are {', '.join(gates())}.")
+            raise OptionError(f"{option} {text}: there is no finding {name!r}; choose from {', '.join(gates())}.")
         try:
             bound = float(value)
         except ValueError as error:
             raise OptionError(f"{option} {text}: {value!r} is not a number; write {name}=0.5.") from error
         if not math.isfinite(bound):
-            raise OptionError(f"{option} {text}: a bound has to be finite; write {name}=0.5.")
+            raise OptionError(f"{option} {text}: a bound must be finite; write {name}=0.5.")
         return cls(name, bound, above)
 
     def broken(self, space: Diagnosis) -> str | None:

@@ -67,7 +67,7 @@ def cache_folder() -> Path:
     try:
         return Path(folder or Path(user_cache or Path.home() / ".cache", "uncone"))
     except RuntimeError as error:
-        raise OptionError("There is no home folder for the cache. Name a folder with UNCONE_CACHE.") from error
+        raise OptionError("There is no home folder for the cache. Set UNCONE_CACHE to a folder.") from error
 
 
 def cache_limit() -> int:
@@ -81,7 +81,9 @@ def cache_limit() -> int:
         return DEFAULT_LIMIT
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kmgt]?)b?\s*", size.lower())
     if match is None:
-        raise OptionError(f"UNCONE_CACHE_SIZE is a size such as 5GB or 300MB, not {size!r}; 0 turns the cache off.")
+        raise OptionError(
+            f"UNCONE_CACHE_SIZE must be a size such as 5GB or 300MB, not {size!r}; 0 turns the cache off."
+        )
     return int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
 
 
@@ -168,7 +170,7 @@ class VectorCache:
                 try:
                     _remove(folder)
                 except OSError as error:
-                    message = f"{folder} cannot be cleared: {_reason(error)}. Check its owner and mode."
+                    message = f"{folder} cannot be cleared: {_reason(error)}. Check its permissions."
                     raise OutputError(message) from error
         self._bytes = None
         return removed

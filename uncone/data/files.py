@@ -47,7 +47,9 @@ def find_files(
         return None
     suffixes = sorted({suffix_of(file) or file.suffix for file in files})
     if len(suffixes) > 1:
-        raise FormatError(f"{path} mixes kinds: {', '.join(suffixes)}. Name one with a glob such as '*{suffixes[0]}'.")
+        raise FormatError(
+            f"{path} mixes formats: {', '.join(suffixes)}. Name one with a glob such as '*{suffixes[0]}'."
+        )
     return in_natural_order(files)
 
 
@@ -59,7 +61,7 @@ def check_readable(path: Path, need: str) -> None:
         FormatError: it is empty.
     """
     if not os.access(path, os.R_OK):
-        raise MissingSourceError(f"{path} cannot be read: permission denied. Check its owner and mode.")
+        raise MissingSourceError(f"{path} cannot be read: permission denied. Check its permissions.")
     if path.stat().st_size == 0:
         raise FormatError(f"{path} is empty (0 bytes). We need {need}; was it written to the end?")
 

@@ -56,7 +56,9 @@ def open_source(
             opened = _open_path(os.fspath(source), options)
         except OSError as error:
             reason = error.strerror or str(error)
-            raise MissingSourceError(f"{source} cannot be read: {reason}. Check the path and its mode.") from error
+            raise MissingSourceError(
+                f"{source} cannot be read: {reason}. Check the path and its permissions."
+            ) from error
     elif (table := MemoryTable.of(source)) is not None:
         opened = in_memory(table.vectors(options.column))
         texts = texts if options.text is None else table.strings(options.text)

@@ -54,7 +54,7 @@ class Pooling:
 
     def __post_init__(self) -> None:
         if self.kind not in POOLINGS:
-            raise OptionError(f"There is no pooling {self.kind!r}; there are {', '.join(POOLINGS)}.")
+            raise OptionError(f"There is no pooling {self.kind!r}; choose from {', '.join(POOLINGS)}.")
 
     @property
     def values(self) -> dict[str, Any]:
@@ -371,7 +371,7 @@ class RepairedTexts(_TokenTexts):
         result = vectors if self.transform is None else np.asarray(self.transform(vectors))
         if result.shape != (len(vectors), self.dim):
             raise ShapeError(
-                f"The repair made {result.shape} of {vectors.shape} tokens, where we need {(len(vectors), self.dim)}. "
+                f"The repair made {result.shape} of {vectors.shape} tokens; we need {(len(vectors), self.dim)}. "
                 "Was it fitted on this model and layer?"
             )
         return result
@@ -388,7 +388,7 @@ def check_count(name: str, texts: int, least: int) -> None:
     """
     if texts < least:
         count = f"{texts} text" if texts == 1 else f"{texts or 'no'} texts"
-        raise ShapeError(f"{name} has {count}, and we need at least {least}. Add some.")
+        raise ShapeError(f"{name} has {count}; we need at least {least}. Add some.")
 
 
 def taken_texts(texts: TextSource, limit: int | None) -> Iterator[Unit]:

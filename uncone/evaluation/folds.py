@@ -52,7 +52,7 @@ class PairProblem(ScoredPairs):
             raise ShapeError(f"{self.name}: rows and scores of different lengths: {sorted(lengths)}.")
         distinct = len({(min(pair), max(pair)) for pair in zip(self.left.tolist(), self.right.tolist(), strict=True)})
         if distinct < FEWEST:
-            raise ShapeError(f"{self.name} has {distinct} distinct pairs, and we need at least {FEWEST}. Add some.")
+            raise ShapeError(f"{self.name} has {distinct} distinct pairs; we need at least {FEWEST}. Add some.")
         if min(self.left.min(), self.right.min()) < 0:
             raise ShapeError(f"{self.name}: rows are counted from 0; one is negative.")
         self._check_scores()
@@ -131,7 +131,7 @@ def split(pairs: PairProblem, texts: IntVector, folds: int, seed: int) -> Folds:
     if distinct.min() < LEAST_FOLDS:
         at = int(distinct.argmin())
         raise FormatError(
-            f"{pairs.name}: {distinct[at]} of {units.distinct:,} distinct pairs are labeled {at}, and we need at least "
+            f"{pairs.name}: {distinct[at]} of {units.distinct:,} distinct pairs are labeled {at}; we need at least "
             f"{LEAST_FOLDS} of each. Label some more."
         )
     k = min(folds, max(LEAST_FOLDS, int(distinct.min()) // _COMFORT))

@@ -102,7 +102,7 @@ def _parse(part: str, protocols: Sequence[str]) -> list[Method]:
     body, _, suffix = part.partition("@")
     for protocol in [suffix] if suffix else protocols:
         if protocol not in PROTOCOLS:
-            raise OptionError(f"There is no protocol {protocol!r}; there are {' and '.join(PROTOCOLS)}.")
+            raise OptionError(f"There is no protocol {protocol!r}; choose from {' and '.join(PROTOCOLS)}.")
     name, _, settings = body.partition(":")
     options = dict(_option(setting, part) for setting in settings.split(";") if setting.strip())
     name = name.strip()
@@ -168,7 +168,7 @@ def fit_texts(fit_on: str | os.PathLike[str] | Sequence[str], data: str | os.Pat
         texts = [text for _, text, _ in open_texts(fit_on, data=data).read() if text.strip()]
     except ColumnError as error:
         problem = str(error).partition(". Name ")[0]
-        raise ColumnError(f"{problem}. Give --fit-on one text a line, or a table with one column 'text'.") from error
+        raise ColumnError(f"{problem}. Give --fit-on one text per line, or a table with one column 'text'.") from error
     if not texts and isinstance(fit_on, str | os.PathLike):
         raise NoUsableRowsError(f"--fit-on {fit_on} has only blank texts. Name a file or a corpus that has others.")
     return texts

@@ -178,7 +178,7 @@ class _CrossValidation:
         rows = self._usable[~np.isin(self.texts[self._usable], texts)]
         if len(rows) < _FEWEST_ROWS:
             raise ShapeError(
-                f"Without the texts of the held-out pairs {len(rows)} rows are left to fit on, and we need at least "
+                f"Without the texts of the held-out pairs {len(rows)} rows are left to fit on; we need at least "
                 f"{_FEWEST_ROWS}. Give more texts, or pairs that share fewer."
             )
         if len(rows) > _MOST_ROWS:

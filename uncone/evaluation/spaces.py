@@ -66,7 +66,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.level not in LEVELS:
-            raise OptionError(f"There is no level {self.level!r}; there are {' and '.join(LEVELS)}.")
+            raise OptionError(f"There is no level {self.level!r}; choose from {' and '.join(LEVELS)}.")
         if self.seeds < 1 or self.replicates < 1:
             raise OptionError(f"{self.seeds} seeds and {self.replicates} replicates: we need at least 1 of each.")
         if not 0 <= self.seed <= (1 << 32) - self.seeds:

@@ -70,7 +70,7 @@ def export(
         ExportError: there is no such target, the repair does not fit in it, or it cannot be written.
     """
     if to not in TARGETS:
-        raise ExportError(f"There is no export to {to!r}; there are {', '.join(TARGETS)}.")
+        raise ExportError(f"There is no export to {to!r}; choose from {', '.join(TARGETS)}.")
     if not hasattr(repair, "_n_features_out"):  # set last when a repair learns
         raise ExportError(f"This {repair.kind} is not fitted, so there is nothing to export. Fit it first.")
     spec = VectorSpec.of(provenance, layer=layer, pooling=pooling, level=level)

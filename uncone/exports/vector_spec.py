@@ -33,9 +33,9 @@ class VectorSpec:
 
     def __post_init__(self) -> None:
         if self.pooling is not None and self.pooling not in POOLINGS:
-            raise ExportError(f"There is no pooling {self.pooling!r}; there are {', '.join(POOLINGS)}.")
+            raise ExportError(f"There is no pooling {self.pooling!r}; choose from {', '.join(POOLINGS)}.")
         if self.level not in LEVELS:
-            raise ExportError(f"There is no level {self.level!r}; there are {' and '.join(LEVELS)}.")
+            raise ExportError(f"There is no level {self.level!r}; choose from {' and '.join(LEVELS)}.")
 
     @classmethod
     def of(

@@ -32,7 +32,7 @@ def repair_class(kind: str) -> type[Repair]:
         OptionError: there is no such method.
     """
     if kind not in KINDS:
-        raise OptionError(f"There is no method {kind!r}; there are {', '.join(KINDS)}. Join several with commas.")
+        raise OptionError(f"There is no method {kind!r}; choose from {', '.join(KINDS)}. Join several with commas.")
     module, name = KINDS[kind]
     cls: type[Repair] = getattr(import_module(f"uncone.repairs.{module}"), name)
     return cls

@@ -152,7 +152,7 @@ def sampled_rows(source: Source, plan: Plan, most: int, seed: int, step: str, pr
     elif report is not None:
         report(len(rows))
     if len(rows) == 0:
-        raise NoUsableRowsError(f"{source.name}: every row is NaN, infinite or zero. Look at how it was made.")
+        raise NoUsableRowsError(f"{source.name}: every row is NaN, infinite or zero. Check how it was made.")
     if not any((block != rows[0]).any() for block in _blocks(rows)):
         raise FitError(
             f"{source.name}: its {len(rows):,} usable rows (n_samples={len(rows)}) are all equal, "

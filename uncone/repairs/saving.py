@@ -114,7 +114,7 @@ def _built(values: Mapping[str, Any]) -> Repair:
     elif kind in KINDS:
         repair = repair_class(kind)(**values["parameters"])
     else:
-        raise DamagedRepairError(f"There is no repair of kind {kind!r}; there are {', '.join(KINDS)}.")
+        raise DamagedRepairError(f"There is no repair of kind {kind!r}; choose from {', '.join(KINDS)}.")
     return repair
 
 

@@ -98,8 +98,8 @@ def _sides(opening: SpaceOpener, source: Any, options: CalibrateOptions) -> _Sid
     documents, identity = opening.space(options.documents, least=1)
     if queries.dim != documents.dim:
         raise OptionError(
-            f"Queries of {queries.dim} dimensions and documents of {documents.dim} have no cosine. Were they made by "
-            "the same encoder?"
+            f"Queries have {queries.dim} dimensions and documents {documents.dim}, so they can't be compared. Were "
+            "they made by the same encoder?"
         )
     return _Sides(opening, documents, queries, identity, (options.queries, options.documents))
 
@@ -121,9 +121,9 @@ def _background(sides: _Sides, options: CalibrateOptions) -> BackgroundSurvey | 
         return None
     source, _ = sides.opening.space(options.background)
     if source.dim != sides.documents.dim:
+        n = sides.documents.dim
         raise OptionError(
-            f"--background has {source.dim} dimensions, and the source {sides.documents.dim}: it is no background of "
-            "this space. Make it with the same encoder."
+            f"--background has {source.dim} dimensions, but the source has {n}. Use the same encoder for both."
         )
     return _survey(sides, source, options, name=source.name)
 
@@ -303,8 +303,8 @@ class _Sides:
             return pair_cosines(both[: len(left)], both[len(left) :])
         if pairs.ids is None:
             raise OptionError(
-                f"{pairs.name} holds pairs of texts, and vectors have none: name a model with --model, or two columns "
-                "of row numbers with --left and --right."
+                f"{pairs.name} holds pairs of texts, but the source holds vectors: name a model with --model, or two "
+                "columns of row numbers with --left and --right."
             )
         if self.queries is None:
             rows = pairs.rows(_length(self.documents), self.opening.names(self.origins[1], ids))
@@ -334,5 +334,5 @@ def _gathered(source: Source, rows: IntVector, progress: Progress | None = None)
         if progress is not None:
             progress("labeled pairs", len(part.vectors), source.rows)
     if first <= (distinct[-1] if len(distinct) else -1):
-        raise FormatError(f"{source.name} has {first:,} rows, and a pair names row {distinct[-1]:,}.")
+        raise FormatError(f"{source.name} has {first:,} rows, but a pair names row {distinct[-1]:,}.")
     return np.asarray(vectors[places])

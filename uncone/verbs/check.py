@@ -50,7 +50,9 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
     whole = options.deep or options.ann
     if whole and not source.rereadable:
         flag = "--ann" if options.ann else "--deep"
-        raise OptionError(f"{flag} reads the rows again, and {source.name} can be read only once: save it to a file.")
+        raise OptionError(
+            f"{flag} needs another pass, but {source.name} can be read only once. Save it to a file first."
+        )
     space = measure_space(
         source,
         options.plan,

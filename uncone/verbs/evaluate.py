@@ -94,7 +94,9 @@ def reproduce(
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"The folder {place} cannot be made: {error.strerror}. Name another with --out.") from error
+        raise OutputError(
+            f"The folder {place} cannot be created: {error.strerror}. Name another with --out."
+        ) from error
     settings: dict[str, Any] = {"fit_on": options.fit_on, "dtype": loading.dtype}
     settings |= {"prompt": options.prompt, "replicates": options.replicates}
     if not isinstance(settings["fit_on"], str | os.PathLike):
@@ -142,13 +144,15 @@ def _other_tasks(
         kind, _, argument = task.partition(":")
         if kind in LABELED:
             if argument == "train":
-                raise OptionError(f"The task {task} would be judged on what it learns from. Take {kind}:dev or {kind}.")
+                raise OptionError(
+                    f"The task {task} would be tested on its own training data. Use {kind}:dev or {kind}."
+                )
             rows += other.evaluate_labeled(model, task, methods, train=f"{kind}:train", settings=settings)
         elif kind == "labels":
             rows += other.evaluate_labeled(model, argument, methods, settings=settings)
         elif kind == "wic":
             if argument not in ("", "dev"):
-                raise OptionError(f"The task {task} cannot be judged: wic is learned on train and judged on dev.")
+                raise OptionError(f"The task {task} cannot be evaluated: wic is trained on train and tested on dev.")
             rows += other.evaluate_wic(model, methods=methods, settings=settings)
         elif kind == "pairs":
             rows += other.evaluate_pairs(model, argument, methods, settings=settings)
@@ -159,7 +163,7 @@ def _other_tasks(
             rows += other.evaluate_retrieval(model, folder, methods, separate=options.separate, settings=settings)
         else:
             names = [*LABELED, "wic", *WORD_PAIRS, "labels:FILE", "pairs:FILE", "words:FILE", "retrieval:FOLDER"]
-            raise OptionError(f"There is no task {task!r}; there are {', '.join(names)}.")
+            raise OptionError(f"There is no task {task!r}; choose from {', '.join(names)}.")
     return rows
 
 
@@ -174,15 +178,17 @@ def prescribe(source: Any = None, *, options: PrescribeOptions) -> Prescription:
 
     if options.pairs is None:
         raise OptionError(
-            "There are no labeled pairs, and a repair is chosen by pairs that people scored or labeled: name them with "
-            "--pairs, or name one repair, such as --method droptop, and judge it on your own task."
+            "--method auto needs labeled pairs to choose a repair: name them with --pairs. Or name a repair, such as "
+            "--method droptop, and judge it on your own task."
         )
     task = _pair_task(options)
     names = ("candidates", "folds", "seed", "replicates", "least_gain", "progress")
     settings = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     if options.encoding is None:
         if source is None:
-            raise OptionError("Pairs of row numbers need vectors, and pairs of texts a model: name one with --model.")
+            raise OptionError(
+                "Pairs of row numbers need vectors, and pairs of texts need a model: name one with --model."
+            )
         vectors = _rows_of(open_space(source, options.cast(PrescribeOptions, text=(), label=None)))
         return choose(vectors, _by_number(task, len(vectors)), **settings)
     texts_of = None if source is None else open_texts_of(source, options.text, None, options.data)
@@ -226,7 +232,7 @@ def _by_number(task: PairTask, rows: int) -> PairProblem:
         wrong = next((cell for cell in side if not _is_row(cell.strip(), rows)), None)
         if wrong is not None:
             raise OptionError(
-                f"{task.name}: {wrong[:40]!r} is not the number of a row (0 to {rows - 1:,}). Pairs of vectors name "
+                f"{task.name}: {wrong[:40]!r} is not a row number (0 to {rows - 1:,}). Pairs of vectors name "
                 "rows; for pairs of texts, name a model with --model."
             )
         columns.append(np.array([int(cell) for cell in side], np.int64))

@@ -70,7 +70,9 @@ class RepairSpace(ABC):
             FitError: they can be read only once.
         """
         if not self.rows.rereadable:
-            raise FitError(f"{self.rows.name} can be read only once, and a repair needs several passes: save it first.")
+            raise FitError(
+                f"{self.rows.name} can be read only once, but a repair needs several passes. Save it to a file first."
+            )
 
     def check_output(self, out: str | os.PathLike[str] | None) -> None:
         """Say early what would be said after a long run.
@@ -164,7 +166,7 @@ def space_of(source: Source | TextSource, encoding: Encoding | None = None, leve
         OptionError: there is no such level, or CLS is asked for at token level.
     """
     if level not in LEVELS:
-        raise OptionError(f"There is no level {level!r}; there are {' and '.join(LEVELS)}.")
+        raise OptionError(f"There is no level {level!r}; choose from {' and '.join(LEVELS)}.")
     if isinstance(source, Source):
         return _Vectors(source, source)
     assert encoding is not None
@@ -211,7 +213,7 @@ def check_fitted(provenance: Mapping[str, Any], **requested: str | int | None) -
     for option, value in requested.items() if provenance.get("encoder") else ():
         if value is not None and option in provenance and str(value) != str(provenance[option]):
             raise OtherSpaceError(
-                f"The repair was fitted on {option} {provenance[option]}, and --{option} {value} asks for another "
+                f"The repair was fitted on {option} {provenance[option]}, but --{option} {value} is another "
                 f"space. Leave --{option} out."
             )
 
@@ -224,7 +226,7 @@ def _check_provenance(provenance: Mapping[str, Any], repair: str | os.PathLike[s
         name = "The repair" if isinstance(repair, Repair) else os.fspath(repair)
         raise DamagedRepairError(
             f"{name} names the encoder that it was fitted for, but its {', '.join(wrong) or 'level'} cannot be read. "
-            "Copy the folder again, fit anew with uncone fix, or apply it to vectors."
+            "Copy the folder again, fit it again with uncone fix, or apply it to vectors."
         )
 
 
@@ -316,7 +318,9 @@ class SpaceOpener:
         names: list[str] = []
         for part in open_source(source, replace(self._options(source), label=column)).read():
             if part.labels is None:
-                raise OptionError(f"{source} has no names of rows in {column!r}. Name a column, or a file of lines.")
+                raise OptionError(
+                    f"{source} has no row names in {column!r}. Name a column, or a file with one name per line."
+                )
             names += part.labels
         return names
 

@@ -76,14 +76,16 @@ def validate(text: str | bytes, name: str = "The result", verb: str | None = Non
         raise FormatError(f"{name} is not JSON: {error}.") from error
     whose = "uncone" if verb is None else f"uncone {verb}"
     if not isinstance(values, dict):
-        raise FormatError(f"{name} is not a result of {whose}: it holds no JSON object.")
+        raise FormatError(f"{name} is not a result of {whose}: it is not a JSON object.")
     own = values.keys() - {"schema"}
     owner, shape = max(_shapes_of(verb), key=lambda pair: _overlap(own, pair[1].__struct_fields__))
     if not _overlap(own, shape.__struct_fields__):
-        raise FormatError(f"{name} is not a result of {whose}: it has none of its keys.")
+        raise FormatError(f"{name} is not a result of {whose}: it has none of the expected keys.")
     version = values.get("schema")
     if isinstance(version, int) and version > VERSION:
-        raise FormatError(f"{name} was written by a newer uncone: schema {version}, and this one knows {VERSION}.")
+        raise FormatError(
+            f"{name} was written by a newer uncone: it has schema {version}, but this version knows {VERSION}."
+        )
     try:
         msgspec.convert(values, shape)
     except msgspec.ValidationError as error:
@@ -98,7 +100,7 @@ def _overlap(keys: Collection[str], names: Collection[str]) -> float:
 def _shapes_of(verb: str | None) -> list[tuple[str, Any]]:
     shapes = _shapes()
     if verb is not None and verb not in shapes:
-        raise OptionError(f"{verb} has no JSON result; these have: {', '.join(shapes)}.")
+        raise OptionError(f"{verb} has no JSON result; choose from {', '.join(shapes)}.")
     return [(name, shape) for name, several in shapes.items() if verb in (None, name) for shape in several]
 
 

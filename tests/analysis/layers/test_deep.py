@@ -219,7 +219,7 @@ def test_sinks_left_out_of_one_layer_alone(tiny_model):
         ({"deep": True, "k": 0}, "--k must be a whole number, 1 to 1,000"),
         ({"deep": True, "k": 5000}, "--k must be a whole number, 1 to 1,000"),
         ({"deep": True, "frequency": "guess"}, "--frequency must be corpus, tokenizer or wordfreq"),
-        ({"deep": True, "frequency": "wordfreq", "rows": "cls"}, "a vector of --rows cls is a whole text"),
+        ({"deep": True, "frequency": "wordfreq", "rows": "cls"}, "with --rows cls a vector is a whole text"),
     ],
 )
 def test_options_that_cannot_be(tiny_model, options, message):

@@ -135,7 +135,7 @@ def test_a_graph_needs_another_look(capsys):
     def blocks():
         yield np.random.default_rng(0).normal(size=(50, 4))
 
-    with pytest.raises(Exception, match=r"--ann reads the rows again, and .* can be read only once"):
+    with pytest.raises(Exception, match=r"--ann needs another pass, but .* can be read only once"):
         check(blocks(), ann=True)
 
 

@@ -300,10 +300,10 @@ def test_a_calibration_of_another_space_is_refused(texts, tiny_model):
     uncone.calibrate(texts, model=tiny_model, layer=1, save="calibration")
     found = uncone.similarity(texts, model=tiny_model, layer=1, calibration="calibration", pooling="mean")
     assert found.background.rows == 30 and any("saved calibration" in note for note in found.notes)
-    with pytest.raises(OtherSpaceError, match="layer 1, and these vectors are made with layer 2"):
+    with pytest.raises(OtherSpaceError, match="layer 1, but these vectors with layer 2"):
         uncone.similarity(texts, model=tiny_model, layer=2, calibration="calibration")
     uncone.fix(texts, "center", model=tiny_model, layer=1, save="repair")
-    with pytest.raises(OtherSpaceError, match="with no repair, and these vectors are made with the repair repair"):
+    with pytest.raises(OtherSpaceError, match="with no repair, but these vectors with the repair repair"):
         uncone.similarity(texts, model=tiny_model, repair="repair", calibration="calibration")
 
 
@@ -380,7 +380,7 @@ def test_a_column_of_pandas(texts, tiny_model, rows):
     found = uncone.similarity(pandas.Series(texts), labels=pandas.Series([1.0, None] * 15), model=tiny_model)
     assert found.texts[5] == texts[5] and list(found.labels[:2]) == ["1", ""]
     assert uncone.similarity(pandas.Series(list(rows))).source["dim"] == 8
-    with pytest.raises(OptionError, match="Leave them out"):
+    with pytest.raises(OptionError, match="Leave it out"):
         uncone.similarity(texts, texts=texts, model=tiny_model)
 
 

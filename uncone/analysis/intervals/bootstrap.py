@@ -208,7 +208,7 @@ def differences(replicates: Replicates, level: float = LEVEL, correction: Correc
         OptionError: there is no such correction or level.
     """
     if correction not in ("holm", "bonferroni", "none"):
-        raise OptionError(f"There is no correction {correction!r}; there are holm, bonferroni and none.")
+        raise OptionError(f"There is no correction {correction!r}; choose from holm, bonferroni and none.")
     gains = replicates.values - replicates.values[0]
     if replicates.items is not None:
         gains[1:] += math.sqrt(2) / replicates.items * _normal_scores(gains.shape[1])

@@ -112,7 +112,7 @@ def aggregate(
     """
     x, y = _columns(gold, predicted)
     if kind not in ("spearman", "pearson"):
-        raise OptionError(f"There is no correlation {kind!r}; there are spearman and pearson.")
+        raise OptionError(f"There is no correlation {kind!r}; choose from spearman and pearson.")
     correlated = partial(_correlation, names=("the scores", "the similarities"), ranks=kind == "spearman")
     whole = correlated(x, y)
     names = np.full(len(x), "all") if subsets is None else np.asarray(subsets, dtype=object)

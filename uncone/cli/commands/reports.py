@@ -207,7 +207,7 @@ def _pictures(pictures: dict[str, bytes], png: Path, is_file: bool) -> dict[Path
         try:
             png.mkdir(exist_ok=True)
         except OSError as error:
-            raise OutputError(f"{png} cannot be a folder for pictures: {error.strerror}. Name another.") from error
+            raise OutputError(f"The folder {png} cannot be created: {error.strerror}. Name another.") from error
         return {png / name: data for name, data in pictures.items()}
     sheets = [data for name, data in pictures.items() if name.endswith(".png")]
     beside = [png.with_stem(f"{png.stem}-{number}") for number in range(2, len(sheets) + 1)]

@@ -38,7 +38,7 @@ def finite_number(value: object, where: str, low: float = -math.inf, high: float
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError) as error:
-        raise FormatError(f"{where}: {clipped(str(value))!r} is not a number, where we need a score.") from error
+        raise FormatError(f"{where}: {clipped(str(value))!r} is not a number; we need a score.") from error
     if not math.isfinite(number) or not low <= number <= high:
         need = "a finite one" if math.isinf(low) else f"one from {low:g} to {high:g}"
         raise FormatError(f"{where}: the score {clipped(str(value))} is out of range; we need {need}.")
@@ -64,7 +64,7 @@ def whole_text(text: str, where: str) -> str:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         half = f"U+{ord(text[error.start]):04X}"
-        raise FormatError(f"{where}: half of a character ({half}), as cut emoji leave it. Remove it.") from error
+        raise FormatError(f"{where}: half a character ({half}), perhaps of a cut-off emoji. Remove it.") from error
     return text
 
 

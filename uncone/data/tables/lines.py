@@ -75,11 +75,11 @@ def line_blocks(stream: IO[bytes], name: str) -> Iterator[LineBlock]:
     while data := stream.read(_BLOCK if begun else _FIRST):
         if not begun:
             if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                raise FormatError(f"{name} is UTF-16, and we need UTF-8. Convert it with iconv -f utf-16 -t utf-8.")
+                raise FormatError(f"{name} is UTF-16, not UTF-8. Convert it with iconv -f utf-16 -t utf-8.")
             data, begun = data.removeprefix(codecs.BOM_UTF8), True
         if b"\0" in data:
             line = first + count_lines(data, data.index(b"\0"))
-            raise FormatError(f"{name}, line {line}: binary data (a NUL byte), where we need text. Is it a text file?")
+            raise FormatError(f"{name}, line {line}: binary data (a NUL byte); we need text. Is it a text file?")
         end = data.rfind(b"\n") + 1
         if end:
             yield LineBlock(first, b"".join([*parts, memoryview(data)[:end]]))
@@ -149,9 +149,7 @@ def tabbed_lines(path: Path, names: Sequence[str], *, more: bool = False) -> Ite
         fields = text.split("\t")
         if len(fields) < len(names) or (len(fields) > len(names) and not more):
             need = f"{len(names)}{' or more' if more else ''} ({', '.join(names)})"
-            raise ShapeError(
-                f"{path}, line {line}: {len(fields)} columns, where we need {need}, with tabs between them."
-            )
+            raise ShapeError(f"{path}, line {line}: {len(fields)} columns; we need {need}, with tabs between them.")
         yield line, fields
 
 

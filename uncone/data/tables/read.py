@@ -122,7 +122,7 @@ class Table(ABC):
             if value is not None and not isinstance(value, str):
                 hint = f" Name the right field with {option} NAME." if option else ""
                 where = self.where(block.line(row))
-                raise FormatError(f"{where}: {name!r} is {clipped(str(value))}, where we need a text.{hint}")
+                raise FormatError(f"{where}: {name!r} is {clipped(str(value))}; we need a text.{hint}")
             if value and not value.isascii():
                 whole_text(value, self.where(block.line(row)))
         return [value or "" for value in values]
@@ -298,8 +298,8 @@ class JsonTable(Table):
             row = json.loads(text)
         except (ValueError, RecursionError) as error:
             reason = clipped(" ".join(str(error).split()), 80)
-            raise FormatError(f"{self.where(line)}: not JSON ({reason}). We need one object a line.") from error
+            raise FormatError(f"{self.where(line)}: not JSON ({reason}). We need one object per line.") from error
         if isinstance(row, dict) or (self.lists and isinstance(row, list)):
             return row
         need = "an object or a list of numbers" if self.lists else "an object"
-        raise FormatError(f"{self.where(line)}: a {type(row).__name__}, where we need {need}.")
+        raise FormatError(f"{self.where(line)}: a {type(row).__name__}; we need {need}.")

@@ -49,7 +49,7 @@ class LabeledTask:
         if len(self.texts) != len(self.labels):
             raise ShapeError(f"{self.name} has {len(self.texts):,} texts but {len(self.labels):,} labels.")
         if len(self) < _FEWEST:
-            raise ShapeError(f"{self.name} has {len(self)} texts, and we need at least {_FEWEST}. Add some.")
+            raise ShapeError(f"{self.name} has {len(self)} texts; we need at least {_FEWEST}. Add some.")
         if len(self.classes) == 1:
             only = clipped(self.labels[0])
             raise FormatError(f"{self.name}: all {len(self):,} labels are {only!r}. We need two classes or more.")
@@ -109,6 +109,6 @@ def _from_file(path: Path, text: str | None, label: str | None) -> LabeledTask:
     labels = []
     for where, value in table.column(table.pick(label, _LABELS, "label")):
         if value is None or isinstance(value, list | dict) or not str(value).strip():
-            raise FormatError(f"{where}: the label is {clipped(str(value))!r}, where we need a word or a number.")
+            raise FormatError(f"{where}: the label is {clipped(str(value))!r}; we need a word or a number.")
         labels.append(str(value).strip())
     return LabeledTask(path.name, texts, labels, "all")

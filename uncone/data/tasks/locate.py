@@ -35,7 +35,9 @@ def name_and_split(
     name = corpus_name(request)
     known = list(known)
     if name not in known:
-        raise MissingSourceError(f"There is no dataset {request}, nor a file of that name; we know {', '.join(known)}.")
+        raise MissingSourceError(
+            f"There is no dataset {request}, nor a file of that name; the datasets are {', '.join(known)}."
+        )
     of_it = splits[name] if isinstance(splits, dict) else splits
     split = request.partition(":")[2] or default
     if split not in of_it:
@@ -56,7 +58,7 @@ def check_rows(rows: int, expected: int, where: str, what: str) -> None:
     """
     if rows != expected:
         raise ShapeError(
-            f"{where} has {rows:,} rows, where {what} has {expected:,}. A reader that minds quotes loses some: "
+            f"{where} has {rows:,} rows, but {what} has {expected:,}. Parsing quotes can merge rows: "
             "copy or convert it again, with quoting off."
         )
 
@@ -75,6 +77,6 @@ def hub_table(
         missing = f"{folder} has no {' or '.join(layouts)}"
         reason = "no --data and no UNCONE_DATA was given" if folder is None else missing
         raise MissingSourceError(
-            f"The dataset {request} is not here: {reason}, and {error}. Give --data FOLDER with {layouts[0]} in it."
+            f"The dataset {request} was not found: {reason}, and {error}. Use --data FOLDER with {layouts[0]} in it."
         ) from error
     return f"{part.path} on the Hugging Face hub", table

@@ -80,7 +80,9 @@ class PairFile:
         """
         if self.ids is None:
             have = ", ".join(self.columns)
-            raise ColumnError(f"{self.name} names no rows: we read {have}. Name two columns of ids or row numbers.")
+            raise ColumnError(
+                f"{self.name} has no ids or row numbers in {have}. Name two columns of ids or row numbers."
+            )
         known = {str(row): row for row in range(n)} if ids is None else self._places(ids)
         # 7.0 is what a table makes of the number 7 where another cell of its column is blank.
         sides = [[name.removesuffix(".0") if ids is None else name for name in side] for side in self.ids]
@@ -91,7 +93,7 @@ class PairFile:
             what = "rows are numbered" if ids is None else "ids go"
             raise FormatError(
                 f"{self.name} has {len(unknown):,} unknown {'id' if len(unknown) == 1 else 'ids'}, such as {shown}; "
-                f"the {what} from {first} to {last}. Are the pairs of these vectors?"
+                f"the {what} from {first} to {last}. Do the pairs belong to these vectors?"
             )
         one, other = (np.array([known[name] for name in side], np.int64) for side in sides)
         return one, other
@@ -100,9 +102,9 @@ class PairFile:
         known = {str(name): row for row, name in enumerate(ids)}
         if len(known) < len(ids):
             twice = next(str(name) for row, name in enumerate(ids) if known[str(name)] != row)
+            n = len(ids) - len(known)
             raise FormatError(
-                f"{len(ids) - len(known):,} ids stand there already, such as {clipped(twice)!r}. A pair needs ids that "
-                "are unique: name another column."
+                f"Ids must be unique, but {n:,} are repeated, such as {clipped(twice)!r}: name another column."
             )
         return known
 
@@ -182,8 +184,8 @@ def _pair_columns(
     if not texts and not ids:
         has = clipped(", ".join(clipped(name) or "(unnamed)" for name in table.names), 200)
         raise ColumnError(
-            f"{table.path} has no two columns that must be the pairs, such as sentence1 and sentence2 or id1 and id2; "
-            f"it has {has}. Name the columns, by 1, 2, 3 where there is no header."
+            f"{table.path} has no columns that are clearly the pairs, such as sentence1 and sentence2 or id1 and id2; "
+            f"it has {has}. Name the columns, or number them 1, 2, 3 if there is no header."
         )
     return texts, ids
 
@@ -215,7 +217,7 @@ def _names(table: Table, column: str) -> list[str]:
     for where, value in table.column(column):
         name = "" if value is None else str(value).strip()
         if not name or isinstance(value, list | dict):
-            raise FormatError(f"{where}: {column!r} is {clipped(str(value))!r}, where we need the name of a row.")
+            raise FormatError(f"{where}: {column!r} is {clipped(str(value))!r}; we need the name of a row.")
         names.append(name)
     return names
 
@@ -231,7 +233,7 @@ def _label(value: object, where: str) -> float:
     except FormatError as error:
         shown = clipped(str(value))
         raise FormatError(
-            f"{where}: {shown!r} is no label. We need 1 and 0, yes and no, true and false, or a finite grade."
+            f"{where}: {shown!r} is not a label. Use 1 and 0, yes and no, true and false, or a finite grade."
         ) from error
 
 

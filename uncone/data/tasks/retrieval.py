@@ -38,11 +38,11 @@ class RetrievalTask:
             if len(set(ids)) < len(ids):
                 earlier: set[str] = set()
                 twice = next(one for one in ids if one in earlier or earlier.add(one))  # type: ignore[func-returns-value]
-                raise FormatError(f"{self.name}: the {what} {twice!r} is there twice. Give every one an id of its own.")
+                raise FormatError(f"{self.name}: the {what} {twice!r} occurs twice. Ids must be unique.")
         docs, queries = set(self.doc_ids), set(self.query_ids)
         if not any(query in queries and docs & set(_relevant(judged)) for query, judged in self.qrels.items()):
             raise FormatError(
-                f"{self.name}: no query has a relevant document. Do the ids of the judgments match those of the rest?"
+                f"{self.name}: no query has a relevant document. Do the ids in the judgments match the others?"
             )
 
     @property
@@ -114,9 +114,9 @@ def _judgments(path: Path) -> dict[str, dict[str, int]]:
             continue
         query, doc, score = (fields[0], fields[2], fields[3]) if len(fields) == 4 else fields[:3]
         if len(fields) > 4:
-            raise FormatError(f"{path}, line {line}: {len(fields)} columns, where we need query-id, corpus-id, score.")
+            raise FormatError(f"{path}, line {line}: {len(fields)} columns; we need query-id, corpus-id, score.")
         number = finite_number(score, f"{path}, line {line}")
         if not number.is_integer():
-            raise FormatError(f"{path}, line {line}: the score {score.strip()} is not a whole number, as we need it.")
+            raise FormatError(f"{path}, line {line}: the score {score.strip()} is not a whole number.")
         qrels.setdefault(query, {})[doc] = int(number)
     return qrels

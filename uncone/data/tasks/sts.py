@@ -199,7 +199,7 @@ def _from_folder(folder: Path, known: StsSet) -> Pairs:
             raise ShapeError(f"{texts} has {len(sentences):,} lines, but {gold.name} {len(scores):,}. Copy them again.")
         for (line, fields), (_, score) in zip(sentences, scores, strict=True):
             if len(fields) not in (2, 4):
-                raise ShapeError(f"{texts}, line {line}: {len(fields)} columns, where we need 2, with a tab between.")
+                raise ShapeError(f"{texts}, line {line}: {len(fields)} columns; we need 2, with a tab between.")
             if score.strip():
                 pairs.left.append(fields[0])
                 pairs.right.append(fields[1])
@@ -304,11 +304,11 @@ class PairTask(ScoredPairs):
         if len(lengths) > 1:
             raise ShapeError(f"{self.name}: texts, scores and subsets of different lengths: {sorted(lengths)}.")
         if len(self) < FEWEST:
-            raise ShapeError(f"{self.name} has {len(self)} pairs, and we need at least {FEWEST}. Add some.")
+            raise ShapeError(f"{self.name} has {len(self)} pairs; we need at least {FEWEST}. Add some.")
         self._check_scores()
         distinct = len({frozenset((a.strip(), b.strip())) for a, b in zip(self.left, self.right, strict=True)})
         if distinct < FEWEST:
-            raise ShapeError(f"{self.name} has {distinct} distinct pairs, and we need at least {FEWEST}. Add some.")
+            raise ShapeError(f"{self.name} has {distinct} distinct pairs; we need at least {FEWEST}. Add some.")
 
 
 def open_pairs(name: Any, data: str | os.PathLike[str] | None = None) -> PairTask:  # noqa: ANN401 - or a table in memory

@@ -53,7 +53,7 @@ class WicTask:
 
     def __post_init__(self) -> None:
         if len(self) < _FEWEST:
-            raise ShapeError(f"{self.name} has {len(self)} pairs, and we need at least {_FEWEST}. Add some.")
+            raise ShapeError(f"{self.name} has {len(self)} pairs; we need at least {_FEWEST}. Add some.")
         if self.labels.all() or not self.labels.any():
             raise FormatError(f"{self.name}: all {len(self):,} labels are {bool(self.labels[0])}. We need both.")
 
@@ -99,15 +99,15 @@ def _task(rows: Iterable[tuple[str, Sequence[Any]]], name: str, split: str) -> W
         words.append(str(word))
         for side, (text, start, end) in enumerate(((left, start1, end1), (right, start2, end2))):
             if not isinstance(text, str) or not isinstance(start, int) or not isinstance(end, int):
-                raise FormatError(f"{where}: a sentence is no text, or where its word stands no number.")
+                raise FormatError(f"{where}: a sentence is not a text, or the position of its word is not a number.")
             if not 0 <= start < end <= len(text):
                 raise FormatError(
-                    f"{where}: the word stands at {start} to {end} of a sentence of {len(text)} characters."
+                    f"{where}: the word is at {start} to {end}, but the sentence has {len(text)} characters."
                 )
             texts[side].append(text)
             spans[side].append((start, end))
         if label not in (0, 1):
-            raise FormatError(f"{where}: the label is {label!r}, where we need true or false.")
+            raise FormatError(f"{where}: the label is {label!r}; we need true or false.")
         labels.append(bool(label))
     return WicTask(name, words, *texts, *spans, np.array(labels, np.bool_), split)
 
@@ -137,7 +137,7 @@ class WordPairs:
 
     def __post_init__(self) -> None:
         if len(self) < _FEWEST:
-            raise ShapeError(f"{self.name} has {len(self)} pairs, and we need at least {_FEWEST}. Add some.")
+            raise ShapeError(f"{self.name} has {len(self)} pairs; we need at least {_FEWEST}. Add some.")
         if (self.scores == self.scores[0]).all():
             raise FormatError(
                 f"{self.name}: all {len(self):,} scores are {self.scores[0]:g}. We need pairs that differ."
@@ -168,7 +168,7 @@ def open_word_pairs(
         match = first_file(folder, *files)
         if match is None:
             reason = "no --data and no UNCONE_DATA was given" if folder is None else f"{folder} has none of them"
-            raise MissingSourceError(f"{name} is not here ({reason}). Put it there as {' or '.join(files)}.")
+            raise MissingSourceError(f"{name} was not found ({reason}). Put it there as {' or '.join(files)}.")
         path = match
     else:
         name = path.name
@@ -188,7 +188,7 @@ def _read(path: Path, name: str, score: str | None) -> WordPairs:
     for line, fields in rows[header:]:
         if len(fields) != len(first) or len(fields) < 3:
             need = f"{len(first)} as in the first line" if len(first) > 2 else "two words and a score"
-            raise ShapeError(f"{path}, line {line}: {len(fields)} columns, where we need {need}.")
+            raise ShapeError(f"{path}, line {line}: {len(fields)} columns; we need {need}.")
         left.append(fields[0])
         right.append(fields[1])
         scores.append(finite_number(fields[place], f"{path}, line {line}"))

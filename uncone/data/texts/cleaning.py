@@ -72,9 +72,7 @@ def clean(texts: Sequence[str], against: Sequence[str] | None = None, *, steps: 
     if unknown := sorted(selected - set(STEPS)):
         raise OptionError(f"There is no cleaning step {unknown[0]!r}; choose from {', '.join(STEPS)}.")
     if against is not None and len(against) != len(texts):
-        raise ShapeError(
-            f"{len(texts):,} texts cannot stand against {len(against):,}: the columns need the same length."
-        )
+        raise ShapeError(f"The columns have {len(texts):,} and {len(against):,} texts; they need the same number.")
     counts = {step: 0 for step in STEPS if step in selected}
     columns = [list(column) for column in (texts, against) if column is not None]
     for step in filter(selected.__contains__, _CHANGES):

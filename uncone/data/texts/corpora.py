@@ -139,8 +139,8 @@ def open_corpus(name: str, data: str | os.PathLike[str] | None = None) -> TextSo
         layout = needed[0] if len(needed) == 1 else f"{needed[0]} to {needed[-1].rpartition('/')[2]}"
         reason = "no --data and no UNCONE_DATA was given" if folder is None else f"{Path(folder)} has no {layout}"
         raise MissingSourceError(
-            f"The corpus {name} is not here: {reason}, and {error}. "
-            f"Give --data FOLDER with {layout} in it, or texts of your own with --corpus FILE."
+            f"The corpus {name} was not found: {reason}, and {error}. "
+            f"Use --data FOLDER with {layout} in it, or your own texts with --corpus FILE."
         ) from error
     return CorpusTexts(hub, name, headings=corpus.headings)
 

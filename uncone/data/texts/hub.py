@@ -46,7 +46,7 @@ class HubTexts(TextSource):
         for part, table in zip(parts, self.tables, strict=True):
             missing = [column for column in needed if column not in table.column_names]
             if missing:
-                raise SourceError(f"{part.path} on the Hugging Face hub has no column {missing[0]!r} any more")
+                raise SourceError(f"{part.path} on the Hugging Face hub no longer has a column {missing[0]!r}")
 
     def read(self) -> Iterator[TextRow]:
         row = 0
@@ -63,7 +63,7 @@ def _load(parts: Sequence[HubPart]) -> list[Any]:
     try:
         require("datasets", extra="models")
     except MissingPackageError as error:
-        raise SourceError(f"the Hugging Face hub could not be asked ({error})") from error
+        raise SourceError(f"the Hugging Face hub could not be queried ({error})") from error
     import datasets
 
     with _quiet():
@@ -77,7 +77,7 @@ def _load(parts: Sequence[HubPart]) -> list[Any]:
                 except Exception as error:  # what the packages of the hub raise differs between versions
                     if unreachable is not None:
                         raise SourceError(f"the Hugging Face hub could not be reached ({unreachable})") from error
-                    raise SourceError(f"the Hugging Face hub did not give {path} ({_short(error)})") from error
+                    raise SourceError(f"the Hugging Face hub did not return {path} ({_short(error)})") from error
     return tables
 
 

@@ -110,7 +110,7 @@ class MemoryTexts(TextSource):
         lengths = {len(column) for column in (*self._columns, *([self._labels] if self._labels else []))}
         if len(lengths) > 1:
             raise ShapeError(
-                f"The columns have {' and '.join(f'{n:,}' for n in sorted(lengths))} rows: give equal ones."
+                f"The columns have {' and '.join(f'{n:,}' for n in sorted(lengths))} rows; they need the same number."
             )
 
     def read(self) -> Iterator[TextRow]:
@@ -160,7 +160,7 @@ def open_texts(
         next(opened.read(), None)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise MissingSourceError(f"{path} cannot be read: {reason}. Check the path and its mode.") from error
+        raise MissingSourceError(f"{path} cannot be read: {reason}. Check the path and its permissions.") from error
     return opened
 
 
@@ -179,7 +179,7 @@ def _open_path(path: str, text: tuple[str, ...], label: str | None, data: str | 
 
     if path == "-":
         if sys.stdin is None:
-            raise MissingSourceError("Standard input is closed. Pipe one text a line into it, or name a file.")
+            raise MissingSourceError("Standard input is closed. Pipe one text per line into it, or name a file.")
         _refuse_columns("standard input", text, label)
         return SpooledTexts(sys.stdin.buffer, "standard input")
     if Path(path).is_fifo():
@@ -193,7 +193,7 @@ def _open_path(path: str, text: tuple[str, ...], label: str | None, data: str | 
         return _open_file(Path(path), text, label)
     if corpus_name(path) in CORPORA:
         if text or label:
-            raise ColumnError(f"The corpus {path} knows its columns: leave out --text and --label.")
+            raise ColumnError(f"The corpus {path} has its own columns: leave out --text and --label.")
         return open_corpus(path, data)
     raise MissingSourceError(
         f"There is no file or folder {path} and no corpus of that name; the corpora are {', '.join(CORPORA)}."
@@ -207,7 +207,7 @@ def _open_file(path: Path, text: tuple[str, ...], label: str | None) -> TextSour
     if suffix is None:
         raise FormatError(
             f"{path} has an unknown ending {path.suffix!r}; we read texts from {', '.join(TEXT_SUFFIXES)}, "
-            "the text ones also as .gz or .zst. Give it the right name, or pipe one text a line into `-`."
+            "the text ones also as .gz or .zst. Give it the right name, or pipe one text per line into `-`."
         )
     check_readable(path, "at least one text")
     if suffix == ".txt":
@@ -271,7 +271,7 @@ class SpooledTexts(TextSource):
         shutil.copyfileobj(stream, self._spool)
         self._spool.flush()
         if not self._spool.tell():
-            raise FormatError(f"{name} is empty (0 bytes). Pipe one text a line into it.")
+            raise FormatError(f"{name} is empty (0 bytes). Pipe one text per line into it.")
 
     def read(self) -> Iterator[TextRow]:
         with io.BufferedReader(_FromStart(self._spool.fileno())) as stream:
@@ -334,7 +334,7 @@ class TableTexts(TextSource):
             if readable is not None and name not in readable:
                 dtype = getattr(self.table, "schema").field(name).type  # noqa: B009 - a parquet table has one
                 raise ColumnError(
-                    f"{self.path}: column {name!r} holds {dtype}, where we need strings. "
+                    f"{self.path}: column {name!r} holds {dtype}; we need strings. "
                     f"Columns that hold strings: {list_names(readable)}."
                 )
         return columns
@@ -362,9 +362,7 @@ class TableTexts(TextSource):
         for row, value in enumerate(values if self.kind == "jsonl" else ()):
             if isinstance(value, list | dict):
                 where = self.table.where(block.line(row))
-                raise FormatError(
-                    f"{where}: {name!r} is {clipped(json.dumps(value))}, where we need a word or a number."
-                )
+                raise FormatError(f"{where}: {name!r} is {clipped(json.dumps(value))}; we need a word or a number.")
         return [None if value is None else str(value) for value in values]
 
 

@@ -34,7 +34,7 @@ class FaissIndex(Source):
         self.rows, self.dim = int(self._index.ntotal), int(self._index.d)
         self.dtype = type(self._index).__name__
         if self.rows == 0:
-            raise ShapeError(f"{path} is an empty index: 0 vectors. We need at least 2.")
+            raise ShapeError(f"{path} is an empty index. We need at least 2 vectors.")
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         for first in range(0, self.rows or 0, BLOCK):
@@ -43,7 +43,7 @@ class FaissIndex(Source):
                 yield Rows(np.asarray(self._some(first, count), np.float32))
             except RuntimeError as error:
                 raise FormatError(
-                    f"{self.path}: an {self.dtype} does not give its vectors back. Check the vectors it was built from."
+                    f"{self.path}: an {self.dtype} can't return its vectors. Use the vectors it was built from."
                 ) from error
 
     def _some(self, first: int, count: int) -> Any:  # noqa: ANN401 - faiss has no types

@@ -92,7 +92,7 @@ class RawMatrix(Source):
         while len(view):
             got = os.preadv(descriptor, [view], position)
             if got == 0:
-                raise FormatError(f"{self.name} became shorter while it was read. Is something writing to it?")
+                raise FormatError(f"{self.name} shrank while being read. Is something writing to it?")
             view, position = view[got:], position + got
 
     def _read_columns(self, start: int, stop: int) -> Iterator[Rows]:
@@ -296,7 +296,7 @@ def safetensors_header(path: Path) -> tuple[dict[str, Any], int]:
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if size < 8 or length > size - 8:
-            raise FormatError(f"{path} is not a whole .safetensors file ({size:,} bytes). Copy or write it again.")
+            raise FormatError(f"{path} is not a complete .safetensors file ({size:,} bytes). Copy or write it again.")
         try:
             header = json.loads(file.read(length))
             header.pop("__metadata__", None)

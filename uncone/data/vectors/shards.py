@@ -97,8 +97,8 @@ def read_names(path: str, what: str) -> list[str]:
     """
     if not Path(path).is_file():
         raise MissingSourceError(
-            f"No file {path!r} for --{what}: a source without columns takes a text file with one {what} a line."
+            f"No file {path!r} for --{what}: a source without columns takes a text file with one {what} per line."
         )
     if not os.access(path, os.R_OK):
-        raise MissingSourceError(f"{path}, for --{what}, cannot be read: permission denied. Check its mode.")
+        raise MissingSourceError(f"{path}, for --{what}, cannot be read: permission denied. Check its permissions.")
     return [line for _, line in numbered_lines(Path(path))]

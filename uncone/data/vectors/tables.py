@@ -84,7 +84,7 @@ def texts_for_vectors(path: Path, columns: str = "") -> FormatError:
     """The error for a file of texts given where vectors are needed."""
     named = f" ({columns})" if columns else ""
     return FormatError(
-        f"{path} holds texts{named}, where we need vectors. Add --model NAME to encode the texts with a model."
+        f"{path} holds texts{named}; we need vectors. Add --model NAME to encode the texts with a model."
     )
 
 
@@ -275,7 +275,7 @@ def _is_header(head: Sequence[Sequence[str]]) -> bool:
 def _vector_column(path: Path, samples: dict[str, list[str]], named: str | None) -> str | None:
     if named is not None:
         if _is_numeric(samples[named]):
-            raise ColumnError(f"Column {named!r} of {path} holds numbers, where we need vectors such as [0.1, 0.2].")
+            raise ColumnError(f"Column {named!r} of {path} holds numbers; we need vectors such as [0.1, 0.2].")
         return named
     columns = [name for name, values in samples.items() if any(value.strip().startswith("[") for value in values)]
     if len(columns) > 1:

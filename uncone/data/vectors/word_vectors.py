@@ -65,7 +65,7 @@ class WordVectors(TextVectors):
         extra = fields[1:-dim] if words else fields[:-dim]
         if dim < 1 or len(fields) < dim + words or any(map(is_number, extra)):
             raise FormatError(
-                f"{self.path}, line {line}: {len(fields) - words} numbers, where we need "
+                f"{self.path}, line {line}: {len(fields) - words} numbers; we need "
                 f"{'a word and ' if words else ''}{max(dim, 1)}. Is it a file of word vectors?"
             )
         return [parse_number(field, f"{self.path}, line {line}") for field in fields[-dim:]]

@@ -32,16 +32,16 @@ def check_output(out: Path, inputs: Iterable[Path] = (), *, devices: bool = Fals
     except OSError as error:
         raise OutputError(f"{out} cannot be written: {error.strerror}. Name another file.") from error
     if over is not None:
-        raise OptionError(f"-o {out} would write over the input {over}. Name another file.")
+        raise OptionError(f"-o {out} would overwrite the input {over}. Name another file.")
     folder = out.resolve().parent
     if is_folder:
         raise OutputError(f"{out} is a folder; name a file in it.")
     if exists and not out.is_file() and not devices:
-        raise OutputError(f"{out} is no ordinary file, and would be replaced by one. Name another.")
+        raise OutputError(f"{out} is not a regular file, and would be replaced. Name another.")
     if not folder.is_dir():
         raise OutputError(f"There is no folder {folder} to write {out.name} to. Make it first, or name another.")
     if len(os.fsencode(out.name)) > _LONGEST:
-        raise OutputError(f"{out.name[:40]}… is too long a name for a file. Name another.")
+        raise OutputError(f"The file name {out.name[:40]}… is too long. Name another.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"The folder {folder} cannot be written to. Name a file elsewhere.")
 
@@ -54,7 +54,7 @@ def check_outside(option: str, out: Path, folder: Path, what: str) -> None:
     """
     target, place = out.resolve(), folder.resolve()
     if target == place or place in target.parents:
-        raise OptionError(f"{option} {out} lies in {folder}, which is {what} and stays whole. Name a file elsewhere.")
+        raise OptionError(f"{option} {out} is inside {folder}, which is {what}. Name a file elsewhere.")
 
 
 def check_output_folder(out: Path) -> None:
@@ -64,9 +64,9 @@ def check_output_folder(out: Path) -> None:
         OutputError: it is a file, it holds something, or its place may not be written to.
     """
     if out.exists() and not out.is_dir():
-        raise OutputError(f"{out} is a file, and a folder is to be written. Name another.")
+        raise OutputError(f"{out} is a file, not a folder. Name a new folder.")
     if out.is_dir() and any(out.iterdir()):
-        raise OutputError(f"The folder {out} holds something else, and it stays. Name a new folder.")
+        raise OutputError(f"The folder {out} holds something else, which is kept. Name a new folder.")
     place = out.resolve().parent
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
         raise OutputError(f"The folder {place} is missing or cannot be written to. Name a place elsewhere.")

@@ -88,7 +88,7 @@ def output_suffix(out: str | os.PathLike[str], *, shards: bool = False, layers: 
             f"-o {os.fspath(out)} has an unknown ending {suffix!r}; we write {', '.join(OUTPUTS)}{folder}."
         )
     if layers and suffix not in _LAYERS:
-        raise OptionError(f"A {suffix} file has no place for several layers. Write .parquet, .safetensors or a folder.")
+        raise OptionError(f"A {suffix} file cannot store several layers. Write .parquet, .safetensors or a folder.")
     return suffix
 
 
@@ -214,7 +214,7 @@ def _mapped(rows: Rows, map_rows: Callable[[Matrix], Matrix] | None, plan: Plan)
         finite = block if whole else block[usable]
         mapped = finite if map_rows is None else np.asarray(map_rows(finite))
         if mapped.shape != (n, plan.dim):
-            raise ShapeError(f"{(n, block.shape[1])} rows became {mapped.shape}, where we need {(n, plan.dim)}.")
+            raise ShapeError(f"{(n, block.shape[1])} rows became {mapped.shape}; we need {(n, plan.dim)}.")
         lost = np.asarray(~np.isfinite(mapped).all(axis=1))
         if lost.any():  # numbers so large that the result has no place in their precision
             mapped, n = np.where(lost[:, None], np.nan, mapped), n - int(lost.sum())

@@ -130,7 +130,7 @@ class _FileColumns(SideColumns):
             self._rows = self.rows()
         rows = list(itertools.islice(self._rows, count))
         if len(rows) < count:
-            raise FormatError(f"{self.tables[0].path} became shorter while it was read. Is something writing to it?")
+            raise FormatError(f"{self.tables[0].path} shrank while being read. Is something writing to it?")
         return rows
 
 
@@ -304,9 +304,7 @@ class ParquetColumns(SideColumns):
         while self._rest is None or self._rest.num_rows < wanted:
             following = next(self._batches, None)
             if following is None:
-                raise FormatError(
-                    f"{self.tables[-1].path} became shorter while it was read. Is something writing to it?"
-                )
+                raise FormatError(f"{self.tables[-1].path} shrank while being read. Is something writing to it?")
             self._rest = following if self._rest is None else pa.concat_tables([self._rest, following])
         taken, self._rest = self._rest.slice(0, wanted), self._rest.slice(wanted)
         return _ArrowValues(taken)

@@ -218,7 +218,7 @@ class WordSink(FileSink):
         named = [name for name in plan.carried.names if name in ("word", "text")]
         if not named:
             raise OptionError(
-                f"A {plan.suffix} file holds a word before every vector, and this source has no words. "
+                f"A {plan.suffix} file stores a word with every vector, but this source has no words. "
                 "Write .npy, .parquet or .jsonl."
             )
         super().__init__(path, plan)
@@ -242,8 +242,8 @@ class WordSink(FileSink):
         parts = re.split(r"\s", text)
         if "" in parts or "\n" in text or any(map(is_number, parts[1:])):
             raise OptionError(
-                f"Row {self.row:,} is {clipped(text)!r}, which a file of word vectors cannot hold: spaces part its "
-                "numbers. Write .parquet or .jsonl."
+                f"Row {self.row:,} is {clipped(text)!r}, which a file of word vectors can't store: spaces separate "
+                "its numbers. Write .parquet or .jsonl."
             )
         return text
 

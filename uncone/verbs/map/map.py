@@ -126,7 +126,9 @@ def _vector_rows(
     if not streamed or rows.total <= MOST_POINTS:
         return replace(rows, streams={})
     if not rows.streams:
-        raise OptionError(f"{source.name} can be read only once, and a static picture takes two passes: save it first.")
+        raise OptionError(
+            f"{source.name} can be read only once, but a static image takes two passes. Save it to a file first."
+        )
     return rows
 
 

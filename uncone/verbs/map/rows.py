@@ -93,14 +93,14 @@ def vector_rows(
     sample, unusable = result["rows"].sampled, result["unusable"]
     if not sample.n:
         raise NoUsableRowsError(
-            f"{source.name}: none of {count(unusable.seen, 'row')} can be used: {_left_out(unusable)}. Look at how "
+            f"{source.name}: none of {count(unusable.seen, 'row')} can be used: {_left_out(unusable)}. Check how "
             "they were made."
         )
     left = unusable.bad + unusable.zero
     notes = [f"{left:,} of {count(unusable.seen, 'row')} are not on the map: {_left_out(unusable)}."] if left else []
     if len(words):
         if sample.texts is None:
-            raise OptionError(f"--words searches texts, and {source.name} has none: name their column with --text.")
+            raise OptionError(f"--words searches texts, but {source.name} has none: name their column with --text.")
         words, unknown = words.restrict(result["listed"].present, source.name)
         n, sample = sample.n, result["listed"].beside(sample)
         notes += [*unknown, *added_note(n, sample.n)]

@@ -92,7 +92,7 @@ def text_rows(request: TextRows) -> MapRows:
         ShapeError: there are no texts, or too few.
     """
     if request.encoding.prompt and request.options.rows != "sentences":
-        raise OptionError("--prompt is for --rows sentences. Words and tokens are read without a prompt.")
+        raise OptionError("--prompt is for --rows sentences. Words and tokens are encoded without a prompt.")
     if request.saved is not None:
         _check_repair(request, request.saved)
     if request.options.rows == "sentences" and not request.every_layer:
@@ -117,7 +117,7 @@ def _text_vectors(request: TextRows) -> MapRows:
     missing = len(vectors) - len(usable)
     if not len(usable):
         name, n = request.source.name, count(len(vectors), "text")
-        raise NoUsableRowsError(f"{name}: the model gives none of the {n} a vector.")
+        raise NoUsableRowsError(f"{name}: the model gives no vector for any of the {n}.")
     if saved is not None and saved.provenance.get("level") == "token":
         repaired = read_vectors(space.after(saved.repair), len(vectors), "repairing", progress)[usable]
     vectors, units = vectors[usable], [sample.units[i] for i in usable.tolist()]
@@ -184,7 +184,7 @@ def _layers(request: TextRows, encoder: Encoder) -> list[tuple[int, ...]]:
 def _check_repair(request: TextRows, saved: Saved) -> None:
     """Refuse a repair that was fitted on something else than the points."""
     if request.every_layer:
-        raise OptionError("--repair is for the layer it was fitted on, and --layer all shows others: leave one out.")
+        raise OptionError("--repair is for the layer it was fitted on, but --layer all shows others: leave one out.")
     provenance, rows = saved.provenance, request.options.rows
     check_fitted(provenance, layer=request.encoding.layer, pooling=request.encoding.pooling)
     if not provenance.get("encoder") or rows == "sentences":
@@ -192,7 +192,7 @@ def _check_repair(request: TextRows, saved: Saved) -> None:
     if provenance.get("level") != "token" or rows != "tokens":
         fitting = "tokens" if provenance.get("level") == "token" else "sentences"
         raise OtherSpaceError(
-            f"{os.fspath(request.folder)} was fitted at {provenance.get('level')} level, and --rows {rows} shows "
+            f"{os.fspath(request.folder)} was fitted at {provenance.get('level')} level, but --rows {rows} shows "
             f"another space. Try --rows {fitting}."
         )
 
@@ -305,7 +305,7 @@ def _layer_rows(
     by_layer = [_rows_of(bundle) for bundle in result.layers]
     rows = np.unique(np.concatenate([numbers for numbers, _ in by_layer]))
     if not len(rows):
-        raise ShapeError(f"{run.selection.source.name} gave no rows. Add texts.")
+        raise ShapeError(f"{run.selection.source.name} gave no vectors. Add texts.")
     spaces = [
         Space(_space_name(group), vectors, np.searchsorted(rows, numbers), group[0] if len(group) == 1 else None)
         for group, (numbers, vectors) in zip(layers, by_layer, strict=True)

@@ -79,9 +79,9 @@ class CalibrateOptions(_LabeledPairs, RunOptions, SpaceOptions):
     def check(self) -> None:
         """Refuse options that exclude each other."""
         if not self.fpr:
-            raise OptionError("We need at least one false-positive rate, such as --fpr 0.01.")
+            raise OptionError("Name at least one false-positive rate, such as --fpr 0.01.")
         if self.document is not None and self.queries is not None:
-            raise OptionError("--document is for pairs within one source; --queries and --documents have none.")
+            raise OptionError("--document is for pairs within one source, not for --queries and --documents.")
         super().check()
 
     def check_source(self, source: object) -> None:
@@ -89,7 +89,7 @@ class CalibrateOptions(_LabeledPairs, RunOptions, SpaceOptions):
         if source is None and self.queries is None:
             raise OptionError("Name a file of vectors, or of texts with --model; or both --queries and --documents.")
         if source is not None and self.queries is not None:
-            raise OptionError("--queries and --documents take the place of the source: leave one or the other out.")
+            raise OptionError("--queries and --documents replace the source: leave one or the other out.")
         # Labeled pairs of texts are encoded by themselves.
         again = {"--document": self.document, "--id": self.ids, "--pairs": self.pairs if self.model is None else None}
         sources = (source, self.queries, self.documents, self.background)

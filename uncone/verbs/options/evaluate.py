@@ -90,10 +90,12 @@ class EvaluateOutput(OutputOptions):
     def check_suite(self, options: EvaluateOptions) -> None:
         """Refuse a suite without a folder, and what it decides itself."""
         if self.suite is None or self.out is None:
-            raise OptionError("The suite is --suite papers, and its tables go to a folder: --out tables.")
+            raise OptionError(
+                "--suite papers needs a folder for its tables, and --out is only for it: --suite papers --out tables."
+            )
         own = ("datasets", "tasks", "methods", "protocols", "layer", "pooling", "separate", "level", "seeds")
         wrong = [options.flag(name) for name in own if options.is_given(name)]
         others = [name for name in self.field_names() if name not in ("html", "suite", "out")]
         wrong += [self.flag(name) for name in others if self.is_given(name)]
         if wrong:
-            raise OptionError(f"--suite has its own tables, and writes them all to --out: leave {wrong[0]} out.")
+            raise OptionError(f"--suite defines its own tables and writes them to --out: leave {wrong[0]} out.")

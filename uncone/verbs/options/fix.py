@@ -116,9 +116,9 @@ class FixOptions(MethodOptions, _ScoredPairs, SampleOptions, RunOptions, SpaceOp
     def check_choice(self, method: str) -> None:
         """Refuse pairs beside a named method, and options beside `auto`."""
         if method != "auto" and self.pairs is not None:
-            raise OptionError("--pairs is for --method auto, which chooses by them; a named method leaves no choice.")
+            raise OptionError("--pairs is only for --method auto, which uses them to choose the method.")
         if method == "auto" and (self.method_options or self.level != "sentence"):
-            raise OptionError("auto tries methods with their own options, on vectors of texts: leave the options out.")
+            raise OptionError("--method auto chooses the options too: leave the options of methods, and --level, out.")
 
 
 @dataclass(frozen=True, kw_only=True)

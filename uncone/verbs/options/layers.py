@@ -74,9 +74,11 @@ class _Settings(SeedOptions):
     def check(self) -> None:
         super().check()
         if self.stride is not None and self.window is not None and self.stride > self.window:
-            raise OptionError(f"--stride {self.stride} is longer than --window {self.window}: words would be lost.")
+            raise OptionError(f"--stride {self.stride} is longer than --window {self.window}: words would be skipped.")
         if self.is_given("frequency") and self.rows not in ("words", "tokens"):
-            raise OptionError(f"--frequency needs words or tokens, and a vector of --rows {self.rows} is a whole text.")
+            raise OptionError(
+                f"--frequency needs words or tokens, but with --rows {self.rows} a vector is a whole text."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,5 +126,5 @@ class LayersOutput(OutputOptions):
             if path is None:
                 continue
             if studies > 1:
-                raise OptionError(f"{flag} writes one study, and this command makes {studies}. Run them one by one.")
+                raise OptionError(f"{flag} writes one study, but this command makes {studies}. Run them one by one.")
             table_format(path)

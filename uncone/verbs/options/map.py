@@ -89,12 +89,12 @@ class MapOptions(_Texts, SeedOptions):
         """
         if (self.points or 0) > MOST_POINTS and not self.static:
             raise OptionError(
-                f"A page holds up to {MOST_POINTS:,} points, and --points {self.points:,} asks for more: ask for "
-                "fewer, or for a static picture with --png."
+                f"A page shows up to {MOST_POINTS:,} points, but --points is {self.points:,}: use fewer, or make a "
+                "static image with --png."
             )
         if (self.points or 0) > MOST_POINTS and self.dims == 3:
             raise OptionError(
-                f"A static picture of more than {MOST_POINTS:,} points is flat: take --dims 2, or fewer --points."
+                f"A static image of more than {MOST_POINTS:,} points is flat: use --dims 2, or fewer --points."
             )
 
     @property
@@ -135,9 +135,9 @@ class MapOutput(OutputOptions):
         if self.angles is None:
             return _SIDES
         if dims != 3:
-            raise OptionError("--angles is for pictures of a map in three dimensions: add --dims 3 and --png.")
+            raise OptionError("--angles is for images of a 3-D map: add --dims 3 and --png.")
         wrong = OptionError(
-            f"--angles must be a number of views up to {_MOST_SIDES}, or heights:directions in degrees such as "
+            f"--angles must be a number of views up to {_MOST_SIDES}, or elevation:azimuth in degrees such as "
             f"20:45,20:135, not {self.angles!r}."
         )
         try:

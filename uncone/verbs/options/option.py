@@ -157,7 +157,7 @@ def _listed(value: Any, declared: Field[Any]) -> tuple[Any, ...]:  # noqa: ANN40
         values = [entry.strip() if isinstance(entry, str) else entry for entry in values]
     listed = tuple(entry for entry in values if entry != "")
     if values and not listed:
-        raise OptionError(f"{flag_of(declared)} is a list such as a,b, not {value!r}.")
+        raise OptionError(f"{flag_of(declared)} must be a list such as a,b, not {value!r}.")
     return listed
 
 

@@ -126,11 +126,11 @@ class SpaceOptions(LoadingOptions, ModelOptions, SourceOptions):
                 if self.is_given(name):
                     raise OptionError(f"{self.flag(name)} is {TEXTS}")
             if len(self.text) > 1:
-                raise OptionError(f"Vectors have one column of texts, not {len(self.text)}: {', '.join(self.text)}.")
+                raise OptionError(f"Vectors take one column of texts, not {len(self.text)}: {', '.join(self.text)}.")
         elif self.column or self.tensor:
             raise OptionError("--column and --tensor are for vectors; with --model the source holds texts: use --text.")
         elif self.texts is not None or self.labels is not None:
-            raise OptionError("texts= and labels= are those of vectors; with a model the source holds the texts.")
+            raise OptionError("texts= and labels= are for vectors; with a model, the source holds the texts.")
         super().check()
 
     @property
@@ -166,7 +166,7 @@ class PairOptions(Options):
     def check(self) -> None:
         """Refuse one column where two are needed."""
         if (self.left is None) != (self.right is None):
-            raise OptionError("Pairs have two columns: name both with --left and --right.")
+            raise OptionError("Pairs need two columns: name both with --left and --right.")
         super().check()
 
     def _requirement(self, name: str) -> str:

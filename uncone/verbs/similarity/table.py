@@ -177,7 +177,7 @@ def cleaned(table: Table) -> Table:
         if against is not None and clean_texts.against is not None:
             against[row] = clean_texts.against[place]
     if len(clean_texts.rows) < 2:
-        raise ShapeError(f"{table.name} has {len(clean_texts.rows)} texts when it is cleaned; cosines need at least 2.")
+        raise ShapeError(f"{table.name} has {len(clean_texts.rows)} texts after cleaning; cosines need at least 2.")
     whole = replace(table, texts=texts, against=against, cleaned=clean_texts.counts, left_out={})
     return whole.select(np.intersect1d(clean_texts.rows, table.places), "empty or copies")
 

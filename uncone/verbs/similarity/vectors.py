@@ -164,8 +164,8 @@ def table_vectors(table: Table, options: SimilarityOptions) -> ComparedVectors:
         text, texts = options.near.strip(), table.compared(table.texts)
         if text not in texts:
             raise OptionError(
-                "--near takes a text of the table when the vectors are ready, because nothing says how to make one of "
-                f"another text: {text[:40]!r} is none of them. Name a text column with --text, or a model."
+                f"--near {text[:40]!r} is not a text of the table, and without a model other texts have no vector. "
+                "Name a text column with --text, or a model with --model."
             )
         near = vectors[texts.index(text)]
     folder = None if repair is None else os.fspath(repair)
@@ -227,7 +227,7 @@ def _check_same(calibration: Calibration, space: ComparedVectors) -> None:
     source, identity, dim = calibration.source, space.identity, int(space.units.shape[1])
     if source.get("dim") not in (None, dim):
         raise OtherSpaceError(
-            f"The calibration is of vectors of dimension {source['dim']}; these have {dim}. Calibrate this space."
+            f"The calibration is for vectors of dimension {source['dim']}; these have {dim}. Calibrate this space."
         )
     names = {"encoder_content": "encoder", "layer": "layer", "pooling": "pooling", "prompt": "prompt"}
     differences = [
@@ -244,6 +244,6 @@ def _check_same(calibration: Calibration, space: ComparedVectors) -> None:
     if differences:
         theirs, ours = differences[0]
         raise OtherSpaceError(
-            f"The calibration was made with {theirs}, and these vectors are made with {ours}. Calibrate this space, or "
+            f"The calibration was made with {theirs}, but these vectors with {ours}. Calibrate this space, or "
             "leave --calibration out."
         )

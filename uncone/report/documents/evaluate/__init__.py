@@ -111,7 +111,7 @@ class Evaluated(Result):
         if aggregation is None:
             return render(self.document(_DIGITS))
         if aggregation not in AGGREGATIONS:
-            raise OptionError(f"There is no aggregation {aggregation!r}; there are {', '.join(AGGREGATIONS)}.")
+            raise OptionError(f"There is no aggregation {aggregation!r}; choose from {', '.join(AGGREGATIONS)}.")
         scores = tables.score_table(self._scores, aggregation, digits=_DIGITS)
         return render(Document("Evaluation", self.table.model, "", [], [Section("Scores", [scores])]))
 
