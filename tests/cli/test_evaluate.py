@@ -173,7 +173,7 @@ def test_a_suite_that_is_killed_while_it_writes_goes_on(small_suite, tiny_model,
 def test_a_file_where_the_suite_wants_a_folder(small_suite, tiny_model, tmp_path, capfd):
     asked = ["evaluate", str(tiny_model), "--suite", "papers", "--out", "pairs.csv"]
     line = refused(tmp_path, capfd, *asked)
-    assert "pairs.csv cannot be made" in line and "--out" in line
+    assert "pairs.csv cannot be created" in line and "--out" in line
 
 
 def choice(*arguments):
@@ -189,7 +189,7 @@ def test_pairs_are_not_written_over(option, tmp_path, capfd):
 def test_what_is_no_row(number, tmp_path, capfd):
     with (tmp_path / "rows.csv").open("a") as file:
         file.write(f"{number},3,2\n")
-    assert "is not the number of a row" in refused(tmp_path, capfd, *choice("--pairs", "rows.csv", "--save", "mine"))
+    assert "is not a row number" in refused(tmp_path, capfd, *choice("--pairs", "rows.csv", "--save", "mine"))
 
 
 def test_other_choices_that_cannot_be(tmp_path, capfd):

@@ -182,7 +182,7 @@ def test_bad_input_is_one_line(case, tiny_model, capsys):
 def test_options_for_texts_are_refused_with_vectors(vectors, capsys):
     assert "is for texts" in told(capsys, "v.npy", "--pooling", "mean", code=2)
     assert "use one of them" in told(capsys, "v.npy", "--column", "v", "--model", "m", code=2)
-    assert "none of them" in told(capsys, "v.npy", "--near", "a text", code=2)
+    assert "not a text of the table" in told(capsys, "v.npy", "--near", "a text", code=2)
 
 
 def test_findings_that_are_no_errors(tiny_model, capsys):

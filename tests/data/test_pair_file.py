@@ -148,7 +148,7 @@ def test_unknown_ids(tmp_path):
     numbers = open_pair_file(saved(tmp_path, ".csv", ("id1", "id2", "label"), [(-1, 3, 1), ("1.0", "2", 0)]))
     assert "2 unknown ids, such as '-1', '3'" in said(FormatError, numbers.rows, 3)
     texts = PairFile("t.csv", np.ones(1), (["a"], ["b"]), None, ("a", "b", "label"))
-    assert "t.csv names no rows" in said(ColumnError, texts.rows, 3)
+    assert "t.csv has no ids or row numbers" in said(ColumnError, texts.rows, 3)
     blank = saved(tmp_path, ".csv", ("id1", "id2", "label"), [("d1", "", 1)])
     assert "line 2: 'id2' is ''; we need the name of a row" in said(FormatError, open_pair_file, blank)
 
@@ -186,6 +186,6 @@ def test_bad_files(tmp_path):
 def test_sets_by_name(real_data):
     found = open_pair_file("stsb:dev", data=real_data)
     assert len(found) == 1500 and found.name == "stsb:dev" and found.labels.max() == 5
-    assert "we know sts12" in said(MissingSourceError, open_pair_file, "sts99")
+    assert "the datasets are sts12" in said(MissingSourceError, open_pair_file, "sts99")
     own = open_pair_file(real_data / "sts" / "stsb-dev.tsv", text="2,3", label="1")
     assert own.texts == found.texts and own.labels.tolist() == found.labels.tolist()

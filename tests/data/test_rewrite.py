@@ -497,7 +497,7 @@ def test_a_repair_that_fails_leaves_what_was_there(rows, suffix):
 
     with pytest.raises(KeyboardInterrupt):
         rewrite(rows, old, fails, dim=K)
-    with pytest.raises(ShapeError, match="where we need"):
+    with pytest.raises(ShapeError, match="we need"):
         rewrite(rows, old, repair, dim=K + 1)
     assert old.read_text() == "old" and names() == [old.name]
 

@@ -266,7 +266,7 @@ def test_the_hub(hub, small, tmp_path):
     tables["mteb/sts15-sts"] = {key: value[:11] for key, value in tables["mteb/stsbenchmark-sts"].items()}
     assert "has 11 rows, but STS15 test has 12" in said(ShapeError, open_pairs, "sts15")
     tables["mteb/sts16-sts"] = {"sentence1": ["a"], "sentence2": ["b"]}
-    assert "has no column 'score' any more" in said(MissingSourceError, open_pairs, "sts16")
+    assert "no longer has a column 'score'" in said(MissingSourceError, open_pairs, "sts16")
     tables["mteb/sts14-sts"]["score"][2] = 7.0
     assert "mteb/sts14-sts on the Hugging Face hub, row 3: the score 7.0" in said(FormatError, open_pairs, "sts14")
 
@@ -388,7 +388,7 @@ def test_labeled_files(tmp_path):
     assert "has 8 texts; we need at least 10" in said(ShapeError, open_labeled, path)
     write(path, "text,label\n" + "a,1\nb,\n" * 8)
     assert f"{path}, line 3: the label is ''" in said(FormatError, open_labeled, path)
-    assert "we know sst2" in said(MissingSourceError, open_labeled, "sst3")
+    assert "the datasets are sst2" in said(MissingSourceError, open_labeled, "sst3")
     path = write(tmp_path / "data" / "sst2" / "dev.tsv", "fine \t1\nbad \t0\textra\n")
     assert f"{path}, line 2: 3 columns; we need 2" in said(ShapeError, open_labeled, "sst2:dev", tmp_path / "data")
 

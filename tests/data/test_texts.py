@@ -422,5 +422,5 @@ def test_a_table_of_nothing_gives_nothing(tmp_path):
 
 
 def test_half_a_character_in_memory():
-    with pytest.raises(FormatError, match=r"^Text 1 of the list: half of a character \(U\+DE42\)"):
+    with pytest.raises(FormatError, match=r"^Text 1 of the list: half a character \(U\+DE42\)"):
         open_texts(["fine", "x\ude42"])

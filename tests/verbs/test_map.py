@@ -66,10 +66,10 @@ def test_bad_rows_are_left_out_and_told(cone):
         "2 of 60 rows are not on the map: NaN, infinity or numbers over 1e16 (1), zero or shorter than 1e-19 (1)."
     ]
     with pytest.raises(
-        NoUsableRowsError, match=r"none of 4 rows can be used: NaN, infinity or numbers over 1e16 .4.. Look"
+        NoUsableRowsError, match=r"none of 4 rows can be used: NaN, infinity or numbers over 1e16 .4.. Check"
     ):
         uncone.map(np.full((4, 3), np.nan))
-    with pytest.raises(NoUsableRowsError, match=r"shorter than 1e-19 .4.. Look"):
+    with pytest.raises(NoUsableRowsError, match=r"shorter than 1e-19 .4.. Check"):
         uncone.map(np.full((4, 3), 1e-30))
     equal = uncone.map(np.ones((20, 3)))
     assert not equal.panels[0].points.any() and equal.panels[0].trust.trustworthiness is None
