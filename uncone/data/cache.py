@@ -81,9 +81,7 @@ def cache_limit() -> int:
         return DEFAULT_LIMIT
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kmgt]?)b?\s*", size.lower())
     if match is None:
-        raise OptionError(
-            f"UNCONE_CACHE_SIZE must be a size such as 5GB or 300MB, not {size!r}; 0 turns the cache off."
-        )
+        raise OptionError(f"UNCONE_CACHE_SIZE must be a size such as 5GB, not {size!r}; 0 turns the cache off.")
     return int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
 
 
