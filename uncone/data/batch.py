@@ -68,8 +68,9 @@ class Keys:
     """Which rows belong together: the group and the word of each. The layers of a model share one, and its orders.
 
     `units` is the same for the rows of identical texts: they are one sampling unit; `origins` for the same word of
-    identical texts. Where texts repeat, `copies` says how many identical ones there are. `open`: the groups go on in
-    later batches, until the statistics are closed.
+    identical texts. Where texts repeat, `copies` says how many identical ones there are, and `distinct` numbers the
+    rows of the first of them, as if there were no others; -1 for the others. `open`: the groups go on in later batches,
+    until the statistics are closed.
     """
 
     groups: IntVector | None = None
@@ -77,6 +78,7 @@ class Keys:
     units: IntVector | None = None
     copies: IntVector | None = None
     origins: IntVector | None = None
+    distinct: IntVector | None = None
     open: bool = False
 
     @once
@@ -101,9 +103,9 @@ class Keys:
 
     def where(self, places: IntVector) -> Keys:
         """Those of some rows."""
-        columns = (self.groups, self.words, self.units, self.copies, self.origins)
-        groups, words, units, copies, origins = (None if one is None else one[places] for one in columns)
-        return Keys(groups, words, units, copies, origins, self.open)
+        columns = (self.groups, self.words, self.units, self.copies, self.origins, self.distinct)
+        groups, words, units, copies, origins, distinct = (None if part is None else part[places] for part in columns)
+        return Keys(groups, words, units, copies, origins, distinct, self.open)
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,17 @@ class Batch:
         with np.errstate(over="ignore", invalid="ignore"):
             whole = cls(vectors, np.sqrt(squared), rows, texts, labels, keys)
         return replace(whole.where(usable), bad=rows[bad], zero=rows[~bad & ~usable])
+
+    @property
+    def without_copies(self) -> Batch:
+        """The rows of texts that are not copies of one before."""
+        distinct = self.keys.distinct
+        return self if distinct is None or (distinct >= 0).all() else self.where(distinct >= 0)
+
+    @property
+    def distinct_rows(self) -> IntVector:
+        """The numbers that the rows would have without copies of texts."""
+        return self.rows if self.keys.distinct is None else self.keys.distinct
 
     def where(self, chosen: NDArray[np.bool_]) -> Batch:
         """Only these rows."""

@@ -57,12 +57,6 @@ class RowFacts:
             self.sentences,
         )
 
-    @property
-    def originals(self) -> IntVector:
-        """The places of the rows that are no copy of an earlier one: the same word of an identical text."""
-        columns = np.stack([self.sentence, self.starts, self.ends, self.positions])
-        return np.sort(np.unique(columns, axis=1, return_index=True)[1]).astype(np.int64)
-
     def kind(self, place: int) -> str:
         """What a row is, in a word."""
         kind = int(self.kinds[place])

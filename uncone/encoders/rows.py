@@ -182,7 +182,7 @@ class RowRule:
             """A number per text, for each of its rows that has tokens."""
             return None if values[0] is None else np.repeat(np.array(values, np.int64), sizes)[covered]
 
-        units = spread([laid.unit for laid in batch])
+        units, distinct = spread([laid.unit for laid in batch]), spread([laid.distinct for laid in batch])
         inside = np.concatenate([laid.offset + np.arange(laid.n) for laid in batch])[covered]
         keys = Keys(
             spread([laid.group for laid in batch]),
@@ -190,7 +190,8 @@ class RowRule:
             units,
             spread([laid.copies for laid in batch]),
             None if units is None else units + inside,  # they wrap around, which does no harm
-            going_on,
+            None if distinct is None else np.where(distinct >= 0, distinct + inside, -1),
+            open=going_on,
         )
         names = _Names(batch, np.flatnonzero(covered), tokens[starts] if len(starts) else tokens, _bases(batch))
         rows = np.concatenate([laid.first_row + np.arange(laid.n) for laid in batch])[covered]
@@ -214,6 +215,8 @@ class Laid:
     """What the text shares with identical texts."""
     copies: int | None = None
     """How many identical texts there are, where texts repeat."""
+    distinct: int | None = None
+    """Where texts repeat: the rows of distinct texts before this text, or -1 if it is a copy of one of them."""
     offset: int = 0
     """Rows of the text in the windows before."""
 

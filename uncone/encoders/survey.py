@@ -30,6 +30,8 @@ class Survey:
     kinds: dict[str, Kind] = field(default_factory=dict)
     rows_of: Counter[Kind] = field(default_factory=Counter)
     copies: Counter[int] = field(default_factory=Counter)
+    distinct_rows: int = 0
+    """Words of texts that are not copies of one before."""
 
     def add(self, words: Sequence[tuple[str, Kind]], *, copy: bool = False) -> None:
         """Count the words of one text; `copy` when an identical one was counted."""
@@ -37,6 +39,7 @@ class Survey:
         self.counts.update(name for name, _ in words)
         if not copy:
             self.contexts.update(first.keys())
+            self.distinct_rows += len(words)
         self.rows_of.update(kind for _, kind in words)
         for name, kind in first.items():
             self.kinds.setdefault(name, kind)

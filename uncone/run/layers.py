@@ -40,6 +40,8 @@ class PassTally:
     cut_words: int = 0
     unread_words: int = 0
     empty: int = 0
+    distinct_rows: int = 0
+    """Rows of texts that are not copies of one before."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ class LayerPass:
             most = self.room.planned - (turns.threads + 1) * self.room.tokens * self.encoder.bytes_per_token
             for number, pool in enumerate(pools(self.selection.read(), first=FIRST)):
                 if number < first_pool:
+                    state.texts.update(self._keys(pool))
                     _report(progress, len(pool))
                     continue
                 if number > first_pool:
@@ -142,6 +145,8 @@ class LayerPass:
             tally.truncated += self.window.cut and not passages[-1].whole
             before = tally.rows
             key = text_key(unit.text)
+            is_copy, distinct = key in state.texts, tally.distinct_rows
+            state.texts.update(self._keys([unit]))
             for laid in self.rule.lay(passages, self.encoder):
                 tally.cut_words += laid.cut
                 if laid.n == 0 or laid.passage.length == 0:
@@ -149,13 +154,22 @@ class LayerPass:
                     tally.unread_words += laid.n if self.rule.has_words else 0
                     continue
                 laid.group, laid.first_row, laid.offset = tally.texts, tally.rows, tally.rows - before
-                laid.unit, laid.copies = key, None if self.copies is None else self.copies[key]
+                laid.unit = key
+                if self.copies is not None:
+                    laid.copies, laid.distinct = self.copies[key], -1 if is_copy else distinct
                 tally.rows += laid.n
                 rows.append(laid)
+            tally.distinct_rows += 0 if is_copy else tally.rows - before
             if tally.rows > before:
                 state.units.append(unit.number)
                 tally.texts += 1
         return rows
+
+    def _keys(self, units: Sequence[Unit]) -> Iterator[int]:
+        """What identical texts share, for those that repeat."""
+        if self.copies is not None:
+            keys = (text_key(unit.text) for unit in units)
+            yield from (key for key in keys if self.copies[key] > 1)
 
     def _batches(self, laid: Sequence[Laid]) -> Iterator[tuple[list[Laid], bool, bool]]:
         """Batches; whether the texts of each may go on in the next; and whether none does."""
@@ -236,6 +250,8 @@ class _Running:
     pool: int = 0
     batch: int = 0
     uncovered: int = 0
+    texts: set[int] = field(default_factory=set)
+    """The keys of the texts so far, where texts repeat."""
 
     @classmethod
     def begin(cls, statistic: Bundle, layers: int) -> _Running:

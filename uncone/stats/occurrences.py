@@ -19,23 +19,18 @@ _AT_FIRST = 64
 
 
 class Occurrence(NamedTuple):
-    """The occurrences of a word: sampling units (n,), origins (n,), which copies share, and vectors (n, d)."""
+    """The occurrences of a word in distinct texts: sampling units (n,), copies of each text (n,), vectors (n, d)."""
 
     units: IntVector
-    origins: IntVector
+    copies: IntVector
     vectors: Matrix
-
-    @property
-    def distinct(self) -> int:
-        """Occurrences that are no copies of others."""
-        return len(np.unique(self.origins))
 
 
 class _Part(NamedTuple):
     words: IntVector
     rows: IntVector
     units: IntVector
-    origins: IntVector
+    copies: IntVector
     vectors: Matrix
 
 
@@ -58,13 +53,15 @@ class Occurrences(Statistic):
         self._words = np.array(sorted(self.chosen), np.int64)
 
     def update(self, batch: Batch) -> None:
+        batch = batch.without_copies
         if batch.words is None:
             return
         mine = np.flatnonzero(np.isin(batch.words, self._words))
         if mine.size:
+            rows = batch.distinct_rows
             units = batch.rows if batch.units is None else batch.units
-            origins = batch.rows if batch.keys.origins is None else batch.keys.origins
-            known = {"words": batch.words, "rows": batch.rows, "units": units, "origins": origins}
+            copies = np.ones(batch.n, np.int64) if batch.keys.copies is None else batch.keys.copies
+            known = {"words": batch.words, "rows": rows, "units": units, "copies": copies}
             self._shelf.put(mine, vectors=batch.vectors, **known)
             self._trim_now_and_then()
 
@@ -128,5 +125,5 @@ class Occurrences(Statistic):
         words, first = np.unique(part.words[order], return_index=True)
         if not len(words):
             return {}
-        columns = (np.split(column[order], first[1:]) for column in (part.units, part.origins, part.vectors))
+        columns = (np.split(column[order], first[1:]) for column in (part.units, part.copies, part.vectors))
         return {int(word): Occurrence(*parts) for word, *parts in zip(words, *columns, strict=True)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from uncone.data.batch import Batch, Matrix, Vector
+from uncone.data.batch import Batch, IntVector, Matrix, Vector
 from uncone.stats.statistic import State, Statistic
 
 __all__ = ["PartitionSums"]
@@ -34,7 +34,7 @@ class PartitionSums(Statistic):
         products = batch.vectors @ directions
         reach = float(batch.norms.max())
         for place, scale in enumerate(self.scales):
-            self._add(place, _log_sums(products, scale, reach))
+            self._add(place, _log_sums(products, scale, reach, batch.keys.copies))
         self.n += batch.n
 
     def _add(self, place: int, log_sums: Vector) -> None:
@@ -52,13 +52,13 @@ class PartitionSums(Statistic):
         self.log_sums = state["log_sums"].copy()
 
 
-def _log_sums(products: Matrix, scale: float, reach: float) -> Vector:
-    """Log of the sums of exp(+s p) and exp(-s p) over the rows: (2, m)."""
+def _log_sums(products: Matrix, scale: float, reach: float, copies: IntVector | None) -> Vector:
+    """Log of the sums of exp(+s p) and exp(-s p) over the rows and their copies: (2, m)."""
     scaled = products if scale == 1.0 else products * products.dtype.type(scale)
-    ones = np.ones(len(scaled), scaled.dtype)
+    counts = np.ones(len(scaled), scaled.dtype) if copies is None else copies.astype(scaled.dtype)
     if reach * abs(scale) < _SAFE:
         up = np.exp(scaled)
-        return np.log(np.stack([ones @ up, ones @ np.reciprocal(up, out=up)]).astype(np.float64))
+        return np.log(np.stack([counts @ up, counts @ np.reciprocal(up, out=up)]).astype(np.float64))
     high, low = scaled.max(axis=0), scaled.min(axis=0)
-    over = np.stack([ones @ np.exp(scaled - high), ones @ np.exp(low - scaled)])
+    over = np.stack([counts @ np.exp(scaled - high), counts @ np.exp(low - scaled)])
     return np.asarray(np.log(over.astype(np.float64)) + np.stack([high, -low]), np.float64)

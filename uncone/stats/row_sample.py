@@ -23,7 +23,8 @@ _TOGETHER = 16_384
 """Rows of the stream whose sample makes one part."""
 
 _NOTHING = np.empty(0, np.int64)
-_COLUMNS = ("hashes", "rows", "norms", "texts", "labels", "groups", "words", "origins")
+_NUMBERS = ("groups", "words", "origins", "copies")
+_COLUMNS = ("hashes", "rows", "norms", "texts", "labels", *_NUMBERS)
 
 _COUNTED = 20_000_000
 """Up to so many rows the cutoff is exact."""
@@ -33,8 +34,8 @@ _COUNTED = 20_000_000
 class SampledRows:
     """Rows with their hashes, norms (m,), numbers, texts, labels, groups, words and origins where known.
 
-    The groups are the sampling units: the rows of a text, and those of texts identical to it. The same row of
-    identical texts has the same origin.
+    The groups are the sampling units: the rows of a text. Of identical texts there is one, and each of its rows stands
+    for as many as there are `copies`. Origins follow from the text and the place in it.
 
     The vectors stay in the `parts` they were collected in, because copying a sample of 150 MB into one array
     costs as much as all findings together.
@@ -49,6 +50,7 @@ class SampledRows:
     groups: IntVector | None = None
     words: IntVector | None = None
     origins: IntVector | None = None
+    copies: IntVector | None = None
 
     @property
     def n(self) -> int:
@@ -59,6 +61,12 @@ class SampledRows:
     def vectors(self) -> Matrix:
         """The vectors as one array (m, d)."""
         return self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts)
+
+    @once
+    def weights(self) -> NDArray[np.float64] | None:
+        """How many rows each stands for, over their mean; None if all stand for as many."""
+        copies = self.copies
+        return None if copies is None or (copies == copies[:1]).all() else np.asarray(copies / copies.mean())
 
     @once
     def order(self) -> IntVector:
@@ -135,14 +143,16 @@ class RowSample(Statistic):
         self._count = 0
 
     def update(self, batch: Batch) -> None:
-        hashes = hash_keys(batch.rows, self.seed)
+        batch = batch.without_copies
+        hashes = hash_keys(batch.distinct_rows, self.seed)
         chosen = np.arange(batch.n) if self.cutoff is None else np.flatnonzero(hashes <= np.uint64(self.cutoff))
         if not chosen.size:
             return
         if self._shelf is None:
             share = 1.0 if self.cutoff is None else self.cutoff / 2**64
             self._shelf = Shelf(int(1.1 * share * _TOGETHER) + 64)
-        known = {"groups": batch.units, "words": batch.words, "origins": batch.keys.origins}
+        keys = batch.keys
+        known = {"groups": batch.units, "words": batch.words, "origins": keys.origins, "copies": keys.copies}
         self._shelf.put(chosen, hashes=hashes, rows=batch.rows, norms=batch.norms, vectors=batch.vectors, **known)
         places = chosen.tolist()
         self._texts.append([batch.texts[i] for i in places] if batch.texts is not None and self.named else None)
@@ -157,7 +167,7 @@ class RowSample(Statistic):
             return
         hashes, rows, norms = (shelf.column(name) for name in ("hashes", "rows", "norms"))
         assert hashes is not None and rows is not None and norms is not None
-        numbers = (shelf.column("groups"), shelf.column("words"), shelf.column("origins"))
+        numbers = (shelf.column(name) for name in _NUMBERS)
         texts, labels = joined_names(self._texts), joined_names(self._labels)
         whole = SampledRows(hashes, rows, norms, tuple(shelf.pieces("vectors")), texts, labels, *numbers)
         in_order = bool((np.diff(rows) > 0).all())
@@ -213,7 +223,7 @@ class RowSample(Statistic):
 
     def _restore(self, state: State) -> None:
         texts, labels = json.loads(state["names"].tobytes())
-        numbers = (state[key] if state[key].size else None for key in ("groups", "words", "origins"))
+        numbers = (state[key] if state[key].size else None for key in _NUMBERS)
         parts = (state["vectors"],)
         sample = SampledRows(state["hashes"], state["rows"], state["norms"], parts, texts, labels, *numbers)
         self._shelf, self._texts, self._labels = None, [], []

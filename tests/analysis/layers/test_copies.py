@@ -10,12 +10,16 @@ import numpy as np
 import pytest
 
 import uncone
+from uncone.analysis.intervals.intervals import mean_spread
 from uncone.analysis.layers.study import examine_layers
 from uncone.analysis.space.geometry import LayerGeometry
 from uncone.data.batch import Batch, Keys
+from uncone.run import memory
+from uncone.run.checkpoint import Checkpoint
 from uncone.stats.moments import Moments
 from uncone.stats.norms import Norms
 from uncone.stats.occurrences import Occurrences
+from uncone.stats.partition import PartitionSums
 from uncone.stats.row_sample import RowSample
 from uncone.stats.sentence_similarity import SentenceSimilarity
 from uncone.stats.statistic import Bundle
@@ -54,6 +58,7 @@ def measured(rows, groups, words, copies=1):
         np.tile(groups, copies),
         np.full(n * copies, copies) if copies > 1 else None,
         np.tile(np.arange(n), copies) if copies > 1 else None,
+        np.append(np.arange(n), np.full(n * (copies - 1), -1)) if copies > 1 else None,
     )
     bundle = Bundle(
         moments=Moments(D),
@@ -160,6 +165,63 @@ def test_a_run_over_windows_is_resumed_where_it_stood(tiny_model, tmp_path):
     again = uncone.layers(tiny_model, texts, window=10, state=tmp_path, resume=True)
     for name in ("baseline", "selfsim", "intrasim", "s_inter"):
         assert plain.curve(name) == saved.curve(name) == again.curve(name)
+
+
+@pytest.mark.parametrize("order", ["one corpus after the other", "one text after the other"])
+def test_kept_copies_change_nothing_that_is_sampled(tiny_model, order, monkeypatch):
+    """Far more words than the sample holds: the same ones are drawn, and each stands for its copies."""
+    monkeypatch.setattr(memory, "_MOST_ROWS", 1_000)
+    texts = texts_of(300, 12)
+    copied = texts * 3 if order.startswith("one corpus") else [text for text in texts for _ in range(3)]
+    once, often = uncone.layers(tiny_model, texts), uncone.layers(tiny_model, copied, keep_duplicates=True)
+    for first, second in zip(once.layers, often.layers, strict=True):
+        for name, finding in first.findings.items():
+            if finding.low is not None and finding.high is not None:
+                again = second[name]
+                assert again.high - again.low == pytest.approx(finding.high - finding.low, rel=0.15, abs=1e-6), name
+
+
+def test_texts_that_repeat_unevenly_weigh_as_if_each_stood_alone():
+    """Values from the sample equal those of all rows with their copies; more copies of some leave less evidence."""
+    rng = np.random.default_rng(4)
+    rows, groups, words = corpus(rng, 200)
+    copies = rng.geometric(0.4, 200)[groups]
+    places = np.repeat(np.arange(len(rows)), copies)
+    sample, expanded = (RowSample(D), RowSample(D))
+    sample.update(Batch.of(rows, keys=Keys(groups, words, groups, copies)))
+    expanded.update(Batch.of(rows[places], keys=Keys(groups[places], words[places], groups[places])))
+    each = rows[:, 0]
+    weighted = mean_spread(each, len(rows), groups, weights=sample.sampled.weights)
+    as_rows = mean_spread(each[places], len(places), groups[places])
+    assert weighted.variance == pytest.approx(as_rows.variance, rel=1e-9)
+    assert weighted.variance > 1.2 * mean_spread(each, len(rows), groups).variance
+    sums, all_sums = (PartitionSums(np.eye(D)) for _ in range(2))
+    sums.update(Batch.of(rows, keys=Keys(copies=copies)))
+    all_sums.update(Batch.of(rows[places]))
+    np.testing.assert_allclose(sums.log_sums, all_sums.log_sums, rtol=1e-9)
+
+
+def test_a_run_over_copies_is_resumed_where_it_stood(tiny_model, tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "_MOST_ROWS", 1_000)
+    texts = texts_of(300, 12) * 3
+    options = {"keep_duplicates": True, "state": tmp_path, "batch_size": 64}
+    plain = uncone.layers(tiny_model, texts, keep_duplicates=True, batch_size=64)
+
+    class Stop(Exception):
+        pass
+
+    def save(self, position, arrays, save=Checkpoint.save):
+        save(self, position, arrays)
+        if position["pool"] == 1 and position["batch"] >= 3:
+            raise Stop
+
+    with monkeypatch.context() as patch, pytest.raises(Stop):
+        patch.setattr(Checkpoint, "save", save)
+        patch.setattr(Checkpoint, "due", True)
+        uncone.layers(tiny_model, texts, **options)
+    again = uncone.layers(tiny_model, texts, resume=True, **options)
+    for name in ("baseline", "selfsim", "mev_matched", "effective_rank", "partition_isotropy_unit_log10"):
+        assert [layer[name].high for layer in plain.layers] == [layer[name].high for layer in again.layers], name
 
 
 def test_kept_copies_change_no_interval_of_layers(tiny_model):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from uncone.analysis.context.matched import matched_intrasim
 from uncone.analysis.cosine.baseline import COLLAPSED, CROWDED
-from uncone.analysis.intervals.intervals import around, jackknife_variance
+from uncone.analysis.intervals.intervals import around, jackknife_variance, weighted_deviations
 from uncone.analysis.measures.finding import Finding, Level
 from uncone.analysis.number_format import cosine, count
 from uncone.analysis.space.geometry import LayerGeometry
@@ -241,15 +241,15 @@ def _two_way(layer: LayerGeometry, by_words: float, each: Vector, other: Vector 
     texts, pairs = layer.shared_draw(
         3, lambda _: (_codes(layer.sample_groups), _codes(word_pairs(layer.sample_groups, sample.words, sample.rows)))
     )
-    own = _mean_variance(each, layer.n, pairs)
-    return max(by_words - own, 0.0) + _mean_variance(np.asarray(each - other), layer.n, texts)
+    own = _mean_variance(layer, each, pairs)
+    return max(by_words - own, 0.0) + _mean_variance(layer, np.asarray(each - other), texts)
 
 
-def _mean_variance(each: Vector, n: int, codes: IntVector) -> float:
-    """As `mean_variance`, with groups that are numbered from 0 on: so they need not be sorted for every measure."""
-    centered = each - each.mean()
+def _mean_variance(layer: LayerGeometry, each: Vector, codes: IntVector) -> float:
+    """As `mean_spread`, with groups that are numbered from 0 on: so they need not be sorted for every measure."""
+    centered = weighted_deviations(each, layer.sample.weights)
     sums, square = np.bincount(codes, weights=centered), float(centered @ centered)
-    return square / len(each) / n + max(float(sums @ sums) - square, 0.0) / len(each) ** 2
+    return square / len(each) / layer.effective + max(float(sums @ sums) - square, 0.0) / len(each) ** 2
 
 
 def _codes(groups: IntVector) -> IntVector:

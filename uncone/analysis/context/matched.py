@@ -52,7 +52,7 @@ def matched_intrasim(layer: LayerGeometry) -> Matched | None:
     """
     similarity = layer.sentences
     lengths, sentences = similarity.lengths
-    draws = layer.shared_draw(1, lambda random: _draw(layer.sample_groups, random))
+    draws = layer.shared_draw(1, lambda random: _draw(layer.sample_groups, layer.sample.weights, random))
     if draws is None or not len(lengths):
         return None
     bags, sets = draws
@@ -70,7 +70,7 @@ def matched_intrasim(layer: LayerGeometry) -> Matched | None:
 Draws = tuple[tuple[Bags, IntVector], dict[int, IntVector]]
 
 
-def _draw(groups: IntVector, random: np.random.Generator) -> Draws | None:
+def _draw(groups: IntVector, weights: Vector | None, random: np.random.Generator) -> Draws | None:
     """The sampled rows of each sentence and its name; for each length tried the rows of sets (sets, length)."""
     order = np.argsort(groups, kind="stable")
     starts = run_starts(groups[order])
@@ -78,13 +78,21 @@ def _draw(groups: IntVector, random: np.random.Generator) -> Draws | None:
     tried = [n for n in _TRIED if 4 * n <= len(starts)]
     if not tried:
         return None
-    sets = {n: _sets(groups, n, max(_SET_WORDS // n, _FEWEST), random) for n in tried}
+    bounds = None if weights is None else np.cumsum(weights)
+
+    def draw(*size: int) -> IntVector:
+        if bounds is None:
+            return np.asarray(random.integers(len(groups), size=size), np.int64)
+        places = np.searchsorted(bounds, random.random(size) * bounds[-1], side="right")
+        return np.asarray(np.minimum(places, len(groups) - 1), np.int64)
+
+    sets = {n: _sets(groups, n, max(_SET_WORDS // n, _FEWEST), draw) for n in tried}
     return (Bags(order, starts), groups[order][starts]), sets
 
 
-def _sets(groups: IntVector, n: int, m: int, random: np.random.Generator) -> IntVector:
+def _sets(groups: IntVector, n: int, m: int, draw: Callable[..., IntVector]) -> IntVector:
     """M sets of n rows from n different sentences (m, n)."""
-    rows = random.integers(len(groups), size=(m, n))
+    rows = draw(m, n)
     for _ in range(_TRIES):
         sentences = groups[rows]
         order = np.argsort(sentences, axis=1, kind="stable")
@@ -93,7 +101,7 @@ def _sets(groups: IntVector, n: int, m: int, random: np.random.Generator) -> Int
         np.put_along_axis(twice, order[:, 1:], sentences[:, 1:] == sentences[:, :-1], axis=1)
         if not twice.any():
             break
-        rows[twice] = random.integers(len(groups), size=int(twice.sum()))
+        rows[twice] = draw(int(twice.sum()))
     return rows
 
 
@@ -105,8 +113,12 @@ def _products(layer: LayerGeometry, bags: Bags, bucket: IntVector, buckets: int)
     norms = layer.sample.norms.astype(np.float64)
     rows = layer.sample.vectors
     sums, units = (matrix.astype(np.float64) for matrix in bags.both_sums(rows, (1 / norms).astype(rows.dtype)))
-    each = np.stack([np.vecdot(sums, units), np.vecdot(sums, sums), bags.sizes**2.0], axis=1)
     lengths = bags.sums(np.stack([norms, norms**2, np.ones(len(norms))], axis=1))
+    weights = layer.sample.weights
+    if weights is not None:  # a sentence stands for its copies: the products within it are those among them, too
+        copies = bags.sums(weights[:, None]) / bags.sizes[:, None]
+        sums, units, lengths = sums * copies, units * copies, lengths * copies
+    each = np.stack([np.vecdot(sums, units), np.vecdot(sums, sums), lengths[:, 2] ** 2], axis=1)
     alone = np.concatenate([lengths, each, sums, units], axis=1)
     order = np.argsort(bucket, kind="stable")
     starts = run_starts(bucket[order])
@@ -155,7 +167,7 @@ def _relative_variance(layer: LayerGeometry, pairs: IntVector, products: Vector)
     """
     _, square, _, between = products
     mean = layer.moments.mean
-    along = float(layer.sample.dot(mean).var())
+    along = float(np.cov(layer.sample.dot(mean), aweights=layer.sample.weights, ddof=0))
     first, second = (layer.sample.vectors_at(column) - mean for column in pairs.T)
     traced = float((np.vecdot(first, second) ** 2).mean())
     return lambda n: (4 * n * along + 2 * traced) / np.maximum(n * between + square - between, 1e-30) ** 2

@@ -13,6 +13,7 @@ from uncone.analysis.number_format import percent
 from uncone.analysis.space.geometry import LayerGeometry
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.stats.hashing import hash_keys
+from uncone.stats.occurrences import Occurrence
 from uncone.stats.row_sample import SampledRows
 
 __all__ = ["WordMev", "explained_variance", "mev_findings", "mev_of_words"]
@@ -83,16 +84,20 @@ class WordMev:
 
 def mev_of_words(layer: LayerGeometry) -> WordMev:
     """MEV of every word that occurrences were kept of, and that occurs twice or more."""
-    met = layer.occurrences.by_word()
-    # Without copies every occurrence is one of its own.
-    distinct = {word: one.distinct if layer.distinct_share < 1 else len(one.units) for word, one in met.items()}
-    kept = {word: one for word, one in met.items() if distinct[word] > 1}
-    words = sorted(kept)
-    found = [explained_variance(kept[word].vectors) for word in words]
-    sizes = np.array([distinct[word] for word in words], np.int64)
-    values = np.array([share for share, _ in found])
-    units = [kept[word].units for word in words]
-    return WordMev(np.array(words, np.int64), values, sizes, [each for _, each in found], units)
+    repeated = {word: part for word, part in layer.occurrences.by_word().items() if len(part.units) > 1}
+    words = sorted(repeated)
+    shares = [_weighted_variance(repeated[word]) for word in words]
+    sizes = np.array([len(repeated[word].units) for word in words], np.int64)
+    values = np.array([share for share, _ in shares])
+    units = [repeated[word].units for word in words]
+    return WordMev(np.array(words, np.int64), values, sizes, [influence for _, influence in shares], units)
+
+
+def _weighted_variance(occurrences: Occurrence) -> tuple[float, Vector]:
+    """As `explained_variance`, where each occurrence stands for all of its copies."""
+    copies, rows = occurrences.copies, occurrences.vectors
+    same = (copies == copies[0]).all()
+    return explained_variance(rows if same else rows * np.sqrt(copies / copies.mean())[:, None])
 
 
 def mev_findings(layer: LayerGeometry) -> list[Finding]:
@@ -158,11 +163,10 @@ def _chance(layer: LayerGeometry, sizes: IntVector) -> tuple[Vector, Matrix] | N
     origins = sample.rows if sample.origins is None else sample.origins
 
     def draw(random: np.random.Generator) -> tuple[list[IntVector], list[IntVector]]:
-        distinct = known[np.sort(np.unique(origins[known], return_index=True)[1])]
-        valued = [_one_of_each(words, random.permutation(distinct)) for _ in range(_REPEATS)]
+        valued = [_one_of_each(words, random.permutation(known)) for _ in range(_REPEATS)]
         # By what the vectors are, not by where they stand: the order of the texts leaves the spread as it is.
-        orders = (np.argsort(hash_keys(origins[distinct], seed)) for seed in range(_ORDERS))
-        return valued, [_one_of_each(words, distinct[order]) for order in orders]
+        orders = (np.argsort(hash_keys(origins[known], seed)) for seed in range(_ORDERS))
+        return valued, [_one_of_each(words, known[order]) for order in orders]
 
     valued, ordered = layer.shared_draw(2, draw)
     if min(map(len, valued)) < 5:

@@ -84,15 +84,19 @@ def around(value: float, variance: float, units: float) -> Interval:
 
 
 def mean_spread(
-    each: NDArray[Any], n: int, groups: NDArray[np.int64] | None = None, drawn_from: int | None = None
+    each: NDArray[Any],
+    n: float,
+    groups: NDArray[np.int64] | None = None,
+    drawn_from: int | None = None,
+    weights: NDArray[np.float64] | None = None,
 ) -> Spread:
-    """The spread of a mean over n rows, from a uniform sample of m of them.
+    """The spread of a mean over n rows, from a uniform sample of m of them, which may have weights of mean 1.
 
     Rows of one group (the words of a sentence, identical rows) vary together: to the variance over n come the products
     within groups, of which a sample sees a share (m/n)^2. If whole groups were drawn instead of rows, `drawn_from` is
     the size of the sample that they are from.
     """
-    centered = each.astype(np.float64) - float(each.mean(dtype=np.float64))
+    centered = weighted_deviations(each, weights)
     own = float(centered @ centered)
     sums = centered if groups is None else np.bincount(np.unique(groups, return_inverse=True)[1], weights=centered)
     squares = sums * sums
@@ -100,6 +104,12 @@ def mean_spread(
     count = len(sums)
     variance = (own / len(each) / n + together / len(each) / (drawn_from or len(each))) * count / max(count - 1, 1)
     return Spread(variance, 1 + variance_freedom(squares))
+
+
+def weighted_deviations(each: NDArray[Any], weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """What each row adds to the mean, times their number; the weights have mean 1."""
+    each = each.astype(np.float64)
+    return each - float(each.mean()) if weights is None else weights * (each - float((weights * each).mean()))
 
 
 def variance_freedom(squares: NDArray[Any]) -> float:

@@ -63,7 +63,7 @@ def deep_study(
     samples = [layer.rows.sampled.at_most(settings.deep_sample) for layer in layers]
     facts = run.facts(_union([sample.rows for sample in samples]))
     frequencies = _frequencies(settings, run.encoder, counts) if settings.rule.has_words else None
-    study = _Study(facts, frequencies, settings, run.copies is not None)
+    study = _Study(facts, frequencies, settings)
 
     def examine(place: int) -> tuple[DeepLayer, list[Finding]]:
         result = study.examine(layers[place].number, samples[place])
@@ -121,8 +121,6 @@ class _Study:
     facts: RowFacts
     frequencies: Frequencies | None
     settings: StudySettings
-    repeated: bool = False
-    """Whether identical texts are among them."""
 
     @once
     def types(self) -> IntVector:
@@ -141,35 +139,30 @@ class _Study:
         seed, attempt = self.settings.seed, _Attempts()
         places = np.searchsorted(self.facts.rows, sample.rows).astype(np.int64)
         facts, vectors = self.facts.take(places), sample.vectors
-        # Copies of a text are encoded in other batches, so that their vectors may differ by rounding.
-        own = facts.originals if self.repeated else np.arange(sample.n, dtype=np.int64)
-        first, first_facts = (vectors[own], facts.take(own)) if len(own) < sample.n else (vectors, facts)
-        units = None if sample.groups is None else sample.groups[own]
         groups = sample.rows if sample.groups is None else sample.groups
         bins = None if self.bins is None else [self.bins[i] for i in places.tolist()]
-        types, numbers = self.types[places], sample.rows[own]
+        types = self.types[places]
         unknown = {metric: Dimension(metric) for metric in ("euclidean", "cosine")}
-        dimensions = attempt("dimensions", unknown, dimensions_of, first, seed=seed, units=units)
-        hubness = attempt("hubness", Hubness(), hubness_of, first, seed=seed, name=first_facts.shown, numbers=numbers)
+        dimensions = attempt("dimensions", unknown, dimensions_of, vectors, seed=seed, units=sample.groups)
+        hubness = attempt("hubness", Hubness(), hubness_of, vectors, seed=seed, name=facts.shown, numbers=sample.rows)
         one_cluster = Clusters(n=sample.n, labels=np.zeros(sample.n, np.int64))
         k = self.settings.k
         clusters = attempt("clusters", one_cluster, clusters_of, vectors, types, groups, facts, bins, k=k, seed=seed)
         frequency = attempt("frequency", None, self._frequency, sample, facts)
         manifold = attempt(
             "manifold",
-            Manifold(n=len(first)),
+            Manifold(n=sample.n),
             manifold_of,
-            first,
-            sample.norms[own],
-            first_facts.positions if self.settings.rule.has_words else None,
-            clusters.labels[own],
-            words=types[own],
+            vectors,
+            sample.norms,
+            facts.positions if self.settings.rule.has_words else None,
+            clusters.labels,
+            words=types,
             lid=dimensions["euclidean"],
             seed=seed,
         )
-        if len(own) < sample.n:
-            manifold = _placed(manifold, own)
-            share = len(own) / sample.n
+        if sample.copies is not None:
+            share = 1 / float(sample.copies.mean())
             dimensions = {
                 name: replace(lid, duplicates=1 - share * (1 - lid.duplicates)) for name, lid in dimensions.items()
             }
@@ -191,12 +184,6 @@ def _findings(layer: DeepLayer, failures: Mapping[str, Exception]) -> list[Findi
         errors = [failures[part] for part in family.parts if part in failures]
         findings += family.failures(errors[0], layer.n) if errors else family.findings(layer)
     return findings
-
-
-def _placed(manifold: Manifold, places: IntVector) -> Manifold:
-    """The same with the places of the vectors among all of the sample, of which those at `places` were looked at."""
-    rest = None if manifold.without_sinks is None else _placed(manifold.without_sinks, places)
-    return replace(manifold, points_rows=places[manifold.points_rows], without_sinks=rest)
 
 
 def _union(rows: Sequence[IntVector]) -> IntVector:

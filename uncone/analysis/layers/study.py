@@ -173,7 +173,7 @@ def _statistics(
 ) -> Bundle:
     seed = settings.seed
     # Rows are numbered before words that no token covers are dropped, so there may be a few less than counted.
-    rows = surveyed.rows if settings.rule.has_words else surveyed.tally.taken
+    rows = surveyed.distinct_rows if settings.rule.has_words else surveyed.distinct
     size = room.deep or room.sample
     makers: dict[str, Callable[[], Statistic]] = {
         "moments": lambda: Moments(dim),

@@ -10,7 +10,7 @@ from typing import Any, Generic, Self, TypeVar, cast
 import numpy as np
 
 from uncone.analysis.intervals.intervals import Spread, mean_spread
-from uncone.data.batch import IntVector, Matrix, Vector
+from uncone.data.batch import Batch, IntVector, Keys, Matrix, Vector
 from uncone.data.lazy_property import once
 from uncone.data.source import Source
 from uncone.data.vectors.memory import ArrayVectors
@@ -212,6 +212,15 @@ class LayerGeometry(Geometry):
         """The vectors that partition functions are taken over."""
         return ArrayVectors(self.sample.first(_PARTITION_ROWS).vectors, "sample")
 
+    @once
+    def partition(self) -> PartitionSums:
+        """As for any space, with the weights of the sample."""
+        if self.sample.weights is None:
+            return super().partition
+        sums, sample = self._partition_sums(), self.sample.first(_PARTITION_ROWS)
+        sums.update(Batch.of(sample.vectors, keys=Keys(copies=sample.copies)))
+        return sums
+
     @property
     def sample_groups(self) -> IntVector:
         """The sampling unit of every sampled vector: its sentence, or what identical sentences share."""
@@ -220,8 +229,9 @@ class LayerGeometry(Geometry):
 
     def mean_spread(self, each: Vector, n: int | None = None) -> Spread:
         """The spread of a mean over vectors; at least that of the distinct ones if they were independent."""
-        variance, units = super().mean_spread(each, n)
-        return Spread(max(variance, float(each.var()) / ((n or self.n) * self.distinct_share)), units)
+        distinct = n or self.effective
+        variance, units = mean_spread(each, distinct, self.sample.groups, weights=self.sample.weights)
+        return Spread(max(variance, float(each.var()) / distinct), units)
 
     @once
     def towards_words(self) -> Vector:

@@ -139,7 +139,8 @@ class Sampling:
         """The spread of a measure with this slope, from what each vector adds to it."""
         each = self.contributions @ slope[: self.contributions.shape[1]].astype(self.contributions.dtype)
         if not self.space.copies:
-            return mean_spread(each, self.space.n - 1, self._rows.groups)
+            rows = self._rows
+            return mean_spread(each, self.space.effective - 1, rows.groups, weights=rows.weights)
         counts = self._groups[1]
         groups = np.repeat(np.arange(len(counts)), counts)
         return mean_spread(np.repeat(each, counts), self.space.n - 1, groups, self.space.sample.n)
@@ -184,7 +185,7 @@ class Sampling:
         """The bias of a measure on n vectors, and by how much estimating it inflates the variance."""
         if self._rows.groups is not None and not self.space.copies:
             whole, by_row, by_group = (np.mean([measure(spectrum) for spectrum in part]) for part in self._halves)
-            return float(by_row - whole) * self._rows.n / self.space.n + float(by_group - by_row), 1.0
+            return float(by_row - whole) * self._rows.n / self.space.effective + float(by_group - by_row), 1.0
         # It falls with 1/n, so it can be read off fewer vectors; copies of a vector come and go together.
         n, (m, fewer) = self.space.distinct, self.halved
         return ((measure(fewer) - value) * m / (n - m), n / (n - m)) if m >= self.space.dim else (math.nan, 1.0)
