@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from uncone.errors import ExportError
-from uncone.exports.export import TARGETS, export, placed
+from uncone.exports.export import TARGETS, export, temporary_output
 from uncone.repairs.dimensions import Center
 
 
@@ -45,7 +45,10 @@ def test_a_folder_is_no_file(fitted, to, tmp_path):
 @pytest.mark.parametrize("folder", [True, False])
 def test_nothing_is_left_of_a_failure(tmp_path, folder):
     out = tmp_path / "out"
-    with pytest.raises(ExportError, match="disk is full"), placed(out, folder=folder, ours=lambda _: True) as inside:
+    with (
+        pytest.raises(ExportError, match="disk is full"),
+        temporary_output(out, folder=folder, ours=lambda _: True) as inside,
+    ):
         (inside / "half" if folder else inside).write_text("half")
         raise OSError("the disk is full")
     assert not list(tmp_path.iterdir())
@@ -55,7 +58,7 @@ def test_a_failure_keeps_what_was_there(tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "old").write_text("old")
-    with pytest.raises(RuntimeError), placed(out, folder=True, ours=lambda _: True) as inside:
+    with pytest.raises(RuntimeError), temporary_output(out, folder=True, ours=lambda _: True) as inside:
         (inside / "new").write_text("new")
         raise RuntimeError("killed")
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "old"]

@@ -13,7 +13,7 @@ from uncone.data.source import Rows
 from uncone.data.vectors.memory import ArrayVectors, BlockStream
 from uncone.errors import FitError, OptionError
 from uncone.repairs.affine import Affine, Collapsed
-from uncone.repairs.chain import Chain, pushed
+from uncone.repairs.chain import Chain, push_moments
 from uncone.repairs.dimensions import Center, Mute, Normalize, Standardize
 from uncone.repairs.registry import KINDS, make
 from uncone.repairs.repair import Mapped
@@ -97,7 +97,7 @@ def test_moments_pushed_through_a_step_are_those_of_the_mapped_rows(scale, cone)
     before, after = Moments(12, dtype=np.float64), Moments(12, dtype=np.float64)
     before.update(Batch.of(rows))
     after.update(Batch.of(step.transform(rows)))
-    found, _ = pushed(before, step)
+    found, _ = push_moments(before, step)
     np.testing.assert_allclose(found.mean, after.mean, rtol=1e-9)
     np.testing.assert_allclose(found.covariance, after.covariance, atol=1e-9)
     assert found.fourth == pytest.approx(after.fourth if np.ndim(scale) == 0 else np.nan, rel=1e-9, nan_ok=True)

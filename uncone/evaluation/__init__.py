@@ -1,1 +1,1 @@
-"""How well vectors do on tasks, and how sure that is: similarity, classes, retrieval, words; intervals."""
+"""Evaluation of vectors on tasks, with intervals: similarity, classification, retrieval and words."""

@@ -1,4 +1,4 @@
-"""Scored pairs of vectors, dealt into folds, and how well similarities follow the scores over them.
+"""Scored pairs of vectors in folds, and how well similarities agree with the scores over the folds.
 
 Folds used to fit or choose share no text with the folds used to test. The cosines of two folds come from two
 fits, so they are never ranked with each other: each fold has a score of its own, and the mean over the folds, weighted
@@ -89,8 +89,8 @@ def _column(values: Any, dtype: type[Any], label: str) -> NDArray[Any]:  # noqa:
 class Folds:
     """The fold of each pair (n,), and the units that the pairs are drawn by.
 
-    If no text stands in two folds, they are `apart`. Where one group of linked pairs is too large for a fold that
-    cannot be; `clear` then tells which pairs of a fold share no text with another.
+    The folds are `apart` if no text is in two of them. A group of linked pairs that is too large for one fold
+    prevents that; `clear` then selects the pairs of a fold that share no text with another.
     """
 
     fold: IntVector
@@ -107,12 +107,12 @@ class Folds:
 
     @property
     def apart(self) -> bool:
-        """Whether no text stands in two folds."""
+        """Whether no text is in two folds."""
         return all((self.units.clear_of(self.fold == fold) == (self.fold != fold)).all() for fold in range(self.k))
 
 
 def split(pairs: PairProblem, texts: IntVector, folds: int, seed: int) -> Folds:
-    """Deal the pairs into folds of nearly one size, labels in nearly equal shares.
+    """Split the pairs into folds of nearly equal size, stratified by label.
 
     `texts` (rows,) is the text of each row, as a number. There are fewer folds if they would have under 10 distinct
     pairs. Linked pairs stay together; a group that would fill over half a fold is cut, and so are all of them if the
@@ -147,7 +147,7 @@ def split(pairs: PairProblem, texts: IntVector, folds: int, seed: int) -> Folds:
 
 
 def _deal(counts: _Floats, k: int, rng: np.random.Generator) -> IntVector:
-    """The fold of each unit: the largest first, each to where it adds least to the squares of the loads."""
+    """Assign units to folds, largest first, each to the fold where it adds least to the squared loads."""
     shares = counts / counts.sum(axis=0)
     order = rng.permutation(len(counts))
     order = order[np.argsort(-shares[order].sum(axis=1), kind="stable")]
@@ -168,13 +168,13 @@ class Judge:
         self._pairs, self._units = pairs, folds.units
 
     def on(self, places: IntVector, similarities: _Floats) -> _Floats:
-        """The scores (M,) of the similarities (M, pairs) of some pairs; NaN where there are none to tell apart."""
+        """The scores (M,) of the similarities (M, pairs) of some pairs; NaN without pairs."""
         if not len(places):
             return np.full(len(similarities), np.nan)
         return self._score(places, similarities)(np.ones((1, len(places)), np.int64))[:, 0]
 
     def over_folds(self, similarities: _Floats, replicates: int, seed: int) -> Replicates:
-        """The scores of similarities (M, n), and on draws of the pairs; the same draws for all."""
+        """The scores of similarities (M, n), and their replicates on the same bootstrap draws of the pairs."""
         each = [self._score(place, similarities[:, place]) for place in self.places]
 
         def statistic(weights: Weights) -> _Floats:

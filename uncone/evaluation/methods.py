@@ -114,7 +114,7 @@ def _parse(part: str, protocols: Sequence[str]) -> list[Method]:
             raise OptionError(f"static takes file=PATH and nothing else, not {part!r}.")
         return [replace(STATIC, name=STATIC.name if not options else label, options=options)]
     kind = name.replace("+", ",")
-    make(kind, **options)  # says what is wrong with it
+    make(kind, **options)  # raises if an option is wrong
     return [Method(label, kind, options, protocol=protocol) for protocol in ([suffix] if suffix else protocols)]
 
 
@@ -200,7 +200,7 @@ def prepare(
 
 
 def with_raw(methods: Sequence[Method]) -> list[Method]:
-    """The methods with the raw vectors in front, once: every difference is to them."""
+    """The methods with the raw vectors first, once: all differences are relative to them."""
     return [RAW, *(method for method in methods if method.repair)]
 
 
@@ -231,7 +231,7 @@ class Fits:
         )
 
     def repair(self, method: Method, seed: int, own: Sequence[str], name: str) -> Repair | None:
-        """The repair, fitted on the corpus, or on the texts `own`, called `name`; None for raw vectors.
+        """The repair, fitted on the corpus, or on the texts `own` under the name `name`; None for raw vectors.
 
         Raises:
             RepairError: it cannot be learned from these vectors, or was saved for others.
@@ -244,7 +244,7 @@ class Fits:
             return self._repairs[key]
         folder = _folder(method.repair)
         if folder is not None:
-            repair = self._loaded(folder)
+            repair = self._load(folder)
         else:
             if inductive and not self.texts:
                 raise OptionError(f"{method.name} needs texts to be fitted on. Name some with --fit-on.")
@@ -257,7 +257,7 @@ class Fits:
     def vectors(
         self, method: Method, seed: int, texts: Sequence[str], name: str, own: Sequence[str] | None = None
     ) -> tuple[Matrix, str]:
-        """The vectors of texts, repaired, and what was decided while fitting.
+        """The repaired vectors of texts, and the note of the fit.
 
         A transductive repair is fitted on the same texts, or on `own`: the same as often as they occur.
         """
@@ -272,7 +272,7 @@ class Fits:
         folder = _folder(method.repair) if method.repair else None
         try:
             if folder is not None:
-                self._loaded(folder)
+                self._load(folder)
         except OtherSpaceError as error:
             return error
         return None
@@ -281,7 +281,7 @@ class Fits:
         """Release the fitted repairs."""
         self._repairs.clear()
 
-    def _loaded(self, folder: Path) -> Repair:
+    def _load(self, folder: Path) -> Repair:
         identity = self.space.identity
         saved = load(folder, dim=self.space.dim, encoder=EncoderIdentity(str(self.model), str(identity["fingerprint"])))
         for name, actual in (("level", self.space.level), ("layer", self.space.layer), ("pooling", self.space.pooling)):

@@ -48,7 +48,7 @@ class Published:
     datasets: Sequence[str] = field(default=STS)
 
     def row(self) -> Row:
-        """As a row of a table: correlations between -1 and 1, no intervals, the source in the note."""
+        """A row of a table: correlations between -1 and 1, no intervals, the source in the note."""
         aggregation = self.aggregation if self.stated else "a single figure"
         cells = []
         for dataset, value in zip(self.datasets, self.values, strict=True):

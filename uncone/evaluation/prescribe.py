@@ -60,7 +60,7 @@ def prescribe(
     least_gain: float = LEAST_GAIN,
     progress: Progress | None = None,
 ) -> Prescription:
-    """Try candidates on pairs of rows, and recommend the best only if choosing it pays on pairs that it never saw.
+    """Try candidates on pairs of rows, and recommend the best only if choosing it helps on unseen pairs.
 
     That is: there are at least 30 independent pairs, the interval of the gain excludes zero, and the gain is at least
     `least_gain`. Rows in no pair are used to fit. Rows that are not finite are not, and it is an error if a pair has
@@ -144,7 +144,7 @@ class _CrossValidation:
                 if len(held_out) == 1:
                     outer[2:, places] = np.stack([self._cosines(places, repair) for repair in repairs])
                 else:
-                    # What chooses for the other fold shares no text with it.
+                    # The pairs that choose for the other fold share no text with it.
                     places = places[self.folds.clear(fold, other)]
                     cosines = np.stack([self._cosines(places, repair) for repair in repairs])
                     scores[other, fold], n_pairs[other, fold] = self.judge.on(places, cosines), len(places)
@@ -157,7 +157,7 @@ class _CrossValidation:
         return outer, choices
 
     def _choices(self, scores: _Floats, n_pairs: _Floats) -> IntVector:
-        """For each fold the candidate with the best mean over the others, weighted with the pairs judged; -1 for none.
+        """For each fold, the candidate with the best mean over the others, weighted by their pairs; -1 for none.
 
         Folds in which nothing can be told apart are left out; a candidate has to have a score in all others.
         """
@@ -263,7 +263,7 @@ def _notes(folds: Folds, requested: int) -> list[str]:
 
 
 def candidates_for(dim: int, n: int, *, with_flow: bool = False) -> list[Method]:
-    """The family for `n` rows of `dim` dimensions, simplest first: of two that do equally well the first is taken.
+    """The candidates for `n` rows of `dim` dimensions, simplest first: of equally good ones, the first wins.
 
     The clusters are as many as 100 rows each allow, at most the 27 of the paper, and there are none under 500 rows. A
     flow takes minutes, so it is tried only when asked for.

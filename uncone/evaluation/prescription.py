@@ -19,9 +19,9 @@ LEAVE = "leave it alone"
 
 @dataclass(frozen=True)
 class Tried:
-    """A candidate on held-out pairs: its score and what that is more than raw, corrected for the number tried.
+    """A candidate on held-out pairs: its score, and its gain over raw, corrected for the number of candidates.
 
-    `wins` counts the folds for which the other folds chose it. Without a score it is out, and the note says why.
+    `wins` counts the folds for which the other folds chose it. Without a score, the note gives the reason.
     """
 
     method: Method
@@ -32,7 +32,7 @@ class Tried:
 
     @property
     def significant(self) -> bool:
-        """Whether the difference is more than luck, either way."""
+        """Whether the difference is significant, in either direction."""
         return self.difference.significant
 
 
@@ -62,7 +62,7 @@ class Prescription:
 
     @property
     def proven(self) -> bool:
-        """Whether the gain is proven: nothing else is recommended."""
+        """Whether the gain is proven; only then is a repair recommended."""
         return self.recommended is not None
 
     @property

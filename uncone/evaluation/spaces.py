@@ -40,7 +40,7 @@ _MAPPED = 1 << 16  # tokens that are repaired at once
 
 @dataclass(frozen=True)
 class Settings:
-    """How an evaluation runs: how texts become vectors, what methods are fitted on, and how often things are drawn.
+    """Settings of an evaluation: how texts become vectors, what methods are fitted on, and the sampling.
 
     `layer` is a layer, "1,-1" for the mean of two, "all" for each of them by itself, or a list of such: each gives
     rows of its own. For `layer` and `pooling`, None means the model's own recipe. Inductive methods are fitted on
@@ -78,8 +78,8 @@ class Settings:
             self.progress(step, n, total)
 
 
-class _Gathered(Source):
-    """The rows of a table at some places, one place perhaps twice; none is copied before it is read."""
+class _TableRows(Source):
+    """Rows of a table by index, with repeats; a row is copied only when it is read."""
 
     def __init__(self, table: NDArray[np.float32], places: IntVector, name: str) -> None:
         self.table, self.places = table, places
@@ -95,7 +95,7 @@ class _Gathered(Source):
 
 
 class Space(ABC):
-    """Distinct texts at one layer with one pooling. A text is found whatever space is around it."""
+    """Distinct texts at one layer with one pooling; lookups ignore surrounding white space."""
 
     level: str
 
@@ -107,7 +107,7 @@ class Space(ABC):
         self._places = {text: place for place, text in enumerate(texts)}
 
     def places(self, texts: Iterable[str]) -> IntVector:
-        """Where the texts stand among the distinct ones.
+        """The indices of the texts among the distinct ones.
 
         Raises:
             OptionError: one of them was not encoded.
@@ -119,7 +119,7 @@ class Space(ABC):
 
     @abstractmethod
     def rows(self, texts: Iterable[str], name: str) -> Source:
-        """What a repair is fitted on: the vectors of these texts, or of their tokens, in their order."""
+        """The vectors to fit a repair on: those of these texts, or of their tokens, in order."""
 
     @abstractmethod
     def vectors(self, texts: Iterable[str], repair: Repair | None = None) -> Matrix:
@@ -139,7 +139,7 @@ class Sentences(Space):
 
     def rows(self, texts: Iterable[str], name: str) -> Source:
         """The vectors of these texts."""
-        return _Gathered(self.matrix, self.places(texts), name)
+        return _TableRows(self.matrix, self.places(texts), name)
 
     def vectors(self, texts: Iterable[str], repair: Repair | None = None) -> Matrix:
         """One vector per text, repaired."""
@@ -172,7 +172,7 @@ class Tokens(Space):
 
     def rows(self, texts: Iterable[str], name: str) -> Source:
         """The vectors of the tokens of these texts."""
-        return _Gathered(self.matrix, self._tokens(self.places(texts))[0], name)
+        return _TableRows(self.matrix, self._tokens(self.places(texts))[0], name)
 
     def vectors(self, texts: Iterable[str], repair: Repair | None = None) -> Matrix:
         """One vector per text, pooled from repaired tokens."""
@@ -247,7 +247,7 @@ def open_spaces(model: str | os.PathLike[str] | Encoder, texts: Iterable[str], s
     if len(layers) == 1:
         return [_sentences(model, distinct, settings, layers[0])]
     assert isinstance(model, Encoder)
-    return _swept(model, distinct, settings, [layer for layer in layers if layer is not None])
+    return _by_layer(model, distinct, settings, [layer for layer in layers if layer is not None])
 
 
 def _sentences(
@@ -275,7 +275,7 @@ def _sentences(
 
 
 class _ManyLayers(EncodedTexts):
-    """The vectors of several layers side by side, out of one pass."""
+    """The vectors of several layers side by side, from one pass."""
 
     def __init__(self, texts: TextSource, encoder: Encoder, poolings: Sequence[Pooling]) -> None:
         super().__init__(texts, encoder, poolings[0])
@@ -293,7 +293,7 @@ class _ManyLayers(EncodedTexts):
         return np.asarray(np.concatenate(parts, axis=1), np.float32)
 
 
-def _swept(encoder: Encoder, texts: Sequence[str], settings: Settings, layers: Sequence[str | int]) -> list[Space]:
+def _by_layer(encoder: Encoder, texts: Sequence[str], settings: Settings, layers: Sequence[str | int]) -> list[Space]:
     poolings = [
         pooled_encoder(encoder, layer=layer, pooling=settings.pooling, prompt=settings.prompt)[1] for layer in layers
     ]
@@ -332,7 +332,7 @@ def _swept(encoder: Encoder, texts: Sequence[str], settings: Settings, layers: S
 
 
 class _TokenReader(RepairedTexts):
-    """The tokens of texts run by run, with how many each text has and where they stand in it."""
+    """The tokens of texts run by run, with their number per text and their spans."""
 
     def __init__(self, texts: TextSource, encoder: Encoder, pooling: Pooling) -> None:
         super().__init__(texts, encoder, pooling, least=1)

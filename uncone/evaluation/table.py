@@ -20,7 +20,7 @@ __all__ = ["Cell", "EvaluationTable", "Method", "Row", "TaskRow", "TaskScores"]
 
 @dataclass(frozen=True)
 class Method:
-    """What was done to the vectors: `repair` is a method of `uncone fix` with its options, empty for raw vectors.
+    """A method under evaluation: `repair` is a method of `uncone fix` with its options, empty for raw vectors.
 
     `protocol` is "raw" when nothing was fitted, "inductive" when it was fitted on another corpus (`fitted_on`), and
     "transductive" when it was fitted on the texts that it is judged on. `level` is sentence or token.
@@ -43,7 +43,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Cell:
-    """One method on one set of sentence pairs; correlations are between -1 and 1, the renderings take them x 100.
+    """One method on one set of sentence pairs; correlations are between -1 and 1, and are shown x 100.
 
     `isoscore` and `baseline` are those of the distinct sentences of the set, in the space that is judged. `difference`
     is that of `spearman.all` to the raw vectors of the same layer and pooling, None for these themselves. With several
@@ -121,7 +121,7 @@ class TaskRow:
 
 @dataclass(frozen=True)
 class EvaluationTable:
-    """Everything that was measured of one model."""
+    """All results of one model."""
 
     model: str
     datasets: Sequence[str]

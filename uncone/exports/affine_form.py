@@ -24,7 +24,7 @@ _AS_GOOD = 4
 
 @dataclass(frozen=True)
 class AffineForm:
-    """x becomes (x - mean) @ matrix + offset in float64, and then perhaps has length one; (d), (d, m) and (m)."""
+    """x becomes (x - mean) @ matrix + offset in float64, then perhaps scaled to length one; (d), (d, m) and (m)."""
 
     mean: Vector
     matrix: Matrix
@@ -56,7 +56,7 @@ def primitive_steps(repair: Repair) -> list[Repair]:
 
 
 def affine_form(repair: Repair) -> AffineForm | None:
-    """The repair as one affine map, perhaps normalized at the end; None when it is more than that."""
+    """The repair as one affine map, perhaps normalized at the end; None if it is not affine."""
     steps = primitive_steps(repair)
     normalize = isinstance(steps[-1], Normalize)
     affine = steps[:-1] if normalize else steps
@@ -71,7 +71,7 @@ def affine_form(repair: Repair) -> AffineForm | None:
 
 
 def need_affine(repair: Repair, target: str, instead: str) -> AffineForm:
-    """The same for a target that holds nothing else.
+    """The affine form for a target that supports nothing else.
 
     Raises:
         ExportError: the repair is more than an affine map.
@@ -118,7 +118,7 @@ def check(repair: Repair, run: Callable[[Matrix], Matrix], target: str, allowed:
     exact, single = repair.map(rows.astype(np.float64)), repair.map(rows)
     largest = max(float(np.abs(exact).max()), 1e-30)
     output = run(rows)
-    # A row on the border of two clusters may go to either: float32 has no say in it.
+    # A row on the border of two clusters may go to either in float32.
     difference = float(np.minimum(_by_row(output, exact), _by_row(output, single)).max() / largest)
     own = float(np.median(_by_row(single, exact)) / largest)
     if not difference <= max(allowed, _AS_GOOD * own):

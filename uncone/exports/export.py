@@ -17,12 +17,12 @@ from uncone.errors import ExportError
 from uncone.exports.vector_spec import VectorSpec
 from uncone.repairs.repair import Repair
 
-__all__ = ["MARK", "TARGETS", "Exported", "export", "marked", "placed", "sign"]
+__all__ = ["MARK", "TARGETS", "Exported", "export", "is_export", "sign", "temporary_output"]
 
 
 @dataclass(frozen=True)
 class Exported:
-    """The files and folders that were written, and what has to be known of them."""
+    """The files and folders that were written, and notes for the user."""
 
     paths: tuple[Path, ...]
     notes: tuple[str, ...]
@@ -102,13 +102,13 @@ def sign(folder: Path, target: str, kind: str) -> None:
     (folder / MARK).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
-def marked(folder: Path) -> bool:
-    """Whether this is a folder that an export wrote."""
+def is_export(folder: Path) -> bool:
+    """Whether an export wrote this folder."""
     return (folder / MARK).is_file()
 
 
 @contextmanager
-def placed(out: Path, *, folder: bool, ours: Callable[[Path], bool]) -> Iterator[Path]:
+def temporary_output(out: Path, *, folder: bool, ours: Callable[[Path], bool]) -> Iterator[Path]:
     """A temporary file or folder that becomes `out` on success and is removed on failure.
 
     Raises:

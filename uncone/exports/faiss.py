@@ -9,7 +9,7 @@ import numpy as np
 
 from uncone.data.batch import Matrix
 from uncone.exports.affine_form import AffineForm, check, need_affine
-from uncone.exports.export import placed
+from uncone.exports.export import temporary_output
 from uncone.repairs.repair import Repair
 
 __all__ = ["export_faiss"]
@@ -28,14 +28,14 @@ def export_faiss(repair: Repair, out: Path) -> list[str]:
     """
     form = need_affine(repair, "A faiss transform", _INSTEAD)
     steps = _steps(form)
-    error = check(repair, lambda rows: form.unit(_applied(steps, rows)), "The faiss index")
+    error = check(repair, lambda rows: form.unit(_apply(steps, rows)), "The faiss index")
     index = faiss.IndexPreTransform(faiss.IndexFlatIP(form.matrix.shape[1]))
     unit = faiss.NormalizationTransform(form.matrix.shape[1], 2.0)
     unit.is_trained = True
     for step in (unit, *steps[::-1]):
         index.prepend_transform(step)
     index.is_trained = True
-    with placed(out, folder=False, ours=_holds_nothing) as file:
+    with temporary_output(out, folder=False, ours=_holds_nothing) as file:
         file.write_bytes(faiss.serialize_index(index).data)  # faiss itself says nothing when the disk is full
     return [
         f"{out} is empty: add raw vectors of dimension {len(form.mean)}, and search with raw vectors. It repairs and "
@@ -48,7 +48,7 @@ def _steps(form: AffineForm) -> list[faiss.VectorTransform]:
     d, m = form.matrix.shape
     centering = faiss.CenteringTransform(d)
     faiss.copy_array_to_vector(form.mean.astype(np.float32), centering.mean)
-    # What float32 loses of the mean is not lost to the result.
+    # The bias corrects what float32 loses of the mean.
     lost = (form.mean - form.mean.astype(np.float32)) @ form.matrix
     linear = faiss.LinearTransform(d, m, True)
     faiss.copy_array_to_vector(np.ascontiguousarray(form.matrix.T, np.float32).ravel(), linear.A)
@@ -59,14 +59,14 @@ def _steps(form: AffineForm) -> list[faiss.VectorTransform]:
     return steps
 
 
-def _applied(steps: list[faiss.VectorTransform], rows: Matrix) -> Matrix:
+def _apply(steps: list[faiss.VectorTransform], rows: Matrix) -> Matrix:
     for step in steps:
         rows = step.apply(rows)
     return rows
 
 
 def _holds_nothing(path: Path) -> bool:
-    """Whether an index lies there that we may have written: a transform before no vectors at all."""
+    """Whether the file is an index that we may have written: a transform, and no vectors."""
     try:
         index = faiss.read_index(str(path))
     except RuntimeError:

@@ -8,7 +8,7 @@ import numpy as np
 
 from uncone.errors import ExportError
 from uncone.exports.affine_form import affine_form, primitive_steps
-from uncone.exports.export import marked, placed, sign
+from uncone.exports.export import is_export, sign, temporary_output
 from uncone.repairs.clustered import Clustered
 from uncone.repairs.repair import Arrays, Repair
 
@@ -46,7 +46,7 @@ def export_numpy(repair: Repair, out: Path) -> list[str]:
     """
     arrays, lines = _content(repair)
     d = int(repair.n_features_in_)
-    with placed(out, folder=True, ours=marked) as folder:
+    with temporary_output(out, folder=True, ours=is_export) as folder:
         np.savez(folder / "repair.npz", allow_pickle=False, **arrays)
         content = _README.format(kind=repair.kind, d=d, lines=_START.format(d=d) + lines)
         (folder / "README.md").write_text(content, encoding="utf-8")

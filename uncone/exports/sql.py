@@ -9,7 +9,7 @@ import numpy as np
 
 from uncone.data.batch import Matrix, Vector
 from uncone.exports.affine_form import AffineForm, need_affine
-from uncone.exports.export import marked, placed, sign
+from uncone.exports.export import is_export, sign, temporary_output
 from uncone.repairs.repair import Repair
 
 __all__ = ["export_sql"]
@@ -82,7 +82,7 @@ def export_sql(repair: Repair, out: Path) -> list[str]:
     """
     form = need_affine(repair, "The SQL function", _INSTEAD)
     d = len(form.mean)
-    with placed(out, folder=True, ours=marked) as folder:
+    with temporary_output(out, folder=True, ours=is_export) as folder:
         (folder / "duckdb.sql").write_text(_duckdb(form, repair.kind), encoding="utf-8")
         (folder / "pgvector.sql").write_text(_pgvector(form, repair.kind), encoding="utf-8")
         (folder / "README.md").write_text(_README.format(d=d), encoding="utf-8")
@@ -122,11 +122,11 @@ def _pgvector(form: AffineForm, kind: str) -> str:
 
 
 def _inserts(weights: Matrix, bias: Vector) -> Iterator[str]:
-    """A row for each dimension that comes out; as a string, a long array is read ten times faster."""
+    """A row for each output dimension, as a string: a long array is read ten times faster."""
     for i, (row, constant) in enumerate(zip(weights, bias.tolist(), strict=True)):
         yield f"INSERT INTO uncone_weights VALUES ({i}, '[{_numbers(row)}]', {constant!r});"
 
 
 def _numbers(row: Vector) -> str:
-    """Nine digits: a float32 comes back as it was."""
+    """Numbers with nine digits, which round-trip float32."""
     return ", ".join(f"{number:.9g}" for number in row.tolist())

@@ -49,8 +49,8 @@ class VectorSpec:
         """The spec in the provenance of a saved repair, overridden by the arguments."""
         metadata = provenance or {}
         return cls(
-            layer if layer is not None else _layer(_recorded(metadata.get("layer"))),
-            pooling if pooling is not None else _recorded(metadata.get("pooling")),
+            layer if layer is not None else _layer(_saved_value(metadata.get("layer"))),
+            pooling if pooling is not None else _saved_value(metadata.get("pooling")),
             level or metadata.get("level") or "sentence",
             metadata.get("normalize"),
             metadata.get("prompt"),
@@ -59,7 +59,7 @@ class VectorSpec:
 
 @dataclass(frozen=True)
 class Vectors:
-    """The same for one model: where its transformer lies, the layers that are averaged (None: the last), the rest.
+    """A spec resolved for one model: the folder of its transformer, the averaged layers (None: the last), the rest.
 
     `own` says that all modules of a sentence-transformers folder are kept, its normalization too; `others` are those
     beyond a transformer, a pooling and a normalization. At token level `normalize` comes after repair and pooling.
@@ -102,7 +102,7 @@ def vectors_of(model: Path, spec: VectorSpec) -> Vectors:
     )
 
 
-def _recorded(value: Any) -> Any:  # noqa: ANN401 - whatever the JSON holds
+def _saved_value(value: Any) -> Any:  # noqa: ANN401 - whatever the JSON holds
     return None if value in _OWN else value
 
 

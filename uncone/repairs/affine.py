@@ -1,4 +1,4 @@
-"""The affine family: a repair that is a mean and a matrix, so that composition, inverse and export are a line each."""
+"""The affine family: repairs that are a mean and a matrix, which makes composition, inverse and export simple."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Affine(Repair):
     """Why the statistics were too coarse to learn from; then the rows are measured again, in float64."""
 
     more: ClassVar[tuple[str, ...]] = ()
-    """What else is learned and saved: `directions` is the attribute `directions_`."""
+    """Further arrays that are learned and saved: `directions` is the attribute `directions_`."""
 
     def statistics(self, dim: int, dtype: DTypeLike = np.float32) -> Bundle:
-        """What has to be measured of the rows, with products in `dtype`."""
+        """The statistics to measure, with products in `dtype`."""
         return Bundle(moments=Moments(dim, dtype=dtype))
 
     def fit_stats(self, statistics: Bundle, *, noise: Vector | None = None) -> Self:
@@ -68,7 +68,7 @@ class Affine(Repair):
         """
 
     def needs_fourth(self, rows: int, dim: int) -> bool:
-        """Whether so many rows are to be measured with their fourth moment, which takes time."""
+        """Whether to measure the fourth moment of so many rows, which takes time."""
         return False
 
     def measure_source(
@@ -127,7 +127,7 @@ class Affine(Repair):
         return factor is not None and factor.ndim == 2
 
     def inverse_transform(self, X: Any) -> Matrix:  # noqa: ANN401 - scikit-learn's contract
-        """The rows (n, d) that `transform` made these of.
+        """The rows (n, d) before `transform`.
 
         Raises:
             NoInverseError: the repair has thrown something away.
@@ -155,7 +155,7 @@ class Affine(Repair):
         return self._back[0]
 
     def _lost(self) -> str:
-        """What the repair has thrown away, in words; empty when nothing."""
+        """What the repair discards, in words; empty if nothing."""
         d, m = self.matrix_.shape
         if d != m:
             return f"it keeps {m} of {d} dimensions"
@@ -174,14 +174,14 @@ class Affine(Repair):
         return Collapsed.of(self.mean_, matrix, moved)
 
     def arrays(self) -> Arrays:
-        """Mean, offset, and the matrix or its diagonal (`scale`); and what else was learned."""
+        """Mean, offset, and the matrix or its diagonal (`scale`); and the further learned arrays."""
         scale = self.diagonal
         linear = {"matrix": self.matrix_} if scale is None else {"scale": scale}
         further = {name: np.asarray(getattr(self, f"{name}_")) for name in self.more}
         return {"mean": self.mean_, **linear, "offset": self.offset_, **further}
 
     def restore(self, arrays: Arrays) -> Self:
-        """Take what another repair learned, after a look at the shapes.
+        """Take over what another repair learned, after a check of the shapes.
 
         Raises:
             DamagedRepairError: arrays are missing, too many, or do not fit each other.
@@ -202,7 +202,7 @@ class Affine(Repair):
 
 
 class Collapsed(Affine):
-    """Several affine repairs as one matrix, or the inverse of one; it is made, not fitted."""
+    """Several affine repairs as one matrix, or the inverse of one; constructed, not fitted."""
 
     kind = "affine"
 
@@ -229,7 +229,7 @@ class _Ready:
 
     @classmethod
     def of(cls, affine: Affine, dtype: np.dtype[Any]) -> _Ready:
-        """Round to a precision; what would change nothing is left out."""
+        """Round to a precision, without the parts that change nothing."""
         shift, scale = affine.mean_.astype(dtype), affine.diagonal
         rest = affine.mean_ - shift
         factor = affine.matrix_ if scale is None else scale

@@ -1,4 +1,4 @@
-"""Several repairs, one after the other, fitted in as few passes over the rows as can be."""
+"""Several repairs, one after the other, fitted in as few passes over the rows as possible."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from uncone.run.measure import Plan
 from uncone.stats.moments import Moments
 from uncone.stats.statistic import Bundle
 
-__all__ = ["Chain", "merged", "pushed"]
+__all__ = ["Chain", "merged", "push_moments"]
 
 
 class Chain(Repair):
@@ -62,7 +62,7 @@ class Chain(Repair):
         return rows
 
     def inverse_transform(self, X: Any) -> Matrix:  # noqa: ANN401 - scikit-learn's contract
-        """The rows (n, d) that `transform` made these of.
+        """The rows (n, d) before `transform`.
 
         Raises:
             NoInverseError: a step has none.
@@ -87,7 +87,7 @@ class Chain(Repair):
         return {f"{i}.{name}": value for i, step in enumerate(self.steps_) for name, value in step.arrays().items()}
 
     def restore(self, arrays: Arrays) -> Self:
-        """Take what another chain of the same steps learned.
+        """Take over what another chain of the same steps learned.
 
         Raises:
             DamagedRepairError: the arrays are not those of these steps, or the steps do not fit each other.
@@ -110,24 +110,24 @@ class Chain(Repair):
 
 
 class _RowMoments(NamedTuple):
-    """The moments of the rows as they leave the last step, and the variance of each dimension that is only rounding."""
+    """The moments of the rows as they leave the last step, and the rounding variance of each dimension."""
 
     moments: Moments
     noise: Vector
 
 
 class _FittingChain:
-    """A chain while it is fitted: the steps done, and the moments after them as far as they are known."""
+    """A chain while it is fitted: the fitted steps, and the moments after them, if known."""
 
     def __init__(self, source: Source, plan: Plan, progress: Progress | None) -> None:
         self.source, self.plan, self.progress = source, plan, progress
         self.steps: list[Repair] = []
         self.state: _RowMoments | None = None
-        self.grain: Vector | None = None  # the steps of the numbers, squared, as the affine steps done pass them on
+        self.grain: Vector | None = None  # squared spacing of the numbers, carried through the affine steps
         self.passes = 0
 
     def fit(self, step: Repair) -> None:
-        """Fit the next step, from what is known or from another pass."""
+        """Fit the next step, from the known moments or in another pass."""
         if not isinstance(step, Affine) or set(step.statistics(1).members) != {"moments"}:
             self.state = self.grain = None
             step.fit_source(self._rows(step), self.plan, self.progress)
@@ -142,7 +142,7 @@ class _FittingChain:
         if step.doubt_ and (self.source.rereadable or np.isnan(self.state.moments.fourth)):
             self.state = self._measure(step, np.dtype(np.float64), higher=True)
             step.fit_stats(Bundle(moments=self.state.moments), noise=self.state.noise)
-        moments, made_up = pushed(self.state.moments, step)
+        moments, made_up = push_moments(self.state.moments, step)
         weights, before = (step.matrix_**2).T, grain(self.state.moments, self.plan.dtype)
         self.state = _RowMoments(moments, weights @ self.state.noise + made_up + rounding(moments, self.plan.dtype))
         self.grain = weights @ (before if self.grain is None else before + self.grain)
@@ -153,7 +153,7 @@ class _FittingChain:
         return _RowMoments(moments, noise if self.grain is None else noise + self.grain)
 
     def _rows(self, step: Repair) -> Source:
-        """What the next step sees of the rows.
+        """The rows as the next step sees them.
 
         Raises:
             FitError: they were read already, and cannot be read again.
@@ -168,8 +168,8 @@ class _FittingChain:
         return Mapped(self.source, Chain(self.steps)._settle(list(self.steps))) if self.steps else self.source
 
 
-def pushed(moments: Moments, step: Affine) -> tuple[Moments, Vector]:
-    """The moments of the rows after a fitted step, and the variance (m,) that the algebra may have made up.
+def push_moments(moments: Moments, step: Affine) -> tuple[Moments, Vector]:
+    """The moments of the rows after a fitted step, and the variance (m,) that rounding may have added.
 
     The third and fourth moments survive a shift and a common scale; after any other step they are not known (NaN).
     """

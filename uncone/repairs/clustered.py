@@ -102,7 +102,7 @@ class Clustered(Repair):
             )
 
     def _cells_of(self, rows: Matrix) -> tuple[Cells, str]:
-        """The cells that the rows are assigned by, and what was done to find them."""
+        """The cells that rows are assigned to, and a description of how they were found."""
         n = len(rows)
         if n < self.p + 2:
             raise FitError(
@@ -171,7 +171,7 @@ class Clustered(Repair):
     def _repair(self, rows: Matrix, means: Matrix, directions: Matrix, out: Matrix) -> None:
         """Repair a block of rows, cluster by cluster: they are put in the order of their clusters, and back."""
         order, runs = runs_by_label(self.cells_.labels(rows))
-        with np.errstate(invalid="ignore", over="ignore"):  # NaN stays NaN, and what is infinite becomes it
+        with np.errstate(invalid="ignore", over="ignore"):  # NaN stays NaN, and infinity becomes NaN
             turned = np.take(rows, order, axis=0, mode="clip")
             for cluster, run in runs:
                 y, removed = turned[run], directions[cluster, : self.counts_[cluster]]
@@ -197,7 +197,7 @@ class Clustered(Repair):
         }
 
     def restore(self, arrays: Arrays) -> Self:
-        """Take what another repair with the same parameters learned."""
+        """Take over what another repair with the same parameters learned."""
         (k, dim), p = arrays["centroids"].shape, self.p
         shapes = {"centre": (dim,), "means": (k, dim), "directions": (k, p, dim), "counts": (k,), "sizes": (k,)}
         for name, shape in shapes.items():
@@ -232,6 +232,6 @@ def _top_directions(moments: ClusterMoments, cluster: int, p: int) -> Matrix:
 
 
 def _floor(values: Vector, n: int, mean: Vector, offset: Vector, eps: float) -> float:
-    """What rounding alone can make of an eigenvalue: of the products, of the shift to the mean, of the rows."""
+    """The eigenvalue that rounding alone can cause: of the products, of the shift to the mean, of the rows."""
     rounding = (4 * eps) ** 2 * float(mean @ mean)
     return max(16 * eps * float(values[0]), n * 100 * eps * float(offset @ offset), n * rounding)

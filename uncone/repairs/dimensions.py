@@ -20,7 +20,7 @@ from uncone.stats.unit_vectors import UnitSum
 
 __all__ = ["Center", "Mute", "Normalize", "Standardize", "deviations", "rogue_dimensions"]
 
-_STEPS = 8  # roundings of the mean that a constant dimension may seem to vary by
+_STEPS = 8  # rounding steps of the mean within which a dimension counts as constant
 _LEAST_BASELINE = 0.05
 _TIMES = 3
 _MOST = 5
@@ -28,7 +28,7 @@ _BLOCK = 1024
 
 
 class Center(Affine):
-    """x - mean: the common direction of a cone goes, all differences stay.
+    """x - mean: removes the common direction of a cone and keeps all differences.
 
     >>> Center().fit_transform(np.array([[1.0, 2.0], [3.0, 6.0]])).tolist()
     [[-1.0, -2.0], [1.0, 2.0]]
@@ -59,7 +59,7 @@ class Standardize(Affine):
 
 
 def deviations(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
-    """The standard deviation of every dimension (d,), 1 where it is constant, and which are (d,)."""
+    """The standard deviation of every dimension (d,), 1 where it is constant, and a mask of constant ones (d,)."""
     deviation = np.sqrt(moments.variances.clip(min=0.0))
     constant = deviation <= _STEPS * np.finfo(np.float64).eps * np.abs(moments.mean)
     return np.where(constant, 1.0, deviation), constant
@@ -140,7 +140,7 @@ class Normalize(Repair):
         mapped = np.empty(rows.shape, rows.dtype)
         for start in range(0, len(rows), _BLOCK):
             block, out = rows[start : start + _BLOCK], mapped[start : start + _BLOCK]
-            # By the largest number first: squares of very long or very short rows do not fit.
+            # Divide by the largest number first: squares of very long or very short rows overflow or underflow.
             largest = np.abs(block).max(axis=1, keepdims=True)
             np.divide(block, np.where(largest == 0, 1, largest), out=out)
             lengths = np.sqrt(np.vecdot(out, out))[:, None]

@@ -1,4 +1,4 @@
-"""Rounding and directions: which digits of a variance are real, products that keep copies, principal directions."""
+"""Rounding and directions: which digits of a variance are real, reproducible products, principal directions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GRAIN = 16  # how many rounding steps of a stored number count as no variance
 
 
 def precision(source: Source, plan: Plan) -> np.dtype[np.generic]:
-    """The precision of the products: float64 where it costs little, or where there is no second look at the rows."""
+    """The precision of the products: float64 if it costs little, or if the rows can be read only once."""
     few = source.rows is None or source.rows < _FEW or not source.rereadable
     return np.dtype(np.float64 if few else plan.dtype)
 
@@ -41,13 +41,13 @@ def rounding(moments: Moments, dtype: DTypeLike) -> Vector:
 
 
 def grain(moments: Moments, dtype: DTypeLike) -> Vector:
-    """Of that, what the numbers themselves have (d,): their steps, squared."""
+    """The part of it that comes from the stored numbers (d,): their squared spacing."""
     squares = moments.variances + moments.mean**2
     return np.asarray((_GRAIN * float(np.finfo(dtype).eps)) ** 2 * squares)
 
 
 def product(rows: Matrix, factor: NDArray[Any], out: Matrix | None = None) -> Matrix:
-    """`rows @ factor`, in which copies of a row get the same digits, wherever they stand.
+    """`rows @ factor`, in which copies of a row get the same digits at any position.
 
     The kernels of some processors round a row by its place in the product, so that copies would count as distinct
     vectors. There, float32 products are computed in float64 and rounded, and float64 products row by row.
@@ -83,7 +83,7 @@ _EXACT = 1e-11
 
 
 class Principal(NamedTuple):
-    """Variances, largest first (d,), directions as columns, and the variance in each that is only rounding (d,).
+    """Variances, largest first (d,), directions as columns, and the rounding variance of each (d,).
 
     A variance that is only rounding may be negative.
     """
@@ -128,7 +128,7 @@ def leading(matrix: Matrix, p: int) -> tuple[Vector, Matrix]:
 
 
 def _by_products(matrix: Matrix, p: int) -> tuple[Vector, Matrix] | None:
-    """Block Lanczos: the best directions in the span of Q, AQ, A(AQ) ...; None when they are not exact soon.
+    """Block Lanczos: the best directions in the span of Q, AQ, A(AQ) ...; None if they do not converge soon.
 
     Unlike LAPACK's routines here it lets other threads run.
     """
@@ -137,7 +137,7 @@ def _by_products(matrix: Matrix, p: int) -> tuple[Vector, Matrix] | None:
     new: Matrix = np.random.default_rng(0).standard_normal((dim, width))
     for step in range(_STEPS[-1] + 1):
         previous, block = basis[:, : step * width], slice(step * width, (step + 1) * width)
-        for _ in range(2):  # once leaves what rounding has brought back
+        for _ in range(2):  # twice, because rounding leaves a rest after the first
             new = np.linalg.qr(new - previous @ (previous.T @ new))[0]
         basis[:, block] = new
         new = images[:, block] = matrix @ new

@@ -46,7 +46,7 @@ _CONSTANT = 1e-4
 
 
 class Epoch(NamedTuple):
-    """Bits per dimension of the rows that were trained on, and of those held out (NaN: none were)."""
+    """Bits per dimension of the rows that were trained on, and of those held out (NaN if none)."""
 
     epoch: int
     train: float
@@ -59,7 +59,7 @@ class Epoch(NamedTuple):
 
 
 class Flow(Repair):
-    """Map rows by a Glow-style flow to what is, for the rows it was trained on, nearly a standard normal.
+    """Map rows by a Glow-style flow to nearly a standard normal distribution.
 
     Li et al. 2020, On the Sentence Embeddings from Pre-trained Language Models (BERT-flow). `levels` of `depth` steps
     of actnorm, reversal and additive coupling with two `hidden` layers; Adam with `lr` on batches of `batch` rows for
@@ -129,7 +129,7 @@ class Flow(Repair):
             raise OptionError(f"holdout={self.holdout!r} is no share of the rows. Give a number from 0 to below 1.")
 
     def _train(self, z: Tensor, sampling: str, progress: Progress | None) -> None:
-        """Train on standardized rows; whatever ends the training, the best weights so far are taken."""
+        """Train on standardized rows; however training ends, the best weights so far are kept."""
         generator = Generator().manual_seed(int(self.seed))
         order = torch.randperm(len(z), generator=generator)
         n_held_out = round(self.holdout * len(z))
@@ -189,7 +189,7 @@ class Flow(Repair):
 
     @torch.no_grad()
     def _bits(self, network: Glow, z: Tensor) -> float:
-        """Bits per dimension of standardized rows, as they were before they were standardized; NaN of none."""
+        """Bits per dimension of standardized rows, measured before standardization; NaN without rows."""
         if not len(z):
             return math.nan
         parts = [z[start : start + _AT_ONCE] for start in range(0, len(z), _AT_ONCE)]
@@ -216,7 +216,7 @@ class Flow(Repair):
         return out
 
     def inverse_transform(self, X: Any) -> Matrix:  # noqa: ANN401 - scikit-learn's contract
-        """The rows that `transform` made these of."""
+        """The rows before `transform`."""
         check_is_fitted(self)
         rows = check_array(X, dtype=[np.float64, np.float32])
         if rows.shape[1] != self._n_features_out:
@@ -245,7 +245,7 @@ class Flow(Repair):
         return {"centre": self.center_, "scale": np.array([self.scale_]), "history": history, "best": best, **weights}
 
     def restore(self, arrays: Arrays) -> Self:
-        """Take what another repair with the same parameters learned."""
+        """Take over what another repair with the same parameters learned."""
         self._check_size(arrays)
         self.center_, self.scale_ = arrays["centre"], float(arrays["scale"][0])
         self.history_ = [Epoch(i, *[*bits, math.nan][:2]) for i, bits in enumerate(arrays["history"].tolist())]
@@ -280,7 +280,7 @@ def _fixed_threads() -> Iterator[None]:
 
 
 class Step(nn.Module):
-    """Actnorm, reversal, additive coupling: the front of the row moves its back by what a small network says.
+    """Actnorm, reversal, additive coupling: a small network shifts the back of a row by a function of its front.
 
     Of an odd number of dimensions the one in the middle belongs to the back of `even` steps and to the front of the
     others; otherwise it would stay in the same part for ever. The last layer begins at zero: the coupling does nothing.
@@ -306,20 +306,20 @@ class Step(nn.Module):
     def forward(self, rows: Tensor) -> Tensor:
         """The rows (n, d) one step nearer to the normal."""
         front, back = self._halves(((rows + self.shift) * self.log_scale.exp()).flip(1))
-        return torch.cat([front, back + self._moved(front)], 1)
+        return torch.cat([front, back + self._shift(front)], 1)
 
     def inverse(self, rows: Tensor) -> Tensor:
-        """The rows that `forward` made these of."""
+        """The rows before `forward`."""
         front, back = self._halves(rows)
-        before = torch.cat([front, back - self._moved(front)], 1)
+        before = torch.cat([front, back - self._shift(front)], 1)
         return before.flip(1) * (-self.log_scale).exp() - self.shift
 
     def _halves(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         return rows[:, : self.front], rows[:, self.front :]
 
-    def _moved(self, front: Tensor) -> Tensor | float:
+    def _shift(self, front: Tensor) -> Tensor | float:
         if not len(self.layers):
-            return 0.0  # one dimension has nothing to be moved by
+            return 0.0  # a single dimension has no front
         weights, biases = list(self.layers[::2]), list(self.layers[1::2])
         for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
             front = relu(linear(front, weight, bias))
@@ -335,9 +335,9 @@ class Step(nn.Module):
 
 
 class Glow(nn.Module):
-    """`levels` of `depth` steps each; after every level but the last, half of the dimensions are done.
+    """`levels` of `depth` steps each; after every level but the last, half of the dimensions are final.
 
-    What goes on is the back, which the last coupling moved; the front, which moved it, is done.
+    The back, which the last coupling shifted, continues; the front is final.
     """
 
     def __init__(self, dim: int, levels: int, depth: int, hidden: int, generator: Generator | None = None) -> None:
@@ -354,12 +354,12 @@ class Glow(nn.Module):
             width -= width // 2
 
     def _levels(self) -> list[tuple[list[Step], int]]:
-        """The steps of every level, and how many dimensions go on from it: of the last, all it has."""
+        """The steps of every level, and the number of dimensions that continue from it."""
         levels = [[cast(Step, step) for step in cast(nn.ModuleList, steps)] for steps in self.steps]
         return list(zip(levels, [*self.widths[1:], self.widths[-1]], strict=True))
 
     def forward(self, rows: Tensor) -> Tensor:
-        """The rows (n, d) as the model would have them: standard normal."""
+        """The rows (n, d) mapped to the standard normal."""
         factored: list[Tensor] = []
         for steps, width_left in self._levels():
             for step in steps:
@@ -369,7 +369,7 @@ class Glow(nn.Module):
         return torch.cat([*factored, rows], 1)
 
     def inverse(self, rows: Tensor) -> Tensor:
-        """The rows that `forward` made these of."""
+        """The rows before `forward`."""
         left = self.dim - self.widths[-1]
         factored, rows = rows[:, :left], rows[:, left:]
         for (steps, width_left), width in zip(reversed(self._levels()), reversed(self.widths), strict=True):
@@ -380,7 +380,7 @@ class Glow(nn.Module):
         return rows
 
     def log_determinant(self) -> Tensor:
-        """The log of the volume that a unit of volume becomes: the same everywhere, because couplings only move."""
+        """The log of the volume change, the same everywhere because additive couplings preserve volume."""
         return torch.stack([step.log_scale.sum() for steps, _ in self._levels() for step in steps]).sum()
 
     def bits(self, rows: Tensor) -> Tensor:
@@ -391,7 +391,7 @@ class Glow(nn.Module):
 
     @torch.no_grad()
     def initialize(self, rows: Tensor) -> None:
-        """Set every actnorm by what reaches it of these rows."""
+        """Initialize every actnorm from these rows."""
         for steps, width_left in self._levels():
             for step in steps:
                 rows = step.initialize(rows)

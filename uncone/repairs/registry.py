@@ -1,4 +1,4 @@
-"""From the name of a method to a repair: `whiten`, or a pipe such as `center,droptop,whiten`."""
+"""Repairs by the name of a method: `whiten`, or a pipe such as `center,droptop,whiten`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def make(method: str, **options: Any) -> Repair:  # noqa: ANN401 - each step has
 
 
 def make_seeded(method: str, options: Mapping[str, Any], seed: int) -> Repair:
-    """An unfitted repair whose random steps begin with `seed`, unless the options have one."""
+    """An unfitted repair whose random steps use `seed`, unless the options have one."""
     repair = make(method, **options)
     for step in getattr(repair, "steps", [repair]):
         if "seed" in step.get_params(deep=False) and "seed" not in options:

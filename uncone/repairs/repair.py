@@ -45,7 +45,7 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ANN401 - scikit-learn's contract
         """Learn from a table (n, d) of float32 or float64; NaN is an error here, rows of zeros are left out."""
-        rows = validate_data(self, _widened(X), dtype=[np.float64, np.float32], ensure_min_samples=2)
+        rows = validate_data(self, _widen(X), dtype=[np.float64, np.float32], ensure_min_samples=2)
         self._learn(ArrayVectors(rows), Plan(dtype=rows.dtype), None)
         return self
 
@@ -61,25 +61,25 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
         check_is_fitted(self)
         seen_later = self._spreads()
         rows = validate_data(
-            self, _widened(X), dtype=[np.float64, np.float32], reset=False, ensure_all_finite=not seen_later
+            self, _widen(X), dtype=[np.float64, np.float32], reset=False, ensure_all_finite=not seen_later
         )
         mapped = self.map(rows)
         if seen_later and not np.isfinite(mapped[:, 0]).all():
-            check_array(rows, dtype=None)  # says what is wrong with it
+            check_array(rows, dtype=None)  # raises with the reason
         return mapped
 
     def _spreads(self) -> bool:
-        """Whether NaN or infinity anywhere in a row shows in every number made of it: then looking there is enough."""
+        """Whether NaN or infinity anywhere in a row shows in every output number, so that one of them tells."""
         return False
 
     def map(self, rows: NDArray[np.generic]) -> Matrix:
-        """The same without a look at the rows: for streams, whose blocks were checked; NaN stays NaN."""
+        """`transform` without checks, for streams whose blocks were checked already; NaN stays NaN."""
         floats = as_floats(rows)
         with np.errstate(over="ignore", invalid="ignore"):  # a bad row becomes NaN, and is counted where it is used
             return np.asarray(self._map(floats), floats.dtype)
 
     def save(self, folder: str | os.PathLike[str], **provenance: Any) -> None:  # noqa: ANN401 - any plain value
-        """Write the repair to a folder, with what is known of how it was fitted."""
+        """Write the repair to a folder, with the provenance of its fit."""
         from uncone.repairs.saving import save
 
         save(self, Path(folder), provenance)
@@ -98,7 +98,7 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
 
     @abstractmethod
     def restore(self, arrays: Arrays) -> Self:
-        """Take what another repair with the same parameters learned."""
+        """Take over what another repair with the same parameters learned."""
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's
         """Both precisions are kept."""
@@ -129,7 +129,7 @@ def as_floats(rows: NDArray[np.generic]) -> Matrix:
     return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float32)  # type: ignore[return-value]
 
 
-def _widened(X: Any) -> Any:  # noqa: ANN401 - whatever the user has
+def _widen(X: Any) -> Any:  # noqa: ANN401 - whatever the user has
     """Half precision as float32, where scikit-learn would make it float64; all else as it is."""
     dtypes = getattr(X, "dtypes", None)  # of a DataFrame
     kinds = {getattr(X, "dtype", None)} if dtypes is None or not np.iterable(dtypes) else set(dtypes)

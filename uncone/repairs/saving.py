@@ -31,7 +31,7 @@ _DTYPES = {np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64)}
 
 @dataclass(frozen=True)
 class Saved:
-    """A repair that was loaded, and what is known of how it was fitted."""
+    """A loaded repair, and the provenance of its fit."""
 
     repair: Repair
     provenance: dict[str, Any]
@@ -49,7 +49,7 @@ def save(repair: Repair, folder: Path, provenance: Mapping[str, Any]) -> None:
 
     tensors = to_bytes({name: np.array(value, order="C") for name, value in repair.arrays().items()})
     values = {
-        **_described(repair),
+        **_description(repair),
         "dim_in": int(repair.n_features_in_),
         "dim_out": int(repair._n_features_out),
         "sha256": hashlib.sha256(tensors).hexdigest(),
@@ -59,7 +59,7 @@ def save(repair: Repair, folder: Path, provenance: Mapping[str, Any]) -> None:
 
 
 def load(folder: str | os.PathLike[str], *, dim: int | None = None, encoder: EncoderIdentity | None = None) -> Saved:
-    """Read a repair; `dim` and `encoder` are those of the vectors it is wanted for.
+    """Read a repair; `dim` and `encoder` describe the vectors it will be applied to.
 
     Raises:
         DamagedRepairError: it is missing, not whole, tampered with, or from a newer uncone.
@@ -81,7 +81,7 @@ def load(folder: str | os.PathLike[str], *, dim: int | None = None, encoder: Enc
         )
     arrays = _arrays(folder, values["sha256"])
     try:
-        repair = _built(values).restore(arrays)
+        repair = _build(values).restore(arrays)
         _remember(repair, values)
         again = repair.arrays()
     except RepairError as error:
@@ -97,18 +97,18 @@ def load(folder: str | os.PathLike[str], *, dim: int | None = None, encoder: Enc
     return Saved(repair, values["provenance"])
 
 
-def _described(repair: Repair) -> dict[str, Any]:
+def _description(repair: Repair) -> dict[str, Any]:
     """Kind and parameters; of a chain, those of its steps."""
     if isinstance(repair, Chain):
-        return {"kind": repair.kind, "steps": [_described(step) for step in repair.steps_], "note": repair.note_}
+        return {"kind": repair.kind, "steps": [_description(step) for step in repair.steps_], "note": repair.note_}
     return {"kind": repair.kind, "parameters": repair.get_params(deep=False), "note": repair.note_}
 
 
-def _built(values: Mapping[str, Any]) -> Repair:
-    """The unfitted repair that a description is of."""
+def _build(values: Mapping[str, Any]) -> Repair:
+    """The unfitted repair of a description."""
     kind = values["kind"]
     if kind == Chain.kind:
-        repair: Repair = Chain([_built(step) for step in values["steps"]])
+        repair: Repair = Chain([_build(step) for step in values["steps"]])
     elif kind == Collapsed.kind:
         repair = Collapsed()
     elif kind in KINDS:
@@ -119,7 +119,7 @@ def _built(values: Mapping[str, Any]) -> Repair:
 
 
 def _remember(repair: Repair, values: Mapping[str, Any]) -> None:
-    """Give the notes back."""
+    """Restore the notes."""
     repair.note_ = str(values["note"])
     if isinstance(repair, Chain):
         for step, part in zip(repair.steps_, values["steps"], strict=True):

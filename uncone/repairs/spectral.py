@@ -95,7 +95,7 @@ class Whiten(Affine):
         dim = self._width(moments.dim)
         spectrum, vectors, floors = principal(moments, noise, self.kind)
         share, note = self._share(moments)
-        if np.isnan(share):  # moments that came through an earlier step do not know it
+        if np.isnan(share):  # unknown for moments carried through an earlier step
             self.doubt_ = "the fourth moment is not known"
             return None
         values = ((1 - share) * spectrum + share * spectrum.mean()).clip(min=0.0)
@@ -127,7 +127,7 @@ class Whiten(Affine):
         return int(self.dim)
 
     def _share(self, moments: Moments) -> tuple[float, str]:
-        """The shrinkage, and a sentence on it."""
+        """The shrinkage, and a sentence about it."""
         n, d, value = moments.n, moments.dim, self.shrinkage
         size = f"{n:,} vectors for {d} dimensions"
         if value == "ledoit-wolf" or (value == "auto" and n < _COMFORT * d):
@@ -152,7 +152,7 @@ class Whiten(Affine):
         return super()._lost()
 
     def restore(self, arrays: Arrays) -> Self:
-        """Take what another whitening learned.
+        """Take over what another whitening learned.
 
         Raises:
             DamagedRepairError: arrays are missing, too many, or do not fit each other.

@@ -1,4 +1,4 @@
-"""What a score means: `calibrate`."""
+"""The meaning of scores: `calibrate`."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  
     labeled, truth = None, None
     if labels is not None:
         cosines = sides.cosines(labels, options.ids, by_rows=options.ids is not None, progress=options.progress)
-        labeled, truth = _labeled(labels, cosines, own.background, options)
+        labeled, truth = _score_labeled(labels, cosines, own.background, options)
     calibration = _calibration(sides, own, beside, options, labeled)
     calibration = replace(calibration, notes=[*notes, *calibration.notes])
     if options.translate is not None and before is not None:
-        calibration = _translated(calibration, options.translate, before, options.old)
+        calibration = _translate(calibration, options.translate, before, options.old)
     if options.save is not None:
         calibration.save(options.save)
     inputs = {"limit": options.limit, "labeled": options.pairs, "document": options.document}
@@ -128,10 +128,10 @@ def _background(sides: _Sides, options: CalibrateOptions) -> BackgroundSurvey | 
     return _survey(sides, source, options, name=source.name)
 
 
-def _labeled(
+def _score_labeled(
     pairs: PairFile, cosines: NDArray[np.float64], background: Background, options: CalibrateOptions
 ) -> tuple[LabeledPairs, LabeledScores]:
-    """What the labeled pairs say, and which of those that have a score are similar."""
+    """The results of the labeled pairs, and the truth for those that have a score."""
     from uncone.analysis.calibration.calibration import LabeledScores
     from uncone.analysis.calibration.labeled import label_pairs
     from uncone.analysis.intervals.pair_units import pair_units
@@ -160,7 +160,7 @@ def _labeled(
     return result, truth
 
 
-def _translated(
+def _translate(
     calibration: Calibration, score: float, before: Calibration, old: str | os.PathLike[str] | Calibration | None
 ) -> Calibration:
     from uncone.analysis.calibration.thresholds import translate
@@ -219,7 +219,7 @@ def _one_hit(own: BackgroundSurvey, corpus_size: int) -> Threshold:
 
 
 def _provenance(calibration: Calibration, sides: _Sides, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """How the calibration came to be, so that it can be made again."""
+    """The inputs and versions needed to reproduce the calibration."""
     reading = {source.note for source in (sides.queries, sides.documents) if source is not None and source.note}
     origin = {key: value for key, value in calibration.source.items() if value not in (None, "")}
     paths = {key: os.fspath(value) if isinstance(value, os.PathLike) else value for key, value in inputs.items()}
@@ -234,7 +234,7 @@ def _provenance(calibration: Calibration, sides: _Sides, inputs: Mapping[str, An
 
 
 def _notes(sides: _Sides, own: BackgroundSurvey, beside: BackgroundSurvey | None) -> list[str]:
-    """What was left out of each corpus, and what went wrong on the way."""
+    """Notes on vectors that were left out, and on problems while reading."""
     texts = sides.opening.options.model is not None
     noun = "texts" if texts else "vectors"
     bad = "are empty or have no finite vector" if texts else "hold NaN, infinity or huge numbers"
@@ -308,13 +308,13 @@ class _Sides:
             )
         if self.queries is None:
             rows = pairs.rows(_length(self.documents), self.opening.names(self.origins[1], ids))
-            vectors = _gathered(self.documents, np.concatenate(rows), progress)
+            vectors = _gather(self.documents, np.concatenate(rows), progress)
             return pair_cosines(vectors[: len(pairs)], vectors[len(pairs) :])
         sides = []
         for place, source in enumerate((self.queries, self.documents)):
             side = replace(pairs, ids=(pairs.ids[place], pairs.ids[place]))
             own, _ = side.rows(_length(source), self.opening.names(self.origins[place], ids))
-            sides.append(_gathered(source, own, progress))
+            sides.append(_gather(source, own, progress))
         return pair_cosines(*sides)
 
 
@@ -322,8 +322,8 @@ def _length(source: Source) -> int:
     return source.rows if source.rows is not None else sum(len(part.vectors) for part in source.read())
 
 
-def _gathered(source: Source, rows: IntVector, progress: Progress | None = None) -> Matrix:
-    """Some rows of a stream, each as often as it is named, in that order."""
+def _gather(source: Source, rows: IntVector, progress: Progress | None = None) -> Matrix:
+    """The requested rows of a stream, in that order, with repeats."""
     distinct, places = np.unique(rows, return_inverse=True)
     vectors: Matrix = np.full((len(distinct), source.dim), np.nan, np.float32)
     first = 0

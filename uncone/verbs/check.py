@@ -46,7 +46,7 @@ def check(source: Any, *, options: CheckOptions) -> Diagnosis:  # noqa: ANN401 -
 
 
 def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -> Diagnosis:
-    """The diagnosis of a source that is open already, perhaps the vectors that a repair gave."""
+    """The diagnosis of an open source, such as repaired vectors."""
     whole = options.deep or options.ann
     if whole and not source.rereadable:
         flag = "--ann" if options.ann else "--deep"
@@ -110,7 +110,7 @@ def _provenance(space: Space, options: CheckOptions) -> dict[str, Any]:
 
 
 def _suggestion(source: object, diagnosis: Diagnosis, options: CheckOptions) -> str | None:
-    """The command that asks what a score means, when the vectors lie in a file and no score was asked for."""
+    """A follow-up command with --score, if the vectors are in a file and no score was requested."""
     quantiles = diagnosis.findings["pair_cosine_quantiles"].value
     if options.scores or not isinstance(source, str | os.PathLike) or source == "-" or not isinstance(quantiles, dict):
         return None

@@ -40,7 +40,7 @@ class Encoded:
         return {"schema": 1, "verb": "encode", **asdict(self)}
 
     def __str__(self) -> str:
-        """Return what to print."""
+        """A summary to print."""
         columns = f", {len(self.layers)} layers" if self.layers else ""
         lines = [f"{self.vectors:,} vectors of {self.dim} dimensions{columns}", self.reading]
         lines += [f"{self.resumed:,} of them from an interrupted run"] if self.resumed else []
@@ -83,7 +83,7 @@ def encode(texts: Any, *, options: EncodeOptions) -> Encoded:  # noqa: ANN401 - 
 
 
 def _count(texts: TextSource, limit: int | None) -> int:
-    """The texts that will be encoded: known before, so that the time left can be estimated."""
+    """The number of texts to encode, counted first to estimate the time left."""
     from itertools import islice
 
     from uncone.encoders.text_vectors import check_count

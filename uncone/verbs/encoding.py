@@ -1,4 +1,4 @@
-"""What every verb does with texts and a model before it has vectors."""
+"""From texts and a model to vectors, for every verb."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Progress = Callable[[str, int, int | None], None]
 
 @dataclass(frozen=True)
 class Encoding:
-    """The model, and what was said about how it makes one vector of a text; None is as the model's own recipe says."""
+    """A model, and how it encodes texts; None stands for the model's own recipe."""
 
     model: Any
     layer: str | int | None = None
@@ -51,7 +51,7 @@ class Encoding:
 
 
 def encoded(texts: TextSource, encoding: Encoding, least: int = 2) -> Source:
-    """The vectors of texts: as the model's own recipe says, unless a layer or a pooling is asked for."""
+    """The vectors of texts: by the model's own recipe, unless a layer or a pooling is requested."""
     from uncone.data.cache import VectorCache
     from uncone.encoders.open import sentence_source
 
@@ -70,7 +70,7 @@ def encoded(texts: TextSource, encoding: Encoding, least: int = 2) -> Source:
 
 
 def encoded_like(texts: TextSource, encoding: Encoding, provenance: Mapping[str, Any], least: int = 1) -> Source:
-    """The vectors of texts as a repair knows them: the layers, pooling, length and prompt that it was fitted on."""
+    """The vectors of texts with the layers, pooling, length and prompt that a repair was fitted on."""
     from uncone.data.cache import VectorCache
     from uncone.encoders.cached import CachedTexts
     from uncone.encoders.open import open_encoder
@@ -85,7 +85,7 @@ def encoded_like(texts: TextSource, encoding: Encoding, provenance: Mapping[str,
 
 
 def pooling_of(provenance: Mapping[str, Any], layers: int) -> Pooling:
-    """How a text becomes one vector, from what was saved with a repair."""
+    """The pooling in the provenance of a repair."""
     from uncone.encoders.text_vectors import Pooling, parse_layers
 
     layer, *settings = (provenance[name] for name in ("layer", "pooling", "normalize", "prompt"))
@@ -121,7 +121,7 @@ def open_texts_of(
 
 
 def read_vectors(source: Source, rows: int, step: str, progress: Progress | None) -> Matrix:
-    """All vectors of a source in memory (rows, d); NaN for those that do not come."""
+    """All vectors of a source in memory (rows, d); NaN for missing ones."""
     import numpy as np
 
     vectors: Matrix = np.full((rows, source.dim), np.nan, np.float32)

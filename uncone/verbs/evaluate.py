@@ -1,4 +1,4 @@
-"""Proof: `evaluate` makes the tables of the literature, `prescribe` chooses a repair or advises to leave it alone."""
+"""Evaluation: `evaluate` makes the tables of the literature, `prescribe` recommends a repair or none."""
 
 from __future__ import annotations
 
@@ -114,13 +114,13 @@ def reproduce(
         result = evaluate(model, table.datasets, table.methods, options=options, published=True, **own)
         values = {**result.to_dict(), "made_as": mark}
         files = dict(zip(beside, (result.to_html(), result.to_latex(), result.to_csv()), strict=True))
-        # The JSON comes last: what it says is done has all its files.
+        # The JSON comes last: if it is there, all other files are.
         write_all({**files, json_file: json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n"})
         yield table, result
 
 
 def _is_done(path: Path, mark: dict[str, Any]) -> bool:
-    """Whether a table lies there that was made in just this way."""
+    """Whether the file holds a table made with the same settings."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -134,7 +134,7 @@ def _other_tasks(
     methods: str | Iterable[str | Method] | None,
     settings: Settings,
 ) -> list[TaskRow]:
-    """The rows of every other task: known by its name, or by what stands before a colon."""
+    """The rows of every other task, by its name or by the prefix before a colon."""
     from uncone.data.tasks.labeled import LABELED
     from uncone.data.tasks.words import WORD_PAIRS
     from uncone.evaluation.tasks import tasks as other

@@ -41,14 +41,14 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
     (0.5, 0.0)
     """
     from uncone.data.writing.rewrite import output_suffix
-    from uncone.repairs.registry import make
+    from uncone.repairs.registry import make_seeded
     from uncone.repairs.saving import FOLDER
     from uncone.repairs.saving import save as save_repair
     from uncone.report.documents.fix import Repaired
 
     parameters, out, save = options.method_options, options.out, options.save
     options.check_choice(method)
-    repair = seeded(make(method, **parameters), options.seed)
+    repair = make_seeded(method, parameters, options.seed)
     if out is not None:
         output_suffix(out)
     if save is not None:
@@ -160,14 +160,6 @@ def _saved(repair: str | os.PathLike[str] | Repair) -> Saved:
     from uncone.repairs.saving import Saved, load
 
     return Saved(repair, {}) if isinstance(repair, AnyRepair) else load(repair)
-
-
-def seeded(repair: Repair, seed: int) -> Repair:
-    """The same with this seed in every step that draws."""
-    for step in getattr(repair, "steps", [repair]):
-        if "seed" in step.get_params(deep=False) and step.get_params(deep=False)["seed"] == 0:
-            step.set_params(seed=seed)
-    return repair
 
 
 def history_of(repair: Repair) -> list[tuple[int, float, float | None]]:

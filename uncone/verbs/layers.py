@@ -118,7 +118,7 @@ def compare_layers(models: Sequence[Any], corpora: Sequence[Any], *, options: La
 
 
 def _sampling(source: TextSource, options: LayersOptions) -> dict[str, Any]:
-    """Which texts of a corpus are measured."""
+    """The options that select the texts to measure."""
     return {
         "limit": options.limit,
         "sample": options.sample,
@@ -128,7 +128,7 @@ def _sampling(source: TextSource, options: LayersOptions) -> dict[str, Any]:
 
 
 def _count(source: TextSource, options: LayersOptions) -> int:
-    """How many texts of a corpus would be measured."""
+    """The number of texts that would be measured."""
     from uncone.data.texts.selection import Selection
 
     return sum(1 for _ in Selection(source, **_sampling(source, options), seed=options.seed).read())

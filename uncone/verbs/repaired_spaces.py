@@ -41,7 +41,7 @@ _WITH_COLUMNS = {".npz", ".parquet", ".jsonl", ".ndjson", ".csv", ".tsv"}
 
 @dataclass
 class RepairSpace(ABC):
-    """What a repair is fitted on, and where it is looked at: `rows` go into the fit, `before` is what a user has."""
+    """The vectors of a fit: `rows` are fitted, `before` are the user's vectors, which may be pooled from them."""
 
     rows: Source
     before: Source
@@ -75,7 +75,7 @@ class RepairSpace(ABC):
             )
 
     def check_output(self, out: str | os.PathLike[str] | None) -> None:
-        """Say early what would be said after a long run.
+        """Check the output before a long run.
 
         Raises:
             OptionError: an unknown ending, or a file that is also the input.
@@ -98,11 +98,11 @@ class RepairSpace(ABC):
             )
 
     def notes(self, repair: Repair) -> list[str]:
-        """What was decided or went wrong on the way."""
+        """Notes on decisions and problems."""
         return [*([repair.note_] if repair.note_ else []), *getattr(self.before, "notes", ())]
 
     def provenance(self, before: Diagnosis, plan: Plan, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - plain values
-        """How the repair came to be, so that it can be made again, and used on the right vectors only."""
+        """The inputs and settings of the fit, to reproduce it and to check the vectors it is applied to."""
         return {
             "fitted_on": before.source["name"],
             "kind": self.rows.kind,
@@ -187,7 +187,7 @@ def space_like(
     Raises:
         OtherSpaceError: the model, the layer or the pooling is another.
     """
-    if not provenance.get("encoder"):  # fitted on vectors: the user knows of what
+    if not provenance.get("encoder"):  # fitted on vectors of unknown origin
         vectors = encoded(texts, encoding, least=1)
         return _Vectors(vectors, vectors)
     _check_provenance(provenance, repair)
@@ -205,7 +205,7 @@ def space_like(
 
 
 def check_fitted(provenance: Mapping[str, Any], **requested: str | int | None) -> None:
-    """Refuse a layer, pooling or level that is not the one a repair knows; one fitted on vectors knows none.
+    """Refuse a layer, pooling or level other than that of the fit; a repair fitted on vectors has none.
 
     Raises:
         OtherSpaceError: it is another.
@@ -219,7 +219,7 @@ def check_fitted(provenance: Mapping[str, Any], **requested: str | int | None) -
 
 
 def _check_provenance(provenance: Mapping[str, Any], repair: str | os.PathLike[str] | Repair) -> None:
-    """Refuse what does not say how the texts of a fit became vectors: it was changed, or saved by hand."""
+    """Refuse provenance that does not describe the encoding of the fit: it was edited, or saved by hand."""
     forms = {"level": str, "layer": str | int, "pooling": str, "prompt": str, "normalize": bool}
     wrong = [name for name, form in forms.items() if not isinstance(provenance.get(name), form)]
     if wrong or provenance["level"] not in LEVELS:
@@ -238,7 +238,7 @@ def _tokens(texts: TextSource, encoder: Encoder, pooling: Pooling, encoding: Enc
 
 @dataclass(frozen=True)
 class SpaceOpener:
-    """How sources are opened: by their options, through a repair if there is one, queries with their own prompt."""
+    """Opens sources by their options, through a repair if there is one, and queries with their own prompt."""
 
     options: SpaceOptions
     repair: str | os.PathLike[str] | None = None
@@ -255,7 +255,7 @@ class SpaceOpener:
         return self.options.encoding
 
     def space(self, source: Any, *, query: bool = False, least: int = 2) -> tuple[Source, dict[str, Any]]:  # noqa: ANN401
-        """The vectors of a source, repaired where that is asked for, and what is known of how they were made.
+        """The vectors of a source, repaired if there is a repair, and the identity of their encoder.
 
         Raises:
             OtherSpaceError: the repair was fitted for other vectors.
@@ -283,7 +283,7 @@ class SpaceOpener:
         return space.after(self.saved.repair), space.identity()
 
     def names(self, source: Any, column: str | None, option: str = "--id") -> list[str] | None:  # noqa: ANN401
-        """What a column (or a file of lines) says of each row; None when there is no such column to read.
+        """The value of a column (or the line of a file) for each row; None without a column.
 
         Raises:
             SourceError: there is none of that name; the message speaks of the `option` that it was named with.
@@ -292,11 +292,11 @@ class SpaceOpener:
             return None
         try:
             return self._names(source, column)
-        except SourceError as error:  # they are read as labels are
+        except SourceError as error:  # read like labels
             raise type(error)(str(error).replace("for --label", f"for {option}")) from error
 
     def documents(self, source: Any, column: str | None) -> tuple[list[str] | None, list[str]]:  # noqa: ANN401
-        """The document of each row, and a note of the rows that name none: each of them is one of its own.
+        """The document of each row, and a note on rows that name none, each of which counts as its own document.
 
         Raises:
             SourceError: there is no such column.
@@ -334,12 +334,12 @@ class SpaceOpener:
         return np.asarray(vectors[[distinct[text] for text in texts]])
 
     def _texts(self, source: Any, label: str | None = None) -> TextSource:  # noqa: ANN401 - as for space
-        """The texts of a source; one without columns, such as lines or a corpus, takes none of the names."""
+        """The texts of a source; column names are ignored for a source without columns, such as lines or a corpus."""
         bare = isinstance(source, str | os.PathLike) and _bare(os.fspath(source))
         return open_texts_of(source, None if bare else self.options.text or None, label, self.options.data)
 
     def _options(self, source: Any) -> Options:  # noqa: ANN401 - as for space
-        """A file beside the first may be of another kind: it takes the names that its kind has."""
+        """The options that apply to this kind of file; a second file may be of another kind."""
         ending = suffix_of(_as_path(source))
         column = self.options.column if ending is None or ending in _WITH_COLUMNS else None
         return Options(column, self.options.tensor if ending in (None, ".safetensors") else None)
@@ -360,5 +360,5 @@ def _bare(path: str) -> bool:
 
 
 def _as_path(source: object) -> Path:
-    """The path that a source is; one without an ending if it is none."""
+    """The path of a source; an empty one if it has none."""
     return Path(os.fspath(source)) if isinstance(source, str | os.PathLike) else Path()

@@ -65,7 +65,7 @@ def schema(verb: str | None = None) -> dict[str, Any]:
 
 
 def validate(text: str | bytes, name: str = "The result", verb: str | None = None) -> str:
-    """Check the JSON text of a result, and return the verb it is of: the one whose keys it has, if none is named.
+    """Check the JSON text of a result, and return its verb: the best match of the keys, if none is named.
 
     Raises:
         FormatError: it is not JSON, not a result of uncone, or not a valid one; the message says where.
@@ -121,7 +121,7 @@ def _values(kind: type, omitted: Collection[str] = (), name: str = "", **added: 
     names = {field.name for field in fields(kind)} - set(omitted)
     hints = {name: hint for name, hint in get_type_hints(kind, localns={"RowFacts": Any}).items() if name in names}
     keys = {
-        name.rstrip("_"): _OBJECT | None if kind in get_args(hint) else _json(hint, omitted)  # one inside another
+        name.rstrip("_"): _OBJECT | None if kind in get_args(hint) else _json(hint, omitted)  # recursive
         for name, hint in hints.items()
     }
     paper = {"paper": float} if kind is Dimension else {}
@@ -178,7 +178,7 @@ def _findings() -> Any:  # noqa: ANN401 - a type
 
 
 def _shapes() -> dict[str, list[Any]]:
-    """What each verb writes, in one form or another."""
+    """The shapes of the results of each verb."""
     version = {"schema": int}
     space = _space()
     diagnosis = _object("Diagnosis", {**version, **space})

@@ -1,4 +1,4 @@
-"""The form of a verb in Python: `verb(source, **keywords)`, or a method of a space, which brings its own options."""
+"""Verbs in Python: `verb(source, **keywords)`, or a method of a space, which brings its own options."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def verb(kind: type[Options]) -> Callable[[Callable[..., R]], Callable[..., R]]:
     def decorate(function: Callable[..., R]) -> Callable[..., R]:
         @functools.wraps(function)
         def call(*arguments: Any, options: Options | None = None, **keywords: Any) -> R:  # noqa: ANN401
-            arguments, keywords = _unpacked(kind, arguments, keywords)
+            arguments, keywords = _unpack(kind, arguments, keywords)
             own = {name: keywords.pop(name) for name in list(keywords) if name in positional}
             keywords = _check_keywords(function.__name__, kind, keywords)
             options = kind(**keywords) if options is None else replace(options, **keywords)
@@ -123,17 +123,17 @@ def verb(kind: type[Options]) -> Callable[[Callable[..., R]], Callable[..., R]]:
         positional = [name for name in signature.parameters if name != "options"]
         parameters = [signature.parameters[name] for name in positional]
         call.__signature__ = signature.replace(parameters=[*parameters, *_keywords(kind, positional)])  # type: ignore[attr-defined]
-        call.__doc__ = _documented(function, kind)
+        call.__doc__ = _docstring(function, kind)
         call.options_class = kind  # type: ignore[attr-defined]
         return call
 
     return decorate
 
 
-def _unpacked(
+def _unpack(
     kind: type[Options], arguments: tuple[Any, ...], keywords: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What a space stands for: its source, and the options it was opened with."""
+    """Replace a space by its source and the options it was opened with."""
     spaces = [argument for argument in arguments if isinstance(argument, Space)]
     if not spaces:
         return arguments, keywords
@@ -163,7 +163,7 @@ def _keywords(kind: type[Options], positional: Sequence[str]) -> list[inspect.Pa
     ]
 
 
-def _documented(function: Callable[..., Any], kind: type[Options]) -> str:
+def _docstring(function: Callable[..., Any], kind: type[Options]) -> str:
     """The docstring, with a line for every keyword before its example."""
     text = inspect.getdoc(function) or ""
     head, mark, example = text.partition("\n>>> ")

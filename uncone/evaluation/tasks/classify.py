@@ -34,7 +34,7 @@ _NORMAL = 1.959963984540054
 
 @dataclass(frozen=True, eq=False)
 class Classified(TaskScores):
-    """The accuracy and the mean over the classes of F1 (`macro_f1`), with what was predicted for each text."""
+    """The accuracy and the mean over the classes of F1 (`macro_f1`), with the prediction for each text."""
 
     predicted: NDArray[Any]
     folds: int | None = None
@@ -52,7 +52,7 @@ def classify(
     seed: int = 0,
     units: PairUnits | None = None,
 ) -> Classified:
-    """Learn from the vectors of `train` (n, d), and be judged on those of `test`; `regularization` is C of sklearn.
+    """Train on the vectors of `train` (n, d) and score on those of `test`; `regularization` is scikit-learn's C.
 
     The vectors are standardized with the means and spreads of `train`. The interval is over the texts of the test: it
     does not tell how another train would do. `units` are those of the test (`item_units`), whose copies are drawn
@@ -146,14 +146,14 @@ def _score(
     n = len(truth)
     names = np.union1d(truth, predicted)
     is_true, is_predicted = truth[:, None] == names, predicted[:, None] == names
-    # Hits, and what each class has and was given: all that both figures need of a draw.
+    # Hits, texts and predictions of each class: all that both figures need of a draw.
     table = np.concatenate([is_true & is_predicted, is_true, is_predicted], axis=1).astype(np.float64)
 
     def figures(counts: Weights) -> NDArray[np.float64]:
         hits, n_true, n_predicted = np.split(counts @ table, 3, axis=1)
         size = n_true + n_predicted
         each = np.divide(2 * hits, size, out=np.zeros_like(hits), where=size > 0)
-        # A class that is neither drawn nor predicted is not there, as in scikit-learn.
+        # A class that is neither drawn nor predicted does not count, as in scikit-learn.
         return np.stack([hits.sum(axis=1) / counts.sum(axis=1), each.sum(axis=1) / (size > 0).sum(axis=1)])
 
     point = figures(np.ones((1, n), np.int64))
@@ -171,7 +171,7 @@ def _score(
 
 
 def _f1_size(table: NDArray[np.float64], weight: float) -> tuple[float, float]:
-    """How many texts that are right or wrong would know the macro-F1 as well, and what widens its interval.
+    """The effective number of texts behind the macro-F1, and the factor that widens its interval.
 
     `table` (3, classes) are hits, texts and predictions of each class, `weight` is how many independent texts stand for
     one. Each class has as many as its texts, and two more, one right and one wrong, for what was not seen of it. Where

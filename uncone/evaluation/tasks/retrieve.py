@@ -1,4 +1,4 @@
-"""Retrieval: exact search by cosine, and how high the relevant documents come."""
+"""Retrieval: exact search by cosine, and the ranks of the relevant documents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Retrieved(TaskScores):
     """The measures over the queries that have a relevant document, and each of them by query.
 
     Queries of one text are one sampling unit. Rows without a direction, such as zero vectors, are counted in
-    `lost_docs` and `lost_queries`: no search finds the ones, and the others find nothing.
+    `lost_docs` and `lost_queries`: such documents are never found, and such queries find nothing.
     """
 
     each: Mapping[str, NDArray[np.float64]]
@@ -131,14 +131,14 @@ def _score_query(relevance: Mapping[str, int], ranking: list[str]) -> list[float
     hits = np.flatnonzero(gains[:10] > 0)
     relevant = int((ideal > 0).sum())
     return [
-        _discounted(gains) / _discounted(ideal),
+        _dcg(gains) / _dcg(ideal),
         float((gains[:10] > 0).sum()) / relevant,
         float((gains[:100] > 0).sum()) / relevant,
         1.0 / float(hits[0] + 1) if len(hits) else 0.0,
     ]
 
 
-def _discounted(gains: NDArray[np.float64]) -> float:
+def _dcg(gains: NDArray[np.float64]) -> float:
     top = gains[:10]
     return float(top @ (1.0 / np.log2(np.arange(2, len(top) + 2))))
 

@@ -115,7 +115,7 @@ def isotropy(rows: Matrix, units: NDArray[np.float64] | None = None) -> tuple[fl
 
 
 class _Pairs:
-    """A task, its distinct sentences, and where the two of each pair stand among them."""
+    """A task, its distinct sentences, and the indices of each pair among them."""
 
     def __init__(self, task: PairTask) -> None:
         self.task, self.name = task, task.name if task.split in ("test", "all") else f"{task.name}:{task.split}"
@@ -125,7 +125,7 @@ class _Pairs:
 
     @property
     def occurrences(self) -> list[str]:
-        """All sentences, one that is in several pairs as often: what is published was fitted on these."""
+        """All sentences, repeated as often as they occur in pairs, as published repairs were fitted."""
         return [self.texts[place] for side in (self.left, self.right) for place in side.tolist()]
 
     @staticmethod
@@ -147,7 +147,7 @@ class _Result:
 def _judge(pairs: _Pairs, rows: Matrix, note: str) -> _Result:
     units = unit_rows(rows)
     cosines = np.vecdot(units[pairs.left], units[pairs.right]).clip(-1.0, 1.0)
-    # A sentence with itself is 1 exactly: what rounding leaves would break ties, and move the ranks.
+    # A sentence with itself is exactly 1: rounding errors would break ties and change the ranks.
     cosines[(pairs.left == pairs.right) & np.isfinite(cosines)] = 1.0
     return _Result(np.asarray(cosines), *isotropy(rows, units), note=note)
 

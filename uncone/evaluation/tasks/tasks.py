@@ -269,7 +269,7 @@ def _evaluate(
 def _rows(
     task: str, fits: Fits, methods: Sequence[Method], judge: Callable[[Fits, Method, int], _Result]
 ) -> list[TaskRow]:
-    """Every method judged under its seeds, with its differences to the raw vectors, which come first."""
+    """Every method under its seeds, with its differences from the raw vectors, which come first."""
     results: list[list[_Result]] = []
     failed: dict[int, str] = {}
     for at, method in enumerate(methods):
@@ -283,7 +283,7 @@ def _rows(
     scores: list[dict[str, Score]] = [{} for _ in methods]
     gains: list[dict[str, Difference]] = [{} for _ in methods]
     for name, raw in figures[0][0].scores.items():
-        values, samples = _paired(figures, name, fits.settings.replicates)
+        values, samples = _seed_means(figures, name, fits.settings.replicates)
         sizes = [[seed_scores.sizes[name] for seed_scores in own if name in seed_scores.sizes] for own in figures]
         smallest = min((size for own in sizes for size in own), default=None)
         differ = differences(Replicates(values, samples, raw.n, figures[0][0].units, smallest))
@@ -313,10 +313,10 @@ def _score(name: str, value: float, replicates: NDArray[np.float64], n: int, siz
     return share_score(value, replicates, n, min(sizes)) if sizes else score(value, replicates, n)
 
 
-def _paired(
+def _seed_means(
     figures: Sequence[Sequence[TaskScores]], name: str, replicates: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Value and replicates of each method, the means over its seeds; NaN if one is undefined."""
+    """Value and replicates of each method, averaged over its seeds; NaN if one is undefined."""
     values, samples = np.full(len(figures), np.nan), np.full((len(figures), replicates), np.nan)
     for at, own in enumerate(figures):
         per_seed = [value for seed_scores in own if (value := seed_scores.scores[name].value) is not None]

@@ -41,7 +41,7 @@ class SenseScores(TaskScores):
 
 
 def best_threshold(similarities: ArrayLike, labels: ArrayLike) -> tuple[float, float]:
-    """The threshold from which on `same` is right most often, and how often that is.
+    """The threshold on the similarity with the best accuracy, and that accuracy.
 
     It lies half-way between two similarities; it is infinite where it is best to say the same of all. Of several, the
     lowest is taken.
@@ -61,7 +61,7 @@ def best_threshold(similarities: ArrayLike, labels: ArrayLike) -> tuple[float, f
         raise NoUsableRowsError(f"None of {len(values):,} similarities is finite, so no threshold can be chosen.")
     order = np.argsort(values[finite], kind="stable")
     values, truth = values[finite][order], truth[finite][order]
-    # Right with the first k below the threshold: unlike ones among them, alike ones among the rest.
+    # Correct with the first k below the threshold: different senses among them, same senses among the rest.
     right = np.concatenate([[0], np.cumsum(~truth)]) + truth.sum() - np.concatenate([[0], np.cumsum(truth)])
     cuts = np.flatnonzero(np.concatenate([[True], np.diff(values) > 0, [True]]))
     best = int(cuts[right[cuts].argmax()])
@@ -139,7 +139,7 @@ def word_similarity(
     has_vectors = (left >= 0) & (right >= 0)
     cosines = pair_cosines(rows[left[has_vectors]], rows[right[has_vectors]])
     gold = pairs.scores[has_vectors]
-    usable = np.isfinite(cosines)  # a zero vector is none
+    usable = np.isfinite(cosines)  # a zero vector has no cosine
     gold, cosines = gold[usable], cosines[usable]
     n = len(gold)
     lost = len(pairs) - n, tuple(sorted(missing))

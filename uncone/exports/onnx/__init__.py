@@ -1,4 +1,4 @@
-"""Repairs as ONNX graphs, alone or behind their encoder: each step adds its nodes behind those of the last."""
+"""Repairs as ONNX graphs, alone or behind their encoder: each step appends its nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from uncone import __version__  # noqa: E402
 from uncone.errors import ExportError  # noqa: E402
 from uncone.exports.affine_form import check, primitive_steps  # noqa: E402
-from uncone.exports.export import placed  # noqa: E402
+from uncone.exports.export import temporary_output  # noqa: E402
 from uncone.exports.vector_spec import VectorSpec  # noqa: E402
 from uncone.repairs.affine import Affine  # noqa: E402
 from uncone.repairs.clustered import Clustered  # noqa: E402
@@ -38,7 +38,7 @@ _END = np.iinfo(np.int64).max
 
 
 class Graph:
-    """Nodes and constants of a graph in the making; `last` is the name of what came out of the last node."""
+    """Nodes and constants of a graph under construction; `last` is the name of the last output."""
 
     def __init__(self, first: str, prefix: str) -> None:
         self.last = first
@@ -55,7 +55,7 @@ class Graph:
         return name
 
     def add(self, kind: str, *inputs: str, **attributes: Any) -> str:  # noqa: ANN401 - as the operator wants them
-        """A node; what comes out of it by its name, which is also `last` from now on."""
+        """Add a node, and return the name of its output, which becomes `last`."""
         name = f"{self.prefix}{kind.lower()}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, list(inputs), [name], name=name, **attributes))
         self.last = name
@@ -66,7 +66,7 @@ class Graph:
         return self.model_of([helper.make_tensor_value_info(first, TensorProto.FLOAT, ["batch", d])], last, m)
 
     def model_of(self, inputs: Sequence[onnx.ValueInfoProto], last: str, m: int) -> onnx.ModelProto:
-        """The same of any inputs."""
+        """The model with the given inputs."""
         self.nodes.append(helper.make_node("Identity", [self.last], [last], name=f"{self.prefix}out"))
         outputs = [helper.make_tensor_value_info(last, TensorProto.FLOAT, ["batch", m])]
         model = helper.make_model(
@@ -112,7 +112,7 @@ def _add(graph: Graph, step: Repair, d: int) -> int:
 
 
 def centered(graph: Graph, rows: str, mean: NDArray[Any]) -> str:
-    """The rows without their mean, which is subtracted in two parts: float32 alone would cut it."""
+    """The rows without their mean, subtracted in two parts because float32 alone would lose digits."""
     high = np.asarray(mean, np.float32)
     low = np.asarray(mean, np.float64) - high
     rows = graph.add("Sub", rows, graph.constant(high))
@@ -172,7 +172,7 @@ def _labels(graph: Graph, rows: str, step: Clustered) -> str:
 
 
 def _flow(graph: Graph, flow: Flow) -> None:
-    """Add the nodes of a trained flow, as its network goes through them."""
+    """Add the nodes of a trained flow, in the order of its network."""
     network = flow.network()
     rows = graph.add("Mul", centered(graph, graph.last, flow.center_), graph.constant(1.0 / flow.scale_))
     outputs: list[str] = []
@@ -251,7 +251,7 @@ def export_onnx(repair: Repair, out: Path, *, model: Path | None = None, spec: V
         notes += more
     if graph.ByteSize() > _LARGEST:
         raise ExportError("The graph is larger than the 2 GB that one ONNX file may have. Export the repair alone.")
-    with placed(out, folder=False, ours=_ours) as file:
+    with temporary_output(out, folder=False, ours=_ours) as file:
         onnx.save(graph, str(file))
     return notes
 

@@ -35,7 +35,7 @@ _INPUTS = ("input_ids", "attention_mask")
 
 
 class _Encoder(nn.Module):
-    """Ids and mask (b, t) to the vectors that the repair takes, (b, d) or (b * t, d), and the mask of what counts."""
+    """Ids and mask (b, t) to the vectors that the repair takes, (b, d) or (b * t, d), and the token mask."""
 
     def __init__(self, model: Any, vectors: Vectors, special: tuple[int, int]) -> None:  # noqa: ANN401
         super().__init__()
@@ -81,7 +81,7 @@ def behind_encoder(
     loaded.model.set_attn_implementation("eager")
     vectors = replace(vectors, layers=layers_of(loaded, vectors.layers))
     encoder = _Encoder(loaded.model, vectors, special_edges(loaded.tokenizer))
-    fused = _fused(_traced(encoder), graph, vectors.level == "token", vectors.normalize)
+    fused = _fuse(_trace(encoder), graph, vectors.level == "token", vectors.normalize)
     error = _largest_error(fused, encoder, repair)
     layers = ", ".join(map(str, vectors.layers or ()))
     prompt = f" Put the prompt {vectors.prompt!r} before every text." if vectors.prompt else ""
@@ -101,7 +101,7 @@ def _example(vocabulary: int, texts: int, tokens: int) -> tuple[Tensor, Tensor]:
     return ids, mask
 
 
-def _traced(encoder: _Encoder) -> onnx.ModelProto:
+def _trace(encoder: _Encoder) -> onnx.ModelProto:
     """The encoder as a graph. By tracing: the newer exporter writes a newer opset, and converts back imperfectly."""
     file = io.BytesIO()
     free = {name: {0: "batch", 1: "sequence"} for name in (*_INPUTS, "mask")}
@@ -109,7 +109,7 @@ def _traced(encoder: _Encoder) -> onnx.ModelProto:
     example = _example(int(encoder.model.config.vocab_size), *_SHAPES[0])
     try:
         with warnings.catch_warnings(), torch.inference_mode():
-            warnings.simplefilter("ignore")  # that tracing is old, and that constants are constant
+            warnings.simplefilter("ignore")  # deprecation of tracing, and constants in the trace
             torch.onnx.export(
                 encoder,
                 example,
@@ -120,7 +120,7 @@ def _traced(encoder: _Encoder) -> onnx.ModelProto:
                 opset_version=OPSET,
                 dynamo=False,
             )
-    except Exception as error:  # every model has its own way not to be traced
+    except Exception as error:  # models fail to trace in many ways
         reason = " ".join(str(error).split())[:160]
         raise ExportError(
             f"torch cannot put this model in an ONNX graph ({reason}). Export the repair alone, without --model."
@@ -130,7 +130,7 @@ def _traced(encoder: _Encoder) -> onnx.ModelProto:
     return output
 
 
-def _fused(encoder: onnx.ModelProto, graph: onnx.ModelProto, by_token: bool, unit: bool) -> onnx.ModelProto:
+def _fuse(encoder: onnx.ModelProto, graph: onnx.ModelProto, by_token: bool, unit: bool) -> onnx.ModelProto:
     prefixed = onnx.compose.add_prefix(
         encoder, "encoder_", rename_inputs=False, rename_outputs=False, rename_edges=True, rename_nodes=True
     )

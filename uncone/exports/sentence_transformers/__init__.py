@@ -23,7 +23,7 @@ from safetensors.numpy import save_file  # noqa: E402
 
 from uncone.errors import ExportError  # noqa: E402
 from uncone.exports.affine_form import AffineForm, affine_form, check  # noqa: E402
-from uncone.exports.export import marked, placed, sign  # noqa: E402
+from uncone.exports.export import is_export, sign, temporary_output  # noqa: E402
 from uncone.exports.sentence_transformers.loading import cut_after, layers_of, load, special_edges  # noqa: E402
 from uncone.exports.sentence_transformers.loading import save as save_model  # noqa: E402
 from uncone.exports.vector_spec import Vectors, VectorSpec, vectors_of  # noqa: E402
@@ -53,11 +53,11 @@ def export_sentence_transformers(repair: Repair, out: Path, *, model: Path, spec
     vectors = vectors_of(model, spec)
     form = affine_form(repair) if vectors.level == "sentence" else None
     notes: list[str] = []
-    with placed(out, folder=True, ours=marked) as folder, _plain_errors():
+    with temporary_output(out, folder=True, ours=is_export) as folder, _plain_errors():
         if vectors.own:
-            modules, d, special = _copied(model, vectors, folder), _width(model, vectors), (0, 0)
+            modules, d, special = _copy_modules(model, vectors, folder), _width(model, vectors), (0, 0)
         else:
-            modules, d, special = _assembled(model, vectors, folder, notes)
+            modules, d, special = _assemble_modules(model, vectors, folder, notes)
         if d is not None and d != int(repair.n_features_in_):
             raise ExportError(
                 f"The repair takes {repair.n_features_in_} dimensions, and {model} gives {d}. Is it another model's?"
@@ -90,7 +90,7 @@ def _plain_errors() -> Iterator[None]:
         raise
 
 
-def _copied(model: Path, vectors: Vectors, folder: Path) -> list[dict[str, str]]:
+def _copy_modules(model: Path, vectors: Vectors, folder: Path) -> list[dict[str, str]]:
     """All modules of a sentence-transformers folder; weights of another precision become float32."""
     shutil.copytree(model, folder, ignore=shutil.ignore_patterns(*_LEFT_OUT), dirs_exist_ok=True)
     _writable(folder)
@@ -104,7 +104,7 @@ def _copied(model: Path, vectors: Vectors, folder: Path) -> list[dict[str, str]]
 
 
 def _width(model: Path, vectors: Vectors) -> int | None:
-    """The width of what a folder's modules give, where their files say it."""
+    """The output width of a folder's modules, if their files state it."""
     modules = [model / module["path"] for module in json.loads((model / "modules.json").read_text(encoding="utf-8"))]
     for place in modules[:0:-1]:
         if (place / "config.json").is_file():
@@ -115,10 +115,10 @@ def _width(model: Path, vectors: Vectors) -> int | None:
     return int(config["hidden_size"]) if "hidden_size" in config and not vectors.others else None
 
 
-def _assembled(
+def _assemble_modules(
     model: Path, vectors: Vectors, folder: Path, notes: list[str]
 ) -> tuple[list[dict[str, str]], int, tuple[int, int]]:
-    """A transformer, cut after the layer that is asked for, and a pooling; their width, and the special tokens."""
+    """A transformer, cut after the requested layer, and a pooling; their width, and the special tokens."""
     encoder = load(model)
     transformer, tokenizer = encoder.model, encoder.tokenizer
     layers, last = layers_of(encoder, vectors.layers), encoder.layers - 1
@@ -178,14 +178,14 @@ def _module(repair: Repair, vectors: Vectors, special: tuple[int, int], folder: 
 
 
 def _precision(form: AffineForm, repair: Repair) -> str:
-    """What single precision costs where the mean is not subtracted first, on rows like the data."""
+    """The error of single precision if the mean is not subtracted first, on rows like the data."""
     matrix, bias = form.dense
     error = check(repair, lambda rows: form.unit(rows @ matrix + bias), "Dense, which does not center,", _TOLERANCE)
     return f"Dense in float32 differs from the repair by at most {error:.1e} of the largest value, on made-up rows."
 
 
 def _prompt(folder: Path, prompt: str) -> None:
-    """Let the prompt that the repair was fitted with stand before every text."""
+    """Make the prompt that the repair was fitted with the default."""
     path = folder / "config_sentence_transformers.json"
     settings = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     prompts = settings.get("prompts") or {}
@@ -205,7 +205,7 @@ def _is_float32(folder: Path) -> bool:
 
 
 def _writable(folder: Path) -> None:
-    """What was copied from a read-only place can be replaced."""
+    """Make files copied from a read-only folder writable."""
     for path in (folder, *folder.rglob("*")):
         path.chmod(path.stat().st_mode | (0o700 if path.is_dir() else 0o600))
 

@@ -77,7 +77,7 @@ def layers_of(encoder: Transformer, numbers: tuple[int, ...] | None) -> tuple[in
 
 
 def cut_after(model: Any, layer: int) -> None:  # noqa: ANN401
-    """Take the layers behind this one off the model, so that its last is this one.
+    """Remove the layers after this one from the model.
 
     Raises:
         ExportError: something stands behind the last layer, or its layers cannot be found.

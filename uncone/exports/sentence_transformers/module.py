@@ -1,4 +1,4 @@
-"""A module of sentence-transformers that applies a saved repair: for those that are no stock `Dense`.
+"""A module of sentence-transformers that applies a saved repair: for repairs that no stock `Dense` can hold.
 
 It needs uncone where the model is loaded, and `trust_remote_code=True`, because it is no class of
 sentence-transformers.
@@ -27,7 +27,7 @@ __all__ = ["RepairModule"]
 
 
 class RepairModule(Module):  # type: ignore[misc]
-    """The repair of what the modules before it made: of a text's vector, or of its tokens, which it then pools.
+    """Repairs the output of the modules before it: a text's vector, or its tokens, which it then pools.
 
     `before` and `after` count the special tokens around a text, which a repair of tokens leaves out.
     """
@@ -43,25 +43,25 @@ class RepairModule(Module):  # type: ignore[misc]
     def forward(self, features: dict[str, Any], **_: Any) -> dict[str, Any]:  # noqa: ANN401
         """Set `sentence_embedding` (b, m)."""
         if self.level == "sentence":
-            features["sentence_embedding"] = self._mapped(features["sentence_embedding"])
+            features["sentence_embedding"] = self._repair_rows(features["sentence_embedding"])
             return features
         states: Tensor = features["token_embeddings"]
-        fixed = self._mapped(states.reshape(-1, states.shape[-1])).reshape(*states.shape[:2], -1)
+        fixed = self._repair_rows(states.reshape(-1, states.shape[-1])).reshape(*states.shape[:2], -1)
         mask = inner_mask(features["attention_mask"], self.before, self.after)
         features["token_embeddings"] = fixed
         features["sentence_embedding"] = pooled(fixed, mask, self.pooling)
         return features
 
-    def _mapped(self, rows: Tensor) -> Tensor:
+    def _repair_rows(self, rows: Tensor) -> Tensor:
         repaired = self.repair.map(rows.detach().to("cpu", torch.float32).numpy())
         return torch.from_numpy(np.ascontiguousarray(repaired)).to(rows.device, rows.dtype)
 
     def get_embedding_dimension(self) -> int:
-        """The width of what comes out."""
+        """The output dimension."""
         return int(self.repair.map(np.zeros((1, int(self.repair.n_features_in_)), np.float32)).shape[1])
 
     def get_sentence_embedding_dimension(self) -> int:
-        """The same, as older versions of sentence-transformers ask for it."""
+        """The output dimension, under the name in older versions of sentence-transformers."""
         return self.get_embedding_dimension()
 
     def save(self, output_path: str, *_: Any, **__: Any) -> None:  # noqa: ANN401

@@ -54,7 +54,7 @@ class Colors:
         """The coloring of that name, or the most telling one, and then the others.
 
         Raises:
-            OptionError: too little is known of the points to color them so.
+            OptionError: the points lack what this coloring needs.
         """
         if name == "none":
             return []
@@ -70,7 +70,7 @@ class Colors:
         return [makers[name]() for name in names]
 
     def _makers(self) -> dict[str, Callable[[], Coloring]]:
-        """How to make each coloring of which enough is known."""
+        """The constructors of all available colorings."""
         rows = self.rows
         makers: dict[str, Callable[[], Coloring]] = {"cluster": self._clusters, "norm": self._norms}
         if rows.labels is not None and any(label.strip() for label in rows.labels):

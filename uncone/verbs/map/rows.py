@@ -34,7 +34,7 @@ _WORD_FILES = ("word vectors", "word2vec")
 
 @dataclass(frozen=True, eq=False)
 class MapRows:
-    """The points of a map, in one space or in several, and what is known of each.
+    """The points of a map, in one space or several, with their texts, labels and facts.
 
     `rows` (n,) are their numbers among `total`; the places of the spaces point into them, and texts, labels and facts
     are in their order. `described` describes the source for the report. `counts` are how often each word of the texts
@@ -126,7 +126,7 @@ def vector_rows(
 
 
 def _left_out(unusable: Unusable) -> str:
-    """Why rows are left out, and how many."""
+    """The reasons why rows are left out, with counts."""
     parts = {"NaN, infinity or numbers over 1e16": unusable.bad, "zero or shorter than 1e-19": unusable.zero}
     return ", ".join(f"{reason} ({n:,})" for reason, n in parts.items() if n)
 

@@ -182,13 +182,13 @@ def _layers(request: TextRows, encoder: Encoder) -> list[tuple[int, ...]]:
 
 
 def _check_repair(request: TextRows, saved: Saved) -> None:
-    """Refuse a repair that was fitted on something else than the points."""
+    """Refuse a repair that was fitted on another kind of vectors."""
     if request.every_layer:
         raise OptionError("--repair is for the layer it was fitted on, but --layer all shows others: leave one out.")
     provenance, rows = saved.provenance, request.options.rows
     check_fitted(provenance, layer=request.encoding.layer, pooling=request.encoding.pooling)
     if not provenance.get("encoder") or rows == "sentences":
-        return  # fitted on vectors: the user knows of what
+        return  # fitted on vectors of unknown origin
     if provenance.get("level") != "token" or rows != "tokens":
         fitting = "tokens" if provenance.get("level") == "token" else "sentences"
         raise OtherSpaceError(
@@ -317,7 +317,7 @@ def _layer_rows(
         were = "was" if truncated == 1 else "were"
         notes.append(f"{count(truncated, 'text')} {were} cut to the {run.encoder.window} tokens the model takes.")
     if not run.rule.has_words:
-        # A text is a row: its number among those read is that of its unit.
+        # A text is a row, numbered by its unit.
         return MapRows({}, result.units[rows], spaces, total, notes=notes)
     facts = run.facts(rows)
     texts = Texts(facts.sentences, facts.sentence, facts.starts, facts.ends)

@@ -16,7 +16,7 @@ __all__ = ["CheckOptions", "CheckOutput", "SampleOptions"]
 
 @dataclass(frozen=True, kw_only=True)
 class SampleOptions(SeedOptions):
-    """How many vectors are kept for what cannot be summed."""
+    """The size of the sample for measures that cannot be streamed."""
 
     sample: int = option(
         50_000, "Number of vectors kept for pair cosines, partition function and map.", rule=at_least(2)
@@ -41,7 +41,7 @@ class CheckOptions(SampleOptions, RunOptions, SpaceOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOutput(OutputOptions):
-    """What `check` writes, and the gates it keeps."""
+    """What `check` writes, and its quality gates."""
 
     fail_above: Sequence[str] = option((), "Exit with code 1 if a finding is above this bound: NAME=VALUE.")
     fail_below: Sequence[str] = option((), "Exit with code 1 if a finding is below this bound: NAME=VALUE.")

@@ -88,7 +88,7 @@ class EvaluateOutput(OutputOptions):
     out: Path | None = option(None, "Folder for the tables of --suite. Existing tables are kept.", flag="--out -o")
 
     def check_suite(self, options: EvaluateOptions) -> None:
-        """Refuse a suite without a folder, and what it decides itself."""
+        """Refuse a suite without a folder, and options that it sets itself."""
         if self.suite is None or self.out is None:
             raise OptionError(
                 "--suite papers needs a folder for its tables, and --out is only for it: --suite papers --out tables."

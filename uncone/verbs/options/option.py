@@ -18,7 +18,7 @@ OptionsType = TypeVar("OptionsType", bound="Options")
 
 @dataclass(frozen=True)
 class Rule:
-    """What a value must be, as a test and in words; `choices` are offered by the shell completion."""
+    """A check of a value and its description; `choices` are offered by the shell completion."""
 
     valid: Callable[[Any], bool]
     text: str
@@ -36,7 +36,7 @@ def between(low: float, high: float, text: str = "") -> Rule:
 
 
 def among(*choices: str) -> Rule:
-    """Some words, and no others."""
+    """One of the given words."""
     text = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
     return Rule(lambda value: value in choices, text, choices)
 
@@ -92,7 +92,7 @@ def group_of(kind: type[Options], name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Values of options, checked when they are made."""
+    """Values of options, checked on creation."""
 
     GROUP = "Options"
     """The group of --help that the fields of a class are shown in."""
@@ -108,7 +108,7 @@ class Options:
         for declared in fields(self):
             value = getattr(self, declared.name)
             if declared.metadata["many"] and value is not declared.default:
-                value = _listed(value, declared)
+                value = _as_tuple(value, declared)
                 object.__setattr__(self, declared.name, value)
             _check(declared, value)
             requirement = declared.metadata.get("needs")
@@ -133,7 +133,7 @@ class Options:
         )
 
     def cast(self, kind: type[OptionsType], **others: Any) -> OptionsType:  # noqa: ANN401 - values of the fields
-        """The same options for another verb, as far as it has them; `others` replace some."""
+        """The options that another verb shares; `others` replace some."""
         shared = {name: getattr(self, name) for name in kind.field_names() if hasattr(self, name)}
         return kind(**{**shared, **others})
 
@@ -145,7 +145,7 @@ class Options:
         return f"needs {self.flag(name)}: name it too."
 
 
-def _listed(value: Any, declared: Field[Any]) -> tuple[Any, ...]:  # noqa: ANN401 - whatever the field holds
+def _as_tuple(value: Any, declared: Field[Any]) -> tuple[Any, ...]:  # noqa: ANN401 - whatever the field holds
     """A list, whether it came as `a,b`, as one value or as several."""
     if value is None:
         return ()

@@ -47,7 +47,7 @@ class TextOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions(TextOptions):
-    """Which vectors are read, and what is known of each."""
+    """Which vectors are read, with their texts and labels."""
 
     GROUP = "Source"
     column: str | None = option(None, "Column, field or array that holds the vectors.")
@@ -72,7 +72,7 @@ class LoadingOptions(Options):
 
     @property
     def loading(self) -> Loading:
-        """The same for the encoders."""
+        """The options as the encoders take them."""
         from uncone.encoders.open import Loading
 
         return Loading(self.revision, self.device, self.dtype, self.allow_pickle, self.trust_remote_code)
@@ -194,7 +194,7 @@ class RunOptions(SeedOptions):
 
     @property
     def plan(self) -> Plan:
-        """The same for a pass over vectors."""
+        """The options as a pass over vectors takes them."""
         import numpy as np
 
         from uncone.run.measure import Plan
@@ -228,6 +228,6 @@ class OutputOptions(Options):
         return [(flag, path) for flag, path in outputs if isinstance(path, Path)]
 
     def files(self) -> list[tuple[str, Path]]:
-        """The same without folders."""
+        """Every file that is written, with its flag."""
         folders = {getattr(self, name) for name in self.FOLDERS if hasattr(self, name)}
         return [(flag, path) for flag, path in self.paths() if path not in folders]

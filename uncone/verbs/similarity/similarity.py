@@ -1,4 +1,4 @@
-"""Texts of a table against each other: `similarity`."""
+"""Comparing the texts of a table with each other: `similarity`."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ class _Comparison:
         return *bounds(options.min, options.max, background), duplicate
 
     def survey(self) -> _Survey:
-        """A look at every pair of rows; with two text columns, at the two texts of every row."""
+        """The survey of all pairs of rows; with two text columns, of the two texts of every row."""
         options, main, (low, high, duplicate) = self.options, self.main, self.bounds
         # A bound that the user gave is used as it is.
         crowd = crowd_at(self.background, duplicate, main.n) if options.duplicates is None else None
@@ -255,7 +255,7 @@ class _Comparison:
         )
         pairs = result.top if result.within_range is None else result.within_range
         duplicates = result.duplicates if crowd is None else self._equal_pairs()
-        return _Survey(coarser(result.histogram, _BINS), self._placed(pairs), self._placed(duplicates), crowd)
+        return _Survey(coarser(result.histogram, _BINS), self._number(pairs), self._number(duplicates), crowd)
 
     def _equal_pairs(self) -> Pairs:
         """The pairs of the same text, or of the same vector if there are no texts."""
@@ -279,10 +279,10 @@ class _Comparison:
             same = [same_text(sides[0][row]) == same_text(sides[1][row]) for row in self.main.rows.tolist()]
             near_duplicates, reason = np.array(same), "the same text twice"
         histogram = coarser({"edges": edges.tolist(), "counts": counts.tolist()}, _BINS)
-        pairs, duplicates = self._listed(cosines, inside, title), self._listed(cosines, near_duplicates, reason)
+        pairs, duplicates = self._top_pairs(cosines, inside, title), self._top_pairs(cosines, near_duplicates, reason)
         return _Survey(histogram, pairs, duplicates, crowd)
 
-    def _listed(self, cosines: Vector, inside: NDArray[np.bool_], reason: str) -> Pairs:
+    def _top_pairs(self, cosines: Vector, inside: NDArray[np.bool_], reason: str) -> Pairs:
         places = np.flatnonzero(inside)
         listed = places[np.argsort(-cosines[places], kind="stable")[: self.options.most_pairs]]
         rows, values = self.main.rows[listed], cosines[listed]
@@ -294,10 +294,10 @@ class _Comparison:
             return None
         low, high, _ = self.bounds
         limit, percentile = self.options.most_pairs, self.backgrounds[0].percentile
-        return self._placed(near(self.main.units, self.main.near, top=limit, low=low, high=high, percentile=percentile))
+        return self._number(near(self.main.units, self.main.near, top=limit, low=low, high=high, percentile=percentile))
 
-    def _placed(self, pairs: Pairs) -> Pairs:
-        """The pairs with the row numbers of the table, and percentiles that put no unrelated pair above itself."""
+    def _number(self, pairs: Pairs) -> Pairs:
+        """The pairs with the row numbers of the table, and percentiles that rank no unrelated pair above itself."""
         rows, copies, percentiles = self.main.rows, self.main.copies, pairs.percentiles
         if self.backgrounds[0].own:  # the pair is one of the background, unless its rows are copies
             among = (pairs.one >= 0) & (True if copies is None else copies[pairs.one] != copies[pairs.other])
@@ -378,7 +378,7 @@ class _Comparison:
         return [step if step.rows is None else replace(step, rows=self.main.rows[step.rows]) for step in walk]
 
     def write_matrix(self) -> dict[str, str]:
-        """The file of the cosine matrix, if it is wanted."""
+        """Write the cosine matrix, if requested."""
         path, n = self.options.matrix, self.main.n
         if path is None:
             return {}
@@ -390,7 +390,7 @@ class _Comparison:
         return {"matrix": os.fspath(path)}
 
     def notes(self) -> list[str]:
-        """What a reader has to know: what was left out, what was chosen, and what went wrong."""
+        """Notes for the reader on omissions, choices and problems."""
         table, main = self.table, self.main
         left_out = {**table.left_out, **({"no vector": main.missing} if main.missing else {})}
         notes = []

@@ -146,7 +146,7 @@ def holds_vectors(source: Any, text: str | None, label: str | None) -> bool:  # 
         return True
     if isinstance(source, TextSource) or MemoryTable.of(source) is not None:
         return False
-    # Looking into an iterator would take its first block away.
+    # Looking into an iterator would consume its first block.
     first = next(iter(source), None) if isinstance(source, Iterable) and not isinstance(source, Iterator) else None
     return not isinstance(first, str)
 
@@ -159,12 +159,12 @@ def _file_holds_vectors(path: Path, text: str | None, label: str | None) -> bool
     try:
         source = open_source(path, Options(None, None, text, label))
     except SourceError:
-        return False  # whoever reads it as texts says what is wrong
+        return False  # reading it as texts raises with the reason
     return source.kind != "table" or (source.note or "").startswith("vectors from column")
 
 
 def cleaned(table: Table) -> Table:
-    """The same with cleaned texts, without the rows that are then empty or copies of another; each step is counted.
+    """The table with cleaned texts, without empty rows and copies; each step is counted.
 
     Raises:
         ShapeError: fewer than two rows are left.

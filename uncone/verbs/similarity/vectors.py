@@ -235,7 +235,7 @@ def _check_same(calibration: Calibration, space: ComparedVectors) -> None:
         for key, name in names.items()
         if source.get(key) and identity.get(key) and str(source[key]) != str(identity[key])
     ]
-    # By the name of the folder: a path says where it lies, not what it is.
+    # Compared by the name of the folder, because its path may differ.
     paths = [origin.get("repair") for origin in (source, identity)]
     repairs = [f"the repair {Path(path).name}" if path else "no repair" for path in paths]
 

@@ -268,7 +268,7 @@ class _Walk:
         first = self._step("rogue", "Which dimensions carry it", text, numbers)
         if not dimensions:
             return [first]
-        muted = raw.after(_repaired(Mute(dimensions=dimensions), raw.rows))
+        muted = raw.after(_apply(Mute(dimensions=dimensions), raw.rows))
         text = (
             f"With {count(len(dimensions), 'dimension')} of {self.dim:,} set to zero "
             f"({', '.join(map(str, dimensions))}), two random texts score {cosine(muted.mean)} instead of "
@@ -279,7 +279,7 @@ class _Walk:
     def center(self) -> Step:
         """Every vector minus the mean vector."""
         rows = self.raw_view.rows
-        self.view = self.raw_view.after(_repaired(Center(), rows))
+        self.view = self.raw_view.after(_apply(Center(), rows))
         share = float(np.linalg.norm(rows.mean(axis=0)) / np.sqrt(np.vecdot(rows, rows).mean()))
         text = (
             f"Every vector contains the mean vector, which is {percent(min(share, 1.0))} as long as a typical vector. "
@@ -298,8 +298,8 @@ class _Walk:
         )
         title = "Without the strongest directions" if drops else "All directions equal"
         try:
-            self.view = self.raw_view.after(_repaired(repair, self.raw_view.rows))
-        except FitError as error:  # nothing differs but in those few directions
+            self.view = self.raw_view.after(_apply(repair, self.raw_view.rows))
+        except FitError as error:  # all differences lie in those few directions
             return self._step(repair.kind, title, f"{start} {error}", {"varies_as_in_dimensions": varied})
         state = "Centered, and with the same variance in all directions (whitened)"
         if isinstance(repair, DropTop):
@@ -332,7 +332,7 @@ class _Walk:
         return Step(key, title, text, numbers, heatmap, self.places if has_rows else None)
 
 
-def _repaired(repair: Repair, rows: Matrix) -> Matrix:
+def _apply(repair: Repair, rows: Matrix) -> Matrix:
     return np.asarray(repair.fit(rows).transform(rows))
 
 
