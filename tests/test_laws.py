@@ -49,7 +49,7 @@ MAKERS = {
     "WordSums": lambda d: WordSums(d, 4),
     "SentenceSimilarity": lambda d: SentenceSimilarity(buckets=7),
     "SentenceSimilarity of every sentence": lambda d: SentenceSimilarity(buckets=7, keep=True),
-    "Occurrences": lambda d: Occurrences(d, chosen=(0, 2), most=3),
+    "Occurrences": lambda d: Occurrences(d, followed=(0, 2), most=3),
     "ClusterMoments": lambda d: ClusterMoments(np.full(d, 0.5), np.eye(d)[:3], dtype=np.float64),
     "ClusterMoments of Gaussians": lambda d: ClusterMoments(
         np.zeros(d), np.eye(d)[:3], 2.0, np.full((3, d), 1.5), np.array([0.2, 0.5, 0.3]), dtype=np.float64, last=2

@@ -65,7 +65,7 @@ def texts(source):
 
 def test_a_corpus_says_what_it_is():
     for name, corpus in CORPORA.items():
-        assert corpus.what and corpus.default in corpus.splits
+        assert corpus.description and corpus.default in corpus.splits
         assert set(corpus.files) == set(corpus.hub)
         assert all(len(corpus.files[split]) == len(corpus.hub[split]) for split in corpus.splits)
         assert name == name.lower()

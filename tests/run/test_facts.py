@@ -40,7 +40,7 @@ def test_words_stand_where_they_are_said_to(tiny_model):
         assert facts.sentences[facts.sentence[place]] == text
         assert (facts.starts[place], facts.ends[place]) == (word.start, word.end)
         assert Kind(facts.kinds[place]) == word.kind
-    assert facts.shown(1) == "The [school], the text!"
+    assert facts.excerpt(1) == "The [school], the text!"
     assert facts.kind(1) == "word"
 
 
@@ -69,7 +69,7 @@ def test_some_rows_are_the_same_as_all_of_them(tiny_model, rows, size):
     again = everything.at(chosen)
     assert some.words == again.words
     for place in range(some.n):
-        assert some.shown(place) == again.shown(place)
+        assert some.excerpt(place) == again.excerpt(place)
         assert some.positions[place] == again.positions[place]
 
 
@@ -100,6 +100,6 @@ def test_no_rows_are_no_facts(tiny_model):
 def test_a_whole_text_is_a_row_without_a_kind(tiny_model):
     run = passing(tiny_model, RowRule(rows="sentences"))
     facts = run.facts(np.array([1]))
-    assert facts.shown(0) == "[go go 12 times]"
+    assert facts.excerpt(0) == "[go go 12 times]"
     assert facts.kind(0) == "text"
     assert facts.words == ["go go 12 times"]

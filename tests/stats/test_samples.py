@@ -117,7 +117,7 @@ def test_duplicate_share_beyond_the_limit_is_close():
     copies = Fingerprints(limit=4_000)
     for batch in batches(rows):
         copies.update(batch)
-    assert copies.kept <= 4_000
+    assert copies.n_compared <= 4_000
     assert copies.duplicate_share == pytest.approx(0.25, abs=0.03)
 
 

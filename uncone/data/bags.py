@@ -51,8 +51,8 @@ class Bags:
 
     def of_several(self) -> tuple[NDArray[np.int64], Bags]:
         """The bags of two rows or more: their numbers, and they themselves."""
-        these = np.flatnonzero(self.sizes > 1)
-        return these, self._select(these)
+        numbers = np.flatnonzero(self.sizes > 1)
+        return numbers, self._select(numbers)
 
     def sums(self, rows: NDArray[Any], weights: NDArray[Any] | None = None) -> NDArray[Any]:
         """The sum over each bag (bags, d) of the rows as they are, or each times its weight."""
@@ -77,10 +77,10 @@ class Bags:
         bags = self._select(np.repeat(np.arange(len(self.sizes)), 2))
         return bags, np.repeat(np.arange(2 * len(self.sizes)) % 2 == 0, bags.sizes)
 
-    def _select(self, these: NDArray[np.int64]) -> Bags:
-        sizes = self.sizes[these]
+    def _select(self, numbers: NDArray[np.int64]) -> Bags:
+        sizes = self.sizes[numbers]
         starts = np.cumsum(sizes) - sizes
-        inside = np.repeat(self._bounds[these] - starts, sizes) + np.arange(int(sizes.sum()))
+        inside = np.repeat(self._bounds[numbers] - starts, sizes) + np.arange(int(sizes.sum()))
         return Bags(self._places[inside], starts)
 
     def means(self, rows: NDArray[Any]) -> NDArray[Any]:
@@ -151,5 +151,5 @@ class OpenGroups:
         names = tuple(column[order] for column in names)
         starts = run_starts(*names)
         bags = Bags(order, starts)
-        added = (bags.sums(one if one.ndim > 1 else one[:, None]).reshape(-1, *one.shape[1:]) for one in sums)
+        added = (bags.sums(part if part.ndim > 1 else part[:, None]).reshape(-1, *part.shape[1:]) for part in sums)
         return tuple(column[starts] for column in names), tuple(added)

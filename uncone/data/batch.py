@@ -91,9 +91,9 @@ class Keys:
     def word_bags(self) -> WordBags:
         """The rows by word, and within a word by group."""
         assert self.words is not None
-        known = np.flatnonzero(self.words >= 0)
+        places = np.flatnonzero(self.words >= 0)
         groups = np.arange(len(self.words)) if self.groups is None else self.groups
-        order = known[np.lexsort((groups[known], self.words[known]))]
+        order = places[np.lexsort((groups[places], self.words[places]))]
         words = self.words[order]
         starts = run_starts(words, groups[order])
         first = run_starts(words[starts])
@@ -173,9 +173,9 @@ class Batch:
         """The numbers that the rows would have without copies of texts."""
         return self.rows if self.keys.distinct is None else self.keys.distinct
 
-    def where(self, chosen: NDArray[np.bool_]) -> Batch:
+    def where(self, mask: NDArray[np.bool_]) -> Batch:
         """Only these rows."""
-        places = np.flatnonzero(chosen)
+        places = np.flatnonzero(mask)
         return Batch(
             self.vectors[places],
             self.norms[places],
@@ -224,7 +224,7 @@ class Batch:
         return int(self.vectors.shape[1])
 
     @property
-    def seen(self) -> int:
+    def n_read(self) -> int:
         """Rows of the source that went into this batch, usable or not."""
         return self.n + len(self.bad) + len(self.zero)
 

@@ -60,12 +60,12 @@ class Shelf:
         self._columns: dict[str, _Pieces] = {}
         self.n = 0
 
-    def put(self, chosen: IntVector, **columns: Column | None) -> None:
+    def put(self, places: IntVector, **columns: Column | None) -> None:
         """Copy the chosen rows of these columns here; one that is not given is not known."""
-        self.n += len(chosen)
+        self.n += len(places)
         for name, column in columns.items():
             if column is not None:
-                self._columns.setdefault(name, _Pieces(self._rows)).put(column, chosen)
+                self._columns.setdefault(name, _Pieces(self._rows)).put(column, places)
 
     def pieces(self, name: str) -> list[Column]:
         """A column, in the pieces it is kept in."""
@@ -87,14 +87,14 @@ class _Pieces:
         self._piece: Column | None = None
         self._taken = 0
 
-    def put(self, column: Column, chosen: IntVector) -> None:
-        if self._piece is None or self._taken + len(chosen) > len(self._piece):
+    def put(self, column: Column, places: IntVector) -> None:
+        if self._piece is None or self._taken + len(places) > len(self._piece):
             self._full = self.all
             rows = self._rows if self._piece is None else max(self._rows, _FURTHER)
-            self._piece, self._taken = _room((max(rows, len(chosen)), *column.shape[1:]), column.dtype), 0
-        place = self._piece[self._taken : self._taken + len(chosen)]
-        np.take(column, chosen, axis=0, out=place, mode="clip")
-        self._taken += len(chosen)
+            self._piece, self._taken = _room((max(rows, len(places)), *column.shape[1:]), column.dtype), 0
+        place = self._piece[self._taken : self._taken + len(places)]
+        np.take(column, places, axis=0, out=place, mode="clip")
+        self._taken += len(places)
 
     @property
     def all(self) -> list[Column]:

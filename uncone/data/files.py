@@ -17,15 +17,15 @@ __all__ = ["check_readable", "file_digest", "find_files", "in_natural_order"]
 
 
 def find_files(
-    path: str, suffix_of: Callable[[Path], str | None], what: str, known: Iterable[str]
+    path: str, suffix_of: Callable[[Path], str | None], content: str, endings: Iterable[str]
 ) -> list[Path] | None:
     """The files of a folder or a glob, all of one kind; None if the path is neither.
 
     Args:
         path: what the user named.
         suffix_of: the ending that tells the kind of a file, None for files that are not read.
-        what: what the files hold, for a message.
-        known: the endings that are read.
+        content: what the files hold, for a message.
+        endings: the endings that are read.
 
     Raises:
         MissingSourceError: there are no such files.
@@ -38,11 +38,11 @@ def find_files(
         # A folder of tables or shards often holds a README.txt or a list of words beside them.
         files = [file for file in readable if suffix_of(file) != ".txt"] or readable
         if not files:
-            raise MissingSourceError(f"The folder {path} holds no {what}. We read {', '.join(known)}.")
+            raise MissingSourceError(f"The folder {path} holds no {content}. We read {', '.join(endings)}.")
     elif not folder.exists() and glob.has_magic(path):
         files = [Path(name) for name in glob.glob(path, recursive=True) if Path(name).is_file()]  # noqa: PTH207
         if not files:
-            raise MissingSourceError(f"No file matches {path}. We read {', '.join(known)}.")
+            raise MissingSourceError(f"No file matches {path}. We read {', '.join(endings)}.")
     else:
         return None
     suffixes = sorted({suffix_of(file) or file.suffix for file in files})

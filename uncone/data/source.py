@@ -130,8 +130,10 @@ def check_dtype(name: str, dtype: np.dtype[np.generic]) -> None:
             "np.save(path, np.asarray(rows, dtype=np.float32))."
         )
     kinds = {"U": "strings", "S": "byte strings", "c": "complex numbers", "b": "booleans", "V": "records"}
-    what = kinds.get(dtype.kind, f"{dtype} numbers")
-    raise DtypeError(f"{name} holds {what}; vectors are float16/32/64, or int8/uint8 when quantized. Convert it first.")
+    content = kinds.get(dtype.kind, f"{dtype} numbers")
+    raise DtypeError(
+        f"{name} holds {content}; vectors are float16/32/64, or int8/uint8 when quantized. Convert it first."
+    )
 
 
 def check_shape(name: str, shape: Sequence[int]) -> tuple[int, int]:

@@ -59,8 +59,8 @@ class CachedTexts(Source):
         """The vectors of texts that are not blank, and which of these were truncated."""
         distinct = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         names = list(distinct)
-        known, rows = self.space.find(names)
-        missing = np.flatnonzero(~known)
+        cached, rows = self.space.find(names)
+        missing = np.flatnonzero(~cached)
         if len(missing):
             self.source.prepare()
             new = [names[i] for i in missing.tolist()]

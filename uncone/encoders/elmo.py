@@ -106,11 +106,11 @@ class Elmo(nn.Module):
         Every sentence starts from a zero state: its vectors do not depend on its neighbors.
         """
         most = self._settings.letters
-        known: dict[tuple[int, ...], int] = {(): 0}  # row 0 is the word that fills up short sentences
-        numbers = [[known.setdefault(w, len(known)) for w in _spelled(sentence, most)] for sentence in sentences]
+        lookup: dict[tuple[int, ...], int] = {(): 0}  # row 0 is the word that fills up short sentences
+        numbers = [[lookup.setdefault(w, len(lookup)) for w in _spelled(sentence, most)] for sentence in sentences]
         # Further to the right every window is the same, all padding: one of it is enough for the maximum.
-        length = min(most, max(map(len, known)) + max(width for width, _ in self._settings.filters))
-        letters = torch.tensor([[*word, *[_PAD] * (length - len(word))] for word in known])
+        length = min(most, max(map(len, lookup)) + max(width for width, _ in self._settings.filters))
+        letters = torch.tensor([[*word, *[_PAD] * (length - len(word))] for word in lookup])
         letters[0] = 0
         lengths = torch.tensor([len(row) for row in numbers], dtype=torch.long)
         longest = max(map(len, numbers), default=2)
@@ -206,8 +206,8 @@ def _array(file: h5py.File, path: Path, key: str, shape: tuple[int, ...]) -> Ten
     if not isinstance(array, h5py.Dataset):
         raise ModelError(f"{path} has no array {key}, and its options.json asks for one of shape {shape}: {advice}")
     if array.shape != shape or array.dtype.kind != "f":
-        got = f"{array.dtype} of shape {array.shape}"
-        raise ModelError(f"{path}: {key} is {got}, and its options.json asks for floats of shape {shape}: {advice}")
+        actual = f"{array.dtype} of shape {array.shape}"
+        raise ModelError(f"{path}: {key} is {actual}, and its options.json asks for floats of shape {shape}: {advice}")
     with np.errstate(over="ignore"):
         values = torch.from_numpy(array[()].astype(np.float32, copy=False))
     if not values.isfinite().all():
@@ -269,8 +269,10 @@ class _OptionsFile:
             raise self._refused(f"lstm.{key}", value, "0 or more, where 0 is no clipping")
         return float(value) or math.inf
 
-    def _refused(self, name: str, got: object, need: str) -> ModelError:
-        return ModelError(f"{self.path} sets {name} to {got!r}, and it must be {need}: is it ELMo's own options.json?")
+    def _refused(self, name: str, value: object, need: str) -> ModelError:
+        return ModelError(
+            f"{self.path} sets {name} to {value!r}, and it must be {need}: is it ELMo's own options.json?"
+        )
 
 
 def _is_count(value: object, least: int = 1) -> bool:
@@ -302,7 +304,7 @@ class ElmoEncoder(WordPassages):
         self.model = load_elmo(folder).to(device)
         self.layers = self.model.layers
         self.dim = self.model.dim
-        self.model_bytes = sum(one.numel() * one.element_size() for one in self.model.parameters())
+        self.model_bytes = sum(parameter.numel() * parameter.element_size() for parameter in self.model.parameters())
         self.bytes_per_token = 4 * self.dim * (self.layers + 24)
 
     def encode(self, batch: Sequence[Passage]) -> States:

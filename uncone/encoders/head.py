@@ -66,31 +66,31 @@ def load_head(encoder: Transformer, root: Path, **options: Any) -> Head | str | 
     None when the config names none. A text says why a head that it names cannot be used: its weights are not in the
     files and would be drawn at random, or its logits are no product with a matrix.
     """
-    named = next(iter(getattr(encoder.model.config, "architectures", None) or ()), "")
-    causal = named.endswith(_CAUSAL) and not named.endswith(_MASKED)
-    if not causal and not named.endswith(_MASKED):
+    architecture = next(iter(getattr(encoder.model.config, "architectures", None) or ()), "")
+    causal = architecture.endswith(_CAUSAL) and not architecture.endswith(_MASKED)
+    if not causal and not architecture.endswith(_MASKED):
         return None
     try:
-        return _loaded(encoder, root, named, causal, options)
+        return _loaded(encoder, root, architecture, causal, options)
     except Exception as error:  # transformers, safetensors and code of other models each raise their own kinds
         reason = " ".join(str(error).split())[:160]
-        return f"{_head_of(encoder, named)} could not be loaded ({type(error).__name__}: {reason})."
+        return f"{_head_name(encoder, architecture)} could not be loaded ({type(error).__name__}: {reason})."
 
 
-def _loaded(encoder: Transformer, root: Path, named: str, causal: bool, options: dict[str, Any]) -> Head | str:
+def _loaded(encoder: Transformer, root: Path, architecture: str, causal: bool, options: dict[str, Any]) -> Head | str:
     import torch
     from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
     mask = None if causal else encoder.tokenizer.mask_token_id
     if not causal and mask is None:
-        return f"{_head_of(encoder, named)} is not measured: its tokenizer has no mask token."
+        return f"{_head_name(encoder, architecture)} is not measured: its tokenizer has no mask token."
     kind: Any = AutoModelForCausalLM if causal else AutoModelForMaskedLM
     model, loaded = kind.from_pretrained(root, dtype=torch.float32, output_loading_info=True, **options)
     missing = sorted(key for key in loaded.get("missing_keys", ()) if "pooler" not in key)
     if missing or loaded.get("mismatched_keys"):
         return (
-            f"{_head_of(encoder, named)} is not in its files ({(missing or ['a tensor'])[0]} lacks), so its logits "
-            "are not measured: they would be random."
+            f"{_head_name(encoder, architecture)} is not in its files ({(missing or ['a tensor'])[0]} lacks), so its "
+            "logits are not measured: they would be random."
         )
     model = model.to(encoder.device).eval()
     output = model.get_output_embeddings()
@@ -103,13 +103,13 @@ def _loaded(encoder: Transformer, root: Path, named: str, causal: bool, options:
         weight.cpu().numpy(), bias.cpu().numpy(), _transform(model, output), causal=causal, mask=mask, tied=tied
     )
     if not np.isfinite(expected).all():
-        return f"{_head_of(encoder, named)} is not measured: its logits are not finite numbers."
+        return f"{_head_name(encoder, architecture)} is not measured: its logits are not finite numbers."
     states = _last(encoder, passage)
     reach = _CLOSE * max(float(expected.std()), 1e-6)
     if not np.allclose(head.logits(states), expected, rtol=_CLOSE, atol=reach):
-        return f"{_head_of(encoder, named)} is not measured: its logits are not a matrix times the last layer."
+        return f"{_head_name(encoder, architecture)} is not measured: its logits are not a matrix times the last layer."
     if causal and _sees_ahead(encoder, passage, states):
-        return f"{_head_of(encoder, named)} is not measured: its states know the tokens that they should tell."
+        return f"{_head_name(encoder, architecture)} is not measured: its states know the tokens that they should tell."
     return head
 
 
@@ -118,7 +118,7 @@ def _transform(model: Any, output: Any) -> Callable[[Matrix], Matrix]:  # noqa: 
     import torch
     from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions
 
-    class Given(torch.nn.Module):
+    class FixedStates(torch.nn.Module):
         """In place of all layers: the states that were given."""
 
         states: torch.Tensor
@@ -126,7 +126,7 @@ def _transform(model: Any, output: Any) -> Callable[[Matrix], Matrix]:  # noqa: 
         def forward(self, *_: Any, **__: Any) -> Any:  # noqa: ANN401 - called in many ways
             return BaseModelOutputWithPastAndCrossAttentions(last_hidden_state=self.states)
 
-    device, layers = output.weight.device, Given()
+    device, layers = output.weight.device, FixedStates()
     path = next(name for name, module in model.named_modules() if module is output)
     parent, _, leaf = path.rpartition(".")
     setattr(model.get_submodule(parent), leaf, torch.nn.Identity())
@@ -167,5 +167,5 @@ def _sees_ahead(encoder: Encoder, passage: Passage, states: Matrix) -> bool:
     return not np.allclose(changed[:-1], states[:-1], rtol=0, atol=_SAME * float(states.std()))
 
 
-def _head_of(encoder: Encoder, named: str) -> str:
-    return f"The language-model head of {encoder.name} ({named})"
+def _head_name(encoder: Encoder, architecture: str) -> str:
+    return f"The language-model head of {encoder.name} ({architecture})"

@@ -79,7 +79,7 @@ def sentence_source(
     With a `cache`, texts that it knows are not encoded again. Fewer than `least` texts are an error.
     """
     loading = loading or Loading()
-    made: ModelTexts
+    source: ModelTexts
     recipe = _recipe(model, loading)
     if recipe is not None and recipe.others and layer is None and pooling is None:
         from uncone.encoders.sentence_transformer import SentenceTransformerTexts
@@ -87,18 +87,18 @@ def sentence_source(
         name = os.fspath(model)  # type: ignore[arg-type]  # an Encoder has no recipe
         folder, device = model_folder(name, loading), _device(loading.device)
         with _quiet():
-            made = SentenceTransformerTexts(
+            source = SentenceTransformerTexts(
                 texts, name, folder, device, prompt, batch_size, limit, loading.trust_remote_code
             )
     else:
-        encoder, chosen = pooled_encoder(model, layer=layer, pooling=pooling, prompt=prompt, loading=loading)
-        made = EncodedTexts(texts, encoder, chosen, batch_size, limit)
-    made.least = least
+        encoder, settings = pooled_encoder(model, layer=layer, pooling=pooling, prompt=prompt, loading=loading)
+        source = EncodedTexts(texts, encoder, settings, batch_size, limit)
+    source.least = least
     if cache is None:
-        return made
+        return source
     from uncone.encoders.cached import CachedTexts
 
-    return CachedTexts(made, cache)
+    return CachedTexts(source, cache)
 
 
 def pooled_encoder(
@@ -117,13 +117,13 @@ def pooled_encoder(
     recipe = _recipe(model, loading)
     encoder = open_encoder(model, loading)
     own = recipe is not None and layer is None and pooling is None
-    chosen = Pooling(
+    settings = Pooling(
         parse_layers(-1 if layer is None else layer, encoder.layers),
         pooling or (recipe.pooling if recipe is not None and layer is None else "mean"),
         normalize=recipe is not None and own and recipe.normalize,
         prompt=prompt or (recipe.prompt if recipe is not None and own else ""),
     )
-    return encoder, chosen
+    return encoder, settings
 
 
 def _recipe(model: str | os.PathLike[str] | Encoder, loading: Loading) -> Recipe | None:
@@ -217,22 +217,22 @@ def _check_folder(name: str, root: Path, loading: Loading) -> None:
             f"The folder {name} has no tokenizer (tokenizer.json or a vocabulary). "
             "Save it there too: tokenizer.save_pretrained(folder)."
         )
-    safe, pickled = (any(path for one in kinds for path in root.glob(one)) for kinds in (_WEIGHTS, _PICKLED))
+    safe, pickled = (any(path for pattern in kinds for path in root.glob(pattern)) for kinds in (_WEIGHTS, _PICKLED))
     if not safe and not (pickled and loading.allow_pickle):
-        what = "only pickled weights, which can run code when they are loaded" if pickled else "no weights"
+        content = "only pickled weights, which can run code when they are loaded" if pickled else "no weights"
         hint = "If you trust it: --allow-pickle." if pickled else "It needs model.safetensors."
-        raise ModelError(f"The folder {name} has {what}. {hint}")
+        raise ModelError(f"The folder {name} has {content}. {hint}")
 
 
 def _check_weights(name: str, loaded: dict[str, Any]) -> None:
     """Weights that a file lacks are drawn at random: what is measured then is noise."""
     # A pooler lies behind the last layer, so a checkpoint without one is as good.
     missing = sorted(key for key in loaded.get("missing_keys", ()) if "pooler" not in key)
-    wrong = [str(one[0]) if isinstance(one, tuple) else str(one) for one in loaded.get("mismatched_keys", ())]
+    wrong = [str(entry[0]) if isinstance(entry, tuple) else str(entry) for entry in loaded.get("mismatched_keys", ())]
     if missing or wrong:
-        what = "lack" if missing else "have other shapes of"
+        problem = "lack" if missing else "have other shapes of"
         raise ModelError(
-            f"The weights of {name} {what} {len(missing or wrong)} of the tensors that its config.json asks for, "
+            f"The weights of {name} {problem} {len(missing or wrong)} of the tensors that its config.json asks for, "
             f"such as {(missing or wrong)[0]}: random numbers would be measured. Save the model again."
         )
 

@@ -62,11 +62,11 @@ class RowFacts:
         kind = int(self.kinds[place])
         return "text" if kind == _NO_KIND else Kind(kind).name.lower()
 
-    def shown(self, place: int, reach: int = 40) -> str:
+    def excerpt(self, place: int, reach: int = 40) -> str:
         """A row in its sentence, as a reader wants to see it.
 
         >>> one = np.zeros(1, np.int64)
-        >>> RowFacts(one, ["bank"], one, one + 2, one, one + 2, one + 6, ["a bank of sand"]).shown(0)
+        >>> RowFacts(one, ["bank"], one, one + 2, one, one + 2, one + 6, ["a bank of sand"]).excerpt(0)
         'a [bank] of sand'
         """
         text = self.sentences[int(self.sentence[place])]
@@ -83,21 +83,21 @@ def facts_of(batch: Sequence[Laid], layout: Layout, rows: IntVector) -> RowFacts
     firsts = np.array([laid.first_row for laid in batch], np.int64)
     lengths = np.array([laid.passage.length for laid in batch], np.int64)
     numbers = layout.rows[places]
-    which = np.searchsorted(firsts, numbers, side="right") - 1
-    inside = numbers - firsts[which]
-    chosen = list(zip(which.tolist(), inside.tolist(), strict=True))
+    passage_numbers = np.searchsorted(firsts, numbers, side="right") - 1
+    inside = numbers - firsts[passage_numbers]
+    positions = list(zip(passage_numbers.tolist(), inside.tolist(), strict=True))
     sentences = list(dict.fromkeys(laid.passage.text for laid in batch))
-    known = {text: place for place, text in enumerate(sentences)}
-    of = np.array([known[laid.passage.text] for laid in batch], np.int64)
+    sentence_numbers = {text: place for place, text in enumerate(sentences)}
+    of = np.array([sentence_numbers[laid.passage.text] for laid in batch], np.int64)
     tokens = layout.tokens[layout.starts[places]] if len(places) else places
     return RowFacts(
         numbers,
-        [batch[laid].names[i] for laid, i in chosen],
-        np.array([batch[laid].kinds[i] if batch[laid].kinds else _NO_KIND for laid, i in chosen], np.int64),
-        tokens - (np.cumsum(lengths) - lengths)[which],
-        of[which],
-        np.array([batch[laid].starts[i] for laid, i in chosen], np.int64),
-        np.array([batch[laid].ends[i] for laid, i in chosen], np.int64),
+        [batch[laid].names[i] for laid, i in positions],
+        np.array([batch[laid].kinds[i] if batch[laid].kinds else _NO_KIND for laid, i in positions], np.int64),
+        tokens - (np.cumsum(lengths) - lengths)[passage_numbers],
+        of[passage_numbers],
+        np.array([batch[laid].starts[i] for laid, i in positions], np.int64),
+        np.array([batch[laid].ends[i] for laid, i in positions], np.int64),
         sentences,
     )
 
@@ -107,8 +107,8 @@ def joined_facts(parts: Sequence[RowFacts]) -> RowFacts:
     sentences: dict[str, int] = {}
     of = []
     for part in parts:
-        used = [part.sentences[i] for i in part.sentence.tolist()]
-        of.append(np.array([sentences.setdefault(text, len(sentences)) for text in used], np.int64))
+        texts = [part.sentences[i] for i in part.sentence.tolist()]
+        of.append(np.array([sentences.setdefault(text, len(sentences)) for text in texts], np.int64))
     columns = [[getattr(part, name) for part in parts] for name in ("rows", "kinds", "positions", "starts", "ends")]
     rows, kinds, positions, starts, ends = (np.concatenate([*column, _NOTHING]) for column in columns)
     words = [word for part in parts for word in part.words]

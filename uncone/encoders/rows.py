@@ -141,11 +141,11 @@ class RowRule:
             kinds = token_kinds(passage.text, passage.starts[mine], passage.ends[mine])
             mine = mine[[kind in self.kinds for kind in kinds]] if mine.size else mine
             added = np.flatnonzero(passage.special) if self.keeps_special else mine[:0]
-            chosen = np.sort(np.concatenate([mine, added]))
-            names = [encoder.token_name(passage.tokens[i]) for i in chosen.tolist()]
+            tokens = np.sort(np.concatenate([mine, added]))
+            names = [encoder.token_name(passage.tokens[i]) for i in tokens.tolist()]
             kind_of = dict(zip(mine.tolist(), (kind for kind in kinds if kind in self.kinds), strict=True))
-            kinds = [kind_of.get(i, Kind.SPECIAL) for i in chosen.tolist()]
-            yield Laid(passage, passage.starts[chosen], passage.ends[chosen], names, kinds, tokens=chosen)
+            kinds = [kind_of.get(i, Kind.SPECIAL) for i in tokens.tolist()]
+            yield Laid(passage, passage.starts[tokens], passage.ends[tokens], names, kinds, tokens=tokens)
 
     def _whole(self, passage: Passage, encoder: Encoder) -> Laid:
         if self.rows == "cls" and not passage.special[:1].any():
@@ -175,7 +175,7 @@ class RowRule:
         else:
             tokens, starts = _text_bags(batch, self.pooled_as, self.keeps_special)
             covered = np.ones(len(batch), np.bool_)
-        known = [numbers(name) if self.has_words else IGNORED for laid in batch for name in laid.names]
+        word_numbers = [numbers(name) if self.has_words else IGNORED for laid in batch for name in laid.names]
         sizes = [laid.n for laid in batch]
 
         def spread(values: Sequence[int | None]) -> IntVector | None:
@@ -186,7 +186,7 @@ class RowRule:
         inside = np.concatenate([laid.offset + np.arange(laid.n) for laid in batch])[covered]
         keys = Keys(
             spread([laid.group for laid in batch]),
-            np.array(known, np.int64)[covered],
+            np.array(word_numbers, np.int64)[covered],
             units,
             spread([laid.copies for laid in batch]),
             None if units is None else units + inside,  # they wrap around, which does no harm
@@ -260,16 +260,16 @@ class _Names(Sequence[str]):
         if isinstance(place, slice):
             return [self[i] for i in range(*place.indices(len(self)))]
         row = int(self._covered[place])
-        which = int(np.searchsorted(self._ends, row, side="right"))
-        laid = self._batch[which]
-        inside = row - (int(self._ends[which]) - laid.n)
+        number = int(np.searchsorted(self._ends, row, side="right"))
+        laid = self._batch[number]
+        inside = row - (int(self._ends[number]) - laid.n)
         start, end, text = int(laid.starts[inside]), int(laid.ends[inside]), laid.passage.text
         if end - start == len(text):
             return text[:80]
-        position = int(self._tokens[place]) - int(self._bases[which])
-        shown = text[start:end] if end > start else laid.names[inside]
+        position = int(self._tokens[place]) - int(self._bases[number])
+        word = text[start:end] if end > start else laid.names[inside]
         around = text[max(start - 30, 0) : end + 30].strip()
-        return f"{shown} (token {position}) in “{around}”"
+        return f"{word} (token {position}) in “{around}”"
 
 
 def _bases(batch: Sequence[Laid]) -> IntVector:

@@ -54,7 +54,7 @@ def read_recipe(folder: Path) -> Recipe | None:
     if not (folder / "modules.json").is_file():
         return None
     try:
-        modules = [(one["type"].strip(), folder / one["path"]) for one in _read(folder / "modules.json")]
+        modules = [(module["type"].strip(), folder / module["path"]) for module in _read(folder / "modules.json")]
         pooling, others, transformer = "mean", [], folder
         for kind, place in modules:
             name = kind.rsplit(".", 1)[-1] if kind.startswith("sentence_transformers.") else kind
@@ -82,11 +82,11 @@ def _optional(path: Path) -> dict[str, Any]:
 
 
 def _pooling(config: dict[str, Any]) -> str | None:
-    named = config.get("pooling_mode")
-    if isinstance(named, str):
-        return _NAMES.get(named)
-    chosen = [key for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
-    return _MODES.get(chosen[0]) if len(chosen) == 1 else None
+    mode = config.get("pooling_mode")
+    if isinstance(mode, str):
+        return _NAMES.get(mode)
+    modes = [key for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
+    return _MODES.get(modes[0]) if len(modes) == 1 else None
 
 
 def _read(path: Path) -> Any:  # noqa: ANN401 - JSON

@@ -57,12 +57,12 @@ class Survey:
     @property
     def distinct(self) -> int:
         """Different texts."""
-        return len(self.copies) or self.tally.taken
+        return len(self.copies) or self.tally.n_texts
 
     @property
     def repeated(self) -> Mapping[int, int] | None:
         """How many identical texts there are, by key; None when all differ."""
-        return self.copies if self.distinct < self.tally.taken else None
+        return self.copies if self.distinct < self.tally.n_texts else None
 
 
 def survey(
@@ -72,14 +72,14 @@ def survey(
     window: Window,
     progress: Callable[[int], None] | None = None,
 ) -> Survey:
-    """Read all texts once; the model is asked only where its tokens are the words."""
+    """Read all texts once; the model runs only if its tokens are the words."""
     result = Survey(Tally())
     for pool in pools(selection.read()):
         texts = [unit.text for unit in pool]
         copies = [_is_copy(result, text) for text in texts] if selection.keep_duplicates else [False] * len(texts)
         if rule.has_words:
-            for named, copy in zip(_words_of(texts, rule, encoder, window), copies, strict=True):
-                result.add(named, copy=copy)
+            for words, copy in zip(_words_of(texts, rule, encoder, window), copies, strict=True):
+                result.add(words, copy=copy)
         if progress is not None:
             progress(len(pool))
     result.tally = selection.tally
@@ -102,27 +102,26 @@ def _words_of(
         return
     for passages in encoder.passages(texts, window):
         laid = list(rule.lay(passages, encoder))
-        yield [pair for one in laid for pair in zip(one.names, one.kinds, strict=True)]
+        yield [pair for passage in laid for pair in zip(passage.names, passage.kinds, strict=True)]
 
 
 class Vocabulary:
     """The words that are followed, most frequent first, each with a number."""
 
-    def __init__(self, found: Survey, room: int, asked: Sequence[str] = (), seed: int = 0) -> None:
-        repeated = [word for word, count in found.counts.items() if count > 1]
-        self.asked = [word for word in asked if found.counts[word]]
-        self.wanted = len(repeated)
+    def __init__(self, survey: Survey, room: int, user_words: Sequence[str] = (), seed: int = 0) -> None:
+        repeated = [word for word, count in survey.counts.items() if count > 1]
+        self.user_words = [word for word in user_words if survey.counts[word]]
         self._seed, self._cutoff = seed, b"\xff" * 8
         if len(repeated) > room:
             # Not the most frequent: a mean over words is to stand for all of them.
             repeated = sorted(repeated, key=lambda word: _key(word, seed))[:room]
             self._cutoff = _key(repeated[-1], seed) if repeated else b""
-        followed = {*repeated, *self.asked}
-        self.words = sorted(followed, key=lambda word: (-found.counts[word], word))
+        followed = {*repeated, *self.user_words}
+        self.words = sorted(followed, key=lambda word: (-survey.counts[word], word))
         self._numbers = {word: i for i, word in enumerate(self.words)}
-        self._counts = found.counts
-        self._contexts = found.contexts
-        self._kinds = found.kinds
+        self._counts = survey.counts
+        self._contexts = survey.contexts
+        self._kinds = survey.kinds
 
     def __len__(self) -> int:
         return len(self.words)
@@ -134,7 +133,7 @@ class Vocabulary:
             return place
         return SINGLE if self._counts[word] == 1 and _key(word, self._seed) <= self._cutoff else IGNORED
 
-    def drawn(self, k: int, least: int, seed: int = 0) -> list[int]:
+    def sample(self, k: int, least: int, seed: int = 0) -> list[int]:
         """The numbers of up to k words in at least `least` texts each, drawn by their names, in the order drawn."""
         enough = [word for word in self.words if self._contexts[word] >= least]
         return [self._numbers[word] for word in sorted(enough, key=lambda word: _key(word, seed))[:k]]
@@ -143,9 +142,9 @@ class Vocabulary:
         """What a word is, in a word."""
         return self._kinds[word].name.lower()
 
-    def asked_numbers(self) -> list[int]:
-        """The numbers of the words asked for."""
-        return [self._numbers[word] for word in self.asked]
+    def user_word_numbers(self) -> list[int]:
+        """The numbers of the words that the user asks for."""
+        return [self._numbers[word] for word in self.user_words]
 
     def occurrences(self, number: int) -> int:
         """How often a word was counted."""

@@ -214,11 +214,11 @@ class EncodedTexts(_EncoderTexts, ModelTexts):
     def encode(self, texts: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
         vectors: Matrix = np.zeros((len(texts), self.dim), np.float32)
         passages = self.encoder.passages([self.pooling.prompt + text for text in texts], Window(cut=True))
-        laid = [replace(next(self.rule.lay(one, self.encoder)), group=i) for i, one in enumerate(passages)]
+        laid = [replace(next(self.rule.lay(windows, self.encoder)), group=i) for i, windows in enumerate(passages)]
         # A passage without tokens stays zero: no word of it is known.
-        for batch in budgeted([one for one in laid if one.passage.length], TOKENS, self.batch_size):
-            vectors[[one.group for one in batch]] = self._pooled(batch)
-        return vectors, np.array([not one.passage.whole for one in laid], np.bool_)
+        for batch in budgeted([entry for entry in laid if entry.passage.length], TOKENS, self.batch_size):
+            vectors[[entry.group for entry in batch]] = self._pooled(batch)
+        return vectors, np.array([not entry.passage.whole for entry in laid], np.bool_)
 
     def _pooled(self, batch: Sequence[Laid]) -> Matrix:
         layout = self.rule.layout(batch, lambda name: 0)
@@ -275,7 +275,7 @@ class _TokenTexts(_EncoderTexts):
         return [passage if passage is not None and passage.length else None for passage in firsts]
 
     def _run(self, units: Sequence[Unit], passages: Sequence[Passage | None]) -> _Tokens:
-        sizes = np.array([0 if one is None else int((~one.special).sum()) for one in passages], np.int64)
+        sizes = np.array([0 if passage is None else int((~passage.special).sum()) for passage in passages], np.int64)
         vectors: Matrix = np.empty((int(sizes.sum()), self.encoder.dim), np.float32)
         first = np.cumsum(sizes) - sizes
         nothing = np.empty(0, np.int64)
@@ -286,18 +286,18 @@ class _TokenTexts(_EncoderTexts):
         ]
         for batch in budgeted(laid, TOKENS, self.batch_size):
             states, start = self._states(batch), 0
-            for one in batch:
-                place, size = int(first[one.group]), len(one.tokens)
+            for entry in batch:
+                place, size = int(first[entry.group]), len(entry.tokens)
                 vectors[place : place + size] = states[start : start + size]
                 start += size
-        return _Tokens(units, sizes, vectors, sum(one is not None and not one.whole for one in passages))
+        return _Tokens(units, sizes, vectors, sum(passage is not None and not passage.whole for passage in passages))
 
     def _states(self, batch: Sequence[Laid]) -> Matrix:
         """The vectors of the tokens of a batch, passage by passage, averaged over the layers."""
-        lengths = np.array([one.passage.length for one in batch])
+        lengths = np.array([entry.passage.length for entry in batch])
         bases = np.cumsum(lengths) - lengths
-        tokens = np.concatenate([one.tokens + base for one, base in zip(batch, bases, strict=True)])
-        states = self.encoder.encode([one.passage for one in batch])
+        tokens = np.concatenate([entry.tokens + base for entry, base in zip(batch, bases, strict=True)])
+        states = self.encoder.encode([entry.passage for entry in batch])
         each = np.arange(len(tokens))
         return self.pooling.average([states.pooled(layer, tokens, each) for layer in self.pooling.layers])
 

@@ -46,12 +46,12 @@ class TorchStates(States):
         if states.device.type == "cpu" and states.dtype == torch.float32:
             # A view: a few rows are gathered at a time, and stay in the cache of the core that measures them.
             return bag_means(states.numpy(), self.places[tokens], starts)
-        indices, bags = (torch.from_numpy(one).to(states.device) for one in (self.places[tokens], starts))
+        indices, bags = (torch.from_numpy(array).to(states.device) for array in (self.places[tokens], starts))
         return np.asarray(torch.nn.functional.embedding_bag(indices, states.float(), bags, mode="mean").cpu().numpy())
 
     def longest(self, layer: int, tokens: IntVector, starts: IntVector) -> Matrix:
         states = self._flat(layer)
-        indices, bags = (torch.from_numpy(one).to(states.device) for one in (self.places[tokens], starts))
+        indices, bags = (torch.from_numpy(array).to(states.device) for array in (self.places[tokens], starts))
         return np.asarray(torch.nn.functional.embedding_bag(indices, states.float(), bags, mode="max").cpu().numpy())
 
     def _flat(self, layer: int) -> torch.Tensor:
@@ -94,7 +94,7 @@ class Transformer(Encoder):
         self.window = _longest_input(self.model, tokenizer, most)
         self._pad = self._usable_pad(tokenizer.pad_token_id, getattr(model.config, "pad_token_id", None))
         self.layers, self.dim = self._probed()
-        self.model_bytes = sum(one.numel() * one.element_size() for one in self.model.parameters())
+        self.model_bytes = sum(parameter.numel() * parameter.element_size() for parameter in self.model.parameters())
         width = getattr(self.model.config, "intermediate_size", None) or 4 * self.dim
         self.bytes_per_token = 4 * (self.dim * (self.layers + 8) + 2 * int(width))
         inner = getattr(self.model, "decoder", None) or getattr(self.model, "encoder", None)
@@ -103,16 +103,16 @@ class Transformer(Encoder):
 
     def _usable_pad(self, *ids: int | None) -> int:
         """An id that the embeddings know; what stands there is masked, so any will do."""
-        known = self.model.get_input_embeddings().num_embeddings
-        return next((int(one) for one in ids if one is not None and 0 <= one < known), 0)
+        vocabulary_size = self.model.get_input_embeddings().num_embeddings
+        return next((int(token_id) for token_id in ids if token_id is not None and 0 <= token_id < vocabulary_size), 0)
 
     def _probed(self) -> tuple[int, int]:
         """How many layers come out, and how wide, found by looking."""
         (passage,) = self.passages([_PROBE], Window())[0][:1]
         states = self._forward([passage])[0]
-        if any(int(one.shape[1]) != passage.length for one in states):
+        if any(int(layer.shape[1]) != passage.length for layer in states):
             raise ModelError(f"The layers of {self.name} differ in length: we need a vector per token at every layer.")
-        shapes = {tuple(one.shape[2:]) for one in states}
+        shapes = {tuple(layer.shape[2:]) for layer in states}
         if len(shapes) != 1:
             raise ModelError(
                 f"The layers of {self.name} differ in width ({sorted(shapes)}): we need one space per layer."
@@ -128,7 +128,7 @@ class Transformer(Encoder):
             self._shared = _overlap(self._backend, size, window)
             self._backend.enable_truncation(size, stride=self._shared)
         encodings = self._backend.encode_batch(list(texts))
-        return [self._cut(text, one, window) for text, one in zip(texts, encodings, strict=True)]
+        return [self._cut(text, encoding, window) for text, encoding in zip(texts, encodings, strict=True)]
 
     def _cut(self, text: str, encoding: Any, window: Window) -> list[Passage]:
         pieces = [encoding] if window.cut else [encoding, *encoding.overflowing]
@@ -155,7 +155,9 @@ class Transformer(Encoder):
         inputs = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
         try:
             with torch.inference_mode():
-                out = self.model(**{key: one.to(self.device) for key, one in inputs.items()}, output_hidden_states=True)
+                out = self.model(
+                    **{key: tensor.to(self.device) for key, tensor in inputs.items()}, output_hidden_states=True
+                )
         except (RuntimeError, IndexError, ValueError, TypeError) as error:
             raise _failed(self.name, len(batch), longest, error) from error
         states = getattr(out, "hidden_states", None)
@@ -168,10 +170,10 @@ class Transformer(Encoder):
 
     def input_table(self, *, marked: bool = False) -> tuple[Sequence[str], Matrix] | None:
         weights = self.model.get_input_embeddings().weight.detach()
-        named = usable_tokens(self.tokenizer) if marked else self._table_names
-        ids = [i for i in named if i < len(weights)]
+        names = usable_tokens(self.tokenizer) if marked else self._table_names
+        ids = [i for i in names if i < len(weights)]
         places = torch.tensor(ids, dtype=torch.int64, device=weights.device)
-        return [named[i] for i in ids], np.asarray(weights[places].float().cpu().numpy())
+        return [names[i] for i in ids], np.asarray(weights[places].float().cpu().numpy())
 
     def table_name(self, token: Any) -> str:
         return self._table_names.get(int(token)) or self.token_name(token)
@@ -216,11 +218,11 @@ def _longest_input(model: Any, tokenizer: Any, most: int | None) -> int | None:
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
     if positions is not None:
         # RoBERTa and its kin count positions from behind that of padding.
-        tables = [one for name, one in model.named_modules() if name.endswith("position_embeddings")]
-        padding = max((getattr(one, "padding_idx", None) or -1 for one in tables), default=-1)
+        tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
+        padding = max((getattr(module, "padding_idx", None) or -1 for module in tables), default=-1)
         positions -= padding + 1
     limits = [most, positions, tokenizer.model_max_length]
-    return min((int(one) for one in limits if one and 1 < one < 1_000_000), default=None)
+    return min((int(limit) for limit in limits if limit and 1 < limit < 1_000_000), default=None)
 
 
 def _failed(name: str, texts: int, longest: int, error: Exception) -> ModelError:
@@ -240,8 +242,8 @@ def usable_tokens(tokenizer: Any) -> dict[int, str]:
 
     Special tokens are left out, and those that were put there to be used some day, such as [unused12].
     """
-    special = {int(one) for one in tokenizer.all_special_ids}
-    special |= {int(i) for i, one in tokenizer.added_tokens_decoder.items() if one.special}
+    special = {int(token_id) for token_id in tokenizer.all_special_ids}
+    special |= {int(i) for i, token in tokenizer.added_tokens_decoder.items() if token.special}
     by_id = sorted((int(i), str(token)) for token, i in tokenizer.get_vocab().items())
     return {i: token for i, token in by_id if i not in special and not _UNUSED.fullmatch(token)}
 
@@ -254,11 +256,11 @@ def table_names(tokens: Mapping[int, str]) -> dict[int, str]:
     >>> table_names({5: "▁the", 7: "ing", 8: ",", 9: "▁,"})
     {5: 'the', 7: '##ing', 8: ',', 9: '▁,'}
     """
-    named = _naming(tokens)
-    names_in_use = {token for token in tokens.values() if named(token) == token}
+    name_of = _naming(tokens)
+    names_in_use = {token for token in tokens.values() if name_of(token) == token}
     names: dict[int, str] = {}
     for i, token in tokens.items():
-        name = named(token)
+        name = name_of(token)
         if not name or name in names_in_use:
             name = token
         names_in_use.add(name)

@@ -147,7 +147,7 @@ def sampled_rows(source: Source, plan: Plan, most: int, seed: int, step: str, pr
     rows = _as_it_is(source, plan) if (source.rows or 0) <= most else None
     if rows is None:
         cutoff = None if source.rows is None else cutoff_for(most, source.rows, seed)
-        sample = RowSample(source.dim, most, seed=seed, cutoff=cutoff, named=False)
+        sample = RowSample(source.dim, most, seed=seed, cutoff=cutoff, keep_texts=False)
         rows = measure(source, sample, plan, report).sampled.vectors
     elif report is not None:
         report(len(rows))

@@ -84,9 +84,9 @@ class Checkpoint:
         changed = [key for key in {**before, **self.identity} if before.get(key) != self.identity.get(key)]
         if changed:
             content = [word for key, word in _WORDS.items() if key in changed]
-            named = " and ".join(content or sorted(key.replace("_", " ") for key in changed))
+            parts = " and ".join(content or sorted(key.replace("_", " ") for key in changed))
             raise StateError(
-                f"The run in {self.folder} was measured on other input: {named} changed since. Restore it, or start "
+                f"The run in {self.folder} was measured on other input: {parts} changed since. Restore it, or start "
                 "again without --resume."
             )
         self.saved = True
@@ -127,7 +127,7 @@ class Checkpoint:
 
 
 def checkpoints_in(
-    state: str | os.PathLike[str] | None, encoder: Encoder, asked: Mapping[str, Any], every: float
+    state: str | os.PathLike[str] | None, encoder: Encoder, options: Mapping[str, Any], every: float
 ) -> Callable[[dict[str, Any], dict[str, Any]], Checkpoint]:
     """A maker of checkpoints: the command names the folder, the content of model and texts the run.
 
@@ -135,7 +135,7 @@ def checkpoints_in(
     """
 
     def make(settings: dict[str, Any], content: dict[str, Any]) -> Checkpoint:
-        command = {**asked, **settings}
+        command = {**options, **settings}
         key = hashlib.sha256(json.dumps(command, sort_keys=True).encode()).hexdigest()[:16]
         folder = (runs_folder() if state is None else Path(state)) / key
         whole = {**command, **content, "model_content": encoder.fingerprint(), "uncone": __version__}

@@ -263,7 +263,7 @@ class _Running:
         layers = [statistic.empty() for _ in arrays["sinks"]]
         for number, bundle in enumerate(layers):
             prefix = f"layer{number}."
-            bundle.resume({key.removeprefix(prefix): one for key, one in arrays.items() if key.startswith(prefix)})
+            bundle.resume({key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)})
         bounds = arrays["bounds"] if arrays["bounds"].size else None
         tally, units = PassTally(**position["tally"]), arrays["units"].tolist()
         places = {key: position[key] for key in ("pool", "batch", "uncovered")}

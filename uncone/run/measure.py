@@ -54,7 +54,7 @@ class Plan:
 
 def step_progress(progress: StepProgress | None, step: str, total: int | None = None) -> Progress | None:
     """The progress of one step."""
-    return None if progress is None else lambda done: progress(step, done, total)
+    return None if progress is None else lambda count: progress(step, count, total)
 
 
 def measure(source: Source, statistic: S, plan: Plan | None = None, progress: Progress | None = None) -> S:

@@ -62,8 +62,8 @@ def share_out(encoder: Encoder, memory: int, words: int, occurrences: Sequence[i
     least = fixed + _LEAST_TOKENS * encoder.bytes_per_token + layers * d * 4 * 1000
     if memory < least:
         raise OptionError(
-            f"{encoder.name} with {layers} layers of {d} dimensions needs about {_shown(least)}, more than --memory "
-            f"{_shown(memory)}. Give it more."
+            f"{encoder.name} with {layers} layers of {d} dimensions needs about {_size(least)}, more than --memory "
+            f"{_size(memory)}. Give it more."
         )
     free = memory - fixed
     tokens = int(min(TOKENS, max(free // 4 // max(encoder.bytes_per_token, 1), _LEAST_TOKENS)))
@@ -71,11 +71,11 @@ def share_out(encoder: Encoder, memory: int, words: int, occurrences: Sequence[i
     sample = int(max(min(_MOST_ROWS, free // 4 // (layers * d * 4)), 1000))
     deep = int(max(min(deep, free // 2 // ((layers + _COPIES) * d * 4)), sample)) if deep else 0
     free -= deep * (layers + _COPIES) * d * 4 if deep else sample * layers * d * 4
-    chosen, most = _fitting(occurrences, max(free // 3, 0) // (layers * d * 8))
-    free -= sum(min(count, most) for count in occurrences[:chosen]) * layers * d * 8
+    n_words, most = _fitting(occurrences, max(free // 3, 0) // (layers * d * 8))
+    free -= sum(min(count, most) for count in occurrences[:n_words]) * layers * d * 8
     table = int(min(words, max(free, 0) // (layers * d * 8)))
     planned = memory - max(free, 0) + table * layers * d * 8
-    return Room(tokens, sample, table, chosen, most, planned, deep)
+    return Room(tokens, sample, table, n_words, most, planned, deep)
 
 
 def _fitting(occurrences: Sequence[int], room: int) -> tuple[int, int]:
@@ -86,7 +86,7 @@ def _fitting(occurrences: Sequence[int], room: int) -> tuple[int, int]:
     return min(room // _OCCURRENCES[-1], len(occurrences)), _OCCURRENCES[-1]
 
 
-def _shown(size: int) -> str:
+def _size(size: int) -> str:
     return f"{size / GIB:.1f} GiB" if size >= GIB else f"{size / MIB:.0f} MiB"
 
 

@@ -156,7 +156,7 @@ class Turns:
             if error is not None:
                 self._errors[number] = error
                 self._settled += 1
-            for later in [one for one in self._left if one > number]:
+            for later in [turn for turn in self._left if turn > number]:
                 del self._left[later]
                 self._settled += 1
             self._moved.notify_all()

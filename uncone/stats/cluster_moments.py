@@ -75,7 +75,7 @@ class Cells:
 
     def only(self, clusters: IntVector) -> Cells:
         """The same with these clusters alone: the rows of the others go to the next best."""
-        precisions, weights = (None if one is None else one[clusters] for one in (self.precisions, self.weights))
+        precisions, weights = (None if part is None else part[clusters] for part in (self.precisions, self.weights))
         return Cells(self.center, self.centroids[clusters], self.scale, precisions, weights)
 
 

@@ -100,8 +100,8 @@ class Fingerprints(Statistic):
     def _select(self, prints: Hashes) -> Hashes:
         if self.level == 0:
             return prints
-        chosen: Hashes = prints[prints >> np.uint64(64 - self.level) == 0]
-        return chosen
+        sampled: Hashes = prints[prints >> np.uint64(64 - self.level) == 0]
+        return sampled
 
     def state(self) -> State:
         prints = np.sort(np.concatenate([np.empty(0, np.uint64), *self._parts]))
@@ -113,7 +113,7 @@ class Fingerprints(Statistic):
         self._count = len(state["kept"])
 
     @property
-    def kept(self) -> int:
+    def n_compared(self) -> int:
         """Rows whose fingerprints were compared."""
         return self._count
 

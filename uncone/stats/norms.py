@@ -83,12 +83,14 @@ class Norms(Statistic):
         self._keep_extremes(other._longest, other._shortest)
 
     def _keep_extremes(self, longest: list[NamedNorm], shortest: list[NamedNorm]) -> None:
-        self._longest = sorted({*self._longest, *longest}, key=lambda one: (-one.norm, one.row))[: self.keep]
-        self._shortest = sorted({*self._shortest, *shortest}, key=lambda one: (one.norm, one.row))[: self.keep]
+        self._longest = sorted({*self._longest, *longest}, key=lambda vector: (-vector.norm, vector.row))[: self.keep]
+        self._shortest = sorted({*self._shortest, *shortest}, key=lambda vector: (vector.norm, vector.row))[: self.keep]
 
     def state(self) -> State:
         self.finish()
-        extremes = [[[one.norm, one.row, one.text] for one in group] for group in (self._longest, self._shortest)]
+        extremes = [
+            [[vector.norm, vector.row, vector.text] for vector in group] for group in (self._longest, self._shortest)
+        ]
         return {
             "n": np.array(self.n, np.int64),
             "sums": np.array([self._total, self._squares]),
@@ -101,8 +103,8 @@ class Norms(Statistic):
         self._total, self._squares = (float(value) for value in state["sums"])
         self._counts = state["counts"].copy()
         longest, shortest = json.loads(state["extremes"].tobytes())
-        self._longest = [NamedNorm(*one) for one in longest]
-        self._shortest = [NamedNorm(*one) for one in shortest]
+        self._longest = [NamedNorm(*fields) for fields in longest]
+        self._shortest = [NamedNorm(*fields) for fields in shortest]
 
     @property
     def counts(self) -> IntVector:

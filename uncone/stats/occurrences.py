@@ -37,20 +37,20 @@ class _Part(NamedTuple):
 class Occurrences(Statistic):
     """Up to `most` occurrences of each of the words `chosen`: all of them, or those with the smallest hashes.
 
-    >>> kept = Occurrences(1, chosen=(3,))
+    >>> kept = Occurrences(1, followed=(3,))
     >>> kept.update(Batch.of(np.array([[1.0], [2.0], [3.0]]), words=np.array([3, 0, 3])))
     >>> kept.by_word()[3].vectors.tolist()
     [[1.0], [3.0]]
     """
 
-    def __init__(self, dim: int, *, chosen: Sequence[int] = (), most: int = 1000, seed: int = 0) -> None:
+    def __init__(self, dim: int, *, followed: Sequence[int] = (), most: int = 1000, seed: int = 0) -> None:
         self.dim = dim
-        self.chosen = tuple(chosen)
+        self.followed = tuple(followed)
         self.most = most
         self.seed = seed
         self._parts: list[_Part] = []
         self._shelf = Shelf(_AT_FIRST)
-        self._words = np.array(sorted(self.chosen), np.int64)
+        self._words = np.array(sorted(self.followed), np.int64)
 
     def update(self, batch: Batch) -> None:
         batch = batch.without_copies
@@ -61,13 +61,13 @@ class Occurrences(Statistic):
             rows = batch.distinct_rows
             units = batch.rows if batch.units is None else batch.units
             copies = np.ones(batch.n, np.int64) if batch.keys.copies is None else batch.keys.copies
-            known = {"words": batch.words, "rows": rows, "units": units, "copies": copies}
-            self._shelf.put(mine, vectors=batch.vectors, **known)
+            columns = {"words": batch.words, "rows": rows, "units": units, "copies": copies}
+            self._shelf.put(mine, vectors=batch.vectors, **columns)
             self._trim_now_and_then()
 
     def _trim_now_and_then(self) -> None:
         # Not each time, so that the copying stays linear; at most twice what is kept is held.
-        if self._shelf.n + sum(len(part[0]) for part in self._parts) > 2 * self.most * max(len(self.chosen), 1):
+        if self._shelf.n + sum(len(part[0]) for part in self._parts) > 2 * self.most * max(len(self.followed), 1):
             self._trim()
 
     def _close(self) -> None:
@@ -95,7 +95,7 @@ class Occurrences(Statistic):
     def _merged(self) -> _Part:
         if len(self._parts) == 1:
             return self._parts[0]
-        return _Part(**{name: np.concatenate([getattr(one, name) for one in self._parts]) for name in _Part._fields})
+        return _Part(**{name: np.concatenate([getattr(part, name) for part in self._parts]) for name in _Part._fields})
 
     def absorb(self, other: Occurrences) -> None:
         other._close()

@@ -26,7 +26,7 @@ _NOTHING = np.empty(0, np.int64)
 _NUMBERS = ("groups", "words", "origins", "copies")
 _COLUMNS = ("hashes", "rows", "norms", "texts", "labels", *_NUMBERS)
 
-_COUNTED = 20_000_000
+_EXACT_UP_TO = 20_000_000
 """Up to so many rows the cutoff is exact."""
 
 
@@ -79,9 +79,9 @@ class SampledRows:
         products = [np.vecdot(part, vector.astype(part.dtype)) for part in self.parts]
         return np.concatenate(products).astype(np.float64)
 
-    def columns(self, chosen: IntVector) -> Matrix:
+    def columns(self, dimensions: IntVector) -> Matrix:
         """Some dimensions of every row."""
-        return np.concatenate([part[:, chosen] for part in self.parts])
+        return np.concatenate([part[:, dimensions] for part in self.parts])
 
     def vectors_at(self, places: IntVector) -> Matrix:
         """The vectors at these places, in this order."""
@@ -129,13 +129,13 @@ class RowSample(Statistic):
     """
 
     def __init__(
-        self, dim: int, k: int = 50_000, *, seed: int = 0, cutoff: int | None = None, named: bool = True
+        self, dim: int, k: int = 50_000, *, seed: int = 0, cutoff: int | None = None, keep_texts: bool = True
     ) -> None:
         self.dim = dim
         self.k = k
         self.seed = seed
         self.cutoff = cutoff
-        self.named = named
+        self.keep_texts = keep_texts
         self._samples: list[SampledRows] = []
         self._shelf: Shelf | None = None
         self._texts: list[Sequence[str] | None] = []
@@ -145,19 +145,19 @@ class RowSample(Statistic):
     def update(self, batch: Batch) -> None:
         batch = batch.without_copies
         hashes = hash_keys(batch.distinct_rows, self.seed)
-        chosen = np.arange(batch.n) if self.cutoff is None else np.flatnonzero(hashes <= np.uint64(self.cutoff))
-        if not chosen.size:
+        places = np.arange(batch.n) if self.cutoff is None else np.flatnonzero(hashes <= np.uint64(self.cutoff))
+        if not places.size:
             return
         if self._shelf is None:
             share = 1.0 if self.cutoff is None else self.cutoff / 2**64
             self._shelf = Shelf(int(1.1 * share * _TOGETHER) + 64)
         keys = batch.keys
-        known = {"groups": batch.units, "words": batch.words, "origins": keys.origins, "copies": keys.copies}
-        self._shelf.put(chosen, hashes=hashes, rows=batch.rows, norms=batch.norms, vectors=batch.vectors, **known)
-        places = chosen.tolist()
-        self._texts.append([batch.texts[i] for i in places] if batch.texts is not None and self.named else None)
-        self._labels.append(None if batch.labels is None else [batch.labels[i] for i in places])
-        self._count += chosen.size
+        columns = {"groups": batch.units, "words": batch.words, "origins": keys.origins, "copies": keys.copies}
+        self._shelf.put(places, hashes=hashes, rows=batch.rows, norms=batch.norms, vectors=batch.vectors, **columns)
+        indices = places.tolist()
+        self._texts.append([batch.texts[i] for i in indices] if batch.texts is not None and self.keep_texts else None)
+        self._labels.append(None if batch.labels is None else [batch.labels[i] for i in indices])
+        self._count += places.size
         self._trim_now_and_then()
 
     def _close(self) -> None:
@@ -248,7 +248,7 @@ def cutoff_for(k: int, rows: int, seed: int = 0) -> int | None:
     """
     if rows <= k:
         return None
-    if rows <= _COUNTED:
+    if rows <= _EXACT_UP_TO:
         return int(np.partition(hash_keys(np.arange(rows, dtype=np.int64), seed), k - 1)[k - 1])
     return int((k + 6 * k**0.5 + 10) / rows * 2**64)
 
@@ -337,6 +337,6 @@ def _some_pairs(rows: SampledRows, shifts: int) -> Cosines:
     return Cosines(np.clip(values, -1.0, 1.0), complete=False)
 
 
-def _units(rows: SampledRows, chosen: IntVector) -> Matrix:
-    vectors = rows.vectors_at(chosen)
-    return vectors / rows.norms[chosen, None].astype(vectors.dtype)
+def _units(rows: SampledRows, places: IntVector) -> Matrix:
+    vectors = rows.vectors_at(places)
+    return vectors / rows.norms[places, None].astype(vectors.dtype)

@@ -112,16 +112,16 @@ def _arguments(kind: type[Statistic]) -> tuple[str, ...]:
     return tuple(signature(kind).parameters)
 
 
-def check_same_settings(one: Statistic, other: Statistic) -> None:
+def check_same_settings(statistic: Statistic, other: Statistic) -> None:
     """Refuse to merge what was not measured alike, and say what differs.
 
     Raises:
         MergeError: the kinds or the settings differ.
     """
-    name = type(one).__name__
-    if type(one) is not type(other):
+    name = type(statistic).__name__
+    if type(statistic) is not type(other):
         raise MergeError(f"Cannot merge {name} with {type(other).__name__}: merge like with like.")
-    settings, others = one.settings, other.settings
+    settings, others = statistic.settings, other.settings
     for key in {**settings, **others}:
         mine, theirs = settings.get(key), others.get(key)
         if isinstance(mine, Statistic) and isinstance(theirs, Statistic):

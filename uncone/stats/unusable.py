@@ -28,13 +28,13 @@ class Unusable(Statistic):
         self.zero_rows: IntVector = np.empty(0, np.int64)
 
     def update(self, batch: Batch) -> None:
-        self._count(batch.seen, len(batch.bad), len(batch.zero), batch.bad, batch.zero)
+        self._count(batch.n_read, len(batch.bad), len(batch.zero), batch.bad, batch.zero)
 
     def absorb(self, other: Unusable) -> None:
         self._count(other.seen, other.bad, other.zero, other.bad_rows, other.zero_rows)
 
-    def _count(self, seen: int, bad: int, zero: int, bad_rows: IntVector, zero_rows: IntVector) -> None:
-        self.seen += seen
+    def _count(self, n_read: int, bad: int, zero: int, bad_rows: IntVector, zero_rows: IntVector) -> None:
+        self.seen += n_read
         self.bad += bad
         self.zero += zero
         self.bad_rows = np.sort(np.concatenate([self.bad_rows, bad_rows]))[: self.keep]

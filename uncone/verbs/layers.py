@@ -58,7 +58,7 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
             part = Selection(source, **{**sampling, "sample": size}, seed=settings.seed)
             return list(study(encoder, part, plain, progress=progress).layers)
 
-        sizes, missing = sizes_up_to(run.survey.tally.taken, levels, measure)
+        sizes, missing = sizes_up_to(run.survey.tally.n_texts, levels, measure)
         notes += missing
     result = LayerStudy(
         source={
@@ -67,7 +67,7 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
             "corpus": options.name or source.name,
             "layers": encoder.layers,
             "dimensions": encoder.dim,
-            "texts": run.survey.tally.taken,
+            "texts": run.survey.tally.n_texts,
             "rows": run.result.rows,
             "row": settings.rule.rows,
             "rows_by_kind": run.survey.by_kind,

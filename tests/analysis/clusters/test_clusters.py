@@ -262,7 +262,7 @@ def test_what_clusters_hold():
         assert one.first == (1.0 if blob == 2 else 0.0) and one.position == np.median(facts.positions[these])
         near = np.linalg.norm(rows - rows[these].mean(axis=0), axis=1)
         nearest = min(np.flatnonzero(these), key=lambda i, near=near: near[i])
-        assert one.examples[0] == facts.shown(int(nearest)) and len(one.examples) == 2  # one of each word
+        assert one.examples[0] == facts.excerpt(int(nearest)) and len(one.examples) == 2  # one of each word
 
 
 def test_facts_may_be_unknown():

@@ -67,7 +67,7 @@ def measured(rows, groups, words, copies=1):
         rows=RowSample(D, 50_000),
         words=WordSums(D, WORDS, copied=copies > 1),
         sentences=SentenceSimilarity(),
-        occurrences=Occurrences(D, chosen=range(DRAWN)),
+        occurrences=Occurrences(D, followed=range(DRAWN)),
     )
     bundle.update(Batch.of(np.tile(rows, (copies, 1)).astype(np.float32), keys=keys))
     bundle.finish()

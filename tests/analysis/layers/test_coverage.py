@@ -52,7 +52,7 @@ def geometry_of(rows, groups, words, count, sample=10_000, drawn=30):
         rows=RowSample(D, sample),
         words=WordSums(D, count),
         sentences=SentenceSimilarity(),
-        occurrences=Occurrences(D, chosen=range(drawn)),
+        occurrences=Occurrences(D, followed=range(drawn)),
     )
     bundle.update(Batch.of(rows.astype(np.float32), groups=groups, words=words))
     bundle.finish()

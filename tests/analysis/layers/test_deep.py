@@ -115,7 +115,7 @@ def test_rows_of_the_sample_are_named(studies):
     assert facts.n == deep.source["rows"] == deep.deep.layers[0].n
     hub = deep.deep.layers[0].hubness.hubs[0]
     place = int(np.flatnonzero(facts.rows == hub.row)[0])
-    assert hub.text == facts.shown(place)
+    assert hub.text == facts.excerpt(place)
 
 
 def test_the_same_seed_gives_the_same_digits(tiny_model):

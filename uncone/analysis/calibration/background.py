@@ -239,14 +239,14 @@ class _SideStatistics(NamedTuple):
             units=UnitScatter(source.dim, dtype=plan.dtype, reference=_reference(source, plan)),
             prints=Sketches(MANY_PRINTS) if alone and source.random_access else Fingerprints(MANY_PRINTS),
             unusable=Unusable(),
-            sample=RowSample(source.dim, k, seed=seed, cutoff=cutoff, named=False),
+            sample=RowSample(source.dim, k, seed=seed, cutoff=cutoff, keep_texts=False),
         )
         statistics = measure(source, bundle, plan, step_progress(progress, step, source.rows))
         units, prints, sample = statistics["units"], statistics["prints"], statistics["sample"]
         if cutoff is not None and 2 * sample.sampled.n < min(k, units.n):
             # Most vectors are unusable, and so were most of those that were to be the sample.
             room = int(1.2 * cutoff * k / max(sample.sampled.n, 1))
-            again = RowSample(source.dim, k, seed=seed, cutoff=room if room < 2**64 else None, named=False)
+            again = RowSample(source.dim, k, seed=seed, cutoff=room if room < 2**64 else None, keep_texts=False)
             sample = measure(source, again, plan)
         if isinstance(prints, Sketches) and prints.may_hold_copies:  # a file may be read again; texts are encoded once
             prints = measure(source, Fingerprints(MANY_PRINTS), plan)

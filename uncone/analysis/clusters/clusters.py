@@ -230,7 +230,7 @@ def _examples(rows: IntVector, words: IntVector, facts: RowFacts, apart: Vector)
         word = int(words[place])
         key = (word, "") if word >= 0 else (word, facts.words[place])
         if key not in examples:
-            examples[key] = facts.shown(place)
+            examples[key] = facts.excerpt(place)
         if len(examples) == _EXAMPLES:
             break
     return list(examples.values())

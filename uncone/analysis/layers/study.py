@@ -107,13 +107,13 @@ def study(
     _check_texts(selection, surveyed, settings)
     identities = [identity(word, rule.cased) for word in settings.words]
     everything = Vocabulary(surveyed, len(surveyed.counts), identities, settings.seed)
-    followed = [*everything.asked_numbers(), *everything.drawn(settings.mev_words, settings.least, settings.seed)]
+    followed = [*everything.user_word_numbers(), *everything.sample(settings.mev_words, settings.least, settings.seed)]
     occurrences = [everything.occurrences(number) for number in followed]
     deep_sample = settings.deep_sample if settings.deep else 0
     room = share_out(encoder, settings.memory, len(everything), occurrences, deep_sample)
     words = Vocabulary(surveyed, room.words, identities, settings.seed) if room.words < len(everything) else everything
-    numbers = words.asked_numbers()
-    mev_words = words.drawn(max(room.mev_words - len(numbers), 0), settings.least, settings.seed)
+    numbers = words.user_word_numbers()
+    mev_words = words.sample(max(room.mev_words - len(numbers), 0), settings.least, settings.seed)
     checkpoint = None
     if checkpoints is not None:
         content = {**room.to_dict(), "corpus_content": surveyed.tally.digest}
@@ -124,7 +124,7 @@ def study(
         _statistics(encoder.dim, len(words), sorted({*numbers, *mev_words}), surveyed, settings, room),
         checkpoint,
         checkpoint.load() if checkpoint is not None and resume else None,
-        step_progress(progress, "encoding", surveyed.tally.taken),
+        step_progress(progress, "encoding", surveyed.tally.n_texts),
     )
     _check_rows(selection, result)
     layers = _layers(result, settings, mev_words, room, surveyed)
@@ -180,13 +180,13 @@ def _statistics(
         "units": lambda: GroupedUnitSum(dim, seed=seed),
         "norms": Norms,
         "unusable": Unusable,
-        "rows": lambda: RowSample(dim, size, seed=seed, cutoff=cutoff_for(size, rows, seed), named=False),
+        "rows": lambda: RowSample(dim, size, seed=seed, cutoff=cutoff_for(size, rows, seed), keep_texts=False),
     }
     if settings.rule.has_words:
         makers |= {
             "words": lambda: WordSums(dim, words, copied=surveyed.repeated is not None),
             "sentences": lambda: SentenceSimilarity(seed=seed, keep=settings.keep_sentences),
-            "occurrences": lambda: Occurrences(dim, chosen=followed, most=room.occurrences, seed=seed),
+            "occurrences": lambda: Occurrences(dim, followed=followed, most=room.occurrences, seed=seed),
         }
     verbs: tuple[Verb, ...] = ("layers", "deep") if settings.deep else ("layers",)
     return needed_statistics(verbs, makers, StatisticSettings(dim, seed), _READ)
@@ -206,7 +206,7 @@ def _layers(
             int(result.sinks[number]),
             shared,
             room.sample if room.deep else None,
-            surveyed.distinct / surveyed.tally.taken,
+            surveyed.distinct / surveyed.tally.n_texts,
         )
         for number, bundle in enumerate(result.layers)
     ]
@@ -235,7 +235,7 @@ def _word_table(
         selfsim.reshape(shape)[met],
         mev[met],
         sizes[met],
-        tuple(word for word in words.asked if first.counts[words.number(word)]),
+        tuple(word for word in words.user_words if first.counts[words.number(word)]),
         [words.kind(words.words[i]) for i in met.tolist()],
     )
 

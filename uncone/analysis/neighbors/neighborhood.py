@@ -110,7 +110,7 @@ def _blocks(space: Space, copies: bool, progress: Progress | None) -> Iterator[B
                 is_new[i] = int(own[i]) not in prints_read
                 prints_read.add(int(own[i]))
             yield batch.vectors[is_new]
-            report(batch.seen)
+            report(batch.n_read)
         return
     rows = source.rows or 0
     for start in range(0, rows, BLOCK):

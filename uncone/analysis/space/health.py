@@ -31,7 +31,7 @@ def _unusable(space: Space) -> list[Finding]:
     """Vectors that cannot be used, and copies."""
     total, unusable = space.unusable.seen, space.unusable
     precision = "double precision" if space.moments.dtype == np.float64 else "single precision"
-    share, compared = space.prints.duplicate_share, space.prints.kept
+    share, compared = space.prints.duplicate_share, space.prints.n_compared
     estimated = "" if compared == space.n else f", estimated on {compared:,} vectors"
     return [
         _finding(

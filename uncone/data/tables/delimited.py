@@ -84,18 +84,18 @@ class DelimitedTable(Table):
         self.head = rows[self.header :]
 
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
-        chosen = list(dict.fromkeys(self.names if names is None else names))
+        columns = list(dict.fromkeys(self.names if names is None else names))
         beginning, options = True, None
         for block, irregular in self._row_blocks() if self.names else ():
             # The first one is read with care: for a small table pyarrow takes longer to be imported than to parse.
             parsed = None
             if not beginning and irregular is None:
-                options = options or self._arrow_options(chosen)
+                options = options or self._arrow_options(columns)
                 parsed = _parse(block.data, options)
             if parsed is None:
                 yield from self._careful([block] if irregular is None else irregular, beginning)
             elif parsed.num_rows:
-                yield _ArrowBlock(self, parsed.rename_columns(chosen), block)
+                yield _ArrowBlock(self, parsed.rename_columns(columns), block)
             beginning = False
 
     def _careful(self, blocks: Iterable[LineBlock], beginning: bool) -> Iterator[Block]:

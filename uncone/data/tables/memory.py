@@ -66,12 +66,12 @@ class MemoryTable:
             ColumnError: no column does, or several do.
         """
         if name is None:
-            columns = [one for one in self.names if self._first(one, lambda value: np.ndim(value) == 1)]
-            if not columns and all(self._first(one, lambda value: isinstance(value, Real)) for one in self.names):
-                return np.column_stack([self.column(one, "column") for one in self.names]).astype(np.float64)
+            columns = [column for column in self.names if self._first(column, lambda value: np.ndim(value) == 1)]
+            if not columns and all(self._first(column, lambda value: isinstance(value, Real)) for column in self.names):
+                return np.column_stack([self.column(column, "column") for column in self.names]).astype(np.float64)
             if len(columns) != 1:
-                what = f"several columns of vectors: {list_names(columns)}" if columns else "no column of vectors"
-                raise ColumnError(f"The table has {what}. Name one with column=, or a model= to encode texts.")
+                problem = f"several columns of vectors: {list_names(columns)}" if columns else "no column of vectors"
+                raise ColumnError(f"The table has {problem}. Name one with column=, or a model= to encode texts.")
             name = columns[0]
         return self.column(name, "column")
 
@@ -95,13 +95,13 @@ class MemoryTable:
         """The columns whose first values are strings."""
         return [name for name in self.names if self._first(name, lambda value: isinstance(value, str))]
 
-    def text_columns(self, named: Sequence[str], label: str | None = None) -> list[str]:
+    def text_columns(self, requested: Sequence[str], label: str | None = None) -> list[str]:
         """The columns with texts: those that are named, or the one that must be meant.
 
         Raises:
             ColumnError: there is none of that name, or several could be meant.
         """
-        return list(choose_columns("The table", self.names, list(named), label, self.string_columns).text)
+        return list(choose_columns("The table", self.names, list(requested), label, self.string_columns).text)
 
     def _first(self, name: str, is_kind: Any) -> bool:  # noqa: ANN401 - a test of a value
         values = self.table[self._keys[name]]

@@ -82,22 +82,22 @@ class Table(ABC):
             if name is not None and self.names.count(name) > 1:
                 raise ColumnError(f"{self.path} has several columns named {name!r}: rename all but one.")
 
-    def pick(self, name: str | None, usual: Sequence[str], what: str) -> str:
+    def pick(self, name: str | None, usual: Sequence[str], role: str) -> str:
         """The column of this name, or the first of a usual name.
 
         Raises:
             ColumnError: there is none, or several are called so.
         """
-        known = {known.strip().lower(): known for known in reversed(self.names)}
-        chosen = name if name is not None else next((known[word] for word in usual if word in known), None)
-        if chosen is None or chosen not in self.names:
-            problem = f"no column {name!r}" if name is not None else f"no column that must be the {what}"
+        headers = {header.strip().lower(): header for header in reversed(self.names)}
+        column = name if name is not None else next((headers[word] for word in usual if word in headers), None)
+        if column is None or column not in self.names:
+            problem = f"no column {name!r}" if name is not None else f"no column that must be the {role}"
             cure = "Name" if name is not None or not usual else f"Call it {usual[0]!r}, or name"
             raise ColumnError(
-                f"{self.path} has {problem}; it has {list_names(self.names)}. {cure} the column of the {what}."
+                f"{self.path} has {problem}; it has {list_names(self.names)}. {cure} the column of the {role}."
             )
-        self.check_unique([chosen])
-        return chosen
+        self.check_unique([column])
+        return column
 
     def column(self, name: str) -> Iterator[tuple[str, Any]]:
         """The values of a column, each with its place as a message names it."""
@@ -128,7 +128,7 @@ class Table(ABC):
         return [value or "" for value in values]
 
 
-def plain_suffix(path: Path, known: Sequence[str] = TABLE_SUFFIXES, unzipped: Sequence[str] = (".parquet",)) -> str:
+def plain_suffix(path: Path, suffixes: Sequence[str] = TABLE_SUFFIXES, unzipped: Sequence[str] = (".parquet",)) -> str:
     """The ending among those `known`, without .gz or .zst; "" if there is none.
 
     >>> plain_suffix(Path("a.jsonl.zst")), plain_suffix(Path("b.PARQUET")), plain_suffix(Path("c.md"))
@@ -137,7 +137,7 @@ def plain_suffix(path: Path, known: Sequence[str] = TABLE_SUFFIXES, unzipped: Se
     endings = [ending.lower() for ending in path.suffixes]
     zipped = bool(endings) and endings[-1] in (".gz", ".zst")
     ending = endings[-2 if zipped else -1] if len(endings) > zipped else ""
-    return ending if ending in known and not (zipped and ending in unzipped) else ""
+    return ending if ending in suffixes and not (zipped and ending in unzipped) else ""
 
 
 def open_table(
@@ -164,8 +164,8 @@ def open_table(
     return DelimitedTable(path, "\t" if suffix == ".tsv" else ",", quoted, header, blank_rows)
 
 
-def read_table(source: Any, named: Sequence[str | None] = ()) -> Table:  # noqa: ANN401 - a path, or a table in memory
-    """A table that has rows: a file, or columns in memory; `named` columns such as "1" say that it has no header.
+def read_table(source: Any, columns: Sequence[str | None] = ()) -> Table:  # noqa: ANN401 - a path, or a table in memory
+    """A table that has rows: a file, or columns in memory. Columns such as "1" mean that it has no header.
 
     Raises:
         SourceError: it is missing, not readable, ragged or empty; the subclass and the message tell more.
@@ -179,8 +179,8 @@ def read_table(source: Any, named: Sequence[str | None] = ()) -> Table:  # noqa:
         raise MissingSourceError(f"There is no file {path}.")
     if not plain_suffix(path):
         raise FormatError(f"{path} has an unknown ending {path.suffix!r}; we read {', '.join(TABLE_SUFFIXES)}.")
-    columns = [name for name in named if name is not None]
-    table = open_table(path, lambda head: first_row_names_columns(head, columns))
+    names = [name for name in columns if name is not None]
+    table = open_table(path, lambda head: first_row_names_columns(head, names))
     if not table.names:
         raise FormatError(f"{path} is empty. Was it written to the end?")
     return table
@@ -232,7 +232,7 @@ def choose_columns(
         return TextColumns(tuple(requested), label)
     # A column without a name is the index that pandas writes.
     free = [name for name in (names if readable is None else readable) if name != label and name.strip()]
-    usual = [name for known in _USUAL for name in free if name.strip().lower() == known]
+    usual = [name for word in _USUAL for name in free if name.strip().lower() == word]
     if len(free) != 1 and not usual:
         problem = "several columns" if free else "no column that must be the text"
         raise ColumnError(f"{where} has {problem}: {list_names(names)}. Name one or several with --text NAME{hint}.")
@@ -270,9 +270,9 @@ class JsonBlock(Block):
     def values(self, name: str, option: str = "") -> list[Any]:
         for line, row in zip(self.lines, self.objects, strict=True):
             if name not in row:
-                named = f" for {option}" if option else ""
+                purpose = f" for {option}" if option else ""
                 keys = clipped(", ".join(row) or "nothing", 200)
-                raise ColumnError(f"{self.path}, line {line}: no {name!r}{named}; the row has {keys}.")
+                raise ColumnError(f"{self.path}, line {line}: no {name!r}{purpose}; the row has {keys}.")
         return [row[name] for row in self.objects]
 
 

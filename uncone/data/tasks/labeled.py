@@ -103,8 +103,8 @@ def _from_file(path: Path, text: str | None, label: str | None) -> LabeledTask:
     table = read_table(path, (text, label))
     column = table.pick(text, _TEXTS, "text")
     texts = table.texts(column)
-    for (where, _), one in zip(table.column(column), texts, strict=True):
-        if not one.strip():
+    for (where, _), passage in zip(table.column(column), texts, strict=True):
+        if not passage.strip():
             raise FormatError(f"{where}: the text is blank, so it has no vector. Leave the row out.")
     labels = []
     for where, value in table.column(table.pick(label, _LABELS, "label")):

@@ -21,7 +21,7 @@ def data_folder(data: str | os.PathLike[str] | None) -> Path | None:
 
 
 def name_and_split(
-    request: str, known: Iterable[str], splits: Sequence[str] | dict[str, Sequence[str]], default: str
+    request: str, datasets: Iterable[str], splits: Sequence[str] | dict[str, Sequence[str]], default: str
 ) -> tuple[str, str]:
     """What `name` or `name:split` asks for.
 
@@ -33,10 +33,10 @@ def name_and_split(
         OptionError: it has no such split.
     """
     name = corpus_name(request)
-    known = list(known)
-    if name not in known:
+    datasets = list(datasets)
+    if name not in datasets:
         raise MissingSourceError(
-            f"There is no dataset {request}, nor a file of that name; the datasets are {', '.join(known)}."
+            f"There is no dataset {request}, nor a file of that name; the datasets are {', '.join(datasets)}."
         )
     of_it = splits[name] if isinstance(splits, dict) else splits
     split = request.partition(":")[2] or default
@@ -50,7 +50,7 @@ def first_file(folder: Path | None, *names: str) -> Path | None:
     return None if folder is None else next((path for name in names if (path := folder / name).is_file()), None)
 
 
-def check_rows(rows: int, expected: int, where: str, what: str) -> None:
+def check_rows(rows: int, expected: int, where: str, title: str) -> None:
     """Refuse a set that is not whole.
 
     Raises:
@@ -58,7 +58,7 @@ def check_rows(rows: int, expected: int, where: str, what: str) -> None:
     """
     if rows != expected:
         raise ShapeError(
-            f"{where} has {rows:,} rows, but {what} has {expected:,}. Parsing quotes can merge rows: "
+            f"{where} has {rows:,} rows, but {title} has {expected:,}. Parsing quotes can merge rows: "
             "copy or convert it again, with quoting off."
         )
 

@@ -50,7 +50,7 @@ _LABELS = (
     "gold",
     "gold_label",
 )
-_SHOWN = 3  # examples in a message
+_EXAMPLES = 3  # examples in a message
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,30 +83,30 @@ class PairFile:
             raise ColumnError(
                 f"{self.name} has no ids or row numbers in {have}. Name two columns of ids or row numbers."
             )
-        known = {str(row): row for row in range(n)} if ids is None else self._places(ids)
+        rows_by_id = {str(row): row for row in range(n)} if ids is None else self._places(ids)
         # 7.0 is what a table makes of the number 7 where another cell of its column is blank.
         sides = [[name.removesuffix(".0") if ids is None else name for name in side] for side in self.ids]
-        unknown = list(dict.fromkeys(name for side in sides for name in side if name not in known))
+        unknown = list(dict.fromkeys(name for side in sides for name in side if name not in rows_by_id))
         if unknown:
-            shown = ", ".join(repr(clipped(name)) for name in unknown[:_SHOWN])
+            examples = ", ".join(repr(clipped(name)) for name in unknown[:_EXAMPLES])
             first, last = ("0", f"{n - 1:,}") if ids is None else (repr(clipped(ids[0])), repr(clipped(ids[-1])))
-            what = "rows are numbered" if ids is None else "ids go"
+            numbering = "rows are numbered" if ids is None else "ids go"
             raise FormatError(
-                f"{self.name} has {len(unknown):,} unknown {'id' if len(unknown) == 1 else 'ids'}, such as {shown}; "
-                f"the {what} from {first} to {last}. Do the pairs belong to these vectors?"
+                f"{self.name} has {len(unknown):,} unknown {'id' if len(unknown) == 1 else 'ids'}, such as {examples}; "
+                f"the {numbering} from {first} to {last}. Do the pairs belong to these vectors?"
             )
-        one, other = (np.array([known[name] for name in side], np.int64) for side in sides)
-        return one, other
+        left, right = (np.array([rows_by_id[name] for name in side], np.int64) for side in sides)
+        return left, right
 
     def _places(self, ids: Sequence[str]) -> dict[str, int]:
-        known = {str(name): row for row, name in enumerate(ids)}
-        if len(known) < len(ids):
-            twice = next(str(name) for row, name in enumerate(ids) if known[str(name)] != row)
-            n = len(ids) - len(known)
+        rows_by_id = {str(name): row for row, name in enumerate(ids)}
+        if len(rows_by_id) < len(ids):
+            twice = next(str(name) for row, name in enumerate(ids) if rows_by_id[str(name)] != row)
+            n = len(ids) - len(rows_by_id)
             raise FormatError(
                 f"Ids must be unique, but {n:,} are repeated, such as {clipped(twice)!r}: name another column."
             )
-        return known
+        return rows_by_id
 
 
 def open_pair_file(
@@ -138,35 +138,35 @@ def open_pair_file(
         task = open_pairs(path, data)
         columns = ("sentence1", "sentence2", "score")
         return PairFile(f"{task.name}:{task.split}", task.scores, (list(task.left), list(task.right)), None, columns)
-    asked_texts, asked_ids = _two(text, "texts"), _two(ids, "ids")
-    table = read_table(path, (*asked_texts, *asked_ids, label))
+    text_pair, id_pair = _two(text, "texts"), _two(ids, "ids")
+    table = read_table(path, (*text_pair, *id_pair, label))
     _check_commas(table)
     if not any(block.rows for block in table.blocks([])):
         raise FormatError(f"{table.path} has a header and no pairs below it. Was it written to the end?")
-    texts, rows = _pair_columns(table, asked_texts, asked_ids)
-    chosen = (*texts, *rows, _label_column(table, label, (*texts, *rows)))
-    if len(set(chosen)) < len(chosen):
-        raise FormatError(f"{table.path}: a pair and its label need three columns, not {', '.join(chosen)}.")
-    labels = np.array([_label(value, where) for where, value in table.column(chosen[-1])], np.float64)
+    texts, rows = _pair_columns(table, text_pair, id_pair)
+    pair_columns = (*texts, *rows, _label_column(table, label, (*texts, *rows)))
+    if len(set(pair_columns)) < len(pair_columns):
+        raise FormatError(f"{table.path}: a pair and its label need three columns, not {', '.join(pair_columns)}.")
+    labels = np.array([_label(value, where) for where, value in table.column(pair_columns[-1])], np.float64)
     sides = (table.texts(texts[0]), table.texts(texts[1])) if texts else None
     names = (_names(table, rows[0]), _names(table, rows[1])) if rows else None
-    return _without_empty(PairFile(table.path.name, labels, sides, names, chosen))
+    return _without_empty(PairFile(table.path.name, labels, sides, names, pair_columns))
 
 
-def _two(columns: Columns | None, what: str) -> tuple[str, ...]:
+def _two(columns: Columns | None, content: str) -> tuple[str, ...]:
     if columns is None:
         return ()
     names = tuple(part.strip() for part in columns.split(",")) if isinstance(columns, str) else tuple(columns)
     if len(names) != 2 or names[0] == names[1]:
-        shown = ", ".join(names)
-        raise OptionError(f"Pairs need two columns of {what}, not {shown!r}. Name both, with a comma between.")
+        text = ", ".join(names)
+        raise OptionError(f"Pairs need two columns of {content}, not {text!r}. Name both, with a comma between.")
     return names
 
 
 def _check_commas(table: Table) -> None:
     if len(table.names) == 1 and ";" in table.names[0]:
-        shown = clipped(table.names[0])
-        raise FormatError(f"{table.path} has one column, {shown!r}. Write it with commas, not semicolons.")
+        text = clipped(table.names[0])
+        raise FormatError(f"{table.path} has one column, {text!r}. Write it with commas, not semicolons.")
 
 
 def _pair_columns(
@@ -190,17 +190,17 @@ def _pair_columns(
     return texts, ids
 
 
-def _label_column(table: Table, label: str | None, used: Sequence[str]) -> str:
+def _label_column(table: Table, label: str | None, taken_columns: Sequence[str]) -> str:
     """The column that was asked for, one of a usual name, or the only one that is left."""
-    free = [name for name in table.names if name not in used and name.strip()]
+    free = [name for name in table.names if name not in taken_columns and name.strip()]
     if label is None and len(free) == 1:
         return free[0]
-    return table.pick(label, [name for name in _LABELS if name not in _lower(used)], "label")
+    return table.pick(label, [name for name in _LABELS if name not in _lower(taken_columns)], "label")
 
 
 def _usual(table: Table, pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    named = _lower(table.names)
-    match = next((pair for pair in pairs if set(pair) <= set(named)), None)
+    names = _lower(table.names)
+    match = next((pair for pair in pairs if set(pair) <= set(names)), None)
     return () if match is None else tuple(table.pick(None, (name,), "pair") for name in match)
 
 
@@ -231,9 +231,9 @@ def _label(value: object, where: str) -> float:
     try:
         return finite_number(word, where)
     except FormatError as error:
-        shown = clipped(str(value))
+        text = clipped(str(value))
         raise FormatError(
-            f"{where}: {shown!r} is not a label. Use 1 and 0, yes and no, true and false, or a finite grade."
+            f"{where}: {text!r} is not a label. Use 1 and 0, yes and no, true and false, or a finite grade."
         ) from error
 
 

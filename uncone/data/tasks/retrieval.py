@@ -34,13 +34,13 @@ class RetrievalTask:
     qrels: Mapping[str, Mapping[str, int]]
 
     def __post_init__(self) -> None:
-        for what, ids in (("document", self.doc_ids), ("query", self.query_ids)):
+        for role, ids in (("document", self.doc_ids), ("query", self.query_ids)):
             if len(set(ids)) < len(ids):
                 earlier: set[str] = set()
-                twice = next(one for one in ids if one in earlier or earlier.add(one))  # type: ignore[func-returns-value]
-                raise FormatError(f"{self.name}: the {what} {twice!r} occurs twice. Ids must be unique.")
+                twice = next(text_id for text_id in ids if text_id in earlier or earlier.add(text_id))  # type: ignore[func-returns-value]
+                raise FormatError(f"{self.name}: the {role} {twice!r} occurs twice. Ids must be unique.")
         docs, queries = set(self.doc_ids), set(self.query_ids)
-        if not any(query in queries and docs & set(_relevant(judged)) for query, judged in self.qrels.items()):
+        if not any(query in queries and docs & set(_relevant(grades)) for query, grades in self.qrels.items()):
             raise FormatError(
                 f"{self.name}: no query has a relevant document. Do the ids in the judgments match the others?"
             )
@@ -54,16 +54,16 @@ class RetrievalTask:
     def unknown(self) -> int:
         """Judgments on documents or queries that are not there."""
         docs, queries = set(self.doc_ids), set(self.query_ids)
-        return sum(doc not in docs or query not in queries for query, judged in self.qrels.items() for doc in judged)
+        return sum(doc not in docs or query not in queries for query, grades in self.qrels.items() for doc in grades)
 
 
-def _relevant(judged: Mapping[str, int]) -> list[str]:
+def _relevant(grades: Mapping[str, int]) -> list[str]:
     """The documents that were judged relevant: above 0.
 
     >>> _relevant({"a": 2, "b": 0})
     ['a']
     """
-    return [doc for doc, score in judged.items() if score > 0]
+    return [doc for doc, score in grades.items() if score > 0]
 
 
 def open_retrieval(folder: str | os.PathLike[str], data: str | os.PathLike[str] | None = None) -> RetrievalTask:
@@ -82,19 +82,19 @@ def open_retrieval(folder: str | os.PathLike[str], data: str | os.PathLike[str] 
         paths = " or ".join(map(str, places))
         layout = "corpus.jsonl, queries.jsonl and qrels.tsv"
         raise MissingSourceError(f"There is no folder {paths}. Give one that holds {layout}, as BEIR's do.")
-    judged = first_file(place_of_task, *_JUDGMENTS)
+    judgments = first_file(place_of_task, *_JUDGMENTS)
     for name in ("corpus.jsonl", "queries.jsonl"):
         if not (place_of_task / name).is_file():
             raise MissingSourceError(
                 f"{place_of_task} has no {name}. We need corpus.jsonl, queries.jsonl and qrels.tsv."
             )
-    if judged is None:
+    if judgments is None:
         raise MissingSourceError(
             f"{place_of_task} has no {' or '.join(_JUDGMENTS[:2])}: which document answers which query?"
         )
     doc_ids, docs = _texts(place_of_task / "corpus.jsonl")
     query_ids, queries = _texts(place_of_task / "queries.jsonl")
-    return RetrievalTask(place_of_task.name, doc_ids, docs, query_ids, queries, _judgments(judged))
+    return RetrievalTask(place_of_task.name, doc_ids, docs, query_ids, queries, _judgments(judgments))
 
 
 def _texts(path: Path) -> tuple[list[str], list[str]]:

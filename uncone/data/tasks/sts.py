@@ -138,55 +138,58 @@ def read_sts(name: str, split: str, folder: Path | None) -> Pairs:
         MissingSourceError: they are neither here nor there.
         SourceError: a file is damaged; the subclass and the message tell more.
     """
-    known = SETS[name]
+    dataset = SETS[name]
     where, pairs = _local(name, split, folder) or _hub(name, split, folder)
-    check_rows(len(pairs.scores), known.rows[split], where, f"{known.title} {split}")
+    check_rows(len(pairs.scores), dataset.rows[split], where, f"{dataset.title} {split}")
     return pairs
 
 
 def _local(name: str, split: str, folder: Path | None) -> tuple[str, Pairs] | None:
-    known = SETS[name]
-    file = f"{name}.tsv" if known.subsets else f"{name}-{split}.tsv"
+    dataset = SETS[name]
+    file = f"{name}.tsv" if dataset.subsets else f"{name}-{split}.tsv"
     path = first_file(folder, f"sts/{file}", file)
     if path is not None:
-        return str(path), _from_lines(path, known, _LAYOUTS["tsv of SICK" if name == "sickr" else "tsv"])
+        return str(path), _from_lines(path, dataset, _LAYOUTS["tsv of SICK" if name == "sickr" else "tsv"])
     if folder is None:
         return None
-    if known.subsets:
-        places = (folder / f"{inside}{inner}" for inside in _INSIDE for inner in known.folders)
-        match = next((place for place in places if (place / _official(known, "input", 0, place)).is_file()), None)
-        return None if match is None else (str(match), _from_folder(match, known))
+    if dataset.subsets:
+        places = (folder / f"{inside}{inner}" for inside in _INSIDE for inner in dataset.folders)
+        match = next((place for place in places if (place / _official(dataset, "input", 0, place)).is_file()), None)
+        return None if match is None else (str(match), _from_folder(match, dataset))
     if name == "stsb":
         path = first_file(folder, *(f"{inside}sts-{split}.csv" for inside in _BENCHMARK))
-        return None if path is None else (str(path), _from_lines(path, known, _LAYOUTS["STS-B"]))
+        return None if path is None else (str(path), _from_lines(path, dataset, _LAYOUTS["STS-B"]))
     path = first_file(folder, *(f"{inside}{_SICK_FILES[split]}" for inside in _SICK))
-    return None if path is None else (str(path), _from_lines(path, known, _LAYOUTS["SICK"]))
+    return None if path is None else (str(path), _from_lines(path, dataset, _LAYOUTS["SICK"]))
 
 
-def _from_lines(path: Path, known: StsSet, layout: _Layout) -> Pairs:
+def _from_lines(path: Path, dataset: StsSet, layout: _Layout) -> Pairs:
     rows = list(tabbed_lines(path, layout.names, more=layout.more))[layout.header :]
     return Pairs(
         [fields[layout.left] for _, fields in rows],
         [fields[layout.left + 1] for _, fields in rows],
-        [finite_number(fields[layout.score], f"{path}, line {line}", known.low, known.high) for line, fields in rows],
+        [
+            finite_number(fields[layout.score], f"{path}, line {line}", dataset.low, dataset.high)
+            for line, fields in rows
+        ],
         [layout.subset.format(*fields) for _, fields in rows],
     )
 
 
-def _official(known: StsSet, part: str, at: int, folder: Path) -> str:
+def _official(dataset: StsSet, part: str, at: int, folder: Path) -> str:
     """The name of a file of SemEval: STS.input.headlines.txt, in 2016 also STS2016.input.headlines.txt."""
-    new = (folder / f"STS2016.input.{known.subsets[0]}.txt").is_file()
-    return f"{'STS2016' if new else 'STS'}.{part}.{known.subsets[at]}.txt"
+    new = (folder / f"STS2016.input.{dataset.subsets[0]}.txt").is_file()
+    return f"{'STS2016' if new else 'STS'}.{part}.{dataset.subsets[at]}.txt"
 
 
-def _from_folder(folder: Path, known: StsSet) -> Pairs:
+def _from_folder(folder: Path, dataset: StsSet) -> Pairs:
     """Two files a subset: sentences with a tab between them, and scores; a pair with a blank score has none."""
     pairs = Pairs([], [], [], [])
-    for at, subset in enumerate(known.subsets):
-        texts, gold = (folder / _official(known, part, at, folder) for part in ("input", "gs"))
+    for at, subset in enumerate(dataset.subsets):
+        texts, gold = (folder / _official(dataset, part, at, folder) for part in ("input", "gs"))
         for path in (texts, gold):
             if not path.is_file():
-                raise MissingSourceError(f"{folder} has no {path.name}, which {known.title} needs. Copy it again.")
+                raise MissingSourceError(f"{folder} has no {path.name}, which {dataset.title} needs. Copy it again.")
         # Two more columns, in files of 2016, tell where the sentences are from.
         sentences = [(line, text.split("\t")) for line, text in numbered_lines(texts)]
         scores = list(numbered_lines(gold))
@@ -203,28 +206,29 @@ def _from_folder(folder: Path, known: StsSet) -> Pairs:
             if score.strip():
                 pairs.left.append(fields[0])
                 pairs.right.append(fields[1])
-                pairs.scores.append(finite_number(score, f"{gold}, line {line}", known.low, known.high))
+                pairs.scores.append(finite_number(score, f"{gold}, line {line}", dataset.low, dataset.high))
                 pairs.subsets.append(subset.removeprefix("surprise."))
     return pairs
 
 
 def _hub(name: str, split: str, folder: Path | None) -> tuple[str, Pairs]:
-    known, part = SETS[name], SETS[name].hub[split]
-    layouts = [f"sts/{name}.tsv" if known.subsets else f"sts/{name}-{split}.tsv"]
-    if known.subsets:
-        layouts.append(f"{known.folders[0]}/{_official(known, 'input', 0, Path())}")
+    dataset, part = SETS[name], SETS[name].hub[split]
+    layouts = [f"sts/{name}.tsv" if dataset.subsets else f"sts/{name}-{split}.tsv"]
+    if dataset.subsets:
+        layouts.append(f"{dataset.folders[0]}/{_official(dataset, 'input', 0, Path())}")
     else:
         layouts.append(f"sts-{split}.csv" if name == "stsb" else _SICK_FILES[split])
     request = name if split == "test" else f"{name}:{split}"
-    where, table = hub_table(request, part, known.columns, folder, layouts)
-    left, right, scores = (list(table[column]) for column in known.columns)
+    where, table = hub_table(request, part, dataset.columns, folder, layouts)
+    left, right, scores = (list(table[column]) for column in dataset.columns)
     subsets = [name] * len(scores)
     if {"genre", "dataset"} <= set(table.column_names):
         subsets = [f"{genre}/{file}" for genre, file in zip(table["genre"], table["dataset"], strict=True)]
-    checked = [
-        finite_number(score, f"{where}, row {row}", known.low, known.high) for row, score in enumerate(scores, start=1)
+    numbers = [
+        finite_number(score, f"{where}, row {row}", dataset.low, dataset.high)
+        for row, score in enumerate(scores, start=1)
     ]
-    return where, Pairs([text or "" for text in left], [text or "" for text in right], checked, subsets)
+    return where, Pairs([text or "" for text in left], [text or "" for text in right], numbers, subsets)
 
 
 STS = ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr")
@@ -321,10 +325,10 @@ def open_pairs(name: Any, data: str | os.PathLike[str] | None = None) -> PairTas
     """
     if not is_path(name) or Path(name).is_file():
         return read_pairs(name)
-    splits: dict[str, Sequence[str]] = {known: tuple(one.rows) for known, one in SETS.items()}
-    known, split = name_and_split(os.fspath(name), STS, splits, "test")
-    pairs = read_sts(known, split, data_folder(data))
-    return PairTask(known, pairs.left, pairs.right, np.array(pairs.scores), pairs.subsets, split)
+    splits: dict[str, Sequence[str]] = {dataset: tuple(entry.rows) for dataset, entry in SETS.items()}
+    dataset_name, split = name_and_split(os.fspath(name), STS, splits, "test")
+    pairs = read_sts(dataset_name, split, data_folder(data))
+    return PairTask(dataset_name, pairs.left, pairs.right, np.array(pairs.scores), pairs.subsets, split)
 
 
 def read_pairs(
@@ -348,8 +352,8 @@ def read_pairs(
         SourceError: the file or one of the columns is not there, or a row is not right; the message tells its line.
     """
     table = read_table(path, (left, right, score))
-    named = {name.strip().lower() for name in table.names}
-    usual = next((pair for pair in TEXT_PAIRS if set(pair) <= named), ("sentence1", "sentence2"))
+    names = {name.strip().lower() for name in table.names}
+    usual = next((pair for pair in TEXT_PAIRS if set(pair) <= names), ("sentence1", "sentence2"))
     first = table.pick(left, usual[:1], "first text")
     second = table.pick(right, usual[1:], "second text")
     gold = table.pick(score, _SCORES, "score")

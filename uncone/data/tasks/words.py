@@ -163,8 +163,8 @@ def open_word_pairs(
         folder = data_folder(data)
         files = WORD_PAIRS.get(name)
         if files is None:
-            known = ", ".join(WORD_PAIRS)
-            raise MissingSourceError(f"There is no file {path}, nor word pairs of that name; we know {known}.")
+            choices = ", ".join(WORD_PAIRS)
+            raise MissingSourceError(f"There is no file {path}, nor word pairs of that name; we know {choices}.")
         match = first_file(folder, *files)
         if match is None:
             reason = "no --data and no UNCONE_DATA was given" if folder is None else f"{folder} has none of them"

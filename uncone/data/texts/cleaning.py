@@ -134,10 +134,10 @@ class _Text(HTMLParser):
         (self.hidden if self.inside else self.parts).append(data)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        written = self.get_starttag_text() or ""
+        source = self.get_starttag_text() or ""
         # "a <b and c> d" is no bold text: tags of one letter have attributes with values, or none.
         words = len(tag) == 1 and attrs and all(value is None for _, value in attrs)
-        self._tag("" if words else tag, written)
+        self._tag("" if words else tag, source)
         if tag in _HIDDEN:
             self.inside = tag
 
@@ -148,7 +148,7 @@ class _Text(HTMLParser):
         if tag == self.inside:
             self.inside = ""
             self.hidden.clear()
-        self._tag(tag, self._written())
+        self._tag(tag, self._tag_source())
 
     def handle_comment(self, data: str) -> None:
         self._unless("<!--")
@@ -162,19 +162,19 @@ class _Text(HTMLParser):
     def unknown_decl(self, data: str) -> None:
         self.parts.append(data.removeprefix("CDATA["))
 
-    def _tag(self, tag: str, written: str) -> None:
+    def _tag(self, tag: str, source: str) -> None:
         if tag in _BLOCK:
             self.parts.append(" ")
         elif tag not in _INLINE:
-            self.parts.append(html.unescape(written))
+            self.parts.append(html.unescape(source))
 
     def _unless(self, *openings: str) -> None:
         """Leave what stands here in the text, unless it begins as HTML does."""
-        written = self._written()
-        if not written.lower().startswith(openings):
-            self.parts.append(html.unescape(written))
+        source = self._tag_source()
+        if not source.lower().startswith(openings):
+            self.parts.append(html.unescape(source))
 
-    def _written(self) -> str:
+    def _tag_source(self) -> str:
         """What stands at the current place, up to the end of the tag."""
         line, offset = self.getpos()
         start = offset + sum(len(before) + 1 for before in self.rawdata.split("\n")[: line - 1])

@@ -21,7 +21,7 @@ _HEADING = re.compile(r"(?P<marks>=(?: =)*) [^=].* (?P=marks)")
 class Corpus:
     """What a corpus is and where it lies: the files of each split, with their possible names, and their hub parts."""
 
-    what: str
+    description: str
     default: str
     folders: tuple[str, ...]
     files: dict[str, tuple[tuple[str, ...], ...]]
@@ -135,8 +135,8 @@ def open_corpus(name: str, data: str | os.PathLike[str] | None = None) -> TextSo
     try:
         hub = HubTexts(name, corpus.hub[split], corpus.fields, labeled=corpus.labeled)
     except SourceError as error:
-        needed = [f"{corpus.folders[0]}/{names[0]}" for names in corpus.files[split]]
-        layout = needed[0] if len(needed) == 1 else f"{needed[0]} to {needed[-1].rpartition('/')[2]}"
+        paths = [f"{corpus.folders[0]}/{names[0]}" for names in corpus.files[split]]
+        layout = paths[0] if len(paths) == 1 else f"{paths[0]} to {paths[-1].rpartition('/')[2]}"
         reason = "no --data and no UNCONE_DATA was given" if folder is None else f"{Path(folder)} has no {layout}"
         raise MissingSourceError(
             f"The corpus {name} was not found: {reason}, and {error}. "

@@ -42,9 +42,9 @@ class HubTexts(TextSource):
         self.columns = columns
         self.labeled = labeled
         self.tables = _load(parts)
-        needed = [*columns, *(["label"] if labeled else [])]
+        required = [*columns, *(["label"] if labeled else [])]
         for part, table in zip(parts, self.tables, strict=True):
-            missing = [column for column in needed if column not in table.column_names]
+            missing = [column for column in required if column not in table.column_names]
             if missing:
                 raise SourceError(f"{part.path} on the Hugging Face hub no longer has a column {missing[0]!r}")
 
@@ -118,17 +118,17 @@ def _quiet() -> Iterator[None]:
     from huggingface_hub import utils as hub
 
     levels = {name: logging.getLogger(name).level for name in _LOUD}
-    shown = [bars for bars in (datasets, hub) if not bars.are_progress_bars_disabled()]
+    active_bars = [bars for bars in (datasets, hub) if not bars.are_progress_bars_disabled()]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             for name in _LOUD:
                 logging.getLogger(name).setLevel(logging.CRITICAL)
-            for bars in shown:
+            for bars in active_bars:
                 bars.disable_progress_bars()
             yield
         finally:
-            for bars in shown:
+            for bars in active_bars:
                 bars.enable_progress_bars()
             for name, level in levels.items():
                 logging.getLogger(name).setLevel(level)

@@ -34,7 +34,7 @@ class Unit(NamedTuple):
 class Tally:
     """What one reading met."""
 
-    taken: int = 0
+    n_texts: int = 0
     blank: int = 0
     duplicates: int = 0
     passed_over: int = 0
@@ -81,14 +81,14 @@ class Selection:
         digest = hashlib.sha256()
         for row, text, label in self._distinct(tally):
             sampled = self._cutoff is None or self._key(text) <= self._cutoff
-            if not sampled or (self.sample is not None and tally.taken >= self.sample):
+            if not sampled or (self.sample is not None and tally.n_texts >= self.sample):
                 tally.passed_over += 1
                 continue
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
-            yield Unit(tally.taken, row, text, label)
-            tally.taken += 1
+            yield Unit(tally.n_texts, row, text, label)
+            tally.n_texts += 1
         tally.digest = digest.hexdigest()[:32]
-        if not tally.taken:
+        if not tally.n_texts:
             raise ShapeError(f"{self.source.name} holds no text: we need at least 2 lines or rows that are not blank.")
 
     def _distinct(self, tally: Tally) -> Iterator[tuple[int, str, str | None]]:

@@ -225,18 +225,18 @@ def _refuse_columns(where: str, text: tuple[str, ...], label: str | None) -> Non
 
 
 def _in_memory(source: Any) -> TextSource:  # noqa: ANN401 - whatever the user has
-    what = type(source).__name__
+    kind = type(source).__name__
     if hasattr(source, "to_pylist"):
         source = source.to_pylist()  # an Arrow column
     if not isinstance(source, Iterable):
-        raise OptionError(f"A {what} is not a list of texts. Give one column of strings, such as table['text'].")
+        raise OptionError(f"A {kind} is not a list of texts. Give one column of strings, such as table['text'].")
     missing = source.isna().tolist() if hasattr(source, "isna") else None
     texts = []
     for row, value in enumerate(source):
         empty = value is None if missing is None else missing[row]
         if not empty and not isinstance(value, str):
-            raise OptionError(f"Text {row:,} of the {what} is a {type(value).__name__}; we need strings.")
-        texts.append("" if empty else whole_text(str(value), f"Text {row:,} of the {what}"))
+            raise OptionError(f"Text {row:,} of the {kind} is a {type(value).__name__}; we need strings.")
+        texts.append("" if empty else whole_text(str(value), f"Text {row:,} of the {kind}"))
     name = getattr(source, "name", None)
     return ListTexts(texts, name if isinstance(name, str) else "texts")
 
@@ -308,8 +308,8 @@ class TableTexts(TextSource):
         self.kind = _KINDS[plain_suffix(path)]
 
         def names_columns(head: Sequence[Sequence[str]]) -> bool:
-            named = requested_columns(text, head[0]) + ([] if label is None else [label])
-            return first_row_names_columns(head, named) if header is None else header
+            requested = requested_columns(text, head[0]) + ([] if label is None else [label])
+            return first_row_names_columns(head, requested) if header is None else header
 
         self.table = open_table(path, names_columns, blank_rows=True)
         self.columns = TextColumns((), None)

@@ -58,11 +58,11 @@ class RawMatrix(Source):
         self.rows, self.dim = check_shape(self.name, self.shape)
         self.dtype = _BFLOAT16 if self.bfloat16 else self.stored.name
         self.random_access = True
-        needed = self.offset + self.rows * self.dim * self.stored.itemsize
+        expected = self.offset + self.rows * self.dim * self.stored.itemsize
         size = self.path.stat().st_size
-        if size < needed:
+        if size < expected:
             raise FormatError(
-                f"{self.name} is truncated: its header promises {self.rows:,} x {self.dim} ({needed:,} bytes), "
+                f"{self.name} is truncated: its header promises {self.rows:,} x {self.dim} ({expected:,} bytes), "
                 f"the file has {size:,}. Copy or write it again."
             )
 
@@ -90,10 +90,10 @@ class RawMatrix(Source):
         view = memoryview(block.view(np.uint8).reshape(-1).data)
         position = self.offset + first * self.dim * self.stored.itemsize
         while len(view):
-            got = os.preadv(descriptor, [view], position)
-            if got == 0:
+            count = os.preadv(descriptor, [view], position)
+            if count == 0:
                 raise FormatError(f"{self.name} shrank while being read. Is something writing to it?")
-            view, position = view[got:], position + got
+            view, position = view[count:], position + count
 
     def _read_columns(self, start: int, stop: int) -> Iterator[Rows]:
         table = np.memmap(self.path, self.stored, "r", self.offset, (self.rows or 0, self.dim), order="F")
@@ -207,8 +207,8 @@ def _header(stream: IO[bytes], name: str) -> Header:
     if not magic:
         raise FormatError(f"{name} is empty (0 bytes). We need a .npy array of rows x dimensions.")
     if magic != b"\x93NUMPY":
-        what = "a Python pickle, which is never loaded" if magic[:1] == b"\x80" else "not a .npy array"
-        raise FormatError(f"{name} is {what}: its first bytes are {magic!r}. Write it with np.save.")
+        content = "a Python pickle, which is never loaded" if magic[:1] == b"\x80" else "not a .npy array"
+        raise FormatError(f"{name} is {content}: its first bytes are {magic!r}. Write it with np.save.")
     try:
         version = tuple(stream.read(2))
         if version not in ((1, 0), (2, 0), (3, 0)):
@@ -239,11 +239,11 @@ def _only_table(path: Path, headers: dict[str, Header], others: set[str | None])
     raise ColumnError(f"{path} has no 2-D array of numbers, only {contents}. Save rows of floats with np.savez.")
 
 
-def _strings(path: Path, name: str | None, headers: dict[str, Header], what: str) -> list[str] | None:
+def _strings(path: Path, name: str | None, headers: dict[str, Header], option: str) -> list[str] | None:
     if name is None:
         return None
     if name not in headers:
-        raise ColumnError(f"{path} has no array {name!r} for --{what}; it has {', '.join(sorted(headers))}.")
+        raise ColumnError(f"{path} has no array {name!r} for --{option}; it has {', '.join(sorted(headers))}.")
     if headers[name][2].kind == "O":
         check_dtype(f"{path}[{name}]", headers[name][2])
     with np.load(path, allow_pickle=False) as archive:

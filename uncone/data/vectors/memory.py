@@ -84,13 +84,13 @@ def in_memory(value: Any, name: str | None = None) -> Source:  # noqa: ANN401 - 
 
 def _stacked(column: NDArray[Any], name: str) -> NDArray[np.generic]:
     rows = [None if row is None or np.ndim(row) == 0 else np.asarray(row) for row in column]
-    known = next((row for row in rows if row is not None), None)
-    if known is None:
+    first = next((row for row in rows if row is not None), None)
+    if first is None:
         raise DtypeError(f"{name} holds {type(column[0]).__name__} values; we need one list of numbers per row.")
     for place, row in enumerate(rows):
-        if row is not None and row.shape != known.shape:
-            raise ShapeError(f"{name} is ragged: row {place:,} has shape {row.shape}, the first has {known.shape}.")
-    missing = np.full(known.shape, np.nan, np.float32)
+        if row is not None and row.shape != first.shape:
+            raise ShapeError(f"{name} is ragged: row {place:,} has shape {row.shape}, the first has {first.shape}.")
+    missing = np.full(first.shape, np.nan, np.float32)
     stacked: NDArray[np.generic] = np.stack([missing if row is None else row for row in rows])
     if stacked.dtype.kind == "i" and stacked.dtype.itemsize > 1:
         stacked = stacked.astype(np.float64)

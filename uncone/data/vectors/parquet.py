@@ -103,10 +103,10 @@ def _is_vector(column: pa.DataType) -> bool:
     return bool(is_list and (types.is_floating(column.value_type) or types.is_integer(column.value_type)))
 
 
-def _other_column(path: Path, schema: pa.Schema, requested: str | None, what: str) -> str | None:
+def _other_column(path: Path, schema: pa.Schema, requested: str | None, option: str) -> str | None:
     if requested is None or requested in schema.names:
         return requested
-    raise ColumnError(f"{path} has no column {requested!r} for --{what}; it has {', '.join(schema.names)}.")
+    raise ColumnError(f"{path} has no column {requested!r} for --{option}; it has {', '.join(schema.names)}.")
 
 
 def _strings(batch: pa.RecordBatch, name: str | None) -> list[str] | None:

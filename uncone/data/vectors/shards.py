@@ -27,8 +27,8 @@ class Shards(Source):
         self.parts = parts
         self.name = f"{name} ({len(parts)} files)"
         self.kind, self.dtype, self.dim = first.kind, first.dtype, first.dim
-        known = [part.rows for part in parts if part.rows is not None]
-        self.rows = sum(known) if len(known) == len(parts) else None
+        counts = [part.rows for part in parts if part.rows is not None]
+        self.rows = sum(counts) if len(counts) == len(parts) else None
         self.random_access = all(part.random_access for part in parts)
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
@@ -62,10 +62,10 @@ class NamedRows(Source):
         Raises:
             ShapeError: there is not one name per row.
         """
-        for what, names in (("text", texts), ("label", labels)):
+        for role, names in (("text", texts), ("label", labels)):
             if names is not None and source.rows is not None and len(names) != source.rows:
                 raise ShapeError(
-                    f"{source.name} has {source.rows:,} rows but there are {len(names):,} {what}s: give one per row."
+                    f"{source.name} has {source.rows:,} rows but there are {len(names):,} {role}s: give one per row."
                 )
         return source if texts is None and labels is None else cls(source, texts, labels)
 
@@ -77,19 +77,19 @@ class NamedRows(Source):
             labels = self._part("label", self.labels, first, last)
             yield Rows(rows.vectors, texts or rows.texts, labels or rows.labels)
             first = last
-        for what, names in (("text", self.texts), ("label", self.labels)):
+        for role, names in (("text", self.texts), ("label", self.labels)):
             if self.rows is None and names is not None and len(names) != first:
                 raise ShapeError(
-                    f"{self.name} has {first:,} rows but there are {len(names):,} {what}s: give one per row."
+                    f"{self.name} has {first:,} rows but there are {len(names):,} {role}s: give one per row."
                 )
 
-    def _part(self, what: str, names: Sequence[str] | None, first: int, last: int) -> Sequence[str] | None:
+    def _part(self, role: str, names: Sequence[str] | None, first: int, last: int) -> Sequence[str] | None:
         if names is not None and len(names) < last:
-            raise ShapeError(f"{self.name} has more rows than there are {what}s ({len(names):,}): give one per row.")
+            raise ShapeError(f"{self.name} has more rows than there are {role}s ({len(names):,}): give one per row.")
         return None if names is None else names[first:last]
 
 
-def read_names(path: str, what: str) -> list[str]:
+def read_names(path: str, role: str) -> list[str]:
     """A text file with one name a line, for `--text FILE` and `--label FILE`.
 
     Raises:
@@ -97,8 +97,8 @@ def read_names(path: str, what: str) -> list[str]:
     """
     if not Path(path).is_file():
         raise MissingSourceError(
-            f"No file {path!r} for --{what}: a source without columns takes a text file with one {what} per line."
+            f"No file {path!r} for --{role}: a source without columns takes a text file with one {role} per line."
         )
     if not os.access(path, os.R_OK):
-        raise MissingSourceError(f"{path}, for --{what}, cannot be read: permission denied. Check its permissions.")
+        raise MissingSourceError(f"{path}, for --{role}, cannot be read: permission denied. Check its permissions.")
     return [line for _, line in numbered_lines(Path(path))]

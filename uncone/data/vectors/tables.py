@@ -63,11 +63,11 @@ class TextVectors(Source):
         for part in self.parsed():
             for first in range(0, len(part.vectors), _SOME):
                 rows = slice(first, first + _SOME)
-                vectors = [self._checked(vector, part, row) for row, vector in enumerate(part.vectors[rows], first)]
+                vectors = [self._check_width(vector, part, row) for row, vector in enumerate(part.vectors[rows], first)]
                 texts = None if part.texts is None else part.texts[rows]
                 yield Rows(np.array(vectors, np.float64), texts, None if part.labels is None else part.labels[rows])
 
-    def _checked(
+    def _check_width(
         self, vector: Sequence[float] | NDArray[np.float64] | None, part: Parsed, row: int
     ) -> Sequence[float] | NDArray[np.float64]:
         if vector is None:
@@ -82,10 +82,8 @@ class TextVectors(Source):
 
 def texts_for_vectors(path: Path, columns: str = "") -> FormatError:
     """The error for a file of texts given where vectors are needed."""
-    named = f" ({columns})" if columns else ""
-    return FormatError(
-        f"{path} holds texts{named}; we need vectors. Add --model NAME to encode the texts with a model."
-    )
+    note = f" ({columns})" if columns else ""
+    return FormatError(f"{path} holds texts{note}; we need vectors. Add --model NAME to encode the texts with a model.")
 
 
 def open_vector_table(path: Path, options: Options) -> Source:
@@ -109,11 +107,11 @@ class TableVectors(TextVectors):
             raise FormatError(f"{path} has no rows with numbers. We need at least 2.")
         if not table.header:
             table.names = [f"column {place + 1}" for place in range(table.width)]
-        named = (("column", options.column), ("text", options.text), ("label", options.label))
-        for option, name in named:
+        requested = (("column", options.column), ("text", options.text), ("label", options.label))
+        for option, name in requested:
             if name is not None and name not in table.names:
                 raise ColumnError(f"{path} has no column {name!r} for --{option}; it has {list_names(table.names)}.")
-        table.check_unique([name for _, name in named])
+        table.check_unique([name for _, name in requested])
         samples = {
             name: [row[i] for row in table.head if len(row) == table.width] for i, name in enumerate(table.names)
         }
@@ -133,17 +131,17 @@ class TableVectors(TextVectors):
         # Among fractions, a column of whole numbers is an id, a label or a year, not a dimension.
         numeric = [name for name in numeric if any(map(_is_fraction, samples[name]))] or numeric
         if len(numeric) < 2:
-            known = [value for values in samples.values() for value in values if value.strip().lower() not in MISSING]
-            if not all(map(is_number, known)):
+            cells = [cell for values in samples.values() for cell in values if cell.strip().lower() not in MISSING]
+            if not all(map(is_number, cells)):
                 raise texts_for_vectors(path, list_names(self.table.names))
             raise ColumnError(
                 f"{path} has no column of vectors such as [0.1, 0.2] and no columns of numbers; "
                 f"it has {list_names(self.table.names)}. Name one with --column NAME."
             )
         if self.table.header and any(map(_is_fraction, numeric)):
-            shown = next(filter(_is_fraction, numeric))
+            number = next(filter(_is_fraction, numeric))
             raise FormatError(
-                f"{path} has no header: its first row holds the number {shown}. Add a row of column names."
+                f"{path} has no header: its first row holds the number {number}. Add a row of column names."
             )
         return numeric
 
@@ -272,11 +270,11 @@ def _is_header(head: Sequence[Sequence[str]]) -> bool:
     return len(head) > 1 and len(names) > 1 and names == [str(i) for i in range(len(names))]
 
 
-def _vector_column(path: Path, samples: dict[str, list[str]], named: str | None) -> str | None:
-    if named is not None:
-        if _is_numeric(samples[named]):
-            raise ColumnError(f"Column {named!r} of {path} holds numbers; we need vectors such as [0.1, 0.2].")
-        return named
+def _vector_column(path: Path, samples: dict[str, list[str]], column: str | None) -> str | None:
+    if column is not None:
+        if _is_numeric(samples[column]):
+            raise ColumnError(f"Column {column!r} of {path} holds numbers; we need vectors such as [0.1, 0.2].")
+        return column
     columns = [name for name, values in samples.items() if any(value.strip().startswith("[") for value in values)]
     if len(columns) > 1:
         raise ColumnError(f"{path} has several columns of vectors: {', '.join(columns)}. Name one with --column NAME.")
@@ -293,8 +291,8 @@ def _is_fraction(value: str) -> bool:
 
 
 def _is_numeric(values: Sequence[str]) -> bool:
-    known = [value for value in values if value.strip().lower() not in MISSING]
-    return bool(known) and all(map(is_number, known))
+    cells = [value for value in values if value.strip().lower() not in MISSING]
+    return bool(cells) and all(map(is_number, cells))
 
 
 def _is_vector(value: object) -> bool:

@@ -28,7 +28,7 @@ def check_output(out: Path, inputs: Iterable[Path] = (), *, devices: bool = Fals
     """
     try:
         exists, is_folder = out.exists(), out.is_dir()
-        over = next((one for one in inputs if exists and one.exists() and one.samefile(out)), None)
+        over = next((path for path in inputs if exists and path.exists() and path.samefile(out)), None)
     except OSError as error:
         raise OutputError(f"{out} cannot be written: {error.strerror}. Name another file.") from error
     if over is not None:
@@ -46,7 +46,7 @@ def check_output(out: Path, inputs: Iterable[Path] = (), *, devices: bool = Fals
         raise OutputError(f"The folder {folder} cannot be written to. Name a file elsewhere.")
 
 
-def check_outside(option: str, out: Path, folder: Path, what: str) -> None:
+def check_outside(option: str, out: Path, folder: Path, role: str) -> None:
     """Refuse a file in a folder that is `what`: read, or written as a whole.
 
     Raises:
@@ -54,7 +54,7 @@ def check_outside(option: str, out: Path, folder: Path, what: str) -> None:
     """
     target, place = out.resolve(), folder.resolve()
     if target == place or place in target.parents:
-        raise OptionError(f"{option} {out} is inside {folder}, which is {what}. Name a file elsewhere.")
+        raise OptionError(f"{option} {out} is inside {folder}, which is {role}. Name a file elsewhere.")
 
 
 def check_output_folder(out: Path) -> None:

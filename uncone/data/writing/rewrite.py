@@ -138,7 +138,7 @@ def rewrite(
         raise ShapeError(f"{opened.name} has no rows. We need at least one.")
     plan, dropped = _planned(opened, first, width, dtype, suffix)
     plan = replace(plan, layers=tuple(unique_name(name, plan.carried.names) for name in layers))
-    written = unusable = 0
+    n_rows = unusable = 0
     kind = OUTPUTS.get(suffix, ShardSink)
     with replacing(path, folder=suffix == SHARDS) as temporary, _open_sink(kind, temporary, plan, path) as sink:
         for rows in _from(first, stream):
@@ -146,12 +146,12 @@ def rewrite(
             values = plan.carried.take(rows)
             with writing(path):
                 sink.write(vectors, values)
-            written, unusable = written + len(vectors), unusable + bad
+            n_rows, unusable = n_rows + len(vectors), unusable + bad
             if progress is not None:
                 progress(len(vectors))
         with writing(path):
-            sink.close(written)
-    return Rewritten(path, written, width, dtype.name, unusable, dropped)
+            sink.close(n_rows)
+    return Rewritten(path, n_rows, width, dtype.name, unusable, dropped)
 
 
 def _planned(source: Source, first: Rows, dim: int, dtype: np.dtype[Any], suffix: str) -> tuple[Plan, tuple[str, ...]]:
@@ -166,8 +166,8 @@ def _planned(source: Source, first: Rows, dim: int, dtype: np.dtype[Any], suffix
     elif OUTPUTS.get(suffix, ShardSink).holds_columns:
         dropped = [other for other in others if not carried.names]
     else:
-        used = ("word", "text") if OUTPUTS[suffix] is WordSink else ()
-        dropped = [*(one for one in carried.names if one not in used), *others]
+        word_names = ("word", "text") if OUTPUTS[suffix] is WordSink else ()
+        dropped = [*(name for name in carried.names if name not in word_names), *others]
     return Plan(dim, dtype, source.rows, carried, suffix, name, archived), tuple(dropped)
 
 

@@ -99,13 +99,13 @@ class NamedColumns(SideColumns):
 
     def __init__(self, rows: Rows, text: str = "text") -> None:
         self._has = (rows.texts is not None, rows.labels is not None)
-        self.names = [name for name, here in zip((text, "label"), self._has, strict=True) if here]
+        self.names = [name for name, present in zip((text, "label"), self._has, strict=True) if present]
         self.vector = unique_name(VECTOR, self.names)
         self.place = len(self.names)
 
     def take(self, rows: Rows) -> SideValues:
-        given = [values for values, here in zip((rows.texts, rows.labels), self._has, strict=True) if here]
-        return SideValues([[""] * len(rows.vectors) if values is None else list(values) for values in given])
+        columns = [values for values, present in zip((rows.texts, rows.labels), self._has, strict=True) if present]
+        return SideValues([[""] * len(rows.vectors) if values is None else list(values) for values in columns])
 
     def fields(self) -> list[pa.Field]:
         import pyarrow as pa
@@ -158,8 +158,8 @@ class TableColumns(_FileColumns):
                 yield from ((*row, name) for name in self.texts) if self.texts else [row]
 
     def take(self, rows: Rows) -> SideValues:
-        found = self._next(len(rows.vectors))
-        return SideValues(list(zip(*found, strict=True)))
+        records = self._next(len(rows.vectors))
+        return SideValues(list(zip(*records, strict=True)))
 
     def fields(self) -> list[pa.Field]:
         """Numbers if every value of the file is a number written the usual way, else the text as it stands."""
@@ -281,10 +281,10 @@ class ParquetColumns(SideColumns):
         self.texts = texts if len(texts) > 1 else ()
         first = tables[0]
         first.check_unique(first.names)
-        kept = [field for field in first.schema if field.name != vector]
-        self._schema = pa.schema(kept)
+        fields = [field for field in first.schema if field.name != vector]
+        self._schema = pa.schema(fields)
         self.metadata = first.schema.metadata
-        self.names = [field.name for field in kept]
+        self.names = [field.name for field in fields]
         if self.texts:
             self.names.append(unique_name(TEXT_COLUMN, self.names))
         self.vector = unique_name(VECTOR, self.names) if vector is None else vector
@@ -296,18 +296,18 @@ class ParquetColumns(SideColumns):
         return [*self._schema, *([pa.field(self.names[-1], pa.string())] if self.texts else [])]
 
     def take(self, rows: Rows) -> SideValues:
-        wanted = len(rows.vectors)
+        n_rows = len(rows.vectors)
         if not self.names:
             return SideValues([])
         if self._batches is None:
             self._batches = self._read()
-        while self._rest is None or self._rest.num_rows < wanted:
+        while self._rest is None or self._rest.num_rows < n_rows:
             following = next(self._batches, None)
             if following is None:
                 raise FormatError(f"{self.tables[-1].path} shrank while being read. Is something writing to it?")
             self._rest = following if self._rest is None else pa.concat_tables([self._rest, following])
-        taken, self._rest = self._rest.slice(0, wanted), self._rest.slice(wanted)
-        return _ArrowValues(taken)
+        block, self._rest = self._rest.slice(0, n_rows), self._rest.slice(n_rows)
+        return _ArrowValues(block)
 
     def _read(self) -> Iterator[pa.Table]:
         for table in self.tables:

@@ -215,14 +215,14 @@ class WordSink(FileSink):
     """Word vectors as text: .txt as GloVe writes it, .vec as word2vec and fastText do, with "rows dim" on top."""
 
     def __init__(self, path: Path, plan: Plan) -> None:
-        named = [name for name in plan.carried.names if name in ("word", "text")]
-        if not named:
+        word_columns = [name for name in plan.carried.names if name in ("word", "text")]
+        if not word_columns:
             raise OptionError(
                 f"A {plan.suffix} file stores a word with every vector, but this source has no words. "
                 "Write .npy, .parquet or .jsonl."
             )
         super().__init__(path, plan)
-        self.place = plan.carried.names.index(named[0])
+        self.place = plan.carried.names.index(word_columns[0])
         self.row = 0
         self._top(0)
 
@@ -233,11 +233,11 @@ class WordSink(FileSink):
     def write(self, vectors: Matrix, values: SideValues) -> None:
         lines = []
         for word, numbers in zip(values.lists()[self.place], number_texts(vectors), strict=True):
-            lines.append(f"{self._checked(word)} {' '.join(numbers)}\n")
+            lines.append(f"{self._check_word(word)} {' '.join(numbers)}\n")
             self.row += 1
         self.file.write("".join(lines).encode("utf-8", "replace"))
 
-    def _checked(self, word: Any) -> str:  # noqa: ANN401 - a value of a column
+    def _check_word(self, word: Any) -> str:  # noqa: ANN401 - a value of a column
         text = "" if word is None else str(word)
         parts = re.split(r"\s", text)
         if "" in parts or "\n" in text or any(map(is_number, parts[1:])):

@@ -223,7 +223,7 @@ def _sampled_texts(request: TextRows) -> _TextSample:
     listed = [unit for units in by_word for unit in _smallest(units, OF_EACH, seed)]
     by_number = {unit.number: unit for unit in [*sample, *listed]}
     notes = [*notes, *added_note(len(sample), len(by_number))]
-    return _TextSample([by_number[number] for number in sorted(by_number)], selection.tally.taken, words, notes)
+    return _TextSample([by_number[number] for number in sorted(by_number)], selection.tally.n_texts, words, notes)
 
 
 def _add(units: list[Unit], unit: Unit, limit: int, seed: int) -> None:
@@ -284,13 +284,13 @@ def _read_layers(request: TextRows, encoder: Encoder, sample: _TextSample | None
         encoding.batch_size,
     )
     # Rows are numbered before words without a token are dropped, so there may be a few less than counted.
-    rows = corpus.rows if rule.has_words else corpus.tally.taken
+    rows = corpus.rows if rule.has_words else corpus.tally.n_texts
     cutoff = cutoff_for(points, rows, options.seed)
-    sample_rows = RowSample(view.dim, points, seed=options.seed, cutoff=cutoff, named=False)
+    sample_rows = RowSample(view.dim, points, seed=options.seed, cutoff=cutoff, keep_texts=False)
     statistics: dict[str, Statistic] = {"rows": sample_rows, "unusable": Unusable()}
     if n := len(words):
-        statistics["occurrences"] = Occurrences(view.dim, chosen=range(n), most=OF_EACH, seed=options.seed)
-    result = run.run(Bundle(**statistics), progress=step_progress(options.progress, "encoding", corpus.tally.taken))
+        statistics["occurrences"] = Occurrences(view.dim, followed=range(n), most=OF_EACH, seed=options.seed)
+    result = run.run(Bundle(**statistics), progress=step_progress(options.progress, "encoding", corpus.tally.n_texts))
     return _layer_rows(run, result, layers, corpus.counts, words, notes)
 
 

@@ -101,7 +101,7 @@ def read_vector_table(source: Any, options: SimilarityOptions) -> Table:  # noqa
     """
     labels = None if options.labels is None else _label_texts(options.labels)
     opened = open_space(source, replace(options, labels=labels))
-    sample = RowSample(opened.dim, options.sample, seed=options.seed, named=False)
+    sample = RowSample(opened.dim, options.sample, seed=options.seed, keep_texts=False)
     unusable, names = Unusable(), {"texts": list[str](), "labels": list[str]()}
     for part in opened.read():
         stop = len(part.vectors) if options.limit is None else min(len(part.vectors), options.limit - unusable.seen)

@@ -388,7 +388,7 @@ def _texts(deep: Deep, place: int, manifold: Manifold) -> list[str]:
         names = [f"vector {row:,}" for row in rows.tolist()]
     else:
         facts = deep.facts.at(rows)
-        names = [printable(facts.shown(i)) for i in range(facts.n)]
+        names = [printable(facts.excerpt(i)) for i in range(facts.n)]
     positions = [
         f" · position {position:,}" if position >= 0 else "" for position in manifold.points_positions.tolist()
     ]
