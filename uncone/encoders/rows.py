@@ -14,7 +14,7 @@ from uncone.encoders.encoder import Encoder, Passage
 from uncone.encoders.segmentation import Kind, Word, find_words, identity, token_kinds
 from uncone.errors import ModelError
 
-__all__ = ["IGNORED", "POOLINGS", "SINGLE", "Laid", "Layout", "RowRule", "Windows"]
+__all__ = ["IGNORED", "LEVELS", "POOLINGS", "SINGLE", "Laid", "Layout", "RowRule", "Windows"]
 
 
 class Windows:
@@ -61,6 +61,7 @@ class Windows:
 
 
 POOLINGS = ("mean", "cls", "max", "last")
+LEVELS = ("sentence", "token")
 SINGLE = -1
 """The number of a word that occurs once: it needs no place in a table."""
 IGNORED = -2

@@ -22,15 +22,13 @@ from uncone.data.texts.texts import ListTexts, TextSource
 from uncone.encoders.cached import CachedTexts
 from uncone.encoders.encoder import Encoder, Passage, Window
 from uncone.encoders.open import Loading, open_encoder, pooled_encoder, sentence_source
-from uncone.encoders.rows import Laid
+from uncone.encoders.rows import LEVELS, Laid
 from uncone.encoders.static import StaticEncoder
 from uncone.encoders.text_vectors import EncodedTexts, ModelTexts, Pooling, RepairedTexts
 from uncone.errors import ModelError, OptionError
 from uncone.repairs.repair import Progress, Repair
 
-__all__ = ["LEVELS", "TOKEN_BYTES", "Sentences", "Settings", "Space", "Tokens", "open_spaces", "static_means"]
-
-LEVELS = ("sentence", "token")
+__all__ = ["TOKEN_BYTES", "Sentences", "Settings", "Space", "Tokens", "open_spaces", "static_means"]
 
 TOKEN_BYTES = 1 << 30
 """Token vectors beyond this many bytes are stored in a temporary file; gathering them can take twice as much."""

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from uncone.encoders.rows import POOLINGS
+from uncone.encoders.rows import LEVELS, POOLINGS
 from uncone.encoders.sentence_transformer import Recipe, read_recipe
 from uncone.errors import ExportError
 
-__all__ = ["LEVELS", "VectorSpec", "Vectors", "vectors_of"]
+__all__ = ["VectorSpec", "Vectors", "vectors_of"]
 
-LEVELS = ("sentence", "token")
 _OWN = ("all modules", "its own")  # how a whole sentence-transformers pipeline is recorded
 
 

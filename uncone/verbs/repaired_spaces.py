@@ -24,6 +24,7 @@ from uncone.data.writing.side_columns import files_of
 from uncone.encoders.cached import CachedTexts
 from uncone.encoders.encoder import Encoder, EncoderIdentity
 from uncone.encoders.open import open_encoder, pooled_encoder
+from uncone.encoders.rows import LEVELS
 from uncone.encoders.text_vectors import ModelTexts, Pooling, RepairedTexts, TokenRows
 from uncone.errors import DamagedRepairError, FitError, OptionError, OtherSpaceError, SourceError
 from uncone.repairs.repair import Mapped, Repair
@@ -33,9 +34,8 @@ from uncone.run.measure import Plan, step_progress
 from uncone.verbs.encoding import Encoding, Progress, encoded, encoded_like, open_texts_of, pooling_of
 from uncone.verbs.options.shared import SpaceOptions
 
-__all__ = ["LEVELS", "RepairSpace", "SpaceOpener", "check_fitted", "last_part", "space_like", "space_of"]
+__all__ = ["RepairSpace", "SpaceOpener", "check_fitted", "last_part", "space_like", "space_of"]
 
-LEVELS = ("sentence", "token")
 _WITH_COLUMNS = {".npz", ".parquet", ".jsonl", ".ndjson", ".csv", ".tsv"}
 
 
