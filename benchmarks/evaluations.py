@@ -24,7 +24,7 @@ MODELS = {
 
 
 def table(found: EvaluationTable) -> list[str]:
-    head = [*found.datasets, "average", "to raw", "IsoScore"]
+    head = [*found.datasets, "average", "vs. raw", "IsoScore"]
     lines = [f"| layer | method | {' | '.join(head)} |", f"|---|---|{'---:|' * len(head)}"]
     raw: Row | None = None
     for row in found.rows:

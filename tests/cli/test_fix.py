@@ -305,7 +305,7 @@ BAD_FITS = {
     "k with two signs": (lambda x: x, ["clustered", "--k", "--3"], ["whole number or auto"]),
     "k of 5000 digits": (lambda x: x, ["clustered", "--k", "9" * 5000], ["whole number or auto"]),
     "dimensions": (lambda x: x, ["mute", "--dimensions", "1,²"], ["--dimensions", "into int"]),
-    "no such method": (lambda x: x, ["center,whitten"], ["'whitten'", "there are center"]),
+    "no such method": (lambda x: x, ["center,whitten"], ["'whitten'", "choose from center"]),
     "normalize first": (lambda x: x, ["normalize,center"], ["last step", "Move it to the end"]),
     "an option of others": (lambda x: x, ["center", "--k", "3"], ["does not take 'k'"]),
     "level": (lambda x: x, ["center", "--level", "token"], ["--level", "--model"]),
@@ -562,4 +562,4 @@ def test_standard_input_is_read_once(rows):
     assert np.abs(np.load("f.npy") - (rows - rows.mean(axis=0))).max() < 1e-5
     command = f"cat v.npy | {' '.join(UNCONE)} fix - --method center -o g.npy --no-html"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
-    assert done.returncode == 2 and "only once" in done.stderr and "save it first" in done.stderr
+    assert done.returncode == 2 and "only once" in done.stderr and "Save it to a file first" in done.stderr

@@ -203,7 +203,7 @@ def test_a_repaired_space_is_rounder_not_healthy():
     fixed = fix(normal(1_000, 16) + 1.0, "center")
     assert fixed.before.verdict.level is Level.CROWDED and fixed.after.verdict.level is Level.NOTE
     said = " ".join([fixed.headline, fixed.after.verdict.text])
-    assert "Rounder" in said and "healthy" not in said.lower() and "better" not in said.lower()
+    assert "More isotropic" in said and "healthy" not in said.lower() and "better" not in said.lower()
 
 
 def test_rounding_is_not_an_infinite_condition_number():

@@ -96,7 +96,7 @@ def every_chart() -> list[Chart]:
         "Dense bars with notes.",
         [Bars(list(range(64)), [0.2 if j in (9, 33) else 0.004 * (j % 5 - 1) for j in range(64)])],
         x=Axis("dimension j", name="dimension"),
-        y=Axis("part of the mean cosine", name="part", zero_line=True),
+        y=Axis("contribution to the mean cosine", name="part", zero_line=True),
         notes=[Note(9, 0.2, "9"), Note(33, 0.2, "33")],
     )
     points = Chart(
@@ -114,13 +114,13 @@ def every_chart() -> list[Chart]:
     )  # fmt: skip
     forest = Chart(
         "forest",
-        "Differences to raw vectors",
+        "Differences from raw vectors",
         "Two series share the rows.",
         [
             Forest([0, 1, 2], [1.2, 0.4, -0.3], [0.8, -0.1, None], [1.6, 0.9, None], "STS-B", open=[False, True, True]),
             Forest([0, 1, 2], [0.9, 0.1, -0.5], [0.5, -0.3, -0.9], [1.3, 0.5, -0.1], "SICK-R", "second", n=[9, 9, 9]),
         ],
-        x=Axis("difference to raw (points)", name="difference", zero_line=True),
+        x=Axis("difference from raw (points)", name="difference", zero_line=True),
         y=Axis(
             categories=["abtt-2", "whitening with a rather long name in brackets", "standard & poor"],
             name="method",

@@ -402,7 +402,7 @@ def test_tasks():
     tasks = Scores(EvaluationTable("a-model", (), (), TASKS)).tasks
     table = task_table("SST-2", tasks["SST-2"])
     assert [column.title for column in table.columns] == [
-        *("method", "accuracy", "to raw", "macro F1", "to raw", "IsoScore"),
+        *("method", "accuracy", "vs. raw", "macro F1", "vs. raw", "IsoScore"),
     ]
     _, score, difference, *_, isotropy = rows_of(table)["whiten"].cells
     assert (score.text, score.small, score.strong) == ("78.3", "75.3 to 81.3", True)

@@ -102,7 +102,7 @@ def test_a_healthy_space_is_warned_of(healthy, crowded):
 def test_what_is_not_better_is_not_called_so(crowded):
     assert replace(crowded, after=crowded.before).headline.startswith("Still crowded. Unrelated vectors score")
     worse = replace(crowded, before=crowded.after, after=crowded.before)
-    assert worse.headline.startswith("Less round: crowded after the repair. Unrelated vectors score")
+    assert worse.headline.startswith("Less isotropic: crowded after the repair. Unrelated vectors score")
     assert "rises from 0.00 to" in worse.lines()[0]
     assert "stays at" in " ".join(replace(crowded, after=crowded.before).lines())
 
@@ -230,8 +230,10 @@ def test_the_histograms_are_named(crowded):
 
 
 def test_in_a_notebook(crowded):
-    assert "Crowded" in crowded._repr_html_() and "Rounder" in crowded._repr_html_()
-    assert repr(crowded).startswith("<Repaired vectors.parquet by center,droptop,whiten: Rounder: crowded before")
+    assert "Crowded" in crowded._repr_html_() and "More isotropic" in crowded._repr_html_()
+    assert repr(crowded).startswith(
+        "<Repaired vectors.parquet by center,droptop,whiten: More isotropic: crowded before"
+    )
 
 
 @pytest.mark.browser

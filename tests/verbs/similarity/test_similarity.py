@@ -188,7 +188,7 @@ def test_near_a_text_of_ready_vectors(rows):
     texts = [f"text {i}" for i in range(40)]
     found = uncone.similarity(rows, texts=texts, near="text 9", top=2)
     assert found.near.other[0] == 9 and found.near.cosines[0] == pytest.approx(1, abs=1e-6)
-    with pytest.raises(OptionError, match="none of them"):
+    with pytest.raises(OptionError, match="is not a text of the table"):
         uncone.similarity(rows, texts=texts, near="something else")
 
 

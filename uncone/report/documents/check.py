@@ -142,8 +142,8 @@ def cosine_chart(spaces: Sequence[Diagnosis]) -> Chart:
         means.append(Reference(space["baseline"].magnitude or 0.0, "" if several else "mean", "muted", "dot"))
     requested = [Reference(score.score, f"{score.score:g}") for score in first.scores]
     caption = (
-        "Dotted lines are the means. The further to the right, the more crowded. Compare a score with the histogram of "
-        "its own space."
+        "Dotted lines are the means. The further to the right, the more crowded. Compare a score only with the "
+        "histogram of its own space."
         if several
         else first.verdict.details
     )
@@ -205,7 +205,7 @@ def _rogue(space: Diagnosis) -> list[int]:
 def _contributions(space: Diagnosis) -> Chart:
     values, caption = space.pictures.contributions, space["rogue_dimensions"].meaning
     x = Axis("dimension j", "dimension", whole=True)
-    y = Axis("part of the mean cosine", "contribution", zero_line=True)
+    y = Axis("contribution to the mean cosine", "contribution", zero_line=True)
     notes = [Note(j, values[j], str(j)) for j in _rogue(space)]
     bars = [Bars(list(range(len(values))), values)]
     return Chart("contributions", "Contribution per dimension", caption, bars, x, y, notes=notes)
@@ -230,13 +230,13 @@ def _norms(space: Diagnosis) -> Chart:
     bins = [Histogram(edges, space.pictures.norm_counts, color="accent", unit="vectors")]
     x = Axis("length of a vector, |x|", "norm", log=edges[-1] > _LOG_SPAN * edges[0])
     y = Axis("vectors", "vectors", zero=True)
-    return Chart("norms", "Lengths of the vectors", space["norm_mean"].meaning, bins, x, y)
+    return Chart("norms", "Vector lengths", space["norm_mean"].meaning, bins, x, y)
 
 
 def _findings(space: Diagnosis) -> list[doc.Section]:
     intro = (
-        "Each with its 95 % interval, if it has one, and the number of vectors it was measured on. Open a finding for "
-        "what it means, what to do, its definition and paper."
+        "Each finding has its 95 % interval, if there is one, and the number of vectors it was measured on. Open one "
+        "to see what it means, what to do, its definition and its paper."
     )
     health, failed = placed("check", "health"), _failures([space])
     main = doc.Items([_brief_item(space, space[name]) for name in placed("check", "check")])
@@ -294,7 +294,7 @@ def _hubs(space: Diagnosis) -> list[doc.Block]:
     worst = finding.rows[0]
     if worst["text"] is None:
         hubs = ", ".join(f"row {row['row']:,} ({row['value']:,})" for row in finding.rows)
-        return [doc.Sentences([f"nearest of many of {finding.n:,} vectors: {hubs}"], "hubs")]
+        return [doc.Sentences([f"nearest neighbors of many of {finding.n:,} vectors: {hubs}"], "hubs")]
     end = f"” (row {worst['row']:,}) is near {worst['value']:,} of {finding.n:,} vectors"
     return [doc.Sentences([f"“{clipped(printable(worst['text']), _WIDTH - len(end))}{end}"], "hubs")]
 

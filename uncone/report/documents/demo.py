@@ -23,7 +23,7 @@ _COMMANDS = (
     "uncone similarity texts.csv --text text",
     "uncone fix texts.txt --model MODEL --method auto --pairs pairs.csv",
 )
-_CAVEAT = "On your own pairs, that would be a proof. The demo's pairs only illustrate it: they were written to show it."
+_CAVEAT = "On your own pairs, this would be proof. The demo's pairs were written to illustrate it."
 _LAST = "The last layer was trained for cosine similarity, so the advice differs there."
 
 

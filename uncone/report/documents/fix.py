@@ -45,7 +45,7 @@ _WARNING = (
     "The space was not crowded before the repair. Don't use the repair unless labeled pairs show that it helps: uncone "
     "fix --method auto --pairs."
 )
-_OVERLAP = "Each number with its 95 % interval if it has one. If two intervals overlap, the change is not clear."
+_OVERLAP = "Each number has its 95 % interval, if there is one. If two intervals overlap, the change is not clear."
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,9 @@ class Repaired(Result):
         elif was is now:
             change = "Too few vectors for a verdict" if now is Level.NOTE else f"Still {now}"
         elif now.rank < was.rank:
-            change = f"Rounder: {was} before the repair" + ("" if now is Level.NOTE else f", {now} after")
+            change = f"More isotropic: {was} before the repair" + ("" if now is Level.NOTE else f", {now} after")
         else:
-            change = f"Less round: {now} after the repair"
+            change = f"Less isotropic: {now} after the repair"
         means = [space["baseline"].magnitude for space in (self.before, self.after)]
         if None in means:
             return f"{change}."
@@ -136,7 +136,9 @@ class Repaired(Result):
             _threshold(by_name.get("pair_cosine_quantiles")),
         ]
         if self.provenance.get("fitted_on") == self.before.source["name"]:
-            lines.append("These numbers are for the vectors that the repair was fitted on. On others it may do less.")
+            lines.append(
+                "These numbers are for the vectors that the repair was fitted on. On other vectors, it may help less."
+            )
         return [line for line in lines if line]
 
     @property
@@ -354,7 +356,7 @@ def _threshold(change: Change | None) -> str:
     if change is None or not isinstance(change.before.value, dict) or not isinstance(change.after.value, dict):
         return ""
     old, new = (between(value["0.025"], value["0.975"], cosine) for value in (change.before.value, change.after.value))
-    since = "as before." if old == new else f"before {old}. Choose new thresholds."
+    since = "as before." if old == new else f"{old} before. Choose new thresholds."
     return f"Unrelated pairs score {new} (95 %), {since}"
 
 
@@ -384,12 +386,12 @@ class Prescribed(Result):
 
 
 def candidate_blocks(prescription: Mapping[str, Any], *, illustration: bool = False) -> list[doc.Block]:
-    """Every candidate with its score on held-out pairs and its difference to raw vectors.
+    """Every candidate with its score on held-out pairs and its difference from raw vectors.
 
     Pairs that were written for an `illustration` prove nothing.
     """
     folds, recommended = prescription["folds"], prescription["recommended"]
-    level = doc.Column("to raw", f"{100 * prescription['level']:g} % interval")
+    level = doc.Column("vs. raw", f"{100 * prescription['level']:g} % interval")
     rows: list[list[object]] = [["raw", points(prescription["raw"]), "", ""]]
     notes = list(prescription["notes"])
     for candidate in prescription["table"]:

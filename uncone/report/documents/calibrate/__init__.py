@@ -240,7 +240,7 @@ def mappings(result: Calibrated) -> Table | None:
     if labeled is None or not labeled.mappings:
         return None
     intro = (
-        "Judged on pairs that each mapping was not fitted on. The Brier score is the mean squared error of the "
+        "Measured on pairs that the mapping was not fitted on. The Brier score is the mean squared error of the "
         "probability, the calibration error how far it is off on average; 0 is best for both. probability() uses the "
         "first mapping."
     )

@@ -199,8 +199,8 @@ def _score_sections(scores: Scores, digits: int) -> list[Section]:
         Section(title, averages, brief=[tables.average_table(scores, brief=True)]),
     ]
     if scores.repaired:
-        every = Fold("All differences to raw vectors, with 95 % intervals", [tables.difference_table(scores)])
-        sections.append(Section("Differences to raw vectors", [*charts.difference_charts(scores), every]))
+        every = Fold("All differences from raw vectors, with 95 % intervals", [tables.difference_table(scores)])
+        sections.append(Section("Differences from raw vectors", [*charts.difference_charts(scores), every]))
     if any(row.isoscore is not None for row in scores.table.rows):
         every = Fold("IsoScore by dataset", [tables.isotropy_table(scores)])
         sections.append(Section("Isotropy", present(charts.isotropy_chart(scores), every)))

@@ -1,4 +1,4 @@
-"""The charts of an evaluation: differences to raw vectors, layers, and isotropy against score."""
+"""The charts of an evaluation: differences from raw vectors, layers, and isotropy against score."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PROTOCOLS = {"raw": "muted", "inductive": "accent", "transductive": "second"}
 
 @dataclass(frozen=True)
 class _Line:
-    """A row of a forest plot: a difference to raw vectors on a dataset, or on average."""
+    """A row of a forest plot: a difference from raw vectors on a dataset, or on average."""
 
     label: str
     name: str
@@ -60,12 +60,12 @@ def difference_charts(scores: Scores) -> list[Chart]:
 
     if n == 1 or total * (n + 1) <= _MOST_JOINT:
         start = _selection(_MOST_MEANS, total)
-        return [_forest("forest", "Differences to raw vectors", start, with_datasets(_MOST_MEANS))]
+        return [_forest("forest", "Differences from raw vectors", start, with_datasets(_MOST_MEANS))]
     few = max(1, _MOST_LINES // (n + 1))
     start = f"Averages over {n} datasets. {_selection(_MOST_MEANS, total)}"
-    title = "Differences to raw vectors, by dataset"
+    title = "Differences from raw vectors, by dataset"
     return [
-        _forest("forest", "Mean difference to raw vectors", start, means[:_MOST_MEANS]),
+        _forest("forest", "Mean difference from raw vectors", start, means[:_MOST_MEANS]),
         _forest("forest-sets", title, _selection(few, total), with_datasets(few)),
     ]
 
@@ -91,7 +91,7 @@ def _forest(name: str, title: str, start: str, lines: Sequence[_Line]) -> Chart:
         f"{start}Spearman x 100. A filled circle is a proven gain, a square a proven loss, an open circle not proven. "
         f"Bars are 95 % intervals.{' Large marks are means over the datasets.' if mixed else ''}"
     )
-    x = Axis("difference to raw (points)", "difference", zero_line=True)
+    x = Axis("difference from raw (points)", "difference", zero_line=True)
     y = Axis(name="method", categories=[_short(line.label) for line in lines], strong=means if mixed else ())
     rules = [Reference(at - 0.5, color="rule", horizontal=True) for at in means if at and mixed]
     return Chart(name, title, caption, marks, x, y, rules, wide=True)
@@ -127,7 +127,7 @@ def layer_chart(scores: Scores) -> Chart | None:
     mean = " on average over the datasets" if len(table.datasets) > 1 else ""
     caption = (
         f"Spearman x 100{mean}. The highest is {points(best)}, by {names[i]} at layer {layers[j]}. A star "
-        "marks a proven difference to the raw vectors of the layer, ↓* a proven loss."
+        "marks a proven difference from the raw vectors of the layer, ↓* a proven loss."
     )
     x, y = Axis("layer", "layer", categories=layers), Axis(name="method", categories=list(map(_short, names)))
     heatmap = Heatmap(hundreds, label="Spearman x 100", texts=texts, hover=hover)

@@ -56,7 +56,7 @@ class Scores:
         self.labels = labels([row.method for row in table.rows])
         self.raw = [row for row in table.rows if row.is_raw]
         self.repaired = [row for row in table.rows if not row.is_raw]
-        """The rows that are compared to raw vectors."""
+        """The rows that are compared with raw vectors."""
         names = dict.fromkeys(row.task for row in table.tasks)
         by_task = {name: [row for row in table.tasks if row.task == name] for name in names}
         self.tasks = {
@@ -206,12 +206,12 @@ def certainty(proven: bool, units: int, noun: str = "pair") -> str:
 
 
 def difference_text(difference: Difference | Gain | None) -> str:
-    """A difference to raw vectors with its interval, and whether it is proven; nothing if it is unknown."""
+    """A difference from raw vectors with its interval, and whether it is proven; nothing if it is unknown."""
     if difference is None or difference.value is None:
         return ""
     between = interval(difference.low, difference.high)
     between = f" (95 % interval {between})" if between else ""
-    return f"{signed_points(difference.value)} to raw{between}, {certainty(bool(trend(difference)), difference.units)}"
+    return f"{signed_points(difference.value)} vs. raw{between}, {certainty(bool(trend(difference)), difference.units)}"
 
 
 def correlation(cell: Cell | None, kind: Kind = "spearman", aggregation: Aggregation = "all") -> float | None:

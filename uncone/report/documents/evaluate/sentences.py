@@ -48,7 +48,7 @@ def headline(scores: Scores) -> str:
         return f"Leave it alone: {vectors} score {score}, and no repair does better."
     gain = scores.gain(top)
     if gain is None:
-        return f"{scores.label(top)} scores {score}; it was not compared to raw vectors."
+        return f"{scores.label(top)} scores {score}; it was not compared with raw vectors."
     start = f"Leave it alone: the best repair, {scores.label(top)}, gains"
     if gain.proven:
         reason = "less than a point" if gain.value < WORTH else "and the raw vectors of another layer are as good"
@@ -97,7 +97,7 @@ def _best_inductive(scores: Scores) -> str:
     best = scores.best([row for row in scores.table.rows if row.method.protocol == "inductive"])
     if top is None or best is None or top.method.protocol != "transductive":
         return ""
-    return f"Best fitted on other texts: {_described(scores, best)}."
+    return f"Best method fitted on other texts: {_described(scores, best)}."
 
 
 def _other_layers(scores: Scores) -> str:
@@ -109,7 +109,7 @@ def _other_layers(scores: Scores) -> str:
         gains = [(gain.value, row) for row, gain in scores.gains if gain.proven]
         others = [(value, row) for value, row in gains if row.method.space != top.method.space]
         value, row = max(others, key=lambda pair: pair[0], default=(0.0, top))
-        reached = "" if scores.average(row) is None else f", to {points(scores.average(row))}"
+        reached = "" if scores.average(row) is None else f", reaching {points(scores.average(row))}"
         start = f"Repairs do help elsewhere: {scores.label(row)} gains {signed_points(value)} over its own raw vectors"
         return f"{start}{reached}." if value > 0 else ""
     start = f"The best raw vectors are {_described(scores, raw)}, {points(scores.gap(top, raw))} below."
@@ -129,12 +129,12 @@ def _proven_gains(scores: Scores) -> str:
         none = "The method tried has no" if total == 1 else f"None of {count(total, 'method')} has a"
         on_average = any(gain.proven and gain.value > 0 for _, gain in scores.gains)
         return f"{none} proven gain{where}{', only on average' if on_average else ''}."
-    start = f"{len(winners)} of {count(total, 'method')} {'gains' if len(winners) == 1 else 'gain'}"
+    start = f"{len(winners)} of {count(total, 'method')} {'has' if len(winners) == 1 else 'have'} a proven gain"
     if single:
         names = listed([f"{scores.label(row)} {signed_points(gain.value)}" for row, gain in winners])
-        return f"{start}, proven on {_units(scores)}: {names}."
+        return f"{start} ({_units(scores)}): {names}."
     names = listed([f"{scores.label(row)} on {gain.gains} of {gain.sets}" for row, gain in winners])
-    return f"{start}, proven on at least one dataset ({_units(scores)} each): {names}."
+    return f"{start} on at least one dataset ({_units(scores)} each): {names}."
 
 
 def _proven_losses(scores: Scores) -> list[str]:
@@ -195,10 +195,10 @@ def _ranking(scores: Scores) -> str:
             best[way] = max(candidates, key=lambda pair: pair[0])[1]
     if "all" not in best or len(best) < 2:
         return ""
-    others = [f"under {way} {scores.label(row)}" for way, row in best.items() if row is not best["all"]]
-    if not others:
+    if all(row is best["all"] for row in best.values()):
         return f"The aggregations {listed(list(best))} agree on the best method."
-    return f"The best method depends on the aggregation: under all {scores.label(best['all'])}, {', '.join(others)}."
+    choices = ", ".join(f"{scores.label(row)} for {way}" for way, row in best.items())
+    return f"The best method depends on the aggregation: {choices}."
 
 
 def _units(scores: Scores) -> str:
@@ -222,7 +222,7 @@ def _task(task: str, entries: Mapping[str, TaskRow]) -> str:
         return f"{task}: no method has a score."
     value, name = max(candidates, key=lambda entry: entry[0])
     own = differences[name]
-    by = f" ({signed_points(own.value)} to raw)" if own is not None and own.value is not None else ""
+    by = f" ({signed_points(own.value)} vs. raw)" if own is not None and own.value is not None else ""
     start = f"{task}: best {measure_title(measure)} is {points(value)}, by {name}{by}"
     units = max((difference.units for difference in differences.values() if difference is not None), default=None)
     if units is None:

@@ -1,4 +1,4 @@
-"""Tables of an evaluation: methods by datasets, averages, differences to raw vectors, isotropy and other tasks.
+"""Tables of an evaluation: methods by datasets, averages, differences from raw vectors, isotropy and other tasks.
 
 With `brief` a table is as narrow as a terminal needs it.
 """
@@ -28,8 +28,9 @@ _LEVELS = {1: Level.NOTE, 0: Level.NOTE, -1: Level.CROWDED}
 _SHORT_NAME = 14
 """Letters that the name of a dataset may have on a terminal."""
 _STARS = (
-    "A star marks a proven difference to the raw vectors of the same layer and pooling, ↓* a proven loss: the interval "
-    "excludes zero, on at least 30 independent pairs (pairs that share no text), corrected for the number of methods."
+    "A star marks a proven difference from the raw vectors of the same layer and pooling, ↓* a proven loss: the "
+    "interval excludes zero, on at least 30 independent pairs (pairs that share no text), corrected for the number of "
+    "methods."
 )
 _TITLES = {"macro_f1": "macro F1", "ndcg@10": "nDCG@10", "mrr@10": "MRR@10", "roc_auc": "ROC AUC", "best_f1": "best F1"}
 
@@ -96,7 +97,7 @@ def _best(texts: Iterable[str]) -> str:
 def _score_cell(
     scores: Scores, row: ScoreRow, place: str | None, score: str, best: bool, digits: int, *, brief: bool
 ) -> Cell:
-    """A score with its spread over seeds, and whether its difference to raw vectors is proven."""
+    """A score with its spread over seeds, and whether its difference from raw vectors is proven."""
     cell = None if place is None else row.cell(place)
     difference = scores.gain(row) if place is None else None if cell is None else cell.difference
     way = 0 if score == "–" else trend(difference)
@@ -134,12 +135,12 @@ def _remarks(scores: Scores, hidden: int, *, tested: bool, brief: bool) -> list[
         return [_STARS] if scores.repaired else []
     legend = ["Best in bold."] if len(scores.table.rows) > 1 else []
     if scores.repaired:
-        legend.append(_STARS if tested else "Differences are tested for Spearman under all: there are no stars here.")
+        legend.append(_STARS if tested else "Only Spearman under all is tested, so there are no stars here.")
     remarks = [" ".join(legend)]
     if len(scores.aggregations) == 1:
         remarks.append("No dataset has subsets, so the aggregations all, mean and wmean give the same scores.")
     if hidden:
-        remarks.append(f"{count(hidden, 'published row')} without such a score: see the other tables.")
+        remarks.append(f"{count(hidden, 'published row')} without this score: see the other tables.")
     return [remark for remark in remarks if remark]
 
 
@@ -151,7 +152,7 @@ def average_table(scores: Scores, *, brief: bool = False) -> Table:
     else:
         columns = [_METHOD, *(Column("Spearman", way if len(ways) > 1 else "") for way in ways)]
         columns += [Column("Pearson", "all" if len(ways) > 1 else ""), Column("IsoScore")]
-    columns.append(Column("to raw", "95 % interval", divider=True))
+    columns.append(Column("vs. raw", "95 % interval", divider=True))
     columns += [Column("proven gains", "datasets"), Column("proven losses", "datasets")] if many and not brief else []
     rows: list[list[object]] = []
     for title, members in scores.groups():
@@ -171,14 +172,14 @@ def average_table(scores: Scores, *, brief: bool = False) -> Table:
         return table(columns, rows, title=title)
     remark = (
         "Scores x 100, the first with its 95 % interval. IsoScore of the distinct sentences lies between 0 and 1 (1: "
-        "all directions have the same variance). A gain is the difference to the raw vectors of the same layer and "
+        "all directions have the same variance). A gain is the difference from the raw vectors of the same layer and "
         "pooling."
     )
     return table(columns, rows, remarks=[remark], name="averages")
 
 
 def _difference_cell(difference: Difference | Gain | None, inline: bool = False) -> Cell:
-    """A difference to raw vectors with its mark, and its interval under it or, with `inline`, behind it."""
+    """A difference from raw vectors with its mark, and its interval under it or, with `inline`, behind it."""
     if difference is None or difference.value is None:
         return Cell("" if difference is None else "–")
     value, bounds = text.signed_points(difference.value), text.interval(difference.low, difference.high)
@@ -188,14 +189,14 @@ def _difference_cell(difference: Difference | Gain | None, inline: bool = False)
 
 
 def difference_table(scores: Scores) -> Table:
-    """Every difference to raw vectors with its interval, by method and dataset."""
+    """Every difference from raw vectors with its interval, by method and dataset."""
     rows, datasets = [], scores.table.datasets
     for row, gain in scores.gains:
         differences = [None if (cell := row.cell(dataset)) is None else cell.difference for dataset in datasets]
         rows.append([scores.label(row), *map(_difference_cell, [*differences, *([gain] if len(datasets) > 1 else [])])])
     intro = "Spearman x 100 under all, with 95 % intervals."
     if len(datasets) > 1:
-        intro += " The interval of an average is its own: pairs are drawn for all datasets together."
+        intro += " The interval of an average is computed for the average itself: all datasets are resampled together."
     return table([_METHOD, *_dataset_columns(scores)], rows, intro=intro, name="differences")
 
 
@@ -222,14 +223,14 @@ def measure_title(name: str) -> str:
 
 
 def task_table(task: str, entries: Mapping[str, TaskRow], *, brief: bool = False) -> Table:
-    """Methods by the measures of a task, each with its interval and its difference to raw vectors."""
+    """Methods by the measures of a task, each with its interval and its difference from raw vectors."""
     rows = entries.values()
     measures = list(dict.fromkeys(name for row in rows for name in row.scores))
     tested = {name for name in measures if not brief and any(name in row.differences for row in rows)}
     columns = [_METHOD]
     for name in measures:
         columns.append(Column(measure_title(name), divider=name != measures[0]))
-        columns += [Column("to raw")] if name in tested else []
+        columns += [Column("vs. raw")] if name in tested else []
     best = {name: _best([points(row.scores[name].value) for row in rows if name in row.scores]) for name in measures}
     lines = []
     for label, row in entries.items():

@@ -148,8 +148,8 @@ _DEEP = (
         _Trace("silhouette_cosine", "cosine", "muted", "thin", value=lambda layer: layer.clusters.silhouette_cosine),
         _Trace("silhouette_chance", "by chance", "muted", "thin", "dash", lambda layer: layer.clusters.chance,
             aside=True),
-    ], detail="A layer below 0.1 counts as one cluster. By chance: equally many clusters of Gaussian vectors with the "
-        "same covariance.", zero=True),
+    ], detail="A layer below 0.1 counts as one cluster. By chance: as many clusters of Gaussian vectors with the same "
+        "covariance.", zero=True),
     _cluster_cosines("inter", "Different {row}s in clusters: S_inter", "Mean cosine of different {row}s"),
     _cluster_cosines("intra", "One {row} in clusters: S_intra", "Mean cosine of the occurrences of one {row}"),
     _CurveChart("isoscore_within", [
@@ -168,7 +168,7 @@ _DEEP = (
         "component is arbitrary, so only the size of its correlation is drawn. R²: the share of the variance of "
         "log-frequency that the norm and ten components explain. n = {frequency_n}.", wide=True),
     _CurveChart("manifold_ratio", [_Trace("manifold_ratio", "ratio")],
-        detail="About 1 is flat. The table of manifolds tells curved sheets from clusters."),
+        detail="About 1 is flat. The table of manifolds separates curved sheets from clusters."),
     _CurveChart("position_angle", [
         _Trace("position_angle_r", "position and angle, |r|", unsigned=True),
         _Trace("position_share", "explained by position", "muted", "thin",

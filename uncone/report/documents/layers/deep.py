@@ -97,7 +97,7 @@ def hub_section(deep: Deep) -> Section:
     folds = []
     for name, hubs in spaces:
         texts = [clipped(printable(hub.text), 110) or f"vector {hub.row:,}" for hub in hubs.hubs[:_HUBS]]
-        counts = [f"among the {hubs.k} nearest of {count(hub.count, 'vector')}" for hub in hubs.hubs[:_HUBS]]
+        counts = [f"among the {hubs.k} nearest neighbors of {count(hub.count, 'vector')}" for hub in hubs.hubs[:_HUBS]]
         lines = [f"{text} · {among}" for text, among in zip(texts, counts, strict=True)]
         summary = (
             f"skewness {with_interval(hubs.skew, hubs.low, hubs.high)}; {number_text(hubs.antihubs, percent)} "
@@ -107,8 +107,8 @@ def hub_section(deep: Deep) -> Section:
         body = Sentences(lines or ["No vector stands out."], bulleted=bool(lines))
         folds.append(Fold(name, [body], hubs is spaces[-1][1], summary))
     intro = (
-        "Hubs are among the nearest neighbors of very many other vectors, by cosine: a search returns them for every "
-        "query. Anti-hubs are among the nearest neighbors of none: a search hardly ever finds them."
+        "Hubs are among the nearest neighbors of very many other vectors, by cosine: a search returns them for almost "
+        "any query. Anti-hubs are among the nearest neighbors of none: a search hardly ever finds them."
     )
     return Section("Hubs", folds, intro)
 

@@ -119,7 +119,7 @@ def _mev_chart(study: LayerStudy, table: WordTable) -> Chart | None:
         color, dash = CATEGORICAL[rank % len(CATEGORICAL)], _DASHES[rank >= len(CATEGORICAL)]
         values = finite(table.mev[place].tolist())
         lines.append(Line(numbers, values, clipped(word, 14), color, dash=dash, n=n, group=word))
-    explained = "Share of a word's occurrences that one vector explains."
+    explained = "Share of the variance of a word's occurrences that one vector explains."
     caption = f"{selection}. {explained} The fewer the occurrences, the larger the share."
     y = Axis("share explained, MEV", "mev")
     return Chart("word_mev", "MEV, word by word", caption, lines, LAYER_AXIS, y, direct=True)

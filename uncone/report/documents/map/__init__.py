@@ -140,7 +140,9 @@ class Map(Result):
         require("matplotlib", extra="models")
         names = [entry.name for entry in self.colorings]
         if coloring is not None and coloring not in names:
-            raise OptionError(f"The points are not colored by {coloring!r}; there are: {', '.join(names) or 'none'}.")
+            raise OptionError(
+                f"The points are not colored by {coloring!r}; choose from {', '.join(names) or 'nothing'}."
+            )
         index, views = 0 if coloring is None else names.index(coloring), _views(angles)
         from uncone.report.charts.matplotlib import saved, styled
         from uncone.report.charts.sheet import clouds_sheet, density_sheets
@@ -297,8 +299,8 @@ def _categories(result: Map, colors: CloudColoring, counts: Sequence[Sequence[in
 
 def _views(angles: Angles) -> list[tuple[float, float]]:
     if (angles if isinstance(angles, int) else len(angles)) < 1:
-        text = angles if isinstance(angles, int) else "no angle"
-        raise OptionError(f"A picture in space is seen from 1 side or more; we got {text}.")
+        text = angles if isinstance(angles, int) else "none"
+        raise OptionError(f"A 3-D picture needs at least 1 view; we got {text}.")
     if isinstance(angles, int):
         return [(_ELEVATION, _DIRECTION + 360.0 * place / angles) for place in range(angles)]
     return [(float(height), float(direction)) for height, direction in angles]

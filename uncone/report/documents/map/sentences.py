@@ -27,7 +27,7 @@ _LINEAR = (
     "The axes are directions of the space: points far apart in the picture are far apart in the space, but neighbors "
     "in the picture may not be neighbors in the space."
 )
-_NEIGHBORS = "It shows neighbors: don't read anything into the distance between far groups or their size."
+_NEIGHBORS = "It preserves neighborhoods: don't read anything into the sizes of groups or the distances between them."
 READING = {"pca": _LINEAR, "svd": _LINEAR, "tsne": _NEIGHBORS, "umap": _NEIGHBORS}
 """How to read a picture of each method."""
 

@@ -245,7 +245,7 @@ def groups_table(result: Similarity, path: Path) -> bytes:
         OptionError: there are no groups, or the path ends neither in .csv nor in .parquet.
     """
     if not result.groups:
-        raise OptionError(f"{result.source['name']} was not put into groups. Ask for some with --groups.")
+        raise OptionError(f"{result.source['name']} has no groups to write. Make some with --groups.")
     columns: Columns = {"row": list(range(len(result.groups[0].members)))}
     for name, values in (("text", result.texts), ("label", result.labels)):
         if values is not None:

@@ -285,9 +285,7 @@ def _scores(groups: Groups) -> str:
 def _maps(result: Similarity) -> Section | None:
     if not result.projections:
         return None
-    intro = (
-        "Maps keep neighbors together but distort distances: read what is near, not how far. Point at a dot to read it."
-    )
+    intro = "Maps preserve neighbors but distort distances: trust what is near, not how far. Point at a dot to read it."
     maps = charts.maps(result)
     together = [doc.Clouds(same) for dims in (2, 3) if (same := [cloud for cloud in maps if cloud.dims == dims])]
     return Section("Maps", together, intro, name="maps")

@@ -100,7 +100,7 @@ def spread(result: Similarity) -> str:
     lines = [f"Unrelated pairs score {usual} here (95 %)."] if usual else []
     if rare is not None:
         little = rare >= 0.995
-        meaning = "even the highest scores mean little" if little else "a lower score is no evidence of similarity"
+        meaning = "even the highest scores mean little" if little else "a lower score is not evidence of similarity"
         lines.append(f"1 % of {'them' if lines else 'unrelated pairs'} score above {fine(rare)}, so {meaning}.")
     return " ".join(lines)
 
@@ -172,8 +172,8 @@ def group_quality(groups: Groups) -> str:
         strength = next(word for most, word in _STRUCTURE if groups.silhouette <= most)
         parts.append(f"silhouette {cosine(groups.silhouette)}, {strength} structure")
     if groups.ari is not None and not groups.outliers:
-        word = "not the labels" if groups.ari < 0.1 else "partly the labels" if groups.ari < 0.65 else "the labels"
-        parts.append(f"agreement with the labels (ARI) {cosine(groups.ari)}: the groups are {word}")
+        word = "don't match" if groups.ari < 0.1 else "partly match" if groups.ari < 0.65 else "match"
+        parts.append(f"agreement with the labels (ARI) {cosine(groups.ari)}: the groups {word} the labels")
     return "; ".join(parts)
 
 
