@@ -168,7 +168,7 @@ def test_make_gives_each_option_to_those_that_have_it():
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
-        ("whitten", {}, "no method 'whitten'; there are center, .*flow"),
+        ("whitten", {}, "no method 'whitten'; choose from center, .*flow"),
         ("center,", {}, "no method ''"),
         ("", {}, "no method ''"),
         ("center", {"dim": 3}, "center does not take 'dim'; it takes no options"),

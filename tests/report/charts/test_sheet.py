@@ -82,7 +82,7 @@ def test_the_points_have_the_colors_of_their_categories():
 
 def test_another_coloring_is_asked_for_by_name():
     assert set(build().pictures(coloring="norm")) == {"map-pca-norm.png", "map-pca-norm.svg"}
-    with pytest.raises(OptionError, match="not colored by 'size'; there are: kind, norm"):
+    with pytest.raises(OptionError, match="not colored by 'size'; choose from kind, norm"):
         build().pictures(coloring="size")
     assert build(colorings=[]).pictures()
 
@@ -94,7 +94,7 @@ def test_space_is_seen_from_several_sides():
     assert len({shot.tobytes() for shot in shots}) == 3, "each from another side"
     assert len(build(n=20, dims=3).pictures([(10, 20)])) == 2
     for wrong in (0, []):
-        with pytest.raises(OptionError, match="seen from 1 side or more"):
+        with pytest.raises(OptionError, match="needs at least 1 view"):
             build(n=20, dims=3).pictures(wrong)
 
 

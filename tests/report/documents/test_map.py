@@ -398,4 +398,4 @@ def test_a_map_without_anything_known_is_still_a_map():
     assert list(bare.points_frame()) == ["panel", "row", "x", "y"]
     nothing = Trust(None, None, None, 0, 2, "")
     few = replace(bare, panels=[replace(bare.panels[0], trust=nothing)])
-    assert few.lines()[0].startswith("It shows neighbors") and "– | – | –" in few.to_markdown()
+    assert few.lines()[0].startswith("It preserves neighborhoods") and "– | – | –" in few.to_markdown()
