@@ -199,7 +199,7 @@ def test_no_advice_promises_a_gain():
         assert "--method auto --pairs" in found.verdict.todo
 
 
-def test_a_repaired_space_is_rounder_not_healthy():
+def test_a_repaired_space_is_more_isotropic_not_healthy():
     fixed = fix(normal(1_000, 16) + 1.0, "center")
     assert fixed.before.verdict.level is Level.CROWDED and fixed.after.verdict.level is Level.NOTE
     said = " ".join([fixed.headline, fixed.after.verdict.text])

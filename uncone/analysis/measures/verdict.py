@@ -54,7 +54,7 @@ class Verdict:
 def judge(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning] = (), *, repaired: bool = False) -> Verdict:
     """The verdict on a space from its findings; on fewer than 30 distinct vectors there is none.
 
-    A repaired space is at best rounder: only labeled pairs can show whether it is better.
+    A repaired space is at best more isotropic: only labeled pairs can show whether it is better.
     """
     baseline, distinct, details = findings["baseline"], _distinct(findings), _details(findings, scores)
     if baseline.value is None:
