@@ -70,6 +70,9 @@ VERBS = {
     ),
     "layers": lambda k, model: uncone.layers(model, sentences() * k),
     "layers, copies kept": lambda k, model: uncone.layers(model, sentences() * k, keep_duplicates=True),
+    "layers --deep, copies kept": lambda k, model: uncone.layers(
+        model, sentences(150) * k, deep=True, keep_duplicates=True
+    ),
     "evaluate": lambda k, model: uncone.evaluate(
         model, [pairs_file(k)], "raw,center,whiten", fit_on=sentences(300, seed=2)
     ),

@@ -144,7 +144,10 @@ class _Study:
         types = self.types[places]
         unknown = {metric: Dimension(metric) for metric in ("euclidean", "cosine")}
         dimensions = attempt("dimensions", unknown, dimensions_of, vectors, seed=seed, units=sample.groups)
-        hubness = attempt("hubness", Hubness(), hubness_of, vectors, seed=seed, name=facts.excerpt, numbers=sample.rows)
+        name, keys = facts.excerpt, sample.origins
+        hubness = attempt(
+            "hubness", Hubness(), hubness_of, vectors, seed=seed, name=name, numbers=sample.rows, keys=keys
+        )
         one_cluster = Clusters(n=sample.n, labels=np.zeros(sample.n, np.int64))
         k = self.settings.k
         clusters = attempt("clusters", one_cluster, clusters_of, vectors, types, groups, facts, bins, k=k, seed=seed)

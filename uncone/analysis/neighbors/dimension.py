@@ -13,7 +13,7 @@ from uncone.analysis.layers.deep_results import Dimension
 from uncone.analysis.neighbors.search import Block, Near, approximate, nearest
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.run.threads import in_order
-from uncone.stats.hashing import Hashes, fingerprints
+from uncone.stats.hashing import fingerprints, hash_keys
 
 __all__ = ["NEAREST", "AllRows", "Convention", "dimensions_of", "distinct_rows", "lid", "two_nn"]
 
@@ -133,18 +133,14 @@ def dimensions_of(
     groups = None
     if base is None:
         own = None if units is None else units[first]
-        groups = _jackknife_groups(fingerprints(vectors[first]), own), np.searchsorted(first, query_places)
+        groups = _jackknife_groups(vectors[first], own), np.searchsorted(first, query_places)
     return {name: _dimension(name, near[name], k, n, share, recall.get(name), groups) for name in names}
 
 
-def _jackknife_groups(prints: Hashes, units: IntVector | None) -> IntVector:
-    """The group of each vector, whole units together; by what the vectors hold, so that their order does not matter."""
-    if units is None:
-        return np.asarray(np.argsort(np.argsort(prints)) % min(_GROUPS, max(len(prints) // 2, 1)))
-    of = np.unique(units, return_inverse=True)[1]
-    least = np.full(int(of.max()) + 1, np.iinfo(np.uint64).max, np.uint64)
-    np.minimum.at(least, of, prints)
-    return np.asarray((np.argsort(np.argsort(least)) % _GROUPS)[of])
+def _jackknife_groups(vectors: Matrix, units: IntVector | None) -> IntVector:
+    """The group of each vector, whole units together; by what they are, so that their order does not matter."""
+    ranks = np.unique(fingerprints(vectors) if units is None else hash_keys(units), return_inverse=True)[1]
+    return np.asarray(ranks % (_GROUPS if units is not None else min(_GROUPS, max(len(vectors) // 2, 1))), np.int64)
 
 
 def _gap_share(distances: Matrix, dimensions: Vector) -> float:

@@ -18,7 +18,7 @@ from uncone.analysis.number_format import clipped, count, percent, plain
 from uncone.analysis.space.space import Space
 from uncone.data.batch import IntVector, Matrix
 from uncone.data.source import BLOCK, batches
-from uncone.stats.hashing import fingerprints
+from uncone.stats.hashing import fingerprints, hash_keys
 
 __all__ = [
     "ANN_ROWS",
@@ -218,13 +218,15 @@ def hubness_of(
     seed: int = 0,
     name: Callable[[int], str] | None = None,
     numbers: IntVector | None = None,
+    keys: IntVector | None = None,
 ) -> Hubness:
     """How often each vector is among the k nearest of another, by cosine (Radovanović et al. 2010).
 
     Over all distinct vectors (n, d), or a seeded sample of `rows` of them: copies would be each other's nearest, and
     which of them come first is chance. `name` gives the text of the vector at a place, `numbers` are the vectors'
-    numbers; without them the place is the number. With fewer than k + 2 vectors, every one is a neighbor of every
-    other, and hubness is unknown.
+    numbers; without them the place is the number. The interval leaves out groups of vectors that are drawn by `keys`,
+    or by the vectors themselves. With fewer than k + 2 vectors, every one is a neighbor of every other, and hubness is
+    unknown.
     """
     first = distinct_rows(vectors)
     places = first[np.sort(np.random.default_rng(seed).permutation(len(first))[:rows])]
@@ -235,7 +237,8 @@ def hubness_of(
     neighbors = _nearest(_units(sample), k, seed)
     counts = np.bincount(neighbors.ravel(), minlength=n)
     skew = skewness(counts)
-    low, high = _interval(skew, neighbors, counts, np.argsort(np.argsort(fingerprints(sample))))
+    prints = fingerprints(sample) if keys is None else hash_keys(keys[places])
+    low, high = _interval(skew, neighbors, counts, np.argsort(np.argsort(prints)))
     worst = np.argsort(-counts, kind="stable")
     hubs = tuple(
         Hub(int(place if numbers is None else numbers[place]), int(n_neighbors), "" if name is None else name(place))
