@@ -4,7 +4,7 @@ import pytest
 from uncone.data.batch import Batch
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.run.measure import Plan, measure
-from uncone.stats.unit_vectors import CosineSums, UnitScatter
+from uncone.stats.unit_vectors import CosineSums, GroupedUnitSum, UnitScatter, UnitSum
 
 
 def units_of(rows):
@@ -97,3 +97,56 @@ def test_no_pairs(n):
     scatter = UnitScatter(3)
     scatter.update(Batch.of(np.ones((n, 3))))
     assert scatter.among().pairs == 0 and np.isnan(scatter.among().mean)
+
+
+def naive_products(rows, groups):
+    """A double loop over all pairs of rows from different groups."""
+    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    total, pairs = np.zeros(rows.shape[1]), 0
+    for i in range(len(rows)):
+        for j in range(len(rows)):
+            if i != j and groups[i] != groups[j]:
+                total += units[i] * units[j]
+                pairs += 1
+    return total / pairs
+
+
+def test_baseline_and_contributions_equal_a_double_loop(cone):
+    rows = cone(60, 7).astype(np.float64)
+    units = UnitSum(7)
+    units.update(Batch.of(rows))
+    expected = naive_products(rows, range(60))
+    np.testing.assert_allclose(units.contributions, expected, rtol=1e-12)
+    assert units.baseline == pytest.approx(expected.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_groups_equal_a_double_loop(cone, size):
+    rows, groups = cone(60, 7).astype(np.float64), np.arange(60) // size
+    units = GroupedUnitSum(7, buckets=10)
+    units.update(Batch.of(rows, groups=groups))
+    np.testing.assert_allclose(units.contributions, naive_products(rows, groups), rtol=1e-11)
+
+
+def test_groups_need_not_lie_together(cone):
+    rows, groups = cone(40, 4).astype(np.float64), np.arange(40) % 8
+    units = GroupedUnitSum(4)
+    units.update(Batch.of(rows, groups=groups))
+    np.testing.assert_allclose(units.contributions, naive_products(rows, groups), rtol=1e-11)
+
+
+def test_jackknife_leaves_out_whole_groups(cone):
+    rows, groups = cone(60, 5).astype(np.float64), np.arange(60) // 3
+    units = GroupedUnitSum(5, buckets=4)
+    units.update(Batch.of(rows, groups=groups))
+    values = units.jackknife()
+    assert len(values) == np.count_nonzero(units.counts)
+    # Independently: which groups share a bucket is seen by adding them one by one.
+    place = []
+    for group in range(20):
+        one = GroupedUnitSum(5, buckets=4)
+        one.update(Batch.of(rows[groups == group], groups=groups[groups == group]))
+        place.append(int(one.counts.argmax()))
+    for value, bucket in zip(values, np.flatnonzero(units.counts), strict=True):
+        kept = np.array([place[g] != bucket for g in groups])
+        assert value == pytest.approx(naive_products(rows[kept], groups[kept]).sum(), rel=1e-10)
