@@ -190,14 +190,14 @@ def test_the_picture(space, monkeypatch):
     mixed = np.random.default_rng(0).permutation(N)
     words = [words_of()[i] for i in mixed]
     found = frequency_of(space[mixed], words, zipf())
-    assert len(found.shown) == len(found.points) == len(set(found.shown)) == 200
-    assert list(found.shown[:50]) == words_of()[:50]
-    np.testing.assert_allclose(found.logs, zipf().log(found.shown) / math.log(10))
+    assert len(found.point_words) == len(found.points) == len(set(found.point_words)) == 200
+    assert list(found.point_words[:50]) == words_of()[:50]
+    np.testing.assert_allclose(found.logs, zipf().log(found.point_words) / math.log(10))
     _, _, directions = np.linalg.svd(space.astype(np.float64), full_matrices=False)
-    expected = space[[int(word[1:]) for word in found.shown]] @ directions[:2].T
+    expected = space[[int(word[1:]) for word in found.point_words]] @ directions[:2].T
     expected *= np.sign((space @ directions[:2].T).mean(axis=0))
     np.testing.assert_allclose(found.points, expected, atol=1e-3)
-    assert frequency_of(space[mixed], words, zipf(), seed=5).shown != found.shown
+    assert frequency_of(space[mixed], words, zipf(), seed=5).point_words != found.point_words
 
 
 def test_norms_may_be_given(space):
@@ -358,7 +358,7 @@ def test_rows_that_are_no_numbers(space):
     broken[5, 3], broken[9, 0] = np.nan, np.inf
     found = frequency_of(broken, words_of(), zipf())
     assert found.n == N - 2 and found.unknown == 0 and math.isfinite(found.norm_r)
-    assert not {"w0005", "w0009"} & set(found.shown)
+    assert not {"w0005", "w0009"} & set(found.point_words)
 
 
 def test_words_and_vectors_have_to_match(space):
@@ -408,7 +408,7 @@ def test_the_table_of_a_model(tiny_model):
     assert found.hubness.skew == hubness_of(vectors, seed=3).skew
     assert all(hub.text == names[hub.row] for hub in found.hubness.hubs)
     occurring = {"the", "text", "go", "t", "##o", "school", "a", "b", "c", "d"}
-    assert found.frequency.n == len(frequencies) == len(occurring) and set(found.frequency.shown) == occurring
+    assert found.frequency.n == len(frequencies) == len(occurring) and set(found.frequency.point_words) == occurring
     assert table_deep(encoder, None).frequency is None
 
 

@@ -126,8 +126,7 @@ def _in_clusters(rows: Matrix, lengths: Vector, bags: WordBags, types: int, k: i
     own = np.add.reduceat(np.append(squares, 0.0), edges[:-1]) * (sizes > 0)
     inter = np.where(sizes > 1, (np.vecdot(totals, totals) - own) / np.maximum(sizes * (sizes - 1), 1), np.nan)
     each = [
-        TypeCosines(_finite(value), _mean(intra[slice(*ends)]))
-        for value, ends in zip(inter, pairwise(edges), strict=True)
+        TypeCosines(_finite(cos), _mean(intra[slice(*ends)])) for cos, ends in zip(inter, pairwise(edges), strict=True)
     ]
     return InClusters(each, _across(means, squares, totals, sizes, bags.words % types))
 

@@ -102,25 +102,25 @@ def _weighted_variance(occurrences: Occurrence) -> tuple[float, Vector]:
 
 def mev_findings(layer: LayerGeometry) -> list[Finding]:
     """MEV over the words drawn at random, the same for as many rows of different words, and the difference."""
-    measured = layer.derived(mev_of_words)
-    chosen = np.flatnonzero(np.isin(measured.words, layer.mev_words))
-    values, sizes = measured.values[chosen], measured.sizes[chosen]
+    word_mev = layer.derived(mev_of_words)
+    places = np.flatnonzero(np.isin(word_mev.words, layer.mev_words))
+    values, sizes = word_mev.values[places], word_mev.sizes[places]
     n = len(values)
     if n == 0:
         return [Finding(name, None, 0, "No word was drawn.") for name in ("mev", "mev_matched", "mev_adjusted")]
-    raw = Estimate(float(values.mean()), _variance(measured, chosen), min(n, layer.texts))
-    found = [raw.finding("mev", n, f"One vector explains {percent(raw.value)} of a word's occurrences.", most=1.0)]
+    raw = Estimate(float(values.mean()), _variance(word_mev, places), min(n, layer.texts))
+    findings = [raw.finding("mev", n, f"One vector explains {percent(raw.value)} of a word's occurrences.", most=1.0)]
     grid = np.unique(np.quantile(sizes, np.linspace(0, 1, _GRID), method="nearest")).astype(np.int64)
     chance = _chance(layer, grid)
     if chance is None:
-        why = "There are too few different words to compare with."
-        return [*found, *(Finding(name, None, n, why) for name in ("mev_matched", "mev_adjusted"))]
-    weights = np.stack([np.interp(np.log(sizes), np.log(grid), one).mean() for one in np.eye(len(grid))])
+        reason = "There are too few different words to compare with."
+        return [*findings, *(Finding(name, None, n, reason) for name in ("mev_matched", "mev_adjusted"))]
+    weights = np.stack([np.interp(np.log(sizes), np.log(grid), basis).mean() for basis in np.eye(len(grid))])
     shares, each = chance
     matched = Estimate(float(weights @ shares), _chance_variance(layer, weights @ each), raw.units)
     difference = raw.minus(matched)
     return [
-        *found,
+        *findings,
         matched.finding(
             "mev_matched", n, f"As many occurrences of different words: {percent(matched.value)}.", least=0.0, most=1.0
         ),
@@ -132,13 +132,13 @@ def mev_findings(layer: LayerGeometry) -> list[Finding]:
     ]
 
 
-def _variance(measured: WordMev, chosen: IntVector) -> float:
+def _variance(word_mev: WordMev, places: IntVector) -> float:
     """Words and texts are units: what the occurrences of a word do by chance is put back text by text."""
-    n = len(chosen)
-    each = np.concatenate([measured.influence[i] / n for i in chosen.tolist()])
-    units = np.concatenate([measured.units[i] for i in chosen.tolist()])
-    words = np.repeat(chosen, [len(measured.units[i]) for i in chosen.tolist()])
-    by_words = Estimate.of_mean(measured.values[chosen]).variance
+    n = len(places)
+    each = np.concatenate([word_mev.influence[i] / n for i in places.tolist()])
+    units = np.concatenate([word_mev.units[i] for i in places.tolist()])
+    words = np.repeat(places, [len(word_mev.units[i]) for i in places.tolist()])
+    by_words = Estimate.of_mean(word_mev.values[places]).variance
     return max(by_words - clustered(each, word_pairs(units, words, units)), 0.0) + clustered(each, units)
 
 
@@ -158,15 +158,15 @@ def _chance(layer: LayerGeometry, sizes: IntVector) -> tuple[Vector, Matrix] | N
     And what each sampled vector adds to each (sizes, sample).
     """
     sample = layer.sample
-    known = np.flatnonzero(sample.words >= -1) if sample.words is not None else np.arange(sample.n)
+    eligible = np.flatnonzero(sample.words >= -1) if sample.words is not None else np.arange(sample.n)
     words = sample.rows if sample.words is None else sample.words
     origins = sample.rows if sample.origins is None else sample.origins
 
     def draw(random: np.random.Generator) -> tuple[list[IntVector], list[IntVector]]:
-        valued = [_one_of_each(words, random.permutation(known)) for _ in range(_REPEATS)]
+        valued = [_one_of_each(words, random.permutation(eligible)) for _ in range(_REPEATS)]
         # By what the vectors are, not by where they stand: the order of the texts leaves the spread as it is.
-        orders = (np.argsort(hash_keys(origins[known], seed)) for seed in range(_ORDERS))
-        return valued, [_one_of_each(words, known[order]) for order in orders]
+        orders = (np.argsort(hash_keys(origins[eligible], seed)) for seed in range(_ORDERS))
+        return valued, [_one_of_each(words, eligible[order]) for order in orders]
 
     valued, ordered = layer.shared_draw(2, draw)
     if min(map(len, valued)) < 5:
@@ -185,10 +185,10 @@ def _explained(sample: SampledRows, draws: Sequence[IntVector], size: int) -> It
     """The first vectors of each draw, their MEV, and what each adds to it."""
     sets = [draw[:size] for draw in draws]
     if size <= _SMALL:
-        found = _of_small_sets(sample, sets)
+        shares = _of_small_sets(sample, sets)
     else:
-        found = [explained_variance(sample.vectors_at(rows)) for rows in sets]
-    for rows, (share, added) in zip(sets, found, strict=True):
+        shares = [explained_variance(sample.vectors_at(rows)) for rows in sets]
+    for rows, (share, added) in zip(sets, shares, strict=True):
         yield rows, share, added
 
 
@@ -206,7 +206,7 @@ def _of_small_sets(sample: SampledRows, sets: Sequence[IntVector]) -> list[tuple
 
 def _one_of_each(words: IntVector, mixed: IntVector) -> IntVector:
     """The first row of each word in a random order of rows; words that occur once are all different."""
-    kept = words[mixed] == -1
+    is_first = words[mixed] == -1
     _, first = np.unique(words[mixed], return_index=True)
-    kept[first] = True
-    return np.asarray(mixed[kept], np.int64)
+    is_first[first] = True
+    return np.asarray(mixed[is_first], np.int64)

@@ -113,7 +113,7 @@ def frequency_of(
         norm_rho=spearman(lengths, logs).value if len(logs) > 2 else None,
         components_r=components,
         explained=explained,
-        shown=[usable[i] for i in picture.tolist()],
+        point_words=[usable[i] for i in picture.tolist()],
         points=points,
         logs=logs[picture] / np.log(10),
         sentence=sentence + _left_out(unknown, unit),

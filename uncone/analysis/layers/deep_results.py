@@ -177,7 +177,7 @@ class Frequency:
 
     `norm_r` and `norm_rho` are correlations of log-frequency with the mean norm of a word's occurrences,
     `vector_norm_r` that with the norm of their mean, `components_r` those with the first principal components, turned
-    so that none is negative. `points` (m, 2) are the words of `shown` on the two first singular directions
+    so that none is negative. `points` (m, 2) are the `point_words` on the two first singular directions
     (uncentered), `logs` their log10 frequency.
     """
 
@@ -191,7 +191,7 @@ class Frequency:
     components_r: Sequence[float | None]
     explained: float | None
     """R^2 of log-frequency on the norm and the first ten principal components together."""
-    shown: Sequence[str]
+    point_words: Sequence[str]
     points: Matrix
     logs: Vector
     sentence: str

@@ -146,8 +146,9 @@ def examine_layers(layers: Sequence[LayerGeometry]) -> list[Layer]:
     One half is how the rows lie in their space, the other what words are to their sentences and to each other. The
     families of a half stand on the same intermediates.
     """
-    shape = [family for family in families("layers") if not _OF_WORDS & {*family.needs}]
-    context = [family for family in families("layers") if _OF_WORDS & {*family.needs}]
+    every = families("layers")
+    shape = [family for family in every if not _OF_WORDS & {*family.needs}]
+    context = [family for family in every if _OF_WORDS & {*family.needs}]
     with on_all_cores() as threads:
         # A sample is put in order when it is first asked for: before two threads ask for the same.
         list(threads.map(lambda layer: layer.sample.order, [layer for layer in layers if "rows" in layer.statistics]))
@@ -155,9 +156,7 @@ def examine_layers(layers: Sequence[LayerGeometry]) -> list[Layer]:
         contexts = [threads.submit(_findings, layer, context) for layer in layers]
         halves = [left.result() | right.result() for left, right in zip(shapes, contexts, strict=True)]
     return [
-        Layer(layer.number, {}).with_findings(
-            finding for family in families("layers") for finding in half.get(family, ())
-        )
+        Layer(layer.number, {}).with_findings(finding for family in every for finding in half.get(family, ()))
         for layer, half in zip(layers, halves, strict=True)
     ]
 

@@ -351,8 +351,7 @@ def near(
         )
     cosines = np.clip(table @ unit, -1.0, 1.0)
     rows = np.flatnonzero((cosines >= limits.low) & (cosines <= limits.high))
-    listed = rows[np.argsort(-cosines[rows], kind="stable")[:top]]
-    values = cosines[listed].astype(np.float64)
+    best = rows[np.argsort(-cosines[rows], kind="stable")[:top]]
+    values = cosines[best].astype(np.float64)
     reason = "most similar to your text" if len(rows) or (low is None and high is None) else range_words(low, high)
-    shares = np.asarray(percentile(values), np.float64)
-    return Pairs(np.full(len(listed), -1), listed, values, shares, len(rows), reason)
+    return Pairs(np.full(len(best), -1), best, values, np.asarray(percentile(values), np.float64), len(rows), reason)

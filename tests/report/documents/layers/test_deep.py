@@ -448,7 +448,7 @@ def test_clouds_have_their_numbers_beside_them(tmp_path):
     path = [row for row in rows if row["view"] == "without sinks" and row["part"] == "path"]
     assert len(path) == len(shown.without_sinks.path)
     words = list(csv.DictReader(io.StringIO((tmp_path / "a" / "frequency_table.csv").read_text())))
-    assert [row["text"] for row in words] == list(one.deep.table.frequency.shown) and "z" not in words[0]
+    assert [row["text"] for row in words] == list(one.deep.table.frequency.point_words) and "z" not in words[0]
 
 
 @pytest.mark.browser

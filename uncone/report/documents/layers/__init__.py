@@ -37,7 +37,7 @@ _BRIEF_LETTERS = 240
 """Length of a finding on the terminal; the report has it all."""
 _WORDS = 25
 """Words of the JSON at either end; the whole table is a file of its own."""
-LARGE_FIELDS = {"labels", "points", "points_rows", "points_positions", "path", "shown", "logs", "facts", "rows"}
+LARGE_FIELDS = {"labels", "points", "points_rows", "points_positions", "path", "point_words", "logs", "facts", "rows"}
 """Fields of deep results that hold a number per vector: charts are drawn from them, JSON leaves them out."""
 
 

@@ -272,7 +272,7 @@ def _frequency_cloud(name: str, title: str, study: str, frequency: Frequency) ->
     if frequency.norm_r is not None:
         caption += f" Correlation of log-frequency with the mean norm: {_norm_correlation(frequency)}."
     views, colors = [CloudView("words", frequency.points)], [Coloring("log₁₀ frequency", values=frequency.logs)]
-    texts, axes = [printable(word) for word in frequency.shown], ("direction 1", "direction 2")
+    texts, axes = [printable(word) for word in frequency.point_words], ("direction 1", "direction 2")
     return Cloud(name, f"Words by frequency: {title}", caption, views, colors, texts, axes, group=study)
 
 
