@@ -23,21 +23,21 @@ PAGE = Path(__file__).parents[1] / "docs" / "layers.md"
 def studies() -> list[tuple[str, str, LayerStudy]]:
     models = Path(os.environ["UNCONE_DATA"]).parent / "models"
     folders = {name: models / name for name in ("bert-tiny", "bert-mini", "stories-15m")}
-    found = []
+    results = []
     for name, folder in {**folders, "all-MiniLM-L6-v2": demo_model()}.items():
         encoder = open_encoder(folder)
         for corpus in ("snli", "wikitext2"):
-            found.append((name, corpus, layers(encoder, corpus)))
+            results.append((name, corpus, layers(encoder, corpus)))
             if name == "stories-15m":
                 special = layers(encoder, corpus, rows="tokens", special=True)
-                found.append((f"{name}, `--rows tokens --special`", corpus, special))
-    return found
+                results.append((f"{name}, `--rows tokens --special`", corpus, special))
+    return results
 
 
-def table(found: list[tuple[str, str, LayerStudy]], measure: str) -> str:
-    most = max(len(study.layers) for _, _, study in found)
+def table(results: list[tuple[str, str, LayerStudy]], measure: str) -> str:
+    most = max(len(study.layers) for _, _, study in results)
     lines = ["| model | corpus | " + " | ".join(f"layer {i}" for i in range(most)) + " |", "|---" * (most + 2) + "|"]
-    for name, corpus, study in found:
+    for name, corpus, study in results:
         cells = []
         for layer in study.layers:
             finding = layer.findings[measure]
@@ -47,10 +47,10 @@ def table(found: list[tuple[str, str, LayerStudy]], measure: str) -> str:
 
 
 def main() -> None:
-    found = studies()
-    parts = [f"{title}:\n\n{table(found, name)}" for name, title in MEASURES.items()]
+    results = studies()
+    parts = [f"{title}:\n\n{table(results, name)}" for name, title in MEASURES.items()]
     sizes = "; ".join(
-        f"{corpus} {study.source['texts']:,} texts" for name, corpus, study in found if name == "bert-tiny"
+        f"{corpus} {study.source['texts']:,} texts" for name, corpus, study in results if name == "bert-tiny"
     )
     text = "\n\n".join([f"Seed 0, all texts ({sizes}), words as rows unless said.", *parts])
     print(text)

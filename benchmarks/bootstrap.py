@@ -45,9 +45,9 @@ def loop(gold: np.ndarray, predicted: np.ndarray, replicates: int) -> None:
     rng = np.random.default_rng(0)
     for _ in range(replicates):
         rows = rng.integers(0, len(gold), len(gold))
-        drawn = gold[rows]
+        sample = gold[rows]
         for method in predicted:
-            spearmanr(drawn, method[rows])
+            spearmanr(sample, method[rows])
 
 
 def main() -> None:
@@ -57,23 +57,24 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path)
-    chosen = parser.parse_args()
-    gold, predicted = make(chosen.pairs, chosen.methods)
-    some = max(1, chosen.replicates // 20)
+    arguments = parser.parse_args()
+    gold, predicted = make(arguments.pairs, arguments.methods)
+    some = max(1, arguments.replicates // 20)
     best = {"loop": float("inf"), "spearman": float("inf")}
-    for _ in range(chosen.rounds):
-        best["loop"] = min(best["loop"], timed(lambda: loop(gold, predicted, some)) * chosen.replicates / some)
-        seconds = timed(lambda: bootstrap(gold, predicted, replicates=chosen.replicates))
+    for _ in range(arguments.rounds):
+        best["loop"] = min(best["loop"], timed(lambda: loop(gold, predicted, some)) * arguments.replicates / some)
+        seconds = timed(lambda: bootstrap(gold, predicted, replicates=arguments.replicates))
         best["spearman"] = min(best["spearman"], seconds)
     print(
-        f"{chosen.replicates:,} replicates of {chosen.methods} methods on {chosen.pairs:,} pairs, on {os.cpu_count()} "
-        f"cores, Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}.\n"
+        f"{arguments.replicates:,} replicates of {arguments.methods} methods on {arguments.pairs:,} pairs, "
+        f"on {os.cpu_count()} cores, Python {platform.python_version()}, numpy {np.__version__}, "
+        f"scipy {scipy.__version__}.\n"
     )
     print("| what | seconds | times faster than the loop | bound |\n|---|---|---|---|")
     print(f"| a loop over scipy.stats.spearmanr | {best['loop']:.2f} | 1 | |")
     print(f"| `bootstrap`, Spearman | {best['spearman']:.2f} | {best['loop'] / best['spearman']:.1f} | {BOUND:g} |")
-    if chosen.json:
-        chosen.json.write_text(json.dumps(best, indent=2))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(best, indent=2))
 
 
 if __name__ == "__main__":

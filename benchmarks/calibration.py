@@ -47,23 +47,23 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--json", type=Path)
-    chosen = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.npy"
-        make(path, chosen.rows, D)
-        best = measure_all(path, chosen.rounds)
+        make(path, arguments.rows, D)
+        best = measure_all(path, arguments.rounds)
     best["ratio"] = best["background"] / best["yardstick"]
     best["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     text = (
-        f"One XᵀX pass over {chosen.rows:,} x {D} float32 (the yardstick): {best['yardstick']:.2f} s on "
+        f"One XᵀX pass over {arguments.rows:,} x {D} float32 (the yardstick): {best['yardstick']:.2f} s on "
         f"{os.cpu_count()} cores, Python {platform.python_version()}, numpy {np.__version__}.\n\n"
         "| what | seconds | times the yardstick | bound |\n|---|---|---|---|\n"
         f"| background with exact mean and variance | {best['background']:.2f} | {best['ratio']:.2f} | {BOUND:.0f} |"
     )
     print(text)
     put(text, "bench calibration")
-    if chosen.json:
-        chosen.json.write_text(json.dumps(best, indent=2))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(best, indent=2))
 
 
 if __name__ == "__main__":

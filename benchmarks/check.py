@@ -71,8 +71,8 @@ def command(path: Path, *options: str) -> tuple[float, float]:
         "print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"
     )
     words = [sys.executable, "-m", "uncone", "check", str(path), "--html", str(path.with_suffix(".html")), *options]
-    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
-    seconds, memory = done.stdout.split()
+    process = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    seconds, memory = process.stdout.split()
     return float(seconds), float(memory)
 
 
@@ -156,12 +156,12 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=400_000)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--json", type=Path)
-    chosen = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        best = measure_all(Path(folder), chosen.rows, chosen.rounds)
-    print(table(best, chosen.rows))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(best, indent=2))
+        best = measure_all(Path(folder), arguments.rows, arguments.rounds)
+    print(table(best, arguments.rows))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(best, indent=2))
 
 
 if __name__ == "__main__":

@@ -54,9 +54,9 @@ def timed(function: Callable[[], T], rounds: int = 1) -> tuple[float, T]:
     seconds = []
     for _ in range(rounds):
         start = time.perf_counter()
-        found = function()
+        result = function()
         seconds.append(time.perf_counter() - start)
-    return min(seconds), found
+    return min(seconds), result
 
 
 def main() -> None:
@@ -67,16 +67,16 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path)
-    chosen = parser.parse_args()
-    rows = make(chosen.rows)
+    arguments = parser.parse_args()
+    rows = make(arguments.rows)
     rng = np.random.default_rng(1)
     words, groups = rng.integers(0, 5000, len(rows)), np.arange(len(rows)) // 12
-    sample = rows[np.sort(rng.permutation(len(rows))[: chosen.sample])]
+    sample = rows[np.sort(rng.permutation(len(rows))[: arguments.sample])]
     cluster_labels(sample[:3000])  # what is imported on the first call is not counted
-    ours, (_, tried) = timed(lambda: cluster_labels(rows), chosen.rounds)
-    whole, _ = timed(lambda: clusters_of(rows, words, groups), chosen.rounds)
+    ours, (_, tried) = timed(lambda: cluster_labels(rows), arguments.rounds)
+    whole, _ = timed(lambda: clusters_of(rows, words, groups), arguments.rounds)
     theirs, expected = timed(lambda: by_scikit_learn(sample))
-    best, other = (max(one, key=lambda k: one[k]) for one in (tried, expected))
+    best, other = (max(scores, key=lambda k: scores[k]) for scores in (tried, expected))
     text = "\n".join(
         [
             f"{len(rows):,} x {D}, k = 2 to 15, on {len(os.sched_getaffinity(0))} cores, Python "
@@ -93,9 +93,9 @@ def main() -> None:
     )
     print(text)
     put(text, "bench clusters")
-    if chosen.json:
-        found = {"ours": ours, "whole": whole, "scikit-learn": theirs, "tried": tried, "expected": expected}
-        chosen.json.write_text(json.dumps(found, indent=2))
+    if arguments.json:
+        figures = {"ours": ours, "whole": whole, "scikit-learn": theirs, "tried": tried, "expected": expected}
+        arguments.json.write_text(json.dumps(figures, indent=2))
 
 
 if __name__ == "__main__":

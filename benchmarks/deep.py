@@ -20,18 +20,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sentences", type=int, default=4_000)
     parser.add_argument("--rounds", type=int, default=3)
-    chosen = parser.parse_args()
+    arguments = parser.parse_args()
     encoder = open_encoder(demo_model())
     best = {False: float("inf"), True: float("inf")}
     rows = 0
-    for _ in range(chosen.rounds):
+    for _ in range(arguments.rounds):
         for deep in (False, True):
             start = time.perf_counter()
-            study = layers(encoder, "snli", limit=chosen.sentences, deep=deep)
+            study = layers(encoder, "snli", limit=arguments.sentences, deep=deep)
             best[deep] = min(best[deep], time.perf_counter() - start)
             rows = study.deep.layers[0].n if study.deep is not None else rows
     lines = [
-        f"all-MiniLM-L6-v2 on {chosen.sentences:,} SNLI sentences, {rows:,} rows of each of 7 layers in the sample. "
+        f"all-MiniLM-L6-v2 on {arguments.sentences:,} SNLI sentences, {rows:,} rows of each of 7 layers in the sample. "
         f"The yardstick, plain `layers`, takes {best[False]:.1f} s on {len(os.sched_getaffinity(0))} cores, Python "
         f"{platform.python_version()}.",
         "",

@@ -76,11 +76,11 @@ def main() -> None:
                     encoder.model(**inputs)
 
         rounds = [(seconds(bare), seconds(ours)) for _ in range(arguments.rounds)]
-    yardstick, taken = (min(times) for times in zip(*rounds, strict=True))
+    yardstick, own = (min(times) for times in zip(*rounds, strict=True))
     print(f"{arguments.texts:,} texts in {len(batches):,} batches; bound {BOUND}\n")
     print("| work | CPU seconds | ratio |\n|---|---|---|")
     print(f"| bare forward pass | {yardstick:.2f} | 1.00 |")
-    print(f"| encode | {taken:.2f} | {taken / yardstick:.2f} |")
+    print(f"| encode | {own:.2f} | {own / yardstick:.2f} |")
 
 
 if __name__ == "__main__":

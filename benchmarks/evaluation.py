@@ -30,12 +30,12 @@ def timed(datasets: list[str], fit_on: str) -> tuple[float, float, int, int]:
 
     encoder = open_encoder(demo_model())
     marks = {"encoding": 0.0}
-    counted = 0
+    sentences = 0
 
-    def progress(step: str, done: int, total: int | None) -> None:
-        nonlocal counted
+    def progress(step: str, n: int, total: int | None) -> None:
+        nonlocal sentences
         if step == "encoding":
-            marks["encoding"], counted = time.perf_counter(), total or 0
+            marks["encoding"], sentences = time.perf_counter(), total or 0
 
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
@@ -45,7 +45,7 @@ def timed(datasets: list[str], fit_on: str) -> tuple[float, float, int, int]:
     for row in table.rows:
         average = float("nan") if row.average is None else 100 * row.average
         print(f"  {row.method.name:<20} {average:6.2f}", file=sys.stderr)
-    return marks["encoding"] - start, end - start, counted, len(table.rows) - 1
+    return marks["encoding"] - start, end - start, sentences, len(table.rows) - 1
 
 
 def main() -> None:
@@ -54,19 +54,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--datasets", default=",".join(STS))
     parser.add_argument("--fit-on", default="snli")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     if not os.environ.get("UNCONE_DATA"):
         sys.exit("UNCONE_DATA names no folder with the datasets.")
-    names = asked.datasets.split(",")
-    encoding, total, sentences, methods = timed(names, asked.fit_on)
+    names = arguments.datasets.split(",")
+    encoding, total, sentences, methods = timed(names, arguments.fit_on)
     ratio = total / encoding
-    what = f"{len(names)} STS datasets x {methods} methods at one layer of all-MiniLM-L6-v2, to encoding {sentences:,}"
+    work = f"{len(names)} STS datasets x {methods} methods at one layer of all-MiniLM-L6-v2, to encoding {sentences:,}"
     lines = [
         f"On {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}, numpy {np.__version__}.",
         "",
         "| evaluation | ratio | bound |",
         "|---|---|---|",
-        f"| {what} sentences once ({encoding:.0f} s) | {ratio:.2f} | at most 2 |",
+        f"| {work} sentences once ({encoding:.0f} s) | {ratio:.2f} | at most 2 |",
     ]
     text = "\n".join(lines)
     print(text)

@@ -23,11 +23,11 @@ MODELS = {
 }
 
 
-def table(found: EvaluationTable) -> list[str]:
-    head = [*found.datasets, "average", "vs. raw", "IsoScore"]
+def table(results: EvaluationTable) -> list[str]:
+    head = [*results.datasets, "average", "vs. raw", "IsoScore"]
     lines = [f"| layer | method | {' | '.join(head)} |", f"|---|---|{'---:|' * len(head)}"]
     raw: Row | None = None
-    for row in found.rows:
+    for row in results.rows:
         raw = row if row.method.protocol == "raw" and not row.method.repair else raw
         layer = row.method.layer if raw is None else raw.method.layer  # the static mean has none of its own
         cells = []
@@ -36,8 +36,8 @@ def table(found: EvaluationTable) -> list[str]:
             proven = cell.difference is not None and cell.difference.significant
             cells.append(value + ("*" if proven else ""))
         average = "–" if row.average is None else f"{100 * row.average:.1f}"
-        known = row.average is not None and raw is not None and raw.average is not None and row is not raw
-        gain = f"{100 * (row.average - raw.average):+.1f}" if known else ""  # type: ignore[operator, union-attr]
+        comparable = row.average is not None and raw is not None and raw.average is not None and row is not raw
+        gain = f"{100 * (row.average - raw.average):+.1f}" if comparable else ""  # type: ignore[operator, union-attr]
         isoscores = [cell.isoscore for cell in row.cells if cell.isoscore is not None]
         isoscore = f"{sum(isoscores) / len(isoscores):.2f}" if isoscores else "–"
         lines.append(f"| {layer} | {row.method.name} | {' | '.join(cells)} | {average} | {gain} | {isoscore} |")
@@ -52,9 +52,9 @@ def main() -> None:
     parts = []
     for name, layers in MODELS.items():
         model = demo_model() if name.startswith("all-MiniLM") else models / name
-        found = evaluate(model, layer=list(layers), pooling="mean", fit_on="train", gmm=False, seeds=1).table
-        parts += [f"**{name}**", "", *table(found), ""]
-        print("\n".join(parts[-len(found.rows) - 6 :]), file=sys.stderr, flush=True)
+        results = evaluate(model, layer=list(layers), pooling="mean", fit_on="train", gmm=False, seeds=1).table
+        parts += [f"**{name}**", "", *table(results), ""]
+        print("\n".join(parts[-len(results.rows) - 6 :]), file=sys.stderr, flush=True)
     put("\n".join(parts), "tables", DOCS)
 
 

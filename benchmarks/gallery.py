@@ -33,13 +33,13 @@ def encoders() -> dict[str, Encoder]:
     return {name: open_encoder(folder) for name, folder in {**folders, "all-MiniLM-L6-v2": demo_model()}.items()}
 
 
-def dimensions(found: dict[str, LayerStudy]) -> str:
-    most = max(len(study.layers) for study in found.values())
+def dimensions(studies: dict[str, LayerStudy]) -> str:
+    most = max(len(study.layers) for study in studies.values())
     lines = [
         _row(["model", "distance", "input embeddings", *(f"layer {i}" for i in range(most))]),
         "|---" * (most + 3) + "|",
     ]
-    for name, study in found.items():
+    for name, study in studies.items():
         deep = study.deep
         assert deep is not None
         for metric in ("euclidean", "cosine"):
@@ -49,29 +49,29 @@ def dimensions(found: dict[str, LayerStudy]) -> str:
     return "\n".join(lines)
 
 
-def clusters(found: dict[str, LayerStudy]) -> str:
+def clusters(studies: dict[str, LayerStudy]) -> str:
     head = ["model", "layer", "clusters", "silhouette", "S_inter, raw", "centered", "within clusters"]
     head += ["within centered clusters", "words typical of the largest clusters"]
     lines = [_row(head), "|---" * len(head) + "|"]
-    for name, study in found.items():
+    for name, study in studies.items():
         assert study.deep is not None
         for layer in study.deep.layers:
-            made = layer.clusters
+            own = layer.clusters
             # The best k that was tried, where none is good enough to count.
-            shown = made.silhouette if made.silhouette is not None else max(made.tried.values(), default=None)
-            cosines = (made.raw, made.global_, made.within_raw, made.within)
-            held = "; ".join(f"{one.share:.0%}: {', '.join(one.words[:4])}" for one in made.clusters[:4])
-            words = held if made.k > 1 else ""
-            numbers = [_number(one.inter) for one in cosines]
-            lines.append(_row([name, str(layer.number), str(made.k), _number(shown), *numbers, _plain(words)]))
+            silhouette = own.silhouette if own.silhouette is not None else max(own.tried.values(), default=None)
+            cosines = (own.raw, own.global_, own.within_raw, own.within)
+            typical = "; ".join(f"{cluster.share:.0%}: {', '.join(cluster.words[:4])}" for cluster in own.clusters[:4])
+            words = typical if own.k > 1 else ""
+            numbers = [_number(cosine.inter) for cosine in cosines]
+            lines.append(_row([name, str(layer.number), str(own.k), _number(silhouette), *numbers, _plain(words)]))
     return "\n".join(lines)
 
 
-def others(found: dict[str, LayerStudy]) -> str:
+def others(studies: dict[str, LayerStudy]) -> str:
     head = ["model", "layer", "hubness", "anti-hubs", "log-frequency and norm, r"]
     head += ["log-frequency from norm and 10 components, R²", "LID/flat", "position and angle, r", "curved?"]
     lines = [_row(head), "|---" * len(head) + "|"]
-    for name, study in found.items():
+    for name, study in studies.items():
         assert study.deep is not None
         for layer in study.deep.layers:
             hubs, often, sheet = layer.hubness, layer.frequency, layer.manifold
@@ -82,8 +82,8 @@ def others(found: dict[str, LayerStudy]) -> str:
     return "\n".join(lines)
 
 
-def _dimension(one: Dimension | None) -> str:
-    return "–" if one is None or one.value is None else f"{one.value:.1f}"
+def _dimension(dimension: Dimension | None) -> str:
+    return "–" if dimension is None or dimension.value is None else f"{dimension.value:.1f}"
 
 
 def _number(value: float | None) -> str:
@@ -98,12 +98,12 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def said(found: dict[str, LayerStudy]) -> str:
+def story(studies: dict[str, LayerStudy]) -> str:
     parts = []
-    for name, study in found.items():
+    for name, study in studies.items():
         assert study.deep is not None
         # The texts are not ours to quote.
-        sentences = [re.sub(r", most of all “.*?” \(\S+\)", "", one) for one in study.deep.story]
+        sentences = [re.sub(r", most of all “.*?” \(\S+\)", "", sentence) for sentence in study.deep.story]
         parts.append("\n".join([f"**{name}**", "", *(f"- {_plain(sentence)}" for sentence in sentences)]))
     return "\n\n".join(parts)
 
@@ -111,8 +111,8 @@ def said(found: dict[str, LayerStudy]) -> str:
 def pictures(models: dict[str, Encoder]) -> None:
     """The maps of the page."""
     for name, encoder in models.items():
-        made = map(CORPUS, model=encoder, rows="words", layer="all", color="frequency", points=6_000)
-        keep(f"{name}-frequency", made)
+        picture = map(CORPUS, model=encoder, rows="words", layer="all", color="frequency", points=6_000)
+        keep(f"{name}-frequency", picture)
     tiny, stories, minilm = (models[name] for name in ("bert-tiny", "stories-15m", "all-MiniLM-L6-v2"))
     keep("minilm-tsne-kind", map(CORPUS, model=minilm, rows="words", layer=-1, method="tsne", color="kind"))
     keep(
@@ -120,15 +120,15 @@ def pictures(models: dict[str, Encoder]) -> None:
     )
     with TemporaryDirectory() as folder, chdir(folder):  # so that the picture names the repair and no folder of ours
         fix("snli", "droptop", model=tiny, layer=2, limit=5_000, save="droptop")
-        made = map("snli", model=tiny, layer=2, limit=5_000, repair="droptop", color="cluster", points=4_000)
-        keep("bert-tiny-droptop", made)
+        picture = map("snli", model=tiny, layer=2, limit=5_000, repair="droptop", color="cluster", points=4_000)
+        keep("bert-tiny-droptop", picture)
 
 
-def keep(name: str, made: Map) -> None:
+def keep(name: str, drawing: Map) -> None:
     from PIL import Image
 
     PICTURES.mkdir(exist_ok=True)
-    data = next(data for file, data in made.pictures().items() if file.endswith(".png"))
+    data = next(data for file, data in drawing.pictures().items() if file.endswith(".png"))
     with Image.open(io.BytesIO(data)) as picture:
         picture.convert("RGB").quantize(COLORS).save(PICTURES / f"{name}.png", optimize=True)
 
@@ -136,9 +136,9 @@ def keep(name: str, made: Map) -> None:
 def main() -> None:
     models = encoders()
     pictures(models)
-    found = {name: layers(encoder, CORPUS, deep=True) for name, encoder in models.items()}
-    for mark, made in (("dimensions", dimensions), ("clusters", clusters), ("others", others), ("said", said)):
-        text = made(found)
+    studies = {name: layers(encoder, CORPUS, deep=True) for name, encoder in models.items()}
+    for mark, render in (("dimensions", dimensions), ("clusters", clusters), ("others", others), ("said", story)):
+        text = render(studies)
         print(text, end="\n\n")
         put(text, f"gallery {mark}", PAGE)
 

@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.values import DATA, HERE, RUNS, TINY, write_inputs
+from benchmarks.values import DATA, ROOT, RUNS, TINY, write_inputs
 
 MORE = {
     "compare": ["check", "vectors.npy", "copies.npy"],
@@ -43,7 +43,7 @@ def main() -> int:
             if only and name not in only:
                 continue
             before, after = (
-                contents(root, words, Path(folder), str(place)) for place, root in enumerate((other, HERE))
+                contents(root, words, Path(folder), str(place)) for place, root in enumerate((other, ROOT))
             )
             missing = sorted(before - after)
             lost += len(missing)
@@ -59,11 +59,11 @@ def contents(root: Path, words: list[str], folder: Path, mark: str) -> set[str]:
 
     def uncone(*arguments: str) -> str:
         command = [sys.executable, "-m", "uncone", *arguments]
-        done = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True)
-        return done.stdout
+        process = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True)
+        return process.stdout
 
-    known = uncone(words[0], "--help")
-    files = {kind: f"{mark}-{kind}" for kind in ("json", "markdown", "html", "figures") if f"--{kind}" in known}
+    help_text = uncone(words[0], "--help")
+    files = {kind: f"{mark}-{kind}" for kind in ("json", "markdown", "html", "figures") if f"--{kind}" in help_text}
     output = uncone(*words, *(word for kind, path in files.items() for word in (f"--{kind}", path)))
     parts = {f"terminal {number}" for number in re.findall(r"\d[\d,]*(?:\.\d+)?", output)}
     parts |= {f"json {path}" for path in _fields(json.loads((folder / files["json"]).read_text()))}
@@ -82,9 +82,9 @@ def contents(root: Path, words: list[str], folder: Path, mark: str) -> set[str]:
 def _fields(value: Any, path: str = "") -> set[str]:  # noqa: ANN401 - JSON
     if isinstance(value, dict):
         return {f"{path}.{key}" for key in value} | {
-            one for key, part in value.items() for one in _fields(part, f"{path}.{key}")
+            field for key, part in value.items() for field in _fields(part, f"{path}.{key}")
         }
-    return {one for part in value for one in _fields(part, f"{path}[]")} if isinstance(value, list) else set()
+    return {field for part in value for field in _fields(part, f"{path}[]")} if isinstance(value, list) else set()
 
 
 def _columns(path: Path) -> list[str]:

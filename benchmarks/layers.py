@@ -40,11 +40,11 @@ def seconds(work: Callable[[], object]) -> float:
 
 def batches(encoder: Encoder, sentences: int) -> list:
     rule, selection = RowRule(), Selection(open_texts("snli"), limit=sentences)
-    found = []
+    cut = []
     for pool in pools(selection.read(), first=FIRST):
         texts = encoder.passages([unit.text for unit in pool], Window())
-        found += budgeted([laid for one in texts for laid in rule.lay(one, encoder)], TOKENS)
-    return found
+        cut += budgeted([laid for passages in texts for laid in rule.lay(passages, encoder)], TOKENS)
+    return cut
 
 
 def self_similarity(encoder: Encoder, cut: list, rounds: int) -> float:
@@ -108,8 +108,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sentences", type=int, default=4_000)
     parser.add_argument("--rounds", type=int, default=9)
-    chosen = parser.parse_args()
-    sentences, rounds = chosen.sentences, chosen.rounds
+    arguments = parser.parse_args()
+    sentences, rounds = arguments.sentences, arguments.rounds
     encoder = open_encoder(demo_model())
     cut = batches(encoder, sentences)
     bare, whole = [], []
@@ -147,7 +147,7 @@ def main() -> None:
         "",
         "| what | ratio | bound |",
         "|---|---|---|",
-        *(f"| {what} | {ratio} | {bound} |" for what, ratio, bound in rows),
+        *(f"| {work} | {ratio} | {bound} |" for work, ratio, bound in rows),
         "",
         f"Peak memory at {sentences:,} and {4 * sentences:,} sentences (median of {PEAKS} runs): {small[0]} and "
         f"{large[0]} MiB, {grown[0]} more. What is kept of words grows by {grown[1] + grown[2]} MiB: their sums from "

@@ -68,7 +68,7 @@ def core_type() -> str:
     """The kernel that numpy's BLAS chose for this processor."""
     from threadpoolctl import threadpool_info
 
-    return str(next(one.get("architecture", "") for one in threadpool_info() if "numpy" in one["filepath"]))
+    return str(next(library.get("architecture", "") for library in threadpool_info() if "numpy" in library["filepath"]))
 
 
 def faiss_with(kernel: str, n: int, queries: int) -> float:
@@ -82,8 +82,8 @@ def faiss_with(kernel: str, n: int, queries: int) -> float:
         f"print(timed(lambda: index.search(queries, {K + 1})))"
     )
     environment = os.environ | {"OPENBLAS_CORETYPE": kernel}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    return float(done.stdout)
+    process = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return float(process.stdout)
 
 
 def main() -> None:
@@ -97,8 +97,8 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=2_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path)
-    chosen = parser.parse_args()
-    n, m = chosen.rows, chosen.queries
+    arguments = parser.parse_args()
+    n, m = arguments.rows, arguments.queries
     rows, queries = make(n, m)
     index = faiss.IndexFlatL2(D)
     index.add(rows)
@@ -111,30 +111,30 @@ def main() -> None:
     }
     best = dict.fromkeys(works, float("inf"))
     best["faiss told"] = float("inf")
-    for _ in range(chosen.rounds):
+    for _ in range(arguments.rounds):
         for name, work in works.items():
             best[name] = min(best[name], timed(work))
         best["faiss told"] = min(best["faiss told"], faiss_with(core_type(), n, m))
     plain = min(best["numpy 100"], best["numpy 500"])
-    bare, told = min(best["faiss"], plain), best["faiss told"]
+    bare, tuned = min(best["faiss"], plain), best["faiss told"]
     lines = [
         f"{m:,} queries among {n:,} x {D}, {K} neighbors, on {len(os.sched_getaffinity(0))} cores, Python "
         f"{platform.python_version()}, numpy {np.__version__}, faiss {faiss.__version__}. A bare faiss search by one "
-        f"metric takes {best['faiss']:.1f} s, or {told:.1f} s when its BLAS is told which processor this is; a numpy "
+        f"metric takes {best['faiss']:.1f} s, or {tuned:.1f} s when its BLAS is told which processor this is; a numpy "
         f"product with argpartition {plain:.1f} s.",
         "",
         "| neighbors | seconds | to the faster of faiss and numpy | bound | to faiss that was told |",
         "|---|---|---|---|---|",
         f"| local dimension, Euclidean and cosine | {best['dimension']:.1f} | {best['dimension'] / bare:.2f} | "
-        f"at most {BOUND:g} | {best['dimension'] / told:.2f} |",
+        f"at most {BOUND:g} | {best['dimension'] / tuned:.2f} |",
         f"| hubness on its sample | {best['hubness']:.2f} | {best['hubness'] / bare:.2f} | | "
-        f"{best['hubness'] / told:.2f} |",
+        f"{best['hubness'] / tuned:.2f} |",
     ]
     text = "\n".join(lines)
     print(text)
     put(text, "bench neighbors")
-    if chosen.json:
-        chosen.json.write_text(json.dumps(best | {"bare": bare}, indent=2))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(best | {"bare": bare}, indent=2))
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def best(*works: Callable[[], object]) -> list[float]:
     return [min(column) for column in zip(*times, strict=True)]
 
 
-def fitted(kind: str, path: Path) -> object:
+def fit(kind: str, path: Path) -> object:
     from uncone.data.open import open_source
     from uncone.repairs import make as make_repair
 
@@ -52,8 +52,8 @@ def peak(kind: str, path: Path) -> int:
     code = (
         "import re\n"
         "from pathlib import Path\n"
-        "from benchmarks.repairs import fitted\n"
-        f"fitted({kind!r}, Path({str(path)!r}))\n"
+        "from benchmarks.repairs import fit\n"
+        f"fit({kind!r}, Path({str(path)!r}))\n"
         "print(int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]) // 1024)"
     )
     return int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
@@ -62,9 +62,9 @@ def peak(kind: str, path: Path) -> int:
 def affine(path: Path, rows: int) -> list[tuple[str, float, str]]:
     from sklearn.decomposition import PCA
 
-    whiten, drop, plain = best(lambda: fitted("whiten", path), lambda: fitted("droptop", path), lambda: yardstick(path))
+    whiten, drop, plain = best(lambda: fit("whiten", path), lambda: fit("droptop", path), lambda: yardstick(path))
     table = np.load(path)
-    repair = fitted("whiten", path)
+    repair = fit("whiten", path)
     matrix = repair.matrix_.astype(np.float32)  # type: ignore[attr-defined]
     # In blocks, as a stream comes: to get 1.2 GB of fresh memory takes as long as the product.
     blocks = [table[start : start + BLOCK] for start in range(0, rows, BLOCK)]
@@ -73,7 +73,7 @@ def affine(path: Path, rows: int) -> list[tuple[str, float, str]]:
         lambda: [(block @ matrix).shape for block in blocks],
     )
     pca = PCA(whiten=True, svd_solver="covariance_eigh")
-    turns = [(seconds(lambda: fitted("whiten", path)), seconds(lambda: pca.fit(table))) for _ in range(MANY_ROUNDS)]
+    turns = [(seconds(lambda: fit("whiten", path)), seconds(lambda: pca.fit(table))) for _ in range(MANY_ROUNDS)]
     # The ratio of neighbors, as in benchmarks.layers: of two that are so close, the best of each is a lucky minute's.
     ratios = [streamed / in_memory for streamed, in_memory in turns]
     low, high = np.quantile(ratios, [0.25, 0.75])
@@ -109,8 +109,8 @@ def clustered(path: Path, rows: int) -> float:
         for label in np.unique(labels):
             mine = labels == label
             part = table[mine] - table[mine].mean(axis=0)
-            found = PCA(min(12, mine.sum() - 1), svd_solver="covariance_eigh").fit(part).components_
-            out[mine] = part - part @ found.T @ found
+            directions = PCA(min(12, mine.sum() - 1), svd_solver="covariance_eigh").fit(part).components_
+            out[mine] = part - part @ directions.T @ directions
         return out
 
     ours, theirs = best(lambda: Clustered(sample=rows).fit(table).transform(table), naive)
@@ -139,26 +139,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=400_000)
     parser.add_argument("--texts", type=int, default=20_000)
-    chosen = parser.parse_args()
-    rows = chosen.rows
+    arguments = parser.parse_args()
+    rows = arguments.rows
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npy"
         make(path, rows)
         warm(path)
-        found = affine(path, rows)
+        results = affine(path, rows)
         memory = peak("whiten", path)
         few = min(rows, CLUSTERED)
-        found.append((f"`clustered` on {few:,} x {D}: kmeans2 and PCAs, to ours", clustered(path, few), "at least 2"))
-    faster = flow(chosen.texts)
+        results.append((f"`clustered` on {few:,} x {D}: kmeans2 and PCAs, to ours", clustered(path, few), "at least 2"))
+    faster = flow(arguments.texts)
     if faster is not None:
-        what = f"`flow`: an epoch over {chosen.texts:,} texts with the encoder in the loop, to one on cached vectors"
-        found.append((what, faster, "at least 10"))
+        work = f"`flow`: an epoch over {arguments.texts:,} texts with the encoder in the loop, to one on cached vectors"
+        results.append((work, faster, "at least 10"))
     lines = [
         f"On {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}, numpy {np.__version__}.",
         "",
         "| repairs | ratio | bound |",
         "|---|---|---|",
-        *(f"| {what} | {ratio:.2f} | {bound} |" for what, ratio, bound in found),
+        *(f"| {work} | {ratio:.2f} | {bound} |" for work, ratio, bound in results),
         "",
         f"The streaming fit of `whiten` takes {memory} MiB.",
     ]

@@ -41,10 +41,10 @@ def triangle(units: np.ndarray, block: int) -> None:
     """The products of the upper triangle, block by block."""
     room = np.empty((block, block), np.float32)
     for i in range(0, len(units), block):
-        one = units[i : i + block]
+        left = units[i : i + block]
         for j in range(i, len(units), block):
-            other = units[j : j + block]
-            np.matmul(one, other.T, out=room[: len(one), : len(other)])
+            right = units[j : j + block]
+            np.matmul(left, right.T, out=room[: len(left), : len(right)])
 
 
 def timed(function: Callable[[], object]) -> float:
@@ -76,8 +76,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path)
-    chosen = parser.parse_args()
-    n = chosen.rows
+    arguments = parser.parse_args()
+    n = arguments.rows
     units, crowded = make(n), make(n, mean=2.0)
     labels = (np.arange(n) % 3).tolist()
     works: dict[str, Callable[[], object]] = {
@@ -88,11 +88,11 @@ def main() -> None:
         "range": lambda: survey(units, low=0.3, high=0.5),
     }
     best = dict.fromkeys(works, float("inf"))
-    for _ in range(chosen.rounds):
+    for _ in range(arguments.rounds):
         for name, work in works.items():
             best[name] = min(best[name], timed(work))
     bare = min(best[f"triangle {block}"] for block in BLOCKS)
-    found = best | {"bare": bare, "memory": peak(n)}
+    figures = best | {"bare": bare, "memory": peak(n)}
     lines = [
         f"{n:,} x {D}, {n * (n - 1) // 2:,} pairs, on {len(os.sched_getaffinity(0))} cores, "
         f"Python {platform.python_version()}, numpy {np.__version__}. Bare products: {bare:.2f} s.",
@@ -100,18 +100,18 @@ def main() -> None:
         "| all pairs of rows | to the bare products | bound |",
         "|---|---|---|",
     ]
-    for name, what, bound in (
+    for name, title, bound in (
         ("survey", "histogram and top 100", f"at most {BOUND:g}"),
         ("crowded", "the same where all cosines are above 0.9", f"at most {BOUND:g}"),
         ("labels", "the same, within and between labels apart", ""),
         ("range", "the same, and the pairs from 0.3 to 0.5 counted and listed", ""),
     ):
-        lines.append(f"| {what} | {best[name] / bare:.2f} | {bound} |")
-    text = "\n".join([*lines, "", f"It takes {found['memory']} MiB, rows and Python included; the bound is {MEMORY}."])
+        lines.append(f"| {title} | {best[name] / bare:.2f} | {bound} |")
+    text = "\n".join([*lines, "", f"It takes {figures['memory']} MiB, with rows and Python; the bound is {MEMORY}."])
     print(text)
     put(text, "bench similarity")
-    if chosen.json:
-        chosen.json.write_text(json.dumps(found, indent=2))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=2))
 
 
 if __name__ == "__main__":

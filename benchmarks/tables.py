@@ -83,8 +83,8 @@ def main() -> None:
         print("| reader | CPU seconds | ratio |\n|---|---|---|")
         print(f"| pyarrow | {yardstick:.3f} | 1.00 |")
         for name, read in (("columns", as_columns), ("texts, one by one", as_texts)):
-            taken = seconds(read, path, arguments.rounds)
-            print(f"| {name} | {taken:.3f} | {taken / yardstick:.2f} |")
+            own = seconds(read, path, arguments.rounds)
+            print(f"| {name} | {own:.3f} | {own / yardstick:.2f} |")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 DATA = os.environ.get("UNCONE_DATA", "")
 TINY = f"{DATA}/../models/bert-tiny"
 RUNS = {
@@ -54,11 +54,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         write_inputs(Path(folder))
         for name, words in RUNS.items():
-            before, after = (_run(root, words, Path(folder)) for root in (other, HERE))
-            found = [*_moved(before, after)]
-            moved += len(found)
-            print(f"{name}: {len(found)} values moved")
-            for path, old, new in found[:40]:
+            before, after = (_run(root, words, Path(folder)) for root in (other, ROOT))
+            changes = [*_changes(before, after)]
+            moved += len(changes)
+            print(f"{name}: {len(changes)} values moved")
+            for path, old, new in changes[:40]:
                 print(f"    {path}: {old} -> {new}")
     return int(moved > 0)
 
@@ -80,15 +80,15 @@ def _run(root: Path, words: list[str], folder: Path) -> Any:  # noqa: ANN401 - J
     return json.loads((folder / "found.json").read_text())
 
 
-def _moved(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:  # noqa: ANN401 - JSON
+def _changes(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:  # noqa: ANN401 - JSON
     if path and any(part in path.rsplit(".", 1)[-1] for part in LOOSE):
         return
     if isinstance(old, dict) and isinstance(new, dict):
         for key in old:
-            yield from _moved(old[key], new.get(key), f"{path}.{key}")
+            yield from _changes(old[key], new.get(key), f"{path}.{key}")
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for at, (one, other) in enumerate(zip(old, new, strict=True)):
-            yield from _moved(one, other, f"{path}[{at}]")
+        for at, (left, right) in enumerate(zip(old, new, strict=True)):
+            yield from _changes(left, right, f"{path}[{at}]")
     elif isinstance(old, str) and isinstance(new, str):
         return
     elif isinstance(old, int | float) and isinstance(new, int | float):

@@ -47,8 +47,9 @@ def refused(folder: Path, capfd, *arguments: object) -> str:
 @contextlib.contextmanager
 def started(*arguments: object, **options: object) -> Iterator[subprocess.Popen]:
     """A process of the command in a group of its own, all of which ends however the test does."""
-    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True, **options}
-    with subprocess.Popen([*UNCONE, *map(str, arguments)], **given) as process:
+    pipe = subprocess.PIPE
+    settings = {"stdout": pipe, "stderr": pipe, "text": True, "start_new_session": True, **options}
+    with subprocess.Popen([*UNCONE, *map(str, arguments)], **settings) as process:
         try:
             yield process
         finally:
@@ -56,11 +57,11 @@ def started(*arguments: object, **options: object) -> Iterator[subprocess.Popen]
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def wait_until(seen: Callable[[], object], process: subprocess.Popen | None = None, times: int = 1) -> None:
-    """Wait for a sign, seen so many times in a row, for a minute at most, and not for a process that is over."""
+def wait_until(condition: Callable[[], object], process: subprocess.Popen | None = None, times: int = 1) -> None:
+    """Wait until a condition holds `times` times in a row, for at most a minute and while the process runs."""
     until, row = time.monotonic() + 60, 0
     while row < times:
-        row = row + 1 if seen() else 0
+        row = row + 1 if condition() else 0
         assert process is None or process.poll() is None, f"it was over before: {process.communicate()}"
         assert time.monotonic() < until, "nothing was to be seen in a minute"
         time.sleep(0.01)
@@ -75,5 +76,5 @@ def grows(work: Callable[[str], object], text: str) -> float:
         return time.process_time() - begun
 
     work("a")
-    short, long = (min(seconds(one) for _ in range(3)) for one in (text, 4 * text))
+    short, long = (min(seconds(repeated) for _ in range(3)) for repeated in (text, 4 * text))
     return long / max(short, 1e-3)

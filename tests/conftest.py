@@ -54,12 +54,12 @@ def _in_an_empty_folder(
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder with real texts; real models lie beside it. Skipped where there is none, loud where a file lacks."""
-    named = os.environ.get("UNCONE_DATA", "")
-    if not named or not Path(named).is_dir():
+    folder = os.environ.get("UNCONE_DATA", "")
+    if not folder or not Path(folder).is_dir():
         pytest.skip("UNCONE_DATA names no folder with real texts")
-    for needed in ("snli/dev.tsv", "wikitext-2/valid.txt", "../models/bert-tiny/model.safetensors"):
-        assert (Path(named) / needed).is_file(), f"UNCONE_DATA is there, but not its {needed}"
-    return Path(named)
+    for file in ("snli/dev.tsv", "wikitext-2/valid.txt", "../models/bert-tiny/model.safetensors"):
+        assert (Path(folder) / file).is_file(), f"UNCONE_DATA is there, but not its {file}"
+    return Path(folder)
 
 
 @pytest.fixture(scope="session")
@@ -82,8 +82,8 @@ def exact_bounds() -> Callable[..., tuple[float, float]]:
     """The interval of Clopper and Pearson of a share that varies as `drawn` does, over `size` items at most."""
     from scipy.stats import beta
 
-    def bounds(value: float, drawn: np.ndarray, size: float) -> tuple[float, float]:
-        variance = np.var(drawn)
+    def bounds(value: float, draws: np.ndarray, size: float) -> tuple[float, float]:
+        variance = np.var(draws)
         items = min(value * (1 - value) / variance, size) if variance > 0 else size
         right = value * items
         return float(beta.ppf(0.025, right, items - right + 1)), float(beta.ppf(0.975, right + 1, items - right))

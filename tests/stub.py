@@ -36,38 +36,38 @@ OTHERS = {
 
 def verbs() -> dict[str, tuple[inspect.Signature, type[Options]]]:
     functions = {name: getattr(uncone, name) for name in uncone.__all__}
-    found = {name: one for name, one in functions.items() if hasattr(one, "options_class")}
-    return {name: (inspect.signature(one.__wrapped__), one.options_class) for name, one in found.items()}
+    decorated = {name: verb for name, verb in functions.items() if hasattr(verb, "options_class")}
+    return {name: (inspect.signature(verb.__wrapped__), verb.options_class) for name, verb in decorated.items()}
 
 
 def keywords(name: str, kind: type[Options]) -> str:
-    taken = {one for given, own in verbs().values() if own is kind for one in given.parameters}
-    lines = "".join(f"    {one.name}: {one.type}\n" for one in fields(kind) if one.name not in taken)
+    positional = {key for own, options in verbs().values() if options is kind for key in own.parameters}
+    lines = "".join(f"    {field.name}: {field.type}\n" for field in fields(kind) if field.name not in positional)
     return f"class {name}(TypedDict, total=False):\n{lines}"
 
 
-def signature(name: str, given: inspect.Signature, kind: type[Options], first: str = "") -> str:
-    positional = [str(one).replace("'", "") for one in given.parameters.values() if one.name != "options"]
-    shown = ", ".join([first, *positional[1:]] if first else positional)
+def signature(name: str, own: inspect.Signature, kind: type[Options], first: str = "") -> str:
+    positional = [str(value).replace("'", "") for value in own.parameters.values() if value.name != "options"]
+    listing = ", ".join([first, *positional[1:]] if first else positional)
     more = f"*, options: {kind.__name__} | None = ..., **keywords: Unpack[_{kind.__name__}]"
-    return f"def {name}({shown}, {more}) -> {given.return_annotation}: ..."
+    return f"def {name}({listing}, {more}) -> {own.return_annotation}: ..."
 
 
 def stub() -> str:
-    known = verbs()
-    kinds = {kind.__name__: kind for _, kind in known.values()} | {"OpenOptions": OpenOptions}
+    by_name = verbs()
+    kinds = {kind.__name__: kind for _, kind in by_name.values()} | {"OpenOptions": OpenOptions}
     homes = {**OTHERS, **{kind.__module__: [] for kind in kinds.values()}}
     for kind in kinds.values():
         homes[kind.__module__] = sorted([*homes[kind.__module__], kind.__name__])
     imports = [f"from {home} import {', '.join(names)}" for home, names in sorted(homes.items())]
     plain = [
-        name for name in uncone.__all__ if name not in known and name not in ("__version__", "Space", "open", "demo")
+        name for name in uncone.__all__ if name not in by_name and name not in ("__version__", "Space", "open", "demo")
     ]
     imports += [f"from {uncone._HOMES[name]} import {name} as {name}" for name in plain if name != "compare"]
     dicts = [keywords(f"_{name}", kind) for name, kind in kinds.items()]
-    methods = "".join(f"    {signature(name, *known[name], 'self')}\n" for name in VERBS)
+    methods = "".join(f"    {signature(name, *by_name[name], 'self')}\n" for name in VERBS)
     space = f"class Space:\n    source: Any\n    options: OpenOptions\n{methods}"
-    functions = [signature(name, *one) for name, one in known.items()]
+    functions = [signature(name, *parts) for name, parts in by_name.items()]
     functions += [
         "def compare(*sources: Any, **keywords: Unpack[_CheckOptions]) -> Comparison: ...",
         "def demo(progress: Callable[[str, int, int], None] | None = ...) -> Demo: ...",

@@ -46,9 +46,9 @@ def complaints_about_statements(path, tree):
 
 def parameters_of(function):
     """How many parameters a function has, but for self and cls. Those of verbs are generated from options classes."""
-    given = function.args
-    named = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg) if one]
-    return len(named) - (named[:1] in (["self"], ["cls"]))
+    own = function.args
+    names = [part.arg for part in (*own.posonlyargs, *own.args, *own.kwonlyargs, own.vararg, own.kwarg) if part]
+    return len(names) - (names[:1] in (["self"], ["cls"]))
 
 
 def complaints_about_public_names(path, tree):
@@ -93,10 +93,10 @@ def test_folders_are_small():
 
 
 def modules_after(code: str) -> set[str]:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", f"import sys; {code}; print(*sys.modules)"], capture_output=True, text=True, check=True
     )
-    return set(done.stdout.splitlines()[-1].split())
+    return set(process.stdout.splitlines()[-1].split())
 
 
 def test_importing_uncone_is_light():
@@ -137,10 +137,10 @@ def test_check_of_a_npy_loads_only_what_it_needs():
 
 
 def test_nothing_of_this_machine_is_in_the_repository():
-    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
-    if done.returncode != 0:
+    process = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if process.returncode != 0:
         pytest.skip("not a git checkout")
-    for name in filter(None, done.stdout.split("\0")):
+    for name in filter(None, process.stdout.split("\0")):
         path = ROOT / name
         if path.is_file() and path.suffix in {".py", ".md", ".toml", ".txt", ".html", ".js", ".css"}:
             assert "/work" + "/" not in path.read_text(encoding="utf-8"), name

@@ -37,9 +37,9 @@ def test_it_runs(name, tmp_path, real_data, minilm):
     (tmp_path / "texts.txt").write_text("".join(f"The number {i} comes after {i - 1}.\n" for i in range(1, 300)))
     command = [sys.executable, "-m", f"benchmarks.{name}", *SMALLEST[name].split()]
     environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "UNCONE_DATA": str(real_data)}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    assert "|---|" in done.stdout
+    process = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert process.returncode == 0, process.stderr
+    assert "|---|" in process.stdout
 
 
 def test_make_bench_runs_all_of_them():

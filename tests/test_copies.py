@@ -40,8 +40,8 @@ def pairs_file(k, n=60):
     rows = []
     for i in range(n):
         left, other = texts[2 * i].split(), texts[2 * i + 1].split()
-        kept = rng.integers(0, len(left) + 1)
-        rows.append((" ".join(left), " ".join(left[:kept] + other[kept:]) + ".", round(5 * kept / len(left), 1)))
+        shared = rng.integers(0, len(left) + 1)
+        rows.append((" ".join(left), " ".join(left[:shared] + other[shared:]) + ".", round(5 * shared / len(left), 1)))
     with Path(f"pairs{k}.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("sentence1", "sentence2", "score"), *rows * k])
     return f"pairs{k}.csv"
@@ -82,7 +82,7 @@ VERBS = {
 
 def numbers(part, path=""):
     """Every interval by its path, and every judgment."""
-    intervals, judged = {}, {}
+    intervals, judgments = {}, {}
     if isinstance(part, dict):
         for key, value in part.items():
             if key in LEFT_OUT:
@@ -91,21 +91,21 @@ def numbers(part, path=""):
             if isinstance(value, int | float) and isinstance(other, int | float):
                 intervals[f"{path}.{key}"] = other - value
             if key in JUDGMENTS and not isinstance(value, dict | list):
-                judged[f"{path}.{key}"] = value
-            for found, more in zip((intervals, judged), numbers(value, f"{path}.{key}"), strict=True):
-                found |= more
+                judgments[f"{path}.{key}"] = value
+            for values, more in zip((intervals, judgments), numbers(value, f"{path}.{key}"), strict=True):
+                values |= more
     elif isinstance(part, list):
         for at, value in enumerate(part):
-            for found, more in zip((intervals, judged), numbers(value, f"{path}[{at}]"), strict=True):
-                found |= more
-    return intervals, judged
+            for values, more in zip((intervals, judgments), numbers(value, f"{path}[{at}]"), strict=True):
+                values |= more
+    return intervals, judgments
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_repeating_an_input_adds_no_evidence(verb, tiny_model):
     once, often = (json.loads(json.dumps(VERBS[verb](k, tiny_model).to_dict(), default=str)) for k in (1, TIMES))
-    (before, judged), (after, judged_again) = numbers(once), numbers(often)
-    assert judged == judged_again
+    (before, judgments), (after, judgments_again) = numbers(once), numbers(often)
+    assert judgments == judgments_again
     assert before.keys() == after.keys() and (len(before) >= 4 or "few" in verb)
     wrong = {path: (before[path], after[path]) for path in before if not near(before[path], after[path])}
     assert not wrong, "\n".join(f"{path}: {old:.4g} -> {new:.4g}" for path, (old, new) in wrong.items())

@@ -51,9 +51,9 @@ def example_files(tmp_path_factory, tiny_model):
     (folder / "texts.txt").write_text("\n".join(lines) + "\n")
     rows_of_texts = "".join(f'"{line}",{"xyz"[i % 3]}\n' for i, line in enumerate(lines))
     (folder / "texts.csv").write_text("text,label\n" + rows_of_texts)
-    judged = [(lines[i], lines[j], i % 6) for i, j in rng.permutation(300)[:240].reshape(-1, 2)]
+    triples = [(lines[i], lines[j], i % 6) for i, j in rng.permutation(300)[:240].reshape(-1, 2)]
     (folder / "pairs.csv").write_text(
-        "sentence1,sentence2,score\n" + "".join(f'"{a}","{b}",{score}\n' for a, b, score in judged)
+        "sentence1,sentence2,score\n" + "".join(f'"{a}","{b}",{score}\n' for a, b, score in triples)
     )
     words = ["text", "to", "go", "the", "school", "of", "."]
     (folder / "words.vec").write_text(
@@ -61,10 +61,10 @@ def example_files(tmp_path_factory, tiny_model):
     )
     repairs = {"repair": Center().fit(rows), "texts-repair": Center().fit(np.eye(32) + 1)}
     encoder = open_encoder(folder / "model")
-    known = {"encoder": "model/", "encoder_content": encoder.fingerprint(), "layer": "2", "pooling": "mean"}
-    known |= {"level": "sentence", "normalize": False, "prompt": ""}
+    provenance = {"encoder": "model/", "encoder_content": encoder.fingerprint(), "layer": "2", "pooling": "mean"}
+    provenance |= {"level": "sentence", "normalize": False, "prompt": ""}
     for name, repair in repairs.items():
-        repair.save(folder / name, **(known if name == "texts-repair" else {}))
+        repair.save(folder / name, **(provenance if name == "texts-repair" else {}))
     (folder / "result.json").write_text(check(rows).to_json())
     for name in ("old-calibration", "calibration"):
         calibrate(rows, save=folder / name)
@@ -73,8 +73,8 @@ def example_files(tmp_path_factory, tiny_model):
     for corpus in ("wikitext-2/valid.txt", "snli/dev.tsv", "sts/stsb-test.tsv"):
         (folder / "data" / corpus).parent.mkdir(parents=True)
     (folder / "data/wikitext-2/valid.txt").write_text("\n".join(f" {line} " for line in lines) + "\n")
-    (folder / "data/snli/dev.tsv").write_text("".join(f"neutral\t{a}\t{b}\n" for a, b, _ in judged))
-    scored = [f"{score}\t{a}\t{b}\tmain\n" for a, b, score in judged] * 12
+    (folder / "data/snli/dev.tsv").write_text("".join(f"neutral\t{a}\t{b}\n" for a, b, _ in triples))
+    scored = [f"{score}\t{a}\t{b}\tmain\n" for a, b, score in triples] * 12
     (folder / "data/sts/stsb-test.tsv").write_text("".join(scored[:1379]))  # it is as long as the real one
     (folder / "shards").mkdir()
     np.save(folder / "shards" / "a.npy", rows)
@@ -126,21 +126,21 @@ def test_every_python_block_runs(page, files, cone, monkeypatch):
             exec(compile(block, page, "exec"), names)
 
 
-def shown(page: str) -> list[str]:
+def commands_with_output(page: str) -> list[str]:
     """The commands whose output stands below them, each in one line."""
     whole = "\n".join(blocks("text", page)).replace("\\\n", " ")
     return re.findall(r"^(?:\$ )?(uncone .*)$", whole, re.M)
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("page", [page for page in PAGES if shown(page)])
+@pytest.mark.parametrize("page", [page for page in PAGES if commands_with_output(page)])
 def test_every_command_that_is_shown_with_its_output_runs(page, real_data, minilm, cone, monkeypatch):
     """One after another in one folder, because some read what others save."""
     np.save("vectors.npy", cone(300, 16))
     values = {"UNCONE_DATA": real_data, "MODELS": real_data.parent / "models", "MINILM": minilm}
     for name, value in values.items():
         monkeypatch.setenv(name, str(value))
-    for command in shown(page):
+    for command in commands_with_output(page):
         assert _run(shlex.split(os.path.expandvars(command))[1:]) == 0, command
 
 
@@ -190,9 +190,9 @@ def test_the_pages_name_every_measure(tiny_model):
 def test_every_finding_is_registered_and_has_every_field(cone):
     from uncone import check
 
-    found = check(cone()).to_dict()
-    assert list(found["findings"]) == list(measures("check"))
-    for finding in found["findings"].values():
+    result = check(cone()).to_dict()
+    assert list(result["findings"]) == list(measures("check"))
+    for finding in result["findings"].values():
         assert {"value", "low", "high", "n", "threshold", "level", "meaning", "advice"} <= set(finding)
 
 
@@ -205,12 +205,12 @@ def test_every_dependency_has_a_tried_version():
     pinned = {
         line.split("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line
     }
-    wanted = [
+    requirements = [
         *project["dependencies"],
         *project["optional-dependencies"]["dev"],
         *project["optional-dependencies"]["models"],
     ]
-    for requirement in wanted:
+    for requirement in requirements:
         assert re.split(r"[<>=~ \[]", requirement)[0].lower() in pinned, requirement
     assert "torch==2.13.0" in (ROOT / "constraints.txt").read_text().splitlines()
 

@@ -88,14 +88,13 @@ def test_laws(make, seed, n, cuts):
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_other_spaces_are_refused(make):
-    one, other = make(3), make(4)
-    if isinstance(
-        one, Norms | Fingerprints | SentenceSimilarity | Unusable
-    ):  # they know no dimension, but other settings
-        (name, value), *_ = one.settings.items()
-        other = type(one)(**{name: value + 1})
+    left, right = make(3), make(4)
+    # Without a dimension, they differ in other settings.
+    if isinstance(left, Norms | Fingerprints | SentenceSimilarity | Unusable):
+        (name, value), *_ = left.settings.items()
+        right = type(left)(**{name: value + 1})
     with pytest.raises(MergeError, match="Cannot merge"):
-        one.merge(other)
+        left.merge(right)
 
 
 @pytest.mark.parametrize(
@@ -118,8 +117,8 @@ def test_laws_with_many_rows_in_single_precision(make):
 
 
 def test_every_statistic_is_tested():
-    found = pkgutil.walk_packages(uncone.stats.__path__, "uncone.stats.")
-    modules = [importlib.import_module(module.name) for module in found]
+    infos = pkgutil.walk_packages(uncone.stats.__path__, "uncone.stats.")
+    modules = [importlib.import_module(info.name) for info in infos]
     classes = {
         cls
         for module in modules

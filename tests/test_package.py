@@ -17,9 +17,9 @@ ROOT = Path(__file__).parents[1]
 
 
 def ran(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    process = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
 
 
 def environment(folder, *packages):
@@ -36,33 +36,33 @@ def test_the_built_package_works_alone(tmp_path, cone):
     ran(builder, "-m", "hatchling", "build", "-d", tmp_path / "dist", cwd=ROOT)
     (source,), (wheel,) = (list((tmp_path / "dist").glob(ending)) for ending in ("*.tar.gz", "*.whl"))
     with tarfile.open(source) as archive:
-        held = {name.partition("/")[2] for name in archive.getnames()}
+        names = {name.partition("/")[2] for name in archive.getnames()}
         archive.extractall(tmp_path / "unpacked", filter="data")
-    assert {"README.md", "LICENSE", "constraints.txt", "tests/conftest.py", "docs/layers.md"} <= held
+    assert {"README.md", "LICENSE", "constraints.txt", "tests/conftest.py", "docs/layers.md"} <= names
 
     # What is built from the archive of sources is what is built from the checkout.
     (unpacked,) = (tmp_path / "unpacked").iterdir()
     ran(builder, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / "again", cwd=unpacked)
     (again,) = (tmp_path / "again").glob("*.whl")
-    files = [{one.filename: one.CRC for one in zipfile.ZipFile(path).infolist()} for path in (wheel, again)]
+    files = [{member.filename: member.CRC for member in zipfile.ZipFile(path).infolist()} for path in (wheel, again)]
     assert files[0] == files[1]
-    there = {str(path.relative_to(ROOT)) for path in (ROOT / "uncone").rglob("*") if path.suffix not in (".pyc", "")}
-    assert there <= set(files[0]), "every file of the package, templates too"
+    package = {str(path.relative_to(ROOT)) for path in (ROOT / "uncone").rglob("*") if path.suffix not in (".pyc", "")}
+    assert package <= set(files[0]), "every file of the package, templates too"
 
     # Where there is nothing else: neither this checkout, nor torch, nor matplotlib.
     python = environment(tmp_path / "alone", again)
     np.save("v.npy", cone(500, 16))
     bare = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "UNCONE"))}
     outputs = ["--json", "a.json", "--markdown", "a.md"]
-    told = ran(python.parent / "uncone", "check", "v.npy", "--score", "0.75", *outputs, env=bare)
-    assert "500 x 16" in told and Path("uncone-report.html").stat().st_size > 100_000
+    output = ran(python.parent / "uncone", "check", "v.npy", "--score", "0.75", *outputs, env=bare)
+    assert "500 x 16" in output and Path("uncone-report.html").stat().st_size > 100_000
     assert json.loads(Path("a.json").read_text())["source"]["rows"] == 500
     where = ran(python, "-c", "import uncone; print(uncone.__file__)", env=bare)
     assert where.startswith(str(tmp_path / "alone"))
-    done = subprocess.run(
+    process = subprocess.run(
         [python.parent / "uncone", "layers", "model", "--corpus", "v.npy"], capture_output=True, text=True, env=bare
     )
-    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
+    assert process.returncode == 2 and process.stderr.count("\n") == 1 and "Traceback" not in process.stderr
 
 
 PEAK = """
@@ -87,7 +87,7 @@ def test_the_peak_memory_of_check_does_not_grow_with_the_rows(rows, times, tmp_p
             table[start : start + 10_000] = rng.standard_normal((10_000, 256), dtype=np.float32) + 0.5
         table.flush()
         del table
-        done = ran(sys.executable, "-c", PEAK, "check", "v.npy", "--no-html")
-        peaks.append(int(done.split()[-1]) / 1024)
+        output = ran(sys.executable, "-c", PEAK, "check", "v.npy", "--no-html")
+        peaks.append(int(output.split()[-1]) / 1024)
     assert max(peaks) < 512, peaks
     assert peaks[1] - peaks[0] < 32, f"{peaks}: the file grew by {(times - 1) * rows * 1024 >> 20} MiB"

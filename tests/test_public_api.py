@@ -41,7 +41,7 @@ def test_every_error_stands_in_the_tree():
 
 
 def test_the_stub_is_that_of_the_options_classes(tmp_path):
-    made = tmp_path / "stub.pyi"
-    made.write_text(stub())
-    subprocess.run([sys.executable, "-m", "ruff", "format", "-q", "--line-length=120", made], check=True)
-    assert STUB.read_text() == made.read_text(), "make stub"
+    file = tmp_path / "stub.pyi"
+    file.write_text(stub())
+    subprocess.run([sys.executable, "-m", "ruff", "format", "-q", "--line-length=120", file], check=True)
+    assert STUB.read_text() == file.read_text(), "make stub"
