@@ -1,4 +1,4 @@
-"""Where results go: the terminal with its progress bar, files, and the exit code of a gate."""
+"""Output of results: the terminal with its progress bar, files, and the exit code of a gate."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Gate:
         return cls(name, bound, above)
 
     def broken(self, space: Diagnosis) -> str | None:
-        """What to say when the finding is over (or under) the bound, or cannot be measured."""
+        """The message if the finding is over (or under) the bound, or cannot be measured; else None."""
         value = space[self.name].magnitude
         if value is None:
             return f"{self.name} could not be measured: {space[self.name].meaning}"
@@ -180,14 +180,14 @@ def say(text: str) -> None:
 
 
 def printed(result: Result, files: Sequence[Path]) -> str:
-    """What the terminal shows of a result, and the files that were written."""
+    """The text of a result for the terminal, and the files that were written."""
     from uncone.report.render.terminal import print_document
 
     return rendered(lambda console: print_document(result.document(), console), files)
 
 
 def rendered(draw: Callable[[Console], None], files: Sequence[Path]) -> str:
-    """What `draw` prints, and the files that were written, as text for this terminal.
+    """The text that `draw` prints, and the files that were written, for this terminal.
 
     Not printed yet: rich would write to standard output itself, where a full disk is not its business.
     """

@@ -53,7 +53,7 @@ class Result(ABC):
         return self._rendered("latex")
 
     def to_text(self) -> str:
-        """What the terminal shows."""
+        """The text that the terminal shows."""
         return self._rendered("terminal")
 
     def _rendered(self, form: str) -> str:

@@ -99,7 +99,7 @@ def signed(text: str) -> str:
 
 
 def source_line(shape: str, source: Mapping[str, Any], *, layer: bool = True) -> str:
-    """What was measured: its shape, model, layer, pooling and repair, as far as they are known."""
+    """The shape, model, layer, pooling and repair of a source, as far as they are known."""
     parts = [shape]
     if model := source.get("encoder") or source.get("model"):
         *around, own = str(model).rstrip("/").split("/")
@@ -117,7 +117,7 @@ def command(verb: str, argument: object, options: Mapping[str, object]) -> str:
 
 
 def provenance_facts(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What is known of the provenance, as pairs of words; versions and the like on one line."""
+    """The provenance as pairs of a name and a value; versions and the like are on one line."""
     facts = {key: value for key, value in provenance.items() if value not in (None, {}, [], ())}
     return [(key.replace("_", " "), str(value) if key == "seed" else _joined(value)) for key, value in facts.items()]
 

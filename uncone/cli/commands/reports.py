@@ -202,7 +202,7 @@ def _check_pictures(png: Path, is_file: bool) -> None:
 
 
 def _pictures(pictures: dict[str, bytes], png: Path, is_file: bool) -> dict[Path, bytes]:
-    """Where the pictures go: a folder has all of them; a file the first PNG, with others numbered beside it."""
+    """The file of each picture: a folder has all of them; a file the first PNG, with others numbered beside it."""
     if not is_file:
         try:
             png.mkdir(exist_ok=True)

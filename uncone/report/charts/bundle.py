@@ -25,7 +25,7 @@ _WORD = re.compile(r"[\w$]+", re.ASCII)
 _EXPORTED = re.compile(r"exports=([\w$]+)\(\)")
 _KIND = re.compile(r'moduleType:"\w+",name:"(\w+)"')
 _SETUP = re.compile(r"([\w$]+)=[\w$]+$")
-"""What runs a module of the newer kind, whose functions stand beside it."""
+"""The setup function of a newer kind of module, whose functions stand beside it."""
 
 
 def script(kinds: Iterable[str]) -> str:

@@ -24,14 +24,14 @@ Packed = dict[str, Any]
 
 MOST_LEGEND = 21
 _SHADES = (1.0, 0.62, 1.45)
-"""How light the same hues are when there are more categories than hues."""
+"""Lightness of the same hues, for more categories than hues."""
 _REACH, _NARROW = 160, 40
 """Letters before and behind the words of a text that the page has, and how many where texts are long."""
 _MOST_LETTERS = 6_000_000
 _LONGEST, _SHORTEST = 400, 60
 """Letters of a whole text on the page, and of the many texts of a large cloud."""
 _WIDE = 4.0
-"""How far, in views, points may lie for two bytes each to place them finely enough."""
+"""The distance, in views, up to which two bytes per coordinate place a point finely enough."""
 _STEPS = 65_534
 """Numbers of two bytes below the one that means unknown."""
 
@@ -56,7 +56,7 @@ def _shaded(color: str, light: float) -> str:
 
 
 def value_range(*colorings: Coloring) -> tuple[float, float]:
-    """What the colors span in all pictures; a few extremes do not take them all."""
+    """The range of the color scale in all pictures; a few extremes do not use it up."""
     values = np.concatenate([np.asarray(coloring.values, np.float64)[coloring.has_value] for coloring in colorings])
     if not len(values):
         return 0.0, 1.0

@@ -30,7 +30,7 @@ _LEVELS = {"top": 0.06, "middle": 0.0, "bottom": -0.06}
 
 
 class Frame:
-    """What a chart's axes span, whether it has rows and a legend, and where its labels stand."""
+    """The layout of a chart: the span of its axes, its rows and legend, and the places of its labels."""
 
     def __init__(self, chart: Chart) -> None:
         self.chart = chart
@@ -52,7 +52,7 @@ class Frame:
 
     @cached_property
     def reference_rows(self) -> list[Reference]:
-        """Vertical references with a text, from right to left: each label has a row of its own above the marks."""
+        """Vertical references with a text, from right to left: each label has its own row above the marks."""
         labeled = [reference for reference in self.chart.references if reference.label and not reference.horizontal]
         return sorted(labeled, key=lambda reference: -reference.at)
 
@@ -71,7 +71,7 @@ class Frame:
         return math.log10(value) if self.axes[along].log else value
 
     def share(self, value: float, along: Along) -> float:
-        """How far along its axis a value lies, from 0 to 1."""
+        """The place of a value along its axis, from 0 to 1."""
         low, high = self.spans[along]
         return (self.scaled(value, along) - low) / (high - low)
 
@@ -80,13 +80,13 @@ class Frame:
         return value is not None and math.isfinite(value) and (value > 0 or not self.axes[along].log)
 
     def _shifts(self, values: Sequence[float], height: float, gap: float) -> list[float]:
-        """How far labels at these values of y move up or down, so that they stand `gap` apart in a plot of a height."""
+        """The shifts of labels at these values of y that put them `gap` apart in a plot of this height."""
         heights = [height * self.share(value, "y") for value in values]
         return [place - at for at, place in zip(heights, spread(heights, gap, height), strict=True)]
 
     @cached_property
     def spans(self) -> dict[Along, Span]:
-        """What the axes have to show, in log10 if they are logarithmic; the lower end first."""
+        """The range of each axis, in log10 if it is logarithmic; the lower end first."""
         return {"x": self._span("x"), "y": self._span("y")}
 
     def _span(self, along: Along) -> Span:

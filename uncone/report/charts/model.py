@@ -73,11 +73,11 @@ class Line:
     sideways: bool = False
     n: Sequence[int] = ()
     name: str = ""
-    """What CSV files call the series; its label by default."""
+    """The name of the series in CSV files; its label by default."""
     notes: Sequence[str] = ()
-    """What else hover texts and CSV files say of each point, such as the layer behind a relative depth."""
+    """More text for each point in hover texts and CSV files, such as the layer behind a relative depth."""
     group: str = ""
-    """What CSV files say the curve belongs to, such as a study or a dataset."""
+    """The group of the curve in CSV files, such as a study or a dataset."""
     guide: bool = False
     """A line to read the others against, such as a diagonal: no legend, no hover, not in CSV files."""
 
@@ -95,7 +95,7 @@ class Histogram:
     """Whether the area under an outline is tinted."""
     dash: Dash = "solid"
     unit: str = ""
-    """What a height counts, for hover: `% of pairs per 0.01`."""
+    """The unit of a height, for hover: `% of pairs per 0.01`."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Points:
-    """Points (x, y), with texts beside them where `texts` is given; `ring` draws open circles."""
+    """Points (x, y), with texts beside them if there are any; `ring` draws open circles."""
 
     x: Sequence[float]
     y: Sequence[Number]
@@ -214,7 +214,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Coloring:
-    """How the points of a cloud are colored: by categories (`codes` into `names`) or by `values` on a scale.
+    """The colors of the points of a cloud: by categories (`codes` into `names`) or by `values` on a scale.
 
     A code of -1 or a value of NaN is unknown, and gray.
     """
@@ -224,11 +224,11 @@ class Coloring:
     names: Sequence[str] = ()
     values: np.ndarray | None = None
     rest: str = "unknown"
-    """What the legend calls points of no category."""
+    """The name in the legend for points without a category."""
 
     @property
     def has_value(self) -> NDArray[np.bool_]:
-        """Which rows have a category or a number."""
+        """A mask of the points that have a category or a number."""
         if self.codes is None:
             return np.isfinite(np.asarray(self.values, np.float64))
         codes = np.asarray(self.codes)
@@ -261,7 +261,7 @@ class CloudView:
     label: str
     points: Matrix
     rows: np.ndarray | None = None
-    """Which of the cloud's texts and colors each point has; all of them in order by default."""
+    """The place of each point among the cloud's texts and colors; by default, all in order."""
     path: Matrix | None = None
     stamp: str = ""
     """Small print in the picture itself: sample, seed, method."""

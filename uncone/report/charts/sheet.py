@@ -190,7 +190,7 @@ def _scatter(
 
 
 def _label(axes: Axes, cloud: Cloud) -> None:
-    """A ring around every marked word, and its name at the point in the middle of its own."""
+    """A ring around every marked word, and its name at the most central of its points."""
     if cloud.marks is None:
         return
     view = cloud.views[0]

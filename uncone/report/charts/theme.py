@@ -15,7 +15,7 @@ CATEGORICAL = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 PRINT = {"accent": "#0072B2", "second": "#D55E00", "muted": "#7a8591", "ink": "#17202a", "rule": "#e3e6ea"}
 """The roles on paper; a page knows them in light and in dark by the variables of its style sheet."""
 GRAY = "#8a949e"
-"""What is unknown, in light and in dark."""
+"""The color of unknown values, in light and in dark mode."""
 COLUMN = 3.4
 PAGE = 7.0
 """Inches: the width of a column and of a page."""

@@ -75,7 +75,7 @@ class Demo(Result):
 
 
 def _outcome(tried: Prescription) -> str:
-    """What the choice of a repair gains; the demo's pairs are too few and too handmade to prove anything."""
+    """A sentence on the gain of the chosen repair; the demo's pairs are too few to prove anything."""
     gain, advice = tried.gain, "leave it alone" if tried.recommended is None else f"use {tried.recommended.name}"
     if gain.value is None or gain.low is None or gain.high is None:
         return tried.reason

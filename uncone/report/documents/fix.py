@@ -37,7 +37,7 @@ _TITLES = {
     "top1_share": "Variance in top direction",
     "partition_isotropy_unit_log10": "Partition isotropy, log₁₀",
 }
-"""Where the title of the measure needs its row to be understood."""
+"""Titles of measures whose own title is unclear in this table."""
 _MARKS = {"rises": "↑", "falls": "↓", "wider": "↔", "narrower": "↔", "same": "="}
 _NEGATIVE = "Negative bits per dimension are normal: they measure a density, which may exceed 1. Lower is better."
 REMINDER = "Re-index your documents and apply the same repair to queries: raw and repaired vectors can't be compared."
@@ -59,7 +59,7 @@ class Change:
 
     @property
     def way(self) -> str:
-        """Which way it went; empty if that is unknown."""
+        """The direction of the change; empty if it is unknown."""
         old, new = self.before.value, self.after.value
         if isinstance(old, dict) and isinstance(new, dict):
             ends, words = [value["0.975"] - value["0.025"] for value in (old, new)], ("wider", "narrower")
@@ -78,7 +78,7 @@ class Change:
 
     @property
     def certainty(self) -> str:
-        """What the intervals say, in two words."""
+        """Whether the intervals overlap, in two words."""
         return "" if self.overlap is None else "intervals overlap" if self.overlap else "intervals apart"
 
 
@@ -123,7 +123,7 @@ class Repaired(Result):
         return f"{change}. Unrelated vectors score {new} on average, {end}."
 
     def lines(self) -> list[str]:
-        """What changed: the baseline, IsoScore, partition isotropy, directions, thresholds, and what that is worth."""
+        """Sentences on what changed: the baseline, IsoScore, partition isotropy, directions and thresholds."""
         by_name = {change.before.name: change for change in changes(self)}
         even, isotropic = "1 uses all directions equally", "0 is isotropic"
         partition = by_name.get("partition_isotropy_unit_log10")
@@ -148,7 +148,7 @@ class Repaired(Result):
 
     @property
     def warning(self) -> str:
-        """What to be told when the space was healthy before; else empty."""
+        """A warning if the space was healthy before the repair; else empty."""
         return _WARNING if self.healthy else ""
 
     @property
@@ -298,7 +298,7 @@ def changes(result: Repaired, *, quantiles: bool = False) -> list[Change]:
 
 
 def learning(result: Repaired) -> str:
-    """How the training of a flow went, in a sentence; empty when there was none."""
+    """A sentence on the training of a flow; empty without training."""
     if not result.history:
         return ""
     place, column = chosen_epoch(result), 1 if finite(result.history[0][2]) is None else 2
@@ -324,7 +324,7 @@ def _quantile(finding: Finding, at: str) -> Finding:
 
 
 def _moved(change: Change | None, subject: str, show: Callable[[float], str], scale: str = "") -> str:
-    """How a number went, with how sure that is and what its best would be."""
+    """A sentence on the change of a number, with its certainty and its scale."""
     if change is None:
         return ""
     old, new = finite(change.before.magnitude), finite(change.after.magnitude)

@@ -57,13 +57,13 @@ class Calibrated(Result):
 
     @property
     def level(self) -> Level:
-        """How bad it is to use the main score as a threshold."""
+        """The level of the main score as a threshold."""
         score = say.main(self)
         return Level.COLLAPSED if score.evidence is Evidence.NONE and score.rate > _HALF else _LEVELS[score.evidence]
 
     @property
     def headline(self) -> str:
-        """What the main score is worth, and which threshold to use."""
+        """A sentence on the worth of the main score, and the threshold to use."""
         worth, limit = say.worth(self, say.main(self)), self.calibration.thresholds[0]
         if limit.value is None:
             return f"{worth} {say.refusal(limit)}"
@@ -73,12 +73,12 @@ class Calibrated(Result):
         return f"{worth} For {rate}, use a threshold of {say.limit_text(self, limit)}."
 
     def lines(self) -> list[str]:
-        """What a score means here, why, and what to do."""
+        """Sentences on what a score means here, why, and what to do."""
         return [*say.meaning(self), *say.reasons(self), *say.advice(self)]
 
     @property
     def usage(self) -> str | None:
-        """How a program uses the saved calibration; None when it was not saved."""
+        """The Python call that uses the saved calibration; None if it was not saved."""
         return None if self.saved is None else f"uncone.Calibration.load({self.saved!r}).percentile(score)"
 
     def _values(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Calibrated(Result):
         }
 
     def document(self) -> Document:
-        """What each score means, thresholds, labeled pairs, and how far to trust them."""
+        """The report: the meaning of each score, thresholds, labeled pairs, and how far to trust them."""
         calibration, headline, moved = self.calibration, self.headline, self.calibration.translation
         notes = [*calibration.notes, *(calibration.labeled.notes if calibration.labeled is not None else ())]
         translated = "" if moved is None else f"{say.translated(self, moved)} {_SAME}"
@@ -123,7 +123,7 @@ class Calibrated(Result):
 
 
 def _advice(result: Calibrated) -> list[str]:
-    """What to do, and the remarks on thresholds that no sentence contains yet."""
+    """The advice, and the remarks on thresholds that no sentence contains yet."""
     lines = say.advice(result)
     sentences = (result.headline, *lines)
     remarks = thresholds(result).remarks
@@ -160,7 +160,7 @@ def _labeled(result: Calibrated) -> list[Section]:
 
 
 def scores(result: Calibrated) -> Table:
-    """What each score means; columns without any value are left out."""
+    """A table of what each score means; columns without any value are left out."""
     size = result.calibration.corpus_size
     rows = [
         {
@@ -235,7 +235,7 @@ def operating(result: Calibrated) -> Table | None:
 
 
 def mappings(result: Calibrated) -> Table | None:
-    """How good the probabilities are, by cross-validation; None without labeled pairs."""
+    """A table of how good the probabilities are, by cross-validation; None without labeled pairs."""
     labeled = result.calibration.labeled
     if labeled is None or not labeled.mappings:
         return None

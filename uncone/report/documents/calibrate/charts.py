@@ -43,7 +43,7 @@ def references(result: Calibrated) -> list[Reference]:
 
 
 def shown_range(result: Calibrated) -> tuple[float, float]:
-    """What an axis of scores has to show: nearly all pairs, and every mark."""
+    """The range of an axis of scores: nearly all pairs, and every mark."""
     calibration = result.calibration
     ends = [score_at(each, tail) for each in calibration.backgrounds for tail in (1 - _FAR, _FAR)]
     ends += [line.at for line in references(result)]

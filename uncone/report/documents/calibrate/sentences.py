@@ -1,4 +1,4 @@
-"""What a calibration says, in sentences written from its numbers."""
+"""The sentences of a calibration, written from its numbers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def main(result: Calibrated) -> CalibratedScore:
 
 
 def worth(result: Calibrated, entry: CalibratedScore) -> str:
-    """What a score is worth as evidence, and by which numbers."""
+    """A sentence on the worth of a score as evidence, with the numbers behind it."""
     first, evidence = result.calibration.backgrounds[0], _WORTH[entry.evidence].format(score=f"{entry.score:g}")
     if first.independent < LEAST_UNITS:
         few = f"{_units(result)} are too few to say what {entry.score:g} means here (at least {LEAST_UNITS} are needed)"
@@ -146,7 +146,7 @@ def rare(rate: float) -> str:
 
 
 def refusal(limit: Threshold) -> str:
-    """Why there is no threshold at this rate, and what would be needed."""
+    """A sentence on why there is no threshold at this rate, and what would be needed."""
     is_new = limit.rows_needed is not None and f"{limit.rows_needed:,}" not in limit.reason
     more = f" {count(limit.rows_needed or 0, 'vector')} would be needed." if is_new else ""
     reason = limit.reason or "there are too few vectors."
@@ -179,7 +179,7 @@ def _reach(result: Calibrated, entry: CalibratedScore) -> str:
 
 
 def meaning(result: Calibrated) -> list[str]:
-    """What unrelated and labeled pairs score, and what the other scores in question are worth."""
+    """Sentences on the scores of unrelated and labeled pairs, and on the other scores in question."""
     first, entry = result.calibration.backgrounds[0], main(result)
     low, high = (score(result, score_at(first, tail)) for tail in (0.975, 0.025))
     noun = "texts" if result.calibration.source.get("encoder") else "vectors"
@@ -201,7 +201,7 @@ def meaning(result: Calibrated) -> list[str]:
 
 
 def reasons(result: Calibrated) -> list[str]:
-    """Why unrelated pairs score so high, and how other backgrounds differ."""
+    """Sentences on why unrelated pairs score so high, and how other backgrounds differ."""
     calibration, entry = result.calibration, main(result)
     first, limit = calibration.backgrounds[0], calibration.thresholds[0]
     lines = []
@@ -230,7 +230,7 @@ def _apart(result: Calibrated, own: float, other: float) -> str:
 
 
 def advice(result: Calibrated) -> list[str]:
-    """Which thresholds to use."""
+    """Sentences on which thresholds to use."""
     calibration, size = result.calibration, result.calibration.corpus_size
     first, limit = calibration.thresholds[0], calibration.one_hit
     lines = []
@@ -250,7 +250,7 @@ def advice(result: Calibrated) -> list[str]:
 
 
 def spread(limit: Threshold) -> str:
-    """How unevenly the hits are spread over queries, if that was measured."""
+    """A sentence on how unevenly hits are spread over queries; empty if that was not measured."""
     hub = limit.spread
     if hub is None:
         return ""

@@ -40,7 +40,7 @@ _INVERTIBLE = (
     "classifier learns without regularization: its weights undo the repair and predict the same. Differences here come "
     "from the regularization, or from a repair that drops directions or isn't linear."
 )
-"""Why a repair hardly changes a classification."""
+"""The reason why a repair hardly changes a classification."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Evaluated(Result):
         return render(Document("Evaluation", self.table.model, "", [], [Section("Scores", [scores])]))
 
     def to_csv(self) -> str:
-        """Every figure on a line of its own, with what it was measured on."""
+        """CSV with one figure per line, and what it was measured on."""
         return csv_text(COLUMNS, self._figures())
 
     def to_frame(self) -> pandas.DataFrame:

@@ -32,7 +32,7 @@ MARKS = {1: "*", -1: "↓*", 0: ""}
 
 @dataclass(frozen=True)
 class Gain:
-    """What a method gains over raw vectors on average over the datasets, and on how many of them that is proven.
+    """The gain of a method over raw vectors on average over the datasets, and on how many of them it is proven.
 
     The interval is that of the mean itself, over draws that all datasets share, and `proven` is corrected for the
     number of methods. `units` are the independent pairs of all datasets.
@@ -83,12 +83,12 @@ class Scores:
         return rows[min(keys)[2]] if keys else None
 
     def gap(self, row: Row, other: Row) -> float:
-        """How far a row lies above another on average; 0 if that is unknown."""
+        """The average of a row minus that of another; 0 if it is unknown."""
         average, base = self.average(row), self.average(other)
         return 0.0 if average is None or base is None else average - base
 
     def gain(self, row: Row) -> Gain | None:
-        """What a method gains over the raw vectors of its layer and pooling; None for these, and if it is unknown."""
+        """The gain over the raw vectors of the same layer and pooling; None for raw vectors, or if it is unknown."""
         if row.is_raw:
             return None
         differences = [cell.difference for cell in row.cells if cell.difference and cell.difference.value is not None]

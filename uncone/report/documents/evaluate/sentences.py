@@ -234,7 +234,7 @@ def _task(task: str, entries: Mapping[str, TaskRow]) -> str:
 
 
 def missing_scores(scores: Scores) -> list[str]:
-    """What could not be measured, and why."""
+    """Notes on scores that are missing, with the reason."""
     lines = []
     for label, row in zip(scores.labels, scores.table.rows, strict=True):
         for dataset in scores.table.datasets:

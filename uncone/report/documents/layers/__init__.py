@@ -36,7 +36,7 @@ _BRIEF_SENTENCES = 3
 _BRIEF_LETTERS = 240
 """Length of a finding on the terminal; the report has it all."""
 _WORDS = 25
-"""Words of the JSON at either end; the whole table is a file of its own."""
+"""Words of the JSON at either end; the whole table is a separate file."""
 LARGE_FIELDS = {"labels", "points", "points_rows", "points_positions", "path", "point_words", "logs", "facts", "rows"}
 """Fields of deep results that hold a number per vector: charts are drawn from them, JSON leaves them out."""
 
@@ -81,12 +81,12 @@ class LayerStudy(Result):
 
     @property
     def row_noun(self) -> str:
-        """What each vector is of: a word or token in context, or a whole text."""
+        """The noun for a vector: a word or token in context, or a whole text."""
         return {"words": "word", "tokens": "token"}.get(self.source["row"], "text")
 
     @property
     def pair_noun(self) -> str:
-        """What random pairs are made of: words, tokens, or just pairs."""
+        """The noun for random pairs: words, tokens, or just pairs."""
         return "pairs" if self.row_noun == "text" else f"{self.row_noun}s"
 
     @property
@@ -234,7 +234,7 @@ def _cone_charts(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -
 
 
 def _note_section(studies: Sequence[LayerStudy], names: Sequence[str]) -> Section | None:
-    """What was left out, cut or sampled; terminals show the first notes of a single study."""
+    """Notes on what was left out, cut or sampled; terminals show the first ones of a single study."""
     blocks: list[Block] = []
     for study, name in zip(studies, names, strict=True):
         notes = overview.study_notes(study)
@@ -322,7 +322,7 @@ def _overlay(studies: Sequence[LayerStudy], name: str) -> Chart | None:
 
 
 def _bases(studies: Sequence[LayerStudy], name: str) -> str:
-    """How many vectors local dimensions are measured against."""
+    """The number of vectors that local dimensions are measured against, as a sentence."""
     if name not in ("lid_euclidean", "lid_cosine"):
         return ""
     metric = name.removeprefix("lid_")

@@ -321,7 +321,7 @@ def measure_scale(studies: Sequence[LayerStudy]) -> list[Chart]:
 
 
 def _deep_facts(layers: Sequence[DeepLayer]) -> dict[str, str]:
-    """What the details of a chart may name in braces."""
+    """The facts that the details of a chart may name in braces."""
     last = layers[-1]
     euclidean = last.dimensions["euclidean"]
     halves = [f"{plain(each.paper)} ({name})" for name, each in last.dimensions.items() if each.paper is not None]

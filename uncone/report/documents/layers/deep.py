@@ -1,4 +1,4 @@
-"""What is behind the cone: local dimension, clusters, hubs, word frequency and manifolds, as sections."""
+"""The deep results behind the cone: local dimension, clusters, hubs, word frequency and manifolds, as sections."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def cluster_section(deep: Deep, row: str) -> Section:
 
 
 def _summary(clusters: results.Clusters) -> str:
-    """How many there are, how clear they are, and how their number was chosen."""
+    """A phrase on the number of clusters, how clear they are, and how the number was chosen."""
     if not clusters.clusters:
         return "not measured"
     if clusters.k == 1 and clusters.tried:

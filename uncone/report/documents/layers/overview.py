@@ -97,7 +97,7 @@ def _most(sinks: Sequence[tuple[int, Finding]]) -> int:
 
 
 def subtitle(study: LayerStudy) -> str:
-    """How much was measured: layers, dimensions, texts, vectors."""
+    """The numbers of layers, dimensions, texts and vectors."""
     source = study.source
     vectors = count(source["rows"], _ROW_NOUNS.get(str(source["row"]), "vector"))
     shape = f"{count(source['layers'], 'layer')} x {count(source['dimensions'], 'dimension')}"
@@ -106,7 +106,7 @@ def subtitle(study: LayerStudy) -> str:
 
 
 def interval_note(studies: Sequence[LayerStudy]) -> str:
-    """What the intervals hold for, and at which size studies are compared."""
+    """Sentences on what the intervals hold for, and at which size studies are compared."""
     sentences = ["Intervals hold for texts like these and for this number of texts."]
     if any(study.row_noun != "text" for study in studies):
         hint = "" if all(study.sizes for study in studies) else ": --curve shows how much"
@@ -117,7 +117,7 @@ def interval_note(studies: Sequence[LayerStudy]) -> str:
 
 
 def study_notes(study: LayerStudy) -> list[str]:
-    """What was left out, cut or sampled, also for the deep results."""
+    """Notes on what was left out, cut or sampled, also for the deep results."""
     if study.deep is None:
         return list(study.notes)
     table = "" if study.deep.table is None else study.deep.table.note
@@ -214,7 +214,7 @@ def _measure_cell(finding: Finding | None, *, strong: bool) -> Cell:
 
 
 def size_section(study: LayerStudy, *, brief: bool) -> Section | None:
-    """What `--curve` shows: the measures of the last layer by the number of texts; bold if they still move."""
+    """The measures of the last layer by the number of texts (`--curve`); bold if they still change."""
     if len(study.sizes) < 2:
         return None
     rows, moving = [], False
@@ -273,7 +273,7 @@ def definitions(studies: Sequence[LayerStudy]) -> Section:
 
 
 def provenance(studies: Sequence[LayerStudy], names: Sequence[str]) -> Section:
-    """How each study was made."""
+    """The provenance of each study."""
     blocks = []
     for study, name in zip(studies, names, strict=True):
         source, kind = study.source, study.source.get("model_kind")
@@ -310,14 +310,14 @@ def difference_text(finding: Finding) -> tuple[str, str]:
 
 
 def number_style(name: str) -> Callable[[float], str]:
-    """How sentences and cards print the values of a measure."""
+    """The number format of a measure in sentences and cards."""
     unit = measure(name).unit
     short: Callable[[float], str] = lambda value: cosine(value) if abs(value) < 10 else plain(value)  # noqa: E731
     return percent if unit.is_share else "{:,.0f}".format if unit is COUNT else short
 
 
 def base_range(layers: Sequence[DeepLayer]) -> str:
-    """How many distinct vectors the local dimension of these layers is measured against."""
+    """The number of distinct vectors behind the local dimension of these layers, or its range."""
     bases = sorted({layer.dimensions["euclidean"].base for layer in layers})
     return f"{bases[0]:,}" if len(bases) == 1 else f"{bases[0]:,} to {bases[-1]:,}"
 
@@ -332,7 +332,7 @@ def evenly(total: int, limit: int) -> list[int]:
 
 
 def short_names(studies: Sequence[LayerStudy]) -> list[str]:
-    """What distinguishes the studies: the model, the corpus or both; with a letter if names are the same."""
+    """Names that distinguish the studies: the model, the corpus or both; with a letter if they are the same."""
     models, corpora = ([last_name(study.source[key]) for study in studies] for key in ("model", "corpus"))
     both = [printable(study.name) for study in studies]
     names = models if len(set(corpora)) == 1 else corpora if len(set(models)) == 1 else both

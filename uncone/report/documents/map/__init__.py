@@ -38,7 +38,7 @@ _TRUST = (
     "picture."
 )
 Angles = int | Sequence[tuple[float, float]]
-"""How a picture in space is seen: from this many sides, or from these heights and directions in degrees."""
+"""The views of a 3-D picture: their number, or their elevations and azimuths in degrees."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class Map(Result):
         return f"{picture}{f', {place}' if place else ''}, seed {self.seed}."
 
     def lines(self) -> list[str]:
-        """How far to trust the pictures, how to read them, the first coloring, the marked words."""
+        """Sentences on how far to trust the pictures, how to read them, the first coloring, and the marked words."""
         reading = say.READING.get(self.method, "")
         lines = [*say.trust_sentences(self.panels), reading, say.colored_by(self), say.marked(self)]
         return [line for line in lines if line]

@@ -29,7 +29,7 @@ _LINEAR = (
 )
 _NEIGHBORS = "It preserves neighborhoods: don't read anything into the sizes of groups or the distances between them."
 READING = {"pca": _LINEAR, "svd": _LINEAR, "tsne": _NEIGHBORS, "umap": _NEIGHBORS}
-"""How to read a picture of each method."""
+"""Advice on reading a picture of each method."""
 
 _AXES = {"pca": "PC", "svd": "direction"}
 """Names of the axes that are directions of the space."""
@@ -89,7 +89,7 @@ def stamp(result: Map, panel: Panel) -> str:
 
 
 def trust_sentences(panels: Sequence[Panel]) -> list[str]:
-    """How far to trust each picture; of many pictures, the range."""
+    """Sentences on how far to trust each picture; of many pictures, the range."""
     if len(panels) == 1:
         return [panels[0].trust.sentence]
     if len(panels) <= SEVERAL:
@@ -106,7 +106,7 @@ def trust_sentences(panels: Sequence[Panel]) -> list[str]:
 
 
 def axis_share(result: Map) -> str:
-    """What the axes hold a share of: SVD does not center, so it is not the variance."""
+    """The quantity that the axes hold a share of: SVD does not center, so it is not the variance."""
     return "squared length" if result.method == "svd" else "variance"
 
 
@@ -171,7 +171,7 @@ def _short(value: float) -> str:
 
 
 def subtitle(result: Map) -> str:
-    """What is mapped: shape, model, pooling, repair."""
+    """The shape, model, pooling and repair of what is mapped."""
     dimensions = result.source.get("dimensions")
     return source_line(f"{result.total:,} x {dimensions:,}" if dimensions else "", result.source, layer=False)
 

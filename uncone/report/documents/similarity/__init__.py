@@ -133,7 +133,7 @@ class Similarity(Result):
         ]
 
     def _values(self) -> dict[str, Any]:
-        """Texts stand with the pairs and groups that name them; the matrix is written to a file of its own."""
+        """Texts stand with the pairs and groups that name them; the matrix is written to a separate file."""
         places = {key: np.round(points, 5) for key, points in self.projections.items()}
         return {
             "source": self.source,

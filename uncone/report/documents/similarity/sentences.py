@@ -43,7 +43,7 @@ _STRUCTURE = ((0.25, "no substantial"), (0.5, "a weak"), (0.7, "a reasonable"), 
 
 
 def level(result: Similarity) -> Level:
-    """How crowded the space is, judged as in `check` by the mean of unrelated pairs; a note if there are few texts."""
+    """The level of the space, judged as in `check` by the mean of unrelated pairs; a note if there are few texts."""
     if int(result.source.get("distinct", size(result))) < LEAST_UNITS:
         return Level.NOTE
     mean = result.background.mean
@@ -51,7 +51,7 @@ def level(result: Similarity) -> Level:
 
 
 def noun(result: Similarity) -> str:
-    """What was compared: texts, or bare vectors."""
+    """The noun for what was compared: text or vector."""
     return "vector" if result.texts is None else "text"
 
 
@@ -61,7 +61,7 @@ def size(result: Similarity) -> int:
 
 
 def subtitle(result: Similarity) -> str:
-    """What was compared: shape, encoder, layer and pooling, repair."""
+    """The shape, encoder, layer, pooling and repair of what was compared."""
     dim, rows = result.source.get("dim"), size(result)
     return source_line(f"{rows:,} x {dim:,}" if dim else count(rows, noun(result)), result.source)
 
@@ -82,7 +82,7 @@ def largest_difference(two: TwoColumns) -> str:
 
 
 def separable(auc: float, low: float | None, high: float | None, units: int) -> str:
-    """How separable two kinds of pairs are. An AUC of 0.1 separates as well as one of 0.9."""
+    """A phrase on how separable two kinds of pairs are. An AUC of 0.1 separates as well as one of 0.9."""
     if low is None or high is None or units < LEAST_UNITS or inconclusive(low, high):
         bounds = between(low, high, cosine)
         return f"hard to judge on so few texts: AUC {cosine(auc)}{f' ({bounds})' if bounds else ''}"
@@ -130,7 +130,7 @@ def duplicates(result: Similarity) -> str:
 
 
 def crowding(result: Similarity) -> str:
-    """Why cosine can't detect near-duplicates in this space; empty if it can."""
+    """A sentence on why cosine can't detect near-duplicates in this space; empty if it can."""
     crowd = result.crowd
     if crowd is None:
         return ""
@@ -141,7 +141,7 @@ def crowding(result: Similarity) -> str:
 
 
 def reason(text: str) -> str:
-    """Why pairs are listed, without the words that the heading repeats."""
+    """The reason why pairs are listed, without the words that the heading repeats."""
     return text.removeprefix("near-duplicates: ").rstrip(".")
 
 
@@ -166,7 +166,7 @@ def group_title(groups: Groups) -> str:
 
 
 def group_quality(groups: Groups) -> str:
-    """How clear the groups are, and whether they agree with the labels."""
+    """A phrase on how clear the groups are, and whether they match the labels."""
     parts = []
     if groups.silhouette is not None and not groups.outliers:
         strength = next(word for most, word in _STRUCTURE if groups.silhouette <= most)
