@@ -501,7 +501,7 @@ def test_bad_word_pairs(tmp_path):
     path = write(tmp_path / "own.tsv", "a\tb\t1\nc\td\n")
     assert f"{path}, line 2: 2 columns" in said(ShapeError, open_word_pairs, path)
     write(path, "a\tb\tfirst\tsecond\nc\td\t1\t2\n")
-    assert "has no column 'of scores'; it has a, b, first, second" in said(ColumnError, open_word_pairs, path)
+    assert "has no column of scores; it has a, b, first, second" in said(ColumnError, open_word_pairs, path)
     write(path, "a\tb\t1\n" * 10)
     assert "all 10 scores are 1" in said(FormatError, open_word_pairs, path)
     write(path, "a\tb\t1\n" * 9 + "a\tb\tx\n")

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uncone.data.tables.lines import LONGEST_LINE, LineBlock, file_blocks, too_long
-from uncone.data.tables.read import Block, HeaderRule, Table
-from uncone.errors import FormatError, ShapeError
+from uncone.data.tables.read import Block, HeaderRule, Table, ragged
+from uncone.errors import FormatError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,11 +103,8 @@ class DelimitedTable(Table):
         while some := list(itertools.islice(rows, _SOME)):
             for line, fields in some:
                 if len(fields) != self.width:
-                    cure = "Quote fields that hold a comma" if self.quoted else "Put spaces for tabs inside texts"
-                    raise ShapeError(
-                        f"{self.path} is ragged: line {line} has {len(fields)} columns, the first has {self.width}. "
-                        f"{cure}."
-                    )
+                    cure = "Quote fields that hold a comma." if self.quoted else "Put spaces for tabs inside texts."
+                    raise ragged(self.path, f"line {line}", f"{len(fields)} columns", self.width, cure)
             yield _RowBlock(self.names, some)
 
     def _row_blocks(self) -> Iterator[tuple[LineBlock, Iterable[LineBlock] | None]]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from uncone.data.tables.fields import label_text, list_names
-from uncone.data.tables.read import Block, Table, choose_columns
+from uncone.data.tables.read import Block, Table, check_columns, choose_columns
 from uncone.errors import ColumnError
 
 __all__ = ["ColumnTable", "MemoryTable", "is_path"]
@@ -45,8 +45,7 @@ class MemoryTable:
         Raises:
             ColumnError: there is none of that name.
         """
-        if name not in self.names:
-            raise ColumnError(f"The table has no column {name!r} for --{option}; it has {list_names(self.names)}.")
+        check_columns("The table", self.names, [(option, name)])
         values = self.table[self._keys[name]]
         if isinstance(values, str):
             raise ColumnError(f"Column {name!r} of the table is a single text. Give a list of values, one per row.")

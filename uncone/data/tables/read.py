@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from uncone.data.tables.fields import clipped, is_number, list_names, whole_text
 from uncone.data.tables.lines import file_blocks
-from uncone.errors import ColumnError, FormatError, MissingSourceError
+from uncone.errors import ColumnError, FormatError, MissingSourceError, ShapeError
 
 __all__ = [
     "TABLE_SUFFIXES",
@@ -20,10 +20,13 @@ __all__ = [
     "JsonTable",
     "Table",
     "TextColumns",
+    "check_columns",
+    "check_unique",
     "choose_columns",
     "first_row_names_columns",
     "open_table",
     "plain_suffix",
+    "ragged",
     "read_table",
     "requested_columns",
 ]
@@ -72,16 +75,6 @@ class Table(ABC):
         """A row as a message names it."""
         return f"{self.path}, {self.unit} {line}"
 
-    def check_unique(self, names: Sequence[str | None]) -> None:
-        """Refuse names that several columns have.
-
-        Raises:
-            ColumnError: there is one.
-        """
-        for name in names:
-            if name is not None and self.names.count(name) > 1:
-                raise ColumnError(f"{self.path} has several columns named {name!r}: rename all but one.")
-
     def pick(self, name: str | None, usual: Sequence[str], role: str) -> str:
         """The column of this name, or the first of a usual name.
 
@@ -96,7 +89,7 @@ class Table(ABC):
             raise ColumnError(
                 f"{self.path} has {problem}; it has {list_names(self.names)}. {cure} the column of the {role}."
             )
-        self.check_unique([column])
+        check_unique(self.path, self.names, [column])
         return column
 
     def column(self, name: str) -> Iterator[tuple[str, Any]]:
@@ -128,8 +121,41 @@ class Table(ABC):
         return [value or "" for value in values]
 
 
+def check_columns(
+    where: object, names: Sequence[str], requested: Iterable[tuple[str, str | None]], kind: str = "column"
+) -> None:
+    """Refuse the name that an option gives if no column has it, or several have.
+
+    >>> check_columns("a.csv", ["a", "b"], [("text", "a"), ("label", None)])
+
+    Raises:
+        ColumnError: there is one such name.
+    """
+    for option, name in requested:
+        if name is not None and name not in names:
+            raise ColumnError(f"{where} has no {kind} {name!r} for --{option}; it has {list_names(names)}.")
+        check_unique(where, names, [name])
+
+
+def check_unique(where: object, names: Sequence[str], requested: Iterable[str | None]) -> None:
+    """Refuse names that several columns have.
+
+    Raises:
+        ColumnError: there is one.
+    """
+    for name in requested:
+        if name is not None and names.count(name) > 1:
+            raise ColumnError(f"{where} has several columns named {name!r}: rename all but one.")
+
+
+def ragged(where: object, place: str, size: str, first: object, cure: str = "") -> ShapeError:
+    """The error for a row of another size than the first."""
+    advice = cure or "Every row needs the same dimensions."
+    return ShapeError(f"{where} is ragged: {place} has {size}, the first has {first}. {advice}")
+
+
 def plain_suffix(path: Path, suffixes: Sequence[str] = TABLE_SUFFIXES, unzipped: Sequence[str] = (".parquet",)) -> str:
-    """The ending among those `known`, without .gz or .zst; "" if there is none.
+    """The ending among these suffixes, without .gz or .zst; "" if there is none.
 
     >>> plain_suffix(Path("a.jsonl.zst")), plain_suffix(Path("b.PARQUET")), plain_suffix(Path("c.md"))
     ('.jsonl', '.parquet', '')
@@ -223,11 +249,7 @@ def choose_columns(
     TextColumns(text=('Text',), label='n')
     """
     requested = requested_columns(text, names)
-    for option, name in [("text", name) for name in requested] + ([] if label is None else [("label", label)]):
-        if name not in names:
-            raise ColumnError(f"{where} has no column {name!r} for --{option}; it has {list_names(names)}.")
-        if names.count(name) > 1:
-            raise ColumnError(f"{where} has several columns named {name!r}: rename all but one.")
+    check_columns(where, names, [*(("text", name) for name in requested), ("label", label)])
     if requested:
         return TextColumns(tuple(requested), label)
     # A column without a name is the index that pandas writes.

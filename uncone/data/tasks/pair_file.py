@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import IntVector
-from uncone.data.tables.fields import clipped, finite_number
+from uncone.data.tables.fields import clipped, finite_number, list_names
 from uncone.data.tables.memory import is_path
 from uncone.data.tables.read import Table, read_table
 from uncone.data.tasks.sts import LABEL_WORDS, TEXT_PAIRS, open_pairs
@@ -182,10 +182,9 @@ def _pair_columns(
     if texts and not ids and all(_whole(value) for name in texts for _, value in table.column(name)):
         texts, ids = (), texts
     if not texts and not ids:
-        has = clipped(", ".join(clipped(name) or "(unnamed)" for name in table.names), 200)
         raise ColumnError(
             f"{table.path} has no columns that are clearly the pairs, such as sentence1 and sentence2 or id1 and id2; "
-            f"it has {has}. Name the columns, or number them 1, 2, 3 if there is no header."
+            f"it has {list_names(table.names)}. Name the columns, or number them 1, 2, 3 if there is no header."
         )
     return texts, ids
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.data.tables.fields import clipped, finite_number, is_number
+from uncone.data.tables.fields import finite_number, is_number, list_names
 from uncone.data.tables.lines import numbered_lines
 from uncone.data.tables.read import read_table
 from uncone.data.tasks.locate import check_rows, data_folder, first_file, hub_table, name_and_split
@@ -200,6 +200,6 @@ def _score_column(path: Path, names: list[str], requested: str | None) -> int:
     candidates = _SCORES if requested is None else (requested.lower(),)
     place = next((lower.index(name) for name in candidates if name in lower), None)
     if place is None and (requested is not None or len(names) != 3):
-        has = clipped(", ".join(names), 200)
-        raise ColumnError(f"{path} has no column {requested or 'of scores'!r}; it has {has}. Name the right one.")
+        column = "of scores" if requested is None else repr(requested)
+        raise ColumnError(f"{path} has no column {column}; it has {list_names(names)}. Name the right one.")
     return 2 if place is None else place

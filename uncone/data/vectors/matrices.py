@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from uncone.data.batch import CUT
 from uncone.data.buffers import borrow, give_back
 from uncone.data.source import BLOCK, Options, Place, Rows, Source, check_dtype, check_shape
+from uncone.data.tables.read import check_columns
 from uncone.data.vectors.shards import NamedRows
 from uncone.errors import ColumnError, DtypeError, FormatError
 
@@ -133,8 +134,7 @@ def open_npz(path: Path, options: Options) -> Source:
         reason = ascii(" ".join(str(error).split())).strip("'\"")[:80]
         raise FormatError(f"{path} is not a readable .npz archive ({reason}). Write it again with np.savez.") from error
     name = options.column or _only_table(path, headers, {options.text, options.label})
-    if name not in headers:
-        raise ColumnError(f"{path} has no array {name!r}; it has {', '.join(sorted(headers))}. Try --column NAME.")
+    check_columns(path, sorted(headers), [("column", name)], "array")
     texts = _strings(path, options.text, headers, "text")
     return NamedRows.of(Npz(path, name, *headers[name]), texts, _strings(path, options.label, headers, "label"))
 
@@ -242,8 +242,7 @@ def _only_table(path: Path, headers: dict[str, Header], others: set[str | None])
 def _strings(path: Path, name: str | None, headers: dict[str, Header], option: str) -> list[str] | None:
     if name is None:
         return None
-    if name not in headers:
-        raise ColumnError(f"{path} has no array {name!r} for --{option}; it has {', '.join(sorted(headers))}.")
+    check_columns(path, sorted(headers), [(option, name)], "array")
     if headers[name][2].kind == "O":
         check_dtype(f"{path}[{name}]", headers[name][2])
     with np.load(path, allow_pickle=False) as archive:

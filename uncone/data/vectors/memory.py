@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.source import BLOCK, Rows, Source, check_dtype, check_shape
+from uncone.data.tables.read import ragged
 from uncone.errors import DtypeError, ShapeError
 
 __all__ = ["ArrayVectors", "BlockStream", "in_memory"]
@@ -89,7 +90,7 @@ def _stacked(column: NDArray[Any], name: str) -> NDArray[np.generic]:
         raise DtypeError(f"{name} holds {type(column[0]).__name__} values; we need one list of numbers per row.")
     for place, row in enumerate(rows):
         if row is not None and row.shape != first.shape:
-            raise ShapeError(f"{name} is ragged: row {place:,} has shape {row.shape}, the first has {first.shape}.")
+            raise ragged(name, f"row {place:,}", f"shape {row.shape}", first.shape)
     missing = np.full(first.shape, np.nan, np.float32)
     stacked: NDArray[np.generic] = np.stack([missing if row is None else row for row in rows])
     if stacked.dtype.kind == "i" and stacked.dtype.itemsize > 1:

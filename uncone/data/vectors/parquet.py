@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from uncone.data.source import Options, Rows, Source, check_dtype
 from uncone.data.tables.parquet import ParquetTable
+from uncone.data.tables.read import check_columns, check_unique, ragged
 from uncone.data.vectors.tables import texts_for_vectors
 from uncone.errors import ColumnError, ShapeError
 
@@ -30,10 +31,10 @@ class ParquetVectors(Source):
         self.kind = "parquet"
         self.table = ParquetTable(path)
         schema, self.rows = self.table.schema, self.table.rows
-        self.table.check_unique([options.column, options.text, options.label])
+        check_unique(path, schema.names, [options.column])
         self.column = _vector_column(path, schema, options.column)
-        self.text = _other_column(path, schema, options.text, "text")
-        self.label = _other_column(path, schema, options.label, "label")
+        check_columns(path, schema.names, [("text", options.text), ("label", options.label)])
+        self.text, self.label = options.text, options.label
         self.name = f"{path}[{self.column}]"
         values = schema.field(self.column).type.value_type
         check_dtype(self.name, np.dtype(values.to_pandas_dtype()))
@@ -62,13 +63,10 @@ class ParquetVectors(Source):
     def _matrix(self, lists: pa.Array, first: int) -> NDArray[np.generic]:
         rows, lengths = len(lists), lists.value_lengths().to_numpy(zero_copy_only=False)
         missing = lists.is_null().to_numpy(zero_copy_only=False)
-        ragged = np.flatnonzero(~missing & (lengths != self.dim))
-        if ragged.size:
-            row = int(ragged[0])
-            raise ShapeError(
-                f"{self.name} is ragged: row {first + row:,} has {int(lengths[row])} numbers, "
-                f"the first row has {self.dim}. Every row needs the same dimensions."
-            )
+        uneven = np.flatnonzero(~missing & (lengths != self.dim))
+        if uneven.size:
+            row = int(uneven[0])
+            raise ragged(self.name, f"row {first + row:,}", f"{int(lengths[row])} numbers", self.dim)
         # Null numbers and null rows become NaN, and are counted as bad rows.
         values = lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, self.dim)
         if not missing.any():
@@ -101,12 +99,6 @@ def _is_vector(column: pa.DataType) -> bool:
     types = pa.types
     is_list = types.is_list(column) or types.is_large_list(column) or types.is_fixed_size_list(column)
     return bool(is_list and (types.is_floating(column.value_type) or types.is_integer(column.value_type)))
-
-
-def _other_column(path: Path, schema: pa.Schema, requested: str | None, option: str) -> str | None:
-    if requested is None or requested in schema.names:
-        return requested
-    raise ColumnError(f"{path} has no column {requested!r} for --{option}; it has {', '.join(schema.names)}.")
 
 
 def _strings(batch: pa.RecordBatch, name: str | None) -> list[str] | None:

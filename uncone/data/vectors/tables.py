@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from uncone.data.source import Options, Rows, Source
 from uncone.data.tables.delimited import DelimitedTable
 from uncone.data.tables.fields import MISSING, clipped, is_number, list_names, parse_number
-from uncone.data.tables.read import Block, JsonTable, open_table
-from uncone.errors import ColumnError, FormatError, ShapeError
+from uncone.data.tables.read import Block, JsonTable, check_columns, check_unique, open_table, ragged
+from uncone.errors import ColumnError, FormatError
 
 __all__ = [
     "JsonVectors",
@@ -73,10 +73,7 @@ class TextVectors(Source):
         if vector is None:
             return np.full(self.dim, np.nan)  # counted as a bad row
         if len(vector) != self.dim:
-            raise ShapeError(
-                f"{self.path} is ragged: line {part.line(row)} has {len(vector)} numbers, "
-                f"the first row has {self.dim}. Every row needs the same dimensions."
-            )
+            raise ragged(self.path, f"line {part.line(row)}", f"{len(vector)} numbers", self.dim)
         return vector
 
 
@@ -108,10 +105,7 @@ class TableVectors(TextVectors):
         if not table.header:
             table.names = [f"column {place + 1}" for place in range(table.width)]
         requested = (("column", options.column), ("text", options.text), ("label", options.label))
-        for option, name in requested:
-            if name is not None and name not in table.names:
-                raise ColumnError(f"{path} has no column {name!r} for --{option}; it has {list_names(table.names)}.")
-        table.check_unique([name for _, name in requested])
+        check_columns(path, table.names, requested)
         samples = {
             name: [row[i] for row in table.head if len(row) == table.width] for i, name in enumerate(table.names)
         }
@@ -122,7 +116,7 @@ class TableVectors(TextVectors):
         super().__init__(path, options, kind)
 
     def _numeric_columns(self, path: Path, samples: dict[str, list[str]], options: Options) -> list[str]:
-        self.table.check_unique([name for name in samples if not _is_index(name)])
+        check_unique(path, self.table.names, [name for name in samples if not _is_index(name)])
         numeric = [
             name
             for name, values in samples.items()

@@ -15,7 +15,7 @@ import pyarrow as pa
 from uncone.data.source import Rows, Source
 from uncone.data.tables.delimited import DelimitedTable
 from uncone.data.tables.parquet import ParquetTable
-from uncone.data.tables.read import JsonBlock, JsonTable, Table
+from uncone.data.tables.read import JsonBlock, JsonTable, Table, check_unique
 from uncone.data.texts.texts import ManyTexts, TableTexts, TextSource
 from uncone.data.vectors.shards import Shards
 from uncone.data.vectors.tables import JsonVectors, TableVectors
@@ -142,7 +142,7 @@ class TableColumns(_FileColumns):
     ) -> None:
         super().__init__(tables, texts)
         first = tables[0]
-        first.check_unique(first.names)
+        check_unique(first.path, first.names, first.names)
         self.keys = [name for name in first.names if name not in set(vectors)]
         self.names = [*self.keys, *([unique_name(TEXT_COLUMN, self.keys)] if self.texts else [])]
         self.header = first.header
@@ -280,7 +280,7 @@ class ParquetColumns(SideColumns):
         self.tables = tables
         self.texts = texts if len(texts) > 1 else ()
         first = tables[0]
-        first.check_unique(first.names)
+        check_unique(first.path, first.names, first.names)
         fields = [field for field in first.schema if field.name != vector]
         self._schema = pa.schema(fields)
         self.metadata = first.schema.metadata
