@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from uncone.analysis.intervals.bootstrap import Auc
 from uncone.analysis.intervals.pair_units import PairUnits, pair_units
 from uncone.analysis.intervals.resampling import REPLICATES, Score, Weights, log_odds_score, score
 from uncone.data.lazy_property import once
@@ -88,7 +87,6 @@ class PairCurve:
     def __init__(self, truth: NDArray[np.float64], values: NDArray[np.float64]) -> None:
         order = np.argsort(-values, kind="stable")
         self.order, self.truth, self.values = order, truth[order], values[order]
-        self._auc = Auc(truth, values[None])
         self.starts = np.flatnonzero(np.diff(self.values, prepend=np.nan) != 0)
         self.distinct = self.values[self.starts]
         below = np.append(self.distinct[1:], self.distinct[-1])
@@ -99,12 +97,15 @@ class PairCurve:
     def __call__(self, weights: Weights) -> NDArray[np.float64]:
         """ROC-AUC, average precision and best F1 (3, r) for blocks of weights (r, n)."""
         similar, accepted, hits = self._cumulative(weights)
-        positives = hits[:, -1]
+        positives, total = hits[:, -1:], accepted[:, -1:]
+        other = np.diff(accepted, axis=1, prepend=0) - similar
+        below = total - positives - (accepted - hits)  # dissimilar pairs with a lower score
         with np.errstate(invalid="ignore", divide="ignore"):
+            auc = (similar * (below + other / 2)).sum(axis=1) / (positives * (total - positives))[:, 0]
             precision = np.where(accepted > 0, hits / accepted, 0.0)
-            average = (similar * precision).sum(axis=1) / positives
-            best = np.where(positives > 0, self._f1(hits, accepted).max(axis=1), np.nan)
-        return np.stack([self._auc(weights)[0], average, best])
+            average = (similar * precision).sum(axis=1) / positives[:, 0]
+            best = np.where(positives[:, 0] > 0, self._f1(hits, accepted).max(axis=1), np.nan)
+        return np.stack([auc, average, best])
 
     def accepted_and_hits(self, weights: Weights) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How many pairs, and how many similar ones, are accepted down to each group: two times (r, groups)."""
