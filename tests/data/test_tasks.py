@@ -329,6 +329,8 @@ def test_words_as_labels(tmp_path):
         ("a,score\n" + "x,1\n" * 12, ColumnError, "no column that must be the first text; it has a, score"),
         ("a,b,a,score\n" + "x,y,x,1\n" * 12, ColumnError, "several columns named 'a'"),
         ("", FormatError, "is empty"),
+        ("a,b,score\n", FormatError, "has a header but no rows"),
+        ("a;b;score\nx;y;1\n", FormatError, "has one column, 'a;b;score'. Write it with commas, not semicolons."),
     ],
 )
 def test_bad_pairs(text, error, words, tmp_path):
@@ -337,6 +339,7 @@ def test_bad_pairs(text, error, words, tmp_path):
 
 
 def test_other_bad_pairs(tmp_path):
+    assert "the table has a header but no rows" in said(FormatError, read_pairs, {"a": [], "b": [], "score": []})
     assert "There is no file" in said(MissingSourceError, read_pairs, tmp_path / "none.csv")
     assert "unknown ending '.doc'" in said(FormatError, read_pairs, write(tmp_path / "a.doc", "x"))
     path = write(tmp_path / "own.csv", "a,b,score\n" + "".join(f"x{i},y,1\nx{i},z,7\n" for i in range(6)))

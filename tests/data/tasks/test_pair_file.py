@@ -169,7 +169,7 @@ def test_bad_files(tmp_path):
     write(path, "")
     assert "is empty" in said(FormatError, open_pair_file, path)
     write(path, "a,b,label\n")
-    assert "a header and no pairs" in said(FormatError, open_pair_file, path)
+    assert "a header but no rows" in said(FormatError, open_pair_file, path)
     write(path, "a,b,label\nx,y\n")
     assert "ragged: line 2" in said(ShapeError, open_pair_file, path)
     write(path, 'a,b,label\n"never closed,y,1\n')

@@ -75,6 +75,16 @@ class Table(ABC):
         """A row as a message names it."""
         return f"{self.path}, {self.unit} {line}"
 
+    def check_commas(self) -> None:
+        """Refuse a .csv file with semicolons between its columns.
+
+        Raises:
+            FormatError: it is one.
+        """
+        if plain_suffix(self.path) == ".csv" and len(self.names) == 1 and ";" in self.names[0]:
+            column = clipped(self.names[0])
+            raise FormatError(f"{self.path} has one column, {column!r}. Write it with commas, not semicolons.")
+
     def pick(self, name: str | None, usual: Sequence[str], role: str) -> str:
         """The column of this name, or the first of a usual name.
 
@@ -198,18 +208,23 @@ def read_table(source: Any, columns: Sequence[str | None] = ()) -> Table:  # noq
     """
     from uncone.data.tables.memory import ColumnTable, MemoryTable
 
-    if (columns_in_memory := MemoryTable.of(source)) is not None:
-        return ColumnTable(columns_in_memory)
-    path = Path(source)
+    memory = MemoryTable.of(source)
+    table = _open_file(Path(source), columns) if memory is None else ColumnTable(memory)
+    if not table.names:
+        raise FormatError(f"{table.path} is empty. Was it written to the end?")
+    table.check_commas()
+    if not any(block.rows for block in table.blocks([])):
+        raise FormatError(f"{table.path} has a header but no rows below it. Was it written to the end?")
+    return table
+
+
+def _open_file(path: Path, columns: Sequence[str | None]) -> Table:
     if not path.is_file():
         raise MissingSourceError(f"There is no file {path}.")
     if not plain_suffix(path):
         raise FormatError(f"{path} has an unknown ending {path.suffix!r}; we read {', '.join(TABLE_SUFFIXES)}.")
     names = [name for name in columns if name is not None]
-    table = open_table(path, lambda head: first_row_names_columns(head, names))
-    if not table.names:
-        raise FormatError(f"{path} is empty. Was it written to the end?")
-    return table
+    return open_table(path, lambda head: first_row_names_columns(head, names))
 
 
 _USUAL = ("text", "sentence", "content", "body")

@@ -140,9 +140,6 @@ def open_pair_file(
         return PairFile(f"{task.name}:{task.split}", task.scores, (list(task.left), list(task.right)), None, columns)
     text_pair, id_pair = _two(text, "texts"), _two(ids, "ids")
     table = read_table(path, (*text_pair, *id_pair, label))
-    _check_commas(table)
-    if not any(block.rows for block in table.blocks([])):
-        raise FormatError(f"{table.path} has a header and no pairs below it. Was it written to the end?")
     texts, rows = _pair_columns(table, text_pair, id_pair)
     pair_columns = (*texts, *rows, _label_column(table, label, (*texts, *rows)))
     if len(set(pair_columns)) < len(pair_columns):
@@ -161,12 +158,6 @@ def _two(columns: Columns | None, content: str) -> tuple[str, ...]:
         text = ", ".join(names)
         raise OptionError(f"Pairs need two columns of {content}, not {text!r}. Name both, with a comma between.")
     return names
-
-
-def _check_commas(table: Table) -> None:
-    if len(table.names) == 1 and ";" in table.names[0]:
-        text = clipped(table.names[0])
-        raise FormatError(f"{table.path} has one column, {text!r}. Write it with commas, not semicolons.")
 
 
 def _pair_columns(

@@ -318,13 +318,10 @@ class TableTexts(TextSource):
 
     def _choose(self, text: Sequence[str], label: str | None) -> TextColumns:
         names, readable = self.table.names, self.table.text_names
-        headed = self.kind == "table" and getattr(self.table, "header", False)
-        if headed and len(names) == 1 and ";" in names[0] and plain_suffix(self.path) == ".csv":
-            raise FormatError(
-                f"{self.path} has one column, {clipped(names[0])!r}. Write it with commas, not semicolons."
-            )
+        self.table.check_commas()
         hint = ", or --text 2 for the second column of a table without a header" if self.kind == "table" else ""
         columns = choose_columns(self.name, names, text, label, readable, hint)
+        headed = self.kind == "table" and getattr(self.table, "header", False)
         if headed and not text and _looks_like_text(columns.text[0]):
             raise ColumnError(
                 f"{self.path} has no header: its first row holds {clipped(columns.text[0])!r}. Name the column by its "
