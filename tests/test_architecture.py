@@ -17,6 +17,15 @@ ROOT = Path(__file__).parents[1]
 ROOMS = {"analysis", "cli", "data", "encoders", "evaluation", "exports", "repairs", "report", "run", "stats", "verbs"}
 
 
+NOT_NAMES = {
+    *("one", "ones", "what", "which", "why", "there", "here", "these", "those", "thing", "things"),
+    *("asked", "checked", "chosen", "counted", "done", "drawn", "fitted", "found", "given", "gone", "got", "held"),
+    *("judged", "kept", "known", "made", "meant", "measured", "named", "needed", "said", "seen", "shown", "taken"),
+    *("told", "used", "wanted", "written"),
+}
+"""Words that do not say what a thing is. Fields of results are not looked at: they are keys of JSON."""
+
+
 def complaints_about_the_file(path, tree):
     if not ast.get_docstring(tree):
         yield "a module says what it is for"
@@ -44,6 +53,26 @@ def complaints_about_statements(path, tree):
             yield f"{node.name} says nothing"
 
 
+def complaints_about_names(path, tree):
+    fields = {
+        id(part.target)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for part in node.body
+        if isinstance(part, ast.AnnAssign)
+    }
+    for node in ast.walk(tree):
+        name = ""
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            name = node.name
+        elif isinstance(node, ast.arg):
+            name = node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in fields:
+            name = node.id
+        if name.strip("_").lower() in NOT_NAMES:
+            yield f"line {node.lineno}: {name} does not say what it is"
+
+
 def parameters_of(function):
     """How many parameters a function has, but for self and cls. Those of verbs are generated from options classes."""
     own = function.args
@@ -67,7 +96,8 @@ def complaints_about_public_names(path, tree):
 
 
 def test_modules():
-    rules = (complaints_about_the_file, complaints_about_statements, complaints_about_public_names)
+    of_code = (complaints_about_statements, complaints_about_names, complaints_about_public_names)
+    rules = (complaints_about_the_file, *of_code)
     complaints = []
     for path in sorted((ROOT / "uncone").rglob("*.py")):
         path, tree = path.relative_to(ROOT), ast.parse(path.read_text())
