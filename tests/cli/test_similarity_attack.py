@@ -112,7 +112,7 @@ def test_few_rows_leave_it_open_whether_labels_are_separable(capsys):
     assert found.per_label.auc_low < 0.4 < 0.5 < found.per_label.auc_high
     assert (
         "10 distinct texts are too few to say whether the labels are separable" in found.per_label.sentence
-        and "hard to judge on so few texts" in found.headline
+        and "hard to judge with so few texts" in found.headline
     )
     assert "not separable" not in found.headline
     assert "45 unrelated pairs: percentiles are rough." in " ".join(found.notes)

@@ -101,7 +101,7 @@ def every_chart() -> list[Chart]:
     )
     points = Chart(
         "points",
-        "Isotropy against score",
+        "Isotropy vs. score",
         "Names where there is room.",
         [
             Points([0.1, 0.3, 0.31], [60, 64, 64.2], "inductive", "accent", 10, texts=["raw mean", "abtt", "whitened"]),

@@ -193,7 +193,7 @@ def test_the_headline_has_the_mean_of_the_background_and_the_auc(found):
         (0.55, 0.52, 0.58, "Labels are hardly separable"),
         (0.93, 0.9, 0.95, "Labels are well separable"),
         (0.41, 0.38, 0.44, "Pairs with the same label are less similar than others"),
-        (0.7, None, None, "Labels are hard to judge on so few texts"),
+        (0.7, None, None, "Labels are hard to judge with so few texts"),
     ],
 )
 def test_how_separable_labels_are(found, auc, low, high, said):

@@ -205,7 +205,7 @@ def _score_sentence(score: float, share: float, high: float | None, worth: Evide
         most = "" if high is None else f", and it may be up to {percent(high)}"
         return f"{reach}{most}: {count(space.distinct, 'distinct vector')} are too few to say what {score:g} means."
     grade = {Evidence.NONE: "not evidence", Evidence.WEAK: "weak evidence", Evidence.STRONG: "evidence"}[worth]
-    search = " In a search, every vector is another chance." if worth is Evidence.STRONG else ""
+    search = " In a large corpus, some texts still reach it by chance." if worth is Evidence.STRONG else ""
     return f"{reach}, so {score:g} is {grade} of similarity here.{search}"
 
 

@@ -335,7 +335,7 @@ def _moved(change: Change | None, subject: str, show: Callable[[float], str], sc
     else:
         moved = f"{subject} {'rises' if new > old else 'falls'} from {show(old)} to {show(new)}"
         if change.overlap is not None:
-            sure = "overlap: no clear change" if change.overlap else "are apart"
+            sure = "overlap: no clear change" if change.overlap else "don't overlap"
             moved += f"; the 95 % intervals {sure}"
     return f"{moved}{f' ({scale})' if scale else ''}."
 

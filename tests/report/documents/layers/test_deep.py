@@ -270,7 +270,7 @@ def test_nothing_is_behind_a_study_that_is_not_deep():
 def test_the_story_has_a_section_of_its_own_and_the_notes_are_joined():
     one = study()
     first = one.document().sections[0]
-    assert first.title == "Behind the cone in short" and list(first.blocks[0].lines) == one.deep.story
+    assert first.title == "Behind the cone, in short" and list(first.blocks[0].lines) == one.deep.story
     notes = section(one, "What was left out").blocks[0].lines
     assert notes == [*one.notes, *one.deep.notes]
 
@@ -282,7 +282,7 @@ def test_curves_are_drawn_through_the_numbers():
     assert drawn["cosine"].y == pytest.approx([6.4, 7.2, 8.0, 8.8])
     assert "5.50 (euclidean), 4.40 (cosine)" in charts(one)["lid"].caption, "half, as published"
     inter = {label: line.y for label, line in lines(charts(one)["s_inter_clusters"]).items()}
-    expected = {"as they are": 0.5, "inside clusters": 0.55, "centered": 0.02, "centered by cluster": 0.01}
+    expected = {"raw": 0.5, "inside clusters": 0.55, "centered": 0.02, "centered by cluster": 0.01}
     assert inter == {name: [value] * 4 for name, value in expected.items()}
     sizes = {label: line.y for label, line in lines(charts(one)["frequency_r"]).items()}
     assert sizes["component 1, |r|"] == [0.5] * 4
@@ -320,7 +320,7 @@ def test_several_studies_share_their_charts_and_name_their_n():
 
 
 def test_the_table_of_models_sets_layers_against_tables():
-    (table,) = section(ALL["unequal"](), "Local dimension: contextual against static").blocks
+    (table,) = section(ALL["unequal"](), "Local dimension: contextual vs. static").blocks
     rows = {(row.cells[0].text, row.cells[1].text): row.cells for row in table.rows}
     last, mean = rows["bert-tiny", "layer 3"], rows["bert-tiny", "mean of layers 1 to 3"]
     assert (last[3].text, last[3].small, last[5].text, last[7].text) == ("11.0", "10.6 to 11.4", "5.50", "3,000")
@@ -341,7 +341,7 @@ def test_clusters_are_shown_as_they_were_found():
     assert first[0].text == "1: bank · river · , · 2020" and first[2].text == "word: 82 %, symbol: 17 %, number: 1 %"
     assert first[5].text.startswith("0-100: 40 %") and [cell.text for cell in first[-2:]] == ["0.41", "0.01"]
     assert examples.lines[0].count(" / ") == 1, "two examples"
-    assert texts(cosines)[0] == ["as they are", "0.500", "0.700", "", ""]
+    assert texts(cosines)[0] == ["raw", "0.500", "0.700", "", ""]
     many = replace(one.deep.layers[-1], clusters=clusters(9, np.random.default_rng(0), ["a"]))
     longer = replace(one, deep=replace(one.deep, layers=[*one.deep.layers[:-1], many]))
     assert " / " not in section(longer, "Clusters").blocks[-1].blocks[2].lines[0]
@@ -426,7 +426,7 @@ def test_terminal_has_a_line_per_layer_and_the_table_of_models():
     layers[0] = replace(layers[0], dimensions={name: dimension(name, 9.0, 100_000) for name in ("euclidean", "cosine")})
     mixed = replace(study(), deep=replace(study().deep, layers=layers))
     assert "3,000 to 100,000" in section(mixed, "Behind the cone").brief[1].remarks[0]
-    (brief,) = section(ALL["unequal"](), "Local dimension: contextual against static").brief
+    (brief,) = section(ALL["unequal"](), "Local dimension: contextual vs. static").brief
     assert ["bert-tiny: layer 3", "contextual", "11.0", "8.80", "3,000"] in texts(brief)
 
 

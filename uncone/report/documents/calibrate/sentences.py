@@ -190,7 +190,7 @@ def meaning(result: Calibrated) -> list[str]:
         times = "" if ratio is None or ratio.value is None else f": {_times(ratio)}"
         lines.append(
             f"{percent(entry.found.value)} of the labeled similar pairs score {entry.score:g} or more, and "
-            f"{percent(entry.let_through.value or 0.0)} of the labeled dissimilar pairs{times}."
+            f"{percent(entry.let_through.value or 0.0)} of the labeled dissimilar pairs do{times}."
         )
         if entry.ratio is not None and not entry.is_judged_by_ratio:
             lines.append(
@@ -207,7 +207,7 @@ def reasons(result: Calibrated) -> list[str]:
     lines = []
     if first.mean > 0.2:
         lines.append(
-            f"Unrelated pairs average {score(result, first.mean)} and not 0 because of the model, of a topic that all "
+            f"Unrelated pairs average {score(result, first.mean)}, not 0, because of the model, a topic that all "
             f"texts share, or both. On a scale from there to 1, {entry.score:g} is {above(entry)}. Don't reuse a "
             "threshold from another space."
         )

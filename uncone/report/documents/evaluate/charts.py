@@ -173,7 +173,7 @@ def isotropy_chart(scores: Scores) -> Chart | None:
         marks.append(Points(x, y, protocol, _PROTOCOLS.get(protocol, "ink"), 10, **look))
     caption = _relation([dot[2] for dot in dots], [dot[3] for dot in dots])
     across, up = Axis("IsoScore (1: isotropic)", "IsoScore"), Axis("Spearman x 100", "Spearman x 100")
-    return Chart("isotropy", "Isotropy against score", caption, marks, across, up, wide=True)
+    return Chart("isotropy", "Isotropy vs. score", caption, marks, across, up, wide=True)
 
 
 def _relation(x: Sequence[float], y: Sequence[float]) -> str:

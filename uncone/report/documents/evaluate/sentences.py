@@ -126,7 +126,7 @@ def _proven_gains(scores: Scores) -> str:
     )
     if not winners:
         where = f" on {scores.table.datasets[0]}" if single else " on any single dataset"
-        none = "The method tried has no" if total == 1 else f"None of {count(total, 'method')} has a"
+        none = "The only method tried has no" if total == 1 else f"None of {count(total, 'method')} has a"
         on_average = any(gain.proven and gain.value > 0 for _, gain in scores.gains)
         return f"{none} proven gain{where}{', only on average' if on_average else ''}."
     start = f"{len(winners)} of {count(total, 'method')} {'has' if len(winners) == 1 else 'have'} a proven gain"

@@ -202,7 +202,7 @@ def _sections(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> I
     for study, name in pairs:
         if study.deep is not None and study.deep.story:
             story = [Sentences(study.deep.story, bulleted=True)]
-            yield _with_name(Section("Behind the cone in short", story), name)
+            yield _with_name(Section("Behind the cone, in short", story), name)
     brief = [table for study in studies for table in overview.brief_layers(study, len(studies))]
     yield Section("", _cone_charts(studies, contrasts), brief=brief, name="curves")
     for study, name in pairs:
@@ -259,7 +259,7 @@ def _behind(studies: Sequence[LayerStudy], names: Sequence[str]) -> Iterator[Sec
         "Behind the cone",
         charts,
         intro="The cone is only the first impression. Inside, a space consists of neighborhoods, clusters, shells of "
-        f"word frequency and curved sheets. Measured on {most:,} vectors of a layer: all of them, or a seeded sample.",
+        f"word frequency and curved sheets. Measured on up to {most:,} vectors per layer: all of them, or a seeded sample.",
         brief=_brief_deep(studies[0]) if len(studies) == 1 else (),
         name="behind",
     )
@@ -279,7 +279,7 @@ def _brief_deep(study: LayerStudy) -> list[Block]:
     story, layers = study.deep.story, study.deep.layers
     sentences = [first_sentences(sentence) for sentence in story[:_BRIEF_SENTENCES]]
     more = len(story) - _BRIEF_SENTENCES
-    sentences += [f"{count(more, 'more sentence')} behind the cone in the report."] if more > 0 else []
+    sentences += [f"{count(more, 'more finding')} in the report."] if more > 0 else []
     nearest, hubs = layers[-1].dimensions["euclidean"].k, layers[-1].hubness.k
     remark = f"LID: {nearest} nearest of n = {base_range(layers)}; published values are half. Hubs: k = {hubs}"
     table = overview.brief_table(study, placed("deep", "behind"), overview.brief_places(study), [remark])

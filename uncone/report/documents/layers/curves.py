@@ -120,7 +120,7 @@ def _component(place: int) -> Callable[[DeepLayer], Number]:
 
 def _cluster_cosines(kind: Literal["inter", "intra"], title: str, caption: str) -> _CurveChart:
     return _CurveChart(f"s_{kind}_clusters", [
-        _Trace(f"s_{kind}", "as they are", "muted", value=lambda layer: getattr(layer.clusters.raw, kind)),
+        _Trace(f"s_{kind}", "raw", "muted", value=lambda layer: getattr(layer.clusters.raw, kind)),
         _Trace(f"s_{kind}_within_raw", "inside clusters", "muted", "thin", "dash"),
         _Trace(f"s_{kind}_global", "centered"),
         _Trace(f"s_{kind}_within", "centered by cluster", "second"),

@@ -54,7 +54,7 @@ def dimension_section(studies: Sequence[LayerStudy]) -> Section | None:
     remark = "On true distances. Published values use squared distances and are half of these."
     short = table(["vectors", "kind", *_COLUMNS, "n"], brief, left=2, title="Local dimension", remarks=[remark])
     return Section(
-        "Local dimension: contextual against static",
+        "Local dimension: contextual vs. static",
         [table(heads, rows, left=3)],
         intro="Maximum likelihood on true distances, with 95 % intervals over the queries. On squared distances, as "
         f"published, it is exactly half. It grows with n, so compare it at equal n only. {_PUBLISHED}",
@@ -184,7 +184,7 @@ def _shares(shares: Mapping[str, float]) -> str:
 def _cosine_table(clusters: results.Clusters) -> Table:
     """Inside clusters: weighted by their size, and as a plain mean, as published."""
     kinds = {
-        "as they are": [clusters.raw],
+        "raw": [clusters.raw],
         "inside clusters": [clusters.within_raw, clusters.within_raw_plain],
         "centered": [clusters.global_],
         "centered by cluster": [clusters.within, clusters.within_plain],

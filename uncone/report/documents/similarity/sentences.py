@@ -85,7 +85,7 @@ def separable(auc: float, low: float | None, high: float | None, units: int) -> 
     """A phrase on how separable two kinds of pairs are. An AUC of 0.1 separates as well as one of 0.9."""
     if low is None or high is None or units < LEAST_UNITS or inconclusive(low, high):
         bounds = between(low, high, cosine)
-        return f"hard to judge on so few texts: AUC {cosine(auc)}{f' ({bounds})' if bounds else ''}"
+        return f"hard to judge with so few texts: AUC {cosine(auc)}{f' ({bounds})' if bounds else ''}"
     if low <= 0.5 <= high:
         return f"not separable: AUC {cosine(auc)}"
     strength = max(auc, 1 - auc)
