@@ -132,7 +132,7 @@ def test_intervals(crowded, old, new, overlap):
     change = changes(result)[0]
     assert (change.way, change.overlap) == ("rises", overlap)
     assert ("no clear change" in result.lines()[0]) is bool(overlap)
-    assert ("are apart" in result.lines()[0]) is (overlap is False)
+    assert ("don't overlap" in result.lines()[0]) is (overlap is False)
 
 
 def test_quantiles_stand_with_their_intervals(crowded):

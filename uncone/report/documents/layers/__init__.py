@@ -259,7 +259,7 @@ def _behind(studies: Sequence[LayerStudy], names: Sequence[str]) -> Iterator[Sec
         "Behind the cone",
         charts,
         intro="The cone is only the first impression. Inside, a space consists of neighborhoods, clusters, shells of "
-        f"word frequency and curved sheets. Measured on up to {most:,} vectors per layer: all of them, or a seeded sample.",
+        f"word frequency and curved sheets. Measured on up to {most:,} vectors per layer: all, or a seeded sample.",
         brief=_brief_deep(studies[0]) if len(studies) == 1 else (),
         name="behind",
     )
