@@ -62,10 +62,10 @@ def example(labels, ties, n=90):
 @pytest.mark.parametrize("ties", [False, True])
 def test_alone_every_pair_is_drawn_as_in_evaluation(ties):
     pairs, values, _ = example(False, ties)
-    found = Judge(pairs, Folds(np.zeros(90, np.int64), pair_units(90), 1)).over_folds(values, 50, seed=4)
+    result = Judge(pairs, Folds(np.zeros(90, np.int64), pair_units(90), 1)).over_folds(values, 50, seed=4)
     expected = bootstrap(pairs.scores, values, replicates=50, seed=4)
-    assert found.scores == pytest.approx(expected.scores, abs=1e-12)
-    assert found.values == pytest.approx(expected.values, abs=1e-12)
+    assert result.scores == pytest.approx(expected.scores, abs=1e-12)
+    assert result.values == pytest.approx(expected.values, abs=1e-12)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -76,7 +76,7 @@ def test_units_are_drawn_whole(labels, ties, stretched):
     fold = fold if labels else np.arange(90) // 46
     k = fold.max() + 1
     units = pair_units(90, (unit.tolist(), range(100, 190)))
-    found = Judge(pairs, Folds(fold, units, k)).over_folds(values, 15, seed=2)
+    result = Judge(pairs, Folds(fold, units, k)).over_folds(values, 15, seed=2)
     naive = roc_auc_score if labels else lambda gold, own: spearmanr(gold, own).statistic
     expected = np.zeros((3, 15))
     for r, counts in enumerate(np.concatenate(list(drawn_counts(unit.max() + 1, 15, 2)))):
@@ -86,16 +86,16 @@ def test_units_are_drawn_whole(labels, ties, stretched):
             for method in range(3):
                 expected[method, r] += len(place) / 90 * naive(pairs.scores[rows], values[method, rows])
     sizes = np.bincount(unit)
-    expected = stretched(expected, found.scores, 90**2 / (sizes @ sizes), centers=k)
-    expected += (found.scores - expected.mean(axis=1))[:, None]
-    assert found.values == pytest.approx(expected, abs=1e-4)
+    expected = stretched(expected, result.scores, 90**2 / (sizes @ sizes), centers=k)
+    expected += (result.scores - expected.mean(axis=1))[:, None]
+    assert result.values == pytest.approx(expected, abs=1e-4)
 
 
 def test_undefined_stays_undefined():
     pairs, values, fold = example(False, False)
     values[1, 3] = np.nan
-    found = Judge(pairs, Folds(fold, pair_units(90), 3)).over_folds(values, 10, seed=0)
-    assert np.isfinite(found.values[[0, 2]]).all() and np.isnan(found.scores[1]) and np.isnan(found.values[1]).all()
+    result = Judge(pairs, Folds(fold, pair_units(90), 3)).over_folds(values, 10, seed=0)
+    assert np.isfinite(result.values[[0, 2]]).all() and np.isnan(result.scores[1]) and np.isnan(result.values[1]).all()
 
 
 def test_problems_are_checked():

@@ -39,8 +39,8 @@ def test_the_standard_list():
 
 
 def test_a_list_of_ones_own():
-    found = parse_methods("raw, center,droptop:k=15,clustered:k=27;p=0,whiten:shrinkage=none,droptop+whiten:dim=8")
-    assert [(one.repair, dict(one.options)) for one in found] == [
+    result = parse_methods("raw, center,droptop:k=15,clustered:k=27;p=0,whiten:shrinkage=none,droptop+whiten:dim=8")
+    assert [(method.repair, dict(method.options)) for method in result] == [
         ("", {}),
         ("center", {}),
         ("droptop", {"k": 15}),
@@ -48,18 +48,18 @@ def test_a_list_of_ones_own():
         ("whiten", {"shrinkage": None}),
         ("droptop,whiten", {"dim": 8}),
     ]
-    assert [one.protocol for one in found] == ["raw", *["inductive"] * 5]
+    assert [method.protocol for method in result] == ["raw", *["inductive"] * 5]
 
 
 def test_protocols():
     both = parse_methods("center,whiten@transductive,center", protocols=("inductive", "transductive"))
-    assert [(one.name, one.protocol) for one in both] == [
+    assert [(method.name, method.protocol) for method in both] == [
         ("center", "inductive"),
         ("center", "transductive"),
         ("whiten", "transductive"),
     ]
-    kept = Method("mine", "center", protocol="transductive")
-    assert parse_methods(["raw", kept])[1] is kept
+    own = Method("mine", "center", protocol="transductive")
+    assert parse_methods(["raw", own])[1] is own
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_folder_without_a_repair(tmp_path):
 
 
 def test_which_methods_begin_at_random():
-    random = [one.name for one in standard_methods(768) if has_random_start(one)]
+    random = [method.name for method in standard_methods(768) if has_random_start(method)]
     assert random == ["k-means, means only", "k-means + PCA", "GMM + PCA", "flow"]
 
 
@@ -97,14 +97,14 @@ def fits_of(model, fit_on=tuple(TEXTS[:40]), **options):
 def test_inductive_and_transductive_fits(tiny_model):
     fits = fits_of(tiny_model)
     rows = fits.space.vectors(TEXTS)
-    for protocol, fitted in (("inductive", TEXTS[:40]), ("transductive", TEXTS[40:])):
+    for protocol, corpus in (("inductive", TEXTS[:40]), ("transductive", TEXTS[40:])):
         method = Method("center", "center", protocol=protocol)
-        found, _ = fits.vectors(method, 0, TEXTS[40:], "others")
-        np.testing.assert_allclose(found, rows[40:] - fits.space.vectors(fitted).mean(axis=0), atol=1e-5)
-    one = fits.repair(Method("c", "center", protocol="inductive"), 0, TEXTS, "x")
-    assert fits.repair(Method("c", "center", protocol="inductive"), 0, TEXTS[:3], "y") is one, "fitted once"
-    shown = fits.in_space(Method("c", "center", protocol="inductive"))
-    assert (shown.layer, shown.pooling, shown.fitted_on) == ("1", "mean", "40 texts")
+        result, _ = fits.vectors(method, 0, TEXTS[40:], "others")
+        np.testing.assert_allclose(result, rows[40:] - fits.space.vectors(corpus).mean(axis=0), atol=1e-5)
+    repair = fits.repair(Method("c", "center", protocol="inductive"), 0, TEXTS, "x")
+    assert fits.repair(Method("c", "center", protocol="inductive"), 0, TEXTS[:3], "y") is repair, "fitted once"
+    located = fits.in_space(Method("c", "center", protocol="inductive"))
+    assert (located.layer, located.pooling, located.fitted_on) == ("1", "mean", "40 texts")
 
 
 def test_seeds_are_for_what_is_drawn(tiny_model):
@@ -122,18 +122,18 @@ def test_nothing_to_fit_on(tiny_model):
 def test_a_saved_repair_is_a_method(tiny_model, tmp_path):
     fits = fits_of(tiny_model)
     repair = make("whiten", dim=4).fit(fits.space.vectors(TEXTS))
-    known = {
+    provenance = {
         "encoder": "x",
         "encoder_content": fits.space.identity["fingerprint"],
         "level": "sentence",
         "pooling": "mean",
     }
-    repair.save(tmp_path / "mine", fitted_on="a corpus", layer="1", **known)
-    repair.save(tmp_path / "other", fitted_on="a corpus", layer="2", **known)
+    repair.save(tmp_path / "mine", fitted_on="a corpus", layer="1", **provenance)
+    repair.save(tmp_path / "other", fitted_on="a corpus", layer="2", **provenance)
     (mine,) = parse_methods(str(tmp_path / "mine"))
     assert (mine.name, mine.protocol, mine.fitted_on) == ("mine", "inductive", "a corpus")
-    found, _ = fits.vectors(mine, 0, TEXTS, "x")
-    np.testing.assert_allclose(found, repair.transform(fits.space.vectors(TEXTS)), atol=1e-5)
+    result, _ = fits.vectors(mine, 0, TEXTS, "x")
+    np.testing.assert_allclose(result, repair.transform(fits.space.vectors(TEXTS)), atol=1e-5)
     assert not has_random_start(mine)
     with pytest.raises(OtherSpaceError, match="layer 2"):
         fits.vectors(*parse_methods(str(tmp_path / "other")), 0, TEXTS, "x")

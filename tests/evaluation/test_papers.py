@@ -37,8 +37,8 @@ def test_rows_are_cut_to_the_datasets_of_a_table():
 
 
 def test_figures_are_figures():
-    for one in PUBLISHED:
-        assert len(one.values) == len(one.datasets) and one.source and one.aggregation in ("all", "wmean")
-        known = np.array([value for value in one.values if value is not None])
-        assert ((known > 40) & (known < 90)).all()
-        assert len(known) or one.average
+    for row in PUBLISHED:
+        assert len(row.values) == len(row.datasets) and row.source and row.aggregation in ("all", "wmean")
+        values = np.array([value for value in row.values if value is not None])
+        assert ((values > 40) & (values < 90)).all()
+        assert len(values) or row.average

@@ -28,9 +28,9 @@ def signal(seed, n=200, d=24, *, rogue=False, labels=False):
     """Pairs whose cosine follows the score; with `rogue`, in a cone whose loud dimensions hide it."""
     rng = np.random.default_rng(seed)
     scores = rng.uniform(0, 1, n)
-    one, two = rng.normal(size=(2, n, d))
-    other = scores[:, None] * one + np.sqrt(1 - scores[:, None] ** 2) * two
-    rows = np.concatenate([one, other])
+    first, two = rng.normal(size=(2, n, d))
+    other = scores[:, None] * first + np.sqrt(1 - scores[:, None] ** 2) * two
+    rows = np.concatenate([first, other])
     if rogue:
         rows += 3.0
         rows[:, :2] += rng.normal(size=(2 * n, 2)) * [8.0, 5.0]
@@ -48,40 +48,40 @@ def noise(seed, n=120, d=16):
 @pytest.mark.parametrize("labels", [False, True], ids=["scores", "labels"])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_repair_that_helps_is_found(seed, labels):
-    found = prescribe(*signal(seed, rogue=True, labels=labels), seed=seed, replicates=300)
-    assert found.recommended is not None and found.proven and found.verdict == found.recommended.name
-    assert found.gain.low > 0.1 and found.gain.low < found.gain.value < found.gain.high
-    assert found.measure == ("ROC-AUC" if labels else "Spearman") and found.measure in found.reason
-    best = max(found.table, key=lambda one: one.score)
-    assert found.recommended == best.method and best.significant and sum(one.wins for one in found.table) == 5
+    result = prescribe(*signal(seed, rogue=True, labels=labels), seed=seed, replicates=300)
+    assert result.recommended is not None and result.proven and result.verdict == result.recommended.name
+    assert result.gain.low > 0.1 and result.gain.low < result.gain.value < result.gain.high
+    assert result.measure == ("ROC-AUC" if labels else "Spearman") and result.measure in result.reason
+    best = max(result.table, key=lambda one: one.score)
+    assert result.recommended == best.method and best.significant and sum(row.wins for row in result.table) == 5
     expected = make(best.method.repair, **best.method.options).fit(signal(seed, rogue=True)[0])
     rows = np.random.default_rng(9).normal(size=(5, 24)).astype(np.float32)
-    assert found.repair.transform(rows) == pytest.approx(expected.transform(rows), abs=1e-5)
+    assert result.repair.transform(rows) == pytest.approx(expected.transform(rows), abs=1e-5)
 
 
 @pytest.mark.parametrize("labels", [False, True], ids=["scores", "labels"])
 @pytest.mark.parametrize("seed", range(4))
 def test_where_none_helps_it_is_left_alone(seed, labels):
-    found = prescribe(*signal(seed, labels=labels), seed=seed, replicates=300)
-    assert found.recommended is None and found.repair is None and not found.proven
-    assert found.verdict == "leave it alone" and found.reason.endswith("leave it alone.")
+    result = prescribe(*signal(seed, labels=labels), seed=seed, replicates=300)
+    assert result.recommended is None and result.repair is None and not result.proven
+    assert result.verdict == "leave it alone" and result.reason.endswith("leave it alone.")
 
 
 def test_a_choice_on_noise_is_not_taken_for_a_gain():
-    taken = [prescribe(*noise(seed), seed=seed, replicates=300).recommended for seed in range(40)]
-    assert sum(one is not None for one in taken) <= 2
+    methods = [prescribe(*noise(seed), seed=seed, replicates=300).recommended for seed in range(40)]
+    assert sum(method is not None for method in methods) <= 2
 
 
 def test_pairs_of_one_text_are_drawn_together():
     """Thirty texts with four partners each, and scores that belong to the text: few things were seen, not many."""
-    taken = 0
+    n_taken = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
         left, right = np.repeat(np.arange(30), 4), np.arange(120) + 30
         rows = rng.normal(size=(150, 16)) * np.linspace(3, 0.5, 16) + 2.0
         pairs = PairProblem(left, right, rng.normal(size=30)[left] + 0.3 * rng.normal(size=120))
-        taken += prescribe(rows, pairs, seed=seed, replicates=300).recommended is not None
-    assert taken <= 2
+        n_taken += prescribe(rows, pairs, seed=seed, replicates=300).recommended is not None
+    assert n_taken <= 2
 
 
 def test_no_fit_sees_what_is_held_out(monkeypatch):
@@ -89,21 +89,21 @@ def test_no_fit_sees_what_is_held_out(monkeypatch):
     vectors, pairs = signal(0, n=60, rogue=True)
     extra = np.random.default_rng(1).normal(size=(30, 24)).astype(np.float32)
     vectors = np.concatenate([vectors, extra, vectors[:5]])  # texts in no pair, and copies of some that are
-    seen = []
+    fits = []
     fit_all = module.fit_all
 
     def spy(methods, rows, seed):
-        seen.append({row.tobytes() for row in rows})
+        fits.append({row.tobytes() for row in rows})
         return fit_all(methods, rows, seed)
 
     monkeypatch.setattr(module, "fit_all", spy)
     prescribe(vectors, pairs, candidates=[CENTER], replicates=50)
     texts = np.concatenate([np.arange(len(vectors) - 5), np.arange(5)])
     folds = split(pairs, texts, 5, 0)
-    held = [(a,) for a in range(folds.k)] + [(a, b) for a in range(folds.k) for b in range(a + 1, folds.k)]
+    held_out = [(a,) for a in range(folds.k)] + [(a, b) for a in range(folds.k) for b in range(a + 1, folds.k)]
     everything = {row.tobytes() for row in vectors}
-    assert len(seen) == len(held)
-    for out, rows in zip(held, seen, strict=True):
+    assert len(fits) == len(held_out)
+    for out, rows in zip(held_out, fits, strict=True):
         places = folds.pairs(*out)
         hidden = {vectors[row].tobytes() for row in [*pairs.left[places], *pairs.right[places]]}
         assert not rows & hidden and rows == everything - hidden
@@ -121,7 +121,7 @@ def test_against_a_naive_nested_loop(labels):
     vectors, pairs = signal(3, n=75, rogue=True, labels=labels)
     vectors = vectors.astype(np.float64)
     methods = [CENTER, DROP, Method("whiten", "whiten")]
-    found = prescribe(vectors, pairs, candidates=methods, replicates=20, seed=1)
+    result = prescribe(vectors, pairs, candidates=methods, replicates=20, seed=1)
     folds = split(pairs, np.arange(len(vectors)), 5, 1)
     judge = roc_auc_score if labels else lambda gold, values: spearmanr(gold, values).statistic
 
@@ -133,56 +133,56 @@ def test_against_a_naive_nested_loop(labels):
 
     sizes = np.bincount(folds.fold)
     raws, picks = [], []
-    chosen = dict.fromkeys((method.name for method in methods), 0)
+    wins = dict.fromkeys((method.name for method in methods), 0)
     for test in range(folds.k):
         others = [fold for fold in range(folds.k) if fold != test]
         inner = [sum(sizes[c] * scored(method, c, test, c) for c in others) for method in methods]
         best = methods[int(np.argmax(inner))]
-        chosen[best.name] += 1
+        wins[best.name] += 1
         picks.append(scored(best, test, test))
         places = np.flatnonzero(folds.fold == test)
         raws.append(judge(pairs.scores[places], naive_cosines(vectors, pairs, places)))
-    assert found.raw == pytest.approx(np.average(raws, weights=sizes), abs=1e-9)
-    assert found.gain.value == pytest.approx(np.average(np.subtract(picks, raws), weights=sizes), abs=1e-9)
-    assert {one.method.name: one.wins for one in found.table} == chosen
-    for one in found.table:
-        expected = np.average([scored(one.method, fold, fold) for fold in range(folds.k)], weights=sizes)
-        assert one.score == pytest.approx(expected, abs=1e-9)
-        assert one.difference.value == pytest.approx(expected - found.raw, abs=1e-9)
+    assert result.raw == pytest.approx(np.average(raws, weights=sizes), abs=1e-9)
+    assert result.gain.value == pytest.approx(np.average(np.subtract(picks, raws), weights=sizes), abs=1e-9)
+    assert {row.method.name: row.wins for row in result.table} == wins
+    for row in result.table:
+        expected = np.average([scored(row.method, fold, fold) for fold in range(folds.k)], weights=sizes)
+        assert row.score == pytest.approx(expected, abs=1e-9)
+        assert row.difference.value == pytest.approx(expected - result.raw, abs=1e-9)
 
 
 def test_a_small_gain_is_not_worth_a_change():
     vectors, pairs = signal(0, rogue=True)
-    found = prescribe(vectors, pairs, replicates=200, least_gain=0.95)
-    assert found.recommended is None and not found.proven and found.gain.low > 0
-    assert "less than the 95 points" in found.reason
+    result = prescribe(vectors, pairs, replicates=200, least_gain=0.95)
+    assert result.recommended is None and not result.proven and result.gain.low > 0
+    assert "less than the 95 points" in result.reason
 
 
 def test_what_cannot_be_fitted_or_scored_is_out_and_says_why():
     vectors, pairs = signal(0, n=60, d=8, rogue=True)
     vectors[:, 5:] = 1.0  # they vary in 5 directions
-    found = prescribe(vectors, pairs, candidates=[Method("droptop 7", "droptop", {"k": 7}), CENTER], replicates=50)
-    out, fine = found.table
+    result = prescribe(vectors, pairs, candidates=[Method("droptop 7", "droptop", {"k": 7}), CENTER], replicates=50)
+    out, fine = result.table
     assert out.score is None and out.difference.value is None and out.wins == 0 and "leaves nothing" in out.note
-    assert fine.score is not None and fine.wins == found.folds
-    found = prescribe(vectors, pairs, candidates=[Method("droptop 7", "droptop", {"k": 7})], replicates=50)
-    assert found.recommended is None and "None of the repairs" in found.reason
+    assert fine.score is not None and fine.wins == result.folds
+    result = prescribe(vectors, pairs, candidates=[Method("droptop 7", "droptop", {"k": 7})], replicates=50)
+    assert result.recommended is None and "None of the repairs" in result.reason
 
 
 def test_plain_values_and_progress():
-    told = []
-    found = prescribe(*noise(0), replicates=50, progress=lambda *step: told.append(step))
-    plain = json.loads(json.dumps(found.to_dict()))
+    reports = []
+    result = prescribe(*noise(0), replicates=50, progress=lambda *step: reports.append(step))
+    plain = json.loads(json.dumps(result.to_dict()))
     assert plain["verdict"] == "leave it alone" and plain["recommended"] is None and plain["proven"] is False
-    assert [one["name"] for one in plain["table"]] == [one.name for one in candidates_for(16, 144)]
+    assert [row["name"] for row in plain["table"]] == [row.name for row in candidates_for(16, 144)]
     assert plain["gain"]["low"] < plain["gain"]["value"] < plain["gain"]["high"] and plain["folds"] == 5
-    assert told == [("trying repairs", 1, 15)] * 15
+    assert reports == [("trying repairs", 1, 15)] * 15
 
 
 def test_the_same_again():
     vectors, pairs = noise(1)
-    one, other = (prescribe(vectors, pairs, replicates=50, seed=3).to_dict() for _ in range(2))
-    assert one == other != prescribe(vectors, pairs, replicates=50, seed=4).to_dict()
+    first, other = (prescribe(vectors, pairs, replicates=50, seed=3).to_dict() for _ in range(2))
+    assert first == other != prescribe(vectors, pairs, replicates=50, seed=4).to_dict()
 
 
 def test_bad_input():
@@ -210,15 +210,15 @@ def test_copies_of_pairs_are_no_evidence():
     """Twenty-nine pairs with a great gain, thirty times each: the same folds and intervals, and no proof."""
     vectors, pairs = signal(1, n=29, rogue=True)
     many = PairProblem(np.tile(pairs.left, 30), np.tile(pairs.right, 30), np.tile(pairs.scores, 30))
-    once, copied = (prescribe(vectors, one, replicates=200, candidates=[CENTER, DROP]) for one in (pairs, many))
+    once, copied = (prescribe(vectors, problem, replicates=200, candidates=[CENTER, DROP]) for problem in (pairs, many))
     assert copied.units == once.units == 29 and copied.recommended is once.recommended is None
     assert copied.gain.low > 0 and copied.gain.low == pytest.approx(once.gain.low)
     assert copied.gain.high == pytest.approx(once.gain.high)
     assert "A proof needs 30 independent pairs" in copied.reason
-    assert [one.difference.low for one in copied.table] == pytest.approx([one.difference.low for one in once.table])
-    assert not any(one.significant for one in copied.table) and copied.folds == once.folds == 3
-    shown = prescribe(*signal(1, n=60, rogue=True), replicates=200, candidates=[CENTER, DROP])
-    assert shown.proven and "proven on 60 independent pairs" in shown.reason
+    assert [row.difference.low for row in copied.table] == pytest.approx([row.difference.low for row in once.table])
+    assert not any(row.significant for row in copied.table) and copied.folds == once.folds == 3
+    result = prescribe(*signal(1, n=60, rogue=True), replicates=200, candidates=[CENTER, DROP])
+    assert result.proven and "proven on 60 independent pairs" in result.reason
 
 
 def heavy(seed, n, d=12):
@@ -243,7 +243,7 @@ def gain_of_drop(seed, n, copies):
 def test_the_interval_of_the_gain_covers_where_pairs_repeat(n, copies):
     right = np.mean([gain_of_drop(1000 + seed, n, 1).value for seed in range(40)])
     gains = [gain_of_drop(seed, n, copies) for seed in range(40)]
-    assert sum(one.low <= right <= one.high for one in gains) >= 36
+    assert sum(gain.low <= right <= gain.high for gain in gains) >= 36
 
 
 def test_linked_pairs_are_chosen_by_pairs_without_their_texts():
@@ -251,17 +251,17 @@ def test_linked_pairs_are_chosen_by_pairs_without_their_texts():
     vectors, _ = signal(0, n=100, rogue=True)
     left, right = rng.integers(0, 200, (2, 400))
     scores = rng.normal(size=200)[left] + rng.normal(size=400)
-    found = prescribe(vectors, PairProblem(left, right, scores), candidates=[CENTER, DROP], replicates=100)
-    assert found.recommended is None and found.units < 100
+    result = prescribe(vectors, PairProblem(left, right, scores), candidates=[CENTER, DROP], replicates=100)
+    assert result.recommended is None and result.units < 100
     assert any(
-        "Each fold is judged by repairs that were fitted and chosen without its texts" in one for one in found.notes
+        "Each fold is judged by repairs that were fitted and chosen without its texts" in note for note in result.notes
     )
 
 
 def test_few_pairs_are_judged_with_care():
     vectors, pairs = noise(2, n=12)
-    found = prescribe(vectors, pairs, replicates=100, candidates=[CENTER])
-    assert found.folds == 3 and found.recommended is None and "3 folds, not 5" in found.notes[0]
+    result = prescribe(vectors, pairs, replicates=100, candidates=[CENTER])
+    assert result.folds == 3 and result.recommended is None and "3 folds, not 5" in result.notes[0]
 
 
 def test_the_family_fits_the_space():
@@ -285,8 +285,8 @@ def test_shared_statistics_give_what_each_fit_gives(cone, n, dtype):
 
 
 def test_what_cannot_be_fitted_is_told():
-    found = fit_all([Method("d", "droptop", {"k": 9}), Method("c", "center")], np.eye(5, 10), 0)
-    assert isinstance(found[0], FitError) and not isinstance(found[1], FitError)
+    result = fit_all([Method("d", "droptop", {"k": 9}), Method("c", "center")], np.eye(5, 10), 0)
+    assert isinstance(result[0], FitError) and not isinstance(result[1], FitError)
 
 
 def test_seeds():
@@ -314,10 +314,10 @@ def part_of(task, rows, without=frozenset()):
 @pytest.mark.exhaustive
 def test_a_sentence_model_is_left_alone(real_data, minilm):
     texts, pairs = pair_problem(open_pairs("stsb:dev", real_data))
-    found = prescribe(encoded(texts, minilm), pairs)
-    assert found.recommended is None and found.verdict == "leave it alone" and not found.proven
-    assert found.gain.value < 0.01 and found.raw == pytest.approx(0.86, abs=0.02)
-    hurt = {one.method.name for one in found.table if one.significant and one.difference.value < 0}
+    result = prescribe(encoded(texts, minilm), pairs)
+    assert result.recommended is None and result.verdict == "leave it alone" and not result.proven
+    assert result.gain.value < 0.01 and result.raw == pytest.approx(0.86, abs=0.02)
+    hurt = {row.method.name for row in result.table if row.significant and row.difference.value < 0}
     assert {"whiten", "droptop 15"} <= hurt
 
 
@@ -327,12 +327,12 @@ def test_a_language_model_is_repaired(real_data):
     unseen, test = pair_problem(open_pairs("stsb:test", real_data))
     train = open_pairs("stsb:train", real_data)
     texts, pairs = pair_problem(part_of(train, range(len(train)), without=set(unseen)))
-    found = prescribe(encoded(texts, **options), pairs)
-    assert found.recommended is not None and found.proven and found.gain.low > 0.15
+    result = prescribe(encoded(texts, **options), pairs)
+    assert result.recommended is not None and result.proven and result.gain.low > 0.15
     vectors = encoded(unseen, **options)
     raw = spearman_of(vectors, test)
     assert raw == pytest.approx(0.321, abs=0.002)
-    assert spearman_of(found.repair.transform(vectors), test) > raw + 0.15
+    assert spearman_of(result.repair.transform(vectors), test) > raw + 0.15
 
 
 def test_a_language_model_is_repaired_by_few_pairs(real_data):
@@ -341,7 +341,7 @@ def test_a_language_model_is_repaired_by_few_pairs(real_data):
     every = open_pairs("stsb:test", real_data)
     texts, pairs = pair_problem(part_of(every, range(0, 1200, 3)))
     unseen, test = pair_problem(part_of(every, range(1, 1200, 3), without=set(texts)))
-    found = prescribe(encoded(texts, **options), pairs, replicates=100)
-    assert found.recommended is not None and found.proven and found.gain.low > 0.05
+    result = prescribe(encoded(texts, **options), pairs, replicates=100)
+    assert result.recommended is not None and result.proven and result.gain.low > 0.05
     vectors = encoded(unseen, **options)
-    assert spearman_of(found.repair.transform(vectors), test) > spearman_of(vectors, test) + 0.1
+    assert spearman_of(result.repair.transform(vectors), test) > spearman_of(vectors, test) + 0.1

@@ -21,15 +21,15 @@ TEXTS = ["the text", "go to school", "a word", "the text ", "some other words, t
 @pytest.fixture
 def counted(tiny_model):
     """The encoder, and a list of the texts that went through it."""
-    encoder, seen = open_encoder(tiny_model), []
+    encoder, batches = open_encoder(tiny_model), []
     inner = encoder.encode
 
     def encode(batch):
-        seen.extend(passage.text for passage in batch)
+        batches.extend(passage.text for passage in batch)
         return inner(batch)
 
     encoder.encode = encode
-    return encoder, seen
+    return encoder, batches
 
 
 def read(source):
@@ -38,9 +38,9 @@ def read(source):
 
 @pytest.mark.parametrize("level", ["sentence", "token"])
 def test_each_distinct_text_is_encoded_once(counted, level):
-    encoder, seen = counted
+    encoder, batches = counted
     (space,) = open_spaces(encoder, [*TEXTS, *TEXTS], Settings(layer=1, level=level))
-    assert sorted(seen) == sorted({text.strip() for text in TEXTS})
+    assert sorted(batches) == sorted({text.strip() for text in TEXTS})
     assert space.vectors(TEXTS).shape == (6, 32)
     np.testing.assert_array_equal(space.vectors([" the text"]), space.vectors(["the text"]))
 
@@ -66,33 +66,33 @@ def test_tokens_are_repaired_then_pooled(tiny_model, pooling):
         plain = read(RepairedTexts(ListTexts(texts), encoder, space.recipe, transform))
         np.testing.assert_allclose(space.vectors(texts, mended), plain, atol=1e-5)
     assert np.isnan(space.vectors([""])).all()
-    bare = sum(int((~one[0].special).sum()) for one in encoder.passages(TEXTS, Window()))
+    bare = sum(int((~passages[0].special).sum()) for passages in encoder.passages(TEXTS, Window()))
     assert len(rows) == bare, "a repeated text counts each time"
 
 
 def test_tokens_beyond_the_limit_lie_in_a_file(tiny_model, monkeypatch):
-    (held,) = open_spaces(tiny_model, TEXTS, Settings(level="token"))
+    (in_memory,) = open_spaces(tiny_model, TEXTS, Settings(level="token"))
     monkeypatch.setattr(module, "TOKEN_BYTES", 512)
     (spooled,) = open_spaces(tiny_model, TEXTS, Settings(level="token"))
     assert isinstance(spooled.matrix, np.memmap)
-    np.testing.assert_array_equal(spooled.matrix, held.matrix)
-    np.testing.assert_array_equal(spooled.vectors(TEXTS), held.vectors(TEXTS))
+    np.testing.assert_array_equal(spooled.matrix, in_memory.matrix)
+    np.testing.assert_array_equal(spooled.vectors(TEXTS), in_memory.vectors(TEXTS))
 
 
 def test_all_layers_come_out_of_one_pass_and_the_cache(counted, tmp_path):
-    encoder, seen = counted
+    encoder, batches = counted
     cache = VectorCache(tmp_path / "cache")
     spaces = open_spaces(encoder, TEXTS, Settings(layer="all", cache=cache))
     assert [space.layer for space in spaces] == ["0", "1", "2"]
-    assert len(seen) == 5
+    assert len(batches) == 5
     for space in spaces:
         plain = read(sentence_source(ListTexts(TEXTS), encoder, layer=space.layer))
         np.testing.assert_allclose(space.vectors(TEXTS), plain, atol=1e-5)
-    seen.clear()
+    batches.clear()
     again = open_spaces(encoder, [*TEXTS, "a new one"], Settings(layer=["0", "2"], cache=cache))
-    assert seen == ["a new one"]
+    assert batches == ["a new one"]
     (single,) = open_spaces(encoder, TEXTS, Settings(layer=2, cache=cache))
-    assert seen == ["a new one"], "one layer finds what the sweep has kept"
+    assert batches == ["a new one"], "one layer finds what the sweep has kept"
     np.testing.assert_array_equal(again[1].vectors(TEXTS), single.vectors(TEXTS))
 
 
@@ -110,9 +110,9 @@ def test_the_static_mean_is_of_the_input_embeddings(tiny_model, tmp_path):
     encoder = open_encoder(tiny_model)
     table = encoder.model.get_input_embeddings().weight.detach().numpy()
     ids = encoder.tokenizer("go to school", add_special_tokens=False)["input_ids"]
-    found = static_means(encoder, ["go to school", ""])
-    np.testing.assert_allclose(found[0], table[ids].mean(axis=0), atol=1e-6)
-    assert np.isnan(found[1]).all()
+    result = static_means(encoder, ["go to school", ""])
+    np.testing.assert_allclose(result[0], table[ids].mean(axis=0), atol=1e-6)
+    assert np.isnan(result[1]).all()
     path = tmp_path / "words.vec"
     path.write_text("2 2\ngo 1 2\nschool 3 4\n")
     np.testing.assert_allclose(static_means(encoder, ["go to school"], path), [[2.0, 3.0]])

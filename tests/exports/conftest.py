@@ -53,12 +53,12 @@ def clusters(n: int, d: int = D, seed: int = 0) -> np.ndarray:
 @pytest.fixture(scope="session")
 def fitted():
     """A maker of fitted repairs by name, each fitted once."""
-    found: dict[str, object] = {}
+    result: dict[str, object] = {}
 
     def get(name: str):
-        if name not in found:
-            found[name] = KINDS[name]().fit(clusters(2000))
-        return found[name]
+        if name not in result:
+            result[name] = KINDS[name]().fit(clusters(2000))
+        return result[name]
 
     return get
 

@@ -32,10 +32,10 @@ def test_the_top_ten_are_those_of_the_cosine(affine, rows, tmp_path):
     export(affine, "faiss", tmp_path / "repair.faiss")
     index = faiss.read_index(str(tmp_path / "repair.faiss"))
     index.add(rows)
-    _, found = index.search(rows, 10)
+    _, result = index.search(rows, 10)
     repaired = unit(affine.transform(rows.astype(np.float64)))
     expected = np.argsort(-(repaired @ repaired.T), axis=1)[:, :10]
-    shared = np.mean([len(set(one) & set(other)) / 10 for one, other in zip(found, expected, strict=True)])
+    shared = np.mean([len(set(rows) & set(other)) / 10 for rows, other in zip(result, expected, strict=True)])
     assert shared >= 0.999
 
 

@@ -21,7 +21,7 @@ def test_onnxruntime_gives_what_transform_gives(any_kind, rows, tmp_path, close)
     close(run(out, vectors=rows.astype(np.float32)), expected)
     close(run(out, vectors=rows[:1].astype(np.float32)), expected[:1])
     graph = onnx.load(out)
-    assert graph.ir_version == 8 and [one.version for one in graph.opset_import] == [17]
+    assert graph.ir_version == 8 and [opset.version for opset in graph.opset_import] == [17]
 
 
 def test_memory_does_not_grow_with_the_directions(fitted):

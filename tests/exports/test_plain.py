@@ -16,8 +16,8 @@ def run_readme(folder, rows):
 
 
 def test_the_readme_does_what_transform_does(simple, rows, tmp_path, close):
-    done = export(simple, "numpy", tmp_path / "out")
-    assert done.paths == (tmp_path / "out",)
+    result = export(simple, "numpy", tmp_path / "out")
+    assert result.paths == (tmp_path / "out",)
     expected = simple.transform(rows.astype(np.float64))
     close(run_readme(tmp_path / "out", rows), expected)
 

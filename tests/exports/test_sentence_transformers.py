@@ -103,12 +103,12 @@ def vectors(model, texts, **asked) -> np.ndarray:
 
 def read_elsewhere(stock, own, texts, place):
     """What sentence-transformers makes of folders in a process of its own."""
-    given = {"stock": [str(folder) for folder in stock], "own": [str(folder) for folder in own]}
-    given |= {"texts": texts, "uncone": str(Path(uncone.__file__).parents[1])}
-    (place / "given.json").write_text(json.dumps(given))
+    inputs = {"stock": [str(folder) for folder in stock], "own": [str(folder) for folder in own]}
+    inputs |= {"texts": texts, "uncone": str(Path(uncone.__file__).parents[1])}
+    (place / "given.json").write_text(json.dumps(inputs))
     venv.create(place / "venv", with_pip=False)
     python = str(place / "venv" / "bin" / "python")
-    done = subprocess.run(
+    process = subprocess.run(
         [python, "-W", "ignore", "-c", READER, str(place / "given.json"), str(place / "properties.json")],
         capture_output=True,
         text=True,
@@ -116,7 +116,7 @@ def read_elsewhere(stock, own, texts, place):
         # A path alone: editable packages, such as ours, are found by .pth files, which are not read there.
         env={**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": sysconfig.get_path("purelib")},
     )
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert process.returncode == 0, process.stderr[-3000:]
     properties = json.loads((place / "properties.json").read_text())
     return {folder.name: (np.load(f"{folder}.npy"), *properties[str(folder)]) for folder in [*stock, *own]}
 
@@ -148,24 +148,24 @@ def exports(model, unit_model, half_model, texts, tmp_path_factory):
         export(repair, "sentence-transformers", place / name, model=folder, **options)
         expected[name] = repair.transform(raw.astype(np.float64)), ["Transformer", "Pooling", *ending]
     own = export_own_modules(model, texts, place)
-    found = read_elsewhere([place / name for name in cases], [place / name for name in own], texts, place)
-    return {name: (*value, *found[name]) for name, value in (expected | own).items()}
+    result = read_elsewhere([place / name for name in cases], [place / name for name in own], texts, place)
+    return {name: (*value, *result[name]) for name, value in (expected | own).items()}
 
 
 def export_own_modules(model, texts, place):
     """Repairs that no stock module can do, exported; what each should give, and its modules."""
     raw = vectors(model, texts)
     clustered = Chain([Clustered(k=4, p=2), Normalize()]).fit(raw)
-    done = export(clustered, "sentence-transformers", place / "clustered", model=model)
-    assert "IT NEEDS UNCONE" in done.notes[0] and "trust_remote_code=True" in done.notes[0]
+    result = export(clustered, "sentence-transformers", place / "clustered", model=model)
+    assert "IT NEEDS UNCONE" in result.notes[0] and "trust_remote_code=True" in result.notes[0]
     flow = Flow(hidden=8, epochs=1).fit(raw)
     export(flow, "sentence-transformers", place / "flow", model=model)
     encoder = open_encoder(model)
     tokens = [states_without_special(encoder, text) for text in texts]
     by_token = DropTop(k=3).fit(np.concatenate(tokens))
-    given = {"level": "token", "layer": [-1], "pooling": "mean"}
-    done = export(by_token, "sentence-transformers", place / "token", model=model, provenance=given)
-    assert any("Special tokens are left out" in note for note in done.notes)
+    provenance = {"level": "token", "layer": [-1], "pooling": "mean"}
+    result = export(by_token, "sentence-transformers", place / "token", model=model, provenance=provenance)
+    assert any("Special tokens are left out" in note for note in result.notes)
     pooled = np.stack([by_token.transform(states).mean(axis=0) for states in tokens])
     modules = ["Transformer", "Pooling", "RepairModule"]
     return {
@@ -189,10 +189,10 @@ def test_the_limit_of_the_folder_is_kept(exports):
 
 def states_without_special(encoder, text) -> np.ndarray:
     """The last layer of one text, by transformers alone."""
-    given = encoder.tokenizer(text, return_tensors="pt", return_special_tokens_mask=True)
-    special = given.pop("special_tokens_mask")[0]
+    inputs = encoder.tokenizer(text, return_tensors="pt", return_special_tokens_mask=True)
+    special = inputs.pop("special_tokens_mask")[0]
     with torch.inference_mode():
-        return encoder.model(**given).last_hidden_state[0][special == 0].numpy()
+        return encoder.model(**inputs).last_hidden_state[0][special == 0].numpy()
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_pickled_weights_are_not_loaded(model, fitted, tmp_path):
 
 def test_a_prompt_stands_before_every_text(model, texts, tmp_path):
     repair = Center().fit(vectors(model, texts[:50], prompt="query: "))
-    given = {"layer": "2", "pooling": "mean", "prompt": "query: "}
-    export(repair, "sentence-transformers", tmp_path / "out", model=model, provenance=given)
+    provenance = {"layer": "2", "pooling": "mean", "prompt": "query: "}
+    export(repair, "sentence-transformers", tmp_path / "out", model=model, provenance=provenance)
     settings = json.loads((tmp_path / "out" / "config_sentence_transformers.json").read_text())
     assert settings["prompts"][settings["default_prompt_name"]] == "query: "

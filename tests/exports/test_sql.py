@@ -16,12 +16,12 @@ def test_duckdb_gives_what_transform_gives(affine, rows, tmp_path, close):
     database.execute(
         "INSERT INTO documents SELECT unnest(?), unnest(?)", [list(range(len(rows))), rows.astype(np.float64).tolist()]
     )
-    found = database.execute("SELECT uncone_repair(embedding) FROM documents ORDER BY id").fetchall()
+    result = database.execute("SELECT uncone_repair(embedding) FROM documents ORDER BY id").fetchall()
     expected = affine.transform(rows.astype(np.float64))
-    close(np.array([row[0] for row in found]), expected)
+    close(np.array([row[0] for row in result]), expected)
     whole = [line[2:] for line in (tmp_path / "out" / "duckdb.sql").read_text().splitlines() if line.startswith("--  ")]
-    found = database.execute("\n".join(whole[2:]).replace("GROUP BY id;", "GROUP BY id ORDER BY id;")).fetchall()
-    close(np.array([row[1] for row in found]), expected)
+    result = database.execute("\n".join(whole[2:]).replace("GROUP BY id;", "GROUP BY id ORDER BY id;")).fetchall()
+    close(np.array([row[1] for row in result]), expected)
 
 
 def test_a_row_of_zeros_stays_one(fitted, tmp_path):

@@ -33,9 +33,9 @@ def covariance(rows: np.ndarray) -> np.ndarray:
 
 def test_center(cone):
     rows = cone(mean=100.0)
-    found = Center().fit(rows).transform(rows)
-    np.testing.assert_allclose(found, rows.astype(np.float64) - rows.astype(np.float64).mean(axis=0), atol=2e-5)
-    assert abs(found.astype(np.float64).mean(axis=0)).max() < 1e-5
+    result = Center().fit(rows).transform(rows)
+    np.testing.assert_allclose(result, rows.astype(np.float64) - rows.astype(np.float64).mean(axis=0), atol=2e-5)
+    assert abs(result.astype(np.float64).mean(axis=0)).max() < 1e-5
 
 
 def test_standardize_leaves_constant_dimensions_their_scale(cone):
@@ -43,11 +43,11 @@ def test_standardize_leaves_constant_dimensions_their_scale(cone):
         rows = cone(n=10).astype(dtype)
         rows[:, 3] = 0.1
         repair = Standardize().fit(rows)
-        found = repair.transform(rows).astype(np.float64)
-        wanted = np.ones(12)
-        wanted[3] = 0.0
-        np.testing.assert_allclose(found.std(axis=0, ddof=1), wanted, atol=1e-5)
-        assert abs(found.mean(axis=0)).max() < 1e-5
+        result = repair.transform(rows).astype(np.float64)
+        expected = np.ones(12)
+        expected[3] = 0.0
+        np.testing.assert_allclose(result.std(axis=0, ddof=1), expected, atol=1e-5)
+        assert abs(result.mean(axis=0)).max() < 1e-5
         assert repair.matrix_[3, 3] == 1.0 and "1 of 12" in repair.note_
 
 
@@ -55,12 +55,12 @@ def test_standardize_leaves_constant_dimensions_their_scale(cone):
 def test_droptop_is_centered_and_orthogonal(k):
     rows = narrow(d=110)
     repair = DropTop(k).fit(rows)
-    found = repair.transform(rows).astype(np.float64)
+    result = repair.transform(rows).astype(np.float64)
     exact = rows.astype(np.float64) - rows.astype(np.float64).mean(axis=0)
     top = np.linalg.eigh(covariance(rows))[1][:, ::-1][:, : k or 1]
-    np.testing.assert_allclose(found, exact - exact @ top @ top.T, atol=2e-5)
-    assert abs(found.mean(axis=0)).max() < 1e-5
-    assert abs(found @ top).max() < 1e-5
+    np.testing.assert_allclose(result, exact - exact @ top @ top.T, atol=2e-5)
+    assert abs(result.mean(axis=0)).max() < 1e-5
+    assert abs(result @ top).max() < 1e-5
     assert repair.directions_.shape == (110, k or 1)
 
 
@@ -72,10 +72,10 @@ def test_droptop_is_centered_and_orthogonal(k):
 )
 def test_whitened_rows_have_identity_covariance(rows, rotation):
     repair = Whiten(shrinkage=None, rotation=rotation).fit(rows)
-    found = repair.transform(rows)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(covariance(found), np.eye(24), atol=1e-4)
-    assert abs(found.mean(axis=0, dtype=np.float64)).max() < 1e-4
+    result = repair.transform(rows)
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(covariance(result), np.eye(24), atol=1e-4)
+    assert abs(result.mean(axis=0, dtype=np.float64)).max() < 1e-4
     assert repair.note_.startswith("Not shrunk")
 
 
@@ -111,24 +111,24 @@ def test_auto_shrinks_only_where_rows_are_few(cone):
     few, enough = Whiten().fit(cone(n=59)), Whiten().fit(cone(n=60))
     assert few.shrinkage_ > 0 and "Ledoit-Wolf" in few.note_ and "59 vectors for 12 dimensions" in few.note_
     assert enough.shrinkage_ == 0 and "Not shrunk" in enough.note_
-    asked = Whiten(shrinkage=0.25).fit(cone(n=5))
+    repair = Whiten(shrinkage=0.25).fit(cone(n=5))
     c = covariance(cone(n=5))
     shrunk = 0.75 * c + 0.25 * np.trace(c) / 12 * np.eye(12)
-    np.testing.assert_allclose(asked.matrix_.T @ shrunk @ asked.matrix_, np.eye(12), atol=1e-6)
+    np.testing.assert_allclose(repair.matrix_.T @ shrunk @ repair.matrix_, np.eye(12), atol=1e-6)
 
 
 def test_whiten_after_droptop_works_on_what_remains(cone):
     rows = cone(n=500)
     dropped = DropTop(3).fit_transform(rows)
-    for repair, given in (
+    for repair, batch in (
         (Chain([DropTop(3), Whiten()]), rows),
         (Whiten(), dropped),
         (Whiten(rotation="zca"), dropped),
     ):
-        found = repair.fit_transform(given)
-        values = np.linalg.eigvalsh(covariance(found))
+        result = repair.fit_transform(batch)
+        values = np.linalg.eigvalsh(covariance(result))
         np.testing.assert_allclose(values, [0.0] * 3 + [1.0] * 9, atol=1e-4)
-        assert abs(found).max() < 10
+        assert abs(result).max() < 10
         assert "3 directions become zero" in repair.note_
 
 
@@ -185,8 +185,8 @@ def test_mute_mutes_nothing_where_nothing_stands_out_and_what_is_named():
 
 def test_normalize_at_every_scale():
     rows = np.array([[3.0, 4.0], [0.0, 0.0], [3e30, 4e30], [3e-30, -4e-30]], np.float32)
-    found = Normalize().fit(rows).transform(rows)
-    np.testing.assert_allclose(found, [[0.6, 0.8], [0, 0], [0.6, 0.8], [0.6, -0.8]], rtol=1e-6)
+    result = Normalize().fit(rows).transform(rows)
+    np.testing.assert_allclose(result, [[0.6, 0.8], [0, 0], [0.6, 0.8], [0.6, -0.8]], rtol=1e-6)
 
 
 AFFINE = [Center(), Standardize(), DropTop(2), Whiten(dim=5), Whiten(rotation="zca", shrinkage="ledoit-wolf"), Mute()]
@@ -214,9 +214,9 @@ def test_unusable_rows_of_a_stream_are_left_out(cone):
 
 
 def test_progress_is_told(cone):
-    told = []
-    Whiten().fit_source(ArrayVectors(cone()), progress=lambda *what: told.append(what))
-    assert sum(done for _, done, _ in told) == 300 and told[0][2] == 300
+    reports = []
+    Whiten().fit_source(ArrayVectors(cone()), progress=lambda *what: reports.append(what))
+    assert sum(n for _, n, _ in reports) == 300 and reports[0][2] == 300
 
 
 def test_fit_stats_takes_merged_shards(cone):
@@ -233,10 +233,10 @@ def test_fit_stats_takes_merged_shards(cone):
 )
 def test_inverse_returns_the_rows(repair):
     rows = narrow(ratio=100, times=10)
-    for given, tolerance in ((rows, 1e-4), (rows.astype(np.float64), 1e-10)):
-        back = repair.fit(given).inverse_transform(repair.transform(given))
-        assert back.dtype == given.dtype
-        np.testing.assert_allclose(back, given, atol=tolerance)
+    for table, tolerance in ((rows, 1e-4), (rows.astype(np.float64), 1e-10)):
+        back = repair.fit(table).inverse_transform(repair.transform(table))
+        assert back.dtype == table.dtype
+        np.testing.assert_allclose(back, table, atol=tolerance)
 
 
 @pytest.mark.parametrize(
@@ -302,9 +302,9 @@ EQUAL = np.tile(np.array([[1.5, -2.0, 0.1]]), (9, 1))
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_what_cannot_be_fitted(repair, rows, message, dtype, cone):
-    given = {"few": cone(n=20, d=30), "equal": EQUAL, "zero": np.zeros((4, 3))}[rows].astype(dtype)
+    table = {"few": cone(n=20, d=30), "equal": EQUAL, "zero": np.zeros((4, 3))}[rows].astype(dtype)
     with pytest.raises(FitError, match=message) as error:
-        repair.fit(given)
+        repair.fit(table)
     assert isinstance(error.value, UnconeError) and "\n" not in str(error.value)
 
 
@@ -326,12 +326,12 @@ def test_many_rows_of_which_few_are_usable_are_measured_again_for_ledoit_wolf(dt
     good = np.random.default_rng(0).normal(size=(30, 8)).astype(dtype) * np.arange(1, 9, dtype=dtype)
     rows[::2400] = good[: len(rows[::2400])]
     usable = rows[::2400]
-    found = Whiten().fit_source(ArrayVectors(rows), Plan(dtype=dtype))
+    result = Whiten().fit_source(ArrayVectors(rows), Plan(dtype=dtype))
     expected = Whiten().fit(usable)
-    assert 0 < found.shrinkage_ < 1
-    assert found.shrinkage_ == pytest.approx(expected.shrinkage_, rel=1e-6)
+    assert 0 < result.shrinkage_ < 1
+    assert result.shrinkage_ == pytest.approx(expected.shrinkage_, rel=1e-6)
     np.testing.assert_allclose(
-        np.abs(found.transform(usable)), np.abs(expected.transform(usable)), rtol=1e-3, atol=1e-4
+        np.abs(result.transform(usable)), np.abs(expected.transform(usable)), rtol=1e-3, atol=1e-4
     )
-    asked = Whiten(shrinkage="ledoit-wolf").fit_source(ArrayVectors(rows), Plan(dtype=dtype))
-    assert asked.shrinkage_ == pytest.approx(expected.shrinkage_, rel=1e-6)
+    repair = Whiten(shrinkage="ledoit-wolf").fit_source(ArrayVectors(rows), Plan(dtype=dtype))
+    assert repair.shrinkage_ == pytest.approx(expected.shrinkage_, rel=1e-6)

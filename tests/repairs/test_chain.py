@@ -75,19 +75,19 @@ def test_steps_are_left_unfitted(cone):
 
 
 def test_runs_of_affine_steps_collapse(cone):
-    fitted = Chain([Center(), DropTop(2), Whiten(), Normalize()]).fit(cone())
-    merged = fitted.collapsed()
+    chain = Chain([Center(), DropTop(2), Whiten(), Normalize()]).fit(cone())
+    merged = chain.collapsed()
     assert [type(step) for step in merged.steps] == [Collapsed, Normalize]
     only = Chain([Chain([Center(), Standardize()]), Whiten()]).fit(cone()).collapsed()
     assert len(only.steps) == 1 and isinstance(only.steps[0], Affine)
-    np.testing.assert_array_equal(fitted.transform(cone()), merged.transform(cone()))
+    np.testing.assert_array_equal(chain.transform(cone()), merged.transform(cone()))
 
 
 def test_a_shift_and_a_common_scale_keep_the_fourth_moment(cone):
     """Otherwise Ledoit-Wolf could not be had from one pass; the oracle is a fit on the mapped rows themselves."""
     rows = cone(n=40).astype(np.float64)
-    found = Chain([Center(), Whiten(shrinkage="ledoit-wolf")]).fit(rows).steps_[1].shrinkage_
-    assert found == pytest.approx(Whiten(shrinkage="ledoit-wolf").fit(rows - rows.mean(axis=0)).shrinkage_, rel=1e-9)
+    result = Chain([Center(), Whiten(shrinkage="ledoit-wolf")]).fit(rows).steps_[1].shrinkage_
+    assert result == pytest.approx(Whiten(shrinkage="ledoit-wolf").fit(rows - rows.mean(axis=0)).shrinkage_, rel=1e-9)
 
 
 @pytest.mark.parametrize("scale", [2.0, np.linspace(1, 2, 12)], ids=["common", "by dimension"])
@@ -97,10 +97,10 @@ def test_moments_pushed_through_a_step_are_those_of_the_mapped_rows(scale, cone)
     before, after = Moments(12, dtype=np.float64), Moments(12, dtype=np.float64)
     before.update(Batch.of(rows))
     after.update(Batch.of(step.transform(rows)))
-    found, _ = push_moments(before, step)
-    np.testing.assert_allclose(found.mean, after.mean, rtol=1e-9)
-    np.testing.assert_allclose(found.covariance, after.covariance, atol=1e-9)
-    assert found.fourth == pytest.approx(after.fourth if np.ndim(scale) == 0 else np.nan, rel=1e-9, nan_ok=True)
+    result, _ = push_moments(before, step)
+    np.testing.assert_allclose(result.mean, after.mean, rtol=1e-9)
+    np.testing.assert_allclose(result.covariance, after.covariance, atol=1e-9)
+    assert result.fourth == pytest.approx(after.fourth if np.ndim(scale) == 0 else np.nan, rel=1e-9, nan_ok=True)
 
 
 def test_ill_conditioned_rows_are_measured_again_in_float64():
@@ -108,9 +108,9 @@ def test_ill_conditioned_rows_are_measured_again_in_float64():
     turn, _ = np.linalg.qr(rng.normal(size=(8, 8)))
     rows = (rng.normal(size=(33_000, 8)) * np.geomspace(1, 1e-3, 8) @ turn + 30).astype(np.float32)
     source = Counted(rows)
-    found = Chain([Center(), Whiten(shrinkage=None)]).fit_source(source).transform(rows)
+    result = Chain([Center(), Whiten(shrinkage=None)]).fit_source(source).transform(rows)
     assert source.read_rows == 2 * len(rows)
-    np.testing.assert_allclose(np.cov(found.astype(np.float64), rowvar=False), np.eye(8), atol=1e-4)
+    np.testing.assert_allclose(np.cov(result.astype(np.float64), rowvar=False), np.eye(8), atol=1e-4)
 
 
 def test_a_direction_that_was_removed_has_blurred_the_others():
@@ -120,17 +120,17 @@ def test_a_direction_that_was_removed_has_blurred_the_others():
     rows = rng.normal(size=(40_000, 32))
     rows[:, 3] *= 1000
     rows = (rows @ turn + 5).astype(np.float32)
-    found = Chain([DropTop(1), Whiten()]).fit(rows).transform(rows)
-    values = np.linalg.eigvalsh(np.cov(found.astype(np.float64), rowvar=False))
+    result = Chain([DropTop(1), Whiten()]).fit(rows).transform(rows)
+    values = np.linalg.eigvalsh(np.cov(result.astype(np.float64), rowvar=False))
     np.testing.assert_allclose(values, [0.0] + [1.0] * 31, atol=1e-4)
 
 
 def test_what_a_step_removed_is_no_reason_to_measure_again():
     rows = np.random.default_rng(0).normal(size=(33_000, 8)).astype(np.float32)
     source = Counted(rows)
-    found = Chain([DropTop(2), Whiten()]).fit_source(source).transform(rows)
+    result = Chain([DropTop(2), Whiten()]).fit_source(source).transform(rows)
     assert source.read_rows == len(rows)
-    values = np.linalg.eigvalsh(np.cov(found.astype(np.float64), rowvar=False))
+    values = np.linalg.eigvalsh(np.cov(result.astype(np.float64), rowvar=False))
     np.testing.assert_allclose(values, [0.0] * 2 + [1.0] * 6, atol=1e-4)
 
 
@@ -151,9 +151,9 @@ def test_mapped_rows_keep_their_texts():
 
     rows = np.array([[1.0, 2.0], [3.0, 8.0]], np.float16)
     mapped = Mapped(Told(rows), Center().fit(rows))
-    (found,) = mapped.read()
-    assert found.texts == ["a", "b"] and found.labels == ["x", "y"] and found.vectors.dtype == np.float32
-    assert found.vectors.tolist() == [[-1, -3], [1, 3]]
+    (result,) = mapped.read()
+    assert result.texts == ["a", "b"] and result.labels == ["x", "y"] and result.vectors.dtype == np.float32
+    assert result.vectors.tolist() == [[-1, -3], [1, 3]]
     assert (mapped.dim, mapped.rows, mapped.dtype, mapped.random_access) == (2, 2, "float32", True)
 
 

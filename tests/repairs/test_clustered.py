@@ -23,8 +23,8 @@ def clusters(n=1500, d=16, k=4, far=2.0, seed=0, dtype=np.float32):
     rng = np.random.default_rng(seed)
     centers = 3 * rng.normal(size=(k, d)) + far
     turns = rng.normal(size=(k, d, d)) * np.geomspace(1.5, 0.1, d)[None, :, None]
-    which = rng.integers(0, k, n)
-    return (centers[which] + np.einsum("nd,nde->ne", rng.normal(size=(n, d)), turns[which]) / 4).astype(dtype)
+    codes = rng.integers(0, k, n)
+    return (centers[codes] + np.einsum("nd,nde->ne", rng.normal(size=(n, d)), turns[codes]) / 4).astype(dtype)
 
 
 def nearest(rows, centroids):
@@ -48,25 +48,25 @@ def naive(fitted_on, rows, repair):
 def test_equals_a_loop_over_the_clusters(p, dtype):
     rows, others = clusters(dtype=dtype), clusters(seed=0, n=400, dtype=dtype)
     repair = Clustered(k=6, p=p).fit(rows)
-    for given in (rows, others):
-        found = repair.transform(given)
-        assert found.dtype == dtype
-        np.testing.assert_allclose(found, naive(rows, given, repair), atol=1e-5)
+    for table in (rows, others):
+        result = repair.transform(table)
+        assert result.dtype == dtype
+        np.testing.assert_allclose(result, naive(rows, table, repair), atol=1e-5)
     assert repair.sizes_.sum() == len(rows) and repair.k_ == 6
 
 
 def test_far_from_zero_the_same_clusters_are_found():
     near, far = clusters(far=0.0), clusters(far=0.0) + np.float32(300.0)
-    one, other = Clustered(k=4, p=2).fit(near), Clustered(k=4, p=2).fit(far)
-    assert sorted(one.sizes_) == sorted(other.sizes_)
-    np.testing.assert_allclose(one.transform(near), other.transform(far), atol=2e-3)  # float32 at 300
+    first, other = Clustered(k=4, p=2).fit(near), Clustered(k=4, p=2).fit(far)
+    assert sorted(first.sizes_) == sorted(other.sizes_)
+    np.testing.assert_allclose(first.transform(near), other.transform(far), atol=2e-3)  # float32 at 300
 
 
 @pytest.mark.parametrize("length", [1e-12, 1e12])
 def test_the_length_of_the_rows_does_not_matter(length):
     rows = clusters(dtype=np.float64)
-    one, other = Clustered(k=4, p=2).fit(rows), Clustered(k=4, p=2).fit(rows * length)
-    np.testing.assert_allclose(one.transform(rows), other.transform(rows * length) / length, atol=1e-5)
+    first, other = Clustered(k=4, p=2).fit(rows), Clustered(k=4, p=2).fit(rows * length)
+    np.testing.assert_allclose(first.transform(rows), other.transform(rows * length) / length, atol=1e-5)
 
 
 def test_stream_memory_and_workers_agree(tmp_path):
@@ -173,9 +173,9 @@ def test_fewer_directions_than_asked_for():
 def test_rows_of_zeros_and_nan_in_a_stream():
     rows = clusters()
     flawed = np.insert(rows, [5, 70], [np.zeros(16), np.full(16, np.nan)], axis=0)
-    found = Clustered(k=4, p=2).fit_source(in_memory(flawed))
-    assert found.sizes_.sum() == len(rows)
-    out = found.map(flawed)
+    result = Clustered(k=4, p=2).fit_source(in_memory(flawed))
+    assert result.sizes_.sum() == len(rows)
+    out = result.map(flawed)
     assert np.isnan(out[71]).all() and np.isfinite(np.delete(out, 71, axis=0)).all()
 
 
@@ -218,8 +218,8 @@ def test_bad_rows():
 
 def test_frames_and_pipelines():
     frame = pd.DataFrame(clusters(200), columns=[f"x{i}" for i in range(16)])
-    found = Clustered(k=3, p=2).set_output(transform="pandas").fit_transform(frame)
-    assert list(found.columns[:2]) == ["clustered0", "clustered1"] and found.shape == (200, 16)
+    result = Clustered(k=3, p=2).set_output(transform="pandas").fit_transform(frame)
+    assert list(result.columns[:2]) == ["clustered0", "clustered1"] and result.shape == (200, 16)
     assert make_pipeline(StandardScaler(), Clustered(k=3, p=2)).fit_transform(frame).shape == (200, 16)
 
 

@@ -39,7 +39,7 @@ assert uncone.similarity("rows.npy", repair="repair").duplicates.found == uncone
 @pytest.mark.parametrize("processor", ["Haswell", "SkylakeX", "Prescott"])
 def test_copies_stay_copies(processor, tmp_path):
     environment = {**os.environ, "OPENBLAS_CORETYPE": processor, "UNCONE_CACHE": str(tmp_path)}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr

@@ -35,8 +35,8 @@ def test_eigenvalues_and_span_are_those_of_lapack(name):
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(12), atol=1e-12)
     assert np.abs(square @ vectors - vectors * values).max() <= 1e-10 * size
     if name in ("falling", "a gap behind the last"):
-        kept = turned[:, ::-1][:, :12]
-        np.testing.assert_allclose(vectors @ vectors.T, kept @ kept.T, atol=1e-9)
+        top = turned[:, ::-1][:, :12]
+        np.testing.assert_allclose(vectors @ vectors.T, top @ top.T, atol=1e-9)
 
 
 def test_products_are_given_up_where_they_are_not_exact():

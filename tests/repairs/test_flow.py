@@ -104,9 +104,9 @@ def test_bits_are_those_of_the_rows_as_given():
 @pytest.mark.parametrize("length", [1e-3, 1e3])
 def test_the_length_of_the_rows_does_not_matter(length):
     rows = bent()
-    one, other = Flow(epochs=2).fit(rows), Flow(epochs=2).fit(rows * np.float32(length))
-    np.testing.assert_allclose(one.transform(rows), other.transform(rows * np.float32(length)), atol=1e-2)
-    moved = np.array(other.history_) - np.array(one.history_)
+    first, other = Flow(epochs=2).fit(rows), Flow(epochs=2).fit(rows * np.float32(length))
+    np.testing.assert_allclose(first.transform(rows), other.transform(rows * np.float32(length)), atol=1e-2)
+    moved = np.array(other.history_) - np.array(first.history_)
     np.testing.assert_allclose(moved[:, 1:], math.log2(length), atol=1e-3)
 
 
@@ -129,9 +129,9 @@ def test_arrays_bring_it_back_to_the_digit():
     arrays = repair.arrays()
     assert {value.dtype.name for value in arrays.values()} <= {"float32", "float64"}
     back = Flow(epochs=1).restore({name: value.copy() for name, value in arrays.items()})
-    for given in (rows, rows.astype(np.float64)):
-        np.testing.assert_array_equal(back.transform(given), repair.transform(given))
-        np.testing.assert_array_equal(back.inverse_transform(given), repair.inverse_transform(given))
+    for table in (rows, rows.astype(np.float64)):
+        np.testing.assert_array_equal(back.transform(table), repair.transform(table))
+        np.testing.assert_array_equal(back.inverse_transform(table), repair.inverse_transform(table))
     assert back.history_ == repair.history_ and back.best_ == repair.best_
 
 
@@ -148,9 +148,9 @@ def test_seeds_and_the_state_of_torch():
 def test_training_stops_early_with_the_best_weights():
     rows = bent(300, d=12)
     repair = Flow(epochs=100, lr=1e-2, hidden=64, holdout=0.4, patience=3).fit(rows)
-    held = [epoch.held_out for epoch in repair.history_]
-    assert 4 < len(held) < 101 and len(held) - 1 - repair.best_ == 3
-    assert held[repair.best_] == min(held)
+    curve = [epoch.held_out for epoch in repair.history_]
+    assert 4 < len(curve) < 101 and len(curve) - 1 - repair.best_ == 3
+    assert curve[repair.best_] == min(curve)
     exact = Flow(epochs=repair.best_, lr=1e-2, hidden=64, holdout=0.4, patience=3).fit(rows)
     np.testing.assert_array_equal(exact.transform(rows), repair.transform(rows))
 
@@ -219,9 +219,9 @@ def test_bad_rows():
 def test_frames():
     frame = pd.DataFrame(bent(50), columns=[f"x{i}" for i in range(8)])
     repair = Flow(epochs=1).set_output(transform="pandas").fit(frame)
-    found = repair.transform(frame)
-    assert found.columns[0] == "flow0"
-    np.testing.assert_allclose(repair.inverse_transform(found), frame, atol=1e-4)
+    result = repair.transform(frame)
+    assert result.columns[0] == "flow0"
+    np.testing.assert_allclose(repair.inverse_transform(result), frame, atol=1e-4)
 
 
 def test_scikit_learn_contract():

@@ -32,7 +32,7 @@ REPAIRS = [
     Normalize(),
     Chain([DropTop(1), Whiten(), Normalize()]),
 ]
-THERE = """
+SCRIPT = """
 import numpy as np
 from pathlib import Path
 from uncone.encoders.encoder import EncoderIdentity
@@ -49,30 +49,30 @@ def test_in_a_new_process_it_is_identical(cone):
     Path("saved").mkdir()
     expected = []
     for i, repair in enumerate(REPAIRS):
-        fitted = clone(repair).fit(rows)
-        save(fitted, Path("saved") / str(i), {"n": len(rows)})
-        expected.append(fitted.transform(rows))
+        original = clone(repair).fit(rows)
+        save(original, Path("saved") / str(i), {"n": len(rows)})
+        expected.append(original.transform(rows))
     root = Path(uncone.__file__).parents[1]
     # With the kernels of this process: those of another processor round otherwise.
     environment = {**os.environ, "PYTHONPATH": str(root), "OPENBLAS_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, "-c", THERE], check=True, env=environment)
-    for i, wanted in enumerate(expected):
-        np.testing.assert_array_equal(np.load(f"found-{i}.npy"), wanted)
+    subprocess.run([sys.executable, "-c", SCRIPT], check=True, env=environment)
+    for i, array in enumerate(expected):
+        np.testing.assert_array_equal(np.load(f"found-{i}.npy"), array)
 
 
 def test_everything_known_comes_back(cone):
     rows = cone(n=40)
-    fitted = Chain([DropTop(2), Whiten(shrinkage="ledoit-wolf")]).fit(rows)
-    fitted.save("repair", encoder="bert-tiny", layer=2, n=np.int64(40), path=Path("a"))
+    chain = Chain([DropTop(2), Whiten(shrinkage="ledoit-wolf")]).fit(rows)
+    chain.save("repair", encoder="bert-tiny", layer=2, n=np.int64(40), path=Path("a"))
     saved = load("repair", dim=12, encoder=EncoderIdentity("bert-tiny", "any"))
     assert saved.provenance == {"encoder": "bert-tiny", "layer": 2, "n": 40, "path": "a"}
-    assert saved.repair.note_ == fitted.note_ != ""
-    assert saved.repair.steps_[1].shrinkage_ == fitted.steps_[1].shrinkage_
-    assert [step.get_params() for step in saved.repair.steps] == [step.get_params() for step in fitted.steps]
-    np.testing.assert_array_equal(saved.repair.collapsed().transform(rows), fitted.transform(rows))
-    collapsed = fitted.collapsed()
+    assert saved.repair.note_ == chain.note_ != ""
+    assert saved.repair.steps_[1].shrinkage_ == chain.steps_[1].shrinkage_
+    assert [step.get_params() for step in saved.repair.steps] == [step.get_params() for step in chain.steps]
+    np.testing.assert_array_equal(saved.repair.collapsed().transform(rows), chain.transform(rows))
+    collapsed = chain.collapsed()
     collapsed.steps_[0].save("matrix")
-    np.testing.assert_array_equal(load("matrix").repair.transform(rows), fitted.transform(rows))
+    np.testing.assert_array_equal(load("matrix").repair.transform(rows), chain.transform(rows))
     assert sorted(path.name for path in Path("repair").iterdir()) == ["repair.json", "repair.safetensors"]
     assert {array.dtype for array in load_file("repair/repair.safetensors").values()} == {np.dtype(np.float64)}
 
@@ -93,8 +93,8 @@ def test_another_space_is_refused(folder):
 
 def change_json(folder, **changes):
     path = folder / "repair.json"
-    said = json.loads(path.read_text())
-    path.write_text(json.dumps({**said, **changes}))
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps({**manifest, **changes}))
 
 
 def change_tensors(folder, edit, *, sign=True):

@@ -68,12 +68,12 @@ def test_a_repair_that_breaks_a_law_is_caught():
 @pytest.mark.parametrize("repair", REPAIRS, ids=str)
 def test_precision_is_kept(repair, cone):
     rows = cone()
-    fitted = clone(repair).fit(rows)
-    assert fitted.transform(rows).dtype == np.float32
-    assert fitted.transform(rows.astype(np.float64)).dtype == np.float64
+    model = clone(repair).fit(rows)
+    assert model.transform(rows).dtype == np.float32
+    assert model.transform(rows.astype(np.float64)).dtype == np.float64
     half = rows.astype(np.float16)
-    assert fitted.transform(half).dtype == np.float32
-    np.testing.assert_array_equal(fitted.transform(half), fitted.transform(half.astype(np.float32)))
+    assert model.transform(half).dtype == np.float32
+    np.testing.assert_array_equal(model.transform(half), model.transform(half.astype(np.float32)))
     widened = clone(repair).fit(half.astype(np.float32)).transform(half)
     np.testing.assert_array_equal(clone(repair).fit(half).transform(half), widened)
 
@@ -82,20 +82,20 @@ def test_precision_is_kept(repair, cone):
 def test_a_table_with_names_gives_a_table_with_names(repair, cone):
     rows = cone(d=5)
     table = pd.DataFrame(rows, columns=list("abcde"), index=np.arange(len(rows)) + 7)
-    fitted = clone(repair).set_output(transform="pandas").fit(table)
-    mapped = fitted.transform(table)
-    assert list(mapped.columns) == list(fitted.get_feature_names_out())
+    model = clone(repair).set_output(transform="pandas").fit(table)
+    mapped = model.transform(table)
+    assert list(mapped.columns) == list(model.get_feature_names_out())
     assert list(mapped.index) == list(table.index)
     np.testing.assert_array_equal(mapped.to_numpy(), clone(repair).fit(rows).transform(rows))
     with pytest.raises(ValueError, match="feature names"):
-        fitted.transform(table[list("edcba")])
+        model.transform(table[list("edcba")])
 
 
 def test_in_a_pipeline(cone):
     rows = cone().astype(np.float64)
-    found = make_pipeline(StandardScaler(), Whiten(shrinkage=None), Normalize()).fit(rows).transform(rows)
+    result = make_pipeline(StandardScaler(), Whiten(shrinkage=None), Normalize()).fit(rows).transform(rows)
     by_hand = Whiten(shrinkage=None).fit_transform((rows - rows.mean(axis=0)) / rows.std(axis=0))
-    np.testing.assert_allclose(found, by_hand / np.linalg.norm(by_hand, axis=1, keepdims=True), atol=1e-9)
+    np.testing.assert_allclose(result, by_hand / np.linalg.norm(by_hand, axis=1, keepdims=True), atol=1e-9)
 
 
 def test_a_chain_is_cloned_with_its_steps():
@@ -115,9 +115,9 @@ def test_bad_tables(repair, cone):
     rows = cone()
     with pytest.raises(ValueError, match="NaN"):
         clone(repair).fit(np.where(np.arange(12) == 3, np.nan, rows))
-    fitted = clone(repair).fit(rows)
+    model = clone(repair).fit(rows)
     with pytest.raises(ValueError, match="12 features"):
-        fitted.transform(rows[:, :5])
+        model.transform(rows[:, :5])
     with pytest.raises(ValueError, match="NaN"):
-        fitted.transform(np.full((2, 12), np.nan))
-    assert np.isnan(fitted.map(np.full((2, 12), np.nan, np.float32))).any()
+        model.transform(np.full((2, 12), np.nan))
+    assert np.isnan(model.map(np.full((2, 12), np.nan, np.float32))).any()

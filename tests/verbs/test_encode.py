@@ -53,18 +53,18 @@ def expected(tiny_model):
 
 
 def test_one_layer_and_the_columns_beside_it(table, tiny_model, expected):
-    done = uncone.encode(table, model=tiny_model, layer=1, out="v.parquet")
-    found = pq.read_table("v.parquet")
-    assert found.column_names == ["id", "text", "label", "embedding"]
-    assert found["id"].to_pylist() == list(range(60)) and found["label"].to_pylist() == ["a", "b", None] * 20
-    np.testing.assert_allclose(np.array(found["embedding"].to_pylist()), expected[1], atol=1e-5)
-    assert (done.vectors, done.dim, done.layers, done.dropped) == (60, 32, (), ())
-    assert "layer 1, mean pooling" in str(done) and str(done).endswith("wrote v.parquet")
+    result = uncone.encode(table, model=tiny_model, layer=1, out="v.parquet")
+    columns = pq.read_table("v.parquet")
+    assert columns.column_names == ["id", "text", "label", "embedding"]
+    assert columns["id"].to_pylist() == list(range(60)) and columns["label"].to_pylist() == ["a", "b", None] * 20
+    np.testing.assert_allclose(np.array(columns["embedding"].to_pylist()), expected[1], atol=1e-5)
+    assert (result.vectors, result.dim, result.layers, result.dropped) == (60, 32, (), ())
+    assert "layer 1, mean pooling" in str(result) and str(result).endswith("wrote v.parquet")
 
 
 def test_every_layer(table, tiny_model, expected):
-    done = uncone.encode(table, model=tiny_model, layer="all", out="v.parquet")
-    assert done.layers == ("layer_0", "layer_1", "layer_2") and done.dim == 32
+    result = uncone.encode(table, model=tiny_model, layer="all", out="v.parquet")
+    assert result.layers == ("layer_0", "layer_1", "layer_2") and result.dim == 32
     for layer in range(3):
         vectors = next(open_source("v.parquet", Options(column=f"layer_{layer}")).read()).vectors
         np.testing.assert_allclose(vectors, expected[layer], atol=1e-5)
@@ -76,15 +76,15 @@ def test_every_layer(table, tiny_model, expected):
 
 @pytest.mark.parametrize("name", ["v.npy", "v.safetensors", "v.csv", "v.jsonl", "folder"])
 def test_every_kind_of_output(name, table, tiny_model, expected):
-    done = uncone.encode(table, model=tiny_model, layer=-1, out=name)
+    result = uncone.encode(table, model=tiny_model, layer=-1, out=name)
     vectors = np.concatenate([rows.vectors for rows in open_source(name).read()])
     np.testing.assert_allclose(vectors, expected[2], atol=1e-5)
-    assert done.dropped == (("id", "text", "label") if name in ("v.npy", "v.safetensors") else ())
+    assert result.dropped == (("id", "text", "label") if name in ("v.npy", "v.safetensors") else ())
 
 
 def test_lines_lists_blank_texts_and_a_limit(tiny_model):
-    done = uncone.encode(["the text", " ", "go to school"], model=tiny_model, out="v.parquet")
-    assert done.blank == 1 and pq.read_table("v.parquet")["text"].to_pylist() == ["the text", "", "go to school"]
+    result = uncone.encode(["the text", " ", "go to school"], model=tiny_model, out="v.parquet")
+    assert result.blank == 1 and pq.read_table("v.parquet")["text"].to_pylist() == ["the text", "", "go to school"]
     Path("t.txt").write_text("\n".join(TEXTS))
     assert uncone.encode("t.txt", model=tiny_model, limit=7, out="v.npy").vectors == 7
     assert np.load("v.npy").shape == (7, 32)
@@ -121,8 +121,8 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(
     assert calls == [("encoding", 8, 60)] * 4 and not (tmp_path / name).exists() and journal.exists()
     with journal.open("r+b") as file:
         file.truncate(journal.stat().st_size - 10)  # as a kill in the middle of a write leaves it
-    done = uncone.encode(table, model=tiny_model, layer=1, cache=cache, out=name)
-    assert done.resumed == 24 and not journal.exists()
+    result = uncone.encode(table, model=tiny_model, layer=1, cache=cache, out=name)
+    assert result.resumed == 24 and not journal.exists()
     assert _content(tmp_path / name) == _content(tmp_path / f"whole-{name}")
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".") and path.name.endswith(".part")]
 
@@ -154,8 +154,8 @@ def test_a_journal_of_something_else_is_not_used(tiny_model, small_pools, tmp_pa
         with pytest.raises(KeyboardInterrupt):
             uncone.encode(TEXTS, model=tiny_model, layer=1, out="v.npy", progress=stop)
         texts = changed.pop("texts", TEXTS)
-        done = uncone.encode(texts, model=tiny_model, out="v.npy", **{"layer": 1, **changed})
-        assert done.resumed == 0 and done.vectors == 60
+        result = uncone.encode(texts, model=tiny_model, out="v.npy", **{"layer": 1, **changed})
+        assert result.resumed == 0 and result.vectors == 60
 
 
 def test_two_runs_do_not_share_an_output(tiny_model):

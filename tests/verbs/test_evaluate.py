@@ -28,10 +28,10 @@ def pairs():
 def test_scores_are_those_of_the_vectors(tiny_model, pairs):
     from scipy.stats import pearsonr, spearmanr
 
-    found = uncone.evaluate(tiny_model, [pairs], "raw,center", fit_on=list(pairs.left), layer=1, pooling="mean").table
+    result = uncone.evaluate(tiny_model, [pairs], "raw,center", fit_on=list(pairs.left), layer=1, pooling="mean").table
     fixed = uncone.fix(list(pairs.left), "center", model=tiny_model, layer=1, pooling="mean")
     identity = uncone.fix(list(pairs.left), "mute", model=tiny_model, layer=1, pooling="mean", dimensions=[])
-    for row, repaired in zip(found.rows, (identity, fixed), strict=True):
+    for row, repaired in zip(result.rows, (identity, fixed), strict=True):
         repaired.repair.save("repair", **repaired.provenance)
         a, b = (uncone.apply("repair", list(side), model=tiny_model) for side in (pairs.left, pairs.right))
         cosines = (a * b).sum(axis=1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
@@ -57,13 +57,13 @@ def test_vectors_are_chosen_for_by_row_numbers(tmp_path):
     np.save("v.npy", rows.astype(np.float32))
     table = "".join(f"{a},{b},{c:.4f}\n" for a, b, c in zip(left, right, cosine, strict=True))
     (tmp_path / "pairs.csv").write_text("left,right,score\n" + table)
-    found = uncone.prescribe("v.npy", pairs="pairs.csv")
-    assert found.proven and found.recommended is not None and found.gain.low > 0.3
+    result = uncone.prescribe("v.npy", pairs="pairs.csv")
+    assert result.proven and result.recommended is not None and result.gain.low > 0.3
     assert (
         _run(["fix", "v.npy", "--method", "auto", "--pairs", "pairs.csv", "--save", "repair", "--json", "a.json"]) == 0
     )
     saved = json.loads((tmp_path / "repair/repair.json").read_text())["provenance"]["prescription"]
-    assert saved["proven"] and saved["verdict"] == found.verdict
+    assert saved["proven"] and saved["verdict"] == result.verdict
     assert _run(["fix", "v.npy", "--method", "center", "--pairs", "pairs.csv"]) == 2
     assert _run(["fix", "v.npy", "--method", "auto"]) == 2, "vectors alone prove nothing"
     (tmp_path / "beyond.csv").write_text(
@@ -82,8 +82,8 @@ def test_nothing_to_gain_is_left_alone(tmp_path, capsys):
     table = "".join(f"{a},{b},{c:.4f}\n" for a, b, c in zip(left, right, score, strict=True))
     (tmp_path / "pairs.csv").write_text("left,right,score\n" + table)
     assert _run(["fix", "v.npy", "--method", "auto", "--pairs", "pairs.csv", "-o", "f.npy", "--save", "repair"]) == 0
-    told = capsys.readouterr().out
-    assert "Leave it alone." in told
+    output = capsys.readouterr().out
+    assert "Leave it alone." in output
     assert (tmp_path / "uncone-fix.html").exists(), "the report says why"
     assert not (tmp_path / "f.npy").exists() and not (tmp_path / "repair").exists()
 
@@ -99,20 +99,20 @@ def test_the_papers_are_made_once(tiny_model, pairs, monkeypatch, tmp_path):
         for table in papers.PAPERS
         if table.datasets and table.name != "flow-whitening"
     ]
-    monkeypatch.setattr(papers, "PAPERS", [replace(one, datasets=()) for one in small])
+    monkeypatch.setattr(papers, "PAPERS", [replace(paper, datasets=()) for paper in small])
     real = uncone.verbs.evaluate.evaluate
-    asked = []
+    levels = []
 
     def evaluate(model, datasets, *rest, **options):
-        asked.append(options["level"])
+        levels.append(options["level"])
         return real(model, [pairs], *rest, **options)
 
     monkeypatch.setattr(uncone.verbs.evaluate, "evaluate", evaluate)
-    made = list(uncone.reproduce(tiny_model, "tables", fit_on=list(pairs.left)))
-    assert [found is not None for _, found in made] == [True, True] and asked == ["token", "token"]
+    tables = list(uncone.reproduce(tiny_model, "tables", fit_on=list(pairs.left)))
+    assert [result is not None for _, result in tables] == [True, True] and levels == ["token", "token"]
     assert {path.suffix for path in (tmp_path / "tables").iterdir()} == {".html", ".json", ".tex", ".csv"}
     again = list(uncone.reproduce(tiny_model, "tables", fit_on=list(pairs.left)))
-    assert [found for _, found in again] == [None, None] and len(asked) == 2
+    assert [result for _, result in again] == [None, None] and len(levels) == 2
     assert all(
-        found is not None for _, found in uncone.reproduce(tiny_model, "tables", seed=5, fit_on=list(pairs.left))
+        result is not None for _, result in uncone.reproduce(tiny_model, "tables", seed=5, fit_on=list(pairs.left))
     )

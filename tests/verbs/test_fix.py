@@ -54,16 +54,16 @@ def test_a_file_holds_the_digits_of_the_table_in_memory(n, d):
 def test_save_write_and_apply(rows, tmp_path):
     np.save("v.npy", rows)
     fixed = uncone.fix("v.npy", "center,droptop,whiten", dim=8, save="repair", out="fixed.npy")
-    wanted = fixed.repair.transform(rows)
-    np.testing.assert_allclose(np.load("fixed.npy"), wanted, rtol=1e-5, atol=1e-5)
+    expected = fixed.repair.transform(rows)
+    np.testing.assert_allclose(np.load("fixed.npy"), expected, rtol=1e-5, atol=1e-5)
     uncone.apply("repair", "v.npy", out="again.npy")
     np.testing.assert_array_equal(np.load("again.npy"), np.load("fixed.npy"))
     np.testing.assert_array_equal(uncone.apply("repair", rows), load("repair").repair.transform(rows))
     code = "import uncone, numpy; numpy.save('other.npy', uncone.apply('repair', 'v.npy'))"
     subprocess.run([sys.executable, "-c", code], check=True)
     np.testing.assert_array_equal(np.load("other.npy"), np.load("again.npy"))
-    said = json.loads((tmp_path / "repair/repair.json").read_text())
-    assert said["provenance"]["fitted_on"] == "v.npy" and said["dim_out"] == 8
+    manifest = json.loads((tmp_path / "repair/repair.json").read_text())
+    assert manifest["provenance"]["fitted_on"] == "v.npy" and manifest["dim_out"] == 8
 
 
 @pytest.mark.parametrize(
@@ -79,14 +79,14 @@ def test_stream_memory_and_workers_agree(rows, method):
     np.save("v.npy", rows)
     for i, part in enumerate(np.array_split(rows, 3)):
         np.save(f"part-{i}.npy", part)
-    found = [
+    results = [
         uncone.fix("v.npy", method, **options).repair.transform(rows),
         uncone.fix("part-*.npy", method, **options).repair.transform(rows),
         uncone.fix("v.npy", method, workers=4, **options).repair.transform(rows),
         uncone.fix(rows, method, **options).repair.transform(rows),
     ]
-    for one in found[1:]:
-        np.testing.assert_allclose(one, found[0], rtol=1e-6, atol=1e-6)
+    for output in results[1:]:
+        np.testing.assert_allclose(output, results[0], rtol=1e-6, atol=1e-6)
 
 
 def test_bad_rows_are_refused_or_left_out(rows):
@@ -95,10 +95,10 @@ def test_bad_rows_are_refused_or_left_out(rows):
     with pytest.raises(FitError, match=r"1 .*--skip-bad"):
         uncone.fix("v.npy", "whiten", out="fixed.npy", save="repair")
     fixed = uncone.fix("v.npy", "whiten", out="fixed.npy", skip_bad=True)
-    written, kept = np.load("fixed.npy"), np.delete(rows, 5, axis=0)
-    assert np.isnan(written[5]).all()
-    np.testing.assert_allclose(np.cov(np.delete(written, 5, axis=0).T), np.eye(24), atol=1e-4)
-    np.testing.assert_allclose(fixed.repair.mean_, kept.mean(axis=0, dtype=np.float64), rtol=1e-5)
+    output, usable = np.load("fixed.npy"), np.delete(rows, 5, axis=0)
+    assert np.isnan(output[5]).all()
+    np.testing.assert_allclose(np.cov(np.delete(output, 5, axis=0).T), np.eye(24), atol=1e-4)
+    np.testing.assert_allclose(fixed.repair.mean_, usable.mean(axis=0, dtype=np.float64), rtol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -152,8 +152,8 @@ def test_texts_at_both_levels(tiny_model, tmp_path):
         assert fixed.provenance["level"] == level and fixed.provenance["encoder"] == str(tiny_model)
         applied = uncone.apply(level, texts, model=tiny_model)
         assert abs(applied.mean(axis=0)).max() < (1e-5 if level == "sentence" else 0.5)
-        one = uncone.apply(level, [texts[3]], model=tiny_model)
-        np.testing.assert_allclose(one[0], applied[3], atol=2e-6)
+        single = uncone.apply(level, [texts[3]], model=tiny_model)
+        np.testing.assert_allclose(single[0], applied[3], atol=2e-6)
         with pytest.raises(OtherSpaceError, match="layer"):
             uncone.apply(level, texts, model=tiny_model, layer=0)
     assert fixed.provenance["n"] > 80, "tokens were counted"
@@ -172,7 +172,7 @@ def test_another_encoder(tiny_model, tmp_path):
     )
     weights = load_file(other / "model.safetensors")
     save_file(
-        {name: one * 1.5 for name, one in weights.items()}, other / "model.safetensors", metadata={"format": "pt"}
+        {name: weight * 1.5 for name, weight in weights.items()}, other / "model.safetensors", metadata={"format": "pt"}
     )
     with pytest.raises(OtherSpaceError, match="Fit a repair for each"):
         uncone.apply("repair", texts, model=other)
@@ -204,9 +204,9 @@ def score(fixed, stsb, model, save):
 )
 def test_stsb_with_the_affine_family(real_data, stsb, method):
     model = real_data.parent / "models/bert-tiny"
-    options, wanted = REFERENCE[method]
+    options, expected = REFERENCE[method]
     fixed = uncone.fix(stsb[0], method, model=model, layer=2, pooling="mean", **options)
-    assert score(fixed, stsb, model, "repair") == pytest.approx(wanted, abs=1.0)
+    assert score(fixed, stsb, model, "repair") == pytest.approx(expected, abs=1.0)
 
 
 @pytest.mark.exhaustive

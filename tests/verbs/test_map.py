@@ -31,38 +31,38 @@ def drawn(n, k, seed=0):
 def test_a_sample_of_vectors_by_the_hash_of_their_rows(cone):
     rows = cone(500, 8)
     texts, labels = [f"row {i}" for i in range(500)], [str(i % 3) for i in range(500)]
-    found = uncone.map(rows, points=200, texts=texts, labels=labels)
-    assert np.array_equal(found.places, drawn(500, 200)) and found.total == 500
-    expected = PCA(2).fit_transform(rows[found.places])
-    points = found.panels[0].points
+    result = uncone.map(rows, points=200, texts=texts, labels=labels)
+    assert np.array_equal(result.places, drawn(500, 200)) and result.total == 500
+    expected = PCA(2).fit_transform(rows[result.places])
+    points = result.panels[0].points
     np.testing.assert_allclose(np.abs(points), np.abs(expected), atol=1e-3)
-    assert [found.text(i) for i in range(3)] == [f"row {row}" for row in found.places[:3]]
-    first = found.colorings[0]
+    assert [result.text(i) for i in range(3)] == [f"row {row}" for row in result.places[:3]]
+    first = result.colorings[0]
     assert first.name == "label" and [first.names[i] for i in first.members[:9]] == [
-        labels[r] for r in found.places[:9]
+        labels[r] for r in result.places[:9]
     ]
-    assert [one.name for one in found.colorings] == ["label", "cluster", "norm"]
-    norms = found.colorings[-1].values
-    np.testing.assert_allclose(norms, np.linalg.norm(rows[found.places], axis=1), rtol=1e-5)
-    assert not found.static and found.density is None and found.source["dimensions"] == 8
+    assert [coloring.name for coloring in result.colorings] == ["label", "cluster", "norm"]
+    norms = result.colorings[-1].values
+    np.testing.assert_allclose(norms, np.linalg.norm(rows[result.places], axis=1), rtol=1e-5)
+    assert not result.static and result.density is None and result.source["dimensions"] == 8
     other = uncone.map(rows, points=200, seed=1)
-    assert not np.array_equal(other.places, found.places) and other.colorings[0].name == "cluster"
+    assert not np.array_equal(other.places, result.places) and other.colorings[0].name == "cluster"
 
 
 def test_clusters_of_many_rows_are_looked_for_only_when_asked(cone, monkeypatch):
     monkeypatch.setattr("uncone.verbs.map.colors._UNASKED", 50)
     rows, labels = cone(60, 5), ["a", "b"] * 30
-    assert [one.name for one in uncone.map(rows, labels=labels).colorings] == ["label", "norm"]
-    asked = uncone.map(rows, labels=labels, k=4).colorings
-    assert [one.name for one in asked] == ["label", "cluster", "norm"] and len(asked[1].names) == 4
+    assert [coloring.name for coloring in uncone.map(rows, labels=labels).colorings] == ["label", "norm"]
+    colorings = uncone.map(rows, labels=labels, k=4).colorings
+    assert [coloring.name for coloring in colorings] == ["label", "cluster", "norm"] and len(colorings[1].names) == 4
 
 
 def test_bad_rows_are_left_out_and_told(cone):
     rows = cone(60, 5)
     rows[3], rows[7, 1] = 0, np.nan
-    found = uncone.map(rows)
-    assert found.total == 58 and not {3, 7} & set(found.places.tolist())
-    assert found.notes == [
+    result = uncone.map(rows)
+    assert result.total == 58 and not {3, 7} & set(result.places.tolist())
+    assert result.notes == [
         "2 of 60 rows are not on the map: NaN, infinity or numbers over 1e16 (1), zero or shorter than 1e-19 (1)."
     ]
     with pytest.raises(
@@ -79,77 +79,77 @@ def test_bad_rows_are_left_out_and_told(cone):
 def test_before_and_after_a_repair_are_the_same_rows(cone, tmp_path):
     rows = cone(300, 6)
     Whiten().fit(rows).save(tmp_path / "repair")
-    found = uncone.map(rows, repair=tmp_path / "repair", points=100, labels=["a", "b"] * 150)
-    raw, repaired = found.panels
+    result = uncone.map(rows, repair=tmp_path / "repair", points=100, labels=["a", "b"] * 150)
+    raw, repaired = result.panels
     assert (raw.name, repaired.name) == ("raw", "repaired") and np.array_equal(raw.places, repaired.places)
-    expected = np.abs(PCA(2).fit_transform(Whiten().fit(rows).transform(rows[found.places])))
+    expected = np.abs(PCA(2).fit_transform(Whiten().fit(rows).transform(rows[result.places])))
     np.testing.assert_allclose(np.abs(repaired.points), expected, atol=1e-3)
     for axis in (0, 1):
         assert np.corrcoef(raw.points[:, axis], repaired.points[:, axis])[0, 1] > -1e-9
-    assert not found.colorings[0].by_panel, "labels are the same colors on both sides"
-    norms = next(one for one in found.colorings if one.name == "norm")
+    assert not result.colorings[0].by_panel, "labels are the same colors on both sides"
+    norms = next(coloring for coloring in result.colorings if coloring.name == "norm")
     assert set(norms.values_by_panel) == {"raw", "repaired"}
-    clusters = next(one for one in found.colorings if one.name == "cluster")
+    clusters = next(coloring for coloring in result.colorings if coloring.name == "cluster")
     assert not clusters.by_panel, "so are clusters: those of the raw rows"
     with pytest.raises(OtherSpaceError, match="dimension 6; these have 4"):
         uncone.map(cone(30, 4), repair=tmp_path / "repair")
 
 
 def test_texts_of_a_sample_alone_go_through_the_model(texts, tiny_model, monkeypatch):
-    seen = []
+    calls = []
     from uncone.encoders.transformer import Transformer
 
     passages = Transformer.passages
     monkeypatch.setattr(
-        Transformer, "passages", lambda self, some, window: (seen.extend(some), passages(self, some, window))[1]
+        Transformer, "passages", lambda self, some, window: (calls.extend(some), passages(self, some, window))[1]
     )
-    found = uncone.map(texts, model=str(tiny_model), points=15, cache=False)
-    assert len(set(seen) & set(texts)) == 15 and np.array_equal(found.places, drawn(40, 15)) and found.total == 40
-    assert [found.text(i) for i in range(15)] == [texts[row] for row in found.places]
+    result = uncone.map(texts, model=str(tiny_model), points=15, cache=False)
+    assert len(set(calls) & set(texts)) == 15 and np.array_equal(result.places, drawn(40, 15)) and result.total == 40
+    assert [result.text(i) for i in range(15)] == [texts[row] for row in result.places]
     whole = uncone.map(texts, model=str(tiny_model), cache=False)
     assert len(whole.places) == 40 and whole.source["row"] == "sentences"
 
 
 def test_every_layer_shows_the_same_texts(texts, tiny_model):
-    found = uncone.map(texts, model=tiny_model, layer="all", points=20)
-    assert [panel.layer for panel in found.panels] == [0, 1, 2]
-    assert all(np.array_equal(panel.places, np.arange(20)) for panel in found.panels)
-    assert np.array_equal(found.places, drawn(40, 20)) and found.text(0) == texts[found.places[0]]
-    one = uncone.map(texts, model=tiny_model, layer=1, points=20)
-    np.testing.assert_allclose(np.abs(found.panels[1].points), np.abs(one.panels[0].points), atol=1e-4)
+    result = uncone.map(texts, model=tiny_model, layer="all", points=20)
+    assert [panel.layer for panel in result.panels] == [0, 1, 2]
+    assert all(np.array_equal(panel.places, np.arange(20)) for panel in result.panels)
+    assert np.array_equal(result.places, drawn(40, 20)) and result.text(0) == texts[result.places[0]]
+    single = uncone.map(texts, model=tiny_model, layer=1, points=20)
+    np.testing.assert_allclose(np.abs(result.panels[1].points), np.abs(single.panels[0].points), atol=1e-4)
 
 
 def test_words_of_every_layer_with_what_they_are(texts, tiny_model):
-    found = uncone.map(texts, model=tiny_model, rows="words", layer="all", points=100)
-    names = [one.name for one in found.colorings]
-    assert names == ["kind", "frequency", "position", "cluster", "norm"] and len(found.places) == 100
+    result = uncone.map(texts, model=tiny_model, rows="words", layer="all", points=100)
+    names = [coloring.name for coloring in result.colorings]
+    assert names == ["kind", "frequency", "position", "cluster", "norm"] and len(result.places) == 100
     every = [(text, word) for text in texts for word in find_words(text)]
-    assert found.total == len(every) and np.array_equal(found.places, drawn(len(every), 100))
+    assert result.total == len(every) and np.array_equal(result.places, drawn(len(every), 100))
     counts = {}
     for text, word in every:
         counts[text[word.start : word.end]] = counts.get(text[word.start : word.end], 0) + 1
-    kind, frequency = found.colorings[:2]
-    for place, row in enumerate(found.places.tolist()):
+    kind, frequency = result.colorings[:2]
+    for place, row in enumerate(result.places.tolist()):
         text, word = every[row]
-        assert found.texts.sentences[found.texts.sentence[place]] == text
-        assert found.text(place) == text[word.start : word.end]
+        assert result.texts.sentences[result.texts.sentence[place]] == text
+        assert result.text(place) == text[word.start : word.end]
         assert kind.names[kind.members[place]] == word.kind.name.lower()
-        assert frequency.values[place] == pytest.approx(np.log10(counts[found.text(place)] / len(every)))
-    position = found.colorings[2].values
-    assert position.min() == 1 and len(found.panels) == 3
+        assert frequency.values[place] == pytest.approx(np.log10(counts[result.text(place)] / len(every)))
+    position = result.colorings[2].values
+    assert position.min() == 1 and len(result.panels) == 3
     last = uncone.map(texts, model=tiny_model, rows="words", points=100)
     assert [panel.layer for panel in last.panels] == [2]
-    np.testing.assert_allclose(last.panels[0].points, found.panels[2].points * np.sign(
-        (last.panels[0].points * found.panels[2].points).sum(axis=0)), atol=1e-4)  # fmt: skip
+    np.testing.assert_allclose(last.panels[0].points, result.panels[2].points * np.sign(
+        (last.panels[0].points * result.panels[2].points).sum(axis=0)), atol=1e-4)  # fmt: skip
 
 
 def test_a_word_list_adds_rows_and_marks_them(texts, tiny_model):
-    found = uncone.map(texts, model=tiny_model, rows="words", points=10, words=["SCHOOL", "go", "zebra"])
+    result = uncone.map(texts, model=tiny_model, rows="words", points=10, words=["SCHOOL", "go", "zebra"])
     school = sum(text.split().count("school") for text in texts)
-    first = found.colorings[0]
-    assert first.name == "words" and first.names == ("SCHOOL", "go") == found.highlight
-    assert (first.members == 0).sum() == school and "Not in the texts: zebra." in found.notes
-    assert any(note.startswith("Beside a sample of 10 rows") for note in found.notes)
+    first = result.colorings[0]
+    assert first.name == "words" and first.names == ("SCHOOL", "go") == result.highlight
+    assert (first.members == 0).sum() == school and "Not in the texts: zebra." in result.notes
+    assert any(note.startswith("Beside a sample of 10 rows") for note in result.notes)
     tokens = uncone.map(texts, model=tiny_model, rows="tokens", points=10, words=["school"])
     assert (tokens.colorings[0].members == 0).sum() == school
     whole = uncone.map(texts, model=tiny_model, points=3, words=["school"])
@@ -165,10 +165,10 @@ def test_a_word_list_adds_rows_and_marks_them(texts, tiny_model):
 def test_labels_of_words_are_those_of_their_texts(texts, tiny_model, tmp_path):
     lines = [f'"{text}",{"xy"[i % 2]}' for i, text in enumerate(texts)]
     (tmp_path / "t.csv").write_text("text,label\n" + "\n".join(lines) + "\n")
-    found = uncone.map(tmp_path / "t.csv", text="text", label="label", model=tiny_model, rows="words", points=30)
-    first = found.colorings[0]
+    result = uncone.map(tmp_path / "t.csv", text="text", label="label", model=tiny_model, rows="words", points=30)
+    first = result.colorings[0]
     for place in range(30):
-        row = texts.index(found.texts.sentences[found.texts.sentence[place]])
+        row = texts.index(result.texts.sentences[result.texts.sentence[place]])
         assert first.names[first.members[place]] == "xy"[row % 2]
 
 
@@ -185,10 +185,10 @@ def test_cls_and_means_of_layers(texts, tiny_model):
 def test_repairs_of_texts_and_tokens(texts, tiny_model, tmp_path):
     uncone.fix(texts, "center", model=str(tiny_model), save=tmp_path / "sentence", cache=False)
     uncone.fix(texts, "center", model=str(tiny_model), level="token", save=tmp_path / "token")
-    found = uncone.map(texts, model=str(tiny_model), repair=tmp_path / "sentence", cache=False)
-    assert [panel.name for panel in found.panels] == ["raw", "repaired"]
-    np.testing.assert_allclose(found.panels[0].points, found.panels[1].points, atol=1e-4)  # only shifted
-    norms = found.colorings[-1]
+    result = uncone.map(texts, model=str(tiny_model), repair=tmp_path / "sentence", cache=False)
+    assert [panel.name for panel in result.panels] == ["raw", "repaired"]
+    np.testing.assert_allclose(result.panels[0].points, result.panels[1].points, atol=1e-4)  # only shifted
+    norms = result.colorings[-1]
     assert norms.values_by_panel["repaired"].mean() < norms.values_by_panel["raw"].mean()
     pooled = uncone.map(texts, model=str(tiny_model), repair=tmp_path / "token")
     again = uncone.apply(tmp_path / "token", texts, model=str(tiny_model))
@@ -216,8 +216,8 @@ def test_word_vectors_have_kinds_and_ranks(tmp_path):
     words = ["the", "of", "1984", ",", *(f"w{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10]}" for i in range(56))]
     lines = [f"{word} {' '.join(f'{x:.4f}' for x in rng.normal(size=8))}" for word in words]
     (tmp_path / "glove.txt").write_text("\n".join(lines) + "\n")
-    found = uncone.map(tmp_path / "glove.txt", color="frequency")
-    by_name = {one.name: one for one in found.colorings}
+    result = uncone.map(tmp_path / "glove.txt", color="frequency")
+    by_name = {coloring.name: coloring for coloring in result.colorings}
     np.testing.assert_allclose(by_name["frequency"].values, np.log10(np.arange(60) + 1))
     assert [by_name["kind"].names[i] for i in by_name["kind"].members[:4]] == ["word", "word", "number", "symbol"]
 
@@ -230,10 +230,10 @@ def test_millions_are_streamed_into_a_picture(monkeypatch, cone, tmp_path):
     np.save(tmp_path / "v.npy", rows)
     names = ["even", "odd"] * 10_000
     (tmp_path / "labels.txt").write_text("\n".join(names) + "\n")
-    found = uncone.map(tmp_path / "v.npy", points=50_000, static=True, label=str(tmp_path / "labels.txt"))
-    assert found.static and len(found.panels[0].points) == 600
-    (density,) = found.density
-    assert density.counts.sum() + density.outside == 20_000 and density.name == found.panels[0].name
+    result = uncone.map(tmp_path / "v.npy", points=50_000, static=True, label=str(tmp_path / "labels.txt"))
+    assert result.static and len(result.panels[0].points) == 600
+    (density,) = result.density
+    assert density.counts.sum() + density.outside == 20_000 and density.name == result.panels[0].name
     assert set(np.unique(density.members)) == {-1, 0, 1} and set(density.names) == {"even", "odd"}
     some = uncone.map(tmp_path / "v.npy", points=5_000, static=True, color="norm")
     assert some.density[0].counts.sum() + some.density[0].outside == 5_000
@@ -242,8 +242,8 @@ def test_millions_are_streamed_into_a_picture(monkeypatch, cone, tmp_path):
     assert clustered.density[0].members.max() == 2
     Whiten().fit(rows).save(tmp_path / "repair")
     both = uncone.map(tmp_path / "v.npy", points=50_000, static=True, color="none", repair=tmp_path / "repair")
-    assert [one.name for one in both.density] == ["raw", "repaired"] and not both.colorings
-    assert all(one.counts.sum() + one.outside == 20_000 and one.members is None for one in both.density)
+    assert [panel.name for panel in both.density] == ["raw", "repaired"] and not both.colorings
+    assert all(panel.counts.sum() + panel.outside == 20_000 and panel.members is None for panel in both.density)
     _same_clusters_on_both_sides(tmp_path, monkeypatch)
     few = uncone.map(rows[:900], points=5_000, static=True)
     assert not few.static and few.density is None
@@ -263,32 +263,34 @@ def _same_clusters_on_both_sides(folder, monkeypatch):
     of = np.arange(6_000) % 3
     rows = means[of] + rng.normal(size=(6_000, 3))
     np.save(folder / "groups.npy", rows)
-    (folder / "groups.txt").write_text("\n".join("abc"[one] for one in of) + "\n")
+    (folder / "groups.txt").write_text("\n".join("abc"[code] for code in of) + "\n")
     Whiten().fit(rows).save(folder / "whitened")
-    given = {"points": 50_000, "static": True, "repair": folder / "whitened"}
-    clustered = uncone.map(folder / "groups.npy", color="cluster", k=3, **given)
-    labeled = uncone.map(folder / "groups.npy", label=str(folder / "groups.txt"), **given)
+    options = {"points": 50_000, "static": True, "repair": folder / "whitened"}
+    clustered = uncone.map(folder / "groups.npy", color="cluster", k=3, **options)
+    labeled = uncone.map(folder / "groups.npy", label=str(folder / "groups.txt"), **options)
     for mine, theirs in zip(clustered.density, labeled.density, strict=True):
         np.testing.assert_array_equal(mine.counts, theirs.counts)
-        held = mine.members >= 0
-        pairs = set(zip(mine.members[held].tolist(), theirs.members[held].tolist(), strict=True))
+        filled = mine.members >= 0
+        pairs = set(zip(mine.members[filled].tolist(), theirs.members[filled].tolist(), strict=True))
         assert len(pairs) == 3, "the groups that were made are the clusters, before and after"
-    sides = [dict(zip(one.members.ravel().tolist(), other.members.ravel().tolist(), strict=True))
-             for one, other in zip(clustered.density, labeled.density, strict=True)]  # fmt: skip
+    sides = [dict(zip(panel.members.ravel().tolist(), other.members.ravel().tolist(), strict=True))
+             for panel, other in zip(clustered.density, labeled.density, strict=True)]  # fmt: skip
     assert sides[0] == sides[1], "a cluster has one color on both sides"
 
 
 def test_many_words_and_a_picture_of_neighbors_can_be_static_too(monkeypatch, texts, tiny_model, cone):
     monkeypatch.setattr(mapping, "MOST_POINTS", 50)
     monkeypatch.setattr("uncone.verbs.options.map.MOST_POINTS", 50)
-    found = uncone.map(texts, model=tiny_model, rows="words", points=120, static=True)
+    result = uncone.map(texts, model=tiny_model, rows="words", points=120, static=True)
     assert (
-        found.static and found.density[0].counts.sum() == 120 and found.density[0].names == ("word", "number", "symbol")
+        result.static
+        and result.density[0].counts.sum() == 120
+        and result.density[0].names == ("word", "number", "symbol")
     )
     both = uncone.map(texts, model=tiny_model, rows="words", points=120, static=True, layer="all", color="norm")
-    assert [one.name for one in both.density] == ["layer 0", "layer 1", "layer 2"]
-    means = [np.nansum(one.values * one.counts) / 120 for one in both.density]
-    expected = [both.colorings[0].values_by_panel[one.name].mean() for one in both.density]
+    assert [panel.name for panel in both.density] == ["layer 0", "layer 1", "layer 2"]
+    means = [np.nansum(panel.values * panel.counts) / 120 for panel in both.density]
+    expected = [both.colorings[0].values_by_panel[panel.name].mean() for panel in both.density]
     np.testing.assert_allclose(means, expected, rtol=1e-9)
     pytest.importorskip("openTSNE")
     near = uncone.map(cone(80, 5), method="tsne", points=80, static=True, color="none")

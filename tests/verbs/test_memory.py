@@ -32,7 +32,7 @@ COLUMN_KINDS = {
 
 
 def findings(result):
-    return {name: found["value"] for name, found in result.to_dict()["findings"].items()}
+    return {name: finding["value"] for name, finding in result.to_dict()["findings"].items()}
 
 
 @pytest.mark.parametrize("kind", TABLES)

@@ -38,54 +38,54 @@ def f1_items(truth, predicted):
 
 def test_train_and_test(stretched, exact_bounds):
     x, y = blobs()
-    found = classify(x[:160], y[:160], x[160:], y[160:], replicates=100, seed=4)
+    result = classify(x[:160], y[:160], x[160:], y[160:], replicates=100, seed=4)
     mean, spread = x[:160].mean(axis=0, dtype=np.float64), x[:160].std(axis=0, dtype=np.float64)
     model = LogisticRegression(max_iter=1000).fit((x[:160] - mean) / spread, y[:160])
     predicted, truth = model.predict((x[160:] - mean) / spread), np.array(y[160:])
-    assert found.predicted.tolist() == predicted.tolist() and found.converged and found.folds is None
-    assert found.scores["accuracy"].value == pytest.approx(accuracy_score(truth, predicted))
-    assert found.scores["macro_f1"].value == pytest.approx(f1_score(truth, predicted, average="macro"))
+    assert result.predicted.tolist() == predicted.tolist() and result.converged and result.folds is None
+    assert result.scores["accuracy"].value == pytest.approx(accuracy_score(truth, predicted))
+    assert result.scores["macro_f1"].value == pytest.approx(f1_score(truth, predicted, average="macro"))
     counts = np.concatenate(list(drawn_counts(80, 100, 4)))
     rows = [np.repeat(np.arange(80), count) for count in counts]
     f1 = [f1_score(truth[row], predicted[row], average="macro") for row in rows]
     accuracy = [accuracy_score(truth[row], predicted[row]) for row in rows]
-    f1 = stretched(f1, found.scores["macro_f1"].value, 80)
-    accuracy = stretched(accuracy, found.scores["accuracy"].value, 80)
+    f1 = stretched(f1, result.scores["macro_f1"].value, 80)
+    accuracy = stretched(accuracy, result.scores["accuracy"].value, 80)
     size, freedom = f1_items(truth, predicted)
     stretch = t.ppf(0.975, freedom) / norm.ppf(0.975)
-    f1 = np.clip(found.scores["macro_f1"].value + stretch * (f1 - found.scores["macro_f1"].value), 0, 1)
-    assert found.replicates["macro_f1"] == pytest.approx(f1, abs=1e-4)
-    assert found.replicates["accuracy"] == pytest.approx(accuracy, abs=1e-5)
-    bounds = exact_bounds(found.scores["macro_f1"].value, f1, size / stretch**2)
-    assert (found.scores["macro_f1"].low, found.scores["macro_f1"].high) == pytest.approx(bounds, abs=1e-4)
-    bounds = exact_bounds(found.scores["accuracy"].value, accuracy, 80)
-    assert (found.scores["accuracy"].low, found.scores["accuracy"].high) == pytest.approx(bounds, abs=1e-4)
+    f1 = np.clip(result.scores["macro_f1"].value + stretch * (f1 - result.scores["macro_f1"].value), 0, 1)
+    assert result.replicates["macro_f1"] == pytest.approx(f1, abs=1e-4)
+    assert result.replicates["accuracy"] == pytest.approx(accuracy, abs=1e-5)
+    bounds = exact_bounds(result.scores["macro_f1"].value, f1, size / stretch**2)
+    assert (result.scores["macro_f1"].low, result.scores["macro_f1"].high) == pytest.approx(bounds, abs=1e-4)
+    bounds = exact_bounds(result.scores["accuracy"].value, accuracy, 80)
+    assert (result.scores["accuracy"].low, result.scores["accuracy"].high) == pytest.approx(bounds, abs=1e-4)
 
 
 def test_a_rare_class_is_not_always_drawn(stretched):
     x, y = blobs(60)
     truth = ["rare", *y[31:]]
-    found = classify(x[:30], y[:30], x[30:], truth, replicates=50)
-    drawn = [np.repeat(np.arange(30), count) for count in np.concatenate(list(drawn_counts(30, 50, 0)))]
-    expected = [f1_score(np.array(truth)[row], found.predicted[row], average="macro") for row in drawn]
-    once = stretched(expected, found.scores["macro_f1"].value, 30) - found.scores["macro_f1"].value
-    moved = found.replicates["macro_f1"] - found.scores["macro_f1"].value
-    inside = (found.replicates["macro_f1"] > 0) & (found.replicates["macro_f1"] < 1)
+    result = classify(x[:30], y[:30], x[30:], truth, replicates=50)
+    samples = [np.repeat(np.arange(30), count) for count in np.concatenate(list(drawn_counts(30, 50, 0)))]
+    expected = [f1_score(np.array(truth)[row], result.predicted[row], average="macro") for row in samples]
+    once = stretched(expected, result.scores["macro_f1"].value, 30) - result.scores["macro_f1"].value
+    moved = result.replicates["macro_f1"] - result.scores["macro_f1"].value
+    inside = (result.replicates["macro_f1"] > 0) & (result.replicates["macro_f1"] < 1)
     ratio = (moved / once)[inside & (np.abs(once) > 1e-3)]
     assert ratio == pytest.approx(ratio[0]) and ratio[0] > 1.2, "the rare class knows little"
 
 
 def test_folds_see_each_text_once_and_nothing_of_it():
     x, y = blobs()
-    found = cross_classify(x, y, folds=4, replicates=50)
-    assert found.folds == 4 and found.scores["accuracy"].n == 240 and 0.6 < found.scores["accuracy"].value < 1
+    result = cross_classify(x, y, folds=4, replicates=50)
+    assert result.folds == 4 and result.scores["accuracy"].n == 240 and 0.6 < result.scores["accuracy"].value < 1
     # Nadeau and Bengio: the variance over texts times 1 + 4/3.
-    hits = found.predicted == np.array(y)
-    assert found.replicates["accuracy"].std() == pytest.approx(hits.std() * np.sqrt(7 / 3 / 240), rel=0.2)
+    hits = result.predicted == np.array(y)
+    assert result.replicates["accuracy"].std() == pytest.approx(hits.std() * np.sqrt(7 / 3 / 240), rel=0.2)
     rng = np.random.default_rng(0)
     noise = cross_classify(rng.normal(size=(60, 100)), ["a", "b"] * 30, replicates=50)
     assert noise.scores["accuracy"].value < 0.75  # a model that had seen the texts would know them all
-    assert np.array_equal(cross_classify(x, y, folds=4, replicates=50).predicted, found.predicted)
+    assert np.array_equal(cross_classify(x, y, folds=4, replicates=50).predicted, result.predicted)
     few = cross_classify(x[:23], ["a"] * 20 + ["b"] * 3, folds=10, replicates=10)
     assert few.folds == 3
 

@@ -40,7 +40,7 @@ def noise(rng, kind, n):
 
 
 def assert_covered(scores, truth):
-    hits = [one.low <= truth <= one.high for one in scores if one.low is not None]
+    hits = [score.low <= truth <= score.high for score in scores if score.low is not None]
     assert len(hits) == len(scores) and np.mean(hits) >= 0.9, f"{np.mean(hits):.3f} of {len(hits)} around {truth:.3f}"
 
 
@@ -51,8 +51,8 @@ def after(method, rows):
 
 def gain(raw, repaired, name):
     """The gain over the raw vectors in one figure, as `evaluate` computes it."""
-    known = [(one.scores[name].value, one.replicates[name], one.sizes[name]) for one in (raw, repaired)]
-    values, replicates, sizes = zip(*known, strict=True)
+    figures = [(result.scores[name].value, result.replicates[name], result.sizes[name]) for result in (raw, repaired)]
+    values, replicates, sizes = zip(*figures, strict=True)
     return differences(Replicates(np.array(values), np.array(replicates), raw.units, raw.units, min(sizes)))[1]
 
 
@@ -71,12 +71,12 @@ def searched(rng, docs, kind, n, strength):
 
 
 def retrieved(docs, queries, relevant, names, seed=0, replicates=DRAWS):
-    ids, asked = [f"d{i}" for i in range(len(docs))], [f"q{i}" for i in range(len(names))]
-    judged = {
+    ids, query_ids = [f"d{i}" for i in range(len(docs))], [f"q{i}" for i in range(len(names))]
+    qrels = {
         name: {ids[doc]: 1 + int(at == 0) for at, doc in enumerate(row)}
-        for name, row in zip(asked, relevant, strict=True)
+        for name, row in zip(query_ids, relevant, strict=True)
     }
-    task = RetrievalTask("made up", ids, ids, asked, names, judged)
+    task = RetrievalTask("made up", ids, ids, query_ids, names, qrels)
     return retrieve(task, queries, docs, engine="numpy", replicates=replicates, seed=seed)
 
 
@@ -84,8 +84,8 @@ def retrieved(docs, queries, relevant, names, seed=0, replicates=DRAWS):
 def retrieval_truth(kind, strength):
     docs = documents(kind)
     queries, relevant = searched(np.random.default_rng(99), docs, kind, 5_000, strength)
-    found = retrieved(docs, queries, relevant, [str(i) for i in range(5_000)], replicates=2)
-    return {name: each.mean() for name, each in found.each.items()}
+    result = retrieved(docs, queries, relevant, [str(i) for i in range(5_000)], replicates=2)
+    return {name: each.mean() for name, each in result.each.items()}
 
 
 @KINDS
@@ -93,18 +93,18 @@ def retrieval_truth(kind, strength):
 @pytest.mark.parametrize("strength", [1.0, 6.0], ids=["hard", "nearly all right"])
 def test_retrieval_covers_where_queries_repeat(kind, n, copies, strength):
     """Copies of a query find the same, and leave every interval where it is: so most sets are searched once."""
-    docs, names, found = documents(kind), [str(i) for i in range(n)], []
+    docs, names, results = documents(kind), [str(i) for i in range(n)], []
     for seed in range(RUNS):
         queries, relevant = searched(np.random.default_rng([seed, 1]), docs, kind, n, strength)
-        one = retrieved(docs, queries, relevant, names, seed)
+        result = retrieved(docs, queries, relevant, names, seed)
         if seed == 0:
             often = retrieved(docs, np.tile(queries, (copies, 1)), np.tile(relevant, (copies, 1)), names * copies)
             for name in MEASURES:
-                again, once = often.scores[name], one.scores[name]
+                again, once = often.scores[name], result.scores[name]
                 assert (again.low, again.high) == pytest.approx((once.low, once.high), abs=1e-9)
-        found.append(one)
+        results.append(result)
     for name, truth in retrieval_truth(kind, strength).items():
-        assert_covered([one.scores[name] for one in found], truth)
+        assert_covered([result.scores[name] for result in results], truth)
 
 
 @KINDS
@@ -123,14 +123,14 @@ def test_gains_of_retrieval_cover_where_queries_repeat(kind, n, copies, method, 
         both = [score_queries(own[:, chosen], texts, DRAWS, seed) for own in each]
         return [gain(*both, name) for name in MEASURES]
 
-    found = []
+    results = []
     for seed in range(gain_runs):
-        chosen = np.random.default_rng([seed, 1]).integers(len(queries), size=n)
-        found.append(gains(chosen, names, seed))
+        rows = np.random.default_rng([seed, 1]).integers(len(queries), size=n)
+        results.append(gains(rows, names, seed))
         if seed == 0:
-            for once, often in zip(found[0], gains(np.tile(chosen, copies), names * copies, seed), strict=True):
+            for once, often in zip(results[0], gains(np.tile(rows, copies), names * copies, seed), strict=True):
                 assert (often.low, often.high) == pytest.approx((once.low, once.high), abs=1e-9)
-    for measure, truth in zip(zip(*found, strict=True), np.diff(each.mean(axis=2), axis=0)[0], strict=True):
+    for measure, truth in zip(zip(*results, strict=True), np.diff(each.mean(axis=2), axis=0)[0], strict=True):
         assert_covered(measure, truth)
 
 
@@ -161,11 +161,11 @@ def test_words_in_context_cover_where_items_repeat(kind, n, copies, strength):
     train, _ = senses(np.random.default_rng(1), 300, kind, strength)
     many, _ = senses(np.random.default_rng(2), 100_000, kind, strength)
     truth = same_sense(train, many, replicates=1).scores["accuracy"].value
-    found = []
+    results = []
     for seed in range(RUNS):
         test, units = repeated_senses(np.random.default_rng([seed, 3]), n, kind, strength, copies)
-        found.append(same_sense(train, test, replicates=DRAWS, seed=seed, units=units).scores["accuracy"])
-    assert_covered(found, truth)
+        results.append(same_sense(train, test, replicates=DRAWS, seed=seed, units=units).scores["accuracy"])
+    assert_covered(results, truth)
 
 
 @KINDS
@@ -174,16 +174,16 @@ def test_words_in_context_cover_where_items_repeat(kind, n, copies, strength):
 @pytest.mark.parametrize("strength", [0.5, 10.0], ids=["hard", "nearly all right"])
 def test_gains_of_words_in_context_cover_where_items_repeat(kind, n, copies, method, strength, gain_runs):
     def compared(test, **drawn):
-        spaces = ((after(method, one.left), after(method, one.right), one.labels) for one in (train, test))
+        spaces = ((after(method, senses.left), after(method, senses.right), senses.labels) for senses in (train, test))
         return same_sense(train, test, **drawn), same_sense(*(Senses(*space) for space in spaces), **drawn)
 
     train, _ = senses(np.random.default_rng(1), 300, kind, strength)
     raw, repaired = compared(senses(np.random.default_rng(2), 100_000, kind, strength)[0], replicates=1)
-    found = []
+    results = []
     for seed in range(gain_runs):
         test, units = repeated_senses(np.random.default_rng([seed, 3]), n, kind, strength, copies)
-        found.append(gain(*compared(test, replicates=DRAWS, seed=seed, units=units), "accuracy"))
-    assert_covered(found, repaired.scores["accuracy"].value - raw.scores["accuracy"].value)
+        results.append(gain(*compared(test, replicates=DRAWS, seed=seed, units=units), "accuracy"))
+    assert_covered(results, repaired.scores["accuracy"].value - raw.scores["accuracy"].value)
 
 
 def word_pairs(rng, pairs, kind, linked):
@@ -202,16 +202,16 @@ def word_pairs(rng, pairs, kind, linked):
 @REPEATED
 @pytest.mark.parametrize("linked", [False, True], ids=["apart", "linked"])
 def test_word_similarity_covers_where_pairs_repeat(kind, n, copies, linked):
-    drawn = [word_pairs(np.random.default_rng([seed, 7]), n, kind, linked) for seed in range(200)]
-    truth = np.mean([spearmanr(pair_cosines(x[left], x[right]), gold).statistic for x, left, right, gold in drawn])
-    found = []
+    samples = [word_pairs(np.random.default_rng([seed, 7]), n, kind, linked) for seed in range(200)]
+    truth = np.mean([spearmanr(pair_cosines(x[left], x[right]), gold).statistic for x, left, right, gold in samples])
+    results = []
     for seed in range(RUNS):
         vectors, left, right, gold = word_pairs(np.random.default_rng([seed, 8]), n, kind, linked)
         sides = ([f"w{i}" for i in np.tile(side, copies)] for side in (left, right))
         task = WordPairs("made up", *sides, np.tile(gold, copies))
         names = [f"w{i}" for i in range(len(vectors))]
-        found.append(word_similarity(task, names, vectors, replicates=DRAWS, seed=seed).scores["spearman"])
-    assert_covered(found, truth)
+        results.append(word_similarity(task, names, vectors, replicates=DRAWS, seed=seed).scores["spearman"])
+    assert_covered(results, truth)
 
 
 def texts(rng, n, kind, apart):
@@ -229,13 +229,13 @@ def test_classes_cover_where_texts_repeat(kind, n, copies, apart):
     train = texts(np.random.default_rng(1), 300, kind, apart)
     truth = classify(*train, *texts(np.random.default_rng(2), 30_000, kind, apart), replicates=2)
     units = item_units([str(row) for row in range(n)] * copies)
-    found = []
+    results = []
     for seed in range(RUNS):
         vectors, labels = texts(np.random.default_rng([seed, 5]), n, kind, apart)
         test = np.tile(vectors, (copies, 1)), labels * copies
-        found.append(classify(*train, *test, replicates=DRAWS, seed=seed, units=units))
-    assert_covered([one.scores["accuracy"] for one in found], truth.scores["accuracy"].value)
-    assert_covered([one.scores["macro_f1"] for one in found], truth.scores["macro_f1"].value)
+        results.append(classify(*train, *test, replicates=DRAWS, seed=seed, units=units))
+    assert_covered([result.scores["accuracy"] for result in results], truth.scores["accuracy"].value)
+    assert_covered([result.scores["macro_f1"] for result in results], truth.scores["macro_f1"].value)
 
 
 @KINDS
@@ -243,15 +243,15 @@ def test_classes_cover_where_texts_repeat(kind, n, copies, apart):
 def test_folds_cover_where_texts_repeat(kind, n, copies):
     """Other texts are learned from, too: over the texts of the test alone macro-F1 covers 73 to 92 of 100 times."""
     units = item_units(np.repeat(np.arange(n), copies).tolist())
-    found = []
+    results = []
     for seed in range(RUNS // 2):
         vectors, labels = texts(np.random.default_rng([seed, 6]), n, kind, 1.0)
         labels[:6] = ["0", "1", "2"] * 2  # each stands in two texts at least
         repeated = vectors.repeat(copies, axis=0), np.repeat(labels, copies)
-        found.append(cross_classify(*repeated, replicates=DRAWS, units=units))
+        results.append(cross_classify(*repeated, replicates=DRAWS, units=units))
     for name in ("accuracy", "macro_f1"):
-        scores = [one.scores[name] for one in found]
-        assert_covered(scores, np.mean([one.value for one in scores]))
+        scores = [result.scores[name] for result in results]
+        assert_covered(scores, np.mean([score.value for score in scores]))
 
 
 @KINDS
@@ -262,15 +262,15 @@ def test_gains_cover_where_texts_repeat(kind, n, copies):
     few = [(vectors[:, :4], labels) for vectors, labels in (train, many)]
     figures = classify(*train, *many, replicates=2), classify(*few[0], *few[1], replicates=2)
     units = item_units([str(row) for row in range(n)] * copies)
-    found = {"accuracy": [], "macro_f1": []}
+    result = {"accuracy": [], "macro_f1": []}
     for seed in range(RUNS):
         vectors, labels = texts(np.random.default_rng([seed, 5]), n, kind, 1.0)
         tiled, repeated = np.tile(vectors, (copies, 1)), labels * copies
         both = [
-            classify(*known, tiled[:, :width], repeated, replicates=DRAWS, seed=seed, units=units)
-            for known, width in ((train, D), (few[0], 4))
+            classify(*data, tiled[:, :width], repeated, replicates=DRAWS, seed=seed, units=units)
+            for data, width in ((train, D), (few[0], 4))
         ]
-        for name, gains in found.items():
+        for name, gains in result.items():
             gains.append(gain(*both, name))
-    for name, gains in found.items():
+    for name, gains in result.items():
         assert_covered(gains, figures[1].scores[name].value - figures[0].scores[name].value)

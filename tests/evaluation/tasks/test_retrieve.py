@@ -53,37 +53,37 @@ def case():
 @pytest.mark.parametrize("engine", ["faiss", "numpy"])
 def test_measures(case, engine, stretched, exact_bounds):
     task, queries, docs = case
-    found = retrieve(task, queries, docs, engine=engine, replicates=50, seed=2)
-    assert found.query_ids == tuple(name for name in task.query_ids[:18] if name != "q5")
+    result = retrieve(task, queries, docs, engine=engine, replicates=50, seed=2)
+    assert result.query_ids == tuple(name for name in task.query_ids[:18] if name != "q5")
     rows = []
-    for name in found.query_ids:
+    for name in result.query_ids:
         query = queries[int(name[1:])]
         ranked = sorted(task.doc_ids, key=lambda doc: -cosine(query, docs[int(doc[1:])]))
         rows.append(naive(task.qrels[name], ranked))
     for measure, expected in zip(MEASURES, np.array(rows).T, strict=True):
-        assert found.each[measure] == pytest.approx(expected)
-        score = found.scores[measure]
+        assert result.each[measure] == pytest.approx(expected)
+        score = result.scores[measure]
         assert score.value == pytest.approx(expected.mean()) and score.n == 17
         means = [counts @ expected / 17 for counts in np.concatenate(list(drawn_counts(17, 50, 2)))]
         means = stretched(means, score.value, 17)
-        assert found.replicates[measure] == pytest.approx(means, abs=1e-4)
+        assert result.replicates[measure] == pytest.approx(means, abs=1e-4)
         more = np.append(expected, [0.0, 1.0])
         size = 17 * more.mean() * (1 - more.mean()) / more.var()
-        assert found.sizes[measure] == pytest.approx(size)
+        assert result.sizes[measure] == pytest.approx(size)
         assert (score.low, score.high) == pytest.approx(exact_bounds(score.value, means, size), abs=1e-4)
-    at = found.query_ids.index("q0")
+    at = result.query_ids.index("q0")
     similar = [[cosine(queries[0], doc) for doc in docs]]
     gains = [[task.qrels["q0"].get(doc, 0) for doc in task.doc_ids]]
-    assert found.each["ndcg@10"][at] == pytest.approx(ndcg_score(gains, similar, k=10))
+    assert result.each["ndcg@10"][at] == pytest.approx(ndcg_score(gains, similar, k=10))
 
 
 @pytest.mark.parametrize("engine", ["faiss", "numpy"])
 def test_rows_without_a_direction(case, engine, monkeypatch):
     task, queries, docs = case
     docs[3], docs[7, 0], queries[6] = 0, np.nan, 0
-    found = retrieve(task, queries, docs, engine=engine, replicates=20)
-    assert (found.lost_docs, found.lost_queries) == (2, 1)
-    assert [found.each[name][found.query_ids.index("q6")] for name in MEASURES] == [0, 0, 0, 0]
+    result = retrieve(task, queries, docs, engine=engine, replicates=20)
+    assert (result.lost_docs, result.lost_queries) == (2, 1)
+    assert [result.each[name][result.query_ids.index("q6")] for name in MEASURES] == [0, 0, 0, 0]
     monkeypatch.setattr(module, "_BLOCK", 400)
     rows, cosines = search(queries, docs, 149, engine=engine)
     assert (rows[:, 148] == -1).all() and np.isnan(cosines[:, 148]).all()
@@ -108,14 +108,14 @@ def test_cranfield_by_words(real_data):
 
     queries, docs = bags(task.queries), bags(task.docs)
     weights = np.log(1400 / (1 + (docs > 0).sum(axis=0)))
-    found = retrieve(task, queries * weights, docs * weights, replicates=100)
-    assert found.lost_docs == 2 and 0.2 < found.scores["ndcg@10"].value < 0.6
-    assert found.scores["recall@10"].value < found.scores["recall@100"].value
+    result = retrieve(task, queries * weights, docs * weights, replicates=100)
+    assert result.lost_docs == 2 and 0.2 < result.scores["ndcg@10"].value < 0.6
+    assert result.scores["recall@10"].value < result.scores["recall@100"].value
     unit = [
         rows * weights / np.maximum(np.linalg.norm(rows * weights, axis=1), 1e-9)[:, None] for rows in (queries, docs)
     ]
     ranked = [task.doc_ids[at] for at in np.argsort(-(unit[1] @ unit[0][0]), kind="stable")]
-    assert [found.each[name][0] for name in MEASURES] == pytest.approx(naive(task.qrels["1"], ranked))
+    assert [result.each[name][0] for name in MEASURES] == pytest.approx(naive(task.qrels["1"], ranked))
 
 
 def test_bad_input(case):

@@ -38,13 +38,13 @@ def by_hand(task, vectors):
     cosines = (left * right).sum(axis=1) / np.linalg.norm(left, axis=1) / np.linalg.norm(right, axis=1)
     cosines = cosines.round(12)  # rounding would break the ties of sentences with themselves
     names = np.array(task.subsets)
-    found = {}
+    scores = {}
     for kind, measure in (("spearman", spearmanr), ("pearson", pearsonr)):
         each = {name: measure(task.scores[names == name], cosines[names == name]).statistic for name in set(names)}
         sizes = {name: (names == name).sum() for name in each}
         wmean = sum(each[name] * sizes[name] for name in each) / len(names)
-        found[kind] = (measure(task.scores, cosines).statistic, np.mean(list(each.values())), wmean)
-    return found
+        scores[kind] = (measure(task.scores, cosines).statistic, np.mean(list(each.values())), wmean)
+    return scores
 
 
 def figures(aggregated):
@@ -61,10 +61,10 @@ def test_scores_are_those_of_scipy_on_real_datasets(real_data, names):
         texts = list(dict.fromkeys(text.strip() for side in (task.left, task.right) for text in side))
         source = sentence_source(ListTexts(texts), encoder, layer=2, cache=cache)  # the same vectors, from the cache
         vectors = np.concatenate([np.array(rows.vectors) for rows in source.read()])
-        wanted = by_hand(task, dict(zip(texts, vectors, strict=True)))
+        expected = by_hand(task, dict(zip(texts, vectors, strict=True)))
         for kind in ("spearman", "pearson"):
-            found = figures(getattr(table.rows[0].cells[at], kind))
-            assert found == pytest.approx(wanted[kind], abs=1e-9), (name, kind)
+            result = figures(getattr(table.rows[0].cells[at], kind))
+            assert result == pytest.approx(expected[kind], abs=1e-9), (name, kind)
     assert table.rows[0].average == pytest.approx(np.mean([cell.spearman.all for cell in table.rows[0].cells]))
 
 
@@ -85,7 +85,7 @@ QUICK = ("center,droptop:k=15,whiten:shrinkage=none", [32.1, 32.9, 57.4, 54.1])
     ("model", "layer", "level", "methods", "wanted"),
     [
         ("bert-tiny", 2, "sentence", *QUICK),
-        *(pytest.param(*which, *row, marks=pytest.mark.exhaustive) for which, row in REFERENCE.items()),
+        *(pytest.param(*key, *row, marks=pytest.mark.exhaustive) for key, row in REFERENCE.items()),
     ],
 )
 def test_the_reference_table(real_data, model, layer, level, methods, wanted):
@@ -107,12 +107,12 @@ def test_the_reference_table(real_data, model, layer, level, methods, wanted):
     assert table.rows[-1].cells[0].difference.significant
 
 
-JUDGED = "whiten:shrinkage=none,flow:epochs=1,flow:epochs=5"
+METHODS = "whiten:shrinkage=none,flow:epochs=1,flow:epochs=5"
 CALM = "clustered:k=27;p=0,clustered:k=10;p=12,clustered:k=1;p=12"
 WILD = "clustered:k=27;p=12"
 ON_THE_TEST_SENTENCES = [
-    ("bert-tiny", 2, "sentence", JUDGED, [55.6, 51.1, 58.1], 5),
-    ("bert-mini", 4, "sentence", JUDGED, [65.3, 65.5, 67.3], 5),
+    ("bert-tiny", 2, "sentence", METHODS, [55.6, 51.1, 58.1], 5),
+    ("bert-mini", 4, "sentence", METHODS, [65.3, 65.5, 67.3], 5),
     ("bert-tiny", 2, "token", CALM, [56.9, 61.0, 58.9], 5),
     ("bert-mini", 4, "token", CALM, [66.5, 68.1, 68.2], 5),
     # One draw of k-means is off by .6 and .9 (standard deviations), so that a few do not tell where the mean lies.
@@ -151,33 +151,33 @@ def test_scores_after_a_repair_are_those_of_scipy(tiny_model):
     raw = np.concatenate([np.array(rows.vectors) for rows in source.read()])
     centered = make("center").fit(raw).map(raw)
     table = sts(tiny_model, [task], "center@transductive", layer=1, replicates=2)
-    wanted = by_hand(task, dict(zip(texts, centered, strict=True)))
+    expected = by_hand(task, dict(zip(texts, centered, strict=True)))
     for kind in ("spearman", "pearson"):
-        assert figures(getattr(table.rows[1].cells[0], kind)) == pytest.approx(wanted[kind], abs=1e-9)
+        assert figures(getattr(table.rows[1].cells[0], kind)) == pytest.approx(expected[kind], abs=1e-9)
 
 
 def test_everything_is_encoded_once(tiny_model):
-    encoder, seen = open_encoder(tiny_model), []
+    encoder, batches = open_encoder(tiny_model), []
     inner = encoder.encode
 
     def encode(batch):
-        seen.extend(passage.text for passage in batch)
+        batches.extend(passage.text for passage in batch)
         return inner(batch)
 
     encoder.encode = encode
     tasks = [made_up(), made_up(seed=1, name="other")]
-    fitted = [*tasks[0].left, "the text of another corpus", "go go go"]
-    sts(encoder, tasks, "center,whiten,clustered:k=2;p=1", fit_on=fitted, replicates=5, seeds=2)
-    distinct = {text.strip() for task in tasks for side in (task.left, task.right) for text in side} | set(fitted)
-    assert sorted(seen) == sorted(distinct)
-    seen.clear()
+    corpus = [*tasks[0].left, "the text of another corpus", "go go go"]
+    sts(encoder, tasks, "center,whiten,clustered:k=2;p=1", fit_on=corpus, replicates=5, seeds=2)
+    distinct = {text.strip() for task in tasks for side in (task.left, task.right) for text in side} | set(corpus)
+    assert sorted(batches) == sorted(distinct)
+    batches.clear()
     table = sts(encoder, tasks, "center@transductive", layer="all", replicates=5)
-    assert len(seen) == len(distinct) - 2, "all layers out of one pass"
+    assert len(batches) == len(distinct) - 2, "all layers out of one pass"
     assert [row.method.layer for row in table.rows] == ["0", "0", "1", "1", "2", "2"]
 
 
 def test_a_table_tells_what_was_done(tiny_model):
-    told = []
+    reports = []
     table = sts(
         tiny_model,
         [made_up(), made_up(seed=1, name="other")],
@@ -186,7 +186,7 @@ def test_a_table_tells_what_was_done(tiny_model):
         fit_on=list(made_up(seed=2).left),
         seeds=3,
         replicates=50,
-        progress=lambda step, done, total: told.append((step, done, total)),
+        progress=lambda step, done, total: reports.append((step, done, total)),
     )
     assert table.datasets == ["mine", "other"]
     names = [(row.method.name, row.method.protocol, row.seeds) for row in table.rows]
@@ -205,8 +205,8 @@ def test_a_table_tells_what_was_done(tiny_model):
     assert center.cells[1].difference.value == pytest.approx(gain)
     assert center.method.fitted_on == "60 texts" and static.method.layer == "input embeddings"
     for step in ("encoding", "methods", "intervals"):
-        done = sum(count for name, count, _ in told if name == step)
-        assert done == next(total for name, _, total in told if name == step)
+        total = sum(count for name, count, _ in reports if name == step)
+        assert total == next(total for name, _, total in reports if name == step)
     again = sts(
         tiny_model,
         [made_up(), made_up(seed=1, name="other")],
@@ -218,16 +218,16 @@ def test_a_table_tells_what_was_done(tiny_model):
 
 
 def test_seeds_are_averaged(tiny_model):
-    task, fitted = made_up(), list(made_up(seed=2).left)
+    task, corpus = made_up(), list(made_up(seed=2).left)
     method = Method("k", "clustered", {"k": 3, "p": 1}, protocol="inductive")
     single = [
-        sts(tiny_model, [task], [method], fit_on=fitted, seed=seed, replicates=5).rows[1].cells[0] for seed in (0, 1, 2)
+        sts(tiny_model, [task], [method], fit_on=corpus, seed=seed, replicates=5).rows[1].cells[0] for seed in (0, 1, 2)
     ]
-    cell = sts(tiny_model, [task], [method], fit_on=fitted, seeds=3, replicates=5).rows[1].cells[0]
-    scores = [one.spearman.all for one in single]
+    cell = sts(tiny_model, [task], [method], fit_on=corpus, seeds=3, replicates=5).rows[1].cells[0]
+    scores = [cell.spearman.all for cell in single]
     assert cell.spearman.all == pytest.approx(np.mean(scores), abs=1e-12)
     assert cell.spread == pytest.approx(np.std(scores, ddof=1), abs=1e-12)
-    assert cell.isoscore == pytest.approx(np.mean([one.isoscore for one in single]))
+    assert cell.isoscore == pytest.approx(np.mean([cell.isoscore for cell in single]))
 
 
 def test_constant_similarities_are_said(tiny_model):
@@ -267,9 +267,9 @@ def test_token_level_leaves_special_tokens_out(tiny_model):
 def test_isotropy_is_that_of_check(cone):
     rows = cone(200, 12)
     isoscore, baseline = isotropy(rows)
-    found = uncone.check(rows, float64=True)
-    assert isoscore == pytest.approx(found["isoscore_corrected"].value, abs=1e-6)
-    assert baseline == pytest.approx(found["baseline"].value, abs=1e-6)
+    result = uncone.check(rows, float64=True)
+    assert isoscore == pytest.approx(result["isoscore_corrected"].value, abs=1e-6)
+    assert baseline == pytest.approx(result["baseline"].value, abs=1e-6)
     assert isotropy(np.full((5, 3), np.nan)) == (None, None)
     assert isotropy(np.ones((5, 3)))[0] is None
     with_bad = np.concatenate([rows, np.zeros((1, 12)), np.full((1, 12), np.nan)])
@@ -280,28 +280,28 @@ def test_copies_of_pairs_are_no_evidence(tiny_model):
     """Twenty pairs, thirty times: the same scores, the same intervals, and no proof."""
     task = made_up(20, subsets=1)
     many = PairTask("many", [*task.left] * 30, [*task.right] * 30, np.tile(task.scores, 30), ["many"] * 600)
-    asked = {"methods": "center,droptop:k=3", "fit_on": list(made_up(100, 1).left), "replicates": 200}
-    once, copied = (sts(tiny_model, [one], **asked) for one in (task, many))
-    for one, other in zip(once.rows[1:], copied.rows[1:], strict=True):
-        a, b = one.cells[0].difference, other.cells[0].difference
+    options = {"methods": "center,droptop:k=3", "fit_on": list(made_up(100, 1).left), "replicates": 200}
+    once, copied = (sts(tiny_model, [data], **options) for data in (task, many))
+    for row, other in zip(once.rows[1:], copied.rows[1:], strict=True):
+        a, b = row.cells[0].difference, other.cells[0].difference
         assert (b.value, b.low, b.high) == pytest.approx((a.value, a.low, a.high), abs=1e-9)
         assert a.units == b.units == 20 and not b.significant and not other.difference.significant
-        assert (other.low, other.high) == pytest.approx((one.low, one.high), abs=1e-9)
+        assert (other.low, other.high) == pytest.approx((row.low, row.high), abs=1e-9)
 
 
 def test_the_average_has_an_interval_of_its_own(tiny_model):
     sets = [made_up(40, seed, f"set {seed}", 1) for seed in range(6)]
-    asked = {"methods": "center", "fit_on": list(made_up(100, 9).left), "replicates": 300}
-    table = sts(tiny_model, sets, **asked)
+    options = {"methods": "center", "fit_on": list(made_up(100, 9).left), "replicates": 300}
+    table = sts(tiny_model, sets, **options)
     row = table.rows[1]
-    gains = [one.difference for one in row.cells]
-    assert row.difference.value == pytest.approx(np.mean([one.value for one in gains]))
-    width = np.mean([one.high - one.low for one in gains]) / np.sqrt(6)
+    gains = [cell.difference for cell in row.cells]
+    assert row.difference.value == pytest.approx(np.mean([gain.value for gain in gains]))
+    width = np.mean([gain.high - gain.low for gain in gains]) / np.sqrt(6)
     assert row.difference.high - row.difference.low == pytest.approx(width, rel=0.25)
     assert row.low < row.average < row.high and row.difference.units == table.provenance["independent_pairs"]
-    alone = sts(tiny_model, sets[:1], **asked).rows[1]
+    alone = sts(tiny_model, sets[:1], **options).rows[1]
     assert alone.difference == alone.cells[0].difference
     # The same set twice is no more evidence than once.
     other = replace(sets[0], name="again")
-    twice = sts(tiny_model, [sets[0], other], **asked).rows[1].difference
+    twice = sts(tiny_model, [sets[0], other], **options).rows[1].difference
     assert (twice.low, twice.high) == pytest.approx((alone.difference.low, alone.difference.high), abs=1e-9)

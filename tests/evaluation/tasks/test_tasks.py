@@ -68,11 +68,11 @@ def test_labeled_pairs(tiny_model):
     task = PairTask("duplicates", left, right, labels, ["duplicates"] * 40)
     rows = evaluate_pairs(tiny_model, task, "whiten@transductive", settings=FEW)
     shape_of(rows, "duplicates", ["raw", "whiten"])
-    found = [
+    sides = [
         np.concatenate([np.array(block.vectors, np.float64) for block in source.read()])
         for source in (sentence_source(ListTexts(side), tiny_model, layer=1) for side in (left, right))
     ]
-    a, b = (one / np.linalg.norm(one, axis=1, keepdims=True) for one in found)
+    a, b = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides)
     assert rows[0].scores["roc_auc"].value == pytest.approx(roc_auc_score(labels, (a * b).sum(axis=1)), abs=1e-9)
     scored = PairTask("scores", left, right, np.arange(40.0), ["s"] * 40)
     with pytest.raises(FormatError, match="scores, not labels"):

@@ -31,7 +31,7 @@ def senses(n, seed, noise=1.0):
 
 def test_accuracy():
     train, test = senses(300, 0), senses(200, 1)
-    found = same_sense(train, test, replicates=100)
+    result = same_sense(train, test, replicates=100)
 
     def cosines(part):
         return np.array(
@@ -40,22 +40,23 @@ def test_accuracy():
 
     cuts = np.sort(cosines(train))
     best = max(((cosines(train) >= cut) == train.labels).mean() for cut in cuts)
-    assert found.train_accuracy == pytest.approx(best)
-    right = (cosines(test) >= found.threshold) == test.labels
-    accuracy = found.scores["accuracy"]
+    assert result.train_accuracy == pytest.approx(best)
+    right = (cosines(test) >= result.threshold) == test.labels
+    accuracy = result.scores["accuracy"]
     assert accuracy.value == pytest.approx(right.mean()) and accuracy.n == 200
     assert 0.6 < accuracy.low < accuracy.value < accuracy.high < 1
     turned = same_sense(train, test._replace(labels=~test.labels), replicates=100)
-    assert turned.threshold == found.threshold
+    assert turned.threshold == result.threshold
     assert turned.scores["accuracy"].value == pytest.approx(1 - accuracy.value)
 
 
 def test_words_without_a_direction():
     train, test = senses(50, 0), senses(50, 1)
     train.left[0], test.left[:2] = 0, 0
-    found = same_sense(train, test, replicates=20)
-    assert found.lost == 2
-    assert found.train_accuracy == same_sense(Senses(*(part[1:] for part in train)), test, replicates=20).train_accuracy
+    result = same_sense(train, test, replicates=20)
+    assert result.lost == 2
+    whole = same_sense(Senses(*(part[1:] for part in train)), test, replicates=20)
+    assert result.train_accuracy == whole.train_accuracy
 
 
 def test_bad_input():
@@ -79,18 +80,18 @@ def test_equal_to_scipy():
     words, vectors, left, right, scores = example()
     left[0], right[1], left[2], right[3] = "W1", "nowhere", "nowhere", "elsewhere"
     vectors[5] = 0
-    found = word_similarity(WordPairs("own", left, right, scores), words, vectors, replicates=100)
+    result = word_similarity(WordPairs("own", left, right, scores), words, vectors, replicates=100)
     table = {word: vector for word, vector in zip(words, vectors, strict=True) if vector.any()}
     gold, cosines = [], []
-    for one, other, score in zip(left, right, scores, strict=True):
-        if one.lower() in table and other.lower() in table:
-            a, b = table[one.lower()], table[other.lower()]
+    for word, other, score in zip(left, right, scores, strict=True):
+        if word.lower() in table and other.lower() in table:
+            a, b = table[word.lower()], table[other.lower()]
             gold.append(score)
             cosines.append(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
-    spearman = found.scores["spearman"]
+    spearman = result.scores["spearman"]
     assert spearman.value == pytest.approx(spearmanr(gold, cosines).statistic, abs=1e-12)
-    assert spearman.n == len(gold) == 40 - found.left_out and found.missing == ("elsewhere", "nowhere")
-    assert spearman.low < spearman.value < spearman.high and len(found.replicates["spearman"]) == 100
+    assert spearman.n == len(gold) == 40 - result.left_out and result.missing == ("elsewhere", "nowhere")
+    assert spearman.low < spearman.value < spearman.high and len(result.replicates["spearman"]) == 100
 
 
 def test_undefined():

@@ -27,12 +27,12 @@ def run(path, model, texts, batch: int = 128) -> np.ndarray:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session, tokenizer = onnxruntime.InferenceSession(str(path), options), open_encoder(model).tokenizer
-    found = []
+    outputs = []
     for start in range(0, len(texts), batch):
-        given = tokenizer(texts[start : start + batch], padding=True, return_tensors="np")
-        inputs = {name: given[name].astype(np.int64) for name in ("input_ids", "attention_mask")}
-        found.append(session.run(["repaired"], inputs)[0])
-    return np.concatenate(found)
+        encoded = tokenizer(texts[start : start + batch], padding=True, return_tensors="np")
+        inputs = {name: encoded[name].astype(np.int64) for name in ("input_ids", "attention_mask")}
+        outputs.append(session.run(["repaired"], inputs)[0])
+    return np.concatenate(outputs)
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def run(path, model, texts, batch: int = 128) -> np.ndarray:
 def test_ids_to_repaired_vectors(model, texts, tmp_path, close, make, asked):
     raw = vectors(model, texts, **asked)
     repair = make().fit(raw)
-    done = export(repair, "onnx", tmp_path / "whole.onnx", model=model, **asked)
-    assert any("input_ids and attention_mask" in note for note in done.notes)
+    result = export(repair, "onnx", tmp_path / "whole.onnx", model=model, **asked)
+    assert any("input_ids and attention_mask" in note for note in result.notes)
     close(run(tmp_path / "whole.onnx", model, texts), repair.transform(raw), 1e-4)
 
 
@@ -64,7 +64,7 @@ def test_repaired_tokens_are_pooled_without_special_ones(model, texts, tmp_path,
         tokens.append(encoder.encode([passage]).pooled(-1, own, np.arange(len(own))))
     repair = Clustered(k=4, p=2).fit(np.concatenate(tokens))
     export(repair, "onnx", tmp_path / "whole.onnx", model=model, level="token")
-    expected = np.stack([repair.transform(one).mean(axis=0) for one in tokens])
+    expected = np.stack([repair.transform(states).mean(axis=0) for states in tokens])
     close(run(tmp_path / "whole.onnx", model, texts), expected, 1e-4)
 
 

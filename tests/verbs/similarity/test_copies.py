@@ -21,34 +21,34 @@ def space(labels, seed=0, n=90, d=12):
 
 def intervals(part, name=""):
     """Every value with its bounds, by name."""
-    found = {}
+    bounds = {}
     if isinstance(part, dict):
         if {"mean", "low", "high"} <= set(part):
-            found[name] = (part["mean"], part["low"], part["high"])
+            bounds[name] = (part["mean"], part["low"], part["high"])
         if "auc_low" in part:
-            found[f"{name}/auc"] = (part["auc"], part["auc_low"], part["auc_high"])
+            bounds[f"{name}/auc"] = (part["auc"], part["auc_low"], part["auc_high"])
         if "mean_low" in part:
-            found[f"{name}/mean"] = (part["mean"], part["mean_low"], part["mean_high"])
+            bounds[f"{name}/mean"] = (part["mean"], part["mean_low"], part["mean_high"])
         for key, value in part.items():
             of_auc = isinstance(value, list) and name.endswith("/auc")
-            found |= {f"{name}/{key}": tuple(value)} if of_auc else intervals(value, f"{name}/{key}")
+            bounds |= {f"{name}/{key}": tuple(value)} if of_auc else intervals(value, f"{name}/{key}")
     elif isinstance(part, list):
         for place, value in enumerate(part):
-            found |= intervals(value, f"{name}/{place}")
-    return found
+            bounds |= intervals(value, f"{name}/{place}")
+    return bounds
 
 
 def judgments(found):
     """What is said, without its numbers."""
-    said = [found.headline, level(found), *(one.outliers for one in found.groups)]
-    said += [] if found.per_label is None else [found.per_label.sentence]
-    said += [] if found.two_columns is None else [found.two_columns.differs]
-    said += [line for line in found.lines() if line.startswith(("95 %", "Near-duplicates cannot"))]
-    return [re.sub(r"\d[\d.,]*", "#", str(one)) for one in said]
+    sentences = [found.headline, level(found), *(group.outliers for group in found.groups)]
+    sentences += [] if found.per_label is None else [found.per_label.sentence]
+    sentences += [] if found.two_columns is None else [found.two_columns.differs]
+    sentences += [line for line in found.lines() if line.startswith(("95 %", "Near-duplicates cannot"))]
+    return [re.sub(r"\d[\d.,]*", "#", str(sentence)) for sentence in sentences]
 
 
 def compare(once, many, parts):
-    before, after = (intervals({part: one.to_dict()[part] for part in parts}) for one in (once, many))
+    before, after = (intervals({part: outcome.to_dict()[part] for part in parts}) for outcome in (once, many))
     assert before.keys() == after.keys() and len(before) > 5
     for name, (value, low, high) in before.items():
         again, lower, upper = after[name]
@@ -73,10 +73,10 @@ def test_repeated_vectors(shuffled):
 def test_few_vectors_stay_few():
     rows, codes = space(2, n=20)
     for k in (1, 20):
-        found = uncone.similarity(np.tile(rows, (k, 1)), labels=np.tile(codes, k).tolist())
-        assert "20 distinct texts are too few" in found.per_label.sentence and "hard to judge" in found.headline
-        assert level(found) == "note" and "190 unrelated pairs: percentiles are rough." in " ".join(found.notes)
-        assert found.steps[-1].key == "few"
+        result = uncone.similarity(np.tile(rows, (k, 1)), labels=np.tile(codes, k).tolist())
+        assert "20 distinct texts are too few" in result.per_label.sentence and "hard to judge" in result.headline
+        assert level(result) == "note" and "190 unrelated pairs: percentiles are rough." in " ".join(result.notes)
+        assert result.steps[-1].key == "few"
 
 
 def test_repeated_pairs_of_texts(tiny_model):
@@ -84,12 +84,12 @@ def test_repeated_pairs_of_texts(tiny_model):
     words = ["school", "go", "the", "text", "a", "b", "c", "d", "e", "f", "g", "h", "i"]
     texts = list(dict.fromkeys(" ".join(rng.choice(words, 6)) for _ in range(200)))[:160]
     left, right = [texts[i // 2] for i in range(80)], texts[80:]
-    right = [one if i % 2 else f"{two} {one[:3]}" for i, (one, two) in enumerate(zip(right, left, strict=True))]
+    right = [text if i % 2 else f"{two} {text[:3]}" for i, (text, two) in enumerate(zip(right, left, strict=True))]
     table = {"left": left, "right": right, "kind": ["near", "far"] * 40}
-    found = []
+    results = []
     for k in (1, TIMES):
         columns = {name: column * k for name, column in table.items()}
-        found.append(uncone.similarity(columns, text="left", against="right", label="kind", model=tiny_model))
-    compare(*found, ["two_columns", "background"])
-    assert found[0].background.mean == pytest.approx(found[1].background.mean, abs=1e-6)
-    assert found[0].two_columns.units == found[1].two_columns.units == {"near over far": 40}
+        results.append(uncone.similarity(columns, text="left", against="right", label="kind", model=tiny_model))
+    compare(*results, ["two_columns", "background"])
+    assert results[0].background.mean == pytest.approx(results[1].background.mean, abs=1e-6)
+    assert results[0].two_columns.units == results[1].two_columns.units == {"near over far": 40}

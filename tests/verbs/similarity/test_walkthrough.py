@@ -46,21 +46,21 @@ def by_pairs(rows, labels):
 
 def test_every_number_is_what_a_double_loop_finds():
     rows, labels = crowded()
-    found = {step.key: step for step in steps(rows, labels)}
+    result = {step.key: step for step in steps(rows, labels)}
     muted, centered = rows.copy(), rows - rows.mean(axis=0)
     muted[:, 7] = 0
     for key, space in (("raw", rows), ("mute", muted), ("center", centered)):
         for name, value in by_pairs(space, labels).items():
-            assert found[key].numbers[name] == pytest.approx(value, abs=1e-9), (key, name)
+            assert result[key].numbers[name] == pytest.approx(value, abs=1e-9), (key, name)
         table = cosine_similarity(space)
-        drawn = found[key].rows
-        np.testing.assert_allclose(found[key].heatmap, table[np.ix_(drawn, drawn)], atol=1e-9)
+        places = result[key].rows
+        np.testing.assert_allclose(result[key].heatmap, table[np.ix_(places, places)], atol=1e-9)
     raw = by_pairs(rows, labels)
-    background = found["background"]
-    drawn = background.rows
-    np.testing.assert_allclose(background.heatmap, cosine_similarity(rows)[np.ix_(drawn, drawn)] - raw["mean"])
+    background = result["background"]
+    places = background.rows
+    np.testing.assert_allclose(background.heatmap, cosine_similarity(rows)[np.ix_(places, places)] - raw["mean"])
     assert background.numbers["auc"] == pytest.approx(raw["auc"])
-    assert found["next"].numbers["auc_after"] > found["next"].numbers["auc_before"]
+    assert result["next"].numbers["auc_after"] > result["next"].numbers["auc_before"]
 
 
 def test_the_share_of_the_rogue_dimension_is_its_part_of_every_cosine():
@@ -68,22 +68,22 @@ def test_the_share_of_the_rogue_dimension_is_its_part_of_every_cosine():
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     pairs = list(combinations(range(len(rows)), 2))
     parts = np.mean([units[i] * units[j] for i, j in pairs], axis=0)
-    found = {step.key: step for step in steps(rows, labels)}["rogue"]
-    assert found.numbers["share_of_1"] == pytest.approx(parts[7] / parts.sum(), rel=1e-6)
-    assert found.numbers["share_of_3"] == pytest.approx(np.sort(parts)[-3:].sum() / parts.sum(), rel=1e-6)
-    assert "Dimension 7" in found.text and found.numbers["rogue_dimensions"] == 1
+    result = {step.key: step for step in steps(rows, labels)}["rogue"]
+    assert result.numbers["share_of_1"] == pytest.approx(parts[7] / parts.sum(), rel=1e-6)
+    assert result.numbers["share_of_3"] == pytest.approx(np.sort(parts)[-3:].sum() / parts.sum(), rel=1e-6)
+    assert "Dimension 7" in result.text and result.numbers["rogue_dimensions"] == 1
 
 
 def test_folklore_length_changes_nothing_and_dimensions_bring_cosines_to_zero():
     rows, labels = crowded()
-    found = {step.key: step for step in steps(rows, labels)}
-    assert found["length"].numbers["largest_change"] == 0.0 and "exactly 0" in found["length"].text
+    result = {step.key: step for step in steps(rows, labels)}
+    assert result["length"].numbers["largest_change"] == 0.0 and "exactly 0" in result["length"].text
     norms = np.linalg.norm(rows, axis=1)
-    assert found["length"].numbers["longest_over_shortest"] == pytest.approx(norms.max() / norms.min())
-    chance = found["dimension"].numbers
+    assert result["length"].numbers["longest_over_shortest"] == pytest.approx(norms.max() / norms.min())
+    chance = result["dimension"].numbers
     assert abs(chance["mean"]) < 0.01 and chance["sd"] == pytest.approx(40**-0.5, rel=0.05)
     assert chance["one_over_root_d"] == pytest.approx(40**-0.5)
-    assert found["dimension"].rows is None, "it is not a heatmap of the user's rows"
+    assert result["dimension"].rows is None, "it is not a heatmap of the user's rows"
 
 
 def test_the_walk_goes_on_while_few_directions_carry_everything():
@@ -100,20 +100,20 @@ def test_the_walk_goes_on_while_few_directions_carry_everything():
 
 def test_in_a_space_that_is_not_crowded_the_walk_ends():
     rows = np.random.default_rng(0).normal(size=(200, 64))
-    found = steps(rows, ["a", "b"] * 100)
-    assert [step.key for step in found] == ["raw", "not_crowded"]
-    assert found[1].title == "The space is not crowded" and "uncone calibrate" in found[1].text
-    assert "auc" in found[0].numbers
+    result = steps(rows, ["a", "b"] * 100)
+    assert [step.key for step in result] == ["raw", "not_crowded"]
+    assert result[1].title == "The space is not crowded" and "uncone calibrate" in result[1].text
+    assert "auc" in result[0].numbers
 
 
 def test_rows_and_their_order_are_the_same_in_every_step_and_by_label():
     rows, labels = crowded(300)
-    found = [step for step in steps(rows, labels, most=40) if step.rows is not None]
-    assert len(found) >= 4 and all(np.array_equal(step.rows, found[0].rows) for step in found)
-    assert [labels[row] for row in found[0].rows] == ["x"] * 20 + ["y"] * 20
-    assert all(step.heatmap.shape == (40, 40) for step in found)
+    heatmaps = [step for step in steps(rows, labels, most=40) if step.rows is not None]
+    assert len(heatmaps) >= 4 and all(np.array_equal(step.rows, heatmaps[0].rows) for step in heatmaps)
+    assert [labels[row] for row in heatmaps[0].rows] == ["x"] * 20 + ["y"] * 20
+    assert all(step.heatmap.shape == (40, 40) for step in heatmaps)
     again = [step for step in steps(rows, labels, most=40) if step.rows is not None]
-    assert all(np.array_equal(a.heatmap, b.heatmap) for a, b in zip(found, again, strict=True))
+    assert all(np.array_equal(a.heatmap, b.heatmap) for a, b in zip(heatmaps, again, strict=True))
 
 
 def test_where_there_is_nothing_to_walk():
@@ -122,21 +122,21 @@ def test_where_there_is_nothing_to_walk():
     few = steps(np.repeat(crowded(20)[0], 20, axis=0))
     assert [step.key for step in few] == ["raw", "few"] and "20 distinct texts are too few" in few[1].text
     line = np.ones(20) + np.outer(np.random.default_rng(0).normal(size=50), np.eye(20)[0])
-    found = {step.key: step for step in steps(line)}
-    assert "leaves nothing" in found["droptop"].text and found["droptop"].heatmap is None
+    result = {step.key: step for step in steps(line)}
+    assert "leaves nothing" in result["droptop"].text and result["droptop"].heatmap is None
 
 
 def test_rows_without_a_direction_and_texts_without_a_label():
     rows, labels = crowded()
     holed = np.insert(rows, [3, 10], [[0.0], [np.nan]], axis=0)
-    found = steps(holed, [*labels[:3], "x", *labels[3:10], "y", *labels[10:]])
-    assert found[0].numbers["mean"] == pytest.approx(steps(rows, labels)[0].numbers["mean"])
-    assert not {3, 11} & set(found[0].rows.tolist())
+    result = steps(holed, [*labels[:3], "x", *labels[3:10], "y", *labels[10:]])
+    assert result[0].numbers["mean"] == pytest.approx(steps(rows, labels)[0].numbers["mean"])
+    assert not {3, 11} & set(result[0].rows.tolist())
     some = [None if i < 40 else label for i, label in enumerate(labels)]
     expected = by_pairs(rows[40:], labels[40:])["auc"]
     assert steps(rows, some)[0].numbers["auc"] == pytest.approx(expected)
-    one = steps(rows, ["x"] * len(rows))
-    assert one[0].numbers["auc"] is None and one[0].numbers["between"] is None
+    alone = steps(rows, ["x"] * len(rows))
+    assert alone[0].numbers["auc"] is None and alone[0].numbers["between"] is None
 
 
 def test_of_many_rows_a_sample_is_measured_and_it_says_so(monkeypatch):
@@ -170,15 +170,15 @@ def test_on_real_texts_the_walk_tells_a_crowded_model_from_another(real_data, mi
     lines = [line.rsplit("\t", 1) for line in (real_data / "sst2" / "dev.tsv").read_text().splitlines()]
     texts, labels = [line[0].strip() for line in lines], [line[1] for line in lines]
     page = (Path(__file__).parents[3] / "docs" / "why-cosines-look-random.md").read_text()
-    told = {}
+    numbers = {}
     for name, model, layer in (("tiny", real_data / "../models/bert-tiny", 2), ("minilm", minilm, None)):
         source = sentence_source(ListTexts(texts), model, layer=layer, pooling=None if layer is None else "mean")
         rows = np.concatenate([block.vectors.copy() for block in source.read()])
-        told[name] = {step.key: step for step in steps(rows, labels)}
+        numbers[name] = {step.key: step for step in steps(rows, labels)}
         for key in ("raw", "mute", "center", "droptop", "whiten"):
-            if key in told[name]:
-                mean, sd, auc = (told[name][key].numbers[of] for of in ("mean", "sd", "auc"))
+            if key in numbers[name]:
+                mean, sd, auc = (numbers[name][key].numbers[of] for of in ("mean", "sd", "auc"))
                 assert f"| {cosine(mean, 3)} | {cosine(sd, 3)} | {cosine(auc, 3)} |" in page, (name, key, mean, sd, auc)
-    assert list(told["minilm"]) == ["raw", "not_crowded"]
-    assert list(told["tiny"])[-3:] == ["droptop", "whiten", "next"]
-    assert "show little of these labels" in told["tiny"]["next"].text
+    assert list(numbers["minilm"]) == ["raw", "not_crowded"]
+    assert list(numbers["tiny"])[-3:] == ["droptop", "whiten", "next"]
+    assert "show little of these labels" in numbers["tiny"]["next"].text
