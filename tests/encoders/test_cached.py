@@ -71,7 +71,7 @@ def test_the_same_rows_with_and_without(encoder, kept, pooling, layer):
         np.testing.assert_allclose(found[0], wanted[0], rtol=1e-4, atol=1e-5)
         assert found[0].dtype == np.float32 and np.isnan(found[0][[3, 5]]).all()
         assert found[1:] == wanted[1:] and cached.note == plain.note and "1 texts truncated" in cached.note
-        assert (cached.encoded, cached.known) == ((5, 0) if turn == 0 else (0, 5))
+        assert (cached.n_encoded, cached.n_cached) == ((5, 0) if turn == 0 else (0, 5))
     assert (cached.dim, cached.kind, cached.name, cached.dtype) == (plain.dim, plain.kind, plain.name, plain.dtype)
 
 
@@ -103,7 +103,7 @@ def test_a_run_that_broke_off_goes_on_where_it_stood(encoder, kept, monkeypatch)
     rows.close()
     again = sentence_source(ListTexts(texts), encoder, cache=VectorCache(kept.folder))
     read(again)
-    assert (again.known, again.encoded) == (8, 4)
+    assert (again.n_cached, again.n_encoded) == (8, 4)
 
 
 def test_settings_never_mix(encoder, kept, tiny_model):
@@ -122,7 +122,7 @@ def test_settings_never_mix(encoder, kept, tiny_model):
         source = sentence_source(ListTexts(TEXTS), encoder, **options, cache=kept)
         wanted = read(sentence_source(ListTexts(TEXTS), encoder, **options))[0]
         np.testing.assert_allclose(read(source)[0], wanted, rtol=1e-4, atol=1e-5)
-        assert source.known == 0
+        assert source.n_cached == 0
         spaces.append(source.space.folder)
     half = sentence_source(ListTexts(TEXTS), str(tiny_model), loading=Loading(dtype="float16"), cache=kept)
     assert len({*spaces, half.space.folder}) == len(settings) + 1
@@ -144,7 +144,7 @@ def test_other_weights_are_another_space_and_a_copy_is_not(tiny_model, kept, tmp
         np.testing.assert_allclose(
             read(source)[0], read(sentence_source(ListTexts(TEXTS), str(folder)))[0], rtol=1e-4, atol=1e-5
         )
-        known[name] = source.known
+        known[name] = source.n_cached
     assert known == {"first": 0, "copy": 5, "tuned": 0, "words": 0}
 
 
@@ -190,7 +190,7 @@ def test_the_pipeline_of_sentence_transformers(tiny_model, kept, tmp_path):
         found = read(cached)
         np.testing.assert_allclose(found[0], wanted[0], rtol=1e-4, atol=1e-5)
         assert found[1:] == wanted[1:] and cached.note == plain.note and cached.dim == 8
-        assert (cached.encoded, cached.known) == ((3, 0) if turn == 0 else (0, 3))
+        assert (cached.n_encoded, cached.n_cached) == ((3, 0) if turn == 0 else (0, 3))
     other = sentence_source(ListTexts(texts), str(tmp_path / "st"), prompt="go ", cache=kept)
     assert not np.allclose(read(other)[0][0], wanted[0][0], atol=1e-3)
 
@@ -210,7 +210,7 @@ def test_a_damaged_cache_is_built_again(encoder, kept):
     fresh = VectorCache(kept.folder)
     cached = sentence_source(ListTexts(TEXTS), encoder, cache=fresh)
     np.testing.assert_allclose(read(cached)[0], wanted, rtol=1e-4, atol=1e-5)
-    assert cached.encoded == 5 and "damaged" in cached.notes[0]
+    assert cached.n_encoded == 5 and "damaged" in cached.notes[0]
 
 
 def test_limits_and_single_texts(encoder, kept):

@@ -126,7 +126,7 @@ def test_a_script_without_a_guard_ends_at_once(tmp_path):
         "from uncone.errors import WorkerError\nfrom uncone.run.measure import Plan, measure\n"
         "from uncone.stats.unusable import Unusable\n"
         "source = ArrayVectors(np.ones((40_000, 2), np.float32))\n"
-        "try:\n    print(measure(source, Unusable(), Plan(workers=int(sys.argv[1]))).seen)\n"
+        "try:\n    print(measure(source, Unusable(), Plan(workers=int(sys.argv[1]))).n_read)\n"
         "except WorkerError as error:\n    print(error)\n"
     )
     found = [

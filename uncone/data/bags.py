@@ -65,14 +65,14 @@ class Bags:
         >>> Bags(np.array([0, 1]), np.array([0])).both_sums(np.array([[1.0], [2.0]]), np.array([3.0, 4.0]))
         (array([[3.]]), array([[11.]]))
         """
-        bags, as_they_are = self._doubled
+        bags, as_they_are = self._double
         factors = weights[bags._places]
         factors[as_they_are] = 1
         sums = bags._product(rows, factors)
         return sums[::2], sums[1::2]
 
     @once
-    def _doubled(self) -> tuple[Bags, NDArray[np.bool_]]:
+    def _double(self) -> tuple[Bags, NDArray[np.bool_]]:
         """Every bag twice, and which places are those of its first time."""
         bags = self._select(np.repeat(np.arange(len(self.sizes)), 2))
         return bags, np.repeat(np.arange(2 * len(self.sizes)) % 2 == 0, bags.sizes)
@@ -134,15 +134,15 @@ class OpenGroups:
         """Add sums (n,) or (n, d) of n groups."""
         self._parts.append((names, sums))
         if len(self._parts) > _PARTS:
-            self._parts = [self._merged()]
+            self._parts = [self._merge()]
 
     def close(self) -> tuple[_Columns, _Columns] | None:
         """The names in order and their sums; None when there are none. Nothing is open afterwards."""
-        groups = self._merged() if self._parts else None
+        groups = self._merge() if self._parts else None
         self._parts = []
         return groups
 
-    def _merged(self) -> tuple[_Columns, _Columns]:
+    def _merge(self) -> tuple[_Columns, _Columns]:
         names, sums = (
             tuple(np.concatenate(parts) for parts in zip(*columns, strict=True))
             for columns in zip(*self._parts, strict=True)

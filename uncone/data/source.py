@@ -94,7 +94,7 @@ def regrid(stream: Iterator[Rows], block: int) -> Iterator[Rows]:
         while have + len(rows.vectors) - start >= block:
             stop = start + block - have
             if have:
-                yield _concatenated([*waiting, rows.part(start, stop)])
+                yield _concatenate([*waiting, rows.part(start, stop)])
             else:
                 yield rows.part(start, stop)
             waiting, have, start = [], 0, stop
@@ -104,7 +104,7 @@ def regrid(stream: Iterator[Rows], block: int) -> Iterator[Rows]:
             waiting.append(Rows(rest.vectors.copy(), rest.texts, rest.labels))
             have += len(rest.vectors)
     if have:
-        yield _concatenated(waiting)
+        yield _concatenate(waiting)
 
 
 def batches(stream: Iterator[Rows], dtype: DTypeLike, first_row: int = 0) -> Iterator[Batch]:
@@ -152,7 +152,7 @@ def check_shape(name: str, shape: Sequence[int]) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def _concatenated(parts: Sequence[Rows]) -> Rows:
+def _concatenate(parts: Sequence[Rows]) -> Rows:
     vectors = np.concatenate([part.vectors for part in parts])
     return Rows(vectors, joined_names([part.texts for part in parts]), joined_names([part.labels for part in parts]))
 

@@ -33,7 +33,7 @@ class CachedTexts(Source):
     the cache the digits agree to the rounding of float32 (about 1e-6 of the length), not to the bit. Whether a text was
     truncated is kept with it, so that the note says the same.
 
-    `encoded` and `known` count the texts of the last reading; `notes` tells what went wrong with the cache.
+    `n_encoded` and `n_cached` count the texts of the last reading; `notes` tells what went wrong with the cache.
     """
 
     def __init__(self, source: ModelTexts, cache: VectorCache) -> None:
@@ -41,7 +41,7 @@ class CachedTexts(Source):
         self.cache = cache
         self.name, self.kind, self.dtype = source.name, source.kind, source.dtype
         self.dim, self.rows, self.note = source.dim, source.rows, source.note
-        self.encoded = self.known = 0
+        self.n_encoded = self.n_cached = 0
         # One number more in each row: whether the text was truncated.
         self.space = cache.space(space_identity(source), source.dim + 1)
 
@@ -51,7 +51,7 @@ class CachedTexts(Source):
         return self.cache.notes
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
-        self.encoded = self.known = 0
+        self.n_encoded = self.n_cached = 0
         yield from self.source.rows_of(self.vectors_of)
         self.note = self.source.note
 
@@ -67,8 +67,8 @@ class CachedTexts(Source):
             vectors, cut = self.source.encode(new)
             rows[missing] = np.column_stack([vectors, cut])
             self.space.put(new, rows[missing])
-        self.encoded += len(missing)
-        self.known += len(names) - len(missing)
+        self.n_encoded += len(missing)
+        self.n_cached += len(names) - len(missing)
         whole = rows[[distinct[text] for text in texts]]
         return whole[:, :-1], whole[:, -1] > 0
 
@@ -166,7 +166,7 @@ class ResumableTexts(Source):
     def _vectors(self, texts: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
         assert self._file is not None
         digest = hashlib.blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        rows = self._replayed(self._file, len(texts), digest) if self._replays else None
+        rows = self._replay(self._file, len(texts), digest) if self._replays else None
         if rows is None:
             if isinstance(self.source, CachedTexts):
                 vectors, cut = self.source.vectors_of(texts)
@@ -181,7 +181,7 @@ class ResumableTexts(Source):
         self.truncated += int(cut.sum())
         return rows[:, :-1], cut
 
-    def _replayed(self, file: IO[bytes], count: int, digest: bytes) -> Matrix | None:
+    def _replay(self, file: IO[bytes], count: int, digest: bytes) -> Matrix | None:
         """The next record, if it is whole and of these texts; else the journal ends before it."""
         place = file.tell()
         head = file.read(_RECORD.size)

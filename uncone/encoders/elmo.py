@@ -57,10 +57,10 @@ def load_elmo(folder: Path) -> Elmo:
     return Elmo(settings, _read(weights[0], _layout(settings)))
 
 
-def _spelled(sentence: Sequence[str], most: int) -> list[tuple[int, ...]]:
+def _spell(sentence: Sequence[str], most: int) -> list[tuple[int, ...]]:
     """Ids of each word: begin, UTF-8 bytes, end, cut to `most`; before and after stand the words BOS and EOS.
 
-    >>> _spelled(["né"], 50)
+    >>> _spell(["né"], 50)
     [(259, 257, 260), (259, 111, 196, 170, 260), (259, 258, 260)]
     """
     # Half a surrogate pair is no character, and has no bytes in UTF-8.
@@ -107,7 +107,7 @@ class Elmo(nn.Module):
         """
         most = self._settings.letters
         lookup: dict[tuple[int, ...], int] = {(): 0}  # row 0 is the word that fills up short sentences
-        numbers = [[lookup.setdefault(w, len(lookup)) for w in _spelled(sentence, most)] for sentence in sentences]
+        numbers = [[lookup.setdefault(w, len(lookup)) for w in _spell(sentence, most)] for sentence in sentences]
         # Further to the right every window is the same, all padding: one of it is enough for the maximum.
         length = min(most, max(map(len, lookup)) + max(width for width, _ in self._settings.filters))
         letters = torch.tensor([[*word, *[_PAD] * (length - len(word))] for word in lookup])
@@ -229,10 +229,10 @@ class _OptionsFile:
         """What it says, checked."""
         filters: Any = self._value("char_cnn", "filters")
         if not isinstance(filters, list) or not filters or not all(map(_is_filter, filters)):
-            raise self._refused("char_cnn.filters", filters, "a list of [width, number] pairs")
+            raise self._refusal("char_cnn.filters", filters, "a list of [width, number] pairs")
         activation = self._value("char_cnn", "activation")
         if activation not in list(_ACTIVATIONS):
-            raise self._refused("char_cnn.activation", activation, " or ".join(_ACTIVATIONS))
+            raise self._refusal("char_cnn.activation", activation, " or ".join(_ACTIVATIONS))
         return _Settings(
             filters=tuple((width, number) for width, number in filters),
             activation=activation,
@@ -260,16 +260,16 @@ class _OptionsFile:
     def _count(self, *keys: str, least: int = 1) -> int:
         value = self._value(*keys)
         if not _is_count(value, least):
-            raise self._refused(".".join(keys), value, f"a whole number, {least} or more")
+            raise self._refusal(".".join(keys), value, f"a whole number, {least} or more")
         return int(value)
 
     def _clip(self, key: str) -> float:
         value = self._value("lstm").get(key) or 0
         if not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise self._refused(f"lstm.{key}", value, "0 or more, where 0 is no clipping")
+            raise self._refusal(f"lstm.{key}", value, "0 or more, where 0 is no clipping")
         return float(value) or math.inf
 
-    def _refused(self, name: str, value: object, need: str) -> ModelError:
+    def _refusal(self, name: str, value: object, need: str) -> ModelError:
         return ModelError(
             f"{self.path} sets {name} to {value!r}, and it must be {need}: is it ELMo's own options.json?"
         )

@@ -71,13 +71,13 @@ def load_head(encoder: Transformer, root: Path, **options: Any) -> Head | str | 
     if not causal and not architecture.endswith(_MASKED):
         return None
     try:
-        return _loaded(encoder, root, architecture, causal, options)
+        return _load(encoder, root, architecture, causal, options)
     except Exception as error:  # transformers, safetensors and code of other models each raise their own kinds
         reason = " ".join(str(error).split())[:160]
         return f"{_head_name(encoder, architecture)} could not be loaded ({type(error).__name__}: {reason})."
 
 
-def _loaded(encoder: Transformer, root: Path, architecture: str, causal: bool, options: dict[str, Any]) -> Head | str:
+def _load(encoder: Transformer, root: Path, architecture: str, causal: bool, options: dict[str, Any]) -> Head | str:
     import torch
     from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 

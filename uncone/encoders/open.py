@@ -141,10 +141,10 @@ def model_folder(name: str, loading: Loading) -> Path:
         raise ModelError(f"{name} is a file, but no word vectors (.vec, .txt, .bin) and no model folder.")
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip():
         raise MissingModelError(f"There is no model folder {name!r}. Check the path.")
-    return _fetched(name, loading)
+    return _fetch(name, loading)
 
 
-def _fetched(name: str, loading: Loading) -> Path:
+def _fetch(name: str, loading: Loading) -> Path:
     require("torch", "transformers", extra="models")
     from huggingface_hub import errors, snapshot_download
 

@@ -133,7 +133,7 @@ class SentenceTransformerTexts(ModelTexts):
             raise ModelError(f"{name} could not be loaded by sentence-transformers ({reason}).") from error
         self.texts, self.prompt, self.batch_size, self.limit = texts, prompt, batch_size or 32, limit
         self.name, self.kind, self.dtype, self.rows = texts.name, f"texts through {name}", "float32", None
-        self.dim = len(self._encoded(["a"])[0])
+        self.dim = len(self._encode(["a"])[0])
         self.model = name
         self.files = sorted(path for path in folder.rglob("*") if path.suffix in _READ and path.is_file())
         self.note = self.describe(0)
@@ -144,7 +144,7 @@ class SentenceTransformerTexts(ModelTexts):
             yield [Unit(number, number, text, label) for number, text, label in pool]
 
     def encode(self, texts: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
-        return self._encoded(list(texts)), np.zeros(len(texts), np.bool_)
+        return self._encode(list(texts)), np.zeros(len(texts), np.bool_)
 
     def identity(self) -> dict[str, Any]:
         return {
@@ -160,7 +160,7 @@ class SentenceTransformerTexts(ModelTexts):
     def describe(self, truncated: int) -> str:
         return f"{self.model}, all modules of its sentence-transformers pipeline"
 
-    def _encoded(self, texts: list[str]) -> np.ndarray:
+    def _encode(self, texts: list[str]) -> np.ndarray:
         vectors = self.pipeline.encode(
             texts,
             prompt=self.prompt or None,  # it knows whether the prompt's tokens are pooled

@@ -84,14 +84,14 @@ class StaticEncoder(WordPassages):
         Raises:
             ModelError: the file has none of them.
         """
-        vocabulary = {_folded(text[word.start : word.end]) for text in texts for word in find_words(text)}
+        vocabulary = {_fold_case(text[word.start : word.end]) for text in texts for word in find_words(text)}
         places: dict[str, int] = {}
         vectors: list[Matrix] = []
         for rows in self.source.read():
             if rows.texts is None:
                 raise ModelError(f"{self.path} holds numbers without words; a static model needs a word on every line.")
-            for i, word in enumerate(map(_composed, rows.texts)):
-                if word not in places and _folded(word) in vocabulary:
+            for i, word in enumerate(map(_compose, rows.texts)):
+                if word not in places and _fold_case(word) in vocabulary:
                     places[word] = len(vectors)
                     with np.errstate(over="ignore"):  # numbers beyond float32 are reported as rows that cannot be used
                         vectors.append(np.asarray(rows.vectors[i], np.float32))
@@ -100,17 +100,17 @@ class StaticEncoder(WordPassages):
         self._places, self._names, self._vectors = places, list(places), np.stack(vectors)
         self._any_case = {}
         for word, place in places.items():
-            self._any_case.setdefault(_folded(word), place)
+            self._any_case.setdefault(_fold_case(word), place)
 
     def _knows(self, word: str) -> bool:
         return self._place(word) is not None
 
     def _place(self, word: str) -> int | None:
-        word = _composed(word)
+        word = _compose(word)
         for form in (word, word.lower()):
             if form in self._places:
                 return self._places[form]
-        return self._any_case.get(_folded(word))
+        return self._any_case.get(_fold_case(word))
 
     def encode(self, batch: Sequence[Passage]) -> States:
         places = [self._place(word) for passage in batch for word in passage.tokens]
@@ -122,7 +122,7 @@ class StaticEncoder(WordPassages):
         parts: list[Matrix] = []
         read = 0
         for rows in self.source.read():
-            words = [_composed(word) for word in rows.texts or ()]
+            words = [_compose(word) for word in rows.texts or ()]
             # As in other readers, the first of two lines for one word counts.
             new = [i for i, word in enumerate(words) if rows_of_words.setdefault(word, read + i) == read + i]
             with np.errstate(over="ignore"):
@@ -143,9 +143,9 @@ class StaticEncoder(WordPassages):
         return file_digest([self.path])
 
 
-def _composed(word: str) -> str:
+def _compose(word: str) -> str:
     return word if word.isascii() else unicodedata.normalize("NFC", word)
 
 
-def _folded(word: str) -> str:
-    return _composed(word.casefold())
+def _fold_case(word: str) -> str:
+    return _compose(word.casefold())

@@ -217,10 +217,10 @@ class EncodedTexts(_EncoderTexts, ModelTexts):
         laid = [replace(next(self.rule.lay(windows, self.encoder)), group=i) for i, windows in enumerate(passages)]
         # A passage without tokens stays zero: no word of it is known.
         for batch in budgeted([entry for entry in laid if entry.passage.length], TOKENS, self.batch_size):
-            vectors[[entry.group for entry in batch]] = self._pooled(batch)
+            vectors[[entry.group for entry in batch]] = self._pool(batch)
         return vectors, np.array([not entry.passage.whole for entry in laid], np.bool_)
 
-    def _pooled(self, batch: Sequence[Laid]) -> Matrix:
+    def _pool(self, batch: Sequence[Laid]) -> Matrix:
         layout = self.rule.layout(batch, lambda name: 0)
         states = self.encoder.encode([laid.passage for laid in batch])
         pool = states.longest if self.pooling.kind == "max" else states.pooled
@@ -357,17 +357,17 @@ class RepairedTexts(_TokenTexts):
         self.dim = encoder.dim if dim is None else dim
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
-        return self._rows((run.units, self._pooled(run), run.truncated) for run in self._runs())
+        return self._rows((run.units, self._pool(run), run.truncated) for run in self._runs())
 
-    def _pooled(self, run: _Tokens) -> Matrix:
+    def _pool(self, run: _Tokens) -> Matrix:
         vectors: Matrix = np.full((len(run.units), self.dim), np.nan, np.float32)
         filled = np.flatnonzero(run.sizes)
         if len(filled):
-            tokens = self._transformed(run.vectors)
+            tokens = self._transform(run.vectors)
             vectors[filled] = self.pooling.finished(_bags(tokens, run.sizes[filled], self.pooling.kind))
         return vectors
 
-    def _transformed(self, vectors: Matrix) -> Matrix:
+    def _transform(self, vectors: Matrix) -> Matrix:
         result = vectors if self.transform is None else np.asarray(self.transform(vectors))
         if result.shape != (len(vectors), self.dim):
             raise ShapeError(

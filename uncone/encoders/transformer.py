@@ -93,7 +93,7 @@ class Transformer(Encoder):
         self._shared = 0
         self.window = _longest_input(self.model, tokenizer, most)
         self._pad = self._usable_pad(tokenizer.pad_token_id, getattr(model.config, "pad_token_id", None))
-        self.layers, self.dim = self._probed()
+        self.layers, self.dim = self._probe()
         self.model_bytes = sum(parameter.numel() * parameter.element_size() for parameter in self.model.parameters())
         width = getattr(self.model.config, "intermediate_size", None) or 4 * self.dim
         self.bytes_per_token = 4 * (self.dim * (self.layers + 8) + 2 * int(width))
@@ -106,7 +106,7 @@ class Transformer(Encoder):
         vocabulary_size = self.model.get_input_embeddings().num_embeddings
         return next((int(token_id) for token_id in ids if token_id is not None and 0 <= token_id < vocabulary_size), 0)
 
-    def _probed(self) -> tuple[int, int]:
+    def _probe(self) -> tuple[int, int]:
         """How many layers come out, and how wide, found by looking."""
         (passage,) = self.passages([_PROBE], Window())[0][:1]
         states = self._forward([passage])[0]
@@ -159,7 +159,7 @@ class Transformer(Encoder):
                     **{key: tensor.to(self.device) for key, tensor in inputs.items()}, output_hidden_states=True
                 )
         except (RuntimeError, IndexError, ValueError, TypeError) as error:
-            raise _failed(self.name, len(batch), longest, error) from error
+            raise _failure(self.name, len(batch), longest, error) from error
         states = getattr(out, "hidden_states", None)
         if not states:
             raise ModelError(f"{self.name} gives no hidden states; we need a language model that AutoModel can load.")
@@ -225,7 +225,7 @@ def _longest_input(model: Any, tokenizer: Any, most: int | None) -> int | None:
     return min((int(limit) for limit in limits if limit and 1 < limit < 1_000_000), default=None)
 
 
-def _failed(name: str, texts: int, longest: int, error: Exception) -> ModelError:
+def _failure(name: str, texts: int, longest: int, error: Exception) -> ModelError:
     reason = " ".join(str(error).split())[:160]
     hint = "Try a smaller --memory or --batch-size" if "memory" in reason.lower() else "Try a smaller --window"
     return ModelError(f"{name} failed on {texts} texts of up to {longest} tokens ({reason}). {hint}.")

@@ -91,10 +91,10 @@ class Turns:
 
     def __init__(self, layers: int) -> None:
         self.threads = min(cores(), _AT_ONCE)
-        self._submitted = self._settled = 0
+        self._submitted = self._n_settled = 0
         self._next = [0] * layers
-        self._left: dict[int, tuple[Steps, int]] = {}
-        self._moved = Condition()
+        self._remaining: dict[int, tuple[Steps, int]] = {}
+        self._condition = Condition()
         self._errors: dict[int, BaseException] = {}
         self._failed = float("inf")
         torch = sys.modules.get("torch")  # a model of word vectors does without
@@ -103,8 +103,8 @@ class Turns:
 
     def give(self, job: Callable[[], Steps]) -> None:
         """Start a job; waits while too many are under way, and raises what they raise."""
-        with self._moved:
-            self._moved.wait_for(lambda: self._submitted - self._settled <= self.threads)
+        with self._condition:
+            self._condition.wait_for(lambda: self._submitted - self._n_settled <= self.threads)
         if self._errors:
             self.finish()
         self._pool.submit(self._run, job, self._submitted)
@@ -112,8 +112,8 @@ class Turns:
 
     def finish(self) -> None:
         """Wait until no job is under way, and raise what the first that failed has raised."""
-        with self._moved:
-            self._moved.wait_for(lambda: self._settled == self._submitted)
+        with self._condition:
+            self._condition.wait_for(lambda: self._n_settled == self._submitted)
         if self._errors:
             raise self._errors[min(self._errors)]
 
@@ -130,36 +130,36 @@ class Turns:
     def _go_on(self, number: int, steps: Steps, layer: int) -> tuple[int, Steps, int] | None:
         """The steps of a batch, as long as it has its turn; then, where the batch after it was left, if it was."""
         while True:
-            with self._moved:
+            with self._condition:
                 if number > self._failed or layer == len(steps):
                     return self._settle(number)
                 if self._next[layer] != number:
-                    self._left[number] = steps, layer
+                    self._remaining[number] = steps, layer
                     return None
             try:
                 steps[layer]()
             except BaseException as error:
                 self._abandon_from(number, error)
                 return None
-            with self._moved:
+            with self._condition:
                 self._next[layer] += 1
             layer += 1
 
     def _settle(self, number: int) -> tuple[int, Steps, int] | None:
-        self._settled += 1
-        self._moved.notify_all()
-        return (number + 1, *self._left.pop(number + 1)) if number + 1 in self._left else None
+        self._n_settled += 1
+        self._condition.notify_all()
+        return (number + 1, *self._remaining.pop(number + 1)) if number + 1 in self._remaining else None
 
     def _abandon_from(self, number: int, error: BaseException | None = None) -> None:
-        with self._moved:
+        with self._condition:
             self._failed = min(self._failed, number)
             if error is not None:
                 self._errors[number] = error
-                self._settled += 1
-            for later in [turn for turn in self._left if turn > number]:
-                del self._left[later]
-                self._settled += 1
-            self._moved.notify_all()
+                self._n_settled += 1
+            for later in [turn for turn in self._remaining if turn > number]:
+                del self._remaining[later]
+                self._n_settled += 1
+            self._condition.notify_all()
 
     def __enter__(self) -> Turns:
         return self

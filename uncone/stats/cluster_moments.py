@@ -239,7 +239,7 @@ class ClusterMoments(Statistic):
     def state(self) -> State:
         """About the means, so that it does not tell which points the sums were taken about."""
         scatters = [self.scatter(label) for label in range(self.first, self.last)]
-        return {"counts": self.counts, "means": self.means, "scatters": self._stacked(scatters)}
+        return {"counts": self.counts, "means": self.means, "scatters": self._stack(scatters)}
 
     def _restore(self, state: State) -> None:
         self.resume(
@@ -250,14 +250,14 @@ class ClusterMoments(Statistic):
     def snapshot(self) -> State:
         self.finish()
         products = [self._product(label) for label in range(self.first, self.last)]
-        return {"counts": self._counts, "sums": self._sums, "products": self._stacked(products)}
+        return {"counts": self._counts, "sums": self._sums, "products": self._stack(products)}
 
     def resume(self, snapshot: State) -> None:
         self._counts, self._sums = snapshot["counts"].copy(), snapshot["sums"].copy()
         occupied = [label for label in range(self.first, self.last) if self._counts[label]]
         self._products = {label: snapshot["products"][label - self.first].copy() for label in occupied}
 
-    def _stacked(self, squares: list[Matrix]) -> Matrix:
+    def _stack(self, squares: list[Matrix]) -> Matrix:
         return np.stack(squares) if squares else np.zeros((0, self.dim, self.dim))
 
     def _product(self, label: int) -> Matrix:

@@ -25,7 +25,7 @@ def hash_keys(keys: IntVector, seed: int = 0) -> Hashes:
     offset = np.uint64((seed + 1) * _GOLDEN & _WORD)
     with np.errstate(over="ignore"):
         z = keys.astype(np.uint64) * np.uint64(_GOLDEN) + offset
-        return _mixed(_mixed(z))
+        return _mix(_mix(z))
 
 
 def hash_sample(keys: IntVector, limit: int, seed: int = 0) -> IntVector:
@@ -33,7 +33,7 @@ def hash_sample(keys: IntVector, limit: int, seed: int = 0) -> IntVector:
     return np.sort(np.argsort(hash_keys(keys, seed), kind="stable")[:limit])
 
 
-def _mixed(z: Hashes) -> Hashes:
+def _mix(z: Hashes) -> Hashes:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(_MIX[0])
     z = (z ^ (z >> np.uint64(27))) * np.uint64(_MIX[1])
     return z ^ (z >> np.uint64(31))
@@ -47,7 +47,7 @@ def fingerprints(vectors: Matrix) -> Hashes:
     """
     words = np.ascontiguousarray(vectors).view(np.uint32)
     with np.errstate(over="ignore"):
-        return _mixed(np.einsum("ij,j->i", words, _weights(words.shape[1])))
+        return _mix(np.einsum("ij,j->i", words, _weights(words.shape[1])))
 
 
 @lru_cache

@@ -36,17 +36,17 @@ def check_statistic(statistic: Statistic, batches: Sequence[Batch], *, rtol: flo
     _same("two empty statistics make an empty one", statistic.empty().merge(statistic.empty()), statistic.state(), rtol)
     _same("the order of the batches does not matter", _fold(statistic, batches[::-1]), reference, rtol)
     parts = [_fold(statistic, [batch]) for batch in batches]
-    _same("merging from the left", _merged(parts), reference, rtol)
-    _same("merging from the right", _merged(parts[::-1]), reference, rtol)
-    before = [_copied(part.state()) for part in parts]
-    _merged(parts)
+    _same("merging from the left", _merge(parts), reference, rtol)
+    _same("merging from the right", _merge(parts[::-1]), reference, rtol)
+    before = [_copy(part.state()) for part in parts]
+    _merge(parts)
     for part, state in zip(parts, before, strict=True):
         _same("merging leaves its parts alone", part, state, 0.0)
-    restored = type(whole).from_state(_copied(reference), **whole.settings)
+    restored = type(whole).from_state(_copy(reference), **whole.settings)
     _same("saving and loading changes nothing", restored, reference, 0.0)
     _same("a loaded statistic can be merged", restored.merge(parts[0].empty()), reference, rtol)
-    _same("an interrupted statistic goes on to the digit", *_interrupted(statistic, batches), 0.0)
-    _same("rows may be given where it said they could be put", _placed(statistic, batches), reference, 0.0)
+    _same("an interrupted statistic goes on to the digit", *_fold_with_restarts(statistic, batches), 0.0)
+    _same("rows may be given where it said they could be put", _fold_in_place(statistic, batches), reference, 0.0)
     _refuses_strangers(statistic)
 
 
@@ -78,7 +78,7 @@ def _fold(statistic: Statistic, batches: Sequence[Batch]) -> Statistic:
     return folded
 
 
-def _placed(statistic: Statistic, batches: Sequence[Batch]) -> Statistic:
+def _fold_in_place(statistic: Statistic, batches: Sequence[Batch]) -> Statistic:
     placed = statistic.empty()
     for batch in batches:
         place = placed.place(batch.n)
@@ -90,20 +90,20 @@ def _placed(statistic: Statistic, batches: Sequence[Batch]) -> Statistic:
     return placed
 
 
-def _interrupted(statistic: Statistic, batches: Sequence[Batch]) -> tuple[Statistic, State]:
+def _fold_with_restarts(statistic: Statistic, batches: Sequence[Batch]) -> tuple[Statistic, State]:
     """The fold with a snapshot after every batch, and what it has to be."""
     straight, broken = statistic.empty(), statistic.empty()
     for batch in batches:
         for fold in (straight, broken):
             fold.update(batch)
             fold.finish()
-        snapshot = _copied(broken.snapshot())
+        snapshot = _copy(broken.snapshot())
         broken = statistic.empty()
         broken.resume(snapshot)
     return broken, straight.state()
 
 
-def _merged(parts: Sequence[Statistic]) -> Statistic:
+def _merge(parts: Sequence[Statistic]) -> Statistic:
     merged = parts[0].empty()
     for part in parts:
         merged = merged.merge(part)
@@ -114,7 +114,7 @@ def _same(law: str, statistic: Statistic, expected: State, rtol: float) -> None:
     assert_same_state(statistic.state(), expected, rtol=rtol, law=f"{type(statistic).__name__}: {law}")
 
 
-def _copied(state: State) -> State:
+def _copy(state: State) -> State:
     return {key: value.copy() for key, value in state.items()}
 
 

@@ -82,7 +82,7 @@ class Occurrences(Statistic):
         self._close()
         if not self._parts:
             return
-        joined = self._merged()
+        joined = self._merge()
         words, rows = joined.words, joined.rows
         order = np.lexsort((rows, hash_keys(rows, self.seed), words))
         ordered = words[order]
@@ -92,7 +92,7 @@ class Occurrences(Statistic):
         places = places[np.argsort(rows[places], kind="stable")]
         self._parts = [_Part(**{name: column[places] for name, column in joined._asdict().items()})]
 
-    def _merged(self) -> _Part:
+    def _merge(self) -> _Part:
         if len(self._parts) == 1:
             return self._parts[0]
         return _Part(**{name: np.concatenate([getattr(part, name) for part in self._parts]) for name in _Part._fields})

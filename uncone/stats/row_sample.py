@@ -112,7 +112,7 @@ class SampledRows:
     @classmethod
     def joined(cls, samples: Sequence[SampledRows]) -> SampledRows:
         """All rows of several samples; no vector is copied."""
-        columns: dict[str, Any] = {name: _joined([getattr(sample, name) for sample in samples]) for name in _COLUMNS}
+        columns: dict[str, Any] = {name: _join([getattr(sample, name) for sample in samples]) for name in _COLUMNS}
         return cls(parts=tuple(part for sample in samples for part in sample.parts), **columns)
 
 
@@ -234,7 +234,7 @@ def _select(column: Any, places: IntVector) -> Any:  # noqa: ANN401 - an array, 
     return [column[i] for i in places] if isinstance(column, list) else None if column is None else column[places]
 
 
-def _joined(parts: Sequence[Any]) -> Any:  # noqa: ANN401 - the same; None unless every part is known
+def _join(parts: Sequence[Any]) -> Any:  # noqa: ANN401 - the same; None unless every part is known
     if any(part is None for part in parts):
         return None
     return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else joined_names(parts)

@@ -173,21 +173,21 @@ class Bundle(Statistic):
             member.absorb(other.members[name])
 
     def state(self) -> State:
-        return _prefixed({name: member.state() for name, member in self.members.items()})
+        return _add_prefixes({name: member.state() for name, member in self.members.items()})
 
     def _restore(self, state: State) -> None:
         for name, member in self.members.items():
             member._restore(_part(state, name))
 
     def snapshot(self) -> State:
-        return _prefixed({name: member.snapshot() for name, member in self.members.items()})
+        return _add_prefixes({name: member.snapshot() for name, member in self.members.items()})
 
     def resume(self, snapshot: State) -> None:
         for name, member in self.members.items():
             member.resume(_part(snapshot, name))
 
 
-def _prefixed(states: dict[str, State]) -> State:
+def _add_prefixes(states: dict[str, State]) -> State:
     return {f"{name}.{key}": value for name, state in states.items() for key, value in state.items()}
 
 

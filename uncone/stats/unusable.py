@@ -15,13 +15,13 @@ class Unusable(Statistic):
 
     >>> counts = Unusable()
     >>> counts.update(Batch.of(np.array([[1.0, np.inf], [0.0, 0.0], [1.0, 2.0]])))
-    >>> counts.seen, counts.bad, counts.zero, counts.zero_rows.tolist()
+    >>> counts.n_read, counts.bad, counts.zero, counts.zero_rows.tolist()
     (3, 1, 1, [1])
     """
 
     def __init__(self, keep: int = 5) -> None:
         self.keep = keep
-        self.seen = 0
+        self.n_read = 0
         self.bad = 0
         self.zero = 0
         self.bad_rows: IntVector = np.empty(0, np.int64)
@@ -31,10 +31,10 @@ class Unusable(Statistic):
         self._count(batch.n_read, len(batch.bad), len(batch.zero), batch.bad, batch.zero)
 
     def absorb(self, other: Unusable) -> None:
-        self._count(other.seen, other.bad, other.zero, other.bad_rows, other.zero_rows)
+        self._count(other.n_read, other.bad, other.zero, other.bad_rows, other.zero_rows)
 
     def _count(self, n_read: int, bad: int, zero: int, bad_rows: IntVector, zero_rows: IntVector) -> None:
-        self.seen += n_read
+        self.n_read += n_read
         self.bad += bad
         self.zero += zero
         self.bad_rows = np.sort(np.concatenate([self.bad_rows, bad_rows]))[: self.keep]
@@ -42,12 +42,12 @@ class Unusable(Statistic):
 
     def state(self) -> State:
         return {
-            "counts": np.array([self.seen, self.bad, self.zero], np.int64),
+            "counts": np.array([self.n_read, self.bad, self.zero], np.int64),
             "bad_rows": self.bad_rows,
             "zero_rows": self.zero_rows,
         }
 
     def _restore(self, state: State) -> None:
-        self.seen, self.bad, self.zero = (int(count) for count in state["counts"])
+        self.n_read, self.bad, self.zero = (int(count) for count in state["counts"])
         self.bad_rows = state["bad_rows"]
         self.zero_rows = state["zero_rows"]

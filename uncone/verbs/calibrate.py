@@ -246,7 +246,7 @@ def _notes(sides: _Sides, own: BackgroundSurvey, beside: BackgroundSurvey | None
     notes = []
     for counts, owner in corpora:
         for number, reason in ((counts.bad, bad), (counts.zero, zero)):
-            notes += [f"{number:,} of {counts.seen:,} {noun}{owner} {reason} and were left out."] if number else []
+            notes += [f"{number:,} of {counts.n_read:,} {noun}{owner} {reason} and were left out."] if number else []
     for source in (sides.queries, sides.documents):
         notes += getattr(source, "notes", ())
         notes += _fitted_here(sides.opening, source) if source is not None else []

@@ -71,7 +71,7 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
         source={
             "name": options.name or source.name,
             "kind": source.kind,
-            "rows": space.unusable.seen,
+            "rows": space.unusable.n_read,
             "dimensions": source.dim,
             "dtype": source.dtype,
         },

@@ -89,7 +89,7 @@ def survey(
     side.check_size(source, 2)
     left_out, counts = CosineSums(copies, copies, copies), {"exact copies": copies}
     if documents is not None:
-        if len(documents) != (n_rows := side.unusable.seen):
+        if len(documents) != (n_rows := side.unusable.n_read):
             n = len(documents)
             raise ShapeError(f"{source.name} has {n_rows:,} vectors, but documents for {n:,}: name one each.")
         together, twice = same_document(source, documents, plan.dtype)
@@ -259,11 +259,11 @@ class _SideStatistics(NamedTuple):
     def check_size(self, source: Source, minimum: int) -> None:
         """Refuse fewer usable vectors than this."""
         counts = self.unusable
-        if counts.seen < minimum:
-            raise ShapeError(f"{source.name} has {count(counts.seen, 'vector')}; cosines need at least {minimum}.")
+        if counts.n_read < minimum:
+            raise ShapeError(f"{source.name} has {count(counts.n_read, 'vector')}; cosines need at least {minimum}.")
         if self.units.n < minimum:
             raise NoUsableRowsError(
-                f"{source.name}: {self.units.n} of {counts.seen:,} vectors can be used; {counts.bad:,} hold NaN, "
+                f"{source.name}: {self.units.n} of {counts.n_read:,} vectors can be used; {counts.bad:,} hold NaN, "
                 f"infinity or huge numbers, {counts.zero:,} are zero. Cosines need at least {minimum}: check how the "
                 "vectors were made."
             )

@@ -29,7 +29,7 @@ def health(space: Space) -> list[Finding]:
 
 def _unusable(space: Space) -> list[Finding]:
     """Vectors that cannot be used, and copies."""
-    total, unusable = space.unusable.seen, space.unusable
+    total, unusable = space.unusable.n_read, space.unusable
     precision = "double precision" if space.moments.dtype == np.float64 else "single precision"
     share, compared = space.prints.duplicate_share, space.prints.n_compared
     estimated = "" if compared == space.n else f", estimated on {compared:,} vectors"
@@ -66,7 +66,7 @@ def _unusable(space: Space) -> list[Finding]:
 
 def _shape(space: Space) -> list[Finding]:
     """Constant dimensions, and the number of vectors beside that of dimensions."""
-    n, d, total = space.n, space.dim, space.unusable.seen
+    n, d, total = space.n, space.dim, space.unusable.n_read
     constant = np.flatnonzero(np.diag(space.moments.sums.second) == 0).tolist()
     few = space.distinct <= d
     empty = " There are no more distinct vectors than dimensions, so some directions are empty." if few else ""

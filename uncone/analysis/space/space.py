@@ -235,12 +235,12 @@ def _check_usable(space: Space, plan: Plan) -> None:
     counts, name = space.unusable, space.source.name
     if space.n >= 2:
         return
-    if counts.seen < 2:
-        raise ShapeError(f"{name} has {counts.seen} row; cosines need at least 2 rows. Add some.")
+    if counts.n_read < 2:
+        raise ShapeError(f"{name} has {counts.n_read} row; cosines need at least 2 rows. Add some.")
     single = plan.dtype == np.float32
     most, least = ("1e16", "1e-19") if single else ("1e35", "1e-154")
     raise NoUsableRowsError(
-        f"{name}: {space.n} of {counts.seen:,} rows can be used: {counts.bad:,} hold NaN, infinity or numbers over "
+        f"{name}: {space.n} of {counts.n_read:,} rows can be used: {counts.bad:,} hold NaN, infinity or numbers over "
         f"{most}, {counts.zero:,} are zero or shorter than {least}. We need at least 2; look at how they were made"
         f"{', or try --float64' if single else ''}."
     )

@@ -274,7 +274,7 @@ def open_safetensors(path: Path, options: Options) -> Source:
     header, data = safetensors_header(path)
     name = options.tensor or _only_matrix(path, header)
     if name not in header:
-        raise ColumnError(f"{path} has no tensor {name!r}; it has {_listed(header)}. Try --tensor NAME.")
+        raise ColumnError(f"{path} has no tensor {name!r}; it has {_list_tensors(header)}. Try --tensor NAME.")
     entry = header[name]
     if entry["dtype"] not in _DTYPES:
         raise DtypeError(f"{path}[{name}] holds {entry['dtype']} numbers; vectors are float, or int8/uint8.")
@@ -321,12 +321,12 @@ def _only_matrix(path: Path, header: dict[str, Any]) -> str:
     if len(matrices) == 1:
         return matrices[0]
     if not matrices:
-        raise ColumnError(f"{path} has no 2-D tensor: {_listed(header)}. We need a matrix of rows x dimensions.")
-    several = _listed({name: header[name] for name in matrices})
+        raise ColumnError(f"{path} has no 2-D tensor: {_list_tensors(header)}. We need a matrix of rows x dimensions.")
+    several = _list_tensors({name: header[name] for name in matrices})
     raise ColumnError(f"{path} has several 2-D tensors: {several}. Name one with --tensor NAME.")
 
 
-def _listed(header: dict[str, Any], most: int = 12) -> str:
+def _list_tensors(header: dict[str, Any], most: int = 12) -> str:
     names = [f"{name} {tuple(entry['shape'])}" for name, entry in header.items()]
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return (", ".join(names[:most]) or "nothing") + more

@@ -77,13 +77,13 @@ def in_memory(value: Any, name: str | None = None) -> Source:  # noqa: ANN401 - 
     except (ValueError, TypeError) as error:
         raise ShapeError(f"{name} is not a table of numbers: {error}. Every row needs the same dimensions.") from error
     if array.dtype == object and array.ndim == 1:
-        array = _stacked(array, name)
+        array = _stack(array, name)
     if array.dtype.kind == "i" and isinstance(value, Sequence):
         array = array.astype(np.float64)  # a list of lists has no dtype of its own
     return ArrayVectors(array, name)
 
 
-def _stacked(column: NDArray[Any], name: str) -> NDArray[np.generic]:
+def _stack(column: NDArray[Any], name: str) -> NDArray[np.generic]:
     rows = [None if row is None or np.ndim(row) == 0 else np.asarray(row) for row in column]
     first = next((row for row in rows if row is not None), None)
     if first is None:

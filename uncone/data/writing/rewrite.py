@@ -136,13 +136,13 @@ def rewrite(
     first = next(stream, None)
     if first is None:
         raise ShapeError(f"{opened.name} has no rows. We need at least one.")
-    plan, dropped = _planned(opened, first, width, dtype, suffix)
+    plan, dropped = _plan(opened, first, width, dtype, suffix)
     plan = replace(plan, layers=tuple(unique_name(name, plan.carried.names) for name in layers))
     n_rows = unusable = 0
     kind = OUTPUTS.get(suffix, ShardSink)
     with replacing(path, folder=suffix == SHARDS) as temporary, _open_sink(kind, temporary, plan, path) as sink:
         for rows in _from(first, stream):
-            vectors, bad = _mapped(rows, map_rows, plan)
+            vectors, bad = _map_block(rows, map_rows, plan)
             values = plan.carried.take(rows)
             with writing(path):
                 sink.write(vectors, values)
@@ -154,7 +154,7 @@ def rewrite(
     return Rewritten(path, n_rows, width, dtype.name, unusable, dropped)
 
 
-def _planned(source: Source, first: Rows, dim: int, dtype: np.dtype[Any], suffix: str) -> tuple[Plan, tuple[str, ...]]:
+def _plan(source: Source, first: Rows, dim: int, dtype: np.dtype[Any], suffix: str) -> tuple[Plan, tuple[str, ...]]:
     """What is to be written, and the names of what finds no place."""
     carried = columns_beside(source, first)
     inner = parts_of(source)
@@ -202,7 +202,7 @@ def _from(first: Rows, stream: Iterator[Rows]) -> Iterator[Rows]:
     yield from stream
 
 
-def _mapped(rows: Rows, map_rows: Callable[[Matrix], Matrix] | None, plan: Plan) -> tuple[Matrix, int]:
+def _map_block(rows: Rows, map_rows: Callable[[Matrix], Matrix] | None, plan: Plan) -> tuple[Matrix, int]:
     """The rows as they are written, and how many of them could not be used."""
     with np.errstate(over="ignore"):
         block: Matrix = np.ascontiguousarray(rows.vectors, plan.dtype)

@@ -89,7 +89,7 @@ class SideValues:
         import pyarrow as pa
 
         return [
-            pa.array([_converted(value, field.type) for value in column], field.type)
+            pa.array([_convert(value, field.type) for value in column], field.type)
             for column, field in zip(self.columns, fields, strict=True)
         ]
 
@@ -243,7 +243,7 @@ def _kind(value: Any) -> str:  # noqa: ANN401 - JSON
     return {float: "float", str: "str"}.get(type(value), "nested")
 
 
-def _converted(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 - a field or a JSON value
+def _convert(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 - a field or a JSON value
     import pyarrow as pa
 
     if value is None or pa.types.is_boolean(kind):
@@ -317,9 +317,9 @@ class ParquetColumns(SideColumns):
                     f"Shards differ: {table.path} has no column {missing[0]!r}, {self.tables[0].path} has one."
                 )
             for batch in table.batches(self._schema.names):
-                yield self._repeated(self._converted(pa.Table.from_batches([batch]), table.path))
+                yield self._repeat(self._convert(pa.Table.from_batches([batch]), table.path))
 
-    def _converted(self, table: pa.Table, path: Path) -> pa.Table:
+    def _convert(self, table: pa.Table, path: Path) -> pa.Table:
         try:
             return table.select(self._schema.names).cast(self._schema)
         except (pa.ArrowException, ValueError) as error:
@@ -327,7 +327,7 @@ class ParquetColumns(SideColumns):
                 f"Shards differ: {path} has columns of other types than {self.tables[0].path}."
             ) from error
 
-    def _repeated(self, table: pa.Table) -> pa.Table:
+    def _repeat(self, table: pa.Table) -> pa.Table:
         if not self.texts:
             return table
         times = len(self.texts)

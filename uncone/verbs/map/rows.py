@@ -93,11 +93,11 @@ def vector_rows(
     sample, unusable = result["rows"].sampled, result["unusable"]
     if not sample.n:
         raise NoUsableRowsError(
-            f"{source.name}: none of {count(unusable.seen, 'row')} can be used: {_left_out(unusable)}. Check how "
+            f"{source.name}: none of {count(unusable.n_read, 'row')} can be used: {_left_out(unusable)}. Check how "
             "they were made."
         )
     left = unusable.bad + unusable.zero
-    notes = [f"{left:,} of {count(unusable.seen, 'row')} are not on the map: {_left_out(unusable)}."] if left else []
+    notes = [f"{left:,} of {count(unusable.n_read, 'row')} are not on the map: {_left_out(unusable)}."] if left else []
     if len(words):
         if sample.texts is None:
             raise OptionError(f"--words searches texts, but {source.name} has none: name their column with --text.")
@@ -112,10 +112,10 @@ def vector_rows(
     if saved is not None:
         streams[REPAIRED] = Mapped(source, saved.repair)
     return MapRows(
-        {"kind": source.kind, "rows": unusable.seen, "dimensions": source.dim, "dtype": source.dtype},
+        {"kind": source.kind, "rows": unusable.n_read, "dimensions": source.dim, "dtype": source.dtype},
         sample.rows,
         spaces,
-        unusable.seen - left,
+        unusable.n_read - left,
         None if sample.texts is None else whole_texts(sample.texts),
         sample.labels,
         ranked=source.kind in _WORD_FILES and sample.texts is not None,

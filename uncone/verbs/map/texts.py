@@ -311,7 +311,7 @@ def _layer_rows(
         for group, (numbers, vectors) in zip(layers, by_layer, strict=True)
     ]
     unusable, truncated = result.layers[0]["unusable"], result.tally.truncated
-    total = unusable.seen - unusable.bad - unusable.zero
+    total = unusable.n_read - unusable.bad - unusable.zero
     notes = [*notes, *added_note(result.layers[0]["rows"].sampled.n, len(by_layer[0][0]))]
     if truncated:
         were = "was" if truncated == 1 else "were"

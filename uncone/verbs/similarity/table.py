@@ -104,17 +104,17 @@ def read_vector_table(source: Any, options: SimilarityOptions) -> Table:  # noqa
     sample = RowSample(opened.dim, options.sample, seed=options.seed, keep_texts=False)
     unusable, names = Unusable(), {"texts": list[str](), "labels": list[str]()}
     for part in opened.read():
-        stop = len(part.vectors) if options.limit is None else min(len(part.vectors), options.limit - unusable.seen)
+        stop = len(part.vectors) if options.limit is None else min(len(part.vectors), options.limit - unusable.n_read)
         with np.errstate(over="ignore"):
             vectors = np.ascontiguousarray(part.vectors[:stop], dtype=np.float32)
-        batch = Batch.of(vectors, first_row=unusable.seen)
+        batch = Batch.of(vectors, first_row=unusable.n_read)
         sample.update(batch)
         unusable.update(batch)
         for name, column in names.items():
             column.extend((getattr(part, name) or ())[:stop])
-        if unusable.seen == options.limit:
+        if unusable.n_read == options.limit:
             break
-    rows, sampled = unusable.seen, sample.sampled
+    rows, sampled = unusable.n_read, sample.sampled
     if not rows:
         raise ShapeError(f"{opened.name} has no rows. Cosines need at least 2.")
     if sampled.n < 2:
