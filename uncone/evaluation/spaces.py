@@ -280,7 +280,7 @@ class _ManyLayers(EncodedTexts):
         self.each = poolings
         self.dim = encoder.dim * len(poolings)
 
-    def _pooled(self, batch: Sequence[Laid]) -> Matrix:
+    def _pool(self, batch: Sequence[Laid]) -> Matrix:
         layout = self.rule.layout(batch, lambda name: 0)
         states = self.encoder.encode([laid.passage for laid in batch])
         pool = states.longest if self.pooling.kind == "max" else states.pooled
