@@ -48,7 +48,7 @@ def test_the_story_on_the_real_model(minilm):
     from transformers import AutoModel, AutoTokenizer
 
     result = demo()
-    assert result.chosen.proven and result.chosen.gain.low > 0
+    assert result.prescription.proven and result.prescription.gain.low > 0
     assert not result.last.proven
     texts = demo_texts()
     tokens = AutoTokenizer.from_pretrained(minilm)(texts, padding=True, return_tensors="pt")
