@@ -391,7 +391,10 @@ def test_every_measure_is_defined():
     assert all(text.startswith(one.definition) for (_, text), one in zip(facts.pairs, entries.values(), strict=True))
 
 
-@pytest.mark.parametrize("name", ["static", "empty", "evil", "shallow", "unequal"])
+LONG = [pytest.param(name, marks=pytest.mark.exhaustive) for name in ("shallow", "unequal")]
+
+
+@pytest.mark.parametrize("name", ["static", "empty", "evil", *LONG])
 def test_figures_draw_what_the_page_draws(name, tmp_path):
     made = ALL[name]()
     files = made.save_figures(tmp_path / "figures")

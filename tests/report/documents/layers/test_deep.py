@@ -430,7 +430,10 @@ def test_terminal_has_a_line_per_layer_and_the_table_of_models():
     assert ["bert-tiny: layer 3", "contextual", "11.0", "8.80", "3,000"] in texts(brief)
 
 
-@pytest.mark.parametrize("name", ["one", "static", "bare", "evil", "unequal"])
+LONG = [pytest.param(name, marks=pytest.mark.exhaustive) for name in ("evil", "unequal")]
+
+
+@pytest.mark.parametrize("name", ["one", "static", "bare", *LONG])
 def test_figures_draw_what_the_page_draws(name, tmp_path):
     made = ALL[name]()
     files = made.save_figures(tmp_path / "figures")
