@@ -12,7 +12,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
+
 from uncone.cli.main import _run
+from uncone.errors import UnconeError
 
 UNCONE = [sys.executable, "-m", "uncone"]
 """The command as a process of its own: for signals, pipes, limits and what is imported; elsewhere `run` is quicker."""
@@ -30,6 +33,15 @@ def contents(folder: Path) -> dict[Path, str | None]:
         for path in sorted(folder.rglob("*"))
         if ".vectors" not in path.parts
     }
+
+
+def said(error: type[Exception], function: Callable[..., object], *arguments: object, **options: object) -> str:
+    """The one line of the error that a call ends with."""
+    with pytest.raises(error) as caught:
+        function(*arguments, **options)
+    message = str(caught.value)
+    assert isinstance(caught.value, UnconeError) and "\n" not in message
+    return message
 
 
 def refused(folder: Path, capfd, *arguments: object) -> str:

@@ -114,9 +114,10 @@ def test_rooms_have_a_place_on_the_staircase():
 
 
 def test_folders_are_small():
-    folders = [path for path in (ROOT / "uncone").rglob("*/") if path.is_dir() and path.name != "__pycache__"]
-    for folder in (ROOT / "uncone", *folders):
-        entries = [path for path in folder.iterdir() if path.name != "__pycache__"]
+    files = [path for path in (ROOT / "uncone").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    folders = {folder for file in files for folder in file.parents if folder.is_relative_to(ROOT / "uncone")}
+    for folder in folders:
+        entries = [path for path in folder.iterdir() if path in folders or path in files]
         assert len(entries) <= 15, f"{folder} has {len(entries)} entries"
         prefixes = Counter(stem.split("_")[0] for stem in {path.stem for path in entries} if not stem.startswith("_"))
         assert max(prefixes.values(), default=0) <= 2, f"three names in {folder} share a prefix: make a folder"

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from commands import said
 
 from uncone.data.tasks import labeled as tasks_labeled
 from uncone.data.tasks import sts as tasks_sts
@@ -20,7 +21,7 @@ from uncone.data.tasks.retrieval import open_retrieval
 from uncone.data.tasks.sts import STS, PairTask, open_pairs, read_pairs
 from uncone.data.tasks.words import open_wic, open_word_pairs
 from uncone.data.texts import hub as hub_texts
-from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError, ShapeError, UnconeError
+from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError, ShapeError
 
 ROWS = {"sts12": 3108, "sts13": 1500, "sts14": 3750, "sts15": 3000, "sts16": 1186, "stsb": 1379, "sickr": 4927}
 
@@ -65,14 +66,6 @@ def write(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def said(error, function, *args, **options) -> str:
-    with pytest.raises(error) as caught:
-        function(*args, **options)
-    message = str(caught.value)
-    assert isinstance(caught.value, UnconeError) and "\n" not in message
-    return message
 
 
 def pairs_tsv(n=12, subset="news"):

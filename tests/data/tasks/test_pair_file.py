@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from commands import said
 
 from uncone.data.tasks.pair_file import PairFile, open_pair_file
-from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError, ShapeError, UnconeError
+from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError, ShapeError
 
 ROWS = [("a cat", "the cat", 1), ('he said "no",\nand left', "he went", 0), ("ünï", "日本", 1)]
 
@@ -25,14 +26,6 @@ def _no_folder(monkeypatch):
 def write(path, text):
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def said(error, function, *args, **options) -> str:
-    with pytest.raises(error) as caught:
-        function(*args, **options)
-    message = str(caught.value)
-    assert isinstance(caught.value, UnconeError) and "\n" not in message
-    return message
 
 
 def saved(folder, kind, names, rows):
