@@ -335,6 +335,8 @@ ERRORS = {
                       "a.jsonl has no column that must be the text: a. Name one or several with --text NAME."),
     "doubled": ("a.csv", "a,a\n1,2\n", {"text": "a"}, ColumnError,
                 "a.csv has several columns named 'a': rename all but one."),
+    "doubled, not named": ("a.csv", "text,text\n1,2\n", {}, ColumnError,
+                           "a.csv has several columns named 'text': rename all but one."),
     "ragged csv": ("a.csv", 'text,n\n"x\ny",1\nx, y,2\n', {}, ShapeError,
                    "a.csv is ragged: line 4 has 3 columns, the first has 2. Quote fields that hold a comma."),
     "ragged tsv": ("a.tsv", "text\tn\nx\n", {}, ShapeError,

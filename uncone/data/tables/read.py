@@ -273,7 +273,9 @@ def choose_columns(
     if len(free) != 1 and not usual:
         problem = "several columns" if free else "no column that must be the text"
         raise ColumnError(f"{where} has {problem}: {list_names(names)}. Name one or several with --text NAME{hint}.")
-    return TextColumns((free[0] if len(free) == 1 else usual[0],), label)
+    text_column = free[0] if len(free) == 1 else usual[0]
+    check_unique(where, names, [text_column])
+    return TextColumns((text_column,), label)
 
 
 def first_row_names_columns(head: Sequence[Sequence[str]], requested: Sequence[str]) -> bool:
