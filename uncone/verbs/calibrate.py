@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from uncone.data.writing.manifest import versions
 from uncone.errors import FormatError, OptionError
-from uncone.verbs.encoding import Progress
 from uncone.verbs.options.calibrate import CalibrateOptions
-from uncone.verbs.repaired_spaces import SpaceOpener, last_part
+from uncone.verbs.spaces.encoding import Progress
+from uncone.verbs.spaces.repaired import SpaceOpener, last_part
 from uncone.verbs.verb import verb
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from uncone.data.writing.manifest import versions
 from uncone.errors import OptionError
 from uncone.report.documents.check import Comparison, Diagnosis
 from uncone.run.measure import step_progress
-from uncone.verbs.encoding import open_space
 from uncone.verbs.options.check import CheckOptions
+from uncone.verbs.spaces.encoding import open_space
 from uncone.verbs.verb import verb
 
 __all__ = ["check", "compare", "diagnose"]

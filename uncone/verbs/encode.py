@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uncone.verbs.encoding import Encoding, encoded, open_texts_of
 from uncone.verbs.options.encode import ALL_LAYERS, EncodeOptions
+from uncone.verbs.spaces.encoding import Encoding, encoded, open_texts_of
 from uncone.verbs.verb import verb
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import numpy as np
 
 from uncone import __version__
 from uncone.errors import OptionError, OutputError
-from uncone.verbs.encoding import encoded, open_space, open_texts_of
 from uncone.verbs.options.evaluate import EvaluateOptions
 from uncone.verbs.options.fix import PrescribeOptions
+from uncone.verbs.spaces.encoding import encoded, open_space, open_texts_of
 from uncone.verbs.verb import verb
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from uncone.data.writing.atomic import check_outside
 from uncone.errors import FitError
 from uncone.verbs.check import diagnose
-from uncone.verbs.encoding import Encoding, Progress, open_space, open_texts_of
 from uncone.verbs.options.check import CheckOptions
 from uncone.verbs.options.fix import ApplyOptions, ExportOptions, FixOptions
+from uncone.verbs.spaces.encoding import Encoding, Progress, open_space, open_texts_of
 from uncone.verbs.verb import verb
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from uncone.repairs.saving import Saved
     from uncone.report.documents.check import Diagnosis
     from uncone.report.documents.fix import Repaired
-    from uncone.verbs.repaired_spaces import RepairSpace
+    from uncone.verbs.spaces.repaired import RepairSpace
 
 __all__ = ["apply", "export", "fix"]
 
@@ -83,7 +83,7 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
 
 
 def _space(source: Any, options: FixOptions) -> RepairSpace:  # noqa: ANN401 - as for fix
-    from uncone.verbs.repaired_spaces import space_of
+    from uncone.verbs.spaces.repaired import space_of
 
     if options.encoding is None:
         return space_of(open_space(source, options))
@@ -112,7 +112,7 @@ def apply(
     >>> apply(fixed.repair, np.ones((1, 8))).round(3).tolist()
     [[-0.125, -0.125, -0.125, -0.125, -0.125, -0.125, -0.125, -0.125]]
     """
-    from uncone.verbs.repaired_spaces import space_like, space_of
+    from uncone.verbs.spaces.repaired import space_like, space_of
 
     saved = _saved(repair)
     _check_places(options.out, options.model, (repair, "the repair"))
@@ -142,7 +142,7 @@ def export(
     """
     from uncone.encoders.open import model_folder
     from uncone.exports.export import export as write
-    from uncone.verbs.repaired_spaces import check_fitted, space_like
+    from uncone.verbs.spaces.repaired import check_fitted, space_like
 
     saved, model = _saved(repair), options.model
     names = ("layer", "pooling", "level")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from uncone.verbs.encoding import is_paragraphs, open_texts_of
 from uncone.verbs.options.layers import LayersOptions
+from uncone.verbs.spaces.encoding import is_paragraphs, open_texts_of
 from uncone.verbs.verb import verb
 
 if TYPE_CHECKING:

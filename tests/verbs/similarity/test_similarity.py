@@ -11,7 +11,7 @@ import pytest
 import uncone
 from uncone.data.texts.texts import ListTexts
 from uncone.errors import OptionError, OtherSpaceError, ShapeError, SourceError
-from uncone.verbs.encoding import Encoding, encoded
+from uncone.verbs.spaces.encoding import Encoding, encoded
 
 WORDS = ["the", "text", "go", "school"]
 

@@ -24,11 +24,11 @@ from uncone.repairs.saving import Saved, load
 from uncone.report.documents.map import Map
 from uncone.run.measure import measure, step_progress
 from uncone.stats.row_sample import cutoff_for
-from uncone.verbs.encoding import open_space, open_texts_of
 from uncone.verbs.map.colors import Colors, kind_of
 from uncone.verbs.map.rows import MapRows, vector_rows
 from uncone.verbs.map.texts import TextRows, text_rows
 from uncone.verbs.options.map import MOST_POINTS, MapOptions
+from uncone.verbs.spaces.encoding import open_space, open_texts_of
 from uncone.verbs.verb import verb
 
 __all__ = ["map"]

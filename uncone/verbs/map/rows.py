@@ -22,8 +22,8 @@ from uncone.run.measure import measure, step_progress
 from uncone.stats.row_sample import RowSample, cutoff_for
 from uncone.stats.statistic import Bundle
 from uncone.stats.unusable import Unusable
-from uncone.verbs.encoding import Progress
-from uncone.verbs.repaired_spaces import last_part, space_of
+from uncone.verbs.spaces.encoding import Progress
+from uncone.verbs.spaces.repaired import last_part, space_of
 
 __all__ = ["RAW", "REPAIRED", "MapRows", "added_note", "repaired_space", "vector_rows", "whole_texts"]
 

@@ -32,10 +32,10 @@ from uncone.stats.occurrences import Occurrences
 from uncone.stats.row_sample import RowSample, cutoff_for
 from uncone.stats.statistic import Bundle, Statistic
 from uncone.stats.unusable import Unusable
-from uncone.verbs.encoding import Encoding, encoded, is_paragraphs, read_vectors
 from uncone.verbs.map.rows import RAW, MapRows, added_note, repaired_space, whole_texts
 from uncone.verbs.options.map import MapOptions
-from uncone.verbs.repaired_spaces import check_fitted, space_like
+from uncone.verbs.spaces.encoding import Encoding, encoded, is_paragraphs, read_vectors
+from uncone.verbs.spaces.repaired import check_fitted, space_like
 
 __all__ = ["LayerMeans", "TextRows", "text_rows"]
 

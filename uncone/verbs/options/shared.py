@@ -14,7 +14,7 @@ from uncone.verbs.options.option import Options, among, at_least, between, optio
 if TYPE_CHECKING:
     from uncone.encoders.open import Loading
     from uncone.run.measure import Plan
-    from uncone.verbs.encoding import Encoding
+    from uncone.verbs.spaces.encoding import Encoding
 
 __all__ = [
     "LoadingOptions",
@@ -138,7 +138,7 @@ class SpaceOptions(LoadingOptions, ModelOptions, SourceOptions):
         """The model and how it is used; None for vectors."""
         if self.model is None:
             return None
-        from uncone.verbs.encoding import Encoding
+        from uncone.verbs.spaces.encoding import Encoding
 
         settings = (self.model, self.layer, self.pooling, self.prompt, self.batch_size, self.limit)
         return Encoding(*settings, self.loading, self.cache)

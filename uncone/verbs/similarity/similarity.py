@@ -31,7 +31,6 @@ from uncone.errors import MissingPackageError, OptionError
 from uncone.report.documents.similarity import Similarity
 from uncone.run.measure import step_progress
 from uncone.stats.hashing import hash_sample
-from uncone.verbs.encoding import Encoding
 from uncone.verbs.options.similarity import SimilarityOptions
 from uncone.verbs.similarity.table import (
     NOT_SAMPLED,
@@ -50,6 +49,7 @@ from uncone.verbs.similarity.vectors import (
     table_vectors,
 )
 from uncone.verbs.similarity.walkthrough import steps
+from uncone.verbs.spaces.encoding import Encoding
 from uncone.verbs.verb import verb
 
 __all__ = ["similarity"]

@@ -21,8 +21,8 @@ from uncone.errors import ColumnError, OptionError, ShapeError, SourceError
 from uncone.stats.hashing import hash_sample
 from uncone.stats.row_sample import RowSample
 from uncone.stats.unusable import Unusable
-from uncone.verbs.encoding import open_space, open_texts_of
 from uncone.verbs.options.similarity import SimilarityOptions
+from uncone.verbs.spaces.encoding import open_space, open_texts_of
 
 __all__ = ["NOT_SAMPLED", "Table", "cleaned", "holds_vectors", "read_text_table", "read_vector_table", "sampled"]
 

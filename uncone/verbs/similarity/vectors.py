@@ -25,10 +25,10 @@ from uncone.data.texts.texts import ListTexts
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.errors import OptionError, OtherSpaceError, ShapeError
 from uncone.repairs.saving import load
-from uncone.verbs.encoding import Encoding, read_vectors
 from uncone.verbs.options.similarity import SimilarityOptions
-from uncone.verbs.repaired_spaces import space_like, space_of
 from uncone.verbs.similarity.table import Table
+from uncone.verbs.spaces.encoding import Encoding, read_vectors
+from uncone.verbs.spaces.repaired import space_like, space_of
 
 __all__ = ["ComparedVectors", "ScoreBackground", "background_of", "encoded_texts", "table_vectors"]
 

@@ -31,8 +31,8 @@ from uncone.repairs.repair import Mapped, Repair
 from uncone.repairs.saving import Saved, load
 from uncone.report.documents.check import Diagnosis
 from uncone.run.measure import Plan, step_progress
-from uncone.verbs.encoding import Encoding, Progress, encoded, encoded_like, open_texts_of, pooling_of
 from uncone.verbs.options.shared import SpaceOptions
+from uncone.verbs.spaces.encoding import Encoding, Progress, encoded, encoded_like, open_texts_of, pooling_of
 
 __all__ = ["RepairSpace", "SpaceOpener", "check_fitted", "last_part", "space_like", "space_of"]
 

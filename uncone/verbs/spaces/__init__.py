@@ -1,0 +1,1 @@
+"""From sources, models and repairs to the vectors that verbs measure."""
