@@ -18,7 +18,7 @@ from uncone.encoders.static import StaticEncoder, is_static
 from uncone.encoders.text_vectors import EncodedTexts, ModelTexts, Pooling, parse_layers
 from uncone.errors import MissingModelError, ModelError, OptionError, require
 
-__all__ = ["DEVICES", "DTYPES", "Loading", "model_folder", "open_encoder", "pooled_encoder", "sentence_source"]
+__all__ = ["DEVICES", "DTYPES", "Loading", "model_folder", "open_encoder", "pooled_encoder", "quiet", "sentence_source"]
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 DTYPES = ("float32", "float16", "bfloat16")
@@ -86,7 +86,7 @@ def sentence_source(
 
         name = os.fspath(model)  # type: ignore[arg-type]  # an Encoder has no recipe
         folder, device = model_folder(name, loading), _device(loading.device)
-        with _quiet():
+        with quiet():
             source = SentenceTransformerTexts(
                 texts, name, folder, device, prompt, batch_size, limit, loading.trust_remote_code
             )
@@ -151,7 +151,7 @@ def _fetch(name: str, loading: Loading) -> Path:
     patterns = [*_FETCHED, *_WEIGHTS, *(_PICKLED if loading.allow_pickle else ())]
     ignored = ["onnx/*", "openvino/*", "coreml/*", "*/checkpoint*"]
     try:
-        with _quiet():
+        with quiet():
             return Path(
                 snapshot_download(
                     name, revision=loading.revision, allow_patterns=patterns, ignore_patterns=ignored, etag_timeout=10
@@ -187,7 +187,7 @@ def _open_transformer(name: str, folder: Path, loading: Loading) -> Encoder:
     trusted = {"trust_remote_code": loading.trust_remote_code}
     device = _device(loading.device)
     try:
-        with _quiet():
+        with quiet():
             tokenizer = AutoTokenizer.from_pretrained(root, **trusted)
             model, loaded = AutoModel.from_pretrained(
                 root,
@@ -203,7 +203,7 @@ def _open_transformer(name: str, folder: Path, loading: Loading) -> Encoder:
     files = [path for pattern in (*_WEIGHTS, *_PICKLED, "*.json") for path in root.glob(pattern)]
 
     def head(encoder: Transformer) -> Head | str | None:
-        with _quiet():
+        with quiet():
             return load_head(encoder, root, use_safetensors=None if loading.allow_pickle else True, **trusted)
 
     return Transformer(name, model, tokenizer, files, recipe.longest if recipe else None, head)
@@ -250,7 +250,7 @@ def _device(device: str) -> str:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """No progress bars and no tables of unexpected weights: a headless checkpoint is what we asked for."""
     from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
     from transformers.utils import logging

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from uncone.evaluation.methods import Fits, prepare
 from uncone.evaluation.spaces import Settings
 from uncone.evaluation.table import Cell, EvaluationTable, Method, Row
 
-__all__ = ["evaluate_sts", "isotropy"]
+__all__ = ["Contender", "compare_contenders", "evaluate_sts", "isotropy"]
 
 
 def evaluate_sts(
@@ -61,7 +61,7 @@ def evaluate_sts(
     rows, notes = [], [units.note] if units.note else []
     for fits in benches:
         results = [_judge_method(fits, method, tasks, every, total) for method in candidates]
-        rows += _rows(fits, candidates, results, tasks, units)
+        rows += _rows([(fits, method) for method in candidates], results, tasks, units)
         notes += [fits.space.note] if fits.space.note else []
         fits.forget()
     notes += [] if settings.cache is None else settings.cache.notes
@@ -83,6 +83,45 @@ def evaluate_sts(
     }
     name = model.name if isinstance(model, Encoder) else os.fspath(model)
     return EvaluationTable(name, [task.name for task in tasks], rows, notes=notes, provenance=provenance)
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A model with a method, under a name of its own; `settings` say how its texts become vectors."""
+
+    name: str
+    model: str | os.PathLike[str]
+    method: Method
+    settings: Settings
+
+
+def compare_contenders(
+    contenders: Sequence[Contender], datasets: Sequence[str | os.PathLike[str] | PairTask]
+) -> tuple[list[Row], list[Row]]:
+    """Models and repairs on the same pairs: a row each, with its difference from the first; and from the second.
+
+    Each model encodes every distinct sentence once.
+    """
+    first = contenders[0].settings
+    tasks = [_Pairs(data if isinstance(data, PairTask) else open_pairs(data, first.data)) for data in datasets]
+    every = list(dict.fromkeys(text for task in tasks for text in task.texts))
+    entries: list[tuple[Fits, Method]] = []
+    benches: dict[tuple[str, str | None], Fits] = {}
+    for contender in contenders:
+        key = (os.fspath(contender.model), contender.settings.pooling)
+        if key not in benches:
+            own = [other.method for other in contenders if (os.fspath(other.model), other.settings.pooling) == key]
+            benches[key] = prepare(contender.model, every, own, contender.settings)[0][0]
+        entries.append((benches[key], contender.method))
+    results = [_judge_method(fits, method, tasks, every, len(entries)) for fits, method in entries]
+    units = _joint_units(tasks)
+    names = [contender.name for contender in contenders]
+
+    def named_rows(places: Sequence[int]) -> list[Row]:
+        rows = _rows([entries[at] for at in places], [results[at] for at in places], tasks, units)
+        return [replace(row, method=replace(row.method, name=names[at])) for row, at in zip(rows, places, strict=True)]
+
+    return named_rows(range(len(names))), named_rows([1, 0, *range(2, len(names))]) if len(names) > 1 else []
 
 
 def isotropy(rows: Matrix, units: NDArray[np.float64] | None = None) -> tuple[float | None, float | None]:
@@ -182,25 +221,25 @@ def _vectors(
 
 
 def _rows(
-    fits: Fits,
-    methods: Sequence[Method],
+    entries: Sequence[tuple[Fits, Method]],
     results: Sequence[Sequence[Sequence[_Result]]],
     tasks: Sequence[_Pairs],
     units: PairUnits,
 ) -> list[Row]:
-    columns, sampled, start = [], [], 0
+    """A row per entry, with its difference from the first."""
+    columns, sampled, start, settings = [], [], 0, entries[0][0].settings
     for at, task in enumerate(tasks):
         own = units.select(np.arange(start, start + len(task.task)))
         start += len(task.task)
-        cells, replicates = _column(task, [by_task[at] for by_task in results], own, fits.settings)
+        cells, replicates = _column(task, [by_task[at] for by_task in results], own, settings)
         columns.append(cells)
         sampled.append(replicates)
-        fits.settings.report("intervals", 1, len(tasks))
+        settings.report("intervals", 1, len(tasks))
     # The units were drawn over all datasets, so the mean of a draw's scores is a draw of the mean.
     scores, values = (np.mean([getattr(sample, name) for sample in sampled], axis=0) for name in ("scores", "values"))
     gains = differences(Replicates(scores, values, start, units.independent))
     rows = []
-    for at, method in enumerate(methods):
+    for at, (fits, method) in enumerate(entries):
         cells = [column[at] for column in columns]
         correlations = [cell.spearman.all for cell in cells if cell.spearman.all is not None]
         average = float(np.mean(correlations)) if len(correlations) == len(cells) else None
