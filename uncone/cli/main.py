@@ -8,8 +8,9 @@ import inspect
 import io
 import signal
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
+from itertools import pairwise
 
 from cyclopts import App, CycloptsError
 
@@ -17,7 +18,7 @@ from uncone import __version__
 from uncone.cli.settings import DASH, read_settings
 from uncone.errors import UnconeError
 
-__all__ = ["MODULES", "VERBS", "build_app", "command_of", "main"]
+__all__ = ["FAMILIES", "MODULES", "VERBS", "build_app", "command_of", "main"]
 
 VERBS = {
     "check": "Diagnose a set of embeddings: how crowded it is, what a cosine score means, and what to do about it.",
@@ -30,13 +31,24 @@ VERBS = {
     "apply": "Apply a saved repair to new vectors or texts.",
     "export": "Export a repair to sentence-transformers, ONNX, FAISS, NumPy or SQL.",
     "evaluate": "Evaluate a model on STS and other tasks, before and after each repair, with paired intervals.",
+    "tune": "Train a model against the cone, and compare it with the best repair of the untuned model.",
+    "ablate layers": "Find out what each layer is worth: freeze, drop or re-initialize it, and train.",
+    "ablate data": "Find out what a biased training set leaves in every layer.",
+    "ablate repair": "Find out what a repair between the encoder and the head does while a model is trained.",
     "schema": "Print the JSON Schema of results, or validate a saved result.",
     "cache": "List or clear cached text embeddings.",
     "demo": "See it all on a real model: crowded scores, what they mean, a repair, and a test of the repair.",
 }
 """The verbs in the order of --help, each with its summary."""
 
-MODULES = dict.fromkeys(("encode", "fix", "apply", "export"), "vectors") | dict.fromkeys(("schema", "cache"), "upkeep")
+FAMILIES = {"ablate": "Train a model with a layer, its data or a repair changed, and see what difference it makes."}
+"""Verbs that come in several kinds, and what they have in common."""
+
+MODULES = {
+    **dict.fromkeys(("encode", "fix", "apply", "export"), "vectors"),
+    **dict.fromkeys(("tune", "ablate layers", "ablate data", "ablate repair"), "training"),
+    **dict.fromkeys(("schema", "cache"), "upkeep"),
+}
 """The module of cli/commands with the function of a verb, if it is not `reports`; it is imported when it is needed."""
 
 
@@ -55,18 +67,26 @@ def build_app(verbs: Collection[str] = tuple(VERBS)) -> App:
         suppress_keyboard_interrupt=False,
         result_action="return_value",
     )
+    families = {name: App(name=name, help=summary) for name, summary in FAMILIES.items()}
     for place, (verb, summary) in enumerate(VERBS.items()):
+        head, _, kind = verb.partition(" ")
+        parent = families[head] if kind else app
+        if kind and head not in app:
+            parent.sort_key = place
+            app.command(parent)
         if verb in verbs:
-            _add(app, verb, place)
+            _add(parent, verb, place)
         else:
-            app.command(App(name=verb, help=summary, sort_key=place))
+            parent.command(App(name=kind or verb, help=summary, sort_key=place))
     app.register_install_completion_command(name="--install-completion")
     return app
 
 
 def command_of(verb: str) -> Callable[..., int]:
     """The function that runs a verb."""
-    function: Callable[..., int] = getattr(import_module(f"uncone.cli.commands.{MODULES.get(verb, 'reports')}"), verb)
+    function: Callable[..., int] = getattr(
+        import_module(f"uncone.cli.commands.{MODULES.get(verb, 'reports')}"), verb.replace(" ", "_")
+    )
     return function
 
 
@@ -78,7 +98,7 @@ def _add(app: App, verb: str, place: int) -> None:
     paragraphs = [VERBS[verb], *(" ".join(part.split()) for part in text.strip().split("\n\n")[1:])]
     app.command(
         command(function),
-        name=verb,
+        name=verb.rpartition(" ")[2],
         help="\n\n".join(paragraphs),
         help_epilogue=f"Example: {example}\n",
         sort_key=place,
@@ -98,10 +118,10 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> int:
     debug = "--debug" in arguments
-    verb = next((word for word in arguments if word in VERBS), None)
+    verb = _verb_of(arguments)
     try:
         app = build_app([verb] if verb else VERBS if "--install-completion" in arguments else ())
-        return int(app([DASH if argument == "-" else argument for argument in arguments]) or 0)
+        return int(app([DASH if argument == "-" else argument for argument in _joined(arguments)]) or 0)
     except UnconeError as error:
         if debug:
             raise
@@ -117,6 +137,23 @@ def _run(arguments: list[str]) -> int:
             raise
         reason = f"{type(error).__name__}: {error}"
         return _complain(f"something unexpected happened ({reason[:200]}). With --debug you see where.", 2)
+
+
+def _verb_of(arguments: Sequence[str]) -> str | None:
+    """The verb that a command line names, such as `check` or `ablate layers`."""
+    words = [f"{word} {kind}" if word in FAMILIES else word for word, kind in pairwise([*arguments, ""])]
+    return next((word for word in words if word in VERBS), None)
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """`--freeze all-but 4` without quotes: the layers belong to the word before them."""
+    words: list[str] = []
+    for word in arguments:
+        if words and words[-1] == "all-but":
+            words[-1] += f" {word}"
+        else:
+            words.append(word)
+    return words
 
 
 def _complain(message: str, code: int) -> int:

@@ -221,8 +221,11 @@ def _gated(diagnoses: Sequence[Diagnosis], gates: Sequence[Gate]) -> int:
 
 
 @contextmanager
-def progress_bar(unit: str = "vectors") -> Iterator[Callable[[str, int, int | None], None] | None]:
-    """A function to report progress to, or None without a terminal; `unit` is what it counts."""
+def progress_bar(unit: str = "vectors") -> Iterator[Callable[..., None] | None]:
+    """A function to report progress to, or None without a terminal; `unit` is what it counts.
+
+    It takes the step, the amount done since the last call, the total, and perhaps a text such as the loss.
+    """
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
@@ -230,12 +233,18 @@ def progress_bar(unit: str = "vectors") -> Iterator[Callable[[str, int, int | No
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(unit))
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+    with Progress(
+        *columns,
+        TextColumn("{task.fields[detail]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
         tasks: dict[str, int] = {}
 
-        def report(step: str, amount: int, total: int | None) -> None:
+        def report(step: str, amount: int, total: int | None, detail: str = "") -> None:
             if step not in tasks or bar.tasks[tasks[step]].finished:
-                tasks[step] = bar.add_task(step, total=total)
-            bar.advance(bar.tasks[tasks[step]].id, amount)
+                tasks[step] = bar.add_task(step, total=total, detail=detail)
+            bar.update(bar.tasks[tasks[step]].id, advance=amount, detail=detail)
 
         yield report

@@ -37,7 +37,7 @@ def read_settings(app: App, commands: Sequence[str], arguments: ArgumentCollecti
     debug = "debug" in by_key and by_key["debug"].has_tokens
     path = by_key["config"].tokens[0].value if by_key["config"].has_tokens else os.environ.get("UNCONE_CONFIG")
     if path:
-        for key, value in _read(path, commands[0], by_key).items():
+        for key, value in _read(path, commands, by_key).items():
             _fill(by_key[key], value, f"{key} in {path}", debug)
     for key, argument in by_key.items():
         value = os.environ.get(f"UNCONE_{key.upper()}")
@@ -51,27 +51,33 @@ def _keys(argument: Argument) -> list[str]:
     return list(dict.fromkeys([argument.field_info.name, *flags])) if flags else []
 
 
-def _read(path: str, verb: str, keys: Collection[str]) -> dict[str, Any]:
+def _read(path: str, commands: Sequence[str], keys: Collection[str]) -> dict[str, Any]:
+    """The values for a verb: those for all verbs, and those of its table, such as [check] or [ablate.layers]."""
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise OptionError(f"--config {path} cannot be read: {error.strerror}.") from error
     except ValueError as error:  # neither TOML nor UTF-8
         raise OptionError(f"--config {path} is not TOML: {error}.") from error
-    from uncone.cli.main import VERBS, build_app
+    from uncone.cli.main import FAMILIES, VERBS, build_app
 
     shared = {key.replace("-", "_"): value for key, value in content.items() if not isinstance(value, Mapping)}
-    own = {key.replace("-", "_"): value for key, value in content.get(verb, {}).items()}
+    table = content
+    for command in commands:
+        table = table.get(command, {})
+    own = {key.replace("-", "_"): value for key, value in table.items()}
     tables = [key for key, value in content.items() if isinstance(value, Mapping)]
-    unknown = [f"[{table}]" for table in tables if table not in VERBS]
+    unknown = [f"[{table}]" for table in tables if table not in {*VERBS, *FAMILIES}]
     unknown += [key for key in own if key not in keys]
     if others := [key for key in shared if key not in keys]:  # a key for all verbs need not be one of each
         app = build_app()
-        collections = [app[name].assemble_argument_collection() for name in VERBS]
+        collections = [app.parse_commands(name)[1][-1].assemble_argument_collection() for name in VERBS]
         everywhere = {key for collection in collections for argument in collection for key in _keys(argument)}
         unknown += [key for key in others if key not in everywhere]
     if unknown:
-        raise OptionError(f"--config {path}: unknown key {unknown[0]}. See uncone {verb} --help for the options.")
+        raise OptionError(
+            f"--config {path}: unknown key {unknown[0]}. See uncone {' '.join(commands)} --help for the options."
+        )
     return {**{key: value for key, value in shared.items() if key in keys}, **own}
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "Pairs",
     "ScoredPairs",
     "StsSet",
+    "local_pairs",
     "open_pairs",
     "read_pairs",
     "read_sts",
@@ -329,6 +330,15 @@ def open_pairs(name: Any, data: str | os.PathLike[str] | None = None) -> PairTas
     dataset_name, split = name_and_split(os.fspath(name), STS, splits, "test")
     pairs = read_sts(dataset_name, split, data_folder(data))
     return PairTask(dataset_name, pairs.left, pairs.right, np.array(pairs.scores), pairs.subsets, split)
+
+
+def local_pairs(name: str, split: str, data: str | os.PathLike[str] | None = None) -> PairTask | None:
+    """A set that lies in the folder `data`, or in $UNCONE_DATA; None if it would have to be fetched."""
+    match = _local(name, split, data_folder(data))
+    if match is None:
+        return None
+    check_rows(len(match[1].scores), SETS[name].rows[split], match[0], f"{SETS[name].title} {split}")
+    return PairTask(name, match[1].left, match[1].right, np.array(match[1].scores), match[1].subsets, split)
 
 
 def read_pairs(

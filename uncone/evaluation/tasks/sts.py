@@ -94,6 +94,11 @@ class Contender:
     method: Method
     settings: Settings
 
+    @property
+    def space(self) -> tuple[str, str]:
+        """The model and the level: contenders that share them start from the same vectors."""
+        return os.fspath(self.model), self.settings.level
+
 
 def compare_contenders(
     contenders: Sequence[Contender], datasets: Sequence[str | os.PathLike[str] | PairTask]
@@ -106,11 +111,11 @@ def compare_contenders(
     tasks = [_Pairs(data if isinstance(data, PairTask) else open_pairs(data, first.data)) for data in datasets]
     every = list(dict.fromkeys(text for task in tasks for text in task.texts))
     entries: list[tuple[Fits, Method]] = []
-    benches: dict[tuple[str, str | None], Fits] = {}
+    benches: dict[tuple[str, str], Fits] = {}
     for contender in contenders:
-        key = (os.fspath(contender.model), contender.settings.pooling)
+        key = contender.space
         if key not in benches:
-            own = [other.method for other in contenders if (os.fspath(other.model), other.settings.pooling) == key]
+            own = [other.method for other in contenders if other.space == key]
             benches[key] = prepare(contender.model, every, own, contender.settings)[0][0]
         entries.append((benches[key], contender.method))
     results = [_judge_method(fits, method, tasks, every, len(entries)) for fits, method in entries]

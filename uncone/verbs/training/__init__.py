@@ -1,0 +1,1 @@
+"""Training: `tune` and `ablate`."""
