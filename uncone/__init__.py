@@ -21,6 +21,7 @@ _MODULES = {
     "report.documents.layers": "LayerComparison LayerStudy",
     "report.documents.map": "Map",
     "report.documents.similarity": "Similarity",
+    "report.documents.tune": "Tuned",
     "verbs.calibrate": "calibrate",
     "verbs.check": "check compare",
     "verbs.demo": "demo",
@@ -31,6 +32,7 @@ _MODULES = {
     "verbs.map.map": "map",
     "verbs.schema": "schema validate",
     "verbs.similarity.similarity": "similarity",
+    "verbs.training.tune": "tune",
     "verbs.verb": "Space open",
 }
 _HOMES = {name: f"uncone.{module}" for module, names in _MODULES.items() for name in names.split()}

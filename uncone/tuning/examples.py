@@ -90,7 +90,9 @@ class Examples:
         left, right, scores = (list(column) for column in zip(*rows, strict=True))
         if len({frozenset(pair) for pair in zip(left, right, strict=True)}) < FEWEST:
             return None
-        return PairTask("held out", left, right, np.array(scores, np.float64), ["held out"] * len(scores), "all")
+        return PairTask(
+            "held-out pairs", left, right, np.array(scores, np.float64), ["held-out pairs"] * len(scores), "all"
+        )
 
     def _labeled_pairs(self, seed: int) -> list[tuple[str, str, float]] | None:
         rng, n = random.Random(seed), len(self)
@@ -192,7 +194,7 @@ def _open(source: Any, objective: str | None, columns: Columns, data: str | os.P
     if name in CORPORA and CORPORA[name].labeled and objective in (None, "nli"):
         return _nli(os.fspath(source), _nli_rows(os.fspath(source), data))
     if MemoryTable.of(source) is not None or (not is_name and plain_suffix(_path(source))):
-        return _from_table(read_table(source, (*columns.text, columns.label, columns.score)), objective, columns)
+        return _from_table(source, objective, columns)
     if objective not in (None, "contrastive"):
         raise FormatError(f"{source} holds texts alone, and {objective} needs {_NEEDS[objective]}.")
     return _contrastive(source, (), data)
@@ -253,16 +255,17 @@ def _check_objective(name: str, objective: str | None, own: str, content: str) -
         raise FormatError(f"{name} holds {content}, and {objective} needs {_NEEDS[objective]}.")
 
 
-def _from_table(table: Table, objective: str | None, columns: Columns) -> Examples:
+def _from_table(source: Any, objective: str | None, columns: Columns) -> Examples:  # noqa: ANN401 - a path or a table
+    table = read_table(source, (*columns.text, columns.label, columns.score))
     name, kind = str(table.path.name), objective or _guess(table, columns)
     if kind == "contrastive":
-        return _contrastive(table.path if table.path.is_file() else _memory_texts(table, columns), columns.text, None)
+        return _contrastive(source, columns.text, None)
     if kind in ("labeled", "classify"):
         labeled = _labeled(table, columns)
         return Examples(name, kind, (list(labeled.texts),), labels=list(labeled.labels))
     if kind == "scored":
         left, right = _pick(table, columns, 2)
-        pairs = read_pairs(table.path if table.path.is_file() else table, left, right, columns.score)
+        pairs = read_pairs(source, left, right, columns.score)
         return _from_pairs(pairs, "scored")
     if kind == "nli":
         left, right = _pick(table, columns, 2)
@@ -271,10 +274,6 @@ def _from_table(table: Table, objective: str | None, columns: Columns) -> Exampl
         return _nli(name, list(zip(values, table.texts(left), table.texts(right), strict=True)))
     count = 3 if kind == "triplets" else 2
     return Examples(name, kind, tuple(table.texts(column) for column in _pick(table, columns, count)))
-
-
-def _memory_texts(table: Table, columns: Columns) -> list[str]:
-    return table.texts(table.pick(next(iter(columns.text), None), ("text", "sentence"), "text"))
 
 
 def _labeled(table: Table, columns: Columns) -> LabeledTask:

@@ -52,7 +52,9 @@ def load_pipeline(
     with quiet():
         pipeline = _pipeline(folder, recipe, pooling, encoder, loading)
     card = pipeline.model_card_data
-    card.local_files_only, card.generate_widget_examples = True, False  # the card is ours; nothing is looked up
+    # The card is ours: nothing is looked up on the hub, and no examples are drawn for it.
+    card.local_files_only, card.generate_widget_examples = True, False
+    card.widget = [{"source_sentence": "", "sentences": []}]
     set_dropout(transformer_of(pipeline), dropout)
     return pipeline
 

@@ -33,6 +33,7 @@ from sentence_transformers import (  # noqa: E402
     SentenceTransformerTrainer,
     SentenceTransformerTrainingArguments,
 )
+from sentence_transformers.util import batch_to_device  # noqa: E402
 from transformers import PrinterCallback, TrainerCallback  # noqa: E402
 
 from uncone.encoders.open import quiet  # noqa: E402
@@ -134,7 +135,9 @@ def train(
             f"Use --batch-size {_smaller(len(examples))}, or add texts."
         )
     checkpoint = _prepare_folder(folder, identity, resume)
-    loss = make_loss(model, examples, settings.scale)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(settings.seed)  # a head starts from the seed alone
+        loss = make_loss(model, examples, settings.scale).to(model.device)
     training = Training()
     if checkpoint is not None:
         values = json.loads((checkpoint / _STATE).read_text(encoding="utf-8"))
@@ -230,6 +233,8 @@ class _Watch(TrainerCallback):  # type: ignore[misc]  # transformers is not type
         self.texts_per_example = texts_per_example
         self.folder, self.training, self.progress = folder, training, progress
         self.every = settings.probe_every or self._spacing()
+        # The cone opens early, so the first stretch has two more probes.
+        self.early = () if settings.probe_every else (self.every // 4, self.every // 2)
         self.began = time.monotonic()
         self.saving = 0.0
         self.last_save = -math.inf
@@ -266,7 +271,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]  # transformers is not type
         """Probe at every so many steps and at the end, and ask for a checkpoint."""
         step, is_last = state.global_step, state.global_step >= self.settings.steps
         control.should_log = True
-        if step % self.every and not is_last:
+        if step % self.every and not is_last and step not in self.early:
             return control
         self._probe(step)
         if self.settings.patience and self._is_stale():
@@ -340,8 +345,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]  # transformers is not type
             torch.manual_seed(seed)
             self.model.train()
             for first in range(0, len(texts), 64):
-                features = self.model.preprocess(texts[first : first + 64])
-                features = {name: value.to(self.model.device) for name, value in features.items()}
+                features = batch_to_device(self.model.preprocess(texts[first : first + 64]), self.model.device)
                 rows.append(self.model(features)["sentence_embedding"].float().cpu().numpy())
         return np.concatenate(rows)
 

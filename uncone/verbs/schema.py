@@ -31,6 +31,7 @@ from uncone.errors import FormatError, OptionError
 from uncone.evaluation.table import Row, TaskRow
 from uncone.report.documents.evaluate.scores import Gain
 from uncone.report.documents.layers import LARGE_FIELDS
+from uncone.tuning.probes import Probe
 from uncone.verbs.encode import Encoded
 
 __all__ = ["VERSION", "schema", "validate"]
@@ -202,6 +203,7 @@ def _shapes() -> dict[str, list[Any]]:
         "encode": [_values(Encoded, schema=int, verb=str)],
         "fix": [repaired, _object("Prescribed", {**version, "prescription": prescription})],
         "evaluate": [_object("Evaluated", {**version, **_evaluation()}, {"made_as": _OBJECT})],
+        "tune": [_object("Tuned", {**version, **_tuning(study, study_options, differences)})],
         "cache": [_object("Cache", {"folder": str, "limit": int, "bytes": int}, entries)],
         "demo": [_object("Demo", {**version, **demo, "prescribe_last_layer": prescription})],
     }
@@ -331,6 +333,26 @@ def _prescription() -> Any:  # noqa: ANN401 - a type
         "table": _list(_object("Tried", tried)),
     }
     return _object("Prescription", values)
+
+
+def _tuning(study: dict[str, Any], study_options: dict[str, Any], differences: Any) -> dict[str, Any]:  # noqa: ANN401
+    studies = _list(_object("ComparedStudy", study, study_options))
+    layers = _object("TunedLayers", {"studies": studies, "differences": differences})
+    repair = {"name": str, "method": str, "options": _OBJECT, "dev": float, "seconds": float, "tried": int}
+    return {
+        **dict.fromkeys(("model", "out", "objective", "source", "dev"), str),
+        **_SUMMARY,
+        **dict.fromkeys(("examples", "best_step", "steps", "resumed_at"), int),
+        "settings": _OBJECT,
+        "seconds": float,
+        "losses": _list(_object("Loss", {"step": int, "loss": float})),
+        "probes": _list(Probe),
+        "repair": _or_null(_object("BestRepair", repair)),
+        "rows": _list(_values(Row, name="ContenderRow")),
+        "beyond_repair": Difference | None,
+        "layers": _or_null(layers),
+        "notes": _TEXTS,
+    }
 
 
 def _evaluation() -> dict[str, Any]:

@@ -10,8 +10,7 @@ from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import cosine, count, plain
 from uncone.evaluation.papers import published_rows
 from uncone.report import document as doc
-from uncone.report.charts.model import Axis, Chart, Line, Points
-from uncone.report.documents.evaluate import charts as score_charts
+from uncone.report.charts.model import Axis, Chart, Forest, Line, Points
 from uncone.report.documents.evaluate import tables as score_tables
 from uncone.report.documents.evaluate.scores import Scores, points, signed_points, trend
 from uncone.report.result import Result
@@ -91,7 +90,7 @@ class Tuned(Result):
     def _sets(self) -> str:
         assert self.comparison is not None
         names = self.comparison.table.datasets
-        return _TITLES.get(names[0], names[0]) if len(names) == 1 else f"The average over {len(names)} datasets"
+        return _title(names[0]) if len(names) == 1 else f"The average over {len(names)} datasets"
 
     def _rows(self) -> dict[str, Row]:
         if self.comparison is None:
@@ -171,12 +170,11 @@ class Tuned(Result):
         table = self.comparison.table
         if self.objective == "nli" and self.settings.get("then"):
             table = replace(table, published=published_rows(_NLI_MODEL, table.datasets))
-        scores = Scores(table)
-        blocks: list[doc.Block] = []
-        if len(scores.aggregations) > 1:
+        blocks: list[doc.Block] = [_score_table(self), _difference_chart(self)]
+        if self.settings.get("then"):
+            scores = Scores(table)
             tabs = [(way, [score_tables.score_table(scores, way, digits=2)]) for way in scores.aggregations]
-            blocks.append(doc.Tabs(tabs))
-        blocks += [_score_table(self), *score_charts.difference_charts(scores)]
+            blocks.append(doc.Fold("In the layout of the papers", [doc.Tabs(tabs)], open=True))
         intro = (
             "Spearman x 100, on pairs that training did not see. Differences are paired: every model scores the same "
             "pairs. The repair is chosen on the dev pairs, not on these."
@@ -187,7 +185,7 @@ class Tuned(Result):
         if self.layers is None:
             return None
         charts = [chart for chart in self.layers.document().charts() if chart.name in _LAYER_CHARTS]
-        intro = "The curves of `uncone layers` on held-out texts, before and after."
+        intro = "The curves of uncone layers on held-out texts, before and after."
         return doc.Section("Every layer, before and after", list(charts), intro)
 
     def card(self) -> str:
@@ -199,7 +197,7 @@ class Tuned(Result):
             f"| {name} | " + " | ".join(points(cell.spearman.all) for cell in row.cells) + " |"
             for name, row in rows.items()
         ]
-        heads = [] if self.comparison is None else [_TITLES.get(name, name) for name in self.comparison.table.datasets]
+        heads = [] if self.comparison is None else [_heading(name) for name in self.comparison.table.datasets]
         table = ["| | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|", *scores] if scores else []
         probes = [f"| {' | '.join(map(str, row))} |" for row in _geometry_rows(self)]
         facts = [f"* {name}: {value}" for name, value in _facts(self)]
@@ -222,7 +220,30 @@ class Tuned(Result):
         return f"<Tuned {self.out}: {self.headline}>"
 
 
-_TITLES = {"stsb": "STS-B", "sickr": "SICK-R", **{f"sts{year}": f"STS{year}" for year in range(12, 17)}}
+_TITLES = {
+    "held-out pairs": "The score on held-out pairs",
+    "stsb": "STS-B",
+    "sickr": "SICK-R",
+    **{f"sts{year}": f"STS{year}" for year in range(12, 17)},
+}
+
+
+def _title(dataset: str) -> str:
+    """A dataset as the subject of a sentence."""
+    return _TITLES.get(dataset, f"The score on {dataset}")
+
+
+def _heading(dataset: str) -> str:
+    return dataset if dataset == "held-out pairs" else _TITLES.get(dataset, dataset)
+
+
+_ACTIONS = {
+    "center": "Centering",
+    "standardize": "Standardizing",
+    "whiten": "Whitening",
+    "mute": "Muting rogue dimensions",
+    "droptop": "Removing the top directions",
+}
 _GEOMETRY = {
     "baseline": "cosine of unrelated texts",
     "isoscore": "IsoScore",
@@ -260,10 +281,7 @@ def _repair_sentence(result: Tuned, rows: Mapping[str, Row]) -> str:
     row = rows.get(f"untuned, {choice.name}")
     if row is None:
         return ""
-    k = choice.method.options.get("k")
-    plural = "direction" if k == 1 else "directions"
-    action = f"Removing {k} {plural}" if choice.method.repair == "droptop" and k else f"The repair {choice.name}"
-    reach = f"{action}, without any training, reaches {points(row.average)} in {_seconds(choice.seconds)}"
+    reach = f"{_action(choice)}, without any training, reaches {points(row.average)} in {_seconds(choice.seconds)}"
     cost = f"; tuning took {_seconds(result.training.seconds)}"
     gain = result._beyond
     if gain is None or gain.value is None:
@@ -273,6 +291,16 @@ def _repair_sentence(result: Tuned, rows: Mapping[str, Row]) -> str:
         return f"{reach}{cost} and is better by {points(gain.value)} ({bounds})."
     worse = "is worse" if trend(gain) < 0 else "is not proven better"
     return f"{reach}{cost} and {worse} ({bounds}). The repair is the cheaper choice."
+
+
+def _action(choice: RepairChoice) -> str:
+    """A repair as the subject of a sentence."""
+    method, k = choice.method, choice.method.options.get("k")
+    if method.repair == "droptop" and k:
+        return f"Removing {k} {'direction' if k == 1 else 'directions'}"
+    if method.repair == "clustered":
+        return f"The cluster-based repair{' of tokens' if method.level == 'token' else ''}"
+    return _ACTIONS.get(method.repair, f"The repair {choice.name}")
 
 
 def _then_sentence(rows: Mapping[str, Row], name: str) -> str:
@@ -308,9 +336,27 @@ def _score_table(result: Tuned, *, brief: bool = False) -> doc.Table:
         cells = [_score_cell(cell.spearman.all, cell.difference) for cell in row.cells]
         average = [_score_cell(row.average, row.difference)] if len(table.datasets) > 1 else []
         lines.append([name, *cells, *average, _seconds(cost[name]) if name in cost else ""])
-    heads = [_TITLES.get(name, name) for name in table.datasets] + (["average"] if len(table.datasets) > 1 else [])
+    heads = [_heading(name) for name in table.datasets] + (["average"] if len(table.datasets) > 1 else [])
     remark = "A star marks a proven difference from the untuned model, ↓* a proven loss. Time: training or fitting."
     return doc.table(["", *heads, "time"], lines, remarks=[] if brief else [remark], name="scores")
+
+
+def _difference_chart(result: Tuned) -> Chart:
+    """Differences from the untuned model, on the average over the datasets."""
+    rows = [(name, row.difference) for name, row in result._rows().items() if row.difference is not None]
+    usable = [(name, gain) for name, gain in rows if gain.value is not None]
+    low, values, high = (
+        [None if (end := getattr(gain, side)) is None else 100 * end for _, gain in usable]
+        for side in ("low", "value", "high")
+    )
+    is_open = [not trend(gain) for _, gain in usable]
+    mark = Forest(
+        range(len(usable)), values, low, high, "difference", open=is_open, n=[gain.units for _, gain in usable]
+    )
+    x = Axis("difference from the untuned model (points)", "difference", zero=True, zero_line=True)
+    caption = "Spearman x 100 with 95 % intervals. A filled mark is proven, an open one is not."
+    y = Axis(categories=[name for name, _ in usable], name="model")
+    return Chart("differences", "Differences from the untuned model", caption, [mark], x, y, wide=True)
 
 
 def _score_cell(value: float | None, difference: Difference | None) -> doc.Cell:

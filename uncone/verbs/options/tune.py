@@ -49,7 +49,7 @@ class TuneOptions(SeedOptions, LoadingOptions, TextOptions):
         (),
         "Datasets to compare the model on before and after: sts12 to sts16, stsb, sickr, or tables of scored pairs.",
         flag="--dataset",
-        default_text="held-out examples, and stsb if it is at hand",
+        default_text="stsb if it is at hand and fits, or held-out examples",
     )
     then: str | None = option(
         None, "Repair to fit on the tuned model, such as flow or whiten; it is evaluated on all seven STS sets."

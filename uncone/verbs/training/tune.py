@@ -30,6 +30,8 @@ __all__ = ["tune"]
 
 _MOST_CONTRASTIVE = 200
 """Steps of a contrastive run by default: the cone opens within 100, and more make the space rounder but not better."""
+_OF_SIMILARITY = ("contrastive", "nli", "scored")
+"""Objectives that are judged by STS-B if it is at hand, the others by held-out pairs."""
 _STUDY_TEXTS = 400
 _NO_DROPOUT = (
     "{name} has no dropout, so the two views of a text would be the same: training would push all texts apart and "
@@ -61,7 +63,7 @@ def tune(model: str | os.PathLike[str], *sources: Any, options: TuneOptions) -> 
     examples = open_examples(sources, options.objective, columns, options.data, options.limit)
     train_part, dev_part, test_part = split_held_out(examples, options.seed)
     dev = _dev_pairs(options, dev_part)
-    datasets = _datasets(options, test_part)
+    datasets = _datasets(options, examples.objective, test_part)
     pipeline = load_pipeline(model, options.pooling, options.loading, options.dropout)
     body = transformer_of(pipeline)
     if examples.objective == "contrastive" and set_dropout(body, None) == 0:
@@ -124,15 +126,17 @@ def _dev_pairs(options: TuneOptions, held_out: Examples | None) -> PairTask | No
     return own if own is not None else local_pairs("stsb", "dev", options.data)
 
 
-def _datasets(options: TuneOptions, held_out: Examples | None) -> list[Any]:
-    """The datasets of the comparison; those that are named must be there."""
+def _datasets(options: TuneOptions, objective: str, held_out: Examples | None) -> list[Any]:
+    """The datasets of the comparison: those named, all seven with `then`, STS-B for similarity, or held-out pairs."""
     from uncone.data.tasks.sts import STS, local_pairs, open_pairs
 
     named = options.datasets or (STS if options.then else ())
     if named:
         return [open_pairs(name, options.data) for name in named]
     own = None if held_out is None else held_out.pairs(options.seed)
-    return [task for task in (own, local_pairs("stsb", "test", options.data)) if task is not None]
+    if own is None or objective in _OF_SIMILARITY:
+        own = local_pairs("stsb", "test", options.data) or own
+    return [] if own is None else [own]
 
 
 def _training_settings(options: TuneOptions, examples: Examples, width: int) -> TrainingSettings:
