@@ -52,11 +52,13 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.similarity
 	$(BIN)/python -m benchmarks.tables
 	$(BIN)/python -m benchmarks.encode
+	$(BIN)/python -m benchmarks.tuning
 
-# The tables of docs/layers.md and docs/evaluate.md, and those of docs/gallery.md with its pictures.
+# The tables of docs/layers.md, docs/evaluate.md and docs/training.md, and those of docs/gallery.md with its pictures.
 tables: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.baselines
 	$(BIN)/python -m benchmarks.evaluations
+	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.gallery
 
 # The signatures of the verbs for type checkers and editors, from the options classes.

@@ -24,6 +24,7 @@ SMALLEST = {
     "deep": "--sentences 100 --rounds 1",
     "encode": "--texts 60 --rounds 1",
     "tables": "--rows 2000 --rounds 1",
+    "tuning": "--steps 4 --train 100 --rounds 1",
     "evaluation": "--datasets stsb --fit-on texts.txt",
 }
 

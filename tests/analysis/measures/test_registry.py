@@ -193,7 +193,10 @@ def fail(monkeypatch):
     refresh()
 
 
-@pytest.mark.parametrize("place", range(len(all_families())), ids=lambda place: all_families()[place].names[0])
+OF_REPORTS = [place for place, family in enumerate(all_families()) if "training" not in family.verbs]
+
+
+@pytest.mark.parametrize("place", OF_REPORTS, ids=lambda place: all_families()[place].names[0])
 def test_no_family_that_fails_loses_the_report(place, fail, vectors, tiny_model, capsys):
     verb = all_families()[place].verbs[0]
     names = fail(place)

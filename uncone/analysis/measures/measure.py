@@ -14,9 +14,10 @@ from uncone.stats.statistic import Statistic
 
 __all__ = ["VERBS", "Curve", "Family", "Measure", "Place", "StatisticSettings", "Turn", "Verb"]
 
-Verb = Literal["check", "layers", "deep"]
+Verb = Literal["check", "layers", "deep", "training"]
 VERBS: tuple[Verb, ...] = get_args(Verb)
-"""Who computes a family: `check` on a space, `layers` on each layer, `layers --deep` on a sample of each layer."""
+"""Who computes a family: `check` on a space, `layers` on each layer, `layers --deep` on a sample of each layer, and
+training (`tune`, `ablate`) on the vectors of held-out texts."""
 Place = Literal["check", "compare", "health", "fix", "layers", "behind", "dots", "sizes", "contrast"]
 """Where a measure is shown beyond the full tables, which have every measure:
 

@@ -23,6 +23,7 @@ _TITLES = {
     "check": "## `check`",
     "layers": "## `layers`, for every layer",
     "deep": "## `layers --deep`, on a sample of every layer",
+    "training": "## `tune` and `ablate`, on held-out texts",
 }
 
 
