@@ -16,8 +16,8 @@ ALIGNMENT = Measure("alignment", "Alignment", RATIO,
     shown_in="")
 CKA = Measure("cka", "CKA", SCORE,
     "Linear CKA of a layer in two models on the same texts: |YᵀX|²/(|XᵀX| |YᵀY|), X and Y centered. 1 if a rotation "
-    "and a scale turn one into the other.", "Kornblith et al. 2019, Similarity of Neural Network Representations Revisited",
-    shown_in="")
+    "and a scale turn one into the other.",
+    "Kornblith et al. 2019, Similarity of Neural Network Representations Revisited", shown_in="")
 PROBE = Measure("linear_probe", "Linear probe", SHARE,
     "Accuracy on held-out texts of logistic regression on the standardized vectors of a layer.",
     "Alain and Bengio 2016, Understanding intermediate layers using linear classifier probes", shown_in="")

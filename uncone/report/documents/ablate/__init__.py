@@ -1,0 +1,1 @@
+"""Documents of `ablate`: layers, data and repair."""

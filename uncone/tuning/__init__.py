@@ -1,0 +1,1 @@
+"""Training: tuning against the cone, and ablations of layers, data and repairs."""
