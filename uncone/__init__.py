@@ -15,6 +15,9 @@ _MODULES = {
     "analysis.calibration.calibration": "Calibration",
     "analysis.measures.finding": "Finding Level",
     "errors": "UnconeError",
+    "report.documents.ablate.data": "DataAblation",
+    "report.documents.ablate.layers": "LayerAblation",
+    "report.documents.ablate.repair": "RepairAblation",
     "report.documents.calibrate": "Calibrated",
     "report.documents.check": "Comparison Diagnosis",
     "report.documents.fix": "Repaired",
@@ -32,6 +35,7 @@ _MODULES = {
     "verbs.map.map": "map",
     "verbs.schema": "schema validate",
     "verbs.similarity.similarity": "similarity",
+    "verbs.training.ablate": "ablate_data ablate_layers ablate_repair",
     "verbs.training.tune": "tune",
     "verbs.verb": "Space open",
 }

@@ -73,3 +73,31 @@ def test_the_researcher(uncone, texts, tiny_model):
     words = ["--model", tiny_model, "--text", "text", "--rows", "words", "--layer", "all", "--color", "frequency"]
     assert "trustworthiness" in uncone("map", "texts.csv", *words, "--png", "map.png").stdout
     assert Path("map.png").read_bytes()[:4] == b"\x89PNG" and Path("uncone-map.html").is_file()
+
+
+def test_the_learner_trains(uncone, texts, tiny_model, monkeypatch):
+    """A table of labeled texts: a model tuned on it, and what it is worth beside a repair."""
+    monkeypatch.delenv("UNCONE_DATA", raising=False)
+    columns = ["texts.csv", "--text", "text", "--label", "topic"]
+    assert "fewer than a batch" in uncone("tune", tiny_model, *columns, "-o", "tuned", code=2).stderr
+    quick = ["--batch-size", "16", "--steps", "8", "--max-length", "16", "--lr", "1e-3"]
+    printed = uncone("tune", tiny_model, *columns, "-o", "tuned", *quick, "--json", "tuned.json").stdout
+    assert "The cone" in printed and "labeled" in printed and Path("uncone-tune.html").is_file()
+    assert json.loads(Path("tuned.json").read_text())["objective"] == "labeled"
+    assert "60 x 32" in uncone("check", "texts.csv", "--model", "tuned", "--text", "text").stdout
+    assert "holds something else" in uncone("tune", tiny_model, *columns, "-o", "tuned", *quick, code=2).stderr
+
+
+def test_the_researcher_trains(uncone, texts, tiny_model, monkeypatch):
+    """Contrastive tuning with a frozen layer, and what each layer is worth for a task."""
+    monkeypatch.delenv("UNCONE_DATA", raising=False)
+    Path("texts.txt").write_text("\n".join(texts) + "\n")
+    quick = ["--batch-size", "16", "--steps", "6", "--max-length", "16", "--freeze", "all-but", "2"]
+    printed = uncone("tune", tiny_model, "texts.txt", "-o", "tuned", *quick, "--figures", "figures").stdout
+    assert "contrastive" in printed and {"loss.svg", "probe-baseline.csv"} <= {
+        p.name for p in Path("figures").iterdir()
+    }
+    task = ["--task", "texts.csv", "--label", "topic", "--train", "30", "--epochs", "1", "--batch-size", "8"]
+    study = uncone("ablate", "layers", "tuned", *task, "--seeds", "1", "--runs", "runs", "--latex", "layers.tex")
+    assert "9 trainings" in study.stderr and "head alone trained" in study.stdout
+    assert "layer 2 dropped" in Path("layers.tex").read_text()

@@ -51,7 +51,7 @@ def test_texts_alone_are_contrastive_and_sources_are_joined():
     Path("a.txt").write_text("one text\nanother text\n")
     examples = open_examples(["a.txt", ["a third text", "one text"]])
     assert examples.objective == "contrastive" and examples.texts == (["one text", "another text", "a third text"],)
-    assert "1 repeated" in examples.notes[0]
+    assert "1 repeated example" in examples.notes[0]
 
 
 @pytest.mark.parametrize(

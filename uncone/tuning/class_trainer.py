@@ -29,7 +29,7 @@ class _Rows(Dataset[Mapping[str, Any]]):
         return self.rows[row]
 
 
-class _Watch(TrainerCallback):
+class _Watch(TrainerCallback):  # type: ignore[misc]  # transformers is not typed
     """Calls the watchers before and after each epoch, and reports every step."""
 
     def __init__(
@@ -76,6 +76,7 @@ def run_trainer(
             use_cpu=device.type == "cpu",
             save_strategy="no",
             logging_strategy="no",
+            logging_nan_inf_filter=False,  # a loss that is no number has to show
             report_to="none",
             disable_tqdm=True,
             dataloader_num_workers=0,

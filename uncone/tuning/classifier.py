@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from uncone.data.batch import IntVector, Matrix
 from uncone.encoders.open import Loading, open_encoder
 from uncone.errors import ModelError, OptionError, ShapeError, require
-from uncone.tuning.surgery import Surgery, blocks_of, embeddings_of, frozen_depth, layer_module, operate
+from uncone.tuning.surgery import Surgery, blocks_of, frozen_depth, layer_module, operate
 from uncone.tuning.tasks import Items
 
 require("torch", "transformers", "accelerate", extra="tune")
@@ -30,6 +29,7 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
 from uncone.encoders.transformer import Transformer  # noqa: E402
+from uncone.tuning.prefix import block_inputs, from_states  # noqa: E402
 
 __all__ = [
     "Classifier",
@@ -143,7 +143,7 @@ class Classifier(nn.Module):
             inputs["use_cache"] = False  # type: ignore[assignment]
         if states is None:
             return list(self.encoder(**inputs, output_hidden_states=True).hidden_states)
-        with _from_states(self.encoder, self.depth - 1, states):
+        with from_states(self.encoder, self.depth - 1, states):
             return [self.encoder(**inputs).last_hidden_state]
 
     def pool(self, hidden: torch.Tensor, mask: torch.Tensor, pooling: str | None = None) -> torch.Tensor:
@@ -163,30 +163,6 @@ class Classifier(nn.Module):
     def headless(self) -> bool:
         """Whether the head alone is trained, so that the pooled vectors never change."""
         return self.depth > len(blocks_of(self.encoder))
-
-
-@contextmanager
-def _from_states(encoder: Any, first: int, states: torch.Tensor) -> Iterator[None]:  # noqa: ANN401
-    """Let the blocks from `first` on work on these states; everything below is left out."""
-    stack = blocks_of(encoder)
-    below = list(stack[:first])
-    skipped = [*embeddings_of(encoder), *below]
-
-    def replaced(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        if "hidden_states" in kwargs:
-            return args, {**kwargs, "hidden_states": states}
-        return (states, *args[1:]), kwargs
-
-    hook = stack[first].register_forward_pre_hook(replaced, with_kwargs=True)
-    for part in skipped:
-        # What these give is replaced before the first block that runs; only its shape is looked at.
-        part.forward = lambda *_args, **_kwargs: states
-    try:
-        yield
-    finally:
-        hook.remove()
-        for part in skipped:
-            del part.forward
 
 
 def build(
@@ -242,15 +218,19 @@ def _freeze(classifier: Classifier, surgery: Surgery) -> None:
         encoder.requires_grad_(False)  # a final normalization belongs to the last layer
         classifier.frozen = [encoder]
         return
-    new_numbers = [
-        layer for layer in range(len(blocks_of(encoder)) + len(surgery.drop) + 1) if layer not in surgery.drop
-    ]
+    n = len(blocks_of(encoder)) + len(surgery.drop)
+    after_surgery = [layer for layer in range(n + 1) if layer not in surgery.drop]
     classifier.frozen = [
         part
-        for number, layer in enumerate(new_numbers)
+        for number, layer in enumerate(after_surgery)
         if layer in surgery.freeze
         for part in layer_module(encoder, number)
     ]
+    if 0 in surgery.freeze:  # GPT-2 has the dropout of its embeddings beside them
+        inside = {id(part) for part in blocks_of(encoder).modules()}
+        classifier.frozen += [
+            part for part in encoder.modules() if isinstance(part, nn.Dropout) and id(part) not in inside
+        ]
 
 
 def fit(
@@ -363,30 +343,10 @@ def _remember(classifier: Classifier, rows: list[dict[str, Any]]) -> None:
             for row, vector in zip(at, classifier.pool(hidden, batch["attention_mask"]).cpu(), strict=True):
                 rows[row]["vectors"] = vector
             continue
-        for row, states in zip(at, _prefix_states(classifier, batch).cpu(), strict=True):
+        run = partial(classifier.hidden_states, *_model_inputs(batch))
+        inputs = block_inputs(classifier.encoder, classifier.depth - 1, run)
+        for row, states in zip(at, inputs.cpu(), strict=True):
             rows[row]["states"] = states[: len(rows[row]["input_ids"])].clone()
-
-
-class _Reached(Exception):
-    """The forward pass has come to the first trained block."""
-
-
-def _prefix_states(classifier: Classifier, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-    """What the first trained block is given."""
-    inputs: list[torch.Tensor] = []
-
-    def stop(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        inputs.append(kwargs["hidden_states"] if "hidden_states" in kwargs else args[0])
-        raise _Reached
-
-    hook = blocks_of(classifier.encoder)[classifier.depth - 1].register_forward_pre_hook(stop, with_kwargs=True)
-    try:
-        classifier.hidden_states(*_model_inputs(batch))
-    except _Reached:
-        return inputs[0]
-    finally:
-        hook.remove()
-    raise ModelError("The first trained layer of this model is never run. Try it without frozen layers.")
 
 
 def _model_inputs(batch: Mapping[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:

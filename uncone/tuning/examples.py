@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from uncone.analysis.number_format import count
 from uncone.data.tables.lines import tabbed_lines
 from uncone.data.tables.memory import MemoryTable
 from uncone.data.tables.read import Table, plain_suffix, read_table
@@ -174,8 +175,8 @@ def _without_blanks_and_copies(examples: Examples) -> Examples:
     if not distinct:
         raise ShapeError(f"{examples.name} has no text to train on. Name a source that has some.")
     copies = len(examples) - blank - len(distinct)
-    notes = [f"{blank:,} examples with a blank text were left out."] if blank else []
-    notes += [f"{copies:,} repeated examples were left out."] if copies else []
+    notes = [f"Left out: {count(blank, 'example')} with a blank text."] if blank else []
+    notes += [f"Left out: {count(copies, 'repeated example')}."] if copies else []
     result = examples.select(list(distinct.values()))
     if len(result.distinct_texts) < 2:
         raise ShapeError(

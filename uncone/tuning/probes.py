@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,27 +13,12 @@ from uncone.analysis.intervals.correlation import spearman
 from uncone.data.batch import Matrix
 from uncone.data.tasks.sts import PairTask
 from uncone.evaluation.tasks.sts import isotropy
+from uncone.tuning.results import Probe
 
-__all__ = ["Probe", "Prober", "dev_score"]
+__all__ = ["Prober", "dev_score"]
 
 _MOST_TEXTS = 256
 _MOST_PAIRS = 400
-
-
-@dataclass(frozen=True)
-class Probe:
-    """The state of a model after `step` steps, on held-out texts.
-
-    `baseline` is the mean cosine of two texts, `alignment` the mean squared distance of positive pairs at length 1, or
-    of two dropout views; `dev` the rank correlation with the labels of the dev pairs.
-    """
-
-    step: int
-    baseline: float | None
-    isoscore: float | None
-    uniformity: float | None
-    alignment: float | None
-    dev: float | None
 
 
 class Prober:

@@ -7,7 +7,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -126,10 +126,9 @@ def open_task(
         OptionError: the task has no such split.
     """
     rng = np.random.default_rng(seed)
-    if MemoryTable.of(source) is not None or _looks_like_file(source):
-        name, split = (
-            ("the table", "held out") if MemoryTable.of(source) is not None else (Path(source).name, "held out")
-        )
+    in_memory = MemoryTable.of(source) is not None
+    if in_memory or _looks_like_file(source):
+        name, split = "The table" if in_memory else Path(source).name, "held out"
         train, test = _split(name, _from_table(source, text, label, columns), rng)
     else:
         name, split, train, test = _named(os.fspath(source), data)
@@ -138,18 +137,18 @@ def open_task(
         train = train.select([row for row, key in enumerate(train.keys) if key not in tested])
     classes = tuple(sorted({*train.labels, *test.labels}))
     task = ClassTask(name, train, test, split, classes)
-    smaller = [
-        side if n is None or n >= len(side) else side.select(stratified_draw(side.labels, n, rng))
-        for side, n in ((train, n_train), (test, n_test))
-    ]
-    return ClassTask(task.name, *smaller, task.split, classes)
+    return replace(task, train=_at_most(train, n_train, rng), test=_at_most(test, n_test, rng))
+
+
+def _at_most(items: Items, n: int | None, rng: np.random.Generator) -> Items:
+    return items if n is None or n >= len(items) else items.select(stratified_draw(items.labels, n, rng))
 
 
 def stratified_draw(labels: Sequence[str], n: int, rng: np.random.Generator) -> IntVector:
     """The rows of n items drawn without replacement, each class in its share (at least one item), in order.
 
-    >>> drawn = stratified_draw(["a"] * 80 + ["b"] * 20, 10, np.random.default_rng(0))
-    >>> [("a", "b")[row >= 80] for row in drawn].count("b")
+    >>> rows = stratified_draw(["a"] * 80 + ["b"] * 20, 10, np.random.default_rng(0))
+    >>> int((rows >= 80).sum())
     2
     """
     names, codes, counts = np.unique(np.asarray(labels, object).astype(str), return_inverse=True, return_counts=True)
@@ -226,10 +225,10 @@ def _from_table(source: Any, text: str | None, label: str | None, columns: Seque
                 raise FormatError(f"{where}: the text in {name!r} is blank. Leave the row out.")
     labels = []
     for where, value in table.column(target):
-        name = None if isinstance(value, list | dict) else label_text(value)
-        if name is None:
+        class_name = None if isinstance(value, list | dict) else label_text(value)
+        if class_name is None:
             raise FormatError(f"{where}: the label is {clipped(str(value))!r}; we need a word or a number.")
-        labels.append(name)
+        labels.append(class_name)
     check_columns(table.path, table.names, [("skew-by", name) for name in columns])
     others = {name: [label_text(value) or "" for _, value in table.column(name)] for name in columns}
     return Items(texts[0], texts[1] if len(texts) == 2 else None, labels, others)

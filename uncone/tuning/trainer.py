@@ -22,7 +22,8 @@ from uncone.data.batch import Matrix
 from uncone.data.writing.atomic import replacing, writing
 from uncone.errors import ModelError, OptionError, ShapeError, StateError, require
 from uncone.tuning.examples import Examples
-from uncone.tuning.probes import Probe, Prober
+from uncone.tuning.probes import Prober
+from uncone.tuning.results import Probe
 
 require("torch", "sentence_transformers", "datasets", "accelerate", extra="tune")
 

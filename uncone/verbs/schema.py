@@ -19,6 +19,7 @@ from uncone.analysis.calibration.calibration import CalibratedScore, Calibration
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.cosine.baseline import ScoreMeaning
 from uncone.analysis.intervals.bootstrap import Difference
+from uncone.analysis.intervals.resampling import Score
 from uncone.analysis.layers.contrast import Curve
 from uncone.analysis.layers.deep_results import Deep, Dimension
 from uncone.analysis.measures.finding import Level
@@ -31,7 +32,8 @@ from uncone.errors import FormatError, OptionError
 from uncone.evaluation.table import Row, TaskRow
 from uncone.report.documents.evaluate.scores import Gain
 from uncone.report.documents.layers import LARGE_FIELDS
-from uncone.tuning.probes import Probe
+from uncone.tuning.ablation.pairing import PairedAccuracy
+from uncone.tuning.results import DrawRun, LayerRun, Probe, Skew
 from uncone.verbs.encode import Encoded
 
 __all__ = ["VERSION", "schema", "validate"]
@@ -204,6 +206,8 @@ def _shapes() -> dict[str, list[Any]]:
         "fix": [repaired, _object("Prescribed", {**version, "prescription": prescription})],
         "evaluate": [_object("Evaluated", {**version, **_evaluation()}, {"made_as": _OBJECT})],
         "tune": [_object("Tuned", {**version, **_tuning(study, study_options, differences)})],
+        "ablate layers": [_object("LayerAblation", {**version, **_layer_ablation()})],
+        "ablate data": [_object("DataAblation", {**version, **_data_ablation()})],
         "cache": [_object("Cache", {"folder": str, "limit": int, "bytes": int}, entries)],
         "demo": [_object("Demo", {**version, **demo, "prescribe_last_layer": prescription})],
     }
@@ -352,6 +356,31 @@ def _tuning(study: dict[str, Any], study_options: dict[str, Any], differences: A
         "beyond_repair": Difference | None,
         "layers": _or_null(layers),
         "notes": _TEXTS,
+    }
+
+
+def _ablation() -> dict[str, Any]:
+    """What the studies of trainings share."""
+    own = {"model": str, **_SUMMARY, "task": str, "split": str, "train": int, "test": int}
+    return {**own, "seeds": list[int], "settings": _OBJECT}
+
+
+def _layer_ablation() -> dict[str, Any]:
+    variant = {"variant": str, "kind": str, "layer": int | None, "accuracy": Score, "difference": Difference | None}
+    variants = _list(_object("Variant", {**variant, "runs": _list(LayerRun)}))
+    sizes = {"layers": int, "majority": float, "independent_items": int, "seconds": float}
+    return {**_ablation(), **sizes, "variants": variants}
+
+
+def _data_ablation() -> dict[str, Any]:
+    return {
+        **_ablation(),
+        "classes": _TEXTS,
+        "skew": Skew,
+        "skewed_to": str,
+        "accuracies": dict[str, _json(PairedAccuracy)],  # type: ignore[misc]
+        "recalls": dict[str, dict[str, float]],
+        "runs": _list(DrawRun),
     }
 
 

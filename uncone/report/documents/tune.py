@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from uncone.evaluation.table import Row
     from uncone.report.documents.layers import LayerComparison
     from uncone.tuning.comparison import Comparison, RepairChoice
-    from uncone.tuning.probes import Probe
+    from uncone.tuning.results import Probe
     from uncone.tuning.trainer import Training
 
 __all__ = ["Tuned"]
@@ -305,7 +305,8 @@ def _action(choice: RepairChoice) -> str:
 
 def _then_sentence(rows: Mapping[str, Row], name: str) -> str:
     row, tuned = rows[name], rows["tuned"]
-    return f"After tuning, {name.removeprefix('tuned, ')} moves {points(tuned.average)} to {points(row.average)}."
+    repair = name.removeprefix("tuned, ")
+    return f"After tuning, {repair} takes the score from {points(tuned.average)} to {points(row.average)}."
 
 
 def _rounder_sentence(result: Tuned, rows: Mapping[str, Row]) -> str:

@@ -9,9 +9,8 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,83 +24,15 @@ from uncone.tuning.ablation.pairing import PairedAccuracy, paired_accuracies
 from uncone.tuning.ablation.runs import RunStore
 from uncone.tuning.classifier import Classifier, FitSettings, Progress, build, fit, layer_vectors, predict
 from uncone.tuning.examples import Examples
+from uncone.tuning.results import DrawRun, LayerTrace, Skew
 from uncone.tuning.tasks import ClassTask, Items
 
-__all__ = ["DRAWS", "DataStudy", "DrawRun", "LayerTrace", "Skew", "study_data"]
+__all__ = ["DRAWS", "DataStudy", "study_data"]
 
 DRAWS = ("balanced", "control", "skewed")
 """The draws of every seed: the reference, a second balanced one, and the skewed one."""
 OBJECTIVES = ("classify", "contrastive")
 _PROBE_TEXTS = 1_000
-
-
-@dataclass(frozen=True)
-class Skew:
-    """What is skewed: the label, or another column; the value that becomes too frequent, and its share."""
-
-    share: float = 0.95
-    value: str | None = None
-    column: str | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> Skew:
-        """From COLUMN=VALUE:SHARE.
-
-        >>> Skew.parse("topic=politics:0.9")
-        Skew(share=0.9, value='politics', column='topic')
-
-        Raises:
-            OptionError: not of that form.
-        """
-        column, equals, rest = text.partition("=")
-        value, colon, share = rest.rpartition(":")
-        try:
-            number = float(share)
-        except ValueError:
-            number = 0.0
-        if not (equals and colon and column.strip() and value.strip()) or not 0 < number < 1:
-            raise OptionError(f"--skew-by {text!r}: write COLUMN=VALUE:SHARE, such as topic=politics:0.9.")
-        return cls(number, value.strip(), column.strip())
-
-    def values(self, items: Items) -> Sequence[str]:
-        """The value of every item in the column that is skewed."""
-        return items.labels if self.column is None else items.columns[self.column]
-
-
-@dataclass(frozen=True)
-class LayerTrace:
-    """A layer after training.
-
-    `cka` is with the balanced model of the same seed (None for itself), `probe` what a linear probe finds of the class,
-    and `baseline` the mean cosine of two texts.
-    """
-
-    cka: float | None
-    probe: float | None
-    baseline: float | None
-    isoscore: float | None
-
-
-@dataclass(frozen=True)
-class DrawRun:
-    """One training, as it is stored. Predictions are classes by number; a contrastive training has none."""
-
-    objective: str
-    draw: str
-    seed: int
-    counts: Mapping[str, int]
-    predictions: Sequence[int]
-    layers: Sequence[LayerTrace]
-    seconds: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, to be stored as JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> DrawRun:
-        """The run back from its stored values."""
-        return cls(**{**values, "layers": [LayerTrace(**layer) for layer in values["layers"]]})
 
 
 @dataclass(frozen=True, eq=False)

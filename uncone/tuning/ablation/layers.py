@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from uncone.analysis.layers.settings import StudySettings
 from uncone.analysis.layers.study import study
+from uncone.analysis.number_format import count
 from uncone.data.texts.selection import Selection
 from uncone.data.texts.texts import ListTexts
 from uncone.encoders.open import Loading
@@ -20,14 +20,18 @@ from uncone.errors import ShapeError
 from uncone.tuning.ablation.pairing import PairedAccuracy, paired_accuracies
 from uncone.tuning.ablation.runs import RunStore
 from uncone.tuning.classifier import Classifier, FitSettings, Progress, build, predict, train
+from uncone.tuning.results import ContextTrace, LayerRun
 from uncone.tuning.surgery import Surgery, blocks_of
 from uncone.tuning.tasks import ClassTask
 
-__all__ = ["KINDS", "ContextTrace", "LayerRow", "LayerRun", "LayersStudy", "Variant", "study_layers", "variants_of"]
+__all__ = ["KINDS", "LayerRow", "LayersStudy", "Variant", "duration", "study_layers", "variants_of"]
 
 KINDS = ("freeze", "drop", "reinit", "first", "head")
 """What is tried with the layers."""
 _STUDY_TEXTS = 400
+_TIMED_STEPS = 5
+_ENCODING_SHARE = 1 / 3
+"""What encoding a text costs, of what training on it does."""
 
 
 @dataclass(frozen=True)
@@ -38,37 +42,6 @@ class Variant:
     kind: str
     surgery: Surgery
     layer: int | None = None
-
-
-@dataclass(frozen=True)
-class ContextTrace:
-    """The last layer on words of the test texts: random words, a word with itself, and the words of a sentence.
-
-    Self-similarity is adjusted by the baseline, intra-sentence similarity by as many unrelated words.
-    """
-
-    baseline: float | None
-    selfsim: float | None
-    intrasim: float | None
-
-
-@dataclass(frozen=True)
-class LayerRun:
-    """One training, as it is stored: predicted classes, and the last layer before and after."""
-
-    variant: str
-    seed: int
-    predictions: Sequence[int]
-    correct: int
-    before: ContextTrace
-    after: ContextTrace
-    seconds: float
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> LayerRun:
-        """The run back from its stored values."""
-        traces = {name: ContextTrace(**values[name]) for name in ("before", "after")}
-        return cls(**{**values, **traces})
 
 
 @dataclass(frozen=True)
@@ -139,7 +112,8 @@ def study_layers(
 ) -> LayersStudy:
     """Train every variant with every seed; finished trainings come from the store.
 
-    `announce` is told before the first training how many there are, and after it how long the rest will take.
+    `announce` is told before the first training how many there are and how long they take, by a few timed steps, and
+    after it how long the rest takes.
 
     Raises:
         ModelError: the model cannot be trained.
@@ -149,7 +123,8 @@ def study_layers(
     variants = variants_of(n_layers, kinds)
     plan = [(variant, seed) for seed in seeds for variant in variants]
     missing = [pair for pair in plan if store.recall(pair[0].name, pair[1]) is None]
-    _say(announce, plan, missing, None)
+    if announce is not None:
+        announce(_forecast(plan, missing, lambda: _estimate(model, task, settings, loading)))
     began, runs = time.monotonic(), {}
     for variant, seed in plan:
         stored = store.recall(variant.name, seed)
@@ -157,30 +132,48 @@ def study_layers(
             run = _run(model, task, variant, replace(settings, seed=seed), progress, loading)
             stored = asdict(run)
             store.remember(variant.name, seed, stored)
-            if (variant, seed) == missing[0]:
-                _say(announce, plan, missing, run.seconds)
+            if announce is not None and (variant, seed) == missing[0] and len(missing) > 1:
+                rest = duration(run.seconds * (len(missing) - 1))
+                announce(f"The first training took {duration(run.seconds)}; the rest take {rest} or less.")
         runs[variant.name, seed] = LayerRun.from_dict(stored)
         if progress is not None:
             progress("trainings", 1, len(plan))
     return _summary(task, settings, n_layers, variants, seeds, runs, time.monotonic() - began)
 
 
-def _say(
-    announce: Callable[[str], None] | None,
-    plan: Sequence[object],
-    missing: Sequence[object],
-    seconds: float | None,
-) -> None:
-    if announce is None:
-        return
-    if seconds is None:
-        kept = len(plan) - len(missing)
-        done = f", {kept} of which were done before" if kept else ""
-        announce(f"{len(plan)} trainings{done}. The first one shows how long they take.")
-    elif len(missing) > 1:
-        rest = seconds * (len(missing) - 1)
-        time_text = f"{rest / 60:.0f} minutes" if rest >= 120 else f"{rest:.0f} seconds"
-        announce(f"One training takes {seconds:.0f} seconds; the other {len(missing) - 1} take about {time_text}.")
+def _forecast(plan: Sequence[object], missing: Sequence[object], estimate: Callable[[], float]) -> str:
+    """How many trainings there are, how many of them are done, and how long the others take."""
+    finished = len(plan) - len(missing)
+    start = (
+        f"{count(len(plan), 'training')}, {finished} of which were done before"
+        if finished
+        else f"{len(plan)} trainings"
+    )
+    return (
+        f"{start}: about {duration(estimate() * len(missing))} at most." if missing else f"{start}: nothing to train."
+    )
+
+
+def _estimate(model: str | Path, task: ClassTask, settings: FitSettings, loading: Loading | None) -> float:
+    """The seconds of a training without frozen layers, from a few timed steps."""
+    began: list[float] = []
+    few = task.train.select(range(min(_TIMED_STEPS * settings.batch_size, len(task.train))))
+    classifier = build(model, task.classes, replace(settings, epochs=1), loading=loading)
+    train(classifier, few, progress=lambda *_: began.append(time.monotonic()))
+    step = float(np.median(np.diff(began))) if len(began) > 1 else 0.0
+    encoded = len(task.test) + 2 * min(_STUDY_TEXTS, len(task.test))
+    return step * (settings.epochs * len(task.train) + encoded * _ENCODING_SHARE) / settings.batch_size
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that suits it.
+
+    >>> duration(8.4), duration(600), duration(9000)
+    ('8 seconds', '10 minutes', '2.5 hours')
+    """
+    if seconds < 120:
+        return count(max(round(seconds), 1), "second")
+    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.1f} hours"
 
 
 def _run(

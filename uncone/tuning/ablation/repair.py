@@ -7,22 +7,22 @@ prediction. `study_task` trains a model with each variant of that repair and mea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from uncone.analysis.intervals.bootstrap import Difference, Replicates, differences
-from uncone.analysis.intervals.pair_units import item_units
-from uncone.analysis.intervals.resampling import REPLICATES, Score, Weights, mean_size, share_score
+from uncone.analysis.intervals.bootstrap import Difference
+from uncone.analysis.intervals.resampling import Score
 from uncone.analysis.spectrum.isotropy import log10_isotropy, mean_offset
 from uncone.data.batch import IntVector, Matrix
 from uncone.encoders.open import Loading
 from uncone.errors import require
+from uncone.tuning.ablation.pairing import PairedAccuracy, paired_accuracies
+from uncone.tuning.results import Agreement, LayerGeometry, RepairRun
 from uncone.tuning.tasks import ClassTask, Items
 
 require("torch", "transformers", "accelerate", extra="tune")
@@ -43,11 +43,8 @@ from uncone.tuning.classifier import (  # noqa: E402
 
 __all__ = [
     "DEFAULT_METHODS",
-    "Agreement",
-    "LayerGeometry",
     "PublishedRow",
     "RepairRow",
-    "RepairRun",
     "TaskAblation",
     "agreement",
     "published",
@@ -68,67 +65,23 @@ _SHUFFLES = 20
 
 
 @dataclass(frozen=True)
-class LayerGeometry:
-    """The CLS vectors of the test texts after an epoch, by layer from the embeddings on.
-
-    `log10_isotropy` is log10 I(W), and `offset` the distance from zero mean, |mean| over the rms norm.
-    """
-
-    epoch: int
-    log10_isotropy: Sequence[float]
-    offset: Sequence[float]
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """How well the clusters within a batch match the classes, averaged over batches.
-
-    `ami` is the adjusted mutual information: 0 by chance, 1 if they are the same. `purity` is the share of texts in
-    the majority class of their cluster, and `chance` the same with shuffled labels.
-    """
-
-    ami: float
-    purity: float
-    chance: float
-
-
-@dataclass(frozen=True)
-class RepairRun:
-    """A trained model on the test set, as it is stored: predicted classes, isotropy and dependence on batches.
-
-    `log10_isotropy` is of what the head sees. `moved` is the share of predictions that change when the same texts come
-    in other batches, `moved_alone` when each comes alone. `clusters` are the agreements by the number of clusters.
-    """
-
-    method: str
-    seed: int
-    predictions: Sequence[int]
-    log10_isotropy: float
-    layers: Sequence[LayerGeometry]
-    moved: float
-    moved_alone: float
-    clusters: Mapping[str, Agreement]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, to be stored as JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> RepairRun:
-        """The run back from its stored values."""
-        layers = [LayerGeometry(**layer) for layer in values["layers"]]
-        clusters = {k: Agreement(**agreement) for k, agreement in values["clusters"].items()}
-        return cls(**{**values, "layers": layers, "clusters": clusters})
-
-
-@dataclass(frozen=True)
 class RepairRow:
     """A method over all seeds: its accuracy, the paired difference to training without a repair, and its runs."""
 
     method: str
-    accuracy: Score
-    difference: Difference | None
+    scores: PairedAccuracy
+    by_seed: Sequence[float]
     runs: Sequence[RepairRun]
+
+    @property
+    def accuracy(self) -> Score:
+        """The accuracy, with its interval."""
+        return self.scores.accuracy
+
+    @property
+    def difference(self) -> Difference | None:
+        """The difference to training without a repair; None for that itself."""
+        return self.scores.difference
 
     @property
     def log10_isotropy(self) -> float:
@@ -225,20 +178,30 @@ def study_task(
         ModelError: the model can't be trained.
     """
     runs: dict[tuple[str, int], RepairRun] = {}
+    ks = _cluster_counts(methods)
     for seed in seeds:
         for group in _trainings(methods):
             stored = {method.name: recall(method.name, seed) for method in group}
-            new = [method for method in group if stored[method.name] is None]
+            new = [method for method in group if not _is_complete(stored[method.name], method, ks)]
             fresh = (
                 train_method(model, task, new, methods, replace(settings, seed=seed), progress, loading) if new else {}
             )
             for method in group:
-                values = stored[method.name]
-                if values is None:
-                    values = fresh[method.name].to_dict()
-                    remember(method.name, seed, values)
-                runs[method.name, seed] = RepairRun.from_dict(values)
+                if method in new:
+                    remember(method.name, seed, fresh[method.name].to_dict())
+                runs[method.name, seed] = fresh.get(method.name) or RepairRun.from_dict(stored[method.name] or {})
     return summarize(task, settings, {m.name: [runs[m.name, seed] for seed in seeds] for m in methods})
+
+
+def _cluster_counts(methods: Sequence[RepairMethod]) -> list[int]:
+    return sorted({method.k for method in methods if method.k > 1})
+
+
+def _is_complete(values: Mapping[str, Any] | None, method: RepairMethod, ks: Sequence[int]) -> bool:
+    """Whether a run is stored; without a repair, its clusters are compared with the classes for every k of a study."""
+    if values is None:
+        return False
+    return method.mode != "none" or {str(k) for k in ks} <= set(values.get("clusters", ()))
 
 
 def _trainings(methods: Sequence[RepairMethod]) -> list[list[RepairMethod]]:
@@ -274,7 +237,7 @@ def train_method(
         layers.append(LayerGeometry(epoch, [*map(log10_isotropy, every)], [*map(mean_offset, every)]))
 
     train(classifier, task.train, before_epoch=before_epoch, after_epoch=after_epoch, progress=progress)
-    ks = sorted({method.k for method in compared if method.k > 1})
+    ks = _cluster_counts(compared)
     return {method.name: _measure(_prepared(classifier, task, method), task, method, ks, layers) for method in methods}
 
 
@@ -375,19 +338,10 @@ def _purity(cells: IntVector, labels: IntVector) -> float:
 def summarize(task: ClassTask, settings: FitSettings, runs: Mapping[str, Sequence[RepairRun]]) -> TaskAblation:
     """Accuracies and differences to the first method, paired by item and seed, over draws of distinct items."""
     truth = _codes(task)
-    hits = np.array([np.mean([np.array(run.predictions) == truth for run in own], axis=0) for own in runs.values()])
-    units = item_units(task.test.keys)
-
-    def accuracies(weights: Weights) -> NDArray[np.float64]:
-        return np.asarray(hits @ weights.T / weights.sum(axis=1))
-
-    draws = units.replicate(accuracies, REPLICATES, settings.seed)
-    sizes = [mean_size(own, units.effective_items) for own in hits]
-    scores = hits.mean(axis=1)
-    gains = differences(Replicates(scores, draws, len(truth), units.independent, min(sizes)))
+    hits = {name: [np.array(run.predictions) == truth for run in own] for name, own in runs.items()}
+    pairs = paired_accuracies(hits, task.test.keys, settings.seed)
     rows = [
-        RepairRow(name, share_score(float(score), own, len(truth), size), gain if at else None, runs[name])
-        for at, (name, score, own, size, gain) in enumerate(zip(runs, scores, draws, sizes, gains, strict=True))
+        RepairRow(name, pair, [float(own.mean()) for own in hits[name]], runs[name]) for name, pair in pairs.items()
     ]
     return TaskAblation(
         task=task.name,
@@ -395,7 +349,7 @@ def summarize(task: ClassTask, settings: FitSettings, runs: Mapping[str, Sequenc
         n_train=len(task.train),
         n_test=len(task.test),
         majority=float(np.bincount(truth).max() / len(truth)),
-        units=units.independent,
+        units=next(iter(pairs.values())).units,
         settings=settings,
         rows=rows,
         published=published(task.name),

@@ -35,9 +35,17 @@ class AblateOptions(SeedOptions, LoadingOptions):
     epochs: int = option(2, "Number of passes over the items.", rule=at_least(1))
     batch_size: int = option(32, "Number of items per step.", rule=at_least(2))
     lr: float | None = option(
-        None, "Learning rate.", rule=_ABOVE_ZERO, default_text="by the width of the model: 5e-4 up to 256, less above"
+        None,
+        "Learning rate.",
+        rule=_ABOVE_ZERO,
+        default_text="by the width of the model: 5e-4 up to 256, less above and for pairs of texts",
     )
-    max_length: int = option(64, "Number of tokens of a text that the model sees.", rule=at_least(4))
+    max_length: int | None = option(
+        None,
+        "Number of tokens of a text that the model sees.",
+        rule=at_least(4),
+        default_text="64, or 128 for pairs of texts",
+    )
     runs: str | os.PathLike[str] | None = option(
         None,
         "Folder for finished trainings, so that a study resumes.",
@@ -101,11 +109,11 @@ class AblateRepairOptions(AblateOptions):
 
     FIRST: ClassVar[tuple[str, ...]] = ("tasks", "methods", "seeds")
 
-    tasks: Sequence[Any] = option(("sst2:dev",), _TASK, flag="--task")
+    tasks: Sequence[Any] = option(("sst2",), f"{_TASK} sst2 is tested on its dev set.", flag="--task")
     methods: Sequence[str] = option(
         (),
         "Repairs as MODE/K/P, such as batch/3/2: batch, running, frozen or offline with K clusters and P directions.",
-        default_text="eleven, and none",
+        default_text="none and ten others",
     )
     seeds: int = option(1, "Number of seeds for every method.", rule=at_least(1))
 

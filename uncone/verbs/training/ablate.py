@@ -36,7 +36,7 @@ def ablate_layers(model: str | os.PathLike[str], *, options: AblateLayersOptions
     from uncone.tuning.ablation.layers import study_layers
 
     task = _task(options.task, options)
-    settings = _fit_settings(model, options)
+    settings = _fit_settings(model, options, task)
     store = _store(model, task, settings, options, kind="layers")
     study = study_layers(
         _name(model),
@@ -57,13 +57,14 @@ def ablate_data(model: str | os.PathLike[str], *, options: AblateDataOptions) ->
     """Train a model on a balanced draw, a second one, and a skewed one, and compare what they leave in every layer."""
     require(*_EXTRA, extra="tune")
     from uncone.report.documents.ablate.data import DataAblation
-    from uncone.tuning.ablation.data import Skew, study_data
+    from uncone.tuning.ablation.data import study_data
+    from uncone.tuning.results import Skew
 
     skew = Skew(options.skew) if options.skew_by is None else Skew.parse(options.skew_by)
     columns = [] if skew.column is None else [skew.column]
     task = _task(options.task, options, n_train=None, columns=columns)
     against = None if options.against is None else _task(options.against, options, n_train=None).train
-    settings = _fit_settings(model, options)
+    settings = _fit_settings(model, options, task)
     identity = {"skew": asdict(skew), "against": None if options.against is None else str(options.against)}
     store = _store(model, task, settings, options, kind="data", n_train=options.train, **identity)
     names = [f"{objective}/{draw}" for objective in options.objectives for draw in ("balanced", "control", "skewed")]
@@ -93,25 +94,30 @@ def ablate_repair(model: str | os.PathLike[str], *, options: AblateRepairOptions
     from uncone.tuning.bridges import parse_methods
 
     methods = parse_methods(options.methods or DEFAULT_METHODS)
-    settings = _fit_settings(model, options)
-    studies = []
-    for name in options.tasks:
-        task = _task("sst2:dev" if name == "sst2" else name, options)
-        store = _store(model, task, settings, options, kind="repair", k=sorted({method.k for method in methods}))
+    tasks = [_task("sst2:dev" if name == "sst2" else name, options) for name in options.tasks]
+    if repeated := [task.name for at, task in enumerate(tasks) if task.name in [other.name for other in tasks[:at]]]:
+        raise OptionError(f"--task names {repeated[0]} twice. Name it once.")
+    all_settings = [_fit_settings(model, options, task) for task in tasks]
+    stores = [
+        _store(model, task, settings, options, kind="repair")
+        for task, settings in zip(tasks, all_settings, strict=True)
+    ]
+    for store in stores:
         _announce(options, store, [method.name for method in methods])
-        studies.append(
-            study_task(
-                _name(model),
-                task,
-                methods,
-                settings,
-                seeds=_seeds(options),
-                recall=store.recall,
-                remember=store.remember,
-                progress=options.progress,
-                loading=options.loading,
-            )
+    studies = [
+        study_task(
+            _name(model),
+            task,
+            methods,
+            settings,
+            seeds=_seeds(options),
+            recall=store.recall,
+            remember=store.remember,
+            progress=options.progress,
+            loading=options.loading,
         )
+        for task, settings, store in zip(tasks, all_settings, stores, strict=True)
+    ]
     return RepairAblation(os.fspath(model), studies)
 
 
@@ -143,7 +149,8 @@ def _task(
     )
 
 
-def _fit_settings(model: str | os.PathLike[str], options: AblateOptions) -> FitSettings:
+def _fit_settings(model: str | os.PathLike[str], options: AblateOptions, task: ClassTask) -> FitSettings:
+    """The settings of the options; pairs of texts are longer, and small models learn them only at a smaller rate."""
     from uncone.encoders.open import open_encoder
     from uncone.encoders.transformer import Transformer
     from uncone.tuning.classifier import FitSettings, default_lr
@@ -151,11 +158,12 @@ def _fit_settings(model: str | os.PathLike[str], options: AblateOptions) -> FitS
     encoder = open_encoder(model, options.loading)
     if not isinstance(encoder, Transformer):
         raise OptionError(f"{model} is no transformer, and only transformers have layers to train.")
+    pairs = task.train.right is not None
     return FitSettings(
         epochs=options.epochs,
         batch_size=options.batch_size,
-        lr=options.lr or default_lr(encoder.dim),
-        max_length=options.max_length,
+        lr=options.lr or default_lr(encoder.dim) * (0.4 if pairs else 1.0),
+        max_length=options.max_length or (128 if pairs else 64),
         seed=options.seed,
         device=str(encoder.device),
     )

@@ -1,0 +1,413 @@
+"""The result of `ablate repair`: accuracy and isotropy with a repair in the loop, and what depends on the batch."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from uncone.analysis.measures.finding import Level
+from uncone.analysis.number_format import cosine, count, percent
+from uncone.report import document as doc
+from uncone.report.charts.model import Axis, Chart, Dash, Line
+from uncone.report.charts.theme import series_color
+from uncone.report.documents.ablate.scores import STARS, accuracy_cell, difference_cell, forest
+from uncone.report.documents.evaluate.scores import points, signed_points, trend
+from uncone.report.result import Result
+from uncone.report.text import last_name, listed
+
+if TYPE_CHECKING:
+    from uncone.tuning.ablation.repair import RepairRow, TaskAblation
+    from uncone.tuning.results import Agreement
+
+__all__ = ["RepairAblation"]
+
+_SOURCE = "Rajaee and Pilehvar 2021, A Cluster-based Approach for Improving Isotropy in Contextual Embedding Space"
+_FOLLOWS = 0.05
+"""Adjusted mutual information from which clusters follow the classes."""
+_ZERO_MEAN = 0.1
+"""|mean| over the rms norm below which vectors are about zero-mean."""
+_STORED = ("running", "frozen", "offline")
+
+
+@dataclass(frozen=True, eq=False)
+class RepairAblation(Result):
+    """A model fine-tuned on one task or more, with and without a repair between encoder and head."""
+
+    model: str
+    tasks: Sequence[TaskAblation]
+    notes: Sequence[str] = field(default_factory=list)
+
+    @property
+    def _repaired(self) -> list[tuple[TaskAblation, RepairRow]]:
+        return [(task, row) for task in self.tasks for row in task.rows if row.method != "none"]
+
+    @property
+    def headline(self) -> str:
+        """Whether a repair in the loop helps the classifier, in a sentence."""
+        rows = self._repaired
+        if not rows:
+            return "No repair was tried: name some with --methods, such as batch/3/2."
+        gains, losses = ([(task, row) for task, row in rows if trend(row.difference) == way] for way in (1, -1))
+        worse = f"{len(losses)} of {count(len(rows), 'training')} with a repair lost accuracy, proven"
+        if gains:
+            task, row = max(gains, key=lambda pair: _gain(pair[1]))
+            best = f"{row.method} gains {points(_gain(row))} points of accuracy on {task.task}, proven"
+            return f"{best}. {worse}." if losses else f"{best}."
+        if losses:
+            return f"No repair in the loop improves the classifier: {worse}, and none gained."
+        return "No repair in the loop changes the accuracy by more than chance."
+
+    def lines(self) -> list[str]:
+        """The findings, in sentences written from the numbers."""
+        lines = [line for task in self.tasks for line in (_isotropy_sentence(task), _published_sentence(task)) if line]
+        lines += [
+            _dependence_sentence(self._repaired),
+            *map(_explanation, self.tasks),
+            *map(_mean_sentence, self.tasks),
+        ]
+        return [line for line in [*lines, _limits(self.tasks)] if line]
+
+    @property
+    def is_published_model(self) -> bool:
+        """Whether the published rows are of this model."""
+        return re.fullmatch(r"bert-base-(un)?cased", last_name(self.model).lower()) is not None
+
+    def _values(self) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "headline": self.headline,
+            "lines": self.lines(),
+            "tasks": [_task_values(task) for task in self.tasks],
+            "notes": self.notes,
+        }
+
+    def document(self) -> doc.Document:
+        """The table of the source for each task, the layers, and what depends on the batch."""
+        level = Level.HEALTHY if any(trend(row.difference) > 0 for _, row in self._repaired) else Level.NOTE
+        verdict = doc.Verdict(self.headline, level, self.lines(), bulleted=True, marked=level is Level.HEALTHY)
+        runs = sum(len(row.runs) for task in self.tasks for row in task.rows)
+        names = ", ".join(f"{task.task} ({task.split})" for task in self.tasks)
+        sections = [section for task in self.tasks for section in self._task_sections(task)]
+        notes = [doc.Section("Notes", [doc.Notes(self.notes)], brief=[doc.Notes(self.notes)])] if self.notes else []
+        return doc.Document(
+            title=self.headline,
+            name=last_name(self.model),
+            subtitle=f"repair in the loop · {names} · {count(runs, 'result')}",
+            verdicts=[verdict],
+            sections=[*sections, *notes, doc.Section("Provenance", [doc.Facts(_facts(self))])],
+        )
+
+    def _task_sections(self, task: TaskAblation) -> list[doc.Section]:
+        scores = _score_table(task, self.is_published_model)
+        pairs = [(row.method, row.scores) for row in task.rows[1:]]
+        chart = forest(f"differences-{task.task}", f"{task.task}: differences from no repair", "none", pairs)
+        dependence = _dependence_table(task)
+        every_layer = doc.Fold("Every layer and method", [_layer_table(task)])
+        return [
+            doc.Section(f"{task.task}: accuracy and isotropy", [scores, *([chart] if pairs else [])], brief=[scores]),
+            doc.Section(
+                f"{task.task}: predictions that depend on the batch", [dependence], _DEPENDENCE, brief=[dependence]
+            ),
+            doc.Section(f"{task.task}: CLS by layer", [doc.SideBySide(_layer_charts(task)), every_layer]),
+        ]
+
+    def __repr__(self) -> str:
+        """The result in a line."""
+        return f"<RepairAblation {last_name(self.model)}: {self.headline}>"
+
+
+_DEPENDENCE = (
+    "Predictions for the same texts, in other batches or each text alone. The clusters of a batch are compared with "
+    "the classes: mutual information is 0 by chance and 1 if they are the same. Purity is the share of texts in the "
+    "majority class of their cluster."
+)
+
+
+def _gain(row: RepairRow) -> float:
+    return 0.0 if row.difference is None or row.difference.value is None else row.difference.value
+
+
+def _isotropy(log10: float | None) -> str:
+    """I(W), short.
+
+    >>> _isotropy(-0.05), _isotropy(-6.64), _isotropy(-400.0), _isotropy(None)
+    ('0.89', '2e-07', '1e-400', '–')
+    """
+    if log10 is None:
+        return "–"
+    return f"{10**log10:.2f}" if log10 >= -2 else f"{10**log10:.0e}" if log10 > -300 else f"1e{log10:.0f}"
+
+
+def _isotropy_sentence(task: TaskAblation) -> str:
+    """The most isotropic method beside none: did the accuracy follow?"""
+    none, *others = task.rows
+    if not others:
+        return ""
+    best = max(others, key=lambda row: row.log10_isotropy)
+    before, after = _isotropy(none.log10_isotropy), _isotropy(best.log10_isotropy)
+    if best.log10_isotropy <= none.log10_isotropy:
+        return f"{task.task}: no repair makes what the head sees more isotropic than without one (I(W) {before})."
+    scores = f"{points(none.accuracy.value)} to {points(best.accuracy.value)}"
+    change = {
+        1: f"accuracy rises from {scores}, proven",
+        -1: f"accuracy falls from {scores}, proven",
+        0: f"accuracy goes from {scores}, which is not proven to be a change",
+    }[trend(best.difference)]
+    return f"{task.task}: {best.method} raises the isotropy I(W) at the head from {before} to {after}, and {change}."
+
+
+def _published_sentence(task: TaskAblation) -> str:
+    if len(task.published) < 2:
+        return ""
+    none, repaired = task.published
+    own = [row for row in task.rows if row.method.startswith("batch/") and row.method != "batch/1/0"]
+    figures = f"{none.accuracy:.1f} to {repaired.accuracy:.1f}"
+    start = f"Published for BERT-base on {task.task}: accuracy from {figures}, with batch statistics"
+    if not own:
+        return f"{start}."
+    same = all(_gain(row) < 0 for row in own)
+    return f"{start}; {'every batch repair here goes the same way' if same else 'not every batch repair here does so'}."
+
+
+def _dependence_sentence(rows: Sequence[tuple[TaskAblation, RepairRow]]) -> str:
+    batch, stored = (
+        [row for _, row in rows if row.method.partition("/")[0] in modes] for modes in (("batch",), _STORED)
+    )
+    sentences = []
+    if batch:
+        other, alone = (_range([getattr(row, name) for row in batch]) for name in ("moved", "moved_alone"))
+        sentences.append(
+            f"With batch statistics, {other} of the predictions change when the same texts come in other batches, and "
+            f"{alone} when a text comes alone: such a model can't be used on single texts."
+        )
+    if stored:
+        most = max(max(row.moved, row.moved_alone) for row in stored)
+        modes = listed([mode for mode in _STORED if any(row.method.startswith(mode) for row in stored)])
+        changes = "no prediction changes" if most == 0 else f"at most {percent(most)} change"
+        sentences.append(f"With {modes} statistics, {changes}.")
+    return " ".join(sentences)
+
+
+def _range(shares: Sequence[float]) -> str:
+    low, high = percent(min(shares)), percent(max(shares))
+    return low if low == high else f"{low.removesuffix(' %')} to {high}"
+
+
+def _explanation(task: TaskAblation) -> str:
+    """Whether the clusters are the classes, when a repair with several clusters lost accuracy."""
+    losses = [row for row in task.rows if _clusters(row) > 1 and trend(row.difference) < 0]
+    found_in = [(row, own) for row in losses if (own := row.agreement(_clusters(row))) is not None]
+    if not found_in:
+        return ""
+    row, own = max(found_in, key=lambda pair: pair[1].ami)
+    by_chance = f"{percent(own.chance)} by chance"
+    figures = f"{percent(own.purity)} of the texts are in the majority class of their cluster, {by_chance}"
+    if own.ami < _FOLLOWS:
+        return (
+            f"{task.task}: the clusters of {row.method} hardly follow the classes ({figures}), so that removing the "
+            "label does not explain the loss."
+        )
+    return (
+        f"{task.task}: with several clusters, the clusters of a batch follow the classes ({row.method}: {figures}). "
+        "Subtracting their means removes part of the label, which explains the loss."
+    )
+
+
+def _mean_sentence(task: TaskAblation) -> str:
+    geometry = task.rows[0].geometry(task.settings.epochs)
+    if geometry is None:
+        return ""
+    last = geometry.offset[-1]
+    state = "close to zero-mean" if last < _ZERO_MEAN else "not zero-mean"
+    return (
+        f"{task.task}: CLS is {state} after training without a repair. In the last layer, the length of its mean is "
+        f"{cosine(last)} of the rms norm ({cosine(geometry.offset[0])} in the embeddings)."
+    )
+
+
+def _limits(tasks: Sequence[TaskAblation]) -> str:
+    """What cannot be concluded."""
+    reaches = []
+    for task in tasks:
+        gaps = [row.difference for row in task.rows if row.difference is not None]
+        widths = [gap.high - gap.low for gap in gaps if gap.high is not None and gap.low is not None]
+        reaches += [(task, max(widths) / 2)] if widths else []
+    if not reaches:
+        return ""
+    texts = listed([f"{points(reach)} points on {task.task} ({count(task.n_test, 'text')})" for task, reach in reaches])
+    seeds = min(len(row.runs) for task in tasks for row in task.rows)
+    end = " One seed was trained: another may differ by a point or two. Use --seeds 3." if seeds == 1 else ""
+    return f"Differences smaller than about {texts} can't be told from chance.{end}"
+
+
+def _clusters(row: RepairRow) -> int:
+    return int(row.method.split("/")[1]) if "/" in row.method else 1
+
+
+def _score_table(task: TaskAblation, same_model: bool) -> doc.Table:
+    rows = [
+        doc.Row(
+            [
+                doc.Cell(row.method),
+                accuracy_cell(row.accuracy),
+                difference_cell(row.difference),
+                doc.Cell(_isotropy(row.log10_isotropy)),
+                doc.Cell(cosine(row.log10_isotropy, 1)),
+            ]
+        )
+        for row in task.rows
+    ]
+    source = "published" if same_model else "published, BERT-base (not run)"
+    for row in task.published:
+        loss = (row.accuracy - task.published[0].accuracy) / 100
+        log10 = None if row.isotropy is None else math.log10(row.isotropy)
+        cells = (
+            f"{row.method}, {source}",
+            f"{row.accuracy:.1f}",
+            signed_points(loss) if loss else "",
+            _isotropy(log10),
+            "",
+        )
+        rows.append(doc.Row([doc.Cell(cell) for cell in cells], muted=True))
+    heads = ["method", doc.Column("accuracy", "95 % interval"), doc.Column("vs. none", "paired"), "I(W)", "log₁₀ I"]
+    remarks = [
+        f"Accuracy on {count(task.n_test, 'text')} ({task.split}), {percent(task.majority)} of them in the largest "
+        "class. Methods are mode/clusters/directions. I(W) is the isotropy of what the head sees; 1 is isotropic.",
+        STARS,
+    ]
+    if task.published:
+        remarks.append(f"Published rows: {_SOURCE}. Its clusters and directions are chosen by task.")
+    return doc.table(heads, rows, name=f"scores-{task.task}", remarks=remarks)
+
+
+def _dependence_table(task: TaskAblation) -> doc.Table:
+    rows = []
+    for row in task.rows:
+        own = _shown_agreement(task, row)
+        figures = ["–"] * 3 if own is None else [cosine(own.ami), percent(own.purity), percent(own.chance)]
+        rows.append([row.method, percent(row.moved), percent(row.moved_alone), *figures])
+    heads = [
+        "method",
+        doc.Column("other batches", "predictions that change"),
+        doc.Column("alone", "predictions that change"),
+        doc.Column("mutual information", "clusters and classes", divider=True),
+        doc.Column("purity", "of clusters"),
+        doc.Column("purity by chance", "shuffled labels"),
+    ]
+    return doc.table(heads, rows, name=f"dependence-{task.task}")
+
+
+def _shown_agreement(task: TaskAblation, row: RepairRow) -> Agreement | None:
+    """The agreement of a method's own clusters; for none, that of the largest number of clusters in the study."""
+    k = max(map(_clusters, task.rows)) if row.method == "none" else _clusters(row)
+    return row.agreement(k)
+
+
+def _shown_methods(task: TaskAblation) -> list[RepairRow]:
+    """None, and of each mode that trains with a repair the one that does most: charts of all would be unreadable."""
+    best: dict[str, RepairRow] = {}
+    for row in task.rows:
+        mode, *numbers = row.method.split("/")
+        if mode != "offline" and (
+            mode not in best or [*map(int, numbers)] > [*map(int, best[mode].method.split("/")[1:])]
+        ):
+            best[mode] = row
+    return list(best.values())
+
+
+def _layer_charts(task: TaskAblation) -> list[Chart]:
+    """log10 I(W) and the distance from zero mean by layer, after the first and the last epoch."""
+    epochs = sorted({1, task.settings.epochs})
+    figures = {
+        "isotropy": ("log10_isotropy", "log₁₀ I(W)", "Isotropy of CLS by layer", "0 is isotropic."),
+        "offset": (
+            "offset",
+            "|mean| / rms norm",
+            "Distance of CLS from zero mean",
+            "0 is zero-mean, 1 a single point.",
+        ),
+    }
+    charts = []
+    for name, (key, axis, title, meaning) in figures.items():
+        lines = []
+        for at, row in enumerate(_shown_methods(task)):
+            for epoch in epochs:
+                geometry = row.geometry(epoch)
+                if geometry is None:
+                    continue
+                values: Sequence[float] = getattr(geometry, key)
+                label = f"{row.method}, {count(epoch, 'epoch')}"
+                dash: Dash = "solid" if epoch == epochs[-1] else "dash"
+                places = [float(layer) for layer in range(len(values))]
+                lines.append(Line(places, list(values), label, series_color(at), dash=dash, points=True))
+        caption = f"CLS of the {task.split} texts before the repair, after {listed([str(epoch) for epoch in epochs])} "
+        caption += f"{'epochs' if len(epochs) > 1 else 'epoch'}. {meaning}"
+        x, y = Axis("layer", "layer", whole=True), Axis(axis, name, zero=key == "offset")
+        charts.append(Chart(f"{name}-{task.task}", f"{task.task}: {title[0].lower()}{title[1:]}", caption, lines, x, y))
+    return charts
+
+
+def _layer_table(task: TaskAblation) -> doc.Table:
+    rows: list[list[str]] = []
+    n_layers = 0
+    for row in task.rows:
+        for epoch in range(1, task.settings.epochs + 1):
+            geometry = row.geometry(epoch)
+            if geometry is not None:
+                n_layers = len(geometry.offset)
+                pairs = zip(geometry.log10_isotropy, geometry.offset, strict=True)
+                rows.append([row.method, str(epoch), *(f"{cosine(log, 1)} · {cosine(far)}" for log, far in pairs)])
+    layers = [f"layer {layer}" if layer else "embeddings" for layer in range(n_layers)]
+    return doc.table(
+        ["method", "epoch", *layers], rows, intro="log₁₀ I(W) · |mean| / rms norm of CLS.", name=f"layers-{task.task}"
+    )
+
+
+def _facts(result: RepairAblation) -> list[tuple[str, str]]:
+    facts = [("model", last_name(result.model))]
+    for task in result.tasks:
+        settings, seeds = task.settings, [run.seed for run in task.rows[0].runs]
+        facts.append(
+            (
+                task.task,
+                f"{task.n_train:,} texts to train on, {task.n_test:,} to test on ({task.split}), "
+                f"{count(settings.epochs, 'epoch')}, batches of {settings.batch_size}, learning rate {settings.lr:g}, "
+                f"at most {settings.max_length} tokens, {settings.pooling}, seeds {', '.join(map(str, seeds))}",
+            )
+        )
+    return facts
+
+
+def _task_values(task: TaskAblation) -> dict[str, Any]:
+    return {
+        "task": task.task,
+        "split": task.split,
+        "n_train": task.n_train,
+        "n_test": task.n_test,
+        "units": task.units,
+        "majority": task.majority,
+        "settings": asdict(task.settings),
+        "methods": [
+            {
+                "method": row.method,
+                "accuracy": asdict(row.accuracy),
+                "accuracy_by_seed": row.by_seed,
+                "difference": None if row.difference is None else asdict(row.difference),
+                "log10_isotropy": row.log10_isotropy,
+                "isotropy": 10**row.log10_isotropy,
+                "changed_in_other_batches": row.moved,
+                "changed_alone": row.moved_alone,
+                "clusters_and_classes": None if (own := _shown_agreement(task, row)) is None else asdict(own),
+                "layers": [
+                    asdict(geometry)
+                    for epoch in range(1, task.settings.epochs + 1)
+                    if (geometry := row.geometry(epoch))
+                ],
+            }
+            for row in task.rows
+        ],
+        "published": [asdict(row) for row in task.published],
+    }
