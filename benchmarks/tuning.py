@@ -95,7 +95,7 @@ def main() -> None:
     best = [min(times) for times in zip(*rounds, strict=True)]
     table = "\n".join(
         [
-            f"bert-tiny, {arguments.steps} steps of 64 texts; bert-mini, a head on {arguments.train:,} texts, 3 epochs.",
+            f"bert-tiny, {arguments.steps} steps of 64 texts; bert-mini, a head, {arguments.train:,} texts, 3 epochs.",
             "",
             "| what | ratio | bound |\n|---|---|---|",
             f"| `tune`, with probes and checkpoints, to the bare trainer | {best[1] / best[0]:.2f} | at most {BOUND} |",

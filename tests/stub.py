@@ -49,7 +49,8 @@ def keywords(name: str, kind: type[Options]) -> str:
 def signature(name: str, own: inspect.Signature, kind: type[Options], first: str = "") -> str:
     positional = [str(value).replace("'", "") for value in own.parameters.values() if value.name != "options"]
     listing = ", ".join([first, *positional[1:]] if first else positional)
-    more = f"*, options: {kind.__name__} | None = ..., **keywords: Unpack[_{kind.__name__}]"
+    star = "" if any(value.kind is value.VAR_POSITIONAL for value in own.parameters.values()) else "*, "
+    more = f"{star}options: {kind.__name__} | None = ..., **keywords: Unpack[_{kind.__name__}]"
     return f"def {name}({listing}, {more}) -> {own.return_annotation}: ..."
 
 

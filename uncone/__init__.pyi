@@ -16,6 +16,7 @@ from uncone.repairs.repair import Repair
 from uncone.report.documents.demo import Demo
 from uncone.report.documents.evaluate import Evaluated
 from uncone.verbs.encode import Encoded
+from uncone.verbs.options.ablate import AblateDataOptions, AblateLayersOptions, AblateRepairOptions
 from uncone.verbs.options.calibrate import CalibrateOptions
 from uncone.verbs.options.check import CheckOptions
 from uncone.verbs.options.encode import EncodeOptions
@@ -24,11 +25,15 @@ from uncone.verbs.options.fix import ApplyOptions, ExportOptions, FixOptions, Pr
 from uncone.verbs.options.layers import LayersOptions
 from uncone.verbs.options.map import MapOptions
 from uncone.verbs.options.similarity import SimilarityOptions
+from uncone.verbs.options.tune import TuneOptions
 from uncone.verbs.verb import OpenOptions
 from uncone.analysis.calibration.calibration import Calibration as Calibration
 from uncone.analysis.measures.finding import Finding as Finding
 from uncone.analysis.measures.finding import Level as Level
 from uncone.errors import UnconeError as UnconeError
+from uncone.report.documents.ablate.data import DataAblation as DataAblation
+from uncone.report.documents.ablate.layers import LayerAblation as LayerAblation
+from uncone.report.documents.ablate.repair import RepairAblation as RepairAblation
 from uncone.report.documents.calibrate import Calibrated as Calibrated
 from uncone.report.documents.check import Comparison as Comparison
 from uncone.report.documents.check import Diagnosis as Diagnosis
@@ -37,6 +42,7 @@ from uncone.report.documents.layers import LayerComparison as LayerComparison
 from uncone.report.documents.layers import LayerStudy as LayerStudy
 from uncone.report.documents.map import Map as Map
 from uncone.report.documents.similarity import Similarity as Similarity
+from uncone.report.documents.tune import Tuned as Tuned
 from uncone.verbs.schema import schema as schema
 from uncone.verbs.schema import validate as validate
 
@@ -44,17 +50,24 @@ __all__ = [
     "Calibrated",
     "Calibration",
     "Comparison",
+    "DataAblation",
     "Diagnosis",
     "Finding",
+    "LayerAblation",
     "LayerComparison",
     "LayerStudy",
     "Level",
     "Map",
+    "RepairAblation",
     "Repaired",
     "Similarity",
     "Space",
+    "Tuned",
     "UnconeError",
     "__version__",
+    "ablate_data",
+    "ablate_layers",
+    "ablate_repair",
     "apply",
     "calibrate",
     "check",
@@ -72,6 +85,7 @@ __all__ = [
     "reproduce",
     "schema",
     "similarity",
+    "tune",
     "validate",
 ]
 
@@ -426,6 +440,113 @@ class _SimilarityOptions(TypedDict, total=False):
     map_dims: Sequence[int | str] | int | str
     matrix: str | os.PathLike[str] | None
 
+class _AblateDataOptions(TypedDict, total=False):
+    revision: str | None
+    device: str
+    dtype: str
+    allow_pickle: bool
+    trust_remote_code: bool
+    seed: int
+    progress: Callable[..., None] | None
+    text: str | None
+    label: str | None
+    data: str | os.PathLike[str] | None
+    seeds: int
+    train: int
+    test_size: int | None
+    epochs: int
+    batch_size: int
+    lr: float | None
+    max_length: int | None
+    runs: str | os.PathLike[str] | None
+    announce: Callable[[str], None] | None
+    task: Any
+    skew: float
+    skew_by: str | None
+    against: Any
+    objectives: Sequence[str]
+
+class _AblateLayersOptions(TypedDict, total=False):
+    revision: str | None
+    device: str
+    dtype: str
+    allow_pickle: bool
+    trust_remote_code: bool
+    seed: int
+    progress: Callable[..., None] | None
+    text: str | None
+    label: str | None
+    data: str | os.PathLike[str] | None
+    seeds: int
+    train: int
+    test_size: int | None
+    epochs: int
+    batch_size: int
+    lr: float | None
+    max_length: int | None
+    runs: str | os.PathLike[str] | None
+    announce: Callable[[str], None] | None
+    task: Any
+    variants: Sequence[str]
+
+class _AblateRepairOptions(TypedDict, total=False):
+    revision: str | None
+    device: str
+    dtype: str
+    allow_pickle: bool
+    trust_remote_code: bool
+    seed: int
+    progress: Callable[..., None] | None
+    text: str | None
+    label: str | None
+    data: str | os.PathLike[str] | None
+    seeds: int
+    train: int
+    test_size: int | None
+    epochs: int
+    batch_size: int
+    lr: float | None
+    max_length: int | None
+    runs: str | os.PathLike[str] | None
+    announce: Callable[[str], None] | None
+    tasks: Sequence[Any]
+    methods: Sequence[str]
+
+class _TuneOptions(TypedDict, total=False):
+    text: Sequence[str] | str
+    limit: int | None
+    data: str | os.PathLike[str] | None
+    name: str | None
+    revision: str | None
+    device: str
+    dtype: str
+    allow_pickle: bool
+    trust_remote_code: bool
+    seed: int
+    progress: Callable[..., None] | None
+    out: str | os.PathLike[str] | None
+    label: str | None
+    score: str | None
+    objective: str | None
+    dev: Any
+    datasets: Sequence[Any]
+    then: str | None
+    freeze: Sequence[str]
+    drop_layers: Sequence[str]
+    reinit: Sequence[str]
+    pooling: str | None
+    dropout: float | None
+    epochs: float | None
+    steps: int | None
+    lr: float | None
+    scale: float
+    batch_size: int
+    gradient_accumulation: int
+    max_length: int
+    patience: int
+    probe_every: int | None
+    resume: bool
+
 class _OpenOptions(TypedDict, total=False):
     text: Sequence[str] | str
     limit: int | None
@@ -518,6 +639,24 @@ def map(source: Any, *, options: MapOptions | None = ..., **keywords: Unpack[_Ma
 def similarity(
     source: Any, *, options: SimilarityOptions | None = ..., **keywords: Unpack[_SimilarityOptions]
 ) -> Similarity: ...
+def ablate_data(
+    model: str | os.PathLike[str], *, options: AblateDataOptions | None = ..., **keywords: Unpack[_AblateDataOptions]
+) -> DataAblation: ...
+def ablate_layers(
+    model: str | os.PathLike[str],
+    *,
+    options: AblateLayersOptions | None = ...,
+    **keywords: Unpack[_AblateLayersOptions],
+) -> LayerAblation: ...
+def ablate_repair(
+    model: str | os.PathLike[str],
+    *,
+    options: AblateRepairOptions | None = ...,
+    **keywords: Unpack[_AblateRepairOptions],
+) -> RepairAblation: ...
+def tune(
+    model: str | os.PathLike[str], *sources: Any, options: TuneOptions | None = ..., **keywords: Unpack[_TuneOptions]
+) -> Tuned: ...
 def compare(*sources: Any, **keywords: Unpack[_CheckOptions]) -> Comparison: ...
 def demo(progress: Callable[[str, int, int], None] | None = ...) -> Demo: ...
 def open(source: Any, **keywords: Unpack[_OpenOptions]) -> Space: ...

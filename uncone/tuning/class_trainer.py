@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -92,6 +93,10 @@ def run_trainer(
         )
         for callback in (PrinterCallback, ProgressCallback):
             trainer.remove_callback(callback)
-        outcome = trainer.train()
+        gc.freeze()  # accelerate collects garbage at the end, and would walk through torch and the model for a second
+        try:
+            outcome = trainer.train()
+        finally:
+            gc.unfreeze()
     classifier.eval()
     return float(outcome.training_loss)

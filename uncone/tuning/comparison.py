@@ -66,12 +66,12 @@ def choose_repair(
         methods = parse_methods("droptop") if dev is None else candidates_for(fits.space.dim, len(sample))
         if level == "token":
             methods = [replace(method, level=level) for method in methods if method.repair == "clustered"]
-        choices += _fitted(fits, methods, dev, encoding)
+        choices += _fit(fits, methods, dev, encoding)
     best = max(choices, key=lambda choice: -2.0 if choice.score is None else choice.score, default=None)
     return None if best is None else replace(best, tried=len(choices))
 
 
-def _fitted(fits: Fits, methods: Sequence[Method], dev: PairTask | None, encoding: float) -> list[RepairChoice]:
+def _fit(fits: Fits, methods: Sequence[Method], dev: PairTask | None, encoding: float) -> list[RepairChoice]:
     """Every repair that can be fitted, with its score on the dev pairs and the seconds that it takes."""
     choices = []
     for method in methods:

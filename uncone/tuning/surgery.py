@@ -70,22 +70,22 @@ def planned_surgery(model: Any, freeze: str = "", drop: str = "", reinit: str = 
         OptionError: a layer that is not there, one that is named twice, or nothing left to train.
     """
     n = len(blocks_of(model))
-    frozen, gone = parse_layers(freeze, n, "--freeze"), parse_layers(drop, n, "--drop-layers")
+    frozen, dropped = parse_layers(freeze, n, "--freeze"), parse_layers(drop, n, "--drop-layers")
     fresh = parse_layers(reinit, n, "--reinit")
-    if 0 in gone or 0 in fresh:
-        flag = "--drop-layers" if 0 in gone else "--reinit"
+    if 0 in dropped or 0 in fresh:
+        flag = "--drop-layers" if 0 in dropped else "--reinit"
         raise OptionError(f"{flag} is for the layers 1 to {n}: the embeddings can only be frozen.")
-    if len(gone) == n:
+    if len(dropped) == n:
         raise OptionError(f"--drop-layers removes all {n} layers. Leave at least one.")
     for first, second, names in (
-        (gone, fresh, "dropped and re-initialized"),
-        (gone, frozen - {0}, "dropped and frozen"),
+        (dropped, fresh, "dropped and re-initialized"),
+        (dropped, frozen - {0}, "dropped and frozen"),
     ):
         if both := sorted(first & second):
             raise OptionError(f"Layer {both[0]} can't be both {names}. Name it once.")
-    if frozen | gone >= set(range(n + 1)):
+    if frozen | dropped >= set(range(n + 1)):
         raise OptionError(f"Every layer is frozen, so nothing would be trained. Leave one of 0 to {n} free.")
-    return Surgery(frozen, gone, fresh)
+    return Surgery(frozen, dropped, fresh)
 
 
 def blocks_of(model: Any) -> nn.ModuleList:  # noqa: ANN401 - the classes of transformers are not typed

@@ -56,11 +56,11 @@ class Items:
         """The items in these rows, in this order."""
         rows = [int(row) for row in rows]
 
-        def chosen(values: Sequence[str]) -> list[str]:
+        def picked(values: Sequence[str]) -> list[str]:
             return [values[row] for row in rows]
 
-        right = None if self.right is None else chosen(self.right)
-        return Items(chosen(self.left), right, chosen(self.labels), {k: chosen(v) for k, v in self.columns.items()})
+        right = None if self.right is None else picked(self.right)
+        return Items(picked(self.left), right, picked(self.labels), {k: picked(v) for k, v in self.columns.items()})
 
     def digest(self) -> str:
         """A short name for exactly these texts and labels."""
@@ -131,7 +131,7 @@ def open_task(
         name, split = "The table" if in_memory else Path(source).name, "held out"
         train, test = _split(name, _from_table(source, text, label, columns), rng)
     else:
-        name, split, train, test = _named(os.fspath(source), data)
+        name, split, train, test = _open_named(os.fspath(source), data)
         check_columns(name, ["label"], [("skew-by", column) for column in columns])
         tested = set(test.keys)
         train = train.select([row for row, key in enumerate(train.keys) if key not in tested])
@@ -164,7 +164,7 @@ def _looks_like_file(source: Any) -> bool:  # noqa: ANN401
     return Path(source).is_file() or (not isinstance(source, str)) or ("." in Path(source).name)
 
 
-def _named(request: str, data: str | os.PathLike[str] | None) -> tuple[str, str, Items, Items]:
+def _open_named(request: str, data: str | os.PathLike[str] | None) -> tuple[str, str, Items, Items]:
     default = CLASS_TASKS.get(request.partition(":")[0].lower(), ("",))[0]
     try:
         name, split = name_and_split(request, CLASS_TASKS, dict(CLASS_TASKS), default)
@@ -175,7 +175,7 @@ def _named(request: str, data: str | os.PathLike[str] | None) -> tuple[str, str,
         ) from error
     if name == "sst2":
         parts = {part: open_labeled(f"sst2:{part}", data) for part in ("train", *split.split("+"))}
-        sides = {part: Items([text.strip() for text in one.texts], None, one.labels) for part, one in parts.items()}
+        sides = {part: Items([text.strip() for text in side.texts], None, side.labels) for part, side in parts.items()}
     else:
         sides = {part: _pairs(name, part, data) for part in ("train", split)}
     tests = [sides[part] for part in split.split("+")]

@@ -315,8 +315,8 @@ class _Watch(TrainerCallback):  # type: ignore[misc]  # transformers is not type
 
     def _weights(self) -> dict[str, torch.Tensor]:
         """A copy of the weights that are trained."""
-        named = self.model.named_parameters()
-        return {name: value.detach().cpu().contiguous() for name, value in named if value.requires_grad}
+        trained = [(name, value) for name, value in self.model.named_parameters() if value.requires_grad]
+        return {name: value.detach().cpu().contiguous() for name, value in trained}
 
     def keep_best(self) -> None:
         """Put the weights of the best step back, if it is not the last."""

@@ -33,7 +33,7 @@ from uncone.evaluation.table import Row, TaskRow
 from uncone.report.documents.evaluate.scores import Gain
 from uncone.report.documents.layers import LARGE_FIELDS
 from uncone.tuning.ablation.pairing import PairedAccuracy
-from uncone.tuning.results import DrawRun, LayerRun, Probe, Skew
+from uncone.tuning.results import Agreement, DrawRun, LayerGeometry, LayerRun, Probe, Skew
 from uncone.verbs.encode import Encoded
 
 __all__ = ["VERSION", "schema", "validate"]
@@ -208,6 +208,7 @@ def _shapes() -> dict[str, list[Any]]:
         "tune": [_object("Tuned", {**version, **_tuning(study, study_options, differences)})],
         "ablate layers": [_object("LayerAblation", {**version, **_layer_ablation()})],
         "ablate data": [_object("DataAblation", {**version, **_data_ablation()})],
+        "ablate repair": [_object("RepairAblation", {**version, **_repair_ablation()})],
         "cache": [_object("Cache", {"folder": str, "limit": int, "bytes": int}, entries)],
         "demo": [_object("Demo", {**version, **demo, "prescribe_last_layer": prescription})],
     }
@@ -382,6 +383,28 @@ def _data_ablation() -> dict[str, Any]:
         "recalls": dict[str, dict[str, float]],
         "runs": _list(DrawRun),
     }
+
+
+def _repair_ablation() -> dict[str, Any]:
+    method = {
+        "method": str,
+        "accuracy": Score,
+        "accuracy_by_seed": list[float],
+        "difference": Difference | None,
+        **dict.fromkeys(("log10_isotropy", "isotropy", "changed_in_other_batches", "changed_alone"), float),
+        "clusters_and_classes": Agreement | None,
+        "layers": _list(LayerGeometry),
+    }
+    published = {"method": str, "accuracy": float, "isotropy": float}
+    task = {
+        **dict.fromkeys(("task", "split"), str),
+        **dict.fromkeys(("n_train", "n_test", "units"), int),
+        "majority": float,
+        "settings": _OBJECT,
+        "methods": _list(_object("RepairMethod", method)),
+        "published": _list(_object("PublishedRepair", published)),
+    }
+    return {"model": str, **_SUMMARY, "tasks": _list(_object("RepairTask", task)), "notes": _TEXTS}
 
 
 def _evaluation() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`ablate layers` on a tiny model: variants, runs that resume, and differences by hand; the real model is exhaustive."""
+"""`ablate layers` on a tiny model: variants, runs that resume, differences by hand; and the findings on bert-mini."""
 
 from __future__ import annotations
 
@@ -20,9 +20,14 @@ def table(n=240):
     return {"text": [f"{text} {i % 10} {i // 10 % 10} {i // 100}" for i, text in enumerate(texts)], "label": list("ab") * (n // 2)}  # fmt: skip  # noqa: E501
 
 
-@pytest.fixture
-def study(tiny_model, tmp_path):
-    return ablate_layers(tiny_model, task=table(), runs=tmp_path / "runs", **QUICK)
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def study(tiny_model, runs):
+    return ablate_layers(tiny_model, task=table(), runs=runs, **QUICK)
 
 
 def test_variants_cover_every_layer():
@@ -57,21 +62,21 @@ def test_the_last_layer_is_measured_before_and_after(study):
         assert moved == (row.variant.kind != "head"), "a frozen encoder gives what it gave"
 
 
-def test_an_interrupted_study_resumes(tiny_model, tmp_path, study, monkeypatch):
+def test_an_interrupted_study_resumes(tiny_model, runs, study, monkeypatch):
     import uncone.tuning.ablation.layers as module
 
     messages, trainings, real = [], [], module.train
-    files = sorted((tmp_path / "runs").rglob("*.json"))
+    files = sorted(runs.rglob("*.json"))
     assert len(files) == 18
     for file in files[:3]:
         file.unlink()
     monkeypatch.setattr(module, "train", lambda *a, **k: (trainings.append(1), real(*a, **k))[1])
     monkeypatch.setattr(module, "_estimate", lambda *_: 60.0)
-    again = ablate_layers(tiny_model, task=table(), runs=tmp_path / "runs", announce=messages.append, **QUICK)
+    again = ablate_layers(tiny_model, task=table(), runs=runs, announce=messages.append, **QUICK)
     assert len(trainings) == 3
     assert messages[0] == "18 trainings, 15 of which were done before: about 3 minutes at most."
     assert [row.score for row in again.study.rows] == [row.score for row in study.study.rows]
-    other = ablate_layers(tiny_model, task=table(), runs=tmp_path / "runs", variants=["head"], **{**QUICK, "lr": 1e-3})
+    other = ablate_layers(tiny_model, task=table(), runs=runs, variants=["head"], **{**QUICK, "lr": 1e-3})
     assert len(trainings) == 3 + 4, "another learning rate is another study"
     assert len(other.study.rows) == 2
 

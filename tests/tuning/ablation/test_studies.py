@@ -102,7 +102,7 @@ def test_variants_cover_every_layer():
 def test_the_layers_of_a_tiny_model(table, tiny_model, monkeypatch):
     lines = []
     result = uncone.ablate_layers(tiny_model, task=table, seeds=2, announce=lines.append, **QUICK)
-    assert "18 trainings" in lines[0] and "17 take about" in lines[1]
+    assert "18 trainings" in lines[0]
     assert validate(result.to_json()) == "ablate layers"
     values = result.to_dict()
     frozen = next(row for row in values["variants"] if row["variant"] == "head alone trained")
@@ -136,7 +136,7 @@ def test_the_data_of_a_tiny_model(table, tiny_model, monkeypatch):
     assert accuracy == pytest.approx(np.mean(list(recalls.values()))), "the test is balanced"
     assert {chart.name for chart in result.document().charts()} >= {"draws", "classify-cka", "contrastive-probe"}
     assert result.to_html() and result.to_text() and result.to_latex()
-    monkeypatch.setattr(data, "_trained", None)
+    monkeypatch.setattr(data, "_train", None)
     assert uncone.ablate_data(tiny_model, task=table, **options).to_dict()["runs"] == values["runs"]
 
 

@@ -17,12 +17,11 @@ import numpy as np
 from uncone.analysis.layers.representations import TrainedVectors
 from uncone.analysis.measures.registry import families
 from uncone.data.batch import IntVector, Matrix
-from uncone.encoders.open import Loading
 from uncone.errors import OptionError, ShapeError
 from uncone.evaluation.tasks.sts import isotropy
 from uncone.tuning.ablation.pairing import PairedAccuracy, paired_accuracies
-from uncone.tuning.ablation.runs import RunStore
-from uncone.tuning.classifier import Classifier, FitSettings, Progress, build, fit, layer_vectors, predict
+from uncone.tuning.ablation.runs import RunContext
+from uncone.tuning.classifier import Classifier, FitSettings, build, fit, layer_vectors, predict
 from uncone.tuning.examples import Examples
 from uncone.tuning.results import DrawRun, LayerTrace, Skew
 from uncone.tuning.tasks import ClassTask, Items
@@ -73,9 +72,7 @@ def study_data(
     seeds: Sequence[int] = (0, 1, 2),
     objectives: Sequence[str] = OBJECTIVES,
     against: Items | None = None,
-    store: RunStore,
-    progress: Progress | None = None,
-    loading: Loading | None = None,
+    context: RunContext,
 ) -> DataStudy:
     """Train on every draw with every seed; finished trainings come from the store.
 
@@ -88,9 +85,7 @@ def study_data(
         seeds: of draws and trainings.
         objectives: a head with cross-entropy, and two dropout views of every text.
         against: another corpus, drawn instead of a skewed one.
-        store: keeps finished trainings.
-        progress: told of every step.
-        loading: how the model is loaded.
+        context: keeps finished trainings, and knows how the model is loaded.
 
     Raises:
         ShapeError: a class has too few items to draw.
@@ -98,7 +93,7 @@ def study_data(
     """
     skew = skew if skew.value is not None or against is not None else replace(skew, value=task.classes[-1])
     test = _balanced(task.test.labels, None, np.random.default_rng(settings.seed), task.name)
-    study = _Study(model, replace(task, test=task.test.select(test)), skew, settings, against, store, progress, loading)
+    study = _Study(model, replace(task, test=task.test.select(test)), skew, settings, against, context)
     runs = [run for objective in objectives for seed in seeds for run in study.runs(objective, seed, n_train)]
     return _summary(study.task, skew, "another corpus" if against else str(skew.value), n_train, settings, runs)
 
@@ -112,13 +107,11 @@ class _Study:
     skew: Skew
     settings: FitSettings
     against: Items | None
-    store: RunStore
-    progress: Progress | None
-    loading: Loading | None
+    context: RunContext
 
     def runs(self, objective: str, seed: int, n_train: int) -> list[DrawRun]:
         """The draws of a seed. They are compared with the balanced model, so one that is missing needs that again."""
-        stored = [self.store.recall(f"{objective}/{draw}", seed) for draw in DRAWS]
+        stored = [self.context.store.recall(f"{objective}/{draw}", seed) for draw in DRAWS]
         if all(values is not None for values in stored):
             return [DrawRun.from_dict(values) for values in stored if values is not None]
         runs: list[DrawRun] = []
@@ -126,7 +119,7 @@ class _Study:
         probe_items = _probe_items(self.task, seed)
         for draw, items in _draws(self.task, self.skew, n_train, seed, self.against).items():
             own, began = replace(self.settings, seed=seed), time.monotonic()
-            classifier = _trained(self.model, items, self.task.classes, own, objective, self.progress, self.loading)
+            classifier = _train(self.model, items, self.task.classes, own, objective, self.context)
             vectors = layer_vectors(classifier, self.task.test, _pooling(objective))
             values = items.labels if self.against is not None else self.skew.values(items)
             run = DrawRun(
@@ -139,7 +132,7 @@ class _Study:
                 time.monotonic() - began,
             )
             reference = vectors if reference is None else reference
-            self.store.remember(f"{objective}/{draw}", seed, run.to_dict())
+            self.context.store.remember(f"{objective}/{draw}", seed, run.to_dict())
             runs.append(run)
         return runs
 
@@ -149,20 +142,15 @@ def _pooling(objective: str) -> str:
 
 
 def _balanced(
-    values: Sequence[str], n: int | None, rng: np.random.Generator, name: str, exclude: IntVector | None = None
+    values: Sequence[str], n: int | None, rng: np.random.Generator, name: str, exclude: Sequence[int] | IntVector = ()
 ) -> IntVector:
     """Rows with every value equally often: n in all, or as many as the rarest allows."""
     codes = np.asarray(values, object).astype(str)
-    free = np.ones(len(codes), np.bool_)
-    if exclude is not None:
-        free[exclude] = False
     names = sorted(set(codes.tolist()))
     per_value = (n // len(names)) if n is not None else min(int((codes == value).sum()) for value in names)
     rows = []
     for value in names:
-        own = np.flatnonzero((codes == value) & free)
-        if len(own) < per_value:  # what is left is not enough for a second draw: take from all
-            own = np.flatnonzero(codes == value)
+        own = _apart(np.flatnonzero(codes == value), exclude, per_value)
         if len(own) < per_value or per_value == 0:
             raise ShapeError(
                 f"{name} has {len(own):,} items of {value!r}, and a balanced draw needs {per_value:,}. Use fewer with "
@@ -172,8 +160,14 @@ def _balanced(
     return np.sort(np.concatenate(rows))
 
 
+def _apart(rows: IntVector, others: Sequence[int] | IntVector, n: int) -> IntVector:
+    """The rows that are not among the others, if there are n of them; else all."""
+    free = np.setdiff1d(rows, others)
+    return free if len(free) >= n else rows
+
+
 def _draws(task: ClassTask, skew: Skew, n: int, seed: int, against: Items | None) -> dict[str, Items]:
-    """The balanced draw, the control, which shares no item with it if there are enough, and the skewed one."""
+    """The balanced draw, the control and the skewed one, which share no item with the first if there are enough."""
     rng, items, values = np.random.default_rng(seed), task.train, skew.values(task.train)
     first = _balanced(values, n, rng, task.name)
     control = _balanced(values, n, rng, task.name, exclude=first)
@@ -186,11 +180,16 @@ def _draws(task: ClassTask, skew: Skew, n: int, seed: int, against: Items | None
     if skew.value not in codes:
         names = ", ".join(sorted(set(codes.tolist()))[:8])
         raise OptionError(f"{task.name} has no item with {skew.value!r} to skew by; there is {names}.")
-    many, few = np.flatnonzero(codes == skew.value), np.flatnonzero(codes != skew.value)
     n_many = round(len(first) * skew.share)
-    for have, need, which in ((many, n_many, repr(skew.value)), (few, len(first) - n_many, "other values")):
+    many, few = (
+        _apart(np.flatnonzero((codes == skew.value) == is_many), first, n)
+        for is_many, n in ((True, n_many), (False, len(first) - n_many))
+    )
+    for have, need, content in ((many, n_many, repr(skew.value)), (few, len(first) - n_many, "other values")):
         if len(have) < need:
-            raise ShapeError(f"{task.name} has {len(have):,} items of {which}, and a skew needs {need:,}. Use --train.")
+            raise ShapeError(
+                f"{task.name} has {len(have):,} items of {content}, and a skew needs {need:,}. Use --train."
+            )
     picked = [rng.permutation(many)[:n_many], rng.permutation(few)[: len(first) - n_many]]
     parts = {"balanced": first, "control": control, "skewed": np.sort(np.concatenate(picked))}
     return {name: items.select(rows) for name, rows in parts.items()}
@@ -204,16 +203,16 @@ def _probe_items(task: ClassTask, seed: int) -> Items:
     return task.train.select(_balanced(task.train.labels, n, rng, task.name))
 
 
-def _trained(
+def _train(
     model: str | Path,
     items: Items,
     classes: Sequence[str],
     settings: FitSettings,
     objective: str,
-    progress: Progress | None,
-    loading: Loading | None,
+    context: RunContext,
 ) -> Classifier:
     """A model trained on a draw; a contrastive one in a classifier without a trained head, to read its layers."""
+    progress, loading = context.progress, context.loading
     if objective == "classify":
         return fit(model, items, classes, settings, progress=progress, loading=loading)
     from uncone.tuning.model import load_pipeline, transformer_of

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from uncone import __version__
 from uncone.data.writing.atomic import write_all, writing
 from uncone.data.writing.plain_values import plain_values
+from uncone.encoders.open import Loading
 from uncone.tuning.tasks import ClassTask
 
-__all__ = ["RunStore", "task_digest"]
+__all__ = ["RunContext", "RunStore", "task_digest"]
 
 
 class RunStore:
@@ -51,6 +53,15 @@ class RunStore:
 
     def _file(self, name: str, seed: int) -> Path:
         return self.folder / f"{name.replace('/', '-').replace(' ', '-')}-seed-{seed}.json"
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What every training of a study needs: where finished ones are kept, who is told, and how the model is loaded."""
+
+    store: RunStore
+    progress: Callable[..., None] | None = None
+    loading: Loading | None = None
 
 
 def task_digest(task: ClassTask) -> str:

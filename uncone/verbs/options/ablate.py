@@ -97,9 +97,9 @@ class AblateDataOptions(AblateOptions):
 
     def check(self) -> None:
         """Refuse two ways to skew."""
-        given = [self.flag(name) for name in ("skew", "skew_by", "against") if self.is_given(name)]
-        if len(given) > 1:
-            raise OptionError(f"{' and '.join(given[:2])} are two ways to say what is skewed. Name one of them.")
+        flags = [self.flag(name) for name in ("skew", "skew_by", "against") if self.is_given(name)]
+        if len(flags) > 1:
+            raise OptionError(f"{' and '.join(flags[:2])} are two ways to say what is skewed. Name one of them.")
         super().check()
 
 

@@ -58,6 +58,7 @@ def ablate_data(model: str | os.PathLike[str], *, options: AblateDataOptions) ->
     require(*_EXTRA, extra="tune")
     from uncone.report.documents.ablate.data import DataAblation
     from uncone.tuning.ablation.data import study_data
+    from uncone.tuning.ablation.runs import RunContext
     from uncone.tuning.results import Skew
 
     skew = Skew(options.skew) if options.skew_by is None else Skew.parse(options.skew_by)
@@ -78,9 +79,7 @@ def ablate_data(model: str | os.PathLike[str], *, options: AblateDataOptions) ->
         seeds=_seeds(options),
         objectives=options.objectives,
         against=against,
-        store=store,
-        progress=options.progress,
-        loading=options.loading,
+        context=RunContext(store, options.progress, options.loading),
     )
     return DataAblation(os.fspath(model), study)
 
@@ -191,6 +190,6 @@ def _announce(options: AblateOptions, store: RunStore, names: Sequence[str]) -> 
     if options.announce is None:
         return
     total = len(names) * options.seeds
-    done = sum(store.recall(name, seed) is not None for name in names for seed in _seeds(options))
-    kept = f", of which {done} were done before" if done else ""
-    options.announce(f"{total} trainings{kept}")
+    n_stored = sum(store.recall(name, seed) is not None for name in names for seed in _seeds(options))
+    before = f", {n_stored} of which were done before" if n_stored else ""
+    options.announce(f"{total} trainings{before}.")

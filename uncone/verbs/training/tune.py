@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from uncone.report.documents.tune import Tuned
     from uncone.tuning.comparison import Comparison, RepairChoice
     from uncone.tuning.examples import Examples
-    from uncone.tuning.trainer import TrainingSettings
+    from uncone.tuning.trainer import Training, TrainingSettings
 
 __all__ = ["tune"]
 
@@ -47,12 +47,11 @@ def tune(model: str | os.PathLike[str], *sources: Any, options: TuneOptions) -> 
     tables in memory or lists of texts. The tuned model is a stock sentence-transformers folder.
     """
     require("torch", "sentence_transformers", "datasets", "accelerate", extra="tune")
+    from uncone.data.writing.atomic import write_all
     from uncone.report.documents.tune import Tuned
     from uncone.tuning.examples import Columns, open_examples, split_held_out
-    from uncone.tuning.model import load_pipeline, save_pipeline, set_dropout, transformer_of
-    from uncone.tuning.probes import Prober
-    from uncone.tuning.surgery import operate, planned_surgery
-    from uncone.tuning.trainer import run_folder, train
+    from uncone.tuning.model import save_pipeline
+    from uncone.tuning.trainer import run_folder
 
     if not sources:
         raise OptionError("Name what to train on: a file of texts or examples, or a dataset such as snli.")
@@ -62,27 +61,8 @@ def tune(model: str | os.PathLike[str], *sources: Any, options: TuneOptions) -> 
     columns = Columns(options.text, options.label, options.score)
     examples = open_examples(sources, options.objective, columns, options.data, options.limit)
     train_part, dev_part, test_part = split_held_out(examples, options.seed)
-    dev = _dev_pairs(options, dev_part)
-    datasets = _datasets(options, examples.objective, test_part)
-    pipeline = load_pipeline(model, options.pooling, options.loading, options.dropout)
-    body = transformer_of(pipeline)
-    if examples.objective == "contrastive" and set_dropout(body, None) == 0:
-        raise ModelError(_NO_DROPOUT.format(name=model))
-    surgery = planned_surgery(body, ",".join(options.freeze), ",".join(options.drop_layers), ",".join(options.reinit))
-    operate(body, surgery, options.seed)
-    settings = _training_settings(options, train_part, int(body.config.hidden_size))
-    held_out = dev_part.distinct_texts if dev_part is not None else train_part.distinct_texts
-    folder = run_folder(out)
-    history = train(
-        pipeline,
-        train_part,
-        settings,
-        Prober(held_out, dev, options.seed),
-        folder=folder,
-        identity=_identity(model, options, train_part, settings),
-        resume=options.resume,
-        progress=options.progress,
-    )
+    dev, datasets = _dev_pairs(options, dev_part), _datasets(options, examples.objective, test_part)
+    pipeline, settings, history = _train(model, out, train_part, (dev_part or train_part).distinct_texts, dev, options)
     result = Tuned(
         model=os.fspath(model),
         out=str(out),
@@ -95,17 +75,49 @@ def tune(model: str | os.PathLike[str], *sources: Any, options: TuneOptions) -> 
         notes=[*examples.notes],
     )
     if out.is_dir():
-        shutil.rmtree(out)  # of the same run, interrupted after it had saved the model
+        shutil.rmtree(out)  # empty, or of the same run, interrupted after it had saved the model
     save_pipeline(pipeline, out, result.card())
-    texts = train_part.distinct_texts
-    repair, comparison, notes = _compare(model, out, texts, dev, datasets, options)
-    layers, why = _layers(model, out, (test_part or train_part).distinct_texts, options)
-    result = replace(result, repair=repair, comparison=comparison, layers=layers, notes=[*result.notes, *notes, *why])
-    from uncone.data.writing.atomic import write_all
-
+    repair, comparison, notes = _compare(model, out, train_part.distinct_texts, dev, datasets, options)
+    layers, reasons = _layers(model, out, (test_part or train_part).distinct_texts, options)
+    notes = [*result.notes, *notes, *reasons]
+    result = replace(result, repair=repair, comparison=comparison, layers=layers, notes=notes)
     write_all({out / "README.md": result.card()})
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(run_folder(out), ignore_errors=True)
     return result
+
+
+def _train(
+    model: str | os.PathLike[str],
+    out: Path,
+    examples: Examples,
+    held_out: Sequence[str],
+    dev: PairTask | None,
+    options: TuneOptions,
+) -> tuple[Any, TrainingSettings, Training]:
+    """The trained pipeline, its settings, and the history of the training."""
+    from uncone.tuning.model import load_pipeline, set_dropout, transformer_of
+    from uncone.tuning.probes import Prober
+    from uncone.tuning.surgery import operate, planned_surgery
+    from uncone.tuning.trainer import run_folder, train
+
+    pipeline = load_pipeline(model, options.pooling, options.loading, options.dropout)
+    body = transformer_of(pipeline)
+    if examples.objective == "contrastive" and set_dropout(body, None) == 0:
+        raise ModelError(_NO_DROPOUT.format(name=model))
+    surgery = planned_surgery(body, ",".join(options.freeze), ",".join(options.drop_layers), ",".join(options.reinit))
+    operate(body, surgery, options.seed)
+    settings = _training_settings(options, examples, int(body.config.hidden_size))
+    history = train(
+        pipeline,
+        examples,
+        settings,
+        Prober(held_out, dev, options.seed),
+        folder=run_folder(out),
+        identity=_identity(model, options, examples, settings),
+        resume=options.resume,
+        progress=options.progress,
+    )
+    return pipeline, settings, history
 
 
 def _check_out(out: Path, resume: bool) -> None:
@@ -130,9 +142,9 @@ def _datasets(options: TuneOptions, objective: str, held_out: Examples | None) -
     """The datasets of the comparison: those named, all seven with `then`, STS-B for similarity, or held-out pairs."""
     from uncone.data.tasks.sts import STS, local_pairs, open_pairs
 
-    named = options.datasets or (STS if options.then else ())
-    if named:
-        return [open_pairs(name, options.data) for name in named]
+    names = options.datasets or (STS if options.then else ())
+    if names:
+        return [open_pairs(name, options.data) for name in names]
     own = None if held_out is None else held_out.pairs(options.seed)
     if own is None or objective in _OF_SIMILARITY:
         own = local_pairs("stsb", "test", options.data) or own

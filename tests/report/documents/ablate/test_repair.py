@@ -16,7 +16,10 @@ from uncone.tuning.ablation.repair import RepairRow, TaskAblation, published
 from uncone.tuning.classifier import FitSettings
 from uncone.tuning.results import Agreement, LayerGeometry, RepairRun
 
-LAYERS = [LayerGeometry(1, [-14.0, -12.0, -8.0], [1.0, 0.9, 0.8]), LayerGeometry(2, [-14.0, -11.0, -7.0], [1.0, 0.9, 0.7])]
+LAYERS = [
+    LayerGeometry(1, [-14.0, -12.0, -8.0], [1.0, 0.9, 0.8]),
+    LayerGeometry(2, [-14.0, -11.0, -7.0], [1.0, 0.9, 0.7]),
+]
 
 
 def row(method, accuracy, log10, *, gain=None, proven=False, moved=(0.0, 0.0), ami=None, seeds=1):
@@ -29,7 +32,7 @@ def row(method, accuracy, log10, *, gain=None, proven=False, moved=(0.0, 0.0), a
 
 
 def ablation(*rows, name="sst2", model="models/bert-mini"):
-    task = TaskAblation(name, "dev", 2000, 872, 872, 0.51, 872, FitSettings(), rows, published(name))
+    task = TaskAblation(name, "dev", 2000, 872, 0.51, 872, FitSettings(), rows, published(name))
     return RepairAblation(model, [task])
 
 
@@ -41,3 +44,79 @@ def ablation_rows():
         row("batch/3/2", 0.55, -0.05, gain=-0.2, proven=True, moved=(0.39, 0.42), ami=0.3),
         row("running/3/2", 0.745, -1.7, gain=-0.005, ami=0.2),
     ]
+
+
+def test_renderings(ablation_rows, assert_renderings):
+    assert_renderings(ablation(*ablation_rows, name="rte"))
+
+
+def test_the_sentences_follow_the_numbers(ablation_rows):
+    result = ablation(*ablation_rows)
+    assert "No repair in the loop improves" in result.headline and "1 of 3" in result.headline
+    text = " ".join(result.lines())
+    assert "batch/3/2 raises the isotropy I(W) at the head from 3e-09 to 0.89" in text
+    assert "accuracy falls from 75.0 to 55.0, proven" in text
+    assert "6 to 39 % of the predictions" in text and "42 to 47 % when a text comes alone" in text
+    assert "With running statistics, no prediction changes." in text
+    assert "90 % of the texts are in the majority class of their cluster, 60 % by chance" in text
+    assert "CLS is not zero-mean" in text and "0.70 of the rms norm" in text
+    assert "2.0 points on sst2 (872 texts)" in text and "--seeds 3" in text
+
+
+def test_gains_are_said_and_need_proof(ablation_rows):
+    none = ablation_rows[0]
+    better = row("frozen/3/0", 0.8, -2.0, gain=0.05, proven=True)
+    assert ablation(none, better).headline == "frozen/3/0 gains 5.0 points of accuracy on sst2, proven."
+    unsure = row("frozen/3/0", 0.8, -2.0, gain=0.05)
+    assert "by more than chance" in ablation(none, unsure).headline
+    assert "not proven to be a change" in " ".join(ablation(none, unsure).lines())
+    assert "No repair was tried" in ablation(none).headline
+    assert ablation(none).to_text()
+
+
+def test_other_states_of_the_numbers(ablation_rows):
+    none, _, batch, _ = ablation_rows
+    apart = replace(batch, runs=[replace(batch.runs[0], clusters={"3": Agreement(0.01, 0.61, 0.6)})])
+    assert "does not explain the loss" in " ".join(ablation(none, apart).lines())
+    narrow = row("frozen/1/0", 0.7, -9.0, gain=-0.05)
+    assert "no repair makes what the head sees more isotropic" in " ".join(ablation(none, narrow).lines())
+    rounding = row("running/1/0", 0.75, -4.0, gain=0.0, moved=(0.001, 0.002))
+    assert "at most 0.2 % change" in " ".join(ablation(none, rounding).lines())
+    centered = [replace(layer, offset=[0.9, 0.5, 0.03]) for layer in LAYERS]
+    zero = replace(none, runs=[replace(none.runs[0], layers=centered)])
+    assert "CLS is close to zero-mean" in " ".join(ablation(zero).lines())
+    seeds = ablation(row("none", 0.75, -8.0, seeds=3), row("batch/3/0", 0.6, -1.0, gain=-0.15, proven=True, seeds=3))
+    assert "--seeds" not in " ".join(seeds.lines())
+
+
+def test_published_rows_stand_beside(ablation_rows):
+    def first_table(result):
+        return next(part for part in leaves(result.document().sections[0].blocks) if isinstance(part, Table))
+
+    result = ablation(*ablation_rows, name="rte")
+    table = first_table(result)
+    assert [[cell.text for cell in line.cells] for line in table.rows if line.muted] == [
+        ["none, published, BERT-base (not run)", "65.3", "", "5e-05", ""],
+        ["batch, published, BERT-base (not run)", "62.8", "−2.5", "0.29", ""],
+    ]
+    assert "Published for BERT-base on rte: accuracy from 65.3 to 62.8" in " ".join(result.lines())
+    own = first_table(ablation(*ablation_rows, name="rte", model="hub/bert-base-uncased"))
+    assert own.rows[-1].cells[0].text == "batch, published"
+    assert not any(line.muted for line in first_table(ablation(*ablation_rows)).rows)
+
+
+def test_charts_have_both_epochs(ablation_rows):
+    charts = {chart.name: chart for chart in ablation(*ablation_rows).document().charts()}
+    assert list(charts) == ["differences-sst2", "isotropy-sst2", "offset-sst2"]
+    labels = [mark.label for mark in charts["offset-sst2"].marks]
+    assert labels[:2] == ["none, 1 epoch", "none, 2 epochs"] and "batch/3/2, 2 epochs" in labels
+    assert "batch/1/0, 2 epochs" not in labels, "of each mode, the one that does most"
+    assert list(charts["offset-sst2"].marks[1].y) == [1.0, 0.9, 0.7]
+
+
+def test_the_numbers_as_json(ablation_rows):
+    values = json.loads(ablation(*ablation_rows, name="rte").to_json())["tasks"][0]
+    assert values["methods"][2]["changed_in_other_batches"] == 0.39
+    assert values["methods"][2]["clusters_and_classes"]["ami"] == 0.3
+    assert values["methods"][0]["difference"] is None and len(values["methods"][0]["layers"]) == 2
+    assert values["published"][0]["accuracy"] == 65.3

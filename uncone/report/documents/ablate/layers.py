@@ -27,6 +27,14 @@ __all__ = ["LayerAblation"]
 
 _COLORS = {"freeze": "accent", "drop": "second", "reinit": "ink"}
 _WORDS = {"freeze": "frozen", "drop": "dropped", "reinit": "re-initialized", "first": "first layers frozen"}
+_ACTIONS = {
+    "drop": "Dropping a layer",
+    "reinit": "Re-initializing a layer",
+    "freeze": "Freezing a layer",
+    "first": "Freezing the embeddings and the first layers",
+}
+_CHANGE = 0.02
+"""A change of the intra-sentence similarity that is worth a sentence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +53,20 @@ class LayerAblation(Result):
     def headline(self) -> str:
         """The layers that the task needs, in a sentence."""
         dropped = [row for row in self.study.rows if row.variant.kind == "drop"]
-        needed = [row for row in dropped if _is_loss(row)]
+        losses = [row for row in dropped if _is_loss(row)]
         if not dropped:
-            losses = [row.variant.name for row in self.study.rows if _is_loss(row)]
-            return f"Proven losses: {listed(losses)}." if losses else "No variant is proven worse than the whole model."
-        if not needed:
-            return f"{self._title} gets by without any single one of its {self.study.layers} layers."
-        names = listed([str(row.variant.layer) for row in needed])
-        return f"{self._title} needs {'layer' if len(needed) == 1 else 'layers'} {names}."
+            names = [row.variant.name for row in self.study.rows if _is_loss(row)]
+            return f"Proven losses: {listed(names)}." if names else "No variant is proven worse than the whole model."
+        if not losses:
+            worst = min(end for row in dropped if (end := _low(row)) is not None)
+            return (
+                f"{self._title}: dropping any one of the {self.study.layers} layers costs nothing that could be proven, "
+                f"and at most {points(max(-worst, 0.0))} points of accuracy."
+            )
+        numbers, cost = listed([str(row.variant.layer) for row in losses]), points(-min(map(_value, losses)))
+        if len(losses) == 1:
+            return f"{self._title} needs layer {numbers}: dropping it costs {cost} points of accuracy, proven."
+        return f"{self._title} needs layers {numbers}: dropping one costs up to {cost} points of accuracy, proven."
 
     @property
     def _title(self) -> str:
@@ -71,12 +85,12 @@ class LayerAblation(Result):
             worst = min(rows, key=_value, default=None)
             if worst is None or worst.score.difference is None:
                 continue
-            text = difference_text(worst.score.difference)
+            text = f"{difference_text(worst.score.difference)}, with {worst.variant.name}"
             if losses:
-                lines.append(f"{len(losses)} of {len(rows)} with {_WORDS[kind]}: proven loss, at worst {text}.")
+                cases = f"in {len(losses)} of {count(len(rows), 'case')}, proven"
+                lines.append(f"{_ACTIONS[kind]} costs accuracy {cases}; at worst {text}.")
             else:
-                name = worst.variant.name
-                lines.append(f"No loss is proven for {_WORDS[kind]} layers; the largest is {text}, with {name}.")
+                lines.append(f"{_ACTIONS[kind]} costs nothing that could be proven; at worst {text}.")
         head = next((row for row in study.rows if row.variant.kind == "head"), None)
         if head is not None and head.score.difference is not None:
             value = points(head.score.accuracy.value)
@@ -96,7 +110,8 @@ class LayerAblation(Result):
             return ""
         return (
             f"Words in a sentence are {cosine(before)} more similar than unrelated words at the last layer before "
-            f"training, {cosine(full)} after it, and {cosine(frozen)} if that layer itself is frozen."
+            f"training, {cosine(full)} after it, and {cosine(frozen)} if that layer itself is frozen. "
+            f"{_frozen_verdict(full - before, frozen - before)}"
         )
 
     def _values(self) -> dict[str, Any]:
@@ -164,6 +179,20 @@ class LayerAblation(Result):
 def _value(row: LayerRow) -> float:
     difference = row.score.difference
     return 0.0 if difference is None or difference.value is None else difference.value
+
+
+def _frozen_verdict(full: float, frozen: float) -> str:
+    """Whether a frozen layer follows the others, by the change of a measure with and without it."""
+    if abs(full) < _CHANGE:
+        return "Training hardly changes it."
+    way = "rises" if full > 0 else "falls"
+    if abs(frozen) < _CHANGE or (frozen > 0) != (full > 0):
+        return f"It {way} only if the layer itself is trained."
+    return f"It {way} although the layer is frozen: the layers below it change what it is given."
+
+
+def _low(row: LayerRow) -> float | None:
+    return None if row.score.difference is None else row.score.difference.low
 
 
 def _is_loss(row: LayerRow) -> bool:

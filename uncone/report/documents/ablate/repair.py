@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from uncone.analysis.measures.finding import Level
@@ -107,10 +107,10 @@ class RepairAblation(Result):
         dependence = _dependence_table(task)
         every_layer = doc.Fold("Every layer and method", [_layer_table(task)])
         return [
-            doc.Section(f"{task.task}: accuracy and isotropy", [scores, *([chart] if pairs else [])], brief=[scores]),
             doc.Section(
-                f"{task.task}: predictions that depend on the batch", [dependence], _DEPENDENCE, brief=[dependence]
+                f"{task.task}: accuracy and isotropy", [scores, *([chart] if pairs else [])], brief=[_brief_table(task)]
             ),
+            doc.Section(f"{task.task}: predictions that depend on the batch", [dependence], _DEPENDENCE),
             doc.Section(f"{task.task}: CLS by layer", [doc.SideBySide(_layer_charts(task)), every_layer]),
         ]
 
@@ -281,6 +281,17 @@ def _score_table(task: TaskAblation, same_model: bool) -> doc.Table:
     if task.published:
         remarks.append(f"Published rows: {_SOURCE}. Its clusters and directions are chosen by task.")
     return doc.table(heads, rows, name=f"scores-{task.task}", remarks=remarks)
+
+
+def _brief_table(task: TaskAblation) -> doc.Table:
+    """A line per method for a terminal."""
+    rows = []
+    for row in task.rows:
+        accuracy, difference = accuracy_cell(row.accuracy), difference_cell(row.difference)
+        cells = [replace(cell, small="") for cell in (accuracy, difference)]
+        rows.append([row.method, *cells, _isotropy(row.log10_isotropy), percent(row.moved), percent(row.moved_alone)])
+    heads = ["method", "accuracy", "vs. none", "I(W)", "other batches", "alone"]
+    return doc.table(heads, rows, name=f"brief-{task.task}", title=task.task)
 
 
 def _dependence_table(task: TaskAblation) -> doc.Table:

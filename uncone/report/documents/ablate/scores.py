@@ -45,8 +45,8 @@ def difference_text(difference: Difference) -> str:
 
 def forest(name: str, title: str, base: str, rows: Sequence[tuple[str, PairedAccuracy]]) -> Chart:
     """The differences of variants from the base, with their intervals."""
-    known = [(label, row.difference) for label, row in rows if row.difference is not None]
-    usable = [(label, gain) for label, gain in known if gain.value is not None]
+    gains = [(label, row.difference) for label, row in rows if row.difference is not None]
+    usable = [(label, gain) for label, gain in gains if gain.value is not None]
     values, low, high = (
         [None if (end := getattr(gain, side)) is None else 100 * end for _, gain in usable]
         for side in ("value", "low", "high")
