@@ -15,6 +15,7 @@ __all__ = [
     "Agreement",
     "ContextTrace",
     "DrawRun",
+    "LabelTrace",
     "LayerGeometry",
     "LayerRun",
     "LayerTrace",
@@ -166,6 +167,19 @@ class Agreement:
 
 
 @dataclass(frozen=True)
+class LabelTrace:
+    """The share of test texts whose class a linear probe finds, by cross-validation: in CLS, and in what the head sees.
+
+    `control` is the same after the repair of each batch with random clusters of the same sizes; None for other modes
+    and for a single cluster.
+    """
+
+    before: float
+    after: float
+    control: float | None
+
+
+@dataclass(frozen=True)
 class RepairRun:
     """A trained model on the test set, as it is stored: predicted classes, isotropy and dependence on batches.
 
@@ -181,6 +195,7 @@ class RepairRun:
     moved: float
     moved_alone: float
     clusters: Mapping[str, Agreement]
+    label: LabelTrace | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, to be stored as JSON."""
@@ -191,4 +206,5 @@ class RepairRun:
         """The run back from its stored values."""
         layers = [LayerGeometry(**layer) for layer in values["layers"]]
         clusters = {k: Agreement(**agreement) for k, agreement in values["clusters"].items()}
-        return cls(**{**values, "layers": layers, "clusters": clusters})
+        label = None if values.get("label") is None else LabelTrace(**values["label"])
+        return cls(**{**values, "layers": layers, "clusters": clusters, "label": label})

@@ -169,3 +169,17 @@ def test_bad_input_is_one_line(arguments, message, table, tiny_model, capsys):
     error = capsys.readouterr().err.splitlines()
     assert message in error[-1] and error[-1].startswith("uncone: ")
     assert not Path("uncone-ablate.html").exists()
+
+
+@pytest.mark.exhaustive
+def test_a_skew_on_bert_mini(real_data):
+    """The head loses the rare class, the layers keep it, and the control is closer to the balanced model."""
+    model = real_data / "../models/bert-mini"
+    options = {"seeds": 1, "lr": 3e-4, "data": real_data, "device": "cpu", "runs": "runs"}
+    study = uncone.ablate_data(model, task="sst2", skew=0.95, objectives=["classify"], **options).study
+    assert 0.74 < study.accuracies["balanced"].accuracy.value < 0.80
+    assert study.recalls["skewed"]["0"] < 0.2
+    assert study.accuracies["skewed"].difference.significant and not study.accuracies["control"].difference.significant
+    control, skewed = (study.curve("classify", draw, "cka") for draw in ("control", "skewed"))
+    assert all(other < own - 0.1 for own, other in list(zip(control, skewed, strict=True))[2:])
+    assert study.curve("classify", "skewed", "probe")[-1] > 0.66

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["Tuned"]
 
 _STEP = Axis("step", "step", whole=True)
+_MOST_INTERVALS = 3
+"""Datasets that a table has room for with their intervals."""
 _ROUNDER = 0.02
 """A change of the IsoScore that is worth a sentence."""
-_LAYER_CHARTS = ("baseline", "selfsim", "intrasim", "mev", "isoscore")
+_LAYER_CHARTS = ("baseline", "selfsim_adjusted", "intrasim_adjusted_matched", "mev_adjusted", "isoscore_corrected")
 _NLI_MODEL = "bert-base-nli-mean-tokens"
 
 
@@ -334,7 +336,8 @@ def _score_table(result: Tuned, *, brief: bool = False) -> doc.Table:
         cost[f"untuned, {result.repair.name}"] = result.repair.seconds
     lines = []
     for name, row in rows.items():
-        cells = [_score_cell(cell.spearman.all, cell.difference) for cell in row.cells]
+        wide = len(table.datasets) > _MOST_INTERVALS  # then only the average has room for its interval
+        cells = [_score_cell(cell.spearman.all, cell.difference, short=wide) for cell in row.cells]
         average = [_score_cell(row.average, row.difference)] if len(table.datasets) > 1 else []
         lines.append([name, *cells, *average, _seconds(cost[name]) if name in cost else ""])
     heads = [_heading(name) for name in table.datasets] + (["average"] if len(table.datasets) > 1 else [])
@@ -360,11 +363,11 @@ def _difference_chart(result: Tuned) -> Chart:
     return Chart("differences", "Differences from the untuned model", caption, [mark], x, y, wide=True)
 
 
-def _score_cell(value: float | None, difference: Difference | None) -> doc.Cell:
+def _score_cell(value: float | None, difference: Difference | None, *, short: bool = False) -> doc.Cell:
     if difference is None or difference.value is None:
         return doc.Cell(points(value))
     marks = {1: "*", -1: "↓*", 0: ""}
-    bounds = between(difference.low, difference.high, signed_points)
+    bounds = "" if short else between(difference.low, difference.high, signed_points)
     return doc.Cell(points(value), bounds, Level.NOTE, mark=marks[trend(difference)])
 
 

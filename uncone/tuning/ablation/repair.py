@@ -22,14 +22,14 @@ from uncone.data.batch import IntVector, Matrix
 from uncone.encoders.open import Loading
 from uncone.errors import require
 from uncone.tuning.ablation.pairing import PairedAccuracy, paired_accuracies
-from uncone.tuning.results import Agreement, LayerGeometry, RepairRun
+from uncone.tuning.results import Agreement, LabelTrace, LayerGeometry, RepairRun
 from uncone.tuning.tasks import ClassTask, Items
 
 require("torch", "transformers", "accelerate", extra="tune")
 
 import torch  # noqa: E402
 
-from uncone.tuning.bridges import Bridge, FrozenBridge, RepairMethod, clusters_of, make_bridge  # noqa: E402
+from uncone.tuning.bridges import BatchBridge, Bridge, FrozenBridge, RepairMethod, clusters_of, make_bridge  # noqa: E402
 from uncone.tuning.classifier import (  # noqa: E402
     Classifier,
     FitSettings,
@@ -47,6 +47,7 @@ __all__ = [
     "RepairRow",
     "TaskAblation",
     "agreement",
+    "label_share",
     "published",
     "study_task",
     "summarize",
@@ -62,6 +63,7 @@ _ORDERS = 3
 """Random orders of the test texts, to see which predictions depend on the batch."""
 _SHUFFLES = 20
 """Random orders of the labels of a batch, for the purity that chance gives."""
+_FOLDS, _PROBE_C = 5, 0.01
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,16 @@ class RepairRow:
         return Agreement(
             *(float(np.mean([getattr(part, name) for part in own])) for name in ("ami", "purity", "chance"))
         )
+
+    @property
+    def label(self) -> LabelTrace | None:
+        """What a linear probe finds of the class before and after the repair, averaged over seeds."""
+        own = [run.label for run in self.runs if run.label is not None]
+        if not own:
+            return None
+        controls = [trace.control for trace in own if trace.control is not None]
+        before, after = fmean(trace.before for trace in own), fmean(trace.after for trace in own)
+        return LabelTrace(before, after, fmean(controls) if controls else None)
 
 
 @dataclass(frozen=True)
@@ -201,7 +213,7 @@ def _is_complete(values: Mapping[str, Any] | None, method: RepairMethod, ks: Seq
     """Whether a run is stored; without a repair, its clusters are compared with the classes for every k of a study."""
     if values is None:
         return False
-    return method.mode != "none" or {str(k) for k in ks} <= set(values.get("clusters", ()))
+    return "label" in values and (method.mode != "none" or {str(k) for k in ks} <= set(values["clusters"]))
 
 
 def _trainings(methods: Sequence[RepairMethod]) -> list[list[RepairMethod]]:
@@ -289,6 +301,7 @@ def _measure(
     ]
     alone = predict(classifier, task.test, batch_size=1, order=np.arange(n)).argmax(axis=1)
     vectors, labels = unrepaired(classifier, task.test), _codes(task)
+    seen_by_head = head_inputs(classifier, task.test, batch_size=size)
     bridge = classifier.bridge
 
     def clusters(k: int, rows: Matrix) -> IntVector:
@@ -301,12 +314,52 @@ def _measure(
         method=method.name,
         seed=seed,
         predictions=chosen_classes.tolist(),
-        log10_isotropy=log10_isotropy(head_inputs(classifier, task.test, batch_size=size)),
+        log10_isotropy=log10_isotropy(seen_by_head),
         layers=layers,
         moved=float(np.mean([(other != chosen_classes).mean() for other in shuffled])),
         moved_alone=float((alone != chosen_classes).mean()),
         clusters={str(k): agreement(partial(clusters, k), vectors, labels, size) for k in own_ks},
+        label=_label_trace(method, vectors, seen_by_head, labels, size, seed),
     )
+
+
+class _RandomClusters(BatchBridge):
+    """The control of a batch repair: clusters of the same sizes, made of random vectors."""
+
+    def assign(self, vectors: torch.Tensor) -> torch.Tensor:
+        """The clusters of the batch, dealt out at random."""
+        order = torch.randperm(len(vectors), generator=torch.Generator().manual_seed(self.seed))
+        return super().assign(vectors)[order.to(vectors.device)]
+
+
+def _label_trace(
+    method: RepairMethod, vectors: Matrix, repaired: Matrix, labels: IntVector, batch_size: int, seed: int
+) -> LabelTrace | None:
+    """What a linear probe finds of the class before and after the repair; None with under two texts of a class."""
+    if np.bincount(labels)[np.unique(labels)].min() < 2:
+        return None
+    control = None
+    if method.mode == "batch" and method.k > 1:
+        bridge = _RandomClusters(vectors.shape[1], method.k, method.p, seed)
+        batches = torch.as_tensor(vectors).split(batch_size)
+        control = label_share(torch.cat([bridge(batch) for batch in batches]).numpy(), labels)
+    return LabelTrace(label_share(vectors, labels), label_share(repaired, labels), control)
+
+
+def label_share(rows: Matrix, labels: IntVector) -> float:
+    """The share of rows (n, d) whose class a linear probe finds, trained on the other folds of the same rows.
+
+    The probe is strongly regularized, because there may be fewer rows than twice the dimensions.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    folds = int(min(_FOLDS, np.bincount(labels)[np.unique(labels)].min()))
+    probe = make_pipeline(StandardScaler(), LogisticRegression(C=_PROBE_C, max_iter=2000))
+    split = StratifiedKFold(folds, shuffle=True, random_state=0)
+    return float(cross_val_score(probe, np.asarray(rows, np.float64), labels, cv=split).mean())
 
 
 def _codes(task: ClassTask) -> IntVector:

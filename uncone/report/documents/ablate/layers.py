@@ -58,10 +58,10 @@ class LayerAblation(Result):
             names = [row.variant.name for row in self.study.rows if _is_loss(row)]
             return f"Proven losses: {listed(names)}." if names else "No variant is proven worse than the whole model."
         if not losses:
-            worst = min(end for row in dropped if (end := _low(row)) is not None)
+            most = max((-end for row in dropped if (end := _low(row)) is not None), default=0.0)
             return (
-                f"{self._title}: dropping any one of the {self.study.layers} layers costs nothing that could be proven, "
-                f"and at most {points(max(-worst, 0.0))} points of accuracy."
+                f"{self._title}: dropping any one of the {self.study.layers} layers costs nothing that could be "
+                f"proven, and at most {points(max(most, 0.0))} points of accuracy."
             )
         numbers, cost = listed([str(row.variant.layer) for row in losses]), points(-min(map(_value, losses)))
         if len(losses) == 1:

@@ -16,7 +16,7 @@ from uncone.report.charts.theme import series_color
 from uncone.report.documents.ablate.scores import STARS, accuracy_cell, difference_cell, forest
 from uncone.report.documents.evaluate.scores import points, signed_points, trend
 from uncone.report.result import Result
-from uncone.report.text import last_name, listed
+from uncone.report.text import last_name, listed, number_text
 
 if TYPE_CHECKING:
     from uncone.tuning.ablation.repair import RepairRow, TaskAblation
@@ -27,6 +27,8 @@ __all__ = ["RepairAblation"]
 _SOURCE = "Rajaee and Pilehvar 2021, A Cluster-based Approach for Improving Isotropy in Contextual Embedding Space"
 _FOLLOWS = 0.05
 """Adjusted mutual information from which clusters follow the classes."""
+_LOST = 0.05
+"""Share of the texts whose class a probe no longer finds, from which part of the label is gone."""
 _ZERO_MEAN = 0.1
 """|mean| over the rms norm below which vectors are about zero-mean."""
 _STORED = ("running", "frozen", "offline")
@@ -111,6 +113,7 @@ class RepairAblation(Result):
                 f"{task.task}: accuracy and isotropy", [scores, *([chart] if pairs else [])], brief=[_brief_table(task)]
             ),
             doc.Section(f"{task.task}: predictions that depend on the batch", [dependence], _DEPENDENCE),
+            doc.Section(f"{task.task}: does the repair remove the label?", [_label_table(task)], _LABEL),
             doc.Section(f"{task.task}: CLS by layer", [doc.SideBySide(_layer_charts(task)), every_layer]),
         ]
 
@@ -119,10 +122,12 @@ class RepairAblation(Result):
         return f"<RepairAblation {last_name(self.model)}: {self.headline}>"
 
 
-_DEPENDENCE = (
-    "Predictions for the same texts, in other batches or each text alone. The clusters of a batch are compared with "
-    "the classes: mutual information is 0 by chance and 1 if they are the same. Purity is the share of texts in the "
-    "majority class of their cluster."
+_DEPENDENCE = "Predictions for the same texts, in other batches or each text alone, compared with the test itself."
+_LABEL = (
+    "The clusters of each batch against the classes: mutual information is 0 by chance and 1 if they are the same, and "
+    "purity is the share of texts in the majority class of their cluster. The probe is a linear classifier, "
+    "cross-validated on the test texts: what it finds in CLS and no longer in what the head sees, the repair removed. "
+    "The control repairs each batch with random clusters of the same sizes."
 )
 
 
@@ -197,23 +202,44 @@ def _range(shares: Sequence[float]) -> str:
 
 
 def _explanation(task: TaskAblation) -> str:
-    """Whether the clusters are the classes, when a repair with several clusters lost accuracy."""
-    losses = [row for row in task.rows if _clusters(row) > 1 and trend(row.difference) < 0]
-    found_in = [(row, own) for row in losses if (own := row.agreement(_clusters(row))) is not None]
-    if not found_in:
+    """Whether a repair with several clusters that lost accuracy took the label away, by the probe and its control."""
+    rows = [row for row in task.rows if _clusters(row) > 1 and row.label is not None]
+    losses = [row for row in rows if trend(row.difference) < 0]
+    if not losses:
         return ""
-    row, own = max(found_in, key=lambda pair: pair[1].ami)
-    by_chance = f"{percent(own.chance)} by chance"
-    figures = f"{percent(own.purity)} of the texts are in the majority class of their cluster, {by_chance}"
-    if own.ami < _FOLLOWS:
-        return (
-            f"{task.task}: the clusters of {row.method} hardly follow the classes ({figures}), so that removing the "
-            "label does not explain the loss."
-        )
-    return (
-        f"{task.task}: with several clusters, the clusters of a batch follow the classes ({row.method}: {figures}). "
-        "Subtracting their means removes part of the label, which explains the loss."
-    )
+    worst = min(losses, key=lambda row: (row.label is None or row.label.control is None, _gain(row)))
+    label, own = worst.label, worst.agreement(_clusters(worst))
+    assert label is not None
+    figures = f"a linear probe finds the class of {percent(label.before)} of the texts in CLS, and of "
+    figures += f"{percent(label.after)} in what the head sees"
+    start = f"{task.task}: {worst.method} lost accuracy, and {figures}"
+    if label.before - label.after < _LOST:
+        return f"{start}. The label is still there, so its removal does not explain the loss."
+    if label.control is None:
+        return f"{start}: the repair removes part of the label."
+    control = f"after the same repair with random clusters of the same sizes, of {percent(label.control)}"
+    if label.control - label.after < _LOST:
+        return f"{start}; {control}. So it is the repair that removes the label, whatever the clusters are."
+    purity = "" if own is None else f" ({percent(own.purity)} of the texts are in the majority class of their cluster, "
+    purity += "" if own is None else f"{percent(own.chance)} by chance)"
+    return f"{start}; {control}. So the clusters follow the classes{purity}, and subtracting them removes the label."
+
+
+def _counterexample(task: TaskAblation) -> str:
+    """Methods whose clusters follow the classes and that keep the label: agreement alone is no loss."""
+    names = [
+        row.method
+        for row in task.rows
+        if row.method != "none"
+        and (own := row.agreement(_clusters(row))) is not None
+        and own.ami >= _FOLLOWS
+        and row.label is not None
+        and row.label.before - row.label.after < _LOST
+        and trend(row.difference) >= 0
+    ]
+    if not names or not _explanation(task):
+        return ""
+    return f"{task.task}: clusters that follow the classes need not cost the label: with {listed(names)}, it stays."
 
 
 def _mean_sentence(task: TaskAblation) -> str:
@@ -295,20 +321,37 @@ def _brief_table(task: TaskAblation) -> doc.Table:
 
 
 def _dependence_table(task: TaskAblation) -> doc.Table:
-    rows = []
-    for row in task.rows:
-        own = _shown_agreement(task, row)
-        figures = ["–"] * 3 if own is None else [cosine(own.ami), percent(own.purity), percent(own.chance)]
-        rows.append([row.method, percent(row.moved), percent(row.moved_alone), *figures])
     heads = [
         "method",
         doc.Column("other batches", "predictions that change"),
         doc.Column("alone", "predictions that change"),
-        doc.Column("mutual information", "clusters and classes", divider=True),
+    ]
+    return doc.table(
+        heads,
+        [[row.method, percent(row.moved), percent(row.moved_alone)] for row in task.rows],
+        name=f"dependence-{task.task}",
+    )
+
+
+def _label_table(task: TaskAblation) -> doc.Table:
+    """The clusters against the classes, and what a probe finds of the class."""
+    rows = []
+    for row in task.rows:
+        own, label = _shown_agreement(task, row), row.label
+        clusters = (None, None, None) if own is None else (own.ami, own.purity, own.chance)
+        shares = (None, None, None) if label is None else (label.before, label.after, label.control)
+        figures = [number_text(value, percent) for value in (*clusters[1:], *shares)]
+        rows.append([row.method, number_text(clusters[0], cosine), *figures])
+    heads = [
+        "method",
+        doc.Column("mutual information", "clusters and classes"),
         doc.Column("purity", "of clusters"),
         doc.Column("purity by chance", "shuffled labels"),
+        doc.Column("probe, CLS", "finds the class", divider=True),
+        doc.Column("probe, head", "finds the class"),
+        doc.Column("control", "random clusters"),
     ]
-    return doc.table(heads, rows, name=f"dependence-{task.task}")
+    return doc.table(heads, rows, name=f"label-{task.task}")
 
 
 def _shown_agreement(task: TaskAblation, row: RepairRow) -> Agreement | None:
@@ -412,6 +455,7 @@ def _task_values(task: TaskAblation) -> dict[str, Any]:
                 "changed_in_other_batches": row.moved,
                 "changed_alone": row.moved_alone,
                 "clusters_and_classes": None if (own := _shown_agreement(task, row)) is None else asdict(own),
+                "label": None if row.label is None else asdict(row.label),
                 "layers": [
                     asdict(geometry)
                     for epoch in range(1, task.settings.epochs + 1)
