@@ -85,7 +85,8 @@ def data(result: DataAblation) -> str:
     for name, score in study.accuracies.items():
         recalls = [points(study.recalls[name][label]) for label in study.classes]
         parts.append([name, points(score.accuracy.value), *recalls])
-    blocks = [table(["trained on", "accuracy", *(f"recall of {label}" for label in study.classes)], parts)]
+    heads = ["trained on", "accuracy", *(f"recall of {label}" for label in study.classes)]
+    blocks = [table(heads, parts)] if parts else []
     for objective in dict.fromkeys(run.objective for run in study.runs):
         rows = []
         for measure in ("cka", "probe", "baseline", "isoscore"):
@@ -127,14 +128,16 @@ def main() -> None:
     models = Path(os.environ["UNCONE_DATA"]).parent / "models"
     mini = models / "bert-mini"
     if "data" in parts:
-        put(data(ablate_data(mini, task="sst2", lr=3e-4, announce=say)), "data", DOCS)
+        head = ablate_data(mini, task="sst2", lr=3e-4, objectives=["classify"], announce=say)
+        views = ablate_data(mini, task="sst2", lr=3e-4, objectives=["contrastive"], seeds=1, announce=say)
+        put(f"{data(head)}\n\n{data(views)}", "data", DOCS)
     if "repair" in parts:
         methods = ablate_repair(mini, tasks=["sst2:dev"], announce=say)
         few = ["none", "batch/3/2", "running/1/0", "frozen/3/2"]
         rte = ablate_repair(mini, tasks=["rte"], methods=few, lr=2e-4, train=2490, max_length=128, announce=say)
         put(repair(RepairAblation(str(mini), [*methods.tasks, *rte.tasks])), "repair", DOCS)
     if "layers" in parts:
-        put(layers(ablate_layers(mini, task="sst2:dev+test", announce=say)), "layers", DOCS)
+        put(layers(ablate_layers(mini, task="sst2:dev+test", seeds=2, announce=say)), "layers", DOCS)
     if "tuning" in parts:
         results = []
         with tempfile.TemporaryDirectory() as folder:

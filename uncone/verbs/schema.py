@@ -33,7 +33,7 @@ from uncone.evaluation.table import Row, TaskRow
 from uncone.report.documents.evaluate.scores import Gain
 from uncone.report.documents.layers import LARGE_FIELDS
 from uncone.tuning.ablation.pairing import PairedAccuracy
-from uncone.tuning.results import Agreement, DrawRun, LayerGeometry, LayerRun, Probe, Skew
+from uncone.tuning.results import Agreement, DrawRun, LabelTrace, LayerGeometry, LayerRun, Probe, Skew
 from uncone.verbs.encode import Encoded
 
 __all__ = ["VERSION", "schema", "validate"]
@@ -393,6 +393,7 @@ def _repair_ablation() -> dict[str, Any]:
         "difference": Difference | None,
         **dict.fromkeys(("log10_isotropy", "isotropy", "changed_in_other_batches", "changed_alone"), float),
         "clusters_and_classes": Agreement | None,
+        "label": LabelTrace | None,
         "layers": _list(LayerGeometry),
     }
     published = {"method": str, "accuracy": float, "isotropy": float}

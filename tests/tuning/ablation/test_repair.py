@@ -13,7 +13,15 @@ import torch
 import uncone
 from uncone.analysis.spectrum.isotropy import log10_isotropy, mean_offset
 from uncone.errors import FormatError, OptionError, SourceError
-from uncone.tuning.ablation.repair import agreement, published, study_task, summarize, train_method, unrepaired
+from uncone.tuning.ablation.repair import (
+    agreement,
+    label_share,
+    published,
+    study_task,
+    summarize,
+    train_method,
+    unrepaired,
+)
 from uncone.tuning.bridges import clusters_of, parse_methods
 from uncone.tuning.classifier import FitSettings, build, head_inputs
 from uncone.tuning.tasks import ClassTask, Items
@@ -140,6 +148,22 @@ def test_agreements_are_of_the_own_clusters(study):
     }
 
 
+def test_the_probe_is_cross_validated(task, study):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 200)
+    noise = rng.normal(size=(200, 6))
+    assert label_share(noise + 4 * codes[:, None], codes) > 0.98
+    assert abs(label_share(noise, codes) - 0.5) < 0.15, "not the accuracy on its own training rows"
+    centered = noise + 4 * codes[:, None]
+    for code in (0, 1):
+        centered[codes == code] -= centered[codes == code].mean(axis=0)
+    assert label_share(centered, codes) < 0.65, "the means were all there was"
+    for row in study.rows:
+        assert 0.5 < row.label.before <= 1 and 0 <= row.label.after <= 1
+        assert (row.label.control is None) == (row.method != "batch/3/2")
+    assert study.rows[0].label.after == pytest.approx(study.rows[0].label.before, abs=0.05)
+
+
 def test_isotropy_is_of_what_the_head_sees(task, tiny_model):
     (method,) = parse_methods(["batch/3/2"])[1:]
     run = train_method(tiny_model, task, [method], [method], SETTINGS)["batch/3/2"]
@@ -238,6 +262,8 @@ def test_findings_on_sst2(real_data):
     for method in ("batch/3/0", "batch/3/2"):
         assert rows[method].difference.significant and rows[method].difference.value < -0.07
         assert rows[method].agreement(3).purity > rows[method].agreement(3).chance + 0.1
+        label = rows[method].label
+        assert label.after < label.before - 0.08 and label.control > label.after + 0.05, "the clusters carry the label"
     assert max(rows[method].moved for method in ("batch/3/0", "batch/3/2")) > 0.2
     assert abs(rows["batch/1/0"].difference.value) < 0.03 and rows["batch/1/0"].moved > 0.02
     for method in ("running/1/0", "frozen/3/2"):

@@ -341,8 +341,9 @@ def _label_trace(
     control = None
     if method.mode == "batch" and method.k > 1:
         bridge = _RandomClusters(vectors.shape[1], method.k, method.p, seed)
-        batches = torch.as_tensor(vectors).split(batch_size)
-        control = label_share(torch.cat([bridge(batch) for batch in batches]).numpy(), labels)
+        starts = range(0, len(vectors), batch_size)
+        batches = [bridge(torch.as_tensor(vectors[start : start + batch_size])) for start in starts]
+        control = label_share(torch.cat(batches).numpy(), labels)
     return LabelTrace(label_share(vectors, labels), label_share(repaired, labels), control)
 
 

@@ -75,10 +75,11 @@ class DataAblation(Result):
         study, lines = self.study, []
         control, skewed = (study.curve(objective, draw, "cka")[-1] for draw in ("control", "skewed"))
         if control is not None and skewed is not None:
-            verdict = "less than the control" if skewed < control - 0.05 else "about as much as the control"
+            less = skewed < control - 0.05
+            amount, than = ("less", "than") if less else ("about as much", "as")
             lines.append(
-                f"Trained {_TITLES[objective]}, the last layer has {verdict} in common with the balanced model: CKA "
-                f"{plain(skewed)}, control {plain(control)}."
+                f"Trained {_TITLES[objective]}, the last layer of the biased model has {amount} in common with the "
+                f"balanced model {than} the control has: CKA {plain(skewed)}, control {plain(control)}."
             )
         balanced, probe = (study.curve(objective, draw, "probe")[-1] for draw in ("balanced", "skewed"))
         if objective == "classify" and balanced is not None and probe is not None:
@@ -128,7 +129,7 @@ class DataAblation(Result):
         facts += [("skewed to", study.skewed_to), ("share", percent(study.skew.share))]
         facts += [(name.replace("_", " "), str(value)) for name, value in asdict(study.settings).items()]
         sections.append(doc.Section("Settings", [doc.Facts(facts)]))
-        share = f"{percent(study.skew.share)} {study.skewed_to}" if study.skew.value else study.skewed_to
+        share = f"{percent(study.skew.share)} {study.skewed_to!r}" if study.skew.value else study.skewed_to
         return doc.Document(
             title=self.headline,
             name=last_name(self.model),
@@ -162,7 +163,7 @@ def _table(study: DataStudy, *, brief: bool = False) -> doc.Table:
             _NAMES[name],
             accuracy_cell(score.accuracy),
             difference_cell(score.difference),
-            *(percent(study.recalls[name][label]) for label in study.classes),
+            *(f"{points(study.recalls[name][label])} %" for label in study.classes),
         ]
         for name, score in study.accuracies.items()
     ]

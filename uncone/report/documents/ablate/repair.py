@@ -13,6 +13,18 @@ from uncone.analysis.number_format import cosine, count, percent
 from uncone.report import document as doc
 from uncone.report.charts.model import Axis, Chart, Dash, Line
 from uncone.report.charts.theme import series_color
+from uncone.report.documents.ablate.repair_sentences import (
+    clusters_in,
+    counterexample,
+    dependence_sentence,
+    explanation,
+    gain_of,
+    isotropy_sentence,
+    isotropy_text,
+    limits,
+    mean_sentence,
+    published_sentence,
+)
 from uncone.report.documents.ablate.scores import STARS, accuracy_cell, difference_cell, forest
 from uncone.report.documents.evaluate.scores import points, signed_points, trend
 from uncone.report.result import Result
@@ -25,13 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["RepairAblation"]
 
 _SOURCE = "Rajaee and Pilehvar 2021, A Cluster-based Approach for Improving Isotropy in Contextual Embedding Space"
-_FOLLOWS = 0.05
-"""Adjusted mutual information from which clusters follow the classes."""
-_LOST = 0.05
-"""Share of the texts whose class a probe no longer finds, from which part of the label is gone."""
-_ZERO_MEAN = 0.1
-"""|mean| over the rms norm below which vectors are about zero-mean."""
-_STORED = ("running", "frozen", "offline")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +60,8 @@ class RepairAblation(Result):
         gains, losses = ([(task, row) for task, row in rows if trend(row.difference) == way] for way in (1, -1))
         worse = f"{len(losses)} of {count(len(rows), 'training')} with a repair lost accuracy, proven"
         if gains:
-            task, row = max(gains, key=lambda pair: _gain(pair[1]))
-            best = f"{row.method} gains {points(_gain(row))} points of accuracy on {task.task}, proven"
+            task, row = max(gains, key=lambda pair: gain_of(pair[1]))
+            best = f"{row.method} gains {points(gain_of(row))} points of accuracy on {task.task}, proven"
             return f"{best}. {worse}." if losses else f"{best}."
         if losses:
             return f"No repair in the loop improves the classifier: {worse}, and none gained."
@@ -64,13 +69,10 @@ class RepairAblation(Result):
 
     def lines(self) -> list[str]:
         """The findings, in sentences written from the numbers."""
-        lines = [line for task in self.tasks for line in (_isotropy_sentence(task), _published_sentence(task)) if line]
-        lines += [
-            _dependence_sentence(self._repaired),
-            *map(_explanation, self.tasks),
-            *map(_mean_sentence, self.tasks),
-        ]
-        return [line for line in [*lines, _limits(self.tasks)] if line]
+        lines = [line for task in self.tasks for line in (isotropy_sentence(task), published_sentence(task)) if line]
+        lines.append(dependence_sentence(self._repaired))
+        lines += [sentence(task) for task in self.tasks for sentence in (explanation, counterexample, mean_sentence)]
+        return [line for line in [*lines, limits(self.tasks)] if line]
 
     @property
     def is_published_model(self) -> bool:
@@ -131,148 +133,6 @@ _LABEL = (
 )
 
 
-def _gain(row: RepairRow) -> float:
-    return 0.0 if row.difference is None or row.difference.value is None else row.difference.value
-
-
-def _isotropy(log10: float | None) -> str:
-    """I(W), short.
-
-    >>> _isotropy(-0.05), _isotropy(-6.64), _isotropy(-400.0), _isotropy(None)
-    ('0.89', '2e-07', '1e-400', '–')
-    """
-    if log10 is None:
-        return "–"
-    return f"{10**log10:.2f}" if log10 >= -2 else f"{10**log10:.0e}" if log10 > -300 else f"1e{log10:.0f}"
-
-
-def _isotropy_sentence(task: TaskAblation) -> str:
-    """The most isotropic method beside none: did the accuracy follow?"""
-    none, *others = task.rows
-    if not others:
-        return ""
-    best = max(others, key=lambda row: row.log10_isotropy)
-    before, after = _isotropy(none.log10_isotropy), _isotropy(best.log10_isotropy)
-    if best.log10_isotropy <= none.log10_isotropy:
-        return f"{task.task}: no repair makes what the head sees more isotropic than without one (I(W) {before})."
-    scores = f"{points(none.accuracy.value)} to {points(best.accuracy.value)}"
-    change = {
-        1: f"accuracy rises from {scores}, proven",
-        -1: f"accuracy falls from {scores}, proven",
-        0: f"accuracy goes from {scores}, which is not proven to be a change",
-    }[trend(best.difference)]
-    return f"{task.task}: {best.method} raises the isotropy I(W) at the head from {before} to {after}, and {change}."
-
-
-def _published_sentence(task: TaskAblation) -> str:
-    if len(task.published) < 2:
-        return ""
-    none, repaired = task.published
-    own = [row for row in task.rows if row.method.startswith("batch/") and row.method != "batch/1/0"]
-    figures = f"{none.accuracy:.1f} to {repaired.accuracy:.1f}"
-    start = f"Published for BERT-base on {task.task}: accuracy from {figures}, with batch statistics"
-    if not own:
-        return f"{start}."
-    same = all(_gain(row) < 0 for row in own)
-    return f"{start}; {'every batch repair here goes the same way' if same else 'not every batch repair here does so'}."
-
-
-def _dependence_sentence(rows: Sequence[tuple[TaskAblation, RepairRow]]) -> str:
-    batch, stored = (
-        [row for _, row in rows if row.method.partition("/")[0] in modes] for modes in (("batch",), _STORED)
-    )
-    sentences = []
-    if batch:
-        other, alone = (_range([getattr(row, name) for row in batch]) for name in ("moved", "moved_alone"))
-        sentences.append(
-            f"With batch statistics, {other} of the predictions change when the same texts come in other batches, and "
-            f"{alone} when a text comes alone: such a model can't be used on single texts."
-        )
-    if stored:
-        most = max(max(row.moved, row.moved_alone) for row in stored)
-        modes = listed([mode for mode in _STORED if any(row.method.startswith(mode) for row in stored)])
-        changes = "no prediction changes" if most == 0 else f"at most {percent(most)} change"
-        sentences.append(f"With {modes} statistics, {changes}.")
-    return " ".join(sentences)
-
-
-def _range(shares: Sequence[float]) -> str:
-    low, high = percent(min(shares)), percent(max(shares))
-    return low if low == high else f"{low.removesuffix(' %')} to {high}"
-
-
-def _explanation(task: TaskAblation) -> str:
-    """Whether a repair with several clusters that lost accuracy took the label away, by the probe and its control."""
-    rows = [row for row in task.rows if _clusters(row) > 1 and row.label is not None]
-    losses = [row for row in rows if trend(row.difference) < 0]
-    if not losses:
-        return ""
-    worst = min(losses, key=lambda row: (row.label is None or row.label.control is None, _gain(row)))
-    label, own = worst.label, worst.agreement(_clusters(worst))
-    assert label is not None
-    figures = f"a linear probe finds the class of {percent(label.before)} of the texts in CLS, and of "
-    figures += f"{percent(label.after)} in what the head sees"
-    start = f"{task.task}: {worst.method} lost accuracy, and {figures}"
-    if label.before - label.after < _LOST:
-        return f"{start}. The label is still there, so its removal does not explain the loss."
-    if label.control is None:
-        return f"{start}: the repair removes part of the label."
-    control = f"after the same repair with random clusters of the same sizes, of {percent(label.control)}"
-    if label.control - label.after < _LOST:
-        return f"{start}; {control}. So it is the repair that removes the label, whatever the clusters are."
-    purity = "" if own is None else f" ({percent(own.purity)} of the texts are in the majority class of their cluster, "
-    purity += "" if own is None else f"{percent(own.chance)} by chance)"
-    return f"{start}; {control}. So the clusters follow the classes{purity}, and subtracting them removes the label."
-
-
-def _counterexample(task: TaskAblation) -> str:
-    """Methods whose clusters follow the classes and that keep the label: agreement alone is no loss."""
-    names = [
-        row.method
-        for row in task.rows
-        if row.method != "none"
-        and (own := row.agreement(_clusters(row))) is not None
-        and own.ami >= _FOLLOWS
-        and row.label is not None
-        and row.label.before - row.label.after < _LOST
-        and trend(row.difference) >= 0
-    ]
-    if not names or not _explanation(task):
-        return ""
-    return f"{task.task}: clusters that follow the classes need not cost the label: with {listed(names)}, it stays."
-
-
-def _mean_sentence(task: TaskAblation) -> str:
-    geometry = task.rows[0].geometry(task.settings.epochs)
-    if geometry is None:
-        return ""
-    last = geometry.offset[-1]
-    state = "close to zero-mean" if last < _ZERO_MEAN else "not zero-mean"
-    return (
-        f"{task.task}: CLS is {state} after training without a repair. In the last layer, the length of its mean is "
-        f"{cosine(last)} of the rms norm ({cosine(geometry.offset[0])} in the embeddings)."
-    )
-
-
-def _limits(tasks: Sequence[TaskAblation]) -> str:
-    """What cannot be concluded."""
-    reaches = []
-    for task in tasks:
-        gaps = [row.difference for row in task.rows if row.difference is not None]
-        widths = [gap.high - gap.low for gap in gaps if gap.high is not None and gap.low is not None]
-        reaches += [(task, max(widths) / 2)] if widths else []
-    if not reaches:
-        return ""
-    texts = listed([f"{points(reach)} points on {task.task} ({count(task.n_test, 'text')})" for task, reach in reaches])
-    seeds = min(len(row.runs) for task in tasks for row in task.rows)
-    end = " One seed was trained: another may differ by a point or two. Use --seeds 3." if seeds == 1 else ""
-    return f"Differences smaller than about {texts} can't be told from chance.{end}"
-
-
-def _clusters(row: RepairRow) -> int:
-    return int(row.method.split("/")[1]) if "/" in row.method else 1
-
-
 def _score_table(task: TaskAblation, same_model: bool) -> doc.Table:
     rows = [
         doc.Row(
@@ -280,7 +140,7 @@ def _score_table(task: TaskAblation, same_model: bool) -> doc.Table:
                 doc.Cell(row.method),
                 accuracy_cell(row.accuracy),
                 difference_cell(row.difference),
-                doc.Cell(_isotropy(row.log10_isotropy)),
+                doc.Cell(isotropy_text(row.log10_isotropy)),
                 doc.Cell(cosine(row.log10_isotropy, 1)),
             ]
         )
@@ -294,7 +154,7 @@ def _score_table(task: TaskAblation, same_model: bool) -> doc.Table:
             f"{row.method}, {source}",
             f"{row.accuracy:.1f}",
             signed_points(loss) if loss else "",
-            _isotropy(log10),
+            isotropy_text(log10),
             "",
         )
         rows.append(doc.Row([doc.Cell(cell) for cell in cells], muted=True))
@@ -315,7 +175,9 @@ def _brief_table(task: TaskAblation) -> doc.Table:
     for row in task.rows:
         accuracy, difference = accuracy_cell(row.accuracy), difference_cell(row.difference)
         cells = [replace(cell, small="") for cell in (accuracy, difference)]
-        rows.append([row.method, *cells, _isotropy(row.log10_isotropy), percent(row.moved), percent(row.moved_alone)])
+        rows.append(
+            [row.method, *cells, isotropy_text(row.log10_isotropy), percent(row.moved), percent(row.moved_alone)]
+        )
     heads = ["method", "accuracy", "vs. none", "I(W)", "other batches", "alone"]
     return doc.table(heads, rows, name=f"brief-{task.task}", title=task.task)
 
@@ -356,7 +218,7 @@ def _label_table(task: TaskAblation) -> doc.Table:
 
 def _shown_agreement(task: TaskAblation, row: RepairRow) -> Agreement | None:
     """The agreement of a method's own clusters; for none, that of the largest number of clusters in the study."""
-    k = max(map(_clusters, task.rows)) if row.method == "none" else _clusters(row)
+    k = max(map(clusters_in, task.rows)) if row.method == "none" else clusters_in(row)
     return row.agreement(k)
 
 
