@@ -253,7 +253,7 @@ def test_findings_on_sst2(real_data):
     """The guide's picture: rounder, worse, and a third of predictions that depend on the batch; not so if stored."""
     model = real_data.parent / "models" / "bert-mini"
     methods = ["batch/1/0", "batch/3/0", "batch/3/2", "running/1/0", "frozen/3/2"]
-    result = uncone.ablate_repair(model, tasks=["sst2"], methods=methods, data=real_data)
+    result = uncone.ablate_repair(model, tasks=["sst2"], methods=methods, data=real_data, runs="runs")
     (task,) = result.tasks
     rows = {row.method: row for row in task.rows}
     none = rows["none"]
@@ -275,7 +275,7 @@ def test_findings_on_sst2(real_data):
 @pytest.mark.exhaustive
 def test_findings_on_rte(real_data):
     model = real_data.parent / "models" / "bert-mini"
-    result = uncone.ablate_repair(model, tasks=["rte"], methods=["batch/3/2"], data=real_data, train=2490)
+    result = uncone.ablate_repair(model, tasks=["rte"], methods=["batch/3/2"], data=real_data, train=2490, runs="runs")
     none, batch = result.tasks[0].rows
     assert none.accuracy.value > 0.57 and none.log10_isotropy < -5 and batch.log10_isotropy > -1
     assert batch.accuracy.value < none.accuracy.value + 0.02 and batch.moved > 0.1
