@@ -55,7 +55,7 @@ def test_the_bias_and_what_the_layers_keep():
     text = " ".join(result.lines())
     assert "Recall of '0' falls from 80" in text
     assert "second balanced draw" in text
-    assert "less than the control" in text
+    assert "has less in common with the balanced model than the control has" in text
     assert "about as much as the control" in text, "a contrastive training leaves hardly a trace"
     assert "the layers keep the class, the head does not" in text
 
