@@ -56,7 +56,9 @@ def test_the_bias_and_what_the_layers_keep():
     assert "Recall of '0' falls from 80" in text
     assert "second balanced draw" in text
     assert "has less in common with the balanced model than the control has" in text
-    assert "about as much in common with the balanced model as the control has" in text, "a contrastive training leaves hardly a trace"
+    assert "about as much in common with the balanced model as the control has" in text, (
+        "a contrastive training leaves hardly a trace"
+    )
     assert "the layers keep the class, the head does not" in text
 
 

@@ -9,7 +9,14 @@ from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import count, percent, plain
 from uncone.report import document as doc
 from uncone.report.charts.model import Axis, Chart, Line
-from uncone.report.documents.ablate.scores import STARS, accuracy_cell, difference_cell, difference_text, forest
+from uncone.report.documents.ablate.scores import (
+    ONE_SEED,
+    STARS,
+    accuracy_cell,
+    difference_cell,
+    difference_text,
+    forest,
+)
 from uncone.report.documents.evaluate.scores import points, trend
 from uncone.report.result import Result
 from uncone.report.text import last_name, number_text
@@ -69,7 +76,7 @@ class DataAblation(Result):
                 lines.append(f"The control, a second balanced draw, differs by {difference_text(control)}.")
         for objective in dict.fromkeys(run.objective for run in study.runs):
             lines += self._layer_lines(objective)
-        return lines
+        return [*lines, *([ONE_SEED] if len(study.seeds) == 1 else [])]
 
     def _layer_lines(self, objective: str) -> list[str]:
         study, lines = self.study, []

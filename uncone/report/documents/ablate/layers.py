@@ -10,6 +10,7 @@ from uncone.analysis.number_format import cosine, count, percent
 from uncone.report import document as doc
 from uncone.report.charts.model import Axis, Chart, Line
 from uncone.report.documents.ablate.scores import (
+    ONE_SEED,
     STARS,
     accuracy_cell,
     difference_cell,
@@ -96,7 +97,7 @@ class LayerAblation(Result):
             value = points(head.score.accuracy.value)
             lines.append(f"The head alone reaches {value} %: {difference_text(head.score.difference)}.")
         lines += [context] if (context := self._context_sentence()) else []
-        return lines
+        return [*lines, *([ONE_SEED] if len(study.seeds) == 1 else [])]
 
     def _context_sentence(self) -> str:
         """Whether the last layer goes on to rise when it is frozen."""

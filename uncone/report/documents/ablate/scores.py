@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from uncone.analysis.intervals.resampling import Score
     from uncone.tuning.ablation.pairing import PairedAccuracy
 
-__all__ = ["STARS", "accuracy_cell", "difference_cell", "difference_text", "forest"]
+__all__ = ["ONE_SEED", "STARS", "accuracy_cell", "difference_cell", "difference_text", "forest"]
 
 STARS = (
     "Accuracy x 100 with 95 % intervals over test items and seeds. A star marks a proven difference, ↓* a proven loss, "
     "corrected for the number of variants."
 )
+
+ONE_SEED = "One seed: the intervals don't cover the spread between trainings, so use --seeds 3 before you conclude."
 
 
 def accuracy_cell(score: Score) -> Cell:
