@@ -48,7 +48,7 @@ def tuned(results: Iterable[tuple[str, str, Tuned]]) -> str:
         bounds = f"{points(gain.low, '+')} to {points(gain.high, '+')}"
         cosines = f"{result.first.baseline:.2f} → {result.last.baseline:.2f}"
         isoscores = f"{result.first.isoscore:.2f} → {result.last.isoscore:.2f}"
-        times = f"{result.training.seconds:.0f}, repair {max(result.repair.seconds, 1):.0f}"
+        times = f"{result.training.seconds:.0f} / {max(result.repair.seconds, 1):.0f}"
         scores = [points(row.average) for row in (untuned, repaired, own)]
         rows.append([model, name, cosines, isoscores, scores[0], scores[1], scores[2], bounds, times])
     heads = [
@@ -60,7 +60,7 @@ def tuned(results: Iterable[tuple[str, str, Tuned]]) -> str:
         "best repair",
         "tuned",
         "gain",
-        "tuning, repair",
+        "seconds, tuning / repair",
     ]
     return table(heads, rows)
 
@@ -77,6 +77,10 @@ def layers(result: LayerAblation) -> str:
         cells = ["–" if value is None else f"{value:.2f}" for value in traces]
         rows.append([row.variant.name, points(row.score.accuracy.value), text, *cells])
     return table(["variant", "accuracy", "difference", "SelfSim", "IntraSim"], rows)
+
+
+def titled(model: str, text: str) -> str:
+    return f"{Path(model).name}:\n\n{text}"
 
 
 def data(result: DataAblation) -> str:
@@ -99,9 +103,9 @@ def data(result: DataAblation) -> str:
     return "\n\n".join(blocks)
 
 
-def repair(result: RepairAblation) -> str:
+def repair(results: Iterable[RepairAblation]) -> str:
     rows = []
-    for task in result.tasks:
+    for model, task in ((Path(result.model).name, task) for result in results for task in result.tasks):
         for row in task.rows:
             gain = row.difference
             text = (
@@ -111,8 +115,8 @@ def repair(result: RepairAblation) -> str:
             )
             isotropy = f"{10**row.log10_isotropy:.1g}"
             moved = [f"{100 * value:.0f} %" for value in (row.moved, row.moved_alone)]
-            rows.append([task.task, row.method, points(row.accuracy.value), text, isotropy, *moved])
-    heads = ["task", "mode/k/p", "accuracy", "difference", "I(W)", "change in other batches", "change alone"]
+            rows.append([model, task.task, row.method, points(row.accuracy.value), text, isotropy, *moved])
+    heads = ["model", "task", "mode/k/p", "accuracy", "difference", "I(W)", "change in other batches", "change alone"]
     return table(heads, rows)
 
 
@@ -126,18 +130,24 @@ def main() -> None:
         return
     parts = sys.argv[1:] or ["data", "repair", "layers", "tuning"]
     models = Path(os.environ["UNCONE_DATA"]).parent / "models"
-    mini = models / "bert-mini"
+    tiny, mini = models / "bert-tiny", models / "bert-mini"
     if "data" in parts:
-        head = ablate_data(mini, task="sst2", lr=3e-4, objectives=["classify"], announce=say)
+        heads = [
+            ablate_data(model, task="sst2", lr=3e-4, objectives=["classify"], announce=say) for model in (tiny, mini)
+        ]
         views = ablate_data(mini, task="sst2", lr=3e-4, objectives=["contrastive"], seeds=1, announce=say)
-        put(f"{data(head)}\n\n{data(views)}", "data", DOCS)
+        put("\n\n".join(titled(each.model, data(each)) for each in (*heads, views)), "data", DOCS)
     if "repair" in parts:
-        methods = ablate_repair(mini, tasks=["sst2:dev"], announce=say)
-        few = ["none", "batch/3/2", "running/1/0", "frozen/3/2"]
-        rte = ablate_repair(mini, tasks=["rte"], methods=few, lr=2e-4, train=2490, max_length=128, announce=say)
-        put(repair(RepairAblation(str(mini), [*methods.tasks, *rte.tasks])), "repair", DOCS)
+        few = ["none", "batch/1/0", "batch/3/2", "running/1/0", "frozen/3/2"]
+        results = [
+            ablate_repair(tiny, tasks=["sst2:dev"], methods=few, announce=say),
+            ablate_repair(mini, tasks=["sst2:dev"], announce=say),
+            ablate_repair(mini, tasks=["rte"], methods=few, train=2490, seeds=3, announce=say),
+        ]
+        put(repair(results), "repair", DOCS)
     if "layers" in parts:
-        put(layers(ablate_layers(mini, task="sst2:dev+test", seeds=1, announce=say)), "layers", DOCS)
+        studies = [ablate_layers(model, task="sst2:dev+test", announce=say) for model in (tiny, mini)]
+        put("\n\n".join(titled(each.model, layers(each)) for each in studies), "layers", DOCS)
     if "tuning" in parts:
         results = []
         with tempfile.TemporaryDirectory() as folder:
