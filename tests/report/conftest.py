@@ -6,6 +6,8 @@ import shutil
 
 import pytest
 
+from uncone.report.charts.model import Chart
+
 
 @pytest.fixture(scope="session")
 def browser():
@@ -64,6 +66,9 @@ def assert_renderings():
         for text in (page, result._repr_html_()):
             assert "<img src=x" not in text
             assert "<script>alert" not in text
+        for chart in result.document().charts():
+            if isinstance(chart, Chart):  # clouds draw themselves
+                assert f'id="chart-{chart.name}"' in own, "every chart has its place on the page"
         outside_code = [line for line in result.to_markdown().splitlines() if not line.startswith("    ")]
         assert not any("<img" in line.replace("\\<", "") for line in outside_code)
         assert result.to_latex().count("\\begin{table}") == result.to_latex().count("\\end{table}")

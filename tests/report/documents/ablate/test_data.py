@@ -49,6 +49,10 @@ def test_renderings(assert_renderings):
     assert_renderings(ablation())
 
 
+def test_the_page_in_a_browser(assert_page_works):
+    assert_page_works(ablation())
+
+
 def test_the_bias_and_what_the_layers_keep():
     result = ablation()
     assert "costs 25.0 points of accuracy" in result.headline

@@ -38,6 +38,10 @@ def test_renderings(assert_renderings):
     assert_renderings(ablation())
 
 
+def test_the_page_in_a_browser(assert_page_works):
+    assert_page_works(ablation())
+
+
 def test_a_layer_that_is_needed():
     result = ablation()
     assert result.headline == "SST2 needs layer 1: dropping it costs 1.5 points of accuracy, proven."

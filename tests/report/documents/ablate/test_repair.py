@@ -59,6 +59,10 @@ def test_renderings(ablation_rows, assert_renderings):
     assert_renderings(ablation(*ablation_rows, name="rte"))
 
 
+def test_the_page_in_a_browser(ablation_rows, assert_page_works):
+    assert_page_works(ablation(*ablation_rows, name="rte"))
+
+
 def test_the_sentences_follow_the_numbers(ablation_rows):
     result = ablation(*ablation_rows)
     assert "No repair in the loop improves" in result.headline and "1 of 3" in result.headline

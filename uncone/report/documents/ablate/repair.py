@@ -116,7 +116,7 @@ class RepairAblation(Result):
             ),
             doc.Section(f"{task.task}: predictions that depend on the batch", [dependence], _DEPENDENCE),
             doc.Section(f"{task.task}: does the repair remove the label?", [_label_table(task)], _LABEL),
-            doc.Section(f"{task.task}: CLS by layer", [doc.SideBySide(_layer_charts(task)), every_layer]),
+            doc.Section(f"{task.task}: CLS by layer", [*_layer_charts(task), every_layer]),
         ]
 
     def __repr__(self) -> str:
