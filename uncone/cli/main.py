@@ -41,8 +41,13 @@ VERBS = {
 }
 """The verbs in the order of --help, each with its summary."""
 
-FAMILIES = {"ablate": "Train a model with a layer, its data or a repair changed, and see what difference it makes."}
-"""Verbs that come in several kinds, and what they have in common."""
+FAMILIES = {
+    "ablate": (
+        "Train a model with a layer, its data or a repair changed, and see what difference it makes.",
+        "uncone ablate layers model/ --task sst2",
+    )
+}
+"""Verbs that come in several kinds: what they have in common, and an example."""
 
 MODULES = {
     **dict.fromkeys(("encode", "fix", "apply", "export"), "vectors"),
@@ -67,7 +72,10 @@ def build_app(verbs: Collection[str] = tuple(VERBS)) -> App:
         suppress_keyboard_interrupt=False,
         result_action="return_value",
     )
-    families = {name: App(name=name, help=summary) for name, summary in FAMILIES.items()}
+    families = {
+        name: App(name=name, help=summary, help_epilogue=f"Example: {example}\n")
+        for name, (summary, example) in FAMILIES.items()
+    }
     for place, (verb, summary) in enumerate(VERBS.items()):
         head, _, kind = verb.partition(" ")
         parent = families[head] if kind else app

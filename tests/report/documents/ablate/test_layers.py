@@ -44,7 +44,7 @@ def test_the_page_in_a_browser(assert_page_works):
 
 def test_a_layer_that_is_needed():
     result = ablation()
-    assert result.headline == "SST2 needs layer 1: dropping it costs 1.5 points of accuracy, proven."
+    assert result.headline == "SST-2 needs layer 1: dropping it costs 1.5 points of accuracy, proven."
     text = " ".join(result.lines())
     assert "75.0 % of 500 test items are right (2 seeds)" in text
     assert "Dropping a layer costs accuracy in 1 of 2 cases, proven; at worst −1.5 points" in text
@@ -56,7 +56,7 @@ def test_without_proof_there_is_a_bound_and_no_claim():
     headline = ablation(gains={}).headline
     assert "costs nothing that could be proven, and at most 1.3 points" in headline
     several = ablation(gains={f"layer {i} dropped": (-0.01 * i - 0.01, True) for i in (1, 2)}).headline
-    assert several == "SST2 needs layers 1 and 2: dropping one costs up to 3.0 points of accuracy, proven."
+    assert several == "SST-2 needs layers 1 and 2: dropping one costs up to 3.0 points of accuracy, proven."
     assert ablation(gains={}, kinds=("freeze",)).headline == "No variant is proven worse than the whole model."
 
 

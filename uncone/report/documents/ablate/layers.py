@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LayerAblation"]
 
+_TASK_TITLES = {"sst2": "SST-2", "rte": "RTE", "wic": "WiC"}
 _COLORS = {"freeze": "accent", "drop": "second", "reinit": "ink"}
 _WORDS = {"freeze": "frozen", "drop": "dropped", "reinit": "re-initialized", "first": "first layers frozen"}
 _ACTIONS = {
@@ -71,7 +72,7 @@ class LayerAblation(Result):
 
     @property
     def _title(self) -> str:
-        return self.study.task.upper() if "." not in self.study.task else self.study.task
+        return _TASK_TITLES.get(self.study.task, self.study.task)
 
     def lines(self) -> list[str]:
         """What a reader needs to know, in sentences written from the numbers."""
