@@ -96,7 +96,7 @@ def measure_all(folder: Path, n: int, rounds: int) -> dict[str, float]:
 
     path = folder / "x.npy"
     make(path, n)
-    variants = {"check": [], "exact": ["--exact"], "float64": ["--float64"], "workers": ["--workers", "2"]}
+    variants = {"check": [], "exact": ["--exact"], "float64": ["--float64"]}
     for _ in range(rounds):
         note("help", help_seconds())
         for name, function in {"yardstick": yardstick, "pass": measuring_pass}.items():
@@ -131,7 +131,6 @@ def table(best: dict[str, float], n: int) -> str:
         f"| `uncone check`, report included | {ratio('check', '2 and one second')} |",
         f"| `uncone check --exact` | {ratio('exact', '5')} |",
         f"| `uncone check --float64` | {ratio('float64', '')} |",
-        f"| `uncone check --workers 2` | {ratio('workers', '')} |",
     ]
     sizes = ("quarter", "same", "double")
     memory = ", ".join(f"{best[f'{name} memory']:.0f}" for name in sizes)

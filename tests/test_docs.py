@@ -102,7 +102,13 @@ def commands() -> list[str]:
     return list(dict.fromkeys(line for line in lines if line.startswith("uncone ") and "|" not in line))
 
 
-@pytest.mark.parametrize("command", commands())
+def _params(commands: list[str]) -> list[object]:
+    """Engines take long to start."""
+    slow = [pytest.mark.exhaustive, pytest.mark.filterwarnings("ignore")]
+    return [pytest.param(each, marks=slow) if "--engine" in each else each for each in commands]
+
+
+@pytest.mark.parametrize("command", _params(commands()))
 def test_every_command_of_the_readme_and_the_docs_runs(command, files):
     assert _run(shlex.split(command, comments=True)[1:]) == (1 if "--fail-above" in command else 0)
 

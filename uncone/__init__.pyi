@@ -114,6 +114,9 @@ class _CalibrateOptions(TypedDict, total=False):
     progress: Callable[[str, int, int | None], None] | None
     float64: bool
     workers: int
+    engine: Any
+    address: str | None
+    any_kernel: bool
     pairs: Any
     left: str | None
     right: str | None
@@ -160,6 +163,9 @@ class _CheckOptions(TypedDict, total=False):
     progress: Callable[[str, int, int | None], None] | None
     float64: bool
     workers: int
+    engine: Any
+    address: str | None
+    any_kernel: bool
     sample: int
     scores: Sequence[float]
     repair: str | os.PathLike[str] | None
@@ -302,6 +308,9 @@ class _FixOptions(TypedDict, total=False):
     progress: Callable[[str, int, int | None], None] | None
     float64: bool
     workers: int
+    engine: Any
+    address: str | None
+    any_kernel: bool
     sample: int
     pairs: Any
     left: str | None

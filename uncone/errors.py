@@ -14,7 +14,7 @@ UnconeError                    exit code 2, one line
 │   └── MissingModelError      there is no such model here, and none could be fetched
 ├── StateError                 a saved run cannot be continued
 ├── MergeError                 two statistics of different spaces
-├── WorkerError                a process that measured died
+├── WorkerError                a cluster is not there, or its workers died
 ├── OutputError                a report cannot be written
 ├── RepairError                a repair cannot be fitted, undone or loaded
 │   ├── FitError               it cannot be learned from these rows
@@ -112,7 +112,7 @@ class MergeError(UnconeError):
 
 
 class WorkerError(UnconeError):
-    """A process that measured died."""
+    """A cluster is not there, or its workers died."""
 
 
 class OutputError(UnconeError):

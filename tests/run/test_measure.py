@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -116,26 +113,6 @@ def test_an_error_in_a_worker_is_ours(rows):
 
     with pytest.raises(RuntimeError, match="the reader broke"):
         measure(BlockStream(blocks()), Unusable(), Plan(workers=2))
-
-
-def test_a_script_without_a_guard_ends_at_once(tmp_path):
-    """One worker starts no process; several end with one line that names the guard, instead of a hang."""
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import sys\nimport numpy as np\nfrom uncone.data.vectors.memory import ArrayVectors\n"
-        "from uncone.errors import WorkerError\nfrom uncone.run.measure import Plan, measure\n"
-        "from uncone.stats.unusable import Unusable\n"
-        "source = ArrayVectors(np.ones((40_000, 2), np.float32))\n"
-        "try:\n    print(measure(source, Unusable(), Plan(workers=int(sys.argv[1]))).n_read)\n"
-        "except WorkerError as error:\n    print(error)\n"
-    )
-    found = [
-        subprocess.run([sys.executable, script, workers], capture_output=True, text=True, timeout=120)
-        for workers in ("1", "2")
-    ]
-    assert [done.stderr for done in found] == ["", ""]
-    assert found[0].stdout == "40000\n"
-    assert found[1].stdout.count("\n") == 1 and "__main__" in found[1].stdout
 
 
 @pytest.mark.parametrize("stored", [np.float32, np.float64, np.float16])

@@ -7,13 +7,14 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from uncone.errors import FormatError, MissingSourceError
 
-__all__ = ["check_readable", "file_digest", "find_files", "in_natural_order"]
+__all__ = ["FileStamps", "check_readable", "file_digest", "find_files", "in_natural_order"]
 
 
 def find_files(
@@ -64,6 +65,40 @@ def check_readable(path: Path, need: str) -> None:
         raise MissingSourceError(f"{path} cannot be read: permission denied. Check its permissions.")
     if path.stat().st_size == 0:
         raise FormatError(f"{path} is empty (0 bytes). We need {need}; was it written to the end?")
+
+
+@dataclass(frozen=True)
+class FileStamps:
+    """Sizes and times of files when a run began: a run over files that change would mix old rows with new ones."""
+
+    stamps: Mapping[Path, tuple[int, int]]
+
+    @classmethod
+    def of(cls, files: Iterable[Path]) -> FileStamps:
+        """The stamps of the files as they are now."""
+        return cls({path: _stamp(path) for path in files})
+
+    def check(self, files: Iterable[Path]) -> None:
+        """Refuse files that have changed or vanished.
+
+        Raises:
+            MissingSourceError: a file is gone, or this machine does not see it.
+            FormatError: a file has changed.
+        """
+        for path in files:
+            if _stamp(path) != self.stamps[path]:
+                raise FormatError(f"{path} changed while it was being read. Start again when nothing writes to it.")
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise MissingSourceError(
+            f"{path} can't be read any more ({reason}). Was it moved, or do workers not share this folder?"
+        ) from error
+    return status.st_size, status.st_mtime_ns
 
 
 def in_natural_order(paths: Sequence[Path]) -> list[Path]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -62,8 +63,9 @@ class Rows:
 class Source(ABC):
     """A table of vectors, read as a stream.
 
-    `rows` is None when only reading tells. A source with `random_access` can start anywhere at no cost and
-    can be sent to another process; any other is read from the beginning, and only once unless it is `rereadable`.
+    `rows` is None when only reading tells. A source with `random_access` can start anywhere at no cost. One that is
+    `divisible` can start anywhere at the cost of a block that holds the first row, such as a row group. Both can be
+    sent to another process. Any other is read from the beginning, and only once unless it is `rereadable`.
     `note` says what was taken for the vectors where that had to be guessed.
     """
 
@@ -74,11 +76,19 @@ class Source(ABC):
     rows: int | None
     note: str | None = None
     random_access: bool = False
+    divisible: bool = False
     rereadable: bool = True
 
     @abstractmethod
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         """The rows from start to stop, in blocks of any size."""
+
+    def files_between(self, start: int = 0, stop: int | None = None) -> list[Path]:
+        """The files that hold the rows from start to stop; none for what is in memory."""
+        inner, path = getattr(self, "source", None), getattr(self, "path", None)
+        if isinstance(inner, Source):
+            return inner.files_between(start, stop)
+        return [path] if isinstance(path, Path) else []
 
     def read_into(self, place: Place, start: int, stop: int) -> Iterator[Rows]:
         """The same; a reader that can puts them, `CUT` at a time, into the places it is given instead of its own."""

@@ -114,7 +114,8 @@ class Mapped(Source):
         self.name, self.kind, self.note = source.name, source.kind, source.note
         self.dtype = "float64" if source.dtype == "float64" else "float32"
         self.dim, self.rows = repair._n_features_out, source.rows
-        self.random_access, self.rereadable = source.random_access, source.rereadable
+        self.random_access, self.divisible = source.random_access, source.divisible
+        self.rereadable = source.rereadable
         self.source, self.repair = source, repair
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:

@@ -1,1 +1,1 @@
-"""Running a statistic over a stream, in threads or processes, with the same digits."""
+"""Running a statistic over a stream, in threads or on a cluster, with the same digits."""

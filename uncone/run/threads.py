@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Steps", "Turns", "cores", "in_order", "on_all_cores", "one_blas_thread"]
+__all__ = ["Steps", "Turns", "blas_kernels", "cores", "in_order", "on_all_cores", "one_blas_thread"]
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -42,6 +42,13 @@ def _loaded_blas(_modules: int) -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def blas_kernels() -> list[str]:
+    """The kernels that numpy's BLAS has chosen for this processor: the last digits of products depend on them."""
+    libraries = [library for library in _loaded_blas(len(sys.modules)).info() if library["user_api"] == "blas"]
+    own = [library for library in libraries if "numpy" in library["filepath"]]
+    return [str(library.get("architecture") or library["internal_api"]) for library in own or libraries]
+
+
 @contextmanager
 def on_all_cores() -> Iterator[ThreadPoolExecutor]:
     """A thread for every core, and one BLAS thread in each."""
@@ -49,8 +56,10 @@ def on_all_cores() -> Iterator[ThreadPoolExecutor]:
         yield threads
 
 
-def in_order(work: Callable[[A], B], tasks: Iterable[A], at_once: int | None = None) -> Iterator[B]:
-    """What `work` makes of each task, in their order, on all cores.
+def in_order(
+    work: Callable[[A], B], tasks: Iterable[A], at_once: int | None = None, threads: int | None = None
+) -> Iterator[B]:
+    """What `work` makes of each task, in their order, on all cores or so many `threads`.
 
     At most `at_once` tasks are under way or waiting, and never more than one above the number of cores: so memory stays
     bounded when results are large, or tasks without end.
@@ -58,9 +67,10 @@ def in_order(work: Callable[[A], B], tasks: Iterable[A], at_once: int | None = N
     >>> list(in_order(lambda n: n * n, range(4)))
     [0, 1, 4, 9]
     """
-    at_once = cores() + 1 if at_once is None else max(1, min(at_once, cores() + 1))
+    threads = threads or cores()
+    at_once = threads + 1 if at_once is None else max(1, min(at_once, threads + 1))
     under_way: deque[Future[B]] = deque()
-    executor = ThreadPoolExecutor(min(cores(), at_once))
+    executor = ThreadPoolExecutor(min(threads, at_once))
     try:
         with one_blas_thread():
             for task in tasks:

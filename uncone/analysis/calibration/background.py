@@ -270,8 +270,8 @@ class _SideStatistics(NamedTuple):
 
 
 def _reference(source: Source, plan: Plan) -> Vector | None:
-    """The mean direction of the first vectors, if reading them twice costs nothing."""
-    if not source.random_access:
+    """The mean direction of the first vectors, if reading them twice costs little."""
+    if not (source.random_access or source.divisible):
         return None
     opening = next(batches(source.read(0, min(CUT, source.rows or 0)), plan.dtype))
     units = opening.vectors / opening.norms[:, None]

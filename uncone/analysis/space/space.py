@@ -175,7 +175,7 @@ class _Once(Source):
 
     def __init__(self, source: Source, opening: list[Rows], rest: Iterator[Rows]) -> None:
         self.name, self.kind, self.dtype = source.name, source.kind, source.dtype
-        self.dim, self.rows = source.dim, source.rows
+        self.dim, self.rows, self.source = source.dim, source.rows, source
         self._opening, self._rest = opening, rest
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
@@ -188,7 +188,7 @@ def with_reference(source: Source, plan: Plan) -> tuple[Source, Vector | None]:
 
     Moments are taken about that point. A thousand vectors place it well within the spread; one would not.
     """
-    if source.random_access:
+    if source.random_access or source.divisible:
         for start in range(0, source.rows or 0, BLOCK):
             reference = _mean(batches(source.read(start, min(start + _OPENING, source.rows or 0)), plan.dtype))
             if reference is not None:

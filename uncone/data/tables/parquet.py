@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ class ParquetTable(Table):
         with self._readable(), pq.ParquetFile(path) as file:
             self.schema: pa.Schema = file.schema_arrow
             self.rows = int(file.metadata.num_rows)
+            self.group_sizes = [file.metadata.row_group(at).num_rows for at in range(file.metadata.num_row_groups)]
         self.names = list(self.schema.names)
         self.text_names = [field.name for field in self.schema if _holds_texts(field.type)]
 
@@ -53,12 +55,28 @@ class ParquetTable(Table):
             yield ParquetBlock(batch, first)
             first += batch.num_rows
 
-    def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows as they are stored."""
+    def batches(
+        self, names: Sequence[str] | None = None, start: int = 0, stop: int | None = None, size: int = BLOCK
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows from start to stop as they are stored; only the row groups that hold them are read."""
         columns = None if names is None else list(dict.fromkeys(names))
+        stop = self.rows if stop is None else stop
+        ends = list(accumulate(self.group_sizes))
+        groups = [at for at, end in enumerate(ends) if start < end and end - self.group_sizes[at] < stop]
+        if not groups:
+            return
+        first = ends[groups[0]] - self.group_sizes[groups[0]]
         # A buffered stream per column keeps a row group of gigabytes out of memory.
         with self._readable(), pq.ParquetFile(self.path, buffer_size=1 << 20, pre_buffer=False) as file:
-            yield from file.iter_batches(batch_size=BLOCK, columns=columns)
+            for batch in file.iter_batches(batch_size=size, row_groups=groups, columns=columns):
+                last = first + batch.num_rows
+                if first >= start and last <= stop:
+                    yield batch
+                elif last > start and first < stop:
+                    yield batch.slice(max(start - first, 0), min(last, stop) - max(first, start))
+                if last >= stop:
+                    return
+                first = last
 
     @contextmanager
     def _readable(self) -> Iterator[None]:

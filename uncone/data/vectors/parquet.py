@@ -15,6 +15,9 @@ from uncone.data.tables.read import check_columns, check_unique, ragged
 from uncone.data.vectors.tables import texts_for_vectors
 from uncone.errors import ColumnError, ShapeError
 
+_FEW = 16
+"""Rows that are enough to see how long the lists are."""
+
 __all__ = ["ParquetVectors", "open_parquet"]
 
 
@@ -29,6 +32,7 @@ class ParquetVectors(Source):
     def __init__(self, path: Path, options: Options) -> None:
         self.path = path
         self.kind = "parquet"
+        self.divisible = True
         self.table = ParquetTable(path)
         schema, self.rows = self.table.schema, self.table.rows
         check_unique(path, schema.names, [options.column])
@@ -46,16 +50,16 @@ class ParquetVectors(Source):
     def _first_length(self, column: pa.DataType) -> int:
         if isinstance(column, pa.FixedSizeListType):
             return int(column.list_size)
-        for batch in self.table.batches([self.column]):
+        for batch in self.table.batches([self.column], size=_FEW):
             lengths = [n for n in batch.column(self.column).value_lengths().to_pylist() if n is not None]
             if any(lengths):
                 return int(next(filter(None, lengths)))
         raise ShapeError(f"{self.name} holds only nulls and empty lists. We need a list of numbers in each row.")
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
-        first = 0
+        first = start
         columns = [name for name in (self.column, self.text, self.label) if name]
-        for batch in self.table.batches(columns):
+        for batch in self.table.batches(columns, start, stop):
             vectors = self._matrix(batch.column(self.column), first)
             yield Rows(vectors, _strings(batch, self.text), _strings(batch, self.label))
             first += len(vectors)

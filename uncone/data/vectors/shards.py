@@ -30,17 +30,29 @@ class Shards(Source):
         counts = [part.rows for part in parts if part.rows is not None]
         self.rows = sum(counts) if len(counts) == len(parts) else None
         self.random_access = all(part.random_access for part in parts)
+        self.divisible = all(part.random_access or part.divisible for part in parts)
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
-        if not self.random_access:
+        if not self.divisible:
             for part in self.parts:
                 yield from part.read()
             return
-        first, stop = 0, self.rows or 0 if stop is None else stop
+        for part, first, last in self._parts_of(start, stop):
+            yield from part.read(first, last)
+
+    def files_between(self, start: int = 0, stop: int | None = None) -> list[Path]:
+        return [path for part, first, last in self._parts_of(start, stop) for path in part.files_between(first, last)]
+
+    def _parts_of(self, start: int, stop: int | None) -> Iterator[tuple[Source, int, int]]:
+        """The parts that hold these rows, with the rows of each."""
+        if self.rows is None:
+            yield from ((part, 0, 0) for part in self.parts)
+            return
+        first, stop = 0, self.rows if stop is None else stop
         for part in self.parts:
             last = first + (part.rows or 0)
             if first < stop and start < last:
-                yield from part.read(max(start - first, 0), min(stop, last) - first)
+                yield part, max(start - first, 0), min(stop, last) - first
             first = last
 
 
@@ -52,7 +64,8 @@ class NamedRows(Source):
         self.texts = texts
         self.labels = labels
         self.name, self.kind, self.dtype = source.name, source.kind, source.dtype
-        self.dim, self.rows, self.random_access = source.dim, source.rows, source.random_access
+        self.dim, self.rows = source.dim, source.rows
+        self.random_access, self.divisible = source.random_access, source.divisible
         self.rereadable, self.note = source.rereadable, source.note
 
     @classmethod

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from uncone.errors import OptionError
-from uncone.verbs.options.option import Options, among, at_least, between, option
+from uncone.verbs.options.option import Options, Rule, among, at_least, between, option
 
 if TYPE_CHECKING:
     from uncone.encoders.open import Loading
@@ -184,22 +184,49 @@ class SeedOptions(Options):
     )
 
 
+def _is_engine(value: Any) -> bool:  # noqa: ANN401 - a name, or an executor
+    return value in ("threads", "ray", "spark", "dask") if isinstance(value, str) else hasattr(value, "groups")
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(SeedOptions):
     """How vectors are measured."""
 
     GROUP = "Running"
     float64: bool = option(False, "Compute in double precision, at half the speed.")
-    workers: int = option(0, "Number of processes; 0 uses threads. The results are the same.", rule=between(0, 256))
+    workers: int = option(
+        0,
+        "Number of threads, or of workers of an engine started here.",
+        rule=between(0, 1024),
+        default_text="one per core",
+    )
+    engine: Any = option(
+        "threads",
+        "Where to compute: in threads of this machine, or on a cluster. The results are the same.",
+        rule=Rule(_is_engine, "threads, ray, spark or dask", ("threads", "ray", "spark", "dask")),
+    )
+    address: str | None = option(
+        None,
+        "Address of the cluster, such as auto (Ray) or host:port.",
+        default_text="one started here",
+        needs="engine",
+    )
+    any_kernel: bool = option(
+        False,
+        "Let workers with other versions or another BLAS kernel take part: last digits may differ.",
+        needs="engine",
+    )
 
     @property
     def plan(self) -> Plan:
         """The options as a pass over vectors takes them."""
         import numpy as np
 
+        from uncone.run.engines.open import open_engine
         from uncone.run.measure import Plan
 
-        return Plan(workers=self.workers, dtype=np.float64 if self.float64 else np.float32)
+        engine = open_engine(self.engine, self.address, self.workers)
+        return Plan(self.workers, np.float64 if self.float64 else np.float32, engine, self.any_kernel)
 
 
 @dataclass(frozen=True, kw_only=True)

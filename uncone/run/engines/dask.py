@@ -1,0 +1,87 @@
+"""Dask: chunks are folded and merged by the workers of a distributed cluster."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from uncone.errors import WorkerError, require
+from uncone.run.engines.address import check_address
+from uncone.run.fold import Job, Progress, Range
+from uncone.run.threads import cores
+from uncone.stats.statistic import Statistic
+
+require("distributed", extra="dask")
+
+__all__ = ["Dask"]
+
+S = TypeVar("S", bound=Statistic)
+_RETRIES = 20
+_SECONDS = 10
+
+
+class Dask:
+    """A Dask cluster: `address` is tcp://host:port; without one, workers are started here.
+
+    A client that this process has connected already is used as it is.
+    """
+
+    def __init__(self, address: str | None = None, workers: int = 0) -> None:
+        import dask
+        from distributed import Client, LocalCluster, default_client
+
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # a worker that dies is replaced, and that is all
+        try:
+            self.client = default_client()
+            return
+        except ValueError:
+            pass  # there is none yet
+        if address is not None:
+            check_address(address, "Dask")
+            try:
+                self.client = Client(address, timeout=_SECONDS)
+            except (OSError, TimeoutError, ValueError) as error:
+                raise WorkerError(f"There is no Dask scheduler at {address} ({error}).") from error
+            return
+        _check_guard()
+        # A task isn't to blame for every worker that dies with it; the nanny's trimming of memory costs a fifth.
+        dask.config.set({"distributed.scheduler.allowed-failures": _RETRIES})
+        dask.config.set({"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": -1})
+        self.cluster = LocalCluster(
+            n_workers=workers or cores(), threads_per_worker=1, dashboard_address=None, memory_limit=0
+        )
+        self.client = Client(self.cluster)
+
+    def groups(self, job: Job[S], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[S]:
+        """The statistic of each group, in order."""
+        from distributed import as_completed
+        from distributed.scheduler import KilledWorker
+
+        folded = [[self._submit(job.fold, chunk) for chunk in group] for group in groups]
+        joined = [self._submit(job.join, chunks) for chunks in folded]
+        try:
+            for group, chunks, state in zip(groups, folded, joined, strict=True):
+                if progress is not None:
+                    sizes = {future.key: stop - start for future, (start, stop) in zip(chunks, group, strict=True)}
+                    for future in as_completed(chunks):
+                        progress(sizes[future.key])
+                chunks.clear()
+                yield job.received(state.result())
+        except KilledWorker as error:
+            raise WorkerError("Workers of Dask died again and again, perhaps out of memory.") from error
+
+    def _submit(self, function: Any, argument: Any) -> Any:  # noqa: ANN401 - a method of a job, and a future
+        return self.client.submit(function, argument, pure=False, retries=_RETRIES)
+
+
+def _check_guard() -> None:
+    """Refuse to start workers from a script that would start its work again in every one of them, without end."""
+    script = getattr(sys.modules["__main__"], "__file__", None)
+    if script is not None and Path(script).is_file() and b"__name__" not in Path(script).read_bytes():
+        raise WorkerError(
+            f"{script} starts worker processes, and each of them imports it again. Put its code under "
+            '`if __name__ == "__main__":`, or leave the engine out.'
+        )

@@ -1,0 +1,82 @@
+"""Ray: chunks are folded and merged by tasks of the cluster, each on one core."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+from uncone.errors import WorkerError, require
+from uncone.run.engines.address import check_address
+from uncone.run.fold import Job, Progress, Range
+from uncone.stats.statistic import Statistic
+
+require("ray", extra="ray")
+
+__all__ = ["Ray"]
+
+S = TypeVar("S", bound=Statistic)
+_RETRIES = 20  # of a task whose worker died; errors of ours are no reason to try again
+
+
+class Ray:
+    """A Ray cluster: `address` is "auto", host:port or ray://host:port; without one, Ray is started here.
+
+    A cluster that is connected already is used as it is.
+    """
+
+    def __init__(self, address: str | None = None, workers: int = 0) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        import ray
+
+        if ray.is_initialized():
+            return
+        if address not in (None, "auto", "local"):
+            check_address(str(address), "Ray")
+        own = {"num_cpus": workers or None, "include_dashboard": False} if address is None else {}
+        try:
+            ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False, **own)
+        except Exception as error:  # Ray raises a dozen kinds, from ConnectionError to its own
+            reason = str(error).splitlines()[0]
+            raise WorkerError(
+                f"There is no Ray cluster at {address} ({reason}). Start one with `ray start --head`, or leave "
+                "--address out to run Ray on this machine."
+            ) from error
+
+    def groups(self, job: Job[S], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[S]:
+        """The statistic of each group, in order; the next is under way while one is merged."""
+        import ray
+
+        sent = ray.put(job)
+        fold, join = (ray.remote(num_cpus=1, max_retries=_RETRIES)(task) for task in (_fold, _join))
+        try:
+            folded = [[fold.remote(sent, chunk) for chunk in group] for group in groups]
+            joined = [join.remote(sent, *chunks) for chunks in folded]
+            for group, chunks, state in zip(groups, folded, joined, strict=True):
+                _report(dict(zip(chunks, group, strict=True)), progress)
+                chunks.clear()
+                yield job.received(ray.get(state))
+        except ray.exceptions.RayError as error:
+            raise WorkerError(f"Ray could not finish: {str(error).splitlines()[0]}") from error
+
+
+def _fold(job: Job[Any], chunk: Range) -> bytes:
+    return job.fold(chunk)
+
+
+def _join(job: Job[Any], *parts: bytes) -> bytes:
+    return job.join(parts)
+
+
+def _report(chunks: dict[Any, Range], progress: Progress | None) -> None:
+    """Wait for the chunks of a group, and report each as it is done."""
+    import ray
+
+    waiting = list(chunks)
+    while waiting and progress is not None:
+        done, waiting = ray.wait(waiting, fetch_local=False)
+        for each in done:
+            start, stop = chunks[each]
+            progress(stop - start)
