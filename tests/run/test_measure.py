@@ -8,7 +8,8 @@ import pytest
 from uncone import check
 from uncone.data.open import open_source
 from uncone.data.vectors.memory import ArrayVectors, BlockStream
-from uncone.run.measure import SPAN, Plan, measure
+from uncone.run.fold import SPAN
+from uncone.run.measure import Plan, measure
 from uncone.stats.moments import Moments
 from uncone.stats.statistic import Bundle
 from uncone.stats.unit_vectors import UnitSum

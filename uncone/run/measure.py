@@ -18,7 +18,7 @@ from uncone.run.fold import CHUNK, GROUP, SPAN, Executor, Job, Progress, groups_
 from uncone.run.threads import one_blas_thread
 from uncone.stats.statistic import Statistic
 
-__all__ = ["SPAN", "Plan", "StepProgress", "measure", "step_progress"]
+__all__ = ["Plan", "StepProgress", "measure", "step_progress"]
 
 S = TypeVar("S", bound=Statistic)
 StepProgress = Callable[[str, int, int | None], None]

@@ -30,30 +30,13 @@ class Dask:
     """
 
     def __init__(self, address: str | None = None, workers: int = 0) -> None:
-        import dask
-        from distributed import Client, LocalCluster, default_client
+        from distributed import default_client
 
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # a worker that dies is replaced, and that is all
         try:
             self.client = default_client()
-            return
-        except ValueError:
-            pass  # there is none yet
-        if address is not None:
-            check_address(address, "Dask")
-            try:
-                self.client = Client(address, timeout=_SECONDS)
-            except (OSError, TimeoutError, ValueError) as error:
-                raise WorkerError(f"There is no Dask scheduler at {address} ({error}).") from error
-            return
-        _check_guard()
-        # A task isn't to blame for every worker that dies with it; the nanny's trimming of memory costs a fifth.
-        dask.config.set({"distributed.scheduler.allowed-failures": _RETRIES})
-        dask.config.set({"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": -1})
-        self.cluster = LocalCluster(
-            n_workers=workers or cores(), threads_per_worker=1, dashboard_address=None, memory_limit=0
-        )
-        self.client = Client(self.cluster)
+        except ValueError:  # this process has none
+            self.client = _connect(address) if address is not None else _start(workers)
 
     def groups(self, job: Job[S], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[S]:
         """The statistic of each group, in order."""
@@ -75,6 +58,29 @@ class Dask:
 
     def _submit(self, function: Any, argument: Any) -> Any:  # noqa: ANN401 - a method of a job, and a future
         return self.client.submit(function, argument, pure=False, retries=_RETRIES)
+
+
+def _connect(address: str) -> Any:  # noqa: ANN401 - distributed is not typed
+    from distributed import Client
+
+    check_address(address, "Dask")
+    try:
+        return Client(address, timeout=_SECONDS)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise WorkerError(f"There is no Dask scheduler at {address} ({error}). Check the address.") from error
+
+
+def _start(workers: int) -> Any:  # noqa: ANN401
+    """A client of workers on this machine."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    _check_guard()
+    # A task isn't to blame for every worker that dies with it; the nanny's trimming of memory costs a fifth.
+    dask.config.set({"distributed.scheduler.allowed-failures": _RETRIES})
+    dask.config.set({"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": -1})
+    cluster = LocalCluster(n_workers=workers or cores(), threads_per_worker=1, dashboard_address=None, memory_limit=0)
+    return Client(cluster)
 
 
 def _check_guard() -> None:

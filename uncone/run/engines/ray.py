@@ -76,7 +76,7 @@ def _report(chunks: dict[Any, Range], progress: Progress | None) -> None:
 
     waiting = list(chunks)
     while waiting and progress is not None:
-        done, waiting = ray.wait(waiting, fetch_local=False)
-        for each in done:
-            start, stop = chunks[each]
+        finished, waiting = ray.wait(waiting, fetch_local=False)
+        for chunk in finished:
+            start, stop = chunks[chunk]
             progress(stop - start)
