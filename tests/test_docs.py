@@ -76,6 +76,12 @@ def example_files(tmp_path_factory, tiny_model):
     (folder / "data/snli/dev.tsv").write_text("".join(f"neutral\t{a}\t{b}\n" for a, b, _ in triples))
     scored = [f"{score}\t{a}\t{b}\tmain\n" for a, b, score in triples] * 12
     (folder / "data/sts/stsb-test.tsv").write_text("".join(scored[:1379]))  # it is as long as the real one
+    import duckdb
+
+    with duckdb.connect(str(folder / "vectors.db")) as connection:
+        connection.execute("CREATE TABLE docs (id INTEGER, body TEXT, embedding FLOAT[16])")
+        values = [(i, text, row.tolist()) for i, (text, row) in enumerate(zip(texts, rows, strict=True))]
+        connection.executemany("INSERT INTO docs VALUES (?, ?, ?)", values)
     (folder / "shards").mkdir()
     np.save(folder / "shards" / "a.npy", rows)
     np.save(folder / "shards" / "b.npy", rows)

@@ -13,6 +13,7 @@ from uncone.data.files import check_readable, find_files
 from uncone.data.source import Options, Source
 from uncone.data.tables.memory import MemoryTable
 from uncone.data.tables.read import plain_suffix
+from uncone.data.vectors.databases.url import SCHEMES, DatabaseUrl, is_database
 from uncone.data.vectors.matrices import NpyStream
 from uncone.data.vectors.memory import in_memory
 from uncone.data.vectors.shards import NamedRows, Shards, read_names
@@ -51,6 +52,8 @@ def open_source(
     options = options or Options()
     if isinstance(source, Source):
         opened = source
+    elif isinstance(source, str) and is_database(source):
+        opened = _open_database(source, options)
     elif isinstance(source, str | os.PathLike):
         try:
             opened = _open_path(os.fspath(source), options)
@@ -66,6 +69,15 @@ def open_source(
     else:
         opened = in_memory(source)
     return NamedRows.of(opened, texts, labels)
+
+
+def _open_database(source: str, options: Options) -> Source:
+    if options.tensor is not None:
+        raise ColumnError("--tensor is for .safetensors; a database has columns: use --column.")
+    url = DatabaseUrl.parse(source)
+    module, opener = SCHEMES[url.scheme]
+    opened: Source = getattr(importlib.import_module(f"uncone.data.vectors.databases.{module}"), opener)(url, options)
+    return opened
 
 
 def _open_path(path: str, options: Options) -> Source:

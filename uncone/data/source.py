@@ -66,7 +66,8 @@ class Source(ABC):
     `rows` is None when only reading tells. A source with `random_access` can start anywhere at no cost. One that is
     `divisible` can start anywhere at the cost of a block that holds the first row, such as a row group. Both can be
     sent to another process. Any other is read from the beginning, and only once unless it is `rereadable`.
-    `note` says what was taken for the vectors where that had to be guessed.
+    `note` says what was taken for the vectors where that had to be guessed. With `unit_length`, whoever stored the
+    vectors scaled them to length 1, so their norms say nothing about the model.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Source(ABC):
     note: str | None = None
     random_access: bool = False
     divisible: bool = False
+    unit_length: bool = False
     rereadable: bool = True
 
     @abstractmethod

@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from uncone.analysis.cosine.baseline import score_meaning
+from uncone.analysis.measures.finding import Finding
 from uncone.analysis.measures.verdict import examine, judge
 from uncone.analysis.neighbors.neighborhood import ANN_ROWS, neighborhood_of
 from uncone.analysis.space.chart_data import STATISTICS, draw
 from uncone.analysis.space.space import Space, measure_space
 from uncone.data.source import Source
+from uncone.data.vectors.databases.url import without_secrets
 from uncone.data.writing.manifest import versions
 from uncone.errors import OptionError
 from uncone.report.documents.check import Comparison, Diagnosis
@@ -66,6 +68,8 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
         report = step_progress(options.progress, "neighbors", source.rows)
         space.neighborhood = neighborhood_of(space, whole=True, ann=options.ann, progress=report)
     findings = examine(space)
+    if source.unit_length:
+        findings |= {name: _withheld(findings[name], source.kind) for name in _OF_NORMS}
     meanings = [score_meaning(space, score) for score in options.scores]
     return Diagnosis(
         source={
@@ -81,6 +85,15 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
         pictures=draw(space),
         provenance=_provenance(space, options),
     )
+
+
+_OF_NORMS = ("norm_mean", "norm_outliers")
+
+
+def _withheld(finding: Finding, database: str) -> Finding:
+    """A finding about norms, without its value: the database has scaled every vector to length 1."""
+    meaning = f"{database.capitalize()} stores every vector of this collection at length 1, so its norms say nothing."
+    return Finding(finding.name, None, finding.n, meaning)
 
 
 def compare(*sources: Any, **options: Any) -> Comparison:  # noqa: ANN401 - as for check
@@ -119,7 +132,7 @@ def _suggestion(source: object, diagnosis: Diagnosis, options: CheckOptions) -> 
     flags = (("--column", options.column), ("--tensor", options.tensor), ("--repair", options.repair))
     words = [word for flag, name in flags if name for word in (flag, os.fspath(name))]
     words += [*(["--float64"] if options.float64 else []), "--score", f"{quantiles['0.975']:.2f}"]
-    path = os.fspath(source)
+    path = without_secrets(os.fspath(source))
     return shlex.join(
         ["uncone", "check", *words, "--", path] if path.startswith("-") else ["uncone", "check", path, *words]
     )

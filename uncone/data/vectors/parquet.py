@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from uncone.data.source import Options, Rows, Source, check_dtype
 from uncone.data.tables.parquet import ParquetTable
-from uncone.data.tables.read import check_columns, check_unique, ragged
+from uncone.data.tables.read import check_columns, check_unique
+from uncone.data.vectors.lists import is_vector_type, list_size, matrix_of, strings_of
 from uncone.data.vectors.tables import texts_for_vectors
 from uncone.errors import ColumnError, ShapeError
 
@@ -51,37 +51,21 @@ class ParquetVectors(Source):
         if isinstance(column, pa.FixedSizeListType):
             return int(column.list_size)
         for batch in self.table.batches([self.column], size=_FEW):
-            lengths = [n for n in batch.column(self.column).value_lengths().to_pylist() if n is not None]
-            if any(lengths):
-                return int(next(filter(None, lengths)))
+            if (length := list_size(batch.column(self.column))) is not None:
+                return length
         raise ShapeError(f"{self.name} holds only nulls and empty lists. We need a list of numbers in each row.")
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         first = start
         columns = [name for name in (self.column, self.text, self.label) if name]
         for batch in self.table.batches(columns, start, stop):
-            vectors = self._matrix(batch.column(self.column), first)
-            yield Rows(vectors, _strings(batch, self.text), _strings(batch, self.label))
+            vectors = matrix_of(batch.column(self.column), self.dim, self.name, first)
+            yield Rows(vectors, strings_of(batch, self.text), strings_of(batch, self.label))
             first += len(vectors)
-
-    def _matrix(self, lists: pa.Array, first: int) -> NDArray[np.generic]:
-        rows, lengths = len(lists), lists.value_lengths().to_numpy(zero_copy_only=False)
-        missing = lists.is_null().to_numpy(zero_copy_only=False)
-        uneven = np.flatnonzero(~missing & (lengths != self.dim))
-        if uneven.size:
-            row = int(uneven[0])
-            raise ragged(self.name, f"row {first + row:,}", f"{int(lengths[row])} numbers", self.dim)
-        # Null numbers and null rows become NaN, and are counted as bad rows.
-        values = lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, self.dim)
-        if not missing.any():
-            return np.asarray(values)
-        whole = np.full((rows, self.dim), np.nan, np.float32)
-        whole[~missing] = values
-        return whole
 
 
 def _vector_column(path: Path, schema: pa.Schema, requested: str | None) -> str:
-    lists = [field.name for field in schema if _is_vector(field.type)]
+    lists = [field.name for field in schema if is_vector_type(field.type)]
     if requested is None and len(lists) == 1:
         return str(lists[0])
     if requested is not None and requested in lists:
@@ -97,13 +81,3 @@ def _vector_column(path: Path, schema: pa.Schema, requested: str | None) -> str:
     problem = "no column" if requested not in schema.names else "no list of numbers in column"
     good = ", ".join(lists) or f"none; the columns are {columns}"
     raise ColumnError(f"{path} has {problem} {requested!r}. Columns that hold vectors: {good}.")
-
-
-def _is_vector(column: pa.DataType) -> bool:
-    types = pa.types
-    is_list = types.is_list(column) or types.is_large_list(column) or types.is_fixed_size_list(column)
-    return bool(is_list and (types.is_floating(column.value_type) or types.is_integer(column.value_type)))
-
-
-def _strings(batch: pa.RecordBatch, name: str | None) -> list[str] | None:
-    return None if name is None else ["" if value is None else str(value) for value in batch.column(name).to_pylist()]

@@ -1,0 +1,71 @@
+"""DuckDB: a table of a database file, or a query; `duckdb://vectors.db?query=SELECT ...`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from uncone.data.source import BLOCK, Options, Source
+from uncone.data.vectors.databases.arrow import ArrowVectors
+from uncone.data.vectors.databases.url import DatabaseUrl
+from uncone.errors import FormatError, MissingSourceError, OptionError, require
+
+__all__ = ["open_duckdb"]
+
+
+def open_duckdb(url: DatabaseUrl, options: Options) -> Source:
+    """The rows of a table or a query of a DuckDB file; `duckdb://` alone queries files."""
+    require("duckdb", extra="duckdb")
+    url.check("table", "query", "column", "text", "label")
+    if ("table" in url.values) == ("query" in url.values):
+        raise OptionError(f"{url.name} needs a table or a query: add ?table=... or ?query=SELECT ... to the URL.")
+    if url.path and not Path(url.path).is_file():
+        raise MissingSourceError(f"There is no DuckDB file {url.path}. Check the path.")
+    with _connection(url) as connection, _messages(url):
+        schema = connection.sql(f"SELECT * FROM {_relation(url)} LIMIT 0").to_arrow_reader(1).schema
+    return _DuckVectors(url, options, schema)
+
+
+class _DuckVectors(ArrowVectors):
+    def count(self) -> int:
+        with _connection(self.url) as connection, _messages(self.url):
+            (row,) = connection.execute(f"SELECT count(*) FROM {_relation(self.url)}").fetchall()
+        return int(row[0])
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        names = ", ".join(_quoted(name) for name in dict.fromkeys(columns))
+        with _connection(self.url) as connection, _messages(self.url):
+            yield from connection.sql(f"SELECT {names} FROM {_relation(self.url)}").to_arrow_reader(BLOCK)
+
+
+@contextmanager
+def _connection(url: DatabaseUrl) -> Iterator[Any]:
+    import duckdb
+
+    with _messages(url), duckdb.connect(url.path or ":memory:", read_only=bool(url.path)) as connection:
+        yield connection
+
+
+@contextmanager
+def _messages(url: DatabaseUrl) -> Iterator[None]:
+    """Errors of DuckDB as ours, in a line."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise FormatError(f"{url.name}: {str(error).splitlines()[0]}") from error
+
+
+def _relation(url: DatabaseUrl) -> str:
+    if "query" in url.values:
+        return f"({url.values['query'].rstrip().rstrip(';')})"
+    return ".".join(_quoted(part) for part in url.values["table"].split("."))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

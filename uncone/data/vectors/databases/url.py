@@ -1,0 +1,110 @@
+"""Addresses of vectors in databases: `postgresql://host/db?table=docs&column=embedding&text=body`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+from uncone.errors import OptionError
+
+__all__ = ["SCHEMES", "DatabaseUrl", "is_database", "without_secrets"]
+
+SCHEMES = {
+    "postgresql": ("postgres", "open_postgres"),
+    "postgres": ("postgres", "open_postgres"),
+    "duckdb": ("duck", "open_duckdb"),
+    "lancedb": ("lance", "open_lancedb"),
+    "qdrant": ("qdrant", "open_qdrant"),
+    "chroma": ("chroma", "open_chroma"),
+}
+"""The module of each scheme, and its function that opens a source."""
+
+_OWN = ("table", "query", "collection", "column", "text", "label", "key", "where")
+
+
+@dataclass(frozen=True)
+class DatabaseUrl:
+    """The parts of an address: `base` is what a client connects to, and may hold a password; `name` never does."""
+
+    scheme: str
+    base: str
+    name: str
+    path: str
+    host: str
+    port: int | None
+    user: str | None
+    password: str | None
+    values: Mapping[str, str]
+
+    @classmethod
+    def parse(cls, url: str) -> DatabaseUrl:
+        """The parts of a URL.
+
+        Raises:
+            OptionError: it can't be read.
+        """
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise OptionError(f"{without_secrets(url)} is not a URL ({error}). Check host and port.") from error
+        pairs = parse_qsl(parts.query, keep_blank_values=True)
+        values = {name: value for name, value in pairs if name in _OWN}
+        others = urlencode([(name, value) for name, value in pairs if name not in _OWN])
+        host, path = unquote(parts.hostname or ""), unquote(parts.path)
+        place = host + (f":{port}" if port else "")
+        target = values.get("table") or values.get("collection") or ("query" if values.get("query") else "")
+        return cls(
+            scheme=parts.scheme,
+            base=parts._replace(query=others).geturl(),
+            name=f"{parts.scheme}://{place}{path}" + (f"[{target}]" if target else ""),
+            # Of a file or folder, what stands in the place of a host is the start of its path.
+            path=unquote(parts.netloc) + path,
+            host=host,
+            port=port,
+            user=None if parts.username is None else unquote(parts.username),
+            password=None if parts.password is None else unquote(parts.password),
+            values=values,
+        )
+
+    def check(self, *allowed: str) -> None:
+        """Refuse parts that this database does not know.
+
+        Raises:
+            OptionError: there is one.
+        """
+        unknown = sorted(set(self.values) - set(allowed))
+        if unknown:
+            raise OptionError(f"{self.name}: {unknown[0]}= means nothing there. Use {', '.join(allowed)}.")
+
+    def required(self, name: str, choices: object = "") -> str:
+        """A part that has to be there.
+
+        Raises:
+            OptionError: it is not.
+        """
+        if not self.values.get(name):
+            hint = f" There is {choices}." if choices else ""
+            raise OptionError(f"{self.name} names no {name}. Add ?{name}=... to the URL.{hint}")
+        return self.values[name]
+
+
+def is_database(source: str) -> bool:
+    """Whether a source is the address of a database.
+
+    >>> is_database("duckdb://vectors.db?table=docs"), is_database("vectors.npy")
+    (True, False)
+    """
+    return source.partition("://")[0] in SCHEMES and "://" in source
+
+
+def without_secrets(text: str) -> str:
+    """A URL without its password, as it may be shown.
+
+    >>> without_secrets("postgresql://me:secret@host/db?table=docs&password=x")
+    'postgresql://me@host/db?table=docs'
+    """
+    text = re.sub(r"(://[^/@:?]*):[^/@]*@", r"\1@", text)
+    return re.sub(r"(?i)([?&])(password|api_key|token)=[^&]*(&|$)", r"\1", text).rstrip("?&")
