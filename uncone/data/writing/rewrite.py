@@ -102,6 +102,7 @@ def rewrite(
     progress: Callable[[int], None] | None = None,
     layers: Sequence[str] = (),
     shards: bool = False,
+    each: Callable[..., Iterator[Any]] = map,
 ) -> Rewritten:
     """Write `map_rows` of all rows of a source to a file whose ending tells its kind.
 
@@ -115,6 +116,7 @@ def rewrite(
         progress: called with the rows written since the last call.
         layers: names of equal parts of a vector, written as columns or tensors of their own.
         shards: whether an `out` without an ending is a folder of parquet files.
+        each: applies a function to blocks and keeps their order: `map`, or one that does it on all cores.
 
     Raises:
         OptionError: an ending that we do not write, or a file that is also the input.
@@ -141,8 +143,8 @@ def rewrite(
     n_rows = unusable = 0
     kind = OUTPUTS.get(suffix, ShardSink)
     with replacing(path, folder=suffix == SHARDS) as temporary, _open_sink(kind, temporary, plan, path) as sink:
-        for rows in _from(first, stream):
-            vectors, bad = _map_block(rows, map_rows, plan)
+        blocks = (_own(rows, plan) for rows in _from(first, stream))
+        for rows, vectors, bad in each(lambda rows: (rows, *_map_block(rows, map_rows, plan)), blocks):
             values = plan.carried.take(rows)
             with writing(path):
                 sink.write(vectors, values)
@@ -202,10 +204,15 @@ def _from(first: Rows, stream: Iterator[Rows]) -> Iterator[Rows]:
     yield from stream
 
 
+def _own(rows: Rows, plan: Plan) -> Rows:
+    """The rows in memory of their own, in the precision they are written in: a reader uses its buffer again."""
+    with np.errstate(over="ignore"):
+        return Rows(np.array(rows.vectors, plan.dtype, order="C"), rows.texts, rows.labels)
+
+
 def _map_block(rows: Rows, map_rows: Callable[[Matrix], Matrix] | None, plan: Plan) -> tuple[Matrix, int]:
     """The rows as they are written, and how many of them could not be used."""
-    with np.errstate(over="ignore"):
-        block: Matrix = np.ascontiguousarray(rows.vectors, plan.dtype)
+    block: Matrix = np.asarray(rows.vectors, plan.dtype)
     usable = np.isfinite(block).all(axis=1)
     whole = bool(usable.all())
     n = len(block) if whole else int(usable.sum())

@@ -197,7 +197,7 @@ class RunOptions(SeedOptions):
     workers: int = option(
         0,
         "Number of threads, or of workers of an engine started here.",
-        rule=between(0, 1024),
+        rule=between(0, 256),
         default_text="one per core",
     )
     engine: Any = option(

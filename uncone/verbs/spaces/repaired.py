@@ -31,6 +31,7 @@ from uncone.repairs.repair import Mapped, Repair
 from uncone.repairs.saving import Saved, load
 from uncone.report.documents.check import Diagnosis
 from uncone.run.measure import Plan, step_progress
+from uncone.run.threads import in_order
 from uncone.verbs.options.shared import SpaceOptions
 from uncone.verbs.spaces.encoding import Encoding, Progress, encoded, encoded_like, open_texts_of, pooling_of
 
@@ -123,7 +124,7 @@ class _Vectors(RepairSpace):
 
     def write(self, repair: Repair, out: str | os.PathLike[str], progress: Progress | None = None) -> Rewritten:
         report = step_progress(progress, "rows", self.rows.rows)
-        return rewrite(self.rows, out, repair.map, dim=repair._n_features_out, progress=report)
+        return rewrite(self.rows, out, repair.map, dim=repair._n_features_out, progress=report, each=in_order)
 
     def identity(self) -> dict[str, Any]:
         source = self.rows.source if isinstance(self.rows, CachedTexts) else self.rows

@@ -77,12 +77,12 @@ class _PostgresVectors(Source):
         with _connection(self.url) as connection, connection.cursor() as cursor, cursor.copy(command) as copied:
             for messages in _blocks(copied):
                 data = b"".join(messages)[0 if first else _HEADER :]
-                vectors, named = (None if others else self._uniform(data)), dict[str, list[str]]()
+                vectors, texts = (None if others else self._uniform(data)), dict[str, list[str]]()
                 if vectors is None:
-                    vectors, texts = self._parsed(data, first, len(others))
-                    named = dict(zip(others, texts, strict=True))
+                    vectors, columns_of_texts = self._parsed(data, first, len(others))
+                    texts = dict(zip(others, columns_of_texts, strict=True))
                 if len(vectors):
-                    yield Rows(vectors, named.get(self.text or ""), named.get(self.label or ""))
+                    yield Rows(vectors, texts.get(self.text or ""), texts.get(self.label or ""))
                 first += len(vectors)
 
     def _row_type(self) -> np.dtype[Any]:

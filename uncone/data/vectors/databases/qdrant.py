@@ -53,11 +53,11 @@ class _QdrantVectors(PointVectors):
     column: str
 
     def pages(self, fields: Sequence[str]) -> Iterator[Page]:
-        offset, wanted = None, [self.column] if self.column else True
+        offset, names = None, [self.column] if self.column else True
         while True:
             with _messages(self.url):
                 points, offset = self.client.scroll(
-                    self.collection, limit=_PAGE, offset=offset, with_vectors=wanted, with_payload=list(fields) or False
+                    self.collection, limit=_PAGE, offset=offset, with_vectors=names, with_payload=list(fields) or False
                 )
             if points:
                 yield [self._vector(point.vector) for point in points], [point.payload or {} for point in points]
