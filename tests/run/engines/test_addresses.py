@@ -54,6 +54,7 @@ def test_a_host_without_a_name():
         (["--engine", "slurm"], "Choose from"),
         (["--address", "auto"], "--engine"),
         (["--any-kernel"], "--engine"),
+        (["--engine", "ray", "--model", "model"], "uncone encode"),
     ],
 )
 def test_wrong_options_are_one_line(options, message, capsys):

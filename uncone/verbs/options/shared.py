@@ -217,6 +217,15 @@ class RunOptions(SeedOptions):
         needs="engine",
     )
 
+    def check(self) -> None:
+        """Refuse texts on a cluster."""
+        if self.is_given("engine") and getattr(self, "model", None) is not None:
+            raise OptionError(
+                "--engine measures vectors, and --model encodes texts on this machine. Write vectors to Parquet with "
+                "uncone encode first, then measure that file."
+            )
+        super().check()
+
     @property
     def plan(self) -> Plan:
         """The options as a pass over vectors takes them."""
