@@ -295,7 +295,7 @@ def train(
     if not math.isfinite(loss):
         raise ModelError(
             f"The training loss is no longer a number at a learning rate of {settings.lr:g}. "
-            f"Try --lr {settings.lr / 10:g}."
+            f"Try --lr {min(settings.lr / 10, default_lr(classifier.head.in_features)):g}."
         )
 
 

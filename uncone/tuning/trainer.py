@@ -351,13 +351,16 @@ class _Watch(TrainerCallback):  # type: ignore[misc]  # transformers is not type
         return np.concatenate(rows)
 
 
+_HIGHEST_LR = 1e-3  # that is worth a try, even for a small model
+
+
 def _diverged(step: int, lr: float, folder: Path) -> ModelError:
     checkpoints = _checkpoints(folder)
     steps = [int(path.name.rpartition("-")[2]) for path in checkpoints]
     weights = f"The weights of step {steps[-1]} are in {checkpoints[-1]}" if steps else "No step was worth keeping"
     return ModelError(
         f"The loss is not a number any more after step {step}: the learning rate {lr:g} is too high. {weights}. Try "
-        f"--lr {float(f'{lr / 3:.1g}'):g}."
+        f"--lr {float(f'{min(lr / 3, _HIGHEST_LR):.1g}'):g}."
     )
 
 
