@@ -100,3 +100,10 @@ def test_an_error_of_a_worker_is_raised_here_with_its_kind(path):
     state = job.join([job.fold((0, 10)), job.fold((5_000, 5_100))])
     with pytest.raises(FormatError, match="shrank while being read"):
         job.received(state)
+
+
+def test_a_file_that_a_worker_can_not_see(path):
+    job = Job(open_source(path), UnitSum(5))
+    path.unlink()
+    with pytest.raises(MissingSourceError, match=r"worker can't read .*rows\.npy: No such file"):
+        job.received(job.join([job.fold((0, 10))]))

@@ -22,7 +22,7 @@ from uncone import __version__
 from uncone.data.batch import CUT, Batch
 from uncone.data.files import FileStamps
 from uncone.data.source import BLOCK, Rows, Source, batches
-from uncone.errors import OptionError, UnconeError, WorkerError
+from uncone.errors import MissingSourceError, OptionError, UnconeError, WorkerError
 from uncone.run.threads import blas_kernels, one_blas_thread
 from uncone.stats.statistic import Statistic
 
@@ -123,6 +123,11 @@ class Job(Generic[S]):
             return _packed(state, {"kernel": kernel()})
         except UnconeError as error:
             return _packed({}, {"error": {"kind": type(error).__name__, "message": str(error)}})
+        except OSError as error:
+            message = (
+                f"A worker can't read {self.source.name}: {error.strerror or error}. Do all machines see its files?"
+            )
+            return _packed({}, {"error": {"kind": MissingSourceError.__name__, "message": message}})
 
     def _check_files(self, chunk: Range) -> None:
         if self.stamps is not None:
