@@ -33,28 +33,54 @@ class Dask:
         from distributed import default_client
 
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # a worker that dies is replaced, and that is all
+        self.workers = workers or cores()
         try:
             self.client = default_client()
         except ValueError:  # this process has none
-            self.client = _connect(address) if address is not None else _start(workers)
+            self.client = _connect(address) if address is not None else _start(self.workers)
 
     def groups(self, job: Job[S], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[S]:
         """The statistic of each group, in order."""
-        from distributed import as_completed
         from distributed.scheduler import KilledWorker
 
         folded = [[self._submit(job.fold, chunk) for chunk in group] for group in groups]
         joined = [self._submit(job.join, chunks) for chunks in folded]
         try:
             for group, chunks, state in zip(groups, folded, joined, strict=True):
-                if progress is not None:
-                    sizes = {future.key: stop - start for future, (start, stop) in zip(chunks, group, strict=True)}
-                    for future in as_completed(chunks):
+                sizes = {future.key: stop - start for future, (start, stop) in zip(chunks, group, strict=True)}
+                for future in self._finished(chunks):
+                    if progress is not None:
                         progress(sizes[future.key])
                 chunks.clear()
-                yield job.received(state.result())
+                yield job.received(next(self._finished([state])).result())
         except KilledWorker as error:
             raise WorkerError("Workers of Dask died again and again, perhaps out of memory.") from error
+
+    def _finished(self, futures: Sequence[Any]) -> Iterator[Any]:
+        """The futures as they finish, with an eye on the workers."""
+        from distributed import wait
+
+        waiting = set(futures)
+        while waiting:
+            try:
+                finished, waiting = wait(waiting, timeout=_SECONDS, return_when="FIRST_COMPLETED")
+            except TimeoutError:
+                self._check_workers()
+                continue
+            yield from finished
+
+    def _check_workers(self) -> None:
+        """Start workers of ours again whose nanny gave up; of another cluster, refuse to wait for none.
+
+        Raises:
+            WorkerError: the cluster has no worker.
+        """
+        n_alive = len(self.client.scheduler_info(n_workers=-1)["workers"])
+        cluster = getattr(self.client, "cluster", None)
+        if cluster is not None and n_alive < self.workers:
+            cluster.scale(self.workers)
+        elif n_alive == 0:
+            raise WorkerError("The Dask cluster has no workers left. Start some, and try again.")
 
     def _submit(self, function: Any, argument: Any) -> Any:  # noqa: ANN401 - a method of a job, and a future
         return self.client.submit(function, argument, pure=False, retries=_RETRIES)
