@@ -150,3 +150,22 @@ def test_a_space_carries_its_options(rows, tmp_path):
     assert "<table" in space._repr_html_() and "mine" in space._repr_html_()
     with pytest.raises(AttributeError, match="its verbs are"):
         space.nothing()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["similarity", "texts.csv"],
+        ["fix", "v.npy", "--method", "mute", "--dimensions", "3,5"],
+        ["fix", "v.npy", "--method", "center"],
+        ["map", "v.npy"],
+        ["evaluate", "model"],
+        ["tune", "model", "texts.txt", "-o", "out"],
+        ["ablate", "repair", "model"],
+    ],
+)
+def test_options_are_the_same_if_pydantic_is_imported(words):
+    """cyclopts then validates every value, and every default, by its annotation."""
+    import pydantic  # noqa: F401 - some packages do
+
+    build_app().parse_args(words, exit_on_error=False, print_error=False)

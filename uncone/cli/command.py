@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass, fields
@@ -73,7 +74,7 @@ def _parameter(kind: type[Options], declared: Field[Any], first: Sequence[str]) 
         name=[flag_of(declared), *(metadata["flag"] or "").split()[1:]],
         help=metadata["help"] if is_scalar or not choices else f"{metadata['help']} [choices: {', '.join(choices)}]",
         group=Group(group, sort_key=_rank(group)),
-        converter=_split if is_list and metadata["split"] else None,
+        converter=_splitter(of) if is_list and metadata["split"] else None,
         choices=choices if is_scalar else None,  # of a list, each part is checked by its rule
         allow_repeating=True if is_scalar else None,
         show_default=bool(text) and (lambda _: text),
@@ -81,7 +82,7 @@ def _parameter(kind: type[Options], declared: Field[Any], first: Sequence[str]) 
         negative_iterable=(),
         allow_leading_hyphen=of is not bool,
     )
-    annotation = Annotated[list[of] if is_list else of | None, parameter]  # type: ignore[valid-type]
+    annotation = Annotated[_annotation(of, default, is_list), parameter]  # type: ignore[valid-type]
     default = list(default) if isinstance(default, tuple) else default
     return inspect.Parameter(declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
@@ -117,8 +118,20 @@ def _type(kind: type[Options], declared: Field[Any]) -> tuple[bool, type]:
     return is_list, next((kind for kind in (bool, float, int, Path) if set(options) - {type(None)} == {kind}), str)
 
 
-def _split(kind: Any, tokens: Sequence[Token]) -> Any:  # noqa: ANN401 - a list of any type
-    """A list is `a,b`, and repeatable."""
-    parts = [token.evolve(value=part.strip()) for token in tokens for part in token.value.split(",")]
-    parts = [part for part in parts if part.value] or parts[:1]
-    return [convert(get_args(kind)[0], [part]) for part in parts]
+def _annotation(of: type, default: Any, is_list: bool) -> Any:  # noqa: ANN401 - a type, and any value
+    """The type of a parameter. Where pydantic is imported, cyclopts validates defaults too, so they have to fit it."""
+    if not is_list:
+        return of | None
+    members = functools.reduce(operator.or_, {of, *(type(value) for value in default or ())})
+    return list[members] | None if default is None else list[members]  # type: ignore[valid-type]
+
+
+def _splitter(of: type) -> Callable[[Any, Sequence[Token]], Any]:
+    """A converter to a list of a type, from `a,b` and repeated flags."""
+
+    def split(_: Any, tokens: Sequence[Token]) -> Any:  # noqa: ANN401 - the annotation, and a list of any type
+        parts = [token.evolve(value=part.strip()) for token in tokens for part in token.value.split(",")]
+        parts = [part for part in parts if part.value] or parts[:1]
+        return [convert(of, [part]) for part in parts]
+
+    return split

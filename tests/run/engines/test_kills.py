@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -17,8 +18,12 @@ KILLS = int(os.environ.get("UNCONE_KILLS", "3"))
 def ray_workers():
     import psutil
 
-    processes = psutil.Process().children(recursive=True)
-    return [process.pid for process in processes if process.cmdline()[:1] in (["ray::_fold"], ["ray::_join"])]
+    busy = []
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+            if process.cmdline()[:1] in (["ray::_fold"], ["ray::_join"]):
+                busy.append(process.pid)
+    return busy
 
 
 def dask_workers():
