@@ -222,8 +222,8 @@ def test_bad_input_of_postgres_is_one_line(postgres, capsys):
         assert message in error and error.count("\n") == 1 and "secret" not in error
 
 
-def test_no_secret_is_shown_or_stored(duck, capsys):
-    """The password of a URL is in no output, whatever the command suggests next."""
+def test_a_url_keeps_its_password_to_itself(duck):
+    """The name of a source and what may be shown of a URL hold no password; a client gets it."""
     with_password = url(duck.replace("duckdb://", "duckdb://me:secret@"), table="docs", column="embedding")
     parsed = DatabaseUrl.parse("postgresql://me:secret@host:5432/db?table=docs&sslmode=require")
     assert parsed.password == "secret" and parsed.name == "postgresql://host:5432/db[docs]"

@@ -35,7 +35,7 @@ def dask_workers():
 @pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("engine", "package"), [("ray", "ray"), ("dask", "distributed")])
-def test_killed_workers_move_no_digit(engine, package, shards, monkeypatch):
+def test_killed_workers_move_no_digit(engine, package, shards):
     pytest.importorskip(package)
     expected = json.dumps(uncone.check(shards, exact=True).to_dict()["findings"])
     killed = []

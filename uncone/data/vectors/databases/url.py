@@ -34,7 +34,6 @@ class DatabaseUrl:
     path: str
     host: str
     port: int | None
-    user: str | None
     password: str | None
     values: Mapping[str, str]
 
@@ -64,7 +63,6 @@ class DatabaseUrl:
             path=unquote(parts.netloc) + path,
             host=host,
             port=port,
-            user=None if parts.username is None else unquote(parts.username),
             password=None if parts.password is None else unquote(parts.password),
             values=values,
         )
