@@ -13,7 +13,8 @@ from uncone.data.open import open_source
 from uncone.data.vectors.memory import BlockStream
 from uncone.errors import FormatError, MissingSourceError, OptionError
 from uncone.run import fold
-from uncone.run.fold import SPAN, Job, cut, groups_of
+from uncone.run import job as job_module
+from uncone.run.fold import SPAN, Fold, cut, groups_of
 from uncone.run.measure import Plan, measure
 from uncone.stats.moments import Moments
 from uncone.stats.statistic import Bundle
@@ -67,13 +68,13 @@ def test_bytes_between_workers_move_no_digit(small_tree, path):
 
 
 def test_other_kernels_are_refused_unless_allowed(path, monkeypatch):
-    job = Job(open_source(path), UnitSum(5))
+    job = Fold(open_source(path), UnitSum(5))
     state = job.join([job.fold((0, 100)), job.fold((100, 200))])
-    own = fold.kernel()
-    monkeypatch.setattr(fold, "kernel", lambda: {**own, "BLAS": "Haswell", "numpy": "1.0"})
+    own = job_module.kernel()
+    monkeypatch.setattr(job_module, "kernel", lambda: {**own, "BLAS": "Haswell", "numpy": "1.0"})
     with pytest.raises(OptionError, match=r"numpy .* instead of 1\.0; BLAS .* instead of Haswell.*--any-kernel"):
         job.received(state)
-    allowed = Job(job.source, job.statistic, any_kernel=True).received(state)
+    allowed = Fold(job.source, job.statistic, any_kernel=True).received(state)
     assert allowed.n == 200
 
 
@@ -94,7 +95,7 @@ def test_files_that_change_in_mid_run(path, damage):
 
 def test_an_error_of_a_worker_is_raised_here_with_its_kind(path):
     source = open_source(path)
-    job = Job(source, UnitSum(5))
+    job = Fold(source, UnitSum(5))
     with path.open("r+b") as file:
         file.truncate(1_000)
     state = job.join([job.fold((0, 10)), job.fold((5_000, 5_100))])
@@ -103,7 +104,7 @@ def test_an_error_of_a_worker_is_raised_here_with_its_kind(path):
 
 
 def test_a_file_that_a_worker_can_not_see(path):
-    job = Job(open_source(path), UnitSum(5))
+    job = Fold(open_source(path), UnitSum(5))
     path.unlink()
     with pytest.raises(MissingSourceError, match=r"worker can't read .*rows\.npy: No such file"):
         job.received(job.join([job.fold((0, 10))]))

@@ -6,32 +6,25 @@ states of parts travel as safetensors bytes, with the kernel that computed them;
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain, islice
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
-from safetensors.numpy import load, save
+from safetensors.numpy import load
 
-import uncone.errors
-from uncone import __version__
 from uncone.data.batch import CUT, Batch
 from uncone.data.files import FileStamps
 from uncone.data.source import BLOCK, Rows, Source, batches
-from uncone.errors import MissingSourceError, OptionError, UnconeError, WorkerError
-from uncone.run.threads import blas_kernels, one_blas_thread
+from uncone.run.job import Range, answer, check_answer, common_kernel, first_failure, kernel, packed
+from uncone.run.threads import one_blas_thread
 from uncone.stats.statistic import Statistic
 
-__all__ = ["CHUNK", "GROUP", "SPAN", "Executor", "Job", "Progress", "Range", "cut", "groups_of", "kernel"]
+__all__ = ["CHUNK", "GROUP", "SPAN", "Fold", "cut", "groups_of"]
 
 S = TypeVar("S", bound=Statistic)
-Range = tuple[int, int]
-"""The first row, and the row after the last."""
-Progress = Callable[[int], None]
 
 SPAN = 2 * BLOCK
 """Rows that are folded together before merging."""
@@ -39,13 +32,6 @@ CHUNK = 64 * SPAN
 """Rows whose spans are merged by one worker: as many as pyarrow writes into a row group."""
 GROUP = 32 * CHUNK
 """Rows whose chunks are merged before they reach the driver."""
-
-
-class Executor(Protocol):
-    """Where a fold is run: it gives the statistic of each group of chunks, in their order."""
-
-    def groups(self, job: Job[S], groups: Sequence[Sequence[Range]], progress: Progress | None) -> Iterator[S]:
-        """Fold every chunk, merge those of a group, and report the rows that are done."""
 
 
 def cut(start: int, stop: int, size: int) -> list[Range]:
@@ -63,8 +49,8 @@ def groups_of(rows: int) -> list[list[Range]]:
 
 
 @dataclass(frozen=True)
-class Job(Generic[S]):
-    """What is folded: a source into an empty statistic, with products in `dtype`.
+class Fold(Generic[S]):
+    """A job that folds: a source into an empty statistic, with products in `dtype`.
 
     It is sent to workers as it is. A worker refuses a file that has changed since `stamps` were taken, and with
     `any_kernel` computes although its versions or its BLAS differ from those of the driver.
@@ -114,20 +100,15 @@ class Job(Generic[S]):
     # What follows runs on workers, or takes what they made.
 
     def fold(self, chunk: Range) -> bytes:
-        """The state of a chunk as bytes; an error of ours travels the same way, so that no engine tries again."""
-        try:
-            with one_blas_thread():
-                self._check_files(chunk)
-                state = self.chunk(*chunk).snapshot()
-                self._check_files(chunk)
-            return _packed(state, {"kernel": kernel()})
-        except UnconeError as error:
-            return _packed({}, {"error": {"kind": type(error).__name__, "message": str(error)}})
-        except OSError as error:
-            message = (
-                f"A worker can't read {self.source.name}: {error.strerror or error}. Do all machines see its files?"
-            )
-            return _packed({}, {"error": {"kind": MissingSourceError.__name__, "message": message}})
+        """The state of a chunk as bytes."""
+
+        def work() -> tuple[dict[str, Any], dict[str, Any]]:
+            self._check_files(chunk)
+            state = self.chunk(*chunk).snapshot()
+            self._check_files(chunk)
+            return state, {"kernel": kernel()}
+
+        return answer(self.source.name, work)
 
     def _check_files(self, chunk: Range) -> None:
         if self.stamps is not None:
@@ -135,62 +116,23 @@ class Job(Generic[S]):
 
     def join(self, parts: Sequence[bytes]) -> bytes:
         """The states of chunks as one; of errors, the first."""
-        failed = [part for part in parts if "error" in _header(part)]
-        if failed:
-            return failed[0]
+        failure = first_failure(parts)
+        if failure is not None:
+            return failure
         with one_blas_thread():
             total = self.merged(map(self._unpacked, parts))
-        return _packed(total.snapshot(), {"kernel": _common_kernel(parts)})
+        return packed(total.snapshot(), {"kernel": common_kernel(parts)})
 
     def received(self, state: bytes) -> S:
         """The statistic of a group, as it came from a worker.
 
         Raises:
-            UnconeError: what a worker met; it is raised here again.
-            OptionError: a worker computes with other versions or another BLAS kernel.
+            UnconeError: what a worker met, or a worker that computes with other versions.
         """
-        header = _header(state)
-        if "error" in header:
-            kind = getattr(uncone.errors, header["error"]["kind"], WorkerError)
-            raise kind(header["error"]["message"])
-        differences = _differences(kernel(), header["kernel"])
-        if differences and not self.any_kernel:
-            raise OptionError(
-                f"Workers differ from this machine: {'; '.join(differences)}. The last digits would differ. Install "
-                "the same versions, or allow it with --any-kernel."
-            )
+        check_answer(state, self.any_kernel)
         return self._unpacked(state)
 
     def _unpacked(self, state: bytes) -> S:
         part = self.statistic.empty()
         part.resume(load(state))
         return part
-
-
-@cache
-def kernel() -> dict[str, str]:
-    """What the last digits of this process depend on: versions, and the kernel that BLAS has chosen."""
-    return {"uncone": __version__, "numpy": np.__version__, "BLAS": ", ".join(sorted(set(blas_kernels())))}
-
-
-def _differences(mine: dict[str, str], theirs: dict[str, str]) -> list[str]:
-    return [f"{name} {theirs[name]} instead of {mine[name]}" for name in mine if mine[name] != theirs.get(name)]
-
-
-def _common_kernel(parts: Sequence[bytes]) -> dict[str, str]:
-    """The kernel of all parts; where they differ, every value."""
-    kernels = [_header(part)["kernel"] for part in parts]
-    return {name: " and ".join(sorted({each[name] for each in kernels})) for name in kernels[0]}
-
-
-def _packed(state: dict[str, Any], header: dict[str, Any]) -> bytes:
-    arrays = {name: np.asarray(value) for name, value in state.items()}
-    # safetensors has no 0-d arrays of every type, nor views: shapes are kept as they are, contents in C order.
-    plain = {name: value if value.flags.c_contiguous else value.copy(order="C") for name, value in arrays.items()}
-    return save(plain, {name: json.dumps(value) for name, value in header.items()})
-
-
-def _header(state: bytes) -> dict[str, Any]:
-    size = int.from_bytes(state[:8], "little")
-    metadata = json.loads(state[8 : 8 + size]).get("__metadata__", {})
-    return {name: json.loads(value) for name, value in metadata.items()}

@@ -14,7 +14,8 @@ from uncone.data.files import FileStamps
 from uncone.data.source import Source
 from uncone.errors import OptionError
 from uncone.run.engines.threads import Threads
-from uncone.run.fold import CHUNK, GROUP, SPAN, Executor, Job, Progress, groups_of
+from uncone.run.fold import CHUNK, GROUP, SPAN, Fold, groups_of
+from uncone.run.job import Executor, Progress
 from uncone.run.threads import one_blas_thread
 from uncone.stats.statistic import Statistic
 
@@ -52,12 +53,12 @@ def measure(source: Source, statistic: S, plan: Plan | None = None, progress: Pr
         OptionError: a cluster can't share the work, because the source is read from the beginning.
     """
     plan = plan or Plan()
-    job, threads = Job(source, statistic, plan.dtype, None, plan.any_kernel), Threads(plan.workers)
+    job, threads = Fold(source, statistic, plan.dtype, None, plan.any_kernel), Threads(plan.workers)
     with one_blas_thread():
         return job.merged(_groups(job, plan.engine, threads, progress))
 
 
-def _groups(job: Job[S], engine: Executor | None, threads: Threads, progress: Progress | None) -> Iterator[S]:
+def _groups(job: Fold[S], engine: Executor | None, threads: Threads, progress: Progress | None) -> Iterator[S]:
     """The statistic of every group of a source, by the engine or in threads."""
     source = job.source
     has_parts = (source.random_access or source.divisible) and source.rows is not None
@@ -68,16 +69,16 @@ def _groups(job: Job[S], engine: Executor | None, threads: Threads, progress: Pr
                 f"{source.name} can only be read from the beginning, so a cluster can't share the work. Convert it to "
                 "Parquet or .npy, or leave --engine out."
             )
-        sent = Job(source, job.statistic, job.dtype, FileStamps.of(files), job.any_kernel)
+        sent = Fold(source, job.statistic, job.dtype, FileStamps.of(files), job.any_kernel)
         return engine.groups(sent, groups_of(source.rows or 0), progress)
     if has_parts:
         groups = groups_of(source.rows or 0)
         if source.random_access or threads.reads_whole_chunks(source, sum(map(len, groups))):
-            return threads.groups(job, groups, progress)
+            return threads.fold(job, groups, progress)
     return _regrouped(job, threads.stream(job, progress))
 
 
-def _regrouped(job: Job[S], spans: Iterator[S]) -> Iterator[S]:
+def _regrouped(job: Fold[S], spans: Iterator[S]) -> Iterator[S]:
     """The spans of a stream merged into chunks, and these into groups: the tree that every engine follows."""
     chunks = (job.merged(part) for part in _runs(spans, CHUNK // SPAN))
     yield from (job.merged(part) for part in _runs(chunks, GROUP // CHUNK))

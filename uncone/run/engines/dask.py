@@ -10,15 +10,14 @@ from typing import Any, TypeVar
 
 from uncone.errors import WorkerError, require
 from uncone.run.engines.address import check_address
-from uncone.run.fold import Job, Progress, Range
+from uncone.run.job import Job, Progress, Range
 from uncone.run.threads import cores
-from uncone.stats.statistic import Statistic
 
 require("distributed", extra="dask")
 
 __all__ = ["Dask"]
 
-S = TypeVar("S", bound=Statistic)
+S = TypeVar("S")
 _RETRIES = 20
 _SECONDS = 10
 
@@ -40,7 +39,7 @@ class Dask:
             self.client = _connect(address) if address is not None else _start(self.workers)
 
     def groups(self, job: Job[S], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[S]:
-        """The statistic of each group, in order."""
+        """The result of each group, in order."""
         from distributed.scheduler import KilledWorker
 
         folded = [[self._submit(job.fold, chunk) for chunk in group] for group in groups]

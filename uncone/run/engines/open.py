@@ -6,7 +6,7 @@ import importlib
 from functools import cache
 from typing import Any
 
-from uncone.run.fold import Executor
+from uncone.run.job import Executor
 
 __all__ = ["ENGINES", "open_engine"]
 

@@ -9,14 +9,13 @@ from typing import Any, TypeVar
 
 from uncone.errors import WorkerError, require
 from uncone.run.engines.address import check_address
-from uncone.run.fold import Job, Progress, Range
-from uncone.stats.statistic import Statistic
+from uncone.run.job import Job, Progress, Range
 
 require("ray", extra="ray")
 
 __all__ = ["Ray"]
 
-S = TypeVar("S", bound=Statistic)
+S = TypeVar("S")
 _RETRIES = 20  # of a task whose worker died; errors of ours are no reason to try again
 
 
@@ -46,7 +45,7 @@ class Ray:
             ) from error
 
     def groups(self, job: Job[S], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[S]:
-        """The statistic of each group, in order; the next is under way while one is merged."""
+        """The result of each group, in order; the next is under way while one is merged."""
         import ray
 
         sent = ray.put(job)

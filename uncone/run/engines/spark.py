@@ -10,15 +10,14 @@ from typing import Any, TypeVar
 
 from uncone.errors import WorkerError, require
 from uncone.run.engines.address import check_address
-from uncone.run.fold import Job, Progress, Range
+from uncone.run.job import Job, Progress, Range
 from uncone.run.threads import cores
-from uncone.stats.statistic import Statistic
 
 require("pyspark", "pandas", extra="spark")
 
 __all__ = ["Spark"]
 
-S = TypeVar("S", bound=Statistic)
+S = TypeVar("S")
 _FAILURES = 8  # of a task before Spark gives up; plain local[2] has no retry and would lose the run
 
 
@@ -63,7 +62,7 @@ class Spark:
             ) from error
 
     def groups(self, job: Job[S], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[S]:
-        """The statistic of each group, in order; a chunk is a partition of its own."""
+        """The result of each group, in order; a chunk is a partition of its own."""
         import pyarrow as pa
         from pyspark.errors import PySparkException
 

@@ -8,7 +8,8 @@ from itertools import islice
 from typing import TypeVar
 
 from uncone.data.source import BLOCK, Rows, Source, regrid
-from uncone.run.fold import SPAN, Job, Progress, Range, cut
+from uncone.run.fold import SPAN, Fold, cut
+from uncone.run.job import Job, Progress, Range
 from uncone.run.threads import cores, in_order
 from uncone.stats.statistic import Statistic
 
@@ -16,6 +17,7 @@ __all__ = ["Threads"]
 
 A = TypeVar("A")
 B = TypeVar("B")
+R = TypeVar("R")
 S = TypeVar("S", bound=Statistic)
 
 
@@ -25,8 +27,15 @@ class Threads:
 
     workers: int = 0
 
-    def groups(self, job: Job[S], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[S]:
-        """The statistic of each group, in order."""
+    def groups(self, job: Job[R], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[R]:
+        """The result of each group, in order; a range is the work of one thread."""
+        every = [chunk for group in groups for chunk in group]
+        parts = self._each(lambda chunk: (job.fold(chunk), chunk[1] - chunk[0]), every, progress)
+        for group in groups:
+            yield job.received(job.join(list(islice(parts, len(group)))))
+
+    def fold(self, job: Fold[S], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[S]:
+        """The statistic of each group, in order, with spans as the work of a thread and no bytes between them."""
         every = [chunk for group in groups for chunk in group]
         if self.reads_whole_chunks(job.source, len(every)):
             chunks = self._each(lambda part: (job.chunk(*part), part[1] - part[0]), every, progress)
@@ -41,7 +50,7 @@ class Threads:
         """Whether each thread reads chunks of its own: of a source that is slow to enter, if there are enough."""
         return not source.random_access and n_chunks >= (self.workers or cores())
 
-    def stream(self, job: Job[S], progress: Progress | None = None) -> Iterator[S]:
+    def stream(self, job: Fold[S], progress: Progress | None = None) -> Iterator[S]:
         """The statistic of each span of a source that is read from the beginning, by this thread."""
         return self._each(lambda span: (job.span_of(span[1], span[0]), _n_rows(span[1])), _spans(job.source), progress)
 
