@@ -19,8 +19,10 @@ import numpy as np
 from uncone.data.batch import Matrix
 from uncone.data.open import open_source
 from uncone.data.source import BLOCK, Options, Rows, Source, regrid
+from uncone.data.vectors.databases.url import is_database
 from uncone.data.vectors.matrices import Npz, safetensors_header
 from uncone.data.writing.atomic import check_output, check_output_folder, replacing, writing
+from uncone.data.writing.databases.target import Target, open_target
 from uncone.data.writing.side_columns import VECTOR, columns_beside, files_of, parts_of, unique_name
 from uncone.data.writing.sinks import (
     JsonSink,
@@ -55,6 +57,8 @@ OUTPUTS: dict[str, type[Sink]] = {
 SHARDS = ""
 """The ending of a folder of shards."""
 
+_DATABASE = "://"
+
 _LAYERS = (".parquet", ".safetensors", SHARDS)  # what holds several columns or tensors of vectors
 
 _BYTES = 1 << 25  # of a block from which it is only half as many rows
@@ -62,7 +66,10 @@ _BYTES = 1 << 25  # of a block from which it is only half as many rows
 
 @dataclass(frozen=True)
 class Rewritten:
-    """What was written: rows, dimensions and precision; `unusable` rows are NaN; `dropped` columns found no place."""
+    """What was written: rows, dimensions and precision; `unusable` rows are NaN; `dropped` columns found no place.
+
+    `note` says what a database changes.
+    """
 
     path: Path
     rows: int
@@ -70,10 +77,11 @@ class Rewritten:
     dtype: str
     unusable: int
     dropped: tuple[str, ...] = ()
+    note: str = ""
 
 
 def output_suffix(out: str | os.PathLike[str], *, shards: bool = False, layers: bool = False) -> str:
-    """The ending that tells the kind of file to write; none is a folder of `shards`.
+    """The ending that tells the kind of file to write; none is a folder of `shards`, and :// a database.
 
     >>> output_suffix("fixed.NPY")
     '.npy'
@@ -81,6 +89,8 @@ def output_suffix(out: str | os.PathLike[str], *, shards: bool = False, layers: 
     Raises:
         OptionError: we do not write that, or not with several `layers` in it.
     """
+    if is_database(os.fspath(out)):
+        return _DATABASE
     suffix = Path(out).suffix.lower()
     if suffix not in OUTPUTS and not (shards and suffix == SHARDS):
         folder = ", or a folder of shards: a name without an ending" if shards else ""
@@ -124,9 +134,12 @@ def rewrite(
         ShapeError: `map_rows` gives something else than it should.
         SourceError: the source cannot be read.
     """
-    suffix, path = output_suffix(out, shards=shards, layers=bool(layers)), Path(out)
-    opened = open_source(source, options)
-    if suffix == SHARDS:
+    suffix, target = output_suffix(out, shards=shards, layers=bool(layers)), open_target(out)
+    path = Path(out if target is None else target.name)
+    opened = open_source(source, options).with_columns()
+    if target is not None:
+        target.check()
+    elif suffix == SHARDS:
         check_output_folder(path)
     else:
         check_output(path, files_of(opened))
@@ -141,8 +154,7 @@ def rewrite(
     plan, dropped = _plan(opened, first, width, dtype, suffix)
     plan = replace(plan, layers=tuple(unique_name(name, plan.carried.names) for name in layers))
     n_rows = unusable = 0
-    kind = OUTPUTS.get(suffix, ShardSink)
-    with replacing(path, folder=suffix == SHARDS) as temporary, _open_sink(kind, temporary, plan, path) as sink:
+    with _open_target(target, plan, path) if target else _open_file(suffix, plan, path) as sink:
         blocks = (_own(rows, plan) for rows in _from(first, stream))
         for rows, vectors, bad in each(lambda rows: (rows, *_map_block(rows, map_rows, plan)), blocks):
             values = plan.carried.take(rows)
@@ -153,7 +165,7 @@ def rewrite(
                 progress(len(vectors))
         with writing(path):
             sink.close(n_rows)
-    return Rewritten(path, n_rows, width, dtype.name, unusable, dropped)
+    return Rewritten(path, n_rows, width, dtype.name, unusable, dropped, "" if target is None else target.note)
 
 
 def _plan(source: Source, first: Rows, dim: int, dtype: np.dtype[Any], suffix: str) -> tuple[Plan, tuple[str, ...]]:
@@ -188,11 +200,30 @@ def _arrays(source: Any) -> tuple[str, list[str]]:  # noqa: ANN401 - any source
 
 
 @contextmanager
-def _open_sink(kind: type[Sink], temporary: Path, plan: Plan, out: Path) -> Iterator[Sink]:
-    with writing(out):
-        sink = kind(temporary, plan)
+def _open_file(suffix: str, plan: Plan, out: Path) -> Iterator[Sink]:
+    """A file or folder that takes its place when it is whole."""
+    with replacing(out, folder=suffix == SHARDS) as temporary:
+        with writing(out):
+            sink = OUTPUTS.get(suffix, ShardSink)(temporary, plan)
+        with _abandoned(sink):
+            yield sink
+
+
+@contextmanager
+def _open_target(target: Target, plan: Plan, out: Path) -> Iterator[Sink]:
+    """A table of a database, there when it is whole."""
+    with contextlib.ExitStack() as stack:
+        with writing(out):
+            sink = stack.enter_context(target.open(plan))
+        with _abandoned(sink):
+            yield sink
+
+
+@contextmanager
+def _abandoned(sink: Sink) -> Iterator[None]:
+    """Around whatever writes: a sink lets go of its file after an error."""
     try:
-        yield sink
+        yield
     except BaseException:
         with contextlib.suppress(OSError, ValueError):  # the file goes anyway, and the first error is the one to tell
             sink.abandon()
@@ -207,7 +238,7 @@ def _from(first: Rows, stream: Iterator[Rows]) -> Iterator[Rows]:
 def _own(rows: Rows, plan: Plan) -> Rows:
     """The rows in memory of their own, in the precision they are written in: a reader uses its buffer again."""
     with np.errstate(over="ignore"):
-        return Rows(np.array(rows.vectors, plan.dtype, order="C"), rows.texts, rows.labels)
+        return replace(rows, vectors=np.array(rows.vectors, plan.dtype, order="C"))
 
 
 def _map_block(rows: Rows, map_rows: Callable[[Matrix], Matrix] | None, plan: Plan) -> tuple[Matrix, int]:

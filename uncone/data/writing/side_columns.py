@@ -200,7 +200,10 @@ class JsonColumns(_FileColumns):
             )
 
     def take(self, rows: Rows) -> SideValues:
-        objects = [row if isinstance(row, dict) else None for row in self._next(len(rows.vectors))]
+        return self._values(self._next(len(rows.vectors)))
+
+    def _values(self, rows: Sequence[Any]) -> SideValues:
+        objects = [row if isinstance(row, dict) else None for row in rows]
         return SideValues([[None if row is None else row.get(name) for row in objects] for name in self.names], objects)
 
     def fields(self) -> list[pa.Field]:
@@ -216,6 +219,21 @@ class JsonColumns(_FileColumns):
         return [
             pa.field(name, types.get(frozenset(kinds - {"null"}), pa.string())) for name, kinds in self._kinds.items()
         ]
+
+
+class _PointColumns(JsonColumns):
+    """The ids and fields of the points of a database, read beside the vectors."""
+
+    def __init__(self, source: Any) -> None:  # noqa: ANN401 - PointVectors
+        self._source = source
+        super().__init__([], None)
+        self.vector = unique_name(source.column or VECTOR, self.names)
+
+    def rows(self) -> Iterator[Any]:
+        yield from self._source.objects()
+
+    def take(self, rows: Rows) -> SideValues:
+        return self._values(rows.beside)
 
 
 def unique_name(name: str, names_in_use: Sequence[str]) -> str:
@@ -336,6 +354,20 @@ class ParquetColumns(SideColumns):
         return table.take(places).append_column(self.names[-1], names)
 
 
+class _ArrowColumns(SideColumns):
+    """Columns that a database or a data frame gives beside the vectors."""
+
+    def __init__(self, source: Any, schema: pa.Schema) -> None:  # noqa: ANN401 - any source with a column and its place
+        self._schema, self.names = schema, list(schema.names)
+        self.vector, self.place = unique_name(source.column, self.names), source.place
+
+    def take(self, rows: Rows) -> SideValues:
+        return _ArrowValues(rows.beside)
+
+    def fields(self) -> list[pa.Field]:
+        return list(self._schema)
+
+
 def _whole(column: pa.ChunkedArray) -> pa.Array:
     combined = column.unify_dictionaries().combine_chunks()
     return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
@@ -345,6 +377,9 @@ def columns_beside(source: Source, first: Rows) -> SideColumns:
     """The columns beside the vectors: those of the file, or the texts and labels that the `first` rows show."""
     inner = parts_of(source)
     texts = getattr(inner[0], "texts", None)
+    if first.beside is not None:
+        own = isinstance(first.beside, list)
+        return _PointColumns(inner[0]) if own else _ArrowColumns(inner[0], first.beside.schema)
     if isinstance(texts, TextSource):
         columns = _of_texts(list(texts.parts) if isinstance(texts, ManyTexts) else [texts])
     else:

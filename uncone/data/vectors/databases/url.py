@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from uncone.data.source import Options
 from uncone.errors import OptionError
+
+if TYPE_CHECKING:
+    from uncone.data.source import Options
 
 __all__ = ["SCHEMES", "DatabaseUrl", "is_database", "without_secrets"]
 
@@ -85,6 +88,17 @@ class DatabaseUrl:
         unknown = sorted(set(self.values) - set(allowed))
         if unknown:
             raise OptionError(f"{self.name}: {unknown[0]}= means nothing there. Use {', '.join(allowed)}.")
+
+    def choice(self, name: str, *choices: str) -> str:
+        """A part that has to be one of some words; the first if it is not there.
+
+        Raises:
+            OptionError: it is another.
+        """
+        value = self.values.get(name, choices[0])
+        if value not in choices:
+            raise OptionError(f"{self.name}: {name}={value} means nothing there. Use {', '.join(choices)}.")
+        return value
 
     def columns(self, options: Options) -> Options:
         """The columns of vectors, texts and labels: those of the options, else of the URL."""
