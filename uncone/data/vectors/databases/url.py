@@ -127,10 +127,11 @@ def is_database(source: str) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """A URL without its password, as it may be shown.
+    """A URL, or a text with URLs, without passwords, as it may be shown.
 
     >>> without_secrets("postgresql://me:secret@host/db?table=docs&password=x")
     'postgresql://me@host/db?table=docs'
     """
     text = re.sub(r"(://[^/@:?\s]*):[^@?\s]*@", r"\1@", text)
-    return re.sub(rf"(?i)([?&])({'|'.join(_SECRET)}|sslpassword)=[^&\s]*(&|(?=\s)|$)", r"\1", text).rstrip("?&")
+    secret = rf"(?i)([?&])({'|'.join(_SECRET)}|sslpassword)=[^&\s]*"
+    return re.sub(secret, "", re.sub(f"{secret}&", r"\1", text))

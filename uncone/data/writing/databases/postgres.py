@@ -154,7 +154,7 @@ class _ColumnSink(_TableSink):
         keys = self.connection.execute(f"SELECT count(DISTINCT key) FROM {_KEYED}").fetchone()[0]
         if not keys == changed == rows:
             raise OutputError(
-                f"{self.target.name}: {rows:,} vectors with {keys:,} values of {self.key} match {changed:,} rows. Every "
+                f"{self.target.name}: {rows:,} vectors with {keys:,} values of {self.key} match {changed:,} rows. A "
                 "vector needs a row of its own. Nothing was changed."
             )
 
