@@ -43,6 +43,9 @@ class DaskVectors(ArrowVectors):
                 return pa.Schema.from_pandas(head, preserve_index=False).remove_metadata()
         raise ShapeError("The data frame has no rows. We need at least 2.")
 
+    def count(self) -> int:
+        return len(self.frame)
+
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         frame = self.frame[list(columns)]
         schema = pa.schema([self.schema.field(name) for name in columns])

@@ -23,6 +23,9 @@ class RayVectors(ArrowVectors):
         fields = [pa.field(field.name, _plain_type(field.type)) for field in schema]
         super().__init__("the dataset", "ray", pa.schema(fields), options)
 
+    def count(self) -> int:
+        return int(self.dataset.count())
+
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         import ray
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -23,9 +24,11 @@ class SparkVectors(ArrowVectors):
         self.frame = frame
         super().__init__("the data frame", "spark", to_arrow_schema(frame.schema), options)
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        from pyspark.errors import PySparkException
+    def count(self) -> int:
+        with _errors():
+            return int(self.frame.count())
 
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         def packed(batches: Iterator[Any]) -> Iterator[Any]:
             """A row of bytes for each batch; a function in a function is sent as it is, without uncone."""
             import pyarrow
@@ -36,10 +39,19 @@ class SparkVectors(ArrowVectors):
                     stream.write_batch(batch)
                 yield pyarrow.RecordBatch.from_pydict({"data": [page.getvalue().to_pybytes()]})
 
-        try:
+        with _errors():
             pages = self.frame.select(*columns).mapInArrow(packed, "data binary")
             for row in pages.toLocalIterator(prefetchPartitions=True):
                 table = pa.ipc.open_stream(bytes(row[0])).read_all()
                 yield from table.rename_columns(list(columns)).to_batches(BLOCK)
-        except PySparkException as error:
-            raise WorkerError(f"Spark could not read the data frame: {str(error).splitlines()[0]}") from error
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Errors of Spark as ours, in a line."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        raise WorkerError(f"Spark could not read the data frame: {str(error).splitlines()[0]}") from error
