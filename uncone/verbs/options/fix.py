@@ -23,7 +23,7 @@ from uncone.verbs.options.shared import (
 __all__ = ["ApplyOptions", "ExportOptions", "FixOptions", "FixOutput", "MethodOptions", "PrescribeOptions"]
 
 LEVEL = among("sentence", "token")
-_FORMATS = ".npy, .npz, .parquet, .csv, .tsv, .jsonl, .safetensors, .vec or .txt"
+_FORMATS = ".npy, .npz, .parquet, .csv, .tsv, .jsonl, .safetensors, .vec or .txt, or the URL of a new database table"
 
 
 def _k(value: Any) -> bool:  # noqa: ANN401 - a number or a word
