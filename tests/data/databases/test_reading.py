@@ -12,6 +12,7 @@ import uncone
 from uncone.cli.main import _run
 from uncone.data.open import open_source
 from uncone.data.vectors.databases.url import DatabaseUrl, is_database, without_secrets
+from uncone.data.vectors.memory import ArrayVectors
 from uncone.errors import OptionError
 
 
@@ -281,3 +282,76 @@ def test_norms_of_a_collection_with_cosine_distance_are_withheld_in_every_verb(t
     rewrite(rows(), url(raw, distance="dot"))
     assert uncone.check(raw)["norm_mean"].value is not None
     assert "length" in [step.key for step in uncone.similarity(raw).steps]
+
+
+@pytest.fixture
+def guest(postgres):
+    """The address of a user who needs a password, and may only read."""
+    import psycopg
+
+    name, port = "guest", postgres.partition("@")[2]
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'guest'").fetchall():
+            connection.execute("CREATE ROLE guest LOGIN PASSWORD 'right-pass'")
+            connection.execute("GRANT SELECT ON docs TO guest")
+        place = Path(connection.execute("SHOW hba_file").fetchone()[0])
+        before = place.read_text()
+        place.write_text(f"local all {name} scram-sha-256\n{before}")
+        connection.execute("SELECT pg_reload_conf()")
+        query = "SELECT count(*) FROM pg_hba_file_rules WHERE 'guest' = ANY(user_name)"
+        assert connection.execute(query).fetchone() == (1,)
+    for _ in range(1_000):  # the server reads its rules soon, not at once
+        try:
+            psycopg.connect(f"postgresql://{name}:wrong-pass@{port}").close()
+        except psycopg.OperationalError:
+            break
+    yield lambda password: f"postgresql://{name}{password}@{port}"
+    place.write_text(before)
+
+
+def test_a_password_comes_from_the_url_or_the_environment(guest, capsys, monkeypatch):
+    options = {"table": "docs", "column": "embedding"}
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    for password, message in ((":wrong-pass", "password authentication failed"), ("", "no password supplied")):
+        assert _run(["check", url(guest(password), **options)]) == 2
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1 and "wrong-pass" not in error
+    np.testing.assert_array_equal(read(url(guest(":right-pass"), **options))[0], rows())
+    np.testing.assert_array_equal(read(url(guest(""), password="right-pass", **options))[0], rows())
+    monkeypatch.setenv("PGPASSWORD", "right-pass")
+    source = url(guest(""), **options)
+    np.testing.assert_array_equal(read(source)[0], rows())
+    assert _run(["fix", source, "--method", "center", "-o", url(guest(""), table="public.denied"), "--no-html"]) == 2
+    error = capsys.readouterr().err
+    assert "permission denied for schema public" in error and error.count("\n") == 1
+
+
+def test_a_bad_row_leaves_nothing_behind(postgres, duck, capsys):
+    """It's met in mid-run, when the output has been begun."""
+    uncone.fix(rows(), "center", save="repair")
+    Path("repair").rename("repair-8")
+    outs = [url(postgres, table="spoiled"), "duckdb://spoiled.db?table=docs", "spoiled.parquet"]
+    before = set(Path().iterdir())
+    for out in outs:
+        assert _run(["apply", "repair-8", url(postgres, table="uneven", key="id"), "-o", out]) == 2
+        error = capsys.readouterr().err
+        assert "row 2,000" in error and error.count("\n") == 1
+    assert set(Path().iterdir()) == before
+    with pytest.raises(uncone.errors.FormatError, match="does not exist"):
+        read(outs[0])
+
+
+class Scaled(ArrayVectors):
+    """As a database gives them that keeps directions alone."""
+
+    unit_length, note = True, "the database stored every vector at length 1"
+
+
+def test_norms_that_a_database_made_are_withheld():
+    vectors = rows() / np.linalg.norm(rows(), axis=1, keepdims=True)
+    fixed = uncone.fix(Scaled(vectors), "center")
+    for diagnosis in (fixed.before, fixed.after):
+        assert diagnosis["norm_mean"].value is None and "Vector lengths" not in diagnosis.to_html()
+    assert "length 1" in " ".join(fixed.notes)
+    assert "norm" not in [coloring.name for coloring in uncone.map(Scaled(vectors)).colorings]
+    assert "length" not in [step.key for step in uncone.similarity(Scaled(vectors)).steps]
