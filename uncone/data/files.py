@@ -14,7 +14,7 @@ from typing import Any
 
 from uncone.errors import FormatError, MissingSourceError
 
-__all__ = ["FileStamps", "check_readable", "file_digest", "find_files", "in_natural_order"]
+__all__ = ["MANIFEST", "FileStamps", "check_readable", "file_digest", "find_files", "in_natural_order"]
 
 
 def find_files(
@@ -34,6 +34,7 @@ def find_files(
     """
     folder = Path(path)
     if folder.is_dir():
+        _check_complete(folder)
         files = [file for file in folder.iterdir() if file.is_file() and not file.name.startswith((".", "_"))]
         readable = [file for file in files if suffix_of(file)]
         # A folder of tables or shards often holds a README.txt or a list of words beside them.
@@ -52,6 +53,19 @@ def find_files(
             f"{path} mixes formats: {', '.join(suffixes)}. Name one with a glob such as '*{suffixes[0]}'."
         )
     return in_natural_order(files)
+
+
+MANIFEST = "_uncone.json"
+"""The file that tells whether a folder of ours is complete."""
+
+
+def _check_complete(folder: Path) -> None:
+    manifest = folder / MANIFEST
+    if manifest.is_file() and not json.loads(manifest.read_text()).get("complete"):
+        raise FormatError(
+            f"{folder} is not complete: it is being written, or the run was interrupted. Run the same uncone encode, "
+            "apply or fix again; it goes on where it stopped."
+        )
 
 
 def check_readable(path: Path, need: str) -> None:

@@ -50,7 +50,7 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
     options.check_choice(method)
     repair = make_seeded(method, parameters, options.seed)
     if out is not None:
-        output_suffix(out)
+        output_suffix(out, folder=True)
     if save is not None:
         FOLDER.check(Path(save))
     _check_places(out, options.model, (save, "the repair"))
@@ -72,7 +72,7 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
         provenance["prescription"] = options.prescription.to_dict()
     result = Repaired(before, after, method, repair, provenance, space.notes(repair), history_of(repair))
     if out is not None:
-        output = space.write(repair, out, _step(options.progress, "writing"))
+        output = space.write(repair, out, _step(options.progress, "writing"), options.executor, options.any_kernel)
         notes = [f"{output.path.name} has no place for {', '.join(output.dropped)}."] if output.dropped else []
         notes += [f"{output.unusable:,} vectors could not be repaired and are NaN."] if output.unusable else []
         result = replace(result, written=os.fspath(out), notes=[*result.notes, *notes])
@@ -125,7 +125,8 @@ def apply(
     space.check_output(options.out)
     if options.out is None:
         return space.mapped(saved.repair)
-    return space.write(saved.repair, options.out, _step(options.progress, "writing"))
+    progress = _step(options.progress, "writing")
+    return space.write(saved.repair, options.out, progress, options.executor, options.any_kernel)
 
 
 @verb(ExportOptions)

@@ -1,4 +1,4 @@
-"""Sources made of other sources: shards that follow each other, and rows named by lists of texts and labels."""
+"""Sources made of other sources: shards that follow each other, slices, and rows named by lists of texts and labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uncone.data.source import Rows, Source
 from uncone.data.tables.lines import numbered_lines
 from uncone.errors import MissingSourceError, ShapeError
 
-__all__ = ["NamedRows", "Shards", "read_names"]
+__all__ = ["NamedRows", "Shards", "Slice", "read_names"]
 
 
 class Shards(Source):
@@ -54,6 +54,25 @@ class Shards(Source):
             if first < stop and start < last:
                 yield part, max(start - first, 0), min(stop, last) - first
             first = last
+
+
+class Slice(Source):
+    """Some rows of a source that can be entered anywhere."""
+
+    def __init__(self, source: Source, start: int, stop: int) -> None:
+        self.source, self.start = source, start
+        self.name, self.kind, self.dtype, self.note = source.name, source.kind, source.dtype, source.note
+        self.dim, self.rows = source.dim, stop - start
+        self.random_access, self.divisible = source.random_access, source.divisible
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        return self.source.read(self.start + start, self._last(stop))
+
+    def files_between(self, start: int = 0, stop: int | None = None) -> list[Path]:
+        return self.source.files_between(self.start + start, self._last(stop))
+
+    def _last(self, stop: int | None) -> int:
+        return self.start + ((self.rows or 0) if stop is None else stop)
 
 
 class NamedRows(Source):
