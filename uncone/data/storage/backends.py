@@ -420,5 +420,5 @@ def _regular(pattern: str) -> str:
     return "".join(parts)
 
 
-def _one_of(found: re.Match[str]) -> str:
-    return f"[{'^' if found[1] else ''}{found[2].replace(chr(92) + '-', '-')}]"
+def _one_of(match: re.Match[str]) -> str:
+    return f"[{'^' if match[1] else ''}{match[2].replace(chr(92) + '-', '-')}]"

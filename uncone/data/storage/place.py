@@ -168,19 +168,19 @@ def place(where: str | os.PathLike[str]) -> Path:
     if isinstance(where, ObjectPath):
         return where
     text = os.fspath(where)
-    found = _URL.match(text)
-    if found is None or (not isinstance(where, str) and Path(text.partition("/")[0]).exists()):
+    match = _URL.match(text)
+    if match is None or (not isinstance(where, str) and Path(text.partition("/")[0]).exists()):
         return Path(where)
-    url = f"{found[1].lower()}://{text[found.end() :]}"
+    url = f"{match[1].lower()}://{text[match.end() :]}"
     if isinstance(where, str) and "://" not in text:
         return Path(where)
-    if found[1].lower() == "file":
-        return Path(unquote("/" + text[found.end() :]))
+    if match[1].lower() == "file":
+        return Path(unquote("/" + text[match.end() :]))
     _check_secrets(url)
     check_scheme(url)
     path = ObjectPath(url)
     if len(path.parts) < 2:
-        raise OptionError(f"{url} names no bucket. Write {found[1].lower()}://bucket/path.")
+        raise OptionError(f"{url} names no bucket. Write {match[1].lower()}://bucket/path.")
     return path
 
 
@@ -195,8 +195,8 @@ def in_storage(where: object) -> bool:
 
 def _check_secrets(url: str) -> None:
     if _PASSWORD.search(url) or _SECRETS.search(url):
-        shown = re.sub(r"://[^/]*@", "://", url).partition("?")[0]
+        url_shown = re.sub(r"://[^/]*@", "://", url).partition("?")[0]
         raise OptionError(
-            f"The URL {shown} holds a password or a key, which reports would keep. Take it out, and set it in the "
+            f"The URL {url_shown} holds a password or a key, which reports would keep. Take it out, and set it in the "
             "environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or FSSPEC_FTP_PASSWORD and the like."
         )

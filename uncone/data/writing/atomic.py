@@ -168,9 +168,9 @@ def _uploading(out: ObjectPath, folder: bool, failure: type[UnconeError]) -> Ite
             # A manifest is JSON, and says what the other files are: who sees it finds them.
             for path in sorted(files, key=lambda path: (path.suffix == ".json", path)):
                 (out / path.relative_to(temporary)).upload(path)
-            kept = {path.name for path in temporary.iterdir()}
+            names = {path.name for path in temporary.iterdir()}
             for path in out.iterdir():
-                if path.name not in kept and path.is_file():
+                if path.name not in names and path.is_file():
                     path.unlink()
     finally:
         shutil.rmtree(room, ignore_errors=True)
@@ -224,7 +224,9 @@ def writing(out: Path, failure: type[UnconeError] = OutputError) -> Iterator[Non
     try:
         yield
     except OSError as error:
-        reason = error.strerror if error.errno and error.strerror else " ".join(str(error).split())[:160]
+        # Storage says in its own words what is wrong; those of pyarrow about a disk are longer than the system's.
+        words = error.strerror if error.errno and isinstance(out, ObjectPath) else None
+        reason = words or (os.strerror(error.errno) if error.errno else " ".join(str(error).split())[:160])
         raise failure(f"Cannot write {out}: {reason}. What was there before is untouched.") from error
 
 
