@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from uncone.data.files import check_readable, find_files
 from uncone.data.source import Options, Source
+from uncone.data.storage.files import check_readable, find_files
 from uncone.data.tables.memory import MemoryTable
 from uncone.data.tables.read import plain_suffix
 from uncone.data.vectors.databases.url import SCHEMES, DatabaseUrl, is_database

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import Matrix
-from uncone.data.files import file_digest
+from uncone.data.storage.files import file_digest
 from uncone.data.texts.selection import Unit
 from uncone.data.texts.texts import TextSource
 from uncone.encoders.text_vectors import ModelTexts

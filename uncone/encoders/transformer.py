@@ -14,8 +14,8 @@ import torch
 
 from uncone.data.bags import bag_means
 from uncone.data.batch import IntVector, Matrix
-from uncone.data.files import file_digest
 from uncone.data.lazy_property import once
+from uncone.data.storage.files import file_digest
 from uncone.encoders.encoder import Encoder, Passage, States, Window
 from uncone.encoders.head import Head
 from uncone.errors import ModelError

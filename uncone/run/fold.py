@@ -16,8 +16,8 @@ from numpy.typing import DTypeLike
 from safetensors.numpy import load
 
 from uncone.data.batch import CUT, Batch
-from uncone.data.files import FileStamps
 from uncone.data.source import BLOCK, Rows, Source, batches
+from uncone.data.storage.files import FileStamps
 from uncone.run.job import Range, answer, check_answer, common_kernel, first_failure, kernel, packed
 from uncone.run.threads import one_blas_thread
 from uncone.stats.statistic import Statistic

@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from uncone.data.files import FileStamps
 from uncone.data.source import Source
+from uncone.data.storage.files import FileStamps
 from uncone.errors import OptionError
 from uncone.run.engines.threads import Threads
 from uncone.run.fold import CHUNK, GROUP, SPAN, Fold, groups_of

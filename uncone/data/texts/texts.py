@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from uncone.data.files import check_readable, find_files
+from uncone.data.storage.files import check_readable, find_files
 from uncone.data.tables.fields import clipped, is_number, list_names, whole_text
 from uncone.data.tables.lines import line_blocks, numbered_lines
 from uncone.data.tables.memory import MemoryTable
