@@ -10,8 +10,8 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from uncone.data.files import file_digest
 from uncone.data.source import Source
+from uncone.data.storage.files import file_digest
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.open import Loading, model_folder, open_encoder
 from uncone.encoders.sentence_transformer import SentenceTransformerTexts, load_pipeline, pipeline_files

@@ -101,7 +101,7 @@ def _to_folder(texts: TextSource, options: EncodeOptions, separate: bool) -> Enc
         model = sent_model(source, options.model, options.loading)
     folder = write_folder(
         source,
-        Path(str(options.out)),
+        str(options.out),
         layers=names,
         model=model,
         identity={**source.identity(), "batch_size": options.batch_size},

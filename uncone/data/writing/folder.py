@@ -6,8 +6,6 @@ with the work of a worker that died, skips what has a record.
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from uncone import __version__
-from uncone.data.files import MANIFEST
 from uncone.data.source import Source
+from uncone.data.storage.files import MANIFEST
+from uncone.data.storage.place import ObjectPath
 from uncone.data.texts.texts import ManyTexts, TextSlice, TextSource
 from uncone.data.vectors.shards import NamedRows, Shards, Slice
-from uncone.data.writing.atomic import check_output_folder, write_all, writing
+from uncone.data.writing.atomic import check_output_folder, read_json, write_json, writing
 from uncone.data.writing.rewrite import OUTPUTS
 from uncone.data.writing.side_columns import SideColumns, file_columns, files_of
 from uncone.errors import OutputError
@@ -169,14 +168,14 @@ class OutputFolder:
         """What was noted of a file that is done."""
         path = self.path / _RECORDS / f"{name}.json"
         try:
-            values: dict[str, Any] = json.loads(path.read_text())
+            values: dict[str, Any] = read_json(path)
         except FileNotFoundError:
             return None
         return values
 
     def note(self, name: str, values: Mapping[str, Any]) -> None:
         """Note that a file is done."""
-        write_all({self.path / _RECORDS / f"{name}.json": json.dumps(values)})
+        write_json(self.path / _RECORDS / f"{name}.json", values)
 
     def finish(self, values: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> None:
         """Say that the folder is complete.
@@ -192,20 +191,23 @@ class OutputFolder:
                 )
         self._write_manifest({"complete": True, **values, "files": list(files)})
         with writing(self.path):
-            shutil.rmtree(self.path / _RECORDS)
-            for file in files:  # what a killed worker left
-                for rest in self.path.glob(f".{file['name']}.*.part"):
-                    rest.unlink()
+            for record in (self.path / _RECORDS).iterdir():
+                record.unlink()
+            if not isinstance(self.path, ObjectPath):
+                (self.path / _RECORDS).rmdir()
+                for file in files:  # what a killed worker left
+                    for rest in self.path.glob(f".{file['name']}.*.part"):
+                        rest.unlink()
 
     def _write_manifest(self, values: Mapping[str, Any]) -> None:
-        text = json.dumps({"schema": _SCHEMA, "uncone": __version__, "identity": self.identity, **values}, indent=1)
-        write_all({self.path / MANIFEST: f"{text}\n"})
+        head = {"schema": _SCHEMA, "uncone": __version__, "identity": self.identity}
+        write_json(self.path / MANIFEST, {**head, **values})
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
     """The manifest of a folder; None if it has none."""
     try:
-        values: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
+        values: dict[str, Any] = read_json(folder / MANIFEST)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except ValueError as error:

@@ -16,6 +16,7 @@ from uncone.data.batch import Matrix
 from uncone.data.lazy_property import once
 from uncone.data.open import open_source, suffix_of
 from uncone.data.source import Options, Source
+from uncone.data.storage.place import place
 from uncone.data.texts.texts import ListTexts, TextSource, text_suffix
 from uncone.data.writing.atomic import check_output
 from uncone.data.writing.manifest import versions
@@ -80,7 +81,7 @@ class RepairSpace(ABC):
             model = sent_model(source, self.encoding.model, self.encoding.loading or Loading())
         folder = write_folder(
             source,
-            Path(out),
+            out,
             map_rows,
             dim=dim,
             model=model,
@@ -118,7 +119,7 @@ class RepairSpace(ABC):
             OutputError: it cannot be written.
         """
         if out is not None and output_suffix(out, folder=True) != FOLDER:
-            check_output(Path(out), files_of(self.before))
+            check_output(place(out), files_of(self.before))
 
     def check_fits(self, repair: Repair) -> None:
         """Refuse rows of another dimension.
