@@ -173,7 +173,7 @@ class TableColumns(_FileColumns):
         self.place = sum(name in self.keys for name in first.names[:before]) if vectors else before
 
     def rows(self) -> Iterator[tuple[str, ...]]:
-        for block in (block for table in self.tables for block in table.blocks(self.keys)):
+        for block in (block for table in self.tables for block in table.blocks(self.keys or table.names[:1])):
             rows = zip(*(block.values(name) for name in self.keys), strict=True) if self.keys else [()] * block.rows
             for row in rows:
                 yield from ((*row, name) for name in self.texts) if self.texts else [row]
