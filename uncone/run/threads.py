@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Steps", "Turns", "blas_kernels", "cores", "in_order", "on_all_cores", "one_blas_thread"]
+__all__ = ["Steps", "Turns", "blas_kernels", "cores", "in_order", "on_all_cores", "one_blas_thread", "one_torch_thread"]
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -31,6 +31,18 @@ def one_blas_thread() -> Iterator[None]:
     """Every BLAS on one thread: those of numpy and scipy in all threads, one that OpenMP drives in this thread."""
     with _loaded_blas(len(sys.modules)).limit(limits=1, user_api="blas"):
         yield
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Every product of torch on one thread: with more, those of a few rows have other last digits."""
+    torch = sys.modules.get("torch")  # a model of word vectors does without
+    before = torch.get_num_threads() if torch else 0
+    _take_cores(1)
+    try:
+        yield
+    finally:
+        _take_cores(before)
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,85 @@
+"""Models on workers: each process loads a model once, and checks that it is the one that the driver has."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from threading import RLock
+from typing import Any
+
+from uncone.encoders.encoder import Encoder
+from uncone.encoders.open import Loading, open_encoder
+from uncone.errors import MissingModelError, ModelError, OptionError
+
+__all__ = ["LOADING", "SentModel", "model_kernel"]
+
+LOADING = RLock()
+"""Held while a model is loaded, and while its tokenizer works: neither can be shared by threads."""
+
+
+@dataclass(frozen=True)
+class SentModel:
+    """A model as workers open it: a path that all machines see or a name on the hub, how, and its fingerprint."""
+
+    model: str
+    loading: Loading
+    fingerprint: str
+
+    @classmethod
+    def of(cls, model: Any, loading: Loading, encoder: Encoder) -> SentModel:  # noqa: ANN401 - as `open_encoder` takes it
+        """The model that this machine has opened as `encoder`, for workers.
+
+        Raises:
+            OptionError: it is in memory, where no worker sees it.
+        """
+        if isinstance(model, Encoder):
+            raise OptionError(
+                f"{encoder.name} is a model in memory, and --engine needs one that workers can open. Give its folder "
+                "or its name on the hub."
+            )
+        name = os.fspath(model)
+        if os.path.exists(name):  # noqa: PTH110 - unlike pathlib's, it does not raise for a name that cannot be
+            name = os.path.abspath(name)  # noqa: PTH100
+        device = loading.device
+        if device == "auto":  # as here: on another device the last digits differ
+            device = str(encoder.device).split(":")[0]
+        return cls(name, replace(loading, device=device), encoder.fingerprint())
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that a worker needs."""
+        return int(self.loading.device == "cuda")
+
+    def encoder(self) -> Encoder:
+        """The encoder of this process, loaded when it is first asked for.
+
+        Raises:
+            MissingModelError: this machine does not see the files.
+            ModelError: they are not those of the driver.
+        """
+        with LOADING:
+            return _loaded(self)
+
+
+@lru_cache(maxsize=1)
+def _loaded(sent: SentModel) -> Encoder:
+    if os.path.isabs(sent.model) and not os.path.exists(sent.model):  # noqa: PTH110, PTH117
+        raise MissingModelError(f"A worker can't find the model {sent.model}. Do all machines see its files?")
+    encoder = open_encoder(sent.model, sent.loading)
+    if encoder.fingerprint() != sent.fingerprint:
+        raise ModelError(
+            f"A worker has other files of the model {sent.model} than this machine. Give all machines the same files."
+        )
+    return encoder
+
+
+def model_kernel(encoder: Encoder) -> dict[str, str]:
+    """What the last digits of a forward pass depend on, beside the model: the version of torch, and its CPU kernels."""
+    torch = sys.modules.get("torch")
+    if torch is None or encoder.kind == "static vectors":
+        return {}
+    kernels = {"torch": str(torch.__version__)}
+    on_cpu = str(encoder.device) == "cpu"
+    return kernels | ({"torch kernels": torch.backends.cpu.get_cpu_capability()} if on_cpu else {})
