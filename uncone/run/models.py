@@ -6,11 +6,13 @@ import os
 import sys
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from threading import RLock
 from typing import Any
 
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.open import Loading, open_encoder
+from uncone.encoders.static import is_static
 from uncone.errors import MissingModelError, ModelError, OptionError
 
 __all__ = ["LOADING", "SentModel", "model_kernel"]
@@ -62,6 +64,10 @@ class SentModel:
         with LOADING:
             return _loaded(self)
 
+    def kernel(self) -> dict[str, str]:
+        """As `model_kernel`."""
+        return {} if is_static(Path(self.model)) else _torch_kernel(self.loading.device)
+
 
 @lru_cache(maxsize=1)
 def _loaded(sent: SentModel) -> Encoder:
@@ -80,6 +86,11 @@ def model_kernel(encoder: Encoder) -> dict[str, str]:
     torch = sys.modules.get("torch")
     if torch is None or encoder.kind == "static vectors":
         return {}
+    return _torch_kernel(str(encoder.device))
+
+
+def _torch_kernel(device: str) -> dict[str, str]:
+    import torch
+
     kernels = {"torch": str(torch.__version__)}
-    on_cpu = str(encoder.device) == "cpu"
-    return kernels | ({"torch kernels": torch.backends.cpu.get_cpu_capability()} if on_cpu else {})
+    return kernels | ({"torch kernels": torch.backends.cpu.get_cpu_capability()} if device == "cpu" else {})

@@ -13,10 +13,12 @@ from uncone.verbs.options.option import Options, Rule, among, at_least, between,
 
 if TYPE_CHECKING:
     from uncone.encoders.open import Loading
+    from uncone.run.job import Executor
     from uncone.run.measure import Plan
     from uncone.verbs.spaces.encoding import Encoding
 
 __all__ = [
+    "EngineOptions",
     "LoadingOptions",
     "ModelOptions",
     "OutputOptions",
@@ -189,11 +191,10 @@ def _is_engine(value: Any) -> bool:  # noqa: ANN401 - a name, or an executor
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(SeedOptions):
-    """How vectors are measured."""
+class EngineOptions(Options):
+    """Where the work is done."""
 
     GROUP = "Running"
-    float64: bool = option(False, "Compute in double precision, at half the speed.")
     workers: int = option(
         0,
         "Number of threads, or of workers of an engine started here.",
@@ -217,6 +218,21 @@ class RunOptions(SeedOptions):
         needs="engine",
     )
 
+    @property
+    def executor(self) -> Executor | None:
+        """The engine, connected; None for threads of this machine."""
+        from uncone.run.engines.open import open_engine
+
+        return open_engine(self.engine, self.address, self.workers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(SeedOptions, EngineOptions):
+    """How vectors are measured."""
+
+    GROUP = "Running"
+    float64: bool = option(False, "Compute in double precision, at half the speed.")
+
     def check(self) -> None:
         """Refuse texts on a cluster."""
         if self.is_given("engine") and getattr(self, "model", None) is not None:
@@ -231,11 +247,9 @@ class RunOptions(SeedOptions):
         """The options as a pass over vectors takes them."""
         import numpy as np
 
-        from uncone.run.engines.open import open_engine
         from uncone.run.measure import Plan
 
-        engine = open_engine(self.engine, self.address, self.workers)
-        return Plan(self.workers, np.float64 if self.float64 else np.float32, engine, self.any_kernel)
+        return Plan(self.workers, np.float64 if self.float64 else np.float32, self.executor, self.any_kernel)
 
 
 @dataclass(frozen=True, kw_only=True)
