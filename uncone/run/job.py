@@ -42,7 +42,10 @@ Progress = Callable[[int], None]
 
 
 class Job(Protocol[S_co]):
-    """Work on ranges. It is sent to workers as it is; the driver takes the results of groups of ranges."""
+    """Work on ranges. It is sent to workers as it is; the driver takes the results of groups of ranges.
+
+    A job with an attribute `gpus` needs so many for each range.
+    """
 
     def fold(self, chunk: Range) -> bytes:
         """What a worker makes of a range."""

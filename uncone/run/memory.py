@@ -58,7 +58,8 @@ def share_out(encoder: Encoder, memory: int, words: int, occurrences: Sequence[i
         OptionError: not even the least fits.
     """
     layers, d = encoder.layers, encoder.dim
-    fixed = _PYTHON + encoder.model_bytes + layers * (24 * d * d + 1600 * d) + 12 * _BLOCK * d
+    # Sums and tables are there twice: those of all texts, and those of the part that is measured.
+    fixed = _PYTHON + encoder.model_bytes + layers * (32 * d * d + 3200 * d) + 12 * _BLOCK * d
     least = fixed + _LEAST_TOKENS * encoder.bytes_per_token + layers * d * 4 * 1000
     if memory < least:
         raise OptionError(
@@ -73,8 +74,8 @@ def share_out(encoder: Encoder, memory: int, words: int, occurrences: Sequence[i
     free -= deep * (layers + _COPIES) * d * 4 if deep else sample * layers * d * 4
     n_words, most = _fitting(occurrences, max(free // 3, 0) // (layers * d * 8))
     free -= sum(min(count, most) for count in occurrences[:n_words]) * layers * d * 8
-    table = int(min(words, max(free, 0) // (layers * d * 8)))
-    planned = memory - max(free, 0) + table * layers * d * 8
+    table = int(min(words, max(free, 0) // (2 * layers * d * 8)))
+    planned = memory - max(free, 0) + 2 * table * layers * d * 8
     return Room(tokens, sample, table, n_words, most, planned, deep)
 
 

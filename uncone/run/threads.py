@@ -103,7 +103,7 @@ def in_order(
 
 
 _AT_ONCE = 2
-"""Threads: more would overlap no better, and each holds the states of all layers."""
+"""Threads, unless more are asked for: each holds the states of all layers."""
 
 Steps = Sequence[Callable[[], None]]
 """What is to be done with a batch, a step for every layer."""
@@ -113,13 +113,14 @@ class Turns:
     """Jobs for a few threads, and the order in which they may touch a layer.
 
     A batch per core is faster than all cores on one batch, because nothing waits: while one thread is in the model,
-    the other is in the sums. Every layer meets the batches in the order in which they were given, so the digits do
-    not depend on who is faster: a thread whose batch has not its turn leaves it to the thread that has the batch
-    before, and takes the next.
+    the other is in the sums. It also gives the same digits on any number of cores: with two threads, torch sums the
+    products of a few rows in another order. Every layer meets the batches in the order in which they were given, so
+    the digits do not depend on who is faster: a thread whose batch has not its turn leaves it to the thread that has
+    the batch before, and takes the next.
     """
 
-    def __init__(self, layers: int) -> None:
-        self.threads = min(cores(), _AT_ONCE)
+    def __init__(self, layers: int, threads: int = _AT_ONCE) -> None:
+        self.threads = min(cores(), threads)
         self._submitted = self._n_settled = 0
         self._next = [0] * layers
         self._remaining: dict[int, tuple[Steps, int]] = {}
@@ -128,7 +129,7 @@ class Turns:
         self._failed = float("inf")
         torch = sys.modules.get("torch")  # a model of word vectors does without
         self._cores = torch.get_num_threads() if torch else 0
-        self._pool = ThreadPoolExecutor(self.threads, initializer=_take_cores, initargs=(self._cores // self.threads,))
+        self._pool = ThreadPoolExecutor(self.threads, initializer=_take_cores, initargs=(1,))
 
     def give(self, job: Callable[[], Steps]) -> None:
         """Start a job; waits while too many are under way, and raises what they raise."""

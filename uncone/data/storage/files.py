@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import io
 import json
 import os
+import pickle
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from uncone.errors import FormatError, MissingSourceError
 
-__all__ = ["MANIFEST", "FileStamps", "check_readable", "file_digest", "find_files", "in_natural_order"]
+__all__ = [
+    "MANIFEST",
+    "FileStamps",
+    "check_readable",
+    "file_digest",
+    "find_files",
+    "in_natural_order",
+    "with_absolute_paths",
+]
+
+T = TypeVar("T")
 
 
 def find_files(
@@ -113,6 +125,23 @@ def _stamp(path: Path) -> tuple[int, int]:
             f"{path} can't be read any more ({reason}). Was it moved, or do workers not share this folder?"
         ) from error
     return status.st_size, status.st_mtime_ns
+
+
+class _AbsolutePaths(pickle.Pickler):
+    def reducer_override(self, value: Any) -> Any:  # noqa: ANN401 - anything that is pickled
+        return (Path, (os.path.abspath(value),)) if isinstance(value, Path) else NotImplemented  # noqa: PTH100
+
+
+def with_absolute_paths(value: T) -> T:
+    """A copy of a value with every path in it absolute, so that another process finds the same files.
+
+    Raises:
+        TypeError: it can't be copied, such as an open pipe.
+    """
+    buffer = io.BytesIO()
+    _AbsolutePaths(buffer).dump(value)
+    copied: T = pickle.loads(buffer.getvalue())
+    return copied
 
 
 def in_natural_order(paths: Sequence[Path]) -> list[Path]:
