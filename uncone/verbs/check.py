@@ -66,7 +66,7 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
     )
     if whole:
         report = step_progress(options.progress, "neighbors", source.rows)
-        space.neighborhood = neighborhood_of(space, whole=True, ann=options.ann, progress=report)
+        space.neighborhood = neighborhood_of(space, whole=True, ann=options.ann, plan=options.plan, progress=report)
     findings = examine(space)
     if source.unit_length:
         findings |= {name: _withheld(findings[name], source.kind) for name in _OF_NORMS}
