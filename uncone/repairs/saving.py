@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from uncone.data.storage.path import path_of
 from uncone.data.writing.manifest import SavedFolder
 from uncone.encoders.encoder import EncoderIdentity
 from uncone.errors import DamagedRepairError, OtherSpaceError, RepairError, require
@@ -55,7 +56,7 @@ def save(repair: Repair, folder: Path, provenance: Mapping[str, Any]) -> None:
         "sha256": hashlib.sha256(tensors).hexdigest(),
         "provenance": dict(provenance),
     }
-    FOLDER.write(Path(folder), values, tensors)
+    FOLDER.write(path_of(folder), values, tensors)
 
 
 def load(folder: str | os.PathLike[str], *, dim: int | None = None, encoder: EncoderIdentity | None = None) -> Saved:
@@ -66,7 +67,7 @@ def load(folder: str | os.PathLike[str], *, dim: int | None = None, encoder: Enc
         OtherSpaceError: it was fitted for another dimension or encoder.
     """
     require("safetensors", extra="models")
-    folder = Path(folder)
+    folder = path_of(folder)
     values = _manifest(folder)
     made_for, content = (values["provenance"].get(key) for key in ("encoder", "encoder_content"))
     if dim is not None and dim != values["dim_in"]:

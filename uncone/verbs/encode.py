@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uncone.data.storage.path import path_of
 from uncone.verbs.options.encode import ALL_LAYERS, EncodeOptions
 from uncone.verbs.spaces.encoding import Encoding, encoded, open_texts_of
 from uncone.verbs.verb import verb
@@ -62,7 +62,7 @@ def encode(texts: Any, *, options: EncodeOptions) -> Encoded:  # noqa: ANN401 - 
     from uncone.encoders.cached import ResumableTexts
 
     assert options.out is not None
-    out, separate = Path(options.out), options.layer == ALL_LAYERS
+    out, separate = path_of(options.out), options.layer == ALL_LAYERS
     suffix = output_suffix(out, shards=True, layers=separate)
     opened = open_texts_of(texts, options.text, None, options.data)
     check_output_folder(out) if suffix == SHARDS else check_output(out, opened.files)

@@ -19,6 +19,7 @@ import numpy as np
 from uncone.data.batch import Matrix
 from uncone.data.open import open_source
 from uncone.data.source import BLOCK, Options, Rows, Source, regrid
+from uncone.data.storage.path import opened, path_of
 from uncone.data.vectors.matrices import Npz, safetensors_header
 from uncone.data.writing.atomic import check_output, check_output_folder, replacing, writing
 from uncone.data.writing.side_columns import VECTOR, columns_beside, files_of, parts_of, unique_name
@@ -124,7 +125,7 @@ def rewrite(
         ShapeError: `map_rows` gives something else than it should.
         SourceError: the source cannot be read.
     """
-    suffix, path = output_suffix(out, shards=shards, layers=bool(layers)), Path(out)
+    suffix, path = output_suffix(out, shards=shards, layers=bool(layers)), path_of(out)
     opened = open_source(source, options)
     if suffix == SHARDS:
         check_output_folder(path)
@@ -178,7 +179,7 @@ def _arrays(source: Any) -> tuple[str, list[str]]:  # noqa: ANN401 - any source
     if isinstance(source, Npz):
         import zipfile
 
-        with zipfile.ZipFile(source.path) as archive:
+        with opened(source.path) as file, zipfile.ZipFile(file) as archive:
             names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
         return source.member, [name for name in names if name != source.member]
     if source.kind == "safetensors":
