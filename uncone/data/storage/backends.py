@@ -110,7 +110,7 @@ class Backend:
                 info = self.original.info(self.inner(url))
                 tags = (info.get(name) for name in ("ETag", "etag", "blob_id", "checksum", "mtime", "last_modified"))
                 return int(info.get("size") or 0), str(next((tag for tag in tags if tag), ""))
-            with self.files.open_input_stream(self.inner(url)) as stream:
+            with self.files.open_input_stream(self.inner(url), compression=None) as stream:
                 metadata = {name.lower(): str(value) for name, value in (stream.metadata() or {}).items()}
         entry = self.entry(url)
         return entry.size, metadata.get("etag") or str(entry.modified)
@@ -169,7 +169,8 @@ class Backend:
         # An object appears when its stream is closed, and a stream that is collected is closed. So one that has not
         # sent everything is kept until the process ends; then it is never closed.
         with local.open("rb") as source:
-            stream = self.files.open_output_stream(path)
+            # The ending of a name would have its content compressed, once more.
+            stream = self.files.open_output_stream(path, compression=None)
             try:
                 while data := source.read(_PIECE):
                     stream.write(data)
