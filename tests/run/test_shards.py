@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def shards():
     rows = ROWS.copy()
     rows[400] = np.nan
     Path("shards").mkdir()
-    for place, (start, stop) in enumerate(zip(EDGES, EDGES[1:], strict=False)):
+    for place, (start, stop) in enumerate(itertools.pairwise(EDGES)):
         vectors = pa.FixedSizeListArray.from_arrays(pa.array(rows[start:stop].ravel()), 8)
         table = pa.table({"id": range(start, stop), "vector": vectors})
         pq.write_table(table, f"shards/part-{place}.parquet", row_group_size=64)
@@ -50,7 +51,7 @@ def test_a_file_for_every_file(shards, repair):
     assert (result.rows, result.dim, result.unusable, result.dropped) == (1000, 8, 1, ())
     names = sorted(path.name for path in Path("out").iterdir())
     assert names == ["_uncone.json", "part-0.parquet", "part-1.parquet", "part-2.parquet"]
-    for place, (start, stop) in enumerate(zip(EDGES, EDGES[1:], strict=False)):
+    for place, (start, stop) in enumerate(itertools.pairwise(EDGES)):
         path = f"out/part-{place}.parquet"
         np.testing.assert_allclose(vectors_in(path), naive(shards[start:stop]), atol=1e-5)
         assert pq.read_table(path)["id"].to_pylist() == list(range(start, stop))
@@ -96,11 +97,11 @@ def test_names_that_would_be_the_same_are_numbered(repair):
 
 def test_texts_and_labels_given_beside_shards_stay_with_their_rows(repair):
     Path("shards").mkdir()
-    for place, (start, stop) in enumerate(zip(EDGES, EDGES[1:], strict=False)):
+    for place, (start, stop) in enumerate(itertools.pairwise(EDGES)):
         np.save(f"shards/{place}.npy", ROWS[start:stop])
     names = [f"text {i}" for i in range(1000)]
     uncone.apply(repair, "shards", out="out", texts=names)
-    for place, (start, stop) in enumerate(zip(EDGES, EDGES[1:], strict=False)):
+    for place, (start, stop) in enumerate(itertools.pairwise(EDGES)):
         np.testing.assert_allclose(np.load(f"out/{place}.npy"), naive(ROWS[start:stop]), atol=1e-5)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from uncone.data.source import Options, Source
 from uncone.data.storage.files import check_readable, find_files
+from uncone.data.storage.path import path_of
 from uncone.data.tables.memory import MemoryTable
 from uncone.data.tables.read import plain_suffix
 from uncone.data.vectors.databases.url import SCHEMES, DatabaseUrl, is_database
@@ -85,10 +86,11 @@ def _open_path(path: str, options: Options) -> Source:
         if sys.stdin is None:
             raise MissingSourceError("Standard input is closed. Pipe a .npy into it, or name a file.")
         return _with_names(NpyStream(sys.stdin.buffer, "standard input"), options)
-    if Path(path).is_fifo():
-        return _with_names(NpyStream(Path(path).open("rb"), path, close=True), options)
+    where = path_of(path)
+    if where.is_fifo():
+        return _with_names(NpyStream(where.open("rb"), path, close=True), options)
     files = find_files(path, suffix_of, "vectors", SUFFIXES)
-    return _open_file(Path(path), options) if files is None else _open_many(files, path, options)
+    return _open_file(where, options) if files is None else _open_many(files, path, options)
 
 
 def _open_file(path: Path, options: Options) -> Source:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from uncone.data.batch import Batch, Matrix
 from uncone.data.source import BLOCK, Rows, Source, regrid
+from uncone.data.storage.path import path_of
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.errors import FitError, NoUsableRowsError
 from uncone.run.measure import Plan, measure, step_progress
@@ -82,7 +82,7 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
         """Write the repair to a folder, with the provenance of its fit."""
         from uncone.repairs.saving import save
 
-        save(self, Path(folder), provenance)
+        save(self, path_of(folder), provenance)
 
     @abstractmethod
     def _learn(self, source: Source, plan: Plan, progress: Progress | None) -> None:

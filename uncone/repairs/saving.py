@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from uncone.data.storage.path import path_of
 from uncone.data.writing.manifest import SavedFolder
 from uncone.data.writing.plain_values import plain_values
 from uncone.encoders.encoder import EncoderIdentity
@@ -54,7 +55,7 @@ def save(repair: Repair, folder: Path, provenance: Mapping[str, Any]) -> None:
         "sha256": hashlib.sha256(tensors).hexdigest(),
         "provenance": dict(provenance),
     }
-    FOLDER.write(Path(folder), values, tensors)
+    FOLDER.write(path_of(folder), values, tensors)
 
 
 def digest_of(repair: Repair) -> str:
@@ -71,7 +72,7 @@ def load(folder: str | os.PathLike[str], *, dim: int | None = None, encoder: Enc
         OtherSpaceError: it was fitted for another dimension or encoder.
     """
     require("safetensors", extra="models")
-    folder = Path(folder)
+    folder = path_of(folder)
     values = _manifest(folder)
     made_for, content = (values["provenance"].get(key) for key in ("encoder", "encoder_content"))
     if dim is not None and dim != values["dim_in"]:

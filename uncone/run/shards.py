@@ -15,7 +15,7 @@ from typing import Any
 from uncone.data.batch import Matrix
 from uncone.data.source import Rows, Source
 from uncone.data.storage.files import FileStamps
-from uncone.data.storage.place import place
+from uncone.data.storage.path import path_of
 from uncone.data.texts.texts import ListTexts, MemoryTexts, TextSource
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.data.writing.folder import OutputFolder, Part, parts_to_write
@@ -208,10 +208,10 @@ def write_folder(
         "kernel": None if any_kernel else own,
     }
     digest = hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()
-    folder = OutputFolder(place(out).absolute(), digest[:32])
+    folder = OutputFolder(path_of(out).absolute(), digest[:32])
     manifest = folder.begin()
     if manifest is not None:
-        return _folder(place(out), manifest["files"], manifest["rows"])
+        return _folder(path_of(out), manifest["files"], manifest["rows"])
     resumed = sum(record["rows"] for part in parts if (record := folder.record(part.name)) is not None)
     job = _Writer(parts, folder, map_rows, dim, layers, stamps, model, own, any_kernel)
     report = step_progress(progress[1], progress[0], _total(parts))
@@ -223,7 +223,7 @@ def write_folder(
                 report(sum(record["rows"] for record in group))
     else:
         records = list(_local(job, report))
-    result = _folder(place(out), records, resumed)
+    result = _folder(path_of(out), records, resumed)
     folder.finish({"rows": result.written.rows, "dim": result.written.dim, "dtype": result.written.dtype}, records)
     return result
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from uncone.data.storage.path import path_of
 from uncone.data.writing.manifest import versions
 from uncone.errors import FormatError, OptionError
 from uncone.verbs.options.calibrate import CalibrateOptions
@@ -47,7 +47,7 @@ def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  
 
     options.check_source(source)
     if options.save is not None:
-        FOLDER.check(Path(options.save))
+        FOLDER.check(path_of(options.save))
     before, labels = _load_old(options.old), _pairs(options)
     opening = SpaceOpener(options, options.repair, options.query_prompt)
     sides = _sides(opening, source, options)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uncone.data.storage.path import path_of
 from uncone.verbs.options.encode import ALL_LAYERS, EncodeOptions
 from uncone.verbs.spaces.encoding import Encoding, encoded, open_texts_of
 from uncone.verbs.verb import verb
@@ -74,7 +74,7 @@ def _to_file(texts: TextSource, options: EncodeOptions, separate: bool) -> Encod
     from uncone.data.writing.side_columns import files_of
     from uncone.encoders.cached import ResumableTexts
 
-    out = Path(str(options.out))
+    out = path_of(str(options.out))
     check_output(out, texts.files)
     count = _count(texts, options.limit)
     source = _source(texts, options, separate)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uncone.data.storage.path import path_of
 from uncone.data.writing.atomic import check_outside
 from uncone.errors import FitError
 from uncone.verbs.check import diagnose
@@ -52,7 +52,7 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
     if out is not None:
         output_suffix(out, folder=True)
     if save is not None:
-        FOLDER.check(Path(save))
+        FOLDER.check(path_of(save))
     _check_places(out, options.model, (save, "the repair"))
     space = _space(source, options)
     space.check_rereadable()
@@ -77,7 +77,7 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
         notes += [f"{output.unusable:,} vectors could not be repaired and are NaN."] if output.unusable else []
         result = replace(result, written=os.fspath(out), notes=[*result.notes, *notes])
     if save is not None:
-        save_repair(repair, Path(save), provenance)
+        save_repair(repair, path_of(save), provenance)
         result = replace(result, saved=os.fspath(save))
     return result
 
@@ -175,7 +175,7 @@ def _check_places(out: str | os.PathLike[str] | None, model: object, *others: tu
     """Never write into the model, nor into the folder of a repair."""
     for folder, owner in ((model, "the model"), *others):
         if out is not None and isinstance(folder, str | os.PathLike):
-            check_outside("-o", Path(out), Path(folder), owner)
+            check_outside("-o", path_of(out), path_of(folder), owner)
 
 
 def _check_differ(before: Diagnosis, dim: int, float64: bool) -> None:

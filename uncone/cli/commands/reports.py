@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from uncone.cli.output import check_outputs, deliver, gates_of, printed, progress_bar, say
+from uncone.data.storage.path import path_of
 from uncone.data.writing.atomic import check_output
 from uncone.errors import OptionError, OutputError
 from uncone.verbs.options.calibrate import CalibrateOptions, CalibrateOutput
@@ -152,7 +153,7 @@ def similarity(
     contents: dict[Path, str | bytes] = {
         path: getattr(tables, f"{kind}_table")(result, path) for kind, path in output.tables.items()
     }
-    return deliver(result, output, contents, extra_paths=[] if options.matrix is None else [Path(options.matrix)])
+    return deliver(result, output, contents, extra_paths=[] if options.matrix is None else [path_of(options.matrix)])
 
 
 def map(

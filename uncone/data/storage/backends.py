@@ -10,7 +10,6 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,10 +20,31 @@ from urllib.parse import urlsplit
 
 from uncone.errors import MissingPackageError, OptionError, UnconeError, require
 
-__all__ = ["Backend", "Entry", "ObjectFile", "backend_of", "check_scheme"]
+__all__ = [
+    "Backend",
+    "DeniedError",
+    "Entry",
+    "MissingObjectError",
+    "ObjectFile",
+    "StorageError",
+    "backend_of",
+    "check_scheme",
+]
 
 _PIECE = 1 << 26  # bytes that wait in memory while they are sent
 _ABANDONED: list[Any] = []  # streams that must not be closed: that would publish what they hold
+
+
+class StorageError(OSError):
+    """A call of storage failed; `filename` is the URL, and `strerror` a line that says why."""
+
+
+class MissingObjectError(StorageError, FileNotFoundError):
+    """There is no such object or bucket."""
+
+
+class DeniedError(StorageError, PermissionError):
+    """Storage wants other credentials, or other permissions."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +90,8 @@ class Backend:
 
         bucket = self.inner(url).partition("/")[0]
         if self.original is None and self.files.get_file_info(bucket).type == FileType.NotFound:
-            return _error(FileNotFoundError, errno.ENOENT, f"there is no bucket {bucket}", url)
-        return _error(FileNotFoundError, errno.ENOENT, "there is no such object", url)
+            return MissingObjectError(errno.ENOENT, f"there is no bucket {bucket}", url)
+        return MissingObjectError(errno.ENOENT, "there is no such object", url)
 
     def check_bucket(self, url: str) -> None:
         """Refuse a bucket that is missing or can't be reached.
@@ -90,7 +110,7 @@ class Backend:
                 info = self.original.info(self.inner(url))
                 tags = (info.get(name) for name in ("ETag", "etag", "blob_id", "checksum", "mtime", "last_modified"))
                 return int(info.get("size") or 0), str(next((tag for tag in tags if tag), ""))
-            with self.files.open_input_stream(self.inner(url)) as stream:
+            with self.files.open_input_stream(self.inner(url), compression=None) as stream:
                 metadata = {name.lower(): str(value) for name, value in (stream.metadata() or {}).items()}
         entry = self.entry(url)
         return entry.size, metadata.get("etag") or str(entry.modified)
@@ -134,6 +154,8 @@ class Backend:
         Raises:
             OSError: it could not be written.
         """
+        from concurrent.futures import ThreadPoolExecutor
+
         stop = Event()
         send = self._send if self.original is None else self._send_by_fsspec
         with ThreadPoolExecutor(1) as pool, self._explained(url):
@@ -147,7 +169,8 @@ class Backend:
         # An object appears when its stream is closed, and a stream that is collected is closed. So one that has not
         # sent everything is kept until the process ends; then it is never closed.
         with local.open("rb") as source:
-            stream = self.files.open_output_stream(path)
+            # The ending of a name would have its content compressed, once more.
+            stream = self.files.open_output_stream(path, compression=None)
             try:
                 while data := source.read(_PIECE):
                     stream.write(data)
@@ -201,8 +224,10 @@ class Backend:
         """Around calls of the file system: its errors get a number and a line."""
         try:
             yield
+        except StorageError:
+            raise
         except OSError as error:
-            raise (error if error.filename == url else explained(error, url)) from error
+            raise explained(error, url) from error
         except Exception as error:
             # What fsspec raises comes from any package; an error of Arrow that is none of files is ours.
             if self.original is None or isinstance(error, UnconeError):
@@ -350,7 +375,7 @@ def _azure(authority: str) -> Any:  # noqa: ANN401 - not typed
     host = authority.partition("@")[2]
     account = host.partition(".")[0] or values.get("AccountName") or os.environ.get("AZURE_STORAGE_ACCOUNT")
     if not account:
-        raise _error(PermissionError, errno.EACCES, "no account is known. Set AZURE_STORAGE_ACCOUNT", authority)
+        raise DeniedError(errno.EACCES, "no account is known. Set AZURE_STORAGE_ACCOUNT", authority)
     options: dict[str, Any] = {
         "account_key": values.get("AccountKey") or os.environ.get("AZURE_STORAGE_KEY"),
         "sas_token": None if values.get("AccountKey") else os.environ.get("AZURE_STORAGE_SAS_TOKEN"),
@@ -373,24 +398,22 @@ def explained(error: Exception, url: str) -> OSError:
     text = " ".join(str(error).split())
     if re.search(r"(?i)no.?such.?bucket", text):
         bucket = rest.partition("/")[0]
-        return _error(FileNotFoundError, errno.ENOENT, f"there is no bucket {bucket}", url)
+        return MissingObjectError(errno.ENOENT, f"there is no bucket {bucket}", url)
     if isinstance(error, FileNotFoundError) or re.search(f"(?i){_ABSENT}", text):
-        return _error(FileNotFoundError, errno.ENOENT, "there is no such object", url)
+        return MissingObjectError(errno.ENOENT, "there is no such object", url)
     if isinstance(error, PermissionError) or re.search(f"(?i){_DENIED}", text):
-        return _error(
-            PermissionError,
+        return DeniedError(
             errno.EACCES,
             f"access is denied. {_CREDENTIALS.get(_ARROW.get(scheme, scheme), '')}".strip(),
             url,
         )
     if isinstance(error, ConnectionError | TimeoutError) or re.search(f"(?i){_OFFLINE}", text):
-        return _error(
-            OSError,
+        return StorageError(
             errno.EHOSTUNREACH,
             "the storage can't be reached. Is the network up, and the endpoint right (AWS_ENDPOINT_URL for S3)?",
             url,
         )
-    return _error(OSError, errno.EIO, text[:200] or type(error).__name__, url)
+    return StorageError(errno.EIO, text[:200] or type(error).__name__, url)
 
 
 _CREDENTIALS = {
@@ -399,10 +422,6 @@ _CREDENTIALS = {
     "az": "Set AZURE_STORAGE_ACCOUNT and AZURE_STORAGE_KEY",
     "hf": "Set HF_TOKEN",
 }
-
-
-def _error(kind: type[OSError], number: int, reason: str, url: str) -> OSError:
-    return kind(number, reason, url)
 
 
 def _regular(pattern: str) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from uncone.data.storage.path import ObjectPath, path_of
 from uncone.errors import FormatError, MissingSourceError
 
 __all__ = [
@@ -44,17 +45,21 @@ def find_files(
         MissingSourceError: there are no such files.
         FormatError: they are of several kinds.
     """
-    folder = Path(path)
+    folder = path_of(path)
     if folder.is_dir():
         _check_complete(folder)
-        files = [file for file in folder.iterdir() if file.is_file() and not file.name.startswith((".", "_"))]
+        visible = [file for file in folder.iterdir() if not file.name.startswith((".", "_"))]
+        files = [file for file in visible if isinstance(file, ObjectPath) or file.is_file()]
         readable = [file for file in files if suffix_of(file)]
         # A folder of tables or shards often holds a README.txt or a list of words beside them.
         files = [file for file in readable if suffix_of(file) != ".txt"] or readable
         if not files:
             raise MissingSourceError(f"The folder {path} holds no {content}. We read {', '.join(endings)}.")
     elif not folder.exists() and glob.has_magic(path):
-        files = [Path(name) for name in glob.glob(path, recursive=True) if Path(name).is_file()]  # noqa: PTH207
+        if isinstance(folder, ObjectPath):
+            files = list[Path](folder.matches())
+        else:
+            files = [Path(name) for name in glob.glob(path, recursive=True) if Path(name).is_file()]  # noqa: PTH207
         if not files:
             raise MissingSourceError(f"No file matches {path}. We read {', '.join(endings)}.")
     else:
@@ -87,7 +92,7 @@ def check_readable(path: Path, need: str) -> None:
         MissingSourceError: it may not be read.
         FormatError: it is empty.
     """
-    if not os.access(path, os.R_OK):
+    if not isinstance(path, ObjectPath) and not os.access(path, os.R_OK):
         raise MissingSourceError(f"{path} cannot be read: permission denied. Check its permissions.")
     if path.stat().st_size == 0:
         raise FormatError(f"{path} is empty (0 bytes). We need {need}; was it written to the end?")
@@ -95,9 +100,9 @@ def check_readable(path: Path, need: str) -> None:
 
 @dataclass(frozen=True)
 class FileStamps:
-    """Sizes and times of files when a run began: a run over files that change would mix old rows with new ones."""
+    """Sizes, and times or etags, of files when a run began: if they change, it would mix old rows with new ones."""
 
-    stamps: Mapping[Path, tuple[int, int]]
+    stamps: Mapping[Path, tuple[int, int | str]]
 
     @classmethod
     def of(cls, files: Iterable[Path]) -> FileStamps:
@@ -116,8 +121,10 @@ class FileStamps:
                 raise FormatError(f"{path} changed while it was being read. Start again when nothing writes to it.")
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stamp(path: Path) -> tuple[int, int | str]:
     try:
+        if isinstance(path, ObjectPath):
+            return path.stamp()
         status = path.stat()
     except OSError as error:
         reason = error.strerror or str(error)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from uncone.data.storage.files import check_readable, find_files
+from uncone.data.storage.path import path_of
 from uncone.data.tables.fields import clipped, is_number, list_names, whole_text
 from uncone.data.tables.lines import line_blocks, numbered_lines
 from uncone.data.tables.memory import MemoryTable
@@ -194,15 +195,16 @@ def _open_path(path: str, text: tuple[str, ...], label: str | None, data: str | 
             raise MissingSourceError("Standard input is closed. Pipe one text per line into it, or name a file.")
         _refuse_columns("standard input", text, label)
         return SpooledTexts(sys.stdin.buffer, "standard input")
-    if Path(path).is_fifo():
+    where = path_of(path)
+    if where.is_fifo():
         _refuse_columns(path, text, label)
-        with Path(path).open("rb") as stream:
+        with where.open("rb") as stream:
             return SpooledTexts(stream, path)
     files = find_files(path, text_suffix, "texts", TEXT_SUFFIXES)
     if files is not None:
         return ManyTexts([_open_file(file, text, label) for file in files], path)
-    if Path(path).exists():
-        return _open_file(Path(path), text, label)
+    if where.exists():
+        return _open_file(where, text, label)
     if corpus_name(path) in CORPORA:
         if text or label:
             raise ColumnError(f"The corpus {path} has its own columns: leave out --text and --label.")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from uncone.data.source import Rows, Source
+from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.tables.lines import numbered_lines
 from uncone.errors import MissingSourceError, ShapeError
 
@@ -127,10 +128,11 @@ def read_names(path: str, role: str) -> list[str]:
     Raises:
         MissingSourceError: there is no such file.
     """
-    if not Path(path).is_file():
+    where = path_of(path)
+    if not where.is_file():
         raise MissingSourceError(
             f"No file {path!r} for --{role}: a source without columns takes a text file with one {role} per line."
         )
-    if not os.access(path, os.R_OK):
+    if not isinstance(where, ObjectPath) and not os.access(where, os.R_OK):
         raise MissingSourceError(f"{path}, for --{role}, cannot be read: permission denied. Check its permissions.")
-    return [line for _, line in numbered_lines(Path(path))]
+    return [line for _, line in numbered_lines(where)]

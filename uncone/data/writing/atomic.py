@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from uncone.data.storage.place import ObjectPath, place
+from uncone.data.storage.path import ObjectPath, path_of
 from uncone.errors import OptionError, OutputError, UnconeError
 
 __all__ = [
@@ -41,7 +41,7 @@ def check_output(out: Path, inputs: Iterable[Path] = (), *, devices: bool = Fals
         OptionError: it is one of the inputs, perhaps under another name.
         OutputError: its folder is missing or may not be written to.
     """
-    out = place(out)
+    out = path_of(out)
     if isinstance(out, ObjectPath):
         _check_object(out, inputs)
         return
@@ -81,7 +81,7 @@ def check_outside(option: str, out: Path, folder: Path, role: str) -> None:
     Raises:
         OptionError: it lies there, perhaps through a link.
     """
-    target, inside = place(out).resolve(), place(folder).resolve()
+    target, inside = path_of(out).resolve(), path_of(folder).resolve()
     if target == inside or inside in target.parents:
         raise OptionError(f"{option} {out} is inside {folder}, which is {role}. Name a file elsewhere.")
 
@@ -92,7 +92,7 @@ def check_output_folder(out: Path) -> None:
     Raises:
         OutputError: it is a file, it holds something, or its place may not be written to.
     """
-    out = place(out)
+    out = path_of(out)
     with writing(out):
         if out.exists() and not out.is_dir():
             raise OutputError(f"{out} is a file, not a folder. Name a new folder.")
@@ -115,7 +115,7 @@ def replacing(out: Path, *, folder: bool = False, failure: type[UnconeError] = O
     Raises:
         UnconeError: `failure`, if it cannot be written.
     """
-    out = place(out)
+    out = path_of(out)
     if isinstance(out, ObjectPath):
         with _uploading(out, folder, failure) as temporary:
             yield temporary
@@ -183,7 +183,7 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON
         OSError: it is not there, or can't be read.
         ValueError: it is not JSON.
     """
-    return json.loads(place(path).read_text(encoding="utf-8"))
+    return json.loads(path_of(path).read_text(encoding="utf-8"))
 
 
 def write_json(path: Path, values: Any) -> None:  # noqa: ANN401 - JSON
@@ -203,7 +203,7 @@ def write_all(files: Mapping[Path, str | bytes]) -> None:
         OutputError: a file could not be written.
     """
     with contextlib.ExitStack() as stack:
-        for path, content in ((place(path), content) for path, content in files.items()):
+        for path, content in ((path_of(path), content) for path, content in files.items()):
             data = content.encode("utf-8", errors="replace") if isinstance(content, str) else content
             device = path.exists() and not path.is_file()  # a device or a pipe cannot be renamed over
             target = path if device else stack.enter_context(replacing(path))

@@ -16,7 +16,7 @@ from typing import Any
 from uncone import __version__
 from uncone.data.source import Source
 from uncone.data.storage.files import MANIFEST
-from uncone.data.storage.place import ObjectPath
+from uncone.data.storage.path import ObjectPath
 from uncone.data.texts.texts import ManyTexts, TextSlice, TextSource
 from uncone.data.vectors.shards import NamedRows, Shards, Slice
 from uncone.data.writing.atomic import check_output_folder, read_json, write_json, writing

@@ -19,7 +19,7 @@ import numpy as np
 from uncone.data.batch import Matrix
 from uncone.data.open import open_source
 from uncone.data.source import BLOCK, Options, Rows, Source, regrid
-from uncone.data.storage.place import place
+from uncone.data.storage.path import opened, path_of
 from uncone.data.vectors.matrices import Npz, safetensors_header
 from uncone.data.writing.atomic import check_output, replacing, writing
 from uncone.data.writing.side_columns import VECTOR, SideColumns, columns_beside, files_of, parts_of, unique_name
@@ -124,7 +124,7 @@ def rewrite(
         ShapeError: `map_rows` gives something else than it should.
         SourceError: the source cannot be read.
     """
-    suffix, path = output_suffix(out, layers=bool(layers)), place(out)
+    suffix, path = output_suffix(out, layers=bool(layers)), path_of(out)
     opened = open_source(source, options)
     check_output(path, files_of(opened))
     dtype = np.dtype("<f8" if opened.dtype in ("float64", "double", "longdouble", "float128") else "<f4")
@@ -175,7 +175,7 @@ def _arrays(source: Any) -> tuple[str, list[str]]:  # noqa: ANN401 - any source
     if isinstance(source, Npz):
         import zipfile
 
-        with zipfile.ZipFile(source.path) as archive:
+        with opened(source.path) as file, zipfile.ZipFile(file) as archive:
             names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
         return source.member, [name for name in names if name != source.member]
     if source.kind == "safetensors":

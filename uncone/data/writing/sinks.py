@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from uncone.data.batch import Matrix
+from uncone.data.storage.path import opened
 from uncone.data.tables.fields import clipped, is_number
 from uncone.data.writing.side_columns import VECTOR, SideColumns, SideValues
 from uncone.errors import OptionError
@@ -140,7 +141,7 @@ class NpzSink(Sink):
         return self.member
 
     def _copy(self, path: Path, names: tuple[str, ...]) -> None:
-        with zipfile.ZipFile(path) as archive:
+        with opened(path) as file, zipfile.ZipFile(file) as archive:
             for name in names:
                 with archive.open(name) as old, self.archive.open(name, "w", force_zip64=True) as new:
                     shutil.copyfileobj(old, new, 1 << 20)

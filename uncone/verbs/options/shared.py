@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from uncone.data.storage.path import path_of
 from uncone.errors import OptionError
 from uncone.verbs.options.option import Options, Rule, among, at_least, between, option
 
@@ -282,7 +283,7 @@ class OutputOptions(Options):
     @property
     def json_file(self) -> Path | None:
         """The JSON file, unless it goes to standard output."""
-        return None if self.json in (None, "-") else Path(str(self.json))
+        return None if self.json in (None, "-") else path_of(str(self.json))
 
     def paths(self) -> list[tuple[str, Path]]:
         """Every path that is written, with its flag."""

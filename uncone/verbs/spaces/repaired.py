@@ -16,7 +16,7 @@ from uncone.data.batch import Matrix
 from uncone.data.lazy_property import once
 from uncone.data.open import open_source, suffix_of
 from uncone.data.source import Options, Source
-from uncone.data.storage.place import place
+from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.texts.texts import ListTexts, TextSource, text_suffix
 from uncone.data.writing.atomic import check_output
 from uncone.data.writing.manifest import versions
@@ -119,7 +119,7 @@ class RepairSpace(ABC):
             OutputError: it cannot be written.
         """
         if out is not None and output_suffix(out, folder=True) != FOLDER:
-            check_output(place(out), files_of(self.before))
+            check_output(path_of(out), files_of(self.before))
 
     def check_fits(self, repair: Repair) -> None:
         """Refuse rows of another dimension.
@@ -389,9 +389,14 @@ def last_part(name: str) -> str:
 
 def _bare(path: str) -> bool:
     ending = text_suffix(_as_path(path))
-    return ending == ".txt" or path == "-" or (ending is None and not os.path.isdir(path))  # noqa: PTH112 - never raises
+    return ending == ".txt" or path == "-" or (ending is None and not _is_folder(path))
+
+
+def _is_folder(path: str) -> bool:
+    where = path_of(path)
+    return where.is_dir() if isinstance(where, ObjectPath) else os.path.isdir(path)  # noqa: PTH112 - never raises
 
 
 def _as_path(source: object) -> Path:
     """The path of a source; an empty one if it has none."""
-    return Path(os.fspath(source)) if isinstance(source, str | os.PathLike) else Path()
+    return path_of(source) if isinstance(source, str | os.PathLike) else Path()

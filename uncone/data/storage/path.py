@@ -5,16 +5,20 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 import stat
-from collections.abc import Generator
+import tempfile
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PosixPath
 from typing import IO, Any
 from urllib.parse import unquote
 
 from uncone.data.storage.backends import Backend, backend_of, check_scheme
+from uncone.data.vectors.databases.url import SCHEMES
 from uncone.errors import OptionError
 
-__all__ = ["ObjectPath", "in_storage", "place"]
+__all__ = ["ObjectPath", "in_storage", "local_copy", "opened", "path_of"]
 
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):/+", re.IGNORECASE)
 _PASSWORD = re.compile(r"://[^/@]*:[^/]*@")
@@ -153,12 +157,12 @@ class ObjectPath(PosixPath):
         self.backend.remove(str(self))
 
 
-def place(where: str | os.PathLike[str]) -> Path:
+def path_of(where: str | os.PathLike[str]) -> Path:
     """The path that a user named: an `ObjectPath` for a URL, else a local one.
 
     A URL that went through `Path`, where it lost a slash, is understood too. `file://` URLs are local paths.
 
-    >>> place("s3://bucket/a.npy"), place(Path("s3://bucket/a.npy")), place("folder/a.npy")
+    >>> path_of("s3://bucket/a.npy"), path_of(Path("s3://bucket/a.npy")), path_of("folder/a.npy")
     (ObjectPath('s3://bucket/a.npy'), ObjectPath('s3://bucket/a.npy'), PosixPath('folder/a.npy'))
 
     Raises:
@@ -169,11 +173,9 @@ def place(where: str | os.PathLike[str]) -> Path:
         return where
     text = os.fspath(where)
     match = _URL.match(text)
-    if match is None or (not isinstance(where, str) and Path(text.partition("/")[0]).exists()):
+    if match is None or match[1].lower() in SCHEMES or not _is_url(where, match):
         return Path(where)
     url = f"{match[1].lower()}://{text[match.end() :]}"
-    if isinstance(where, str) and "://" not in text:
-        return Path(where)
     if match[1].lower() == "file":
         return Path(unquote("/" + text[match.end() :]))
     _check_secrets(url)
@@ -184,13 +186,41 @@ def place(where: str | os.PathLike[str]) -> Path:
     return path
 
 
+def _is_url(where: str | os.PathLike[str], match: re.Match[str]) -> bool:
+    """Whether `scheme:/` begins a URL; in a path, where a slash is lost, it may also be the name of a folder."""
+    return match[0].endswith("//") if isinstance(where, str) else not Path(f"{match[1]}:").exists()
+
+
 def in_storage(where: object) -> bool:
     """Whether a path or URL is in object storage rather than on a disk.
 
     >>> in_storage("s3://bucket/a.npy"), in_storage("a.npy")
     (True, False)
     """
-    return isinstance(where, str | os.PathLike) and isinstance(place(where), ObjectPath)
+    return isinstance(where, str | os.PathLike) and isinstance(path_of(where), ObjectPath)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Path | IO[bytes]]:
+    """A file as libraries take it: a local one by its path, an object as an open file."""
+    if not isinstance(path, ObjectPath):
+        yield path
+        return
+    with path.open("rb") as file:
+        yield file
+
+
+@contextmanager
+def local_copy(path: Path) -> Iterator[Path]:
+    """A file as libraries take it that read only local ones: an object is fetched, for as long as it is used."""
+    if not isinstance(path, ObjectPath):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="uncone-download-") as room, path.open("rb") as file:
+        copy = Path(room) / path.name
+        with copy.open("wb") as target:
+            shutil.copyfileobj(file, target, 1 << 23)
+        yield copy
 
 
 def _check_secrets(url: str) -> None:
