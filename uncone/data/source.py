@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -45,11 +46,15 @@ class Options:
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows as read: vectors (m, d) of any accepted dtype, valid until the next are asked for."""
+    """Some rows as read: vectors (m, d) of any accepted dtype, valid until the next are asked for.
+
+    `beside` are the other columns of a source `with_columns`: an Arrow table, or a list with an object per row.
+    """
 
     vectors: NDArray[np.generic]
     texts: Sequence[str] | None = None
     labels: Sequence[str] | None = None
+    beside: Any = None
 
     def part(self, start: int, stop: int) -> Rows:
         """Rows start to stop, as views."""
@@ -57,7 +62,13 @@ class Rows:
             self.vectors[start:stop],
             None if self.texts is None else self.texts[start:stop],
             None if self.labels is None else self.labels[start:stop],
+            self._beside(start, stop),
         )
+
+    def _beside(self, start: int, stop: int) -> Any:  # noqa: ANN401 - as beside
+        if self.beside is None or isinstance(self.beside, list):
+            return self.beside and self.beside[start:stop]
+        return self.beside.slice(start, stop - start)
 
 
 class Source(ABC):
@@ -92,6 +103,10 @@ class Source(ABC):
             return inner.files_between(start, stop)
         return [path] if isinstance(path, Path) else []
 
+    def with_columns(self) -> Source:
+        """The same rows `beside` their other columns, if the source can't be read again in the same order."""
+        return self
+
     def read_into(self, place: Place, start: int, stop: int) -> Iterator[Rows]:
         """The same; a reader that can puts them, `CUT` at a time, into the places it is given instead of its own."""
         return self.read(start, stop)
@@ -113,7 +128,7 @@ def regrid(stream: Iterator[Rows], block: int) -> Iterator[Rows]:
         if start < len(rows.vectors):
             rest = rows.part(start, len(rows.vectors))
             # A reader may reuse its buffer: what is held back over the next read has to be a copy.
-            waiting.append(Rows(rest.vectors.copy(), rest.texts, rest.labels))
+            waiting.append(replace(rest, vectors=rest.vectors.copy()))
             have += len(rest.vectors)
     if have:
         yield _concatenate(waiting)
@@ -166,7 +181,16 @@ def check_shape(name: str, shape: Sequence[int]) -> tuple[int, int]:
 
 def _concatenate(parts: Sequence[Rows]) -> Rows:
     vectors = np.concatenate([part.vectors for part in parts])
-    return Rows(vectors, joined_names([part.texts for part in parts]), joined_names([part.labels for part in parts]))
+    texts, labels = joined_names([part.texts for part in parts]), joined_names([part.labels for part in parts])
+    return Rows(vectors, texts, labels, _joined_columns([part.beside for part in parts]))
+
+
+def _joined_columns(parts: Sequence[Any]) -> Any:  # noqa: ANN401 - as Rows.beside
+    if parts[0] is None or isinstance(parts[0], list):
+        return parts[0] and [row for part in parts for row in part]
+    import pyarrow as pa
+
+    return pa.concat_tables(parts)
 
 
 def joined_names(parts: Sequence[Sequence[str] | None]) -> list[str] | None:

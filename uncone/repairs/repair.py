@@ -115,14 +115,14 @@ class Mapped(Source):
         self.dtype = "float64" if source.dtype == "float64" else "float32"
         self.dim, self.rows = repair._n_features_out, source.rows
         self.random_access, self.divisible = source.random_access, source.divisible
-        self.rereadable = source.rereadable
+        self.rereadable, self.unit_length = source.rereadable, source.unit_length
         self.source, self.repair = source, repair
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         """The repaired rows from start to stop."""
         # In the blocks that a file is written in, so that both have the same digits.
         for rows in regrid(self.source.read(start, stop), BLOCK):
-            yield Rows(self.repair.map(rows.vectors), rows.texts, rows.labels)
+            yield Rows(self.repair.map(rows.vectors), rows.texts, rows.labels, rows.beside)
 
 
 def as_floats(rows: NDArray[np.generic]) -> Matrix:

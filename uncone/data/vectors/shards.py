@@ -86,7 +86,7 @@ class NamedRows(Source):
         self.name, self.kind, self.dtype = source.name, source.kind, source.dtype
         self.dim, self.rows = source.dim, source.rows
         self.random_access, self.divisible = source.random_access, source.divisible
-        self.rereadable, self.note = source.rereadable, source.note
+        self.rereadable, self.note, self.unit_length = source.rereadable, source.note, source.unit_length
 
     @classmethod
     def of(cls, source: Source, texts: Sequence[str] | None, labels: Sequence[str] | None) -> Source:
@@ -108,13 +108,16 @@ class NamedRows(Source):
             last = first + len(rows.vectors)
             texts = self._part("text", self.texts, first, last)
             labels = self._part("label", self.labels, first, last)
-            yield Rows(rows.vectors, texts or rows.texts, labels or rows.labels)
+            yield Rows(rows.vectors, texts or rows.texts, labels or rows.labels, rows.beside)
             first = last
         for role, names in (("text", self.texts), ("label", self.labels)):
             if self.rows is None and names is not None and len(names) != first:
                 raise ShapeError(
                     f"{self.name} has {first:,} rows but there are {len(names):,} {role}s: give one per row."
                 )
+
+    def with_columns(self) -> Source:
+        return NamedRows(self.source.with_columns(), self.texts, self.labels)
 
     def _part(self, role: str, names: Sequence[str] | None, first: int, last: int) -> Sequence[str] | None:
         if names is not None and len(names) < last:
