@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from uncone.data.batch import CUT, Batch, Matrix
+from uncone.data.batch import Batch, Matrix, batch_rows
 from uncone.errors import DtypeError, ShapeError
 
 __all__ = [
@@ -93,7 +94,7 @@ class Source(ABC):
         return [path] if isinstance(path, Path) else []
 
     def read_into(self, place: Place, start: int, stop: int) -> Iterator[Rows]:
-        """The same; a reader that can puts them, `CUT` at a time, into the places it is given instead of its own."""
+        """The same; a reader that can puts them, a batch at a time, into the places it is given instead of its own."""
         return self.read(start, stop)
 
 
@@ -121,7 +122,10 @@ def regrid(stream: Iterator[Rows], block: int) -> Iterator[Rows]:
 
 def batches(stream: Iterator[Rows], dtype: DTypeLike, first_row: int = 0) -> Iterator[Batch]:
     """The rows as batches on the global grid, in the working precision."""
-    for rows in regrid(stream, CUT):
+    first = next(stream, None)
+    if first is None:
+        return
+    for rows in regrid(chain([first], stream), batch_rows(first.vectors.shape[1])):
         with np.errstate(over="ignore"):  # a float64 beyond float32 becomes infinite, and is counted as bad
             vectors: Matrix = np.ascontiguousarray(rows.vectors, dtype=dtype)
         yield Batch.of(vectors, first_row=first_row, texts=rows.texts, labels=rows.labels)

@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.data.batch import CUT
+from uncone.data.batch import batch_rows
 from uncone.data.buffers import borrow, give_back
 from uncone.data.source import BLOCK, Options, Place, Rows, Source, check_dtype, check_shape
 from uncone.data.tables.read import check_columns
@@ -75,11 +75,12 @@ class RawMatrix(Source):
         if self.by_column:
             yield from self._read_columns(start, stop)
             return
-        buffer = borrow(CUT, self.dim, self.stored)
+        size = batch_rows(self.dim)
+        buffer = borrow(size, self.dim, self.stored)
         try:
             with self.path.open("rb", buffering=0) as file:
-                for first in range(start, stop, CUT):
-                    rows = min(CUT, stop - first)
+                for first in range(start, stop, size):
+                    rows = min(size, stop - first)
                     target = None if self.bfloat16 else place(rows)
                     block = buffer[:rows] if target is None or target.dtype != self.stored else target
                     self._fill(file.fileno(), block, first)
