@@ -36,12 +36,16 @@ Place = Callable[[int], Matrix | None]
 
 @dataclass(frozen=True)
 class Options:
-    """What the user said about a source: the names of its columns or of the files beside it."""
+    """What the user said about a source: the names of its columns or of the files beside it.
+
+    `dim` is how long the lists of a column are, where the first file of a folder has told it.
+    """
 
     column: str | None = None
     tensor: str | None = None
     text: str | None = None
     label: str | None = None
+    dim: int | None = None
 
 
 @dataclass(frozen=True)
