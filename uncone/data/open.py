@@ -6,6 +6,8 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,8 @@ SUFFIXES = {
     ".faiss": ("faiss_index", "open_faiss"),
     ".index": ("faiss_index", "open_faiss"),
 }
+_OPENED = 16
+"""Files that are opened at a time: on a network, each waits for its answer."""
 _ZIPPED = {".jsonl", ".ndjson", ".csv", ".tsv", ".vec", ".txt"}
 _COLUMNS = {".npz", ".parquet", ".jsonl", ".ndjson", ".csv", ".tsv"}
 
@@ -116,7 +120,11 @@ def _with_names(source: Source, options: Options) -> Source:
 def _open_many(paths: Sequence[Path], name: str, options: Options) -> Source:
     names_inside = suffix_of(paths[0]) in _COLUMNS
     inner = options if names_inside else Options(column=options.column, tensor=options.tensor)
-    shards = Shards([_open_file(path, inner) for path in paths], name)
+    first = _open_file(paths[0], inner)
+    # Others need not be looked into for their dimensions: a row of another length is an error when it is read.
+    others = replace(inner, dim=first.dim)
+    with ThreadPoolExecutor(_OPENED) as threads:
+        shards = Shards([first, *threads.map(lambda path: _open_file(path, others), paths[1:])], name)
     return shards if names_inside else _with_names(shards, options)
 
 

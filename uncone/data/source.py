@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from uncone.data.batch import CUT, Batch, Matrix
+from uncone.data.batch import Batch, Matrix, batch_rows
 from uncone.errors import DtypeError, ShapeError
 
 __all__ = [
@@ -36,12 +37,16 @@ Place = Callable[[int], Matrix | None]
 
 @dataclass(frozen=True)
 class Options:
-    """What the user said about a source: the names of its columns or of the files beside it."""
+    """What the user said about a source: the names of its columns or of the files beside it.
+
+    `dim` is how long the lists of a column are, where the first file of a folder has told it.
+    """
 
     column: str | None = None
     tensor: str | None = None
     text: str | None = None
     label: str | None = None
+    dim: int | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +113,7 @@ class Source(ABC):
         return self
 
     def read_into(self, place: Place, start: int, stop: int) -> Iterator[Rows]:
-        """The same; a reader that can puts them, `CUT` at a time, into the places it is given instead of its own."""
+        """The same; a reader that can puts them, a batch at a time, into the places it is given instead of its own."""
         return self.read(start, stop)
 
 
@@ -136,7 +141,10 @@ def regrid(stream: Iterator[Rows], block: int) -> Iterator[Rows]:
 
 def batches(stream: Iterator[Rows], dtype: DTypeLike, first_row: int = 0) -> Iterator[Batch]:
     """The rows as batches on the global grid, in the working precision."""
-    for rows in regrid(stream, CUT):
+    first = next(stream, None)
+    if first is None:
+        return
+    for rows in regrid(chain([first], stream), batch_rows(first.vectors.shape[1])):
         with np.errstate(over="ignore"):  # a float64 beyond float32 becomes infinite, and is counted as bad
             vectors: Matrix = np.ascontiguousarray(rows.vectors, dtype=dtype)
         yield Batch.of(vectors, first_row=first_row, texts=rows.texts, labels=rows.labels)

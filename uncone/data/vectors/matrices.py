@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.data.batch import CUT
+from uncone.data.batch import batch_rows
 from uncone.data.buffers import borrow, give_back
 from uncone.data.source import BLOCK, Options, Place, Rows, Source, check_dtype, check_shape
 from uncone.data.storage.path import ObjectPath, local_copy, opened
@@ -82,11 +82,12 @@ class RawMatrix(Source):
         if isinstance(self.path, ObjectPath):
             yield from self._read_object(self.path, start, stop)
             return
-        buffer = borrow(CUT, self.dim, self.stored)
+        size = batch_rows(self.dim)
+        buffer = borrow(size, self.dim, self.stored)
         try:
             with self.path.open("rb", buffering=0) as file:
-                for first in range(start, stop, CUT):
-                    rows = min(CUT, stop - first)
+                for first in range(start, stop, size):
+                    rows = min(size, stop - first)
                     target = None if self.bfloat16 else place(rows)
                     block = buffer[:rows] if target is None or target.dtype != self.stored else target
                     self._fill(file.fileno(), block, first)
