@@ -35,9 +35,9 @@ _MODULES = {
     "verbs.map.map": "map",
     "verbs.schema": "schema validate",
     "verbs.similarity.similarity": "similarity",
+    "verbs.spaces.verb": "Space open",
     "verbs.training.ablate": "ablate_data ablate_layers ablate_repair",
     "verbs.training.tune": "tune",
-    "verbs.verb": "Space open",
 }
 _HOMES = {name: f"uncone.{module}" for module, names in _MODULES.items() for name in names.split()}
 

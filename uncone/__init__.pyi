@@ -26,7 +26,7 @@ from uncone.verbs.options.layers import LayersOptions
 from uncone.verbs.options.map import MapOptions
 from uncone.verbs.options.similarity import SimilarityOptions
 from uncone.verbs.options.tune import TuneOptions
-from uncone.verbs.verb import OpenOptions
+from uncone.verbs.spaces.verb import OpenOptions
 from uncone.analysis.calibration.calibration import Calibration as Calibration
 from uncone.analysis.measures.finding import Finding as Finding
 from uncone.analysis.measures.finding import Level as Level
