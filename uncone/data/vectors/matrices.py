@@ -67,6 +67,9 @@ class RawMatrix(Source):
                 f"the file has {size:,}. Copy or write it again."
             )
 
+    def stored_bytes(self) -> int:
+        return math.prod(self.shape) * self.stored.itemsize
+
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         return self.read_into(lambda rows: None, start, self.shape[0] if stop is None else stop)
 
