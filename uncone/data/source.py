@@ -96,6 +96,8 @@ class Source(ABC):
     divisible: bool = False
     unit_length: bool = False
     rereadable: bool = True
+    flops_per_row: float = 0.0
+    """Multiplications and additions of matrix products for each row, where reading computes."""
 
     @abstractmethod
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
@@ -111,6 +113,13 @@ class Source(ABC):
     def with_columns(self) -> Source:
         """The same rows `beside` their other columns, if the source can't be read again in the same order."""
         return self
+
+    def stored_bytes(self) -> int | None:
+        """Bytes that a pass over all rows reads; None if that isn't known without reading them."""
+        inner = getattr(self, "source", None)
+        if isinstance(inner, Source):
+            return inner.stored_bytes()
+        return sum(path.stat().st_size for path in self.files_between()) or None
 
     def read_into(self, place: Place, start: int, stop: int) -> Iterator[Rows]:
         """The same; a reader that can puts them, a batch at a time, into the places it is given instead of its own."""

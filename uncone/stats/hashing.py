@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -87,6 +88,11 @@ class Fingerprints(Statistic):
         self.level = max(-(-(rows or 0) // limit) - 1, 0).bit_length()
         self._parts: list[Hashes] = []
         self._count = 0
+
+    def rows_kept(self, rows: int) -> float:
+        """One of 2^level, the smallest with at most `limit` of them."""
+        needed = math.ceil(math.log2(max(rows / self.limit, 1)))
+        return math.ldexp(rows, -max(needed, self.level))
 
     def update(self, batch: Batch) -> None:
         self._add(fingerprints(batch.vectors))

@@ -119,6 +119,11 @@ class Moments(Statistic):
         """Rows measured."""
         return self._sums.n
 
+    @property
+    def flops_per_row(self) -> float:
+        # BLAS computes one triangle of a symmetric product.
+        return self.dim * (self.dim + 1)
+
     def update(self, batch: Batch) -> None:
         self.add(batch.vectors)
 

@@ -144,6 +144,10 @@ class RowSample(Statistic):
         self._labels: list[Sequence[str] | None] = []
         self._count = 0
 
+    def rows_kept(self, rows: int) -> float:
+        """Those under the cutoff, but at most `k`."""
+        return min(float(self.k), rows * (1.0 if self.cutoff is None else self.cutoff / 2**64))
+
     def update(self, batch: Batch) -> None:
         batch = batch.without_copies
         hashes = hash_keys(batch.distinct_rows, self.seed)

@@ -85,6 +85,15 @@ class Statistic(ABC):
         """Go on from a snapshot."""
         self._restore(snapshot)
 
+    @property
+    def flops_per_row(self) -> float:
+        """Multiplications and additions of matrix products for each row; what grows slower than them isn't counted."""
+        return 0.0
+
+    def rows_kept(self, rows: int) -> float | None:
+        """Of how many of so many rows the state holds numbers; None if its size doesn't depend on the rows."""
+        return None
+
     def empty(self) -> Self:
         """A statistic with the same settings that has seen nothing."""
         return type(self)(**self.settings)
@@ -152,6 +161,10 @@ class Bundle(Statistic):
     @property
     def settings(self) -> dict[str, Any]:
         return {name: member.empty() for name, member in self.members.items()}
+
+    @property
+    def flops_per_row(self) -> float:
+        return sum(member.flops_per_row for member in self.members.values())
 
     def update(self, batch: Batch) -> None:
         # Who gave the place for the rows may change them there, so it is last to see them.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uncone.data.storage.path import path_of
 from uncone.verbs.options.encode import ALL_LAYERS, EncodeOptions
 from uncone.verbs.spaces.encoding import Encoding, encoded, open_texts_of
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.data.source import Source

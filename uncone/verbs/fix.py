@@ -13,7 +13,7 @@ from uncone.verbs.check import diagnose
 from uncone.verbs.options.check import CheckOptions
 from uncone.verbs.options.fix import ApplyOptions, ExportOptions, FixOptions
 from uncone.verbs.spaces.encoding import Encoding, Progress, open_space, open_texts_of
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.data.batch import Matrix

@@ -70,6 +70,9 @@ class RawMatrix(Source):
                 f"the file has {size:,}. Copy or write it again."
             )
 
+    def stored_bytes(self) -> int:
+        return math.prod(self.shape) * self.stored.itemsize
+
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         return self.read_into(lambda rows: None, start, self.shape[0] if stop is None else stop)
 
@@ -107,7 +110,7 @@ class RawMatrix(Source):
     def _read_object(self, path: ObjectPath, start: int, stop: int) -> Iterator[Rows]:
         """Rows of an object, by ranges of some megabytes: each of them takes a request."""
         width = self.dim * self.stored.itemsize
-        count = max(_FETCHED // width // CUT, 1) * CUT
+        count = max(_FETCHED // width, 1)
         with path.open("rb", buffering=0) as file:
             for first in range(start, stop, count):
                 rows = min(count, stop - first)

@@ -58,6 +58,9 @@ class ParquetVectors(Source):
                 return length
         raise ShapeError(f"{self.name} holds only nulls and empty lists. We need a list of numbers in each row.")
 
+    def stored_bytes(self) -> int:
+        return self.table.stored_bytes([name for name in (self.column, self.text, self.label) if name])
+
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         first = start
         columns = [name for name in (self.column, self.text, self.label) if name]

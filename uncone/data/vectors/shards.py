@@ -44,6 +44,10 @@ class Shards(Source):
     def files_between(self, start: int = 0, stop: int | None = None) -> list[Path]:
         return [path for part, first, last in self._parts_of(start, stop) for path in part.files_between(first, last)]
 
+    def stored_bytes(self) -> int | None:
+        sizes = [size for part in self.parts if (size := part.stored_bytes()) is not None]
+        return sum(sizes) if len(sizes) == len(self.parts) else None
+
     def _parts_of(self, start: int, stop: int | None) -> Iterator[tuple[Source, int, int]]:
         """The parts that hold these rows, with the rows of each."""
         if self.rows is None:

@@ -50,7 +50,7 @@ from uncone.verbs.similarity.vectors import (
 )
 from uncone.verbs.similarity.walkthrough import steps
 from uncone.verbs.spaces.encoding import Encoding
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 __all__ = ["similarity"]
 

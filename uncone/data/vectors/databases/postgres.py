@@ -266,7 +266,7 @@ class _PostgresVectors(Source):
         return rows if whole.all() else None
 
     def _whole(self, values: NDArray[Any]) -> NDArray[np.bool_]:
-        whole = values["dim"] == self.dim
+        whole: NDArray[np.bool_] = values["dim"] == self.dim
         return whole if self.cast == "vector" else whole & (values["axes"] == 1) & (values["nulls"] == 0)
 
     def _matrix(self, values: Sequence[bytes | None], first: int) -> NDArray[np.float32]:
