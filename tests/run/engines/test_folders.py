@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from test_kills import KILLS, dask_workers, ray_workers
+from engine_workers import KILLS, dask_workers, ray_workers
 
 import uncone
 from uncone.errors import MissingModelError, OutputError
+from uncone.run import shards
 
 ENGINES = {"ray": "ray", "dask": "distributed", "spark": "pyspark"}
 ROWS = [30_000, 3, 250_000, 70_001, 90_000]
@@ -40,21 +42,31 @@ def content(folder):
     return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
 
 
-def check_engine(engine, source, model, tmp_path):
+def check_engine(engine, source, model):
     uncone.apply(source / "repair", source / "shards", out="here")
     uncone.apply(source / "repair", source / "shards", out="there", engine=engine, workers=2)
     assert content("there") == content("here") and len(content("here")) == len(ROWS) + 1
     first = uncone.encode(source / "texts", model=model, out="mine")
     second = uncone.encode(source / "texts", model=model, out="theirs", engine=engine, workers=2)
     assert content("theirs") == content("mine") and second.reading == first.reading
-    # A run that this machine began, and an engine finishes.
-    for name in ("part-1.parquet", "part-2.parquet"):
-        assert (tmp_path / "there" / name).is_file()
+    # An engine finishes what this machine began.
+    rows = []
+
+    def stop(step, amount, total):
+        rows.append(amount)
+        if sum(rows) > ROWS[0] + ROWS[1]:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        uncone.apply(source / "repair", source / "shards", out="begun", progress=stop)
+    assert len(list(Path("begun").glob("*.parquet"))) == 2
+    uncone.apply(source / "repair", source / "shards", out="begun", engine=engine, workers=2)
+    assert content("begun") == content("here")
 
 
-def test_ray_writes_the_same_bytes(source, tiny_model, tmp_path):
+def test_ray_writes_the_same_bytes(source, tiny_model):
     pytest.importorskip("ray")
-    check_engine("ray", source, tiny_model, tmp_path)
+    check_engine("ray", source, tiny_model)
     # What a worker can't do is said in a line.
     fixed = uncone.fix(source / "shards", "whiten", out="fixed", engine="ray", workers=2)
     assert fixed.written == "fixed" and content("fixed") == content("here")
@@ -65,9 +77,9 @@ def test_ray_writes_the_same_bytes(source, tiny_model, tmp_path):
 @pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("engine", ["dask", "spark"])
-def test_other_engines_write_the_same_bytes(engine, source, tiny_model, tmp_path):
+def test_other_engines_write_the_same_bytes(engine, source, tiny_model):
     pytest.importorskip(ENGINES[engine])
-    check_engine(engine, source, tiny_model, tmp_path)
+    check_engine(engine, source, tiny_model)
 
 
 @pytest.mark.exhaustive
@@ -101,10 +113,6 @@ def test_killed_workers_leave_no_gap(verb, engine, source, tiny_model):
 
 def test_a_model_that_workers_do_not_see(source, tiny_model, tmp_path, monkeypatch):
     """The driver has it, and it is gone when a worker opens it."""
-    import shutil
-
-    from uncone.run import shards
-
     pytest.importorskip("ray")
     shutil.copytree(tiny_model, tmp_path / "model")
     begin = shards.OutputFolder.begin
