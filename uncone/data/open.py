@@ -6,12 +6,13 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from uncone.data.source import Options, Source
 from uncone.data.storage.files import check_readable, find_files
-from uncone.data.storage.path import path_of
+from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.tables.memory import MemoryTable
 from uncone.data.tables.read import plain_suffix
 from uncone.data.vectors.databases.url import SCHEMES, DatabaseUrl, is_database
@@ -39,6 +40,8 @@ SUFFIXES = {
     ".index": ("faiss_index", "open_faiss"),
 }
 _ZIPPED = {".jsonl", ".ndjson", ".csv", ".tsv", ".vec", ".txt"}
+_AT_ONCE = 16
+"""Objects that are opened at once."""
 _COLUMNS = {".npz", ".parquet", ".jsonl", ".ndjson", ".csv", ".tsv"}
 
 
@@ -94,7 +97,9 @@ def _open_path(path: str, options: Options) -> Source:
 
 
 def _open_file(path: Path, options: Options) -> Source:
-    if not path.exists():
+    if isinstance(path, ObjectPath):
+        path.stat()
+    elif not path.exists():
         raise MissingSourceError(f"There is no file or folder {path}. Check the path; `-` reads a .npy from a pipe.")
     suffix = suffix_of(path)
     if suffix is None:
@@ -116,7 +121,12 @@ def _with_names(source: Source, options: Options) -> Source:
 def _open_many(paths: Sequence[Path], name: str, options: Options) -> Source:
     names_inside = suffix_of(paths[0]) in _COLUMNS
     inner = options if names_inside else Options(column=options.column, tensor=options.tensor)
-    shards = Shards([_open_file(path, inner) for path in paths], name)
+    if isinstance(paths[0], ObjectPath):  # each takes a few requests, which wait for the network
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            parts = list(pool.map(lambda path: _open_file(path, inner), paths))
+    else:
+        parts = [_open_file(path, inner) for path in paths]
+    shards = Shards(parts, name)
     return shards if names_inside else _with_names(shards, options)
 
 
