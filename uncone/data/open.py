@@ -6,13 +6,12 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from uncone.data.source import Options, Source
 from uncone.data.storage.files import check_readable, find_files
-from uncone.data.storage.path import ObjectPath, path_of
+from uncone.data.storage.path import ObjectPath, on_network, path_of
 from uncone.data.tables.memory import MemoryTable
 from uncone.data.tables.read import plain_suffix
 from uncone.data.vectors.databases.url import SCHEMES, DatabaseUrl, is_database
@@ -40,8 +39,6 @@ SUFFIXES = {
     ".index": ("faiss_index", "open_faiss"),
 }
 _ZIPPED = {".jsonl", ".ndjson", ".csv", ".tsv", ".vec", ".txt"}
-_AT_ONCE = 16
-"""Objects that are opened at once."""
 _COLUMNS = {".npz", ".parquet", ".jsonl", ".ndjson", ".csv", ".tsv"}
 
 
@@ -121,12 +118,7 @@ def _with_names(source: Source, options: Options) -> Source:
 def _open_many(paths: Sequence[Path], name: str, options: Options) -> Source:
     names_inside = suffix_of(paths[0]) in _COLUMNS
     inner = options if names_inside else Options(column=options.column, tensor=options.tensor)
-    if isinstance(paths[0], ObjectPath):  # each takes a few requests, which wait for the network
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            parts = list(pool.map(lambda path: _open_file(path, inner), paths))
-    else:
-        parts = [_open_file(path, inner) for path in paths]
-    shards = Shards(parts, name)
+    shards = Shards(list(on_network(lambda path: _open_file(path, inner), paths)), name)
     return shards if names_inside else _with_names(shards, options)
 
 

@@ -110,10 +110,10 @@ class Backend:
                 info = self.original.info(self.inner(url))
                 tags = (info.get(name) for name in ("ETag", "etag", "blob_id", "checksum", "mtime", "last_modified"))
                 return int(info.get("size") or 0), str(next((tag for tag in tags if tag), ""))
-            with self.files.open_input_stream(self.inner(url), compression=None) as stream:
-                metadata = {name.lower(): str(value) for name, value in (stream.metadata() or {}).items()}
-        entry = self.entry(url)
-        return entry.size, metadata.get("etag") or str(entry.modified)
+            with self.files.open_input_file(self.inner(url)) as file:
+                metadata = {name.lower(): str(value) for name, value in (file.metadata() or {}).items()}
+                size = int(file.size())
+        return size, metadata.get("etag") or str(self.entry(url).modified)
 
     def names(self, url: str) -> list[str]:
         """The names right below a folder, in order; none if there is no such folder."""
