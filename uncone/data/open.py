@@ -13,7 +13,7 @@ from typing import Any
 
 from uncone.data.source import Options, Source
 from uncone.data.storage.files import check_readable, find_files
-from uncone.data.storage.path import path_of
+from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.tables.memory import MemoryTable
 from uncone.data.tables.read import plain_suffix
 from uncone.data.vectors.databases.url import SCHEMES, DatabaseUrl, is_database
@@ -98,7 +98,9 @@ def _open_path(path: str, options: Options) -> Source:
 
 
 def _open_file(path: Path, options: Options) -> Source:
-    if not path.exists():
+    if isinstance(path, ObjectPath):
+        path.stat()
+    elif not path.exists():
         raise MissingSourceError(f"There is no file or folder {path}. Check the path; `-` reads a .npy from a pipe.")
     suffix = suffix_of(path)
     if suffix is None:

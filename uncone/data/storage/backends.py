@@ -110,10 +110,10 @@ class Backend:
                 info = self.original.info(self.inner(url))
                 tags = (info.get(name) for name in ("ETag", "etag", "blob_id", "checksum", "mtime", "last_modified"))
                 return int(info.get("size") or 0), str(next((tag for tag in tags if tag), ""))
-            with self.files.open_input_stream(self.inner(url), compression=None) as stream:
-                metadata = {name.lower(): str(value) for name, value in (stream.metadata() or {}).items()}
-        entry = self.entry(url)
-        return entry.size, metadata.get("etag") or str(entry.modified)
+            with self.files.open_input_file(self.inner(url)) as file:
+                metadata = {name.lower(): str(value) for name, value in (file.metadata() or {}).items()}
+                size = int(file.size())
+        return size, metadata.get("etag") or str(self.entry(url).modified)
 
     def names(self, url: str) -> list[str]:
         """The names right below a folder, in order; none if there is no such folder."""
@@ -333,6 +333,8 @@ def _connect(scheme: str, authority: str, environment: tuple[str | None, ...]) -
 
         original = url_to_fs(url)[0]
         return Backend(scheme, PyFileSystem(FSSpecHandler(original)), original)
+    except StorageError:
+        raise
     except Exception as error:
         raise explained(error, url) from error
 
@@ -401,18 +403,12 @@ def explained(error: Exception, url: str) -> OSError:
         return MissingObjectError(errno.ENOENT, f"there is no bucket {bucket}", url)
     if isinstance(error, FileNotFoundError) or re.search(f"(?i){_ABSENT}", text):
         return MissingObjectError(errno.ENOENT, "there is no such object", url)
+    kind = _ARROW.get(scheme, scheme)
     if isinstance(error, PermissionError) or re.search(f"(?i){_DENIED}", text):
-        return DeniedError(
-            errno.EACCES,
-            f"access is denied. {_CREDENTIALS.get(_ARROW.get(scheme, scheme), '')}".strip(),
-            url,
-        )
+        return DeniedError(errno.EACCES, f"access is denied. {_CREDENTIALS.get(kind, 'Check your credentials')}", url)
     if isinstance(error, ConnectionError | TimeoutError) or re.search(f"(?i){_OFFLINE}", text):
-        return StorageError(
-            errno.EHOSTUNREACH,
-            "the storage can't be reached. Is the network up, and the endpoint right (AWS_ENDPOINT_URL for S3)?",
-            url,
-        )
+        hint = _ENDPOINTS.get(kind, "Check the network")
+        return StorageError(errno.EHOSTUNREACH, f"the storage can't be reached. {hint}", url)
     return StorageError(errno.EIO, text[:200] or type(error).__name__, url)
 
 
@@ -421,6 +417,11 @@ _CREDENTIALS = {
     "gs": "Set GOOGLE_APPLICATION_CREDENTIALS, or write gs://anonymous@bucket/ for public data",
     "az": "Set AZURE_STORAGE_ACCOUNT and AZURE_STORAGE_KEY",
     "hf": "Set HF_TOKEN",
+}
+_ENDPOINTS = {
+    "s3": "Check the network, and AWS_ENDPOINT_URL if it is not Amazon's",
+    "gs": "Check the network. Is GOOGLE_APPLICATION_CREDENTIALS set, or is it gs://anonymous@bucket/ for public data",
+    "hf": "Check the network, and HF_ENDPOINT if it is not the hub's",
 }
 
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
 import stat
-import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PosixPath
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 from urllib.parse import unquote
 
 from uncone.data.storage.backends import Backend, backend_of, check_scheme
 from uncone.data.vectors.databases.url import SCHEMES
 from uncone.errors import OptionError
 
-__all__ = ["ObjectPath", "in_storage", "local_copy", "opened", "path_of"]
+__all__ = ["ObjectPath", "in_storage", "local_copy", "on_network", "opened", "path_of"]
+
+T = TypeVar("T")
 
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):/+", re.IGNORECASE)
 _PASSWORD = re.compile(r"://[^/@]*:[^/]*@")
@@ -39,8 +39,8 @@ class ObjectPath(PosixPath):
     __slots__ = ()
 
     def __str__(self) -> str:
-        scheme, *parts = self.parts
-        return f"{scheme}//{'/'.join(parts)}"
+        scheme, *others = self.parts or ("",)
+        return f"{scheme}//{'/'.join(others)}" if scheme.endswith(":") else "/".join(self.parts)
 
     def __fspath__(self) -> str:
         return str(self)
@@ -216,11 +216,28 @@ def local_copy(path: Path) -> Iterator[Path]:
     if not isinstance(path, ObjectPath):
         yield path
         return
+    import shutil
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="uncone-download-") as room, path.open("rb") as file:
         copy = Path(room) / path.name
         with copy.open("wb") as target:
             shutil.copyfileobj(file, target, 1 << 23)
         yield copy
+
+
+_AT_ONCE = 16  # requests that wait for the network
+
+
+def on_network(function: Callable[[Path], T], paths: Sequence[Path]) -> Iterator[T]:
+    """`function` of every path, in order; of objects many at once, because it waits for the network."""
+    if len(paths) < 2 or not isinstance(paths[0], ObjectPath):
+        yield from map(function, paths)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # here, as below: most commands do without
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        yield from pool.map(function, paths)
 
 
 def _check_secrets(url: str) -> None:
