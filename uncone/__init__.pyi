@@ -110,13 +110,13 @@ class _CalibrateOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
-    seed: int
-    progress: Callable[[str, int, int | None], None] | None
-    float64: bool
     workers: int
     engine: Any
     address: str | None
     any_kernel: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    float64: bool
     pairs: Any
     left: str | None
     right: str | None
@@ -159,13 +159,13 @@ class _CheckOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
-    seed: int
-    progress: Callable[[str, int, int | None], None] | None
-    float64: bool
     workers: int
     engine: Any
     address: str | None
     any_kernel: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    float64: bool
     sample: int
     scores: Sequence[float]
     repair: str | os.PathLike[str] | None
@@ -304,13 +304,13 @@ class _FixOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
-    seed: int
-    progress: Callable[[str, int, int | None], None] | None
-    float64: bool
     workers: int
     engine: Any
     address: str | None
     any_kernel: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    float64: bool
     sample: int
     pairs: Any
     left: str | None
@@ -364,6 +364,10 @@ class _LayersOptions(TypedDict, total=False):
     sentences: bool
     memory: str | int | None
     batch_size: int | None
+    workers: int
+    engine: Any
+    address: str | None
+    any_kernel: bool
     sample: int | None
     split: bool | None
     keep_duplicates: bool
