@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from uncone.data.files import file_digest
+from uncone.data.storage.files import file_digest
 from uncone.encoders.encoder import Passage, States
 from uncone.encoders.static import WordPassages
 from uncone.errors import ModelError

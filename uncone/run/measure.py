@@ -10,12 +10,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from uncone.data.files import FileStamps
 from uncone.data.source import Source
+from uncone.data.storage.files import FileStamps
 from uncone.errors import OptionError
 from uncone.run.engines.threads import Threads
 from uncone.run.fold import CHUNK, GROUP, SPAN, Fold, groups_of
 from uncone.run.job import Executor, Progress
+from uncone.run.rehearsal import Rehearsal
 from uncone.run.threads import one_blas_thread
 from uncone.stats.statistic import Statistic
 
@@ -63,7 +64,7 @@ def _groups(job: Fold[S], engine: Executor | None, threads: Threads, progress: P
     source = job.source
     has_parts = (source.random_access or source.divisible) and source.rows is not None
     files = source.files_between() if engine is not None else []
-    if engine is not None and files:
+    if engine is not None and (files or isinstance(engine, Rehearsal)):
         if not has_parts:
             raise OptionError(
                 f"{source.name} can only be read from the beginning, so a cluster can't share the work. Convert it to "

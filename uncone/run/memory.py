@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +15,7 @@ from uncone.encoders.batching import TOKENS
 from uncone.encoders.encoder import Encoder
 from uncone.errors import OptionError
 
-__all__ = ["GIB", "MIB", "Room", "return_freed", "share_out"]
+__all__ = ["GIB", "MIB", "Room", "resident_bytes", "return_freed", "share_out"]
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -94,12 +95,14 @@ def _size(size: int) -> str:
 def return_freed(above: int = 0) -> None:
     """Give memory that was freed back to the system, where the C library can, if more than `above` bytes are held."""
     trim = _trim()
-    if trim is not None and _resident_bytes() > above:
+    if trim is not None and resident_bytes() > above:
         trim(0)
 
 
-def _resident_bytes() -> int:
-    """Bytes of this process that lie in memory."""
+def resident_bytes() -> int:
+    """Bytes of this process that lie in memory; where the system doesn't say, the most that ever did."""
+    if sys.platform != "linux":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGESIZE")
 
 

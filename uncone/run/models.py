@@ -10,12 +10,15 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from uncone.data.source import Source
+from uncone.data.storage.files import file_digest
 from uncone.encoders.encoder import Encoder
-from uncone.encoders.open import Loading, open_encoder
+from uncone.encoders.open import Loading, model_folder, open_encoder
+from uncone.encoders.sentence_transformer import SentenceTransformerTexts, load_pipeline, pipeline_files
 from uncone.encoders.static import is_static
 from uncone.errors import MissingModelError, ModelError, OptionError
 
-__all__ = ["LOADING", "SentModel", "model_kernel"]
+__all__ = ["LOADING", "SentModel", "SentPipeline", "model_kernel", "sent_model"]
 
 LOADING = RLock()
 """Held while a model is loaded, and while its tokenizer works: neither can be shared by threads."""
@@ -54,6 +57,11 @@ class SentModel:
         """GPUs that a worker needs."""
         return int(self.loading.device == "cuda")
 
+    @property
+    def shared(self) -> bool:
+        """Whether threads of a process can share the model: one on a CPU that knows every word from the beginning."""
+        return self.loading.device == "cpu" and not is_static(Path(self.model))
+
     def encoder(self) -> Encoder:
         """The encoder of this process, loaded when it is first asked for.
 
@@ -62,23 +70,49 @@ class SentModel:
             ModelError: they are not those of the driver.
         """
         with LOADING:
-            return _loaded(self)
+            encoder: Encoder = _loaded(self)
+            return encoder
 
     def kernel(self) -> dict[str, str]:
         """As `model_kernel`."""
         return {} if is_static(Path(self.model)) else _torch_kernel(self.loading.device)
 
+    def load(self) -> tuple[Any, str]:
+        """The encoder, and its fingerprint."""
+        encoder = open_encoder(self.model, self.loading)
+        return encoder, encoder.fingerprint()
+
+
+@dataclass(frozen=True)
+class SentPipeline(SentModel):
+    """The same for all modules of a sentence-transformers folder."""
+
+    def load(self) -> tuple[Any, str]:
+        """The pipeline, and a digest of its files."""
+        folder = model_folder(self.model, self.loading)
+        pipeline = load_pipeline(self.model, folder, self.loading.device, self.loading.trust_remote_code)
+        return pipeline, file_digest(pipeline_files(folder))
+
 
 @lru_cache(maxsize=1)
-def _loaded(sent: SentModel) -> Encoder:
+def _loaded(sent: SentModel) -> Any:  # noqa: ANN401 - an encoder or a pipeline
     if os.path.isabs(sent.model) and not os.path.exists(sent.model):  # noqa: PTH110, PTH117
         raise MissingModelError(f"A worker can't find the model {sent.model}. Do all machines see its files?")
-    encoder = open_encoder(sent.model, sent.loading)
-    if encoder.fingerprint() != sent.fingerprint:
+    model, fingerprint = sent.load()
+    if fingerprint != sent.fingerprint:
         raise ModelError(
             f"A worker has other files of the model {sent.model} than this machine. Give all machines the same files."
         )
-    return encoder
+    return model
+
+
+def sent_model(source: Source, model: Any, loading: Loading) -> SentModel:  # noqa: ANN401 - as `open_encoder` takes it
+    """How workers open the model of a source of texts."""
+    texts: Any = getattr(source, "source", source)
+    if isinstance(texts, SentenceTransformerTexts):
+        name = os.path.abspath(texts.model) if os.path.exists(texts.model) else texts.model  # noqa: PTH100, PTH110
+        return SentPipeline(name, replace(loading, device=texts.device), texts.identity()["fingerprint"])
+    return SentModel.of(model, loading, texts.encoder)
 
 
 def model_kernel(encoder: Encoder) -> dict[str, str]:

@@ -13,7 +13,7 @@ from uuid import uuid4
 from safetensors.numpy import load
 
 from uncone.data.batch import Vector
-from uncone.data.files import FileStamps, with_absolute_paths
+from uncone.data.storage.files import FileStamps, with_absolute_paths
 from uncone.data.texts.selection import Selection
 from uncone.errors import OptionError
 from uncone.run.job import Executor, Progress, Range, answer, check_answer, check_kernel, kernel

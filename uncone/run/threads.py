@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
-from threading import Condition
+from threading import Condition, Event
 from types import TracebackType
 from typing import TypeVar
 
@@ -69,12 +69,17 @@ def on_all_cores() -> Iterator[ThreadPoolExecutor]:
 
 
 def in_order(
-    work: Callable[[A], B], tasks: Iterable[A], at_once: int | None = None, threads: int | None = None
+    work: Callable[[A], B],
+    tasks: Iterable[A],
+    at_once: int | None = None,
+    threads: int | None = None,
+    stop: Event | None = None,
 ) -> Iterator[B]:
     """What `work` makes of each task, in their order, on all cores or so many `threads`.
 
     At most `at_once` tasks are under way or waiting, and never more than one above the number of cores: so memory stays
-    bounded when results are large, or tasks without end.
+    bounded when results are large, or tasks without end. At the end, also by an error, `stop` is set: long tasks that
+    are still under way can look at it.
 
     >>> list(in_order(lambda n: n * n, range(4)))
     [0, 1, 4, 9]
@@ -92,6 +97,8 @@ def in_order(
             while under_way:
                 yield under_way.popleft().result()
     finally:
+        if stop is not None:
+            stop.set()
         executor.shutdown(wait=True, cancel_futures=True)
 
 

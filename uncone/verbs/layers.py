@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from uncone.verbs.options.layers import LayersOptions
 from uncone.verbs.spaces.encoding import is_paragraphs, open_texts_of
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.analysis.layers.layer import Layer

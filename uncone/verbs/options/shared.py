@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from uncone.data.storage.path import path_of
 from uncone.errors import OptionError
 from uncone.verbs.options.option import Options, Rule, among, at_least, between, option
 
@@ -29,6 +30,7 @@ __all__ = [
     "SourceOptions",
     "SpaceOptions",
     "TextOptions",
+    "check_folder",
 ]
 
 TEXTS = "for texts: name a model with --model."
@@ -226,6 +228,18 @@ class EngineOptions(Options):
         return open_engine(self.engine, self.address, self.workers)
 
 
+def check_folder(options: EngineOptions, out: str | os.PathLike[str] | None) -> None:
+    """Refuse to have a single file, or none, written by an engine.
+
+    Raises:
+        OptionError: `out` is one.
+    """
+    if options.is_given("engine") and (out is None or Path(out).suffix):
+        raise OptionError(
+            "--engine writes a folder, with a file for every file of the source. Name one without an ending: -o out/."
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(SeedOptions, EngineOptions):
     """How vectors are measured."""
@@ -237,8 +251,8 @@ class RunOptions(SeedOptions, EngineOptions):
         """Refuse texts on a cluster."""
         if self.is_given("engine") and getattr(self, "model", None) is not None:
             raise OptionError(
-                "--engine measures vectors, and --model encodes texts on this machine. Write vectors to Parquet with "
-                "uncone encode first, then measure that file."
+                "--engine measures vectors, but with --model the source holds texts. Encode them first: uncone encode "
+                "-o vectors/, which takes --engine too. Then give vectors/ here."
             )
         super().check()
 
@@ -269,7 +283,7 @@ class OutputOptions(Options):
     @property
     def json_file(self) -> Path | None:
         """The JSON file, unless it goes to standard output."""
-        return None if self.json in (None, "-") else Path(str(self.json))
+        return None if self.json in (None, "-") else path_of(str(self.json))
 
     def paths(self) -> list[tuple[str, Path]]:
         """Every path that is written, with its flag."""
