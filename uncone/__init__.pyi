@@ -193,6 +193,10 @@ class _EncodeOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
+    workers: int
+    engine: Any
+    address: str | None
+    any_kernel: bool
     out: str | os.PathLike[str] | None
     progress: Callable[[str, int, int | None], None] | None
 
@@ -274,6 +278,10 @@ class _ApplyOptions(TypedDict, total=False):
     trust_remote_code: bool
     seed: int
     progress: Callable[[str, int, int | None], None] | None
+    workers: int
+    engine: Any
+    address: str | None
+    any_kernel: bool
     out: str | os.PathLike[str] | None
 
 class _ExportOptions(TypedDict, total=False):
