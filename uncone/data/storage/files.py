@@ -143,7 +143,7 @@ def _stamp(path: Path) -> tuple[int, int | str]:
 
 class _AbsolutePaths(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:  # noqa: ANN401 - anything that is pickled
-        return (Path, (os.path.abspath(value),)) if isinstance(value, Path) else NotImplemented  # noqa: PTH100
+        return (type(value), (str(value.absolute()),)) if isinstance(value, Path) else NotImplemented
 
 
 def with_absolute_paths(value: T) -> T:
