@@ -14,7 +14,7 @@ from typing import Any
 
 from uncone.errors import FormatError, MissingSourceError
 
-__all__ = ["FileStamps", "check_readable", "file_digest", "find_files", "in_natural_order"]
+__all__ = ["FileStamps", "check_readable", "file_digest", "find_files", "full_paths", "in_natural_order"]
 
 
 def find_files(
@@ -76,7 +76,7 @@ class FileStamps:
     @classmethod
     def of(cls, files: Iterable[Path]) -> FileStamps:
         """The stamps of the files as they are now."""
-        return cls({path: _stamp(path) for path in files})
+        return cls({path.absolute(): _stamp(path) for path in files})
 
     def check(self, files: Iterable[Path]) -> None:
         """Refuse files that have changed or vanished.
@@ -86,7 +86,7 @@ class FileStamps:
             FormatError: a file has changed.
         """
         for path in files:
-            if _stamp(path) != self.stamps[path]:
+            if _stamp(path) != self.stamps[path.absolute()]:
                 raise FormatError(f"{path} changed while it was being read. Start again when nothing writes to it.")
 
 
@@ -99,6 +99,11 @@ def _stamp(path: Path) -> tuple[int, int]:
             f"{path} can't be read any more ({reason}). Was it moved, or do workers not share this folder?"
         ) from error
     return status.st_size, status.st_mtime_ns
+
+
+def full_paths(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of an object with paths in full, for another process, which may run in another folder."""
+    return {name: value.absolute() if isinstance(value, Path) else value for name, value in state.items()}
 
 
 def in_natural_order(paths: Sequence[Path]) -> list[Path]:

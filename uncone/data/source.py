@@ -6,11 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from uncone.data.batch import CUT, Batch, Matrix
+from uncone.data.files import full_paths
 from uncone.errors import DtypeError, ShapeError
 
 __all__ = [
@@ -91,6 +93,10 @@ class Source(ABC):
         if isinstance(inner, Source):
             return inner.files_between(start, stop)
         return [path] if isinstance(path, Path) else []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent to another process."""
+        return full_paths(self.__dict__)
 
     def read_into(self, place: Place, start: int, stop: int) -> Iterator[Rows]:
         """The same; a reader that can puts them, `CUT` at a time, into the places it is given instead of its own."""

@@ -51,11 +51,17 @@ def measure(source: Source, statistic: S, plan: Plan | None = None, progress: Pr
 
     Raises:
         OptionError: a cluster can't share the work, because the source is read from the beginning.
+        FormatError: a file changed meanwhile.
+        MissingSourceError: a file vanished meanwhile.
     """
     plan = plan or Plan()
-    job, threads = Fold(source, statistic, plan.dtype, None, plan.any_kernel), Threads(plan.workers)
+    files = source.files_between() if source.random_access or source.divisible else []
+    stamps = FileStamps.of(files)
+    job, threads = Fold(source, statistic, plan.dtype, stamps, plan.any_kernel), Threads(plan.workers)
     with one_blas_thread():
-        return job.merged(_groups(job, plan.engine, threads, progress))
+        result = job.merged(_groups(job, plan.engine, threads, progress))
+    stamps.check(files)
+    return result
 
 
 def _groups(job: Fold[S], engine: Executor | None, threads: Threads, progress: Progress | None) -> Iterator[S]:
@@ -69,8 +75,7 @@ def _groups(job: Fold[S], engine: Executor | None, threads: Threads, progress: P
                 f"{source.name} can only be read from the beginning, so a cluster can't share the work. Convert it to "
                 "Parquet or .npy, or leave --engine out."
             )
-        sent = Fold(source, job.statistic, job.dtype, FileStamps.of(files), job.any_kernel)
-        return engine.groups(sent, groups_of(source.rows or 0), progress)
+        return engine.groups(job, groups_of(source.rows or 0), progress)
     if has_parts:
         groups = groups_of(source.rows or 0)
         if source.random_access or threads.reads_whole_chunks(source, sum(map(len, groups))):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from uncone.data.files import full_paths
 from uncone.data.tables.fields import clipped, is_number, list_names, whole_text
 from uncone.data.tables.lines import file_blocks
 from uncone.errors import ColumnError, FormatError, MissingSourceError, ShapeError
@@ -66,6 +67,10 @@ class Table(ABC):
         self.names: list[str] = []
         self.text_names: list[str] | None = None
         """The columns that can hold texts; None if all can."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent to another process."""
+        return full_paths(self.__dict__)
 
     @abstractmethod
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:

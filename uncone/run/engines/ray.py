@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from uncone.errors import WorkerError, require
-from uncone.run.engines.address import check_address
+from uncone.run.engines.address import check_address, quiet
 from uncone.run.job import Job, Progress, Range
 
 require("ray", extra="ray")
@@ -36,7 +36,8 @@ class Ray:
             check_address(str(address), "Ray")
         own = {"num_cpus": workers or None, "include_dashboard": False} if address is None else {}
         try:
-            ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False, **own)
+            with quiet():
+                ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False, **own)
         except Exception as error:  # Ray raises a dozen kinds, from ConnectionError to its own
             reason = str(error).splitlines()[0]
             raise WorkerError(
