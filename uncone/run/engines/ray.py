@@ -41,8 +41,8 @@ class Ray:
         except Exception as error:  # Ray raises a dozen kinds, from ConnectionError to its own
             reason = str(error).splitlines()[0]
             raise WorkerError(
-                f"There is no Ray cluster at {address} ({reason}). Start one with `ray start --head`, or leave "
-                "--address out to run Ray on this machine."
+                f"There is no Ray cluster at {address} that lets us in ({reason}). Start one with `ray start`, or "
+                "set RAY_AUTH_TOKEN if it wants a token."
             ) from error
 
     def groups(self, job: Job[S], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[S]:
