@@ -24,9 +24,10 @@ from uncone.verbs.options.evaluate import EvaluateOptions
 from uncone.verbs.options.fix import ApplyOptions, ExportOptions, FixOptions, PrescribeOptions
 from uncone.verbs.options.layers import LayersOptions
 from uncone.verbs.options.map import MapOptions
+from uncone.verbs.options.plan import PlanOptions
 from uncone.verbs.options.similarity import SimilarityOptions
 from uncone.verbs.options.tune import TuneOptions
-from uncone.verbs.verb import OpenOptions
+from uncone.verbs.spaces.verb import OpenOptions
 from uncone.analysis.calibration.calibration import Calibration as Calibration
 from uncone.analysis.measures.finding import Finding as Finding
 from uncone.analysis.measures.finding import Level as Level
@@ -41,6 +42,7 @@ from uncone.report.documents.fix import Repaired as Repaired
 from uncone.report.documents.layers import LayerComparison as LayerComparison
 from uncone.report.documents.layers import LayerStudy as LayerStudy
 from uncone.report.documents.map import Map as Map
+from uncone.report.documents.plan import Planned as Planned
 from uncone.report.documents.similarity import Similarity as Similarity
 from uncone.report.documents.tune import Tuned as Tuned
 from uncone.verbs.schema import schema as schema
@@ -58,6 +60,7 @@ __all__ = [
     "LayerStudy",
     "Level",
     "Map",
+    "Planned",
     "RepairAblation",
     "Repaired",
     "Similarity",
@@ -81,6 +84,7 @@ __all__ = [
     "layers",
     "map",
     "open",
+    "plan",
     "prescribe",
     "reproduce",
     "schema",
@@ -409,6 +413,22 @@ class _MapOptions(TypedDict, total=False):
     repair: str | os.PathLike[str] | None
     static: bool
 
+class _PlanOptions(TypedDict, total=False):
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    sample: int
+    column: str | None
+    tensor: str | None
+    rows: float | None
+    dim: int | None
+    dtype: str
+    method: str | None
+    exact: bool
+    float64: bool
+    engine: str
+    workers: int
+    bandwidth: str | None
+
 class _SimilarityOptions(TypedDict, total=False):
     text: Sequence[str] | str
     limit: int | None
@@ -645,6 +665,7 @@ def layers(
     model: Any, texts: Any, *, options: LayersOptions | None = ..., **keywords: Unpack[_LayersOptions]
 ) -> LayerStudy: ...
 def map(source: Any, *, options: MapOptions | None = ..., **keywords: Unpack[_MapOptions]) -> Map: ...
+def plan(source: Any = None, *, options: PlanOptions | None = ..., **keywords: Unpack[_PlanOptions]) -> Planned: ...
 def similarity(
     source: Any, *, options: SimilarityOptions | None = ..., **keywords: Unpack[_SimilarityOptions]
 ) -> Similarity: ...

@@ -21,7 +21,7 @@ from uncone.report.documents.check import Comparison, Diagnosis
 from uncone.run.measure import step_progress
 from uncone.verbs.options.check import CheckOptions
 from uncone.verbs.spaces.encoding import open_space
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 __all__ = ["check", "compare", "diagnose"]
 

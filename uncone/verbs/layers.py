@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from uncone.verbs.options.layers import LayersOptions
 from uncone.verbs.spaces.encoding import is_paragraphs, open_texts_of
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.analysis.layers.layer import Layer
@@ -37,28 +38,36 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
     from uncone.encoders.open import open_encoder
     from uncone.report.documents.layers import LayerStudy
     from uncone.run.checkpoint import checkpoints_in
+    from uncone.run.models import SentModel
+    from uncone.run.parts import Cluster
 
     settings = settings_from(options.settings())
     source = open_texts_of(texts, options.text, None, options.data)
-    encoder = open_encoder(model, options.loading)
+    loading, there = options.loading, options.engine != "threads"
+    # Workers may have GPUs that this machine lacks.
+    encoder = open_encoder(model, replace(loading, device="auto") if there and loading.device == "cuda" else loading)
+    sent = SentModel.of(model, loading, encoder) if there else None
+    engine = options.executor
+    cluster = None if engine is None or sent is None else Cluster(engine, sent, options.any_kernel)
     sampling = _sampling(source, options)
     selection = Selection(source, **sampling, seed=settings.seed)
     resume, progress = options.resume, options.progress
     request = {"model": encoder.name, "corpus": source.name, **sampling}
     has_state = options.state is not None or resume
     saved = checkpoints_in(options.state, encoder, request, options.save_every) if has_state else None
-    run = study(encoder, selection, settings, checkpoints=saved, resume=resume, progress=progress)
+    measure = partial(study, encoder, progress=progress, threads=options.workers, cluster=cluster)
+    run = measure(selection, settings, checkpoints=saved, resume=resume)
     levels = list(run.layers)
     notes = [*notes_of(run, encoder, settings), *([] if run.deep is None else run.deep.notes)]
     sizes: list[StudySize] = []
     if options.curve:
         plain = replace(settings, deep=False, keep_sentences=False)
 
-        def measure(size: int) -> list[Layer]:
+        def measure_some(size: int) -> list[Layer]:
             part = Selection(source, **{**sampling, "sample": size}, seed=settings.seed)
-            return list(study(encoder, part, plain, progress=progress).layers)
+            return list(measure(part, plain).layers)
 
-        sizes, missing = sizes_up_to(run.survey.tally.n_texts, levels, measure)
+        sizes, missing = sizes_up_to(run.survey.tally.n_texts, levels, measure_some)
         notes += missing
     result = LayerStudy(
         source={

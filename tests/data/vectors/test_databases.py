@@ -227,7 +227,7 @@ def test_a_url_keeps_its_password_to_itself(duck):
     with_password = url(duck.replace("duckdb://", "duckdb://me:secret@"), table="docs", column="embedding")
     parsed = DatabaseUrl.parse("postgresql://me:secret@host:5432/db?table=docs&sslmode=require")
     assert parsed.password == "secret" and parsed.name == "postgresql://host:5432/db[docs]"
-    assert parsed.base == "postgresql://me:secret@host:5432/db?sslmode=require"
+    assert parsed.base == "postgresql://me@host:5432/db?sslmode=require" and "secret" not in repr(parsed)
     assert without_secrets(with_password) == with_password.replace(":secret", "")
     assert is_database(with_password) and not is_database("s3://bucket/x.npy")
 
@@ -240,5 +240,70 @@ def test_suggestions_and_reports_hold_no_password(postgres, capsys):
 
 
 def test_a_url_that_is_none():
-    with pytest.raises(OptionError, match="not a URL"):
+    with pytest.raises(OptionError, match="can.t be read"):
         open_source("qdrant://host:port?collection=docs")
+
+
+@pytest.fixture(scope="session")
+def wide(postgres):
+    """A table that is too large to be in the pipe already when its connection breaks."""
+    import psycopg
+
+    with psycopg.connect(postgres) as connection:
+        connection.execute(
+            "CREATE TABLE wide AS SELECT i AS id, 'text ' || i AS body, "
+            "array_fill(i, ARRAY[128])::real[]::vector AS embedding FROM generate_series(1, 40000) i"
+        )
+    return url(postgres, table="wide")
+
+
+def kill_reader(postgres):
+    """Terminate the backend that copies, and wait until it is gone."""
+    import psycopg
+
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        query = (
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+            "WHERE application_name = 'uncone' AND query LIKE 'COPY%'"
+        )
+        assert connection.execute(query).fetchall() == [(True,)]
+
+
+@pytest.mark.parametrize("values", [{"key": "id"}, {"key": "id", "text": "body"}, {"key": "body"}])
+def test_a_broken_connection_goes_on_behind_the_last_key(postgres, wide, monkeypatch, values):
+    monkeypatch.setattr("uncone.data.vectors.databases.postgres._PAUSE", 0.0)
+    numbers, texts = [], []
+    for block, rows in enumerate(open_source(url(wide, **values)).read()):
+        numbers += rows.vectors[:, 7].astype(int).tolist()
+        texts += rows.texts or []
+        if block < 3:
+            kill_reader(postgres)
+    wanted = sorted(range(1, 40_001), key=str if values["key"] == "body" else int)
+    assert numbers == wanted and texts in ([], [f"text {i}" for i in wanted])
+
+
+@pytest.mark.parametrize(("values", "advice"), [({}, "unique column with key="), ({"key": "id"}, "6 more times")])
+def test_a_connection_that_always_breaks_is_one_line(postgres, wide, monkeypatch, capsys, values, advice):
+    from uncone.data.vectors.databases import postgres as module
+
+    pieces, killed = module._pieces, []
+
+    def cut(copied, size):
+        for at, piece in enumerate(pieces(copied, size)):
+            if at == 1:
+                killed.append(kill_reader(postgres))
+            yield piece
+
+    monkeypatch.setattr(module, "_pieces", cut)
+    monkeypatch.setattr(module, "_PAUSE", 0.0)
+    assert _run(["check", url(wide, **values)]) == 2
+    error = capsys.readouterr().err
+    assert "the connection broke after 0 rows" in error and advice in error and error.count("\n") == 1
+    assert len(killed) == (7 if values else 1) and not Path("uncone-report.html").exists()
+
+
+@pytest.mark.parametrize(("column", "message"), [("topic", "repeats at row"), ("gap", "is NULL at row")])
+def test_a_key_that_tells_no_row_from_another_is_refused(postgres, column, message):
+    query = "SELECT embedding, topic, nullif(id, 7) AS gap FROM docs"
+    with pytest.raises(uncone.errors.ColumnError, match=message):
+        list(open_source(url(postgres, query=query, key=column)).read())

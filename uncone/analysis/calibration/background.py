@@ -23,7 +23,7 @@ from uncone.analysis.calibration.results import Background
 from uncone.analysis.calibration.sampled_pairs import Side, sample_pairs
 from uncone.analysis.intervals.intervals import Interval, around, mean_variance
 from uncone.analysis.number_format import count
-from uncone.data.batch import CUT, IntVector, Vector
+from uncone.data.batch import IntVector, Vector, batch_rows
 from uncone.data.source import Source, batches
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
 from uncone.run.measure import Plan, StepProgress, measure, step_progress
@@ -273,7 +273,7 @@ def _reference(source: Source, plan: Plan) -> Vector | None:
     """The mean direction of the first vectors, if reading them twice costs little."""
     if not (source.random_access or source.divisible):
         return None
-    opening = next(batches(source.read(0, min(CUT, source.rows or 0)), plan.dtype))
+    opening = next(batches(source.read(0, min(batch_rows(source.dim), source.rows or 0)), plan.dtype))
     units = opening.vectors / opening.norms[:, None]
     return units.mean(axis=0, dtype=np.float64).astype(plan.dtype).astype(np.float64) if opening.n else None
 

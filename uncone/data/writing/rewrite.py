@@ -19,9 +19,10 @@ import numpy as np
 from uncone.data.batch import Matrix
 from uncone.data.open import open_source
 from uncone.data.source import BLOCK, Options, Rows, Source, regrid
+from uncone.data.storage.path import opened, path_of
 from uncone.data.vectors.matrices import Npz, safetensors_header
-from uncone.data.writing.atomic import check_output, check_output_folder, replacing, writing
-from uncone.data.writing.side_columns import VECTOR, columns_beside, files_of, parts_of, unique_name
+from uncone.data.writing.atomic import check_output, replacing, writing
+from uncone.data.writing.side_columns import VECTOR, SideColumns, columns_beside, files_of, parts_of, unique_name
 from uncone.data.writing.sinks import (
     JsonSink,
     NpySink,
@@ -29,14 +30,13 @@ from uncone.data.writing.sinks import (
     ParquetSink,
     Plan,
     SafetensorsSink,
-    ShardSink,
     Sink,
     TableSink,
     WordSink,
 )
 from uncone.errors import OptionError, ShapeError
 
-__all__ = ["OUTPUTS", "SHARDS", "Rewritten", "output_suffix", "rewrite"]
+__all__ = ["FOLDER", "OUTPUTS", "Rewritten", "output_suffix", "rewrite"]
 
 OUTPUTS: dict[str, type[Sink]] = {
     ".npy": NpySink,
@@ -52,10 +52,10 @@ OUTPUTS: dict[str, type[Sink]] = {
 }
 """What writes which kind of file."""
 
-SHARDS = ""
-"""The ending of a folder of shards."""
+FOLDER = ""
+"""The ending of a folder of files."""
 
-_LAYERS = (".parquet", ".safetensors", SHARDS)  # what holds several columns or tensors of vectors
+_LAYERS = (".parquet", ".safetensors", FOLDER)  # what holds several columns or tensors of vectors
 
 _BYTES = 1 << 25  # of a block from which it is only half as many rows
 
@@ -72,8 +72,8 @@ class Rewritten:
     dropped: tuple[str, ...] = ()
 
 
-def output_suffix(out: str | os.PathLike[str], *, shards: bool = False, layers: bool = False) -> str:
-    """The ending that tells the kind of file to write; none is a folder of `shards`.
+def output_suffix(out: str | os.PathLike[str], *, folder: bool = False, layers: bool = False) -> str:
+    """The ending that tells the kind of file to write; none is a `folder` of files.
 
     >>> output_suffix("fixed.NPY")
     '.npy'
@@ -82,10 +82,10 @@ def output_suffix(out: str | os.PathLike[str], *, shards: bool = False, layers: 
         OptionError: we do not write that, or not with several `layers` in it.
     """
     suffix = Path(out).suffix.lower()
-    if suffix not in OUTPUTS and not (shards and suffix == SHARDS):
-        folder = ", or a folder of shards: a name without an ending" if shards else ""
+    if suffix not in OUTPUTS and not (folder and suffix == FOLDER):
+        others = ", or a folder: a name without an ending" if folder else ""
         raise OptionError(
-            f"-o {os.fspath(out)} has an unknown ending {suffix!r}; we write {', '.join(OUTPUTS)}{folder}."
+            f"-o {os.fspath(out)} has an unknown ending {suffix!r}; we write {', '.join(OUTPUTS)}{others}."
         )
     if layers and suffix not in _LAYERS:
         raise OptionError(f"A {suffix} file cannot store several layers. Write .parquet, .safetensors or a folder.")
@@ -101,7 +101,7 @@ def rewrite(
     options: Options | None = None,
     progress: Callable[[int], None] | None = None,
     layers: Sequence[str] = (),
-    shards: bool = False,
+    columns: SideColumns | None = None,
     each: Callable[..., Iterator[Any]] = map,
 ) -> Rewritten:
     """Write `map_rows` of all rows of a source to a file whose ending tells its kind.
@@ -115,7 +115,7 @@ def rewrite(
         options: which column holds the vectors.
         progress: called with the rows written since the last call.
         layers: names of equal parts of a vector, written as columns or tensors of their own.
-        shards: whether an `out` without an ending is a folder of parquet files.
+        columns: what stands beside the vectors, if it is not to be seen from the source.
         each: applies a function to blocks and keeps their order: `map`, or one that does it on all cores.
 
     Raises:
@@ -124,12 +124,9 @@ def rewrite(
         ShapeError: `map_rows` gives something else than it should.
         SourceError: the source cannot be read.
     """
-    suffix, path = output_suffix(out, shards=shards, layers=bool(layers)), Path(out)
+    suffix, path = output_suffix(out, layers=bool(layers)), path_of(out)
     opened = open_source(source, options)
-    if suffix == SHARDS:
-        check_output_folder(path)
-    else:
-        check_output(path, files_of(opened))
+    check_output(path, files_of(opened))
     dtype = np.dtype("<f8" if opened.dtype in ("float64", "double", "longdouble", "float128") else "<f4")
     width = opened.dim if dim is None else dim
     # Never cut where a table in memory is not: what a product makes of a row may depend on its place.
@@ -138,11 +135,10 @@ def rewrite(
     first = next(stream, None)
     if first is None:
         raise ShapeError(f"{opened.name} has no rows. We need at least one.")
-    plan, dropped = _plan(opened, first, width, dtype, suffix)
+    plan, dropped = _plan(opened, columns or columns_beside(opened, first), width, dtype, suffix)
     plan = replace(plan, layers=tuple(unique_name(name, plan.carried.names) for name in layers))
     n_rows = unusable = 0
-    kind = OUTPUTS.get(suffix, ShardSink)
-    with replacing(path, folder=suffix == SHARDS) as temporary, _open_sink(kind, temporary, plan, path) as sink:
+    with replacing(path) as temporary, _open_sink(OUTPUTS[suffix], temporary, plan, path) as sink:
         blocks = (_own(rows, plan) for rows in _from(first, stream))
         for rows, vectors, bad in each(lambda rows: (rows, *_map_block(rows, map_rows, plan)), blocks):
             values = plan.carried.take(rows)
@@ -156,16 +152,17 @@ def rewrite(
     return Rewritten(path, n_rows, width, dtype.name, unusable, dropped)
 
 
-def _plan(source: Source, first: Rows, dim: int, dtype: np.dtype[Any], suffix: str) -> tuple[Plan, tuple[str, ...]]:
+def _plan(
+    source: Source, carried: SideColumns, dim: int, dtype: np.dtype[Any], suffix: str
+) -> tuple[Plan, tuple[str, ...]]:
     """What is to be written, and the names of what finds no place."""
-    carried = columns_beside(source, first)
     inner = parts_of(source)
     name, others = _arrays(inner[0]) if len(inner) == 1 else (VECTOR, [])
     archived = None
     if suffix == ".npz" and isinstance(inner[0], Npz):
         archived = (inner[0].path, tuple(f"{other}.npy" for other in others))
         dropped: list[str] = []  # texts and labels are among the arrays
-    elif OUTPUTS.get(suffix, ShardSink).holds_columns:
+    elif OUTPUTS[suffix].holds_columns:
         dropped = [other for other in others if not carried.names]
     else:
         word_names = ("word", "text") if OUTPUTS[suffix] is WordSink else ()
@@ -178,7 +175,7 @@ def _arrays(source: Any) -> tuple[str, list[str]]:  # noqa: ANN401 - any source
     if isinstance(source, Npz):
         import zipfile
 
-        with zipfile.ZipFile(source.path) as archive:
+        with opened(source.path) as file, zipfile.ZipFile(file) as archive:
             names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
         return source.member, [name for name in names if name != source.member]
     if source.kind == "safetensors":

@@ -43,7 +43,10 @@ class Dask:
         """The result of each group, in order."""
         from distributed.scheduler import KilledWorker
 
-        folded = [[self._submit(job.fold, chunk) for chunk in group] for group in groups]
+        gpus = getattr(job, "gpus", 0)
+        resources = {"GPU": gpus} if gpus else {}
+        self._check_resources(resources)
+        folded = [[self._submit(job.fold, chunk, resources) for chunk in group] for group in groups]
         joined = [self._submit(job.join, chunks) for chunks in folded]
         try:
             for group, chunks, state in zip(groups, folded, joined, strict=True):
@@ -82,8 +85,22 @@ class Dask:
         elif n_alive == 0:
             raise WorkerError("The Dask cluster has no workers left. Start some, and try again.")
 
-    def _submit(self, function: Any, argument: Any) -> Any:  # noqa: ANN401 - a method of a job, and a future
-        return self.client.submit(function, argument, pure=False, retries=_RETRIES)
+    def _check_resources(self, resources: dict[str, int]) -> None:
+        """Refuse to wait without end for a worker that has them.
+
+        Raises:
+            WorkerError: no worker has.
+        """
+        workers = self.client.scheduler_info(n_workers=-1)["workers"].values() if resources else ()
+        for name, amount in resources.items():
+            if all(worker["resources"].get(name, 0) < amount for worker in workers):
+                raise WorkerError(
+                    f"No worker of the Dask cluster has a {name}. Start workers with `dask worker --resources "
+                    f"{name}={amount}`, or take --device cpu."
+                )
+
+    def _submit(self, function: Any, argument: Any, resources: dict[str, int] | None = None) -> Any:  # noqa: ANN401
+        return self.client.submit(function, argument, pure=False, retries=_RETRIES, resources=resources or None)
 
 
 def _connect(address: str) -> Any:  # noqa: ANN401 - distributed is not typed

@@ -49,8 +49,13 @@ class Ray:
         """The result of each group, in order; the next is under way while one is merged."""
         import ray
 
+        gpus = getattr(job, "gpus", 0)
+        if gpus > ray.cluster_resources().get("GPU", 0):
+            raise WorkerError("The Ray cluster has no GPU. Start a node that has one, or take --device cpu.")
         sent = ray.put(job)
         fold, join = (ray.remote(num_cpus=1, max_retries=_RETRIES)(task) for task in (_fold, _join))
+        if gpus:  # by default, a worker with a GPU ends after a task, and its model with it
+            fold = ray.remote(num_cpus=1, num_gpus=gpus, max_calls=0, max_retries=_RETRIES)(_fold)
         try:
             folded = [[fold.remote(sent, chunk) for chunk in group] for group in groups]
             joined = [join.remote(sent, *chunks) for chunks in folded]

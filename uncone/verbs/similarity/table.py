@@ -13,6 +13,7 @@ import numpy as np
 from uncone.data.batch import Batch, IntVector, Matrix
 from uncone.data.open import open_source, suffix_of
 from uncone.data.source import Options, Source
+from uncone.data.storage.path import path_of
 from uncone.data.tables.fields import clipped, is_number, label_text
 from uncone.data.tables.memory import MemoryTable
 from uncone.data.texts.cleaning import clean
@@ -141,7 +142,7 @@ def holds_vectors(source: Any, text: str | None, label: str | None) -> bool:  # 
     Columns of single numbers beside a text are no vector: they are lengths, scores and years.
     """
     if isinstance(source, str | os.PathLike):
-        return _file_holds_vectors(Path(source), text, label)
+        return _file_holds_vectors(path_of(source), text, label)
     if isinstance(source, Source):
         return True
     if isinstance(source, TextSource) or MemoryTable.of(source) is not None:

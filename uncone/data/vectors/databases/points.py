@@ -10,7 +10,6 @@ import numpy as np
 
 from uncone.data.source import Options, Rows, Source
 from uncone.data.tables.read import ragged
-from uncone.data.vectors.databases.arrow import side_names
 from uncone.data.vectors.databases.url import DatabaseUrl
 from uncone.errors import ColumnError, ShapeError
 
@@ -29,7 +28,8 @@ class PointVectors(Source):
     def __init__(self, url: DatabaseUrl, options: Options, rows: int, dim: int, fields: Collection[str]) -> None:
         self.url, self.kind, self.dtype = url, url.scheme, "float32"
         self.name = url.name
-        self.text, self.label = side_names(url, options)
+        options = url.columns(options)
+        self.text, self.label = options.text, options.label
         self.rows, self.dim = rows, dim
         if not rows:
             raise ShapeError(f"{url.name} has no points. We need at least 2.")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from uncone.data.source import Options, Source
-from uncone.data.vectors.databases.arrow import pick_column
+from uncone.data.vectors.arrow import pick_column
 from uncone.data.vectors.databases.points import Page, PointVectors
 from uncone.data.vectors.databases.url import DatabaseUrl
 from uncone.errors import MissingSourceError, require
@@ -37,7 +37,7 @@ def open_qdrant(url: DatabaseUrl, options: Options) -> Source:
         rows = int(client.count(name, exact=True).count)
         first, _ = client.scroll(name, limit=PointVectors.FIRST, with_payload=True)
     spaces = spaces if isinstance(spaces, dict) else {_UNNAMED: spaces}
-    column = pick_column(url.name, options.column or url.values.get("column"), list(spaces), list(spaces))
+    column = pick_column(url.name, url.columns(options).column, list(spaces), list(spaces))
     fields = {key for point in first for key in point.payload or {}}
     vectors = _QdrantVectors(url, options, rows, int(spaces[column].size), fields)
     vectors.client, vectors.collection, vectors.column = client, name, column
