@@ -61,7 +61,7 @@ def open_source(
         opened = _open_database(source, options)
     elif isinstance(source, str | os.PathLike):
         try:
-            opened = _open_path(os.fspath(source), options)
+            opened = _open_path(source if isinstance(source, str) else str(path_of(source)), options)
         except OSError as error:
             reason = error.strerror or str(error)
             raise MissingSourceError(
