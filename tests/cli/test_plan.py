@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,10 +19,10 @@ def test_every_kind_of_output_says_what_was_measured(vectors, capsys):
     files = ["--json", "plan.json", "--markdown", "plan.md", "--latex", "plan.tex", "--figures", "figures"]
     assert run("plan", "vectors.npy", "--engine", "ray", "--workers", "4", "--bandwidth", "1GB/s", *files) == 0
     printed = capsys.readouterr().out
-    found = json.loads(open("plan.json").read())  # noqa: PTH123, SIM115
+    found = json.loads(Path("plan.json").read_text())
     kinds = {name: figure["how"] for name, figure in found["figures"].items()}
     assert kinds["rate"] == "measured" and kinds["seconds"] == "computed" and kinds["workers"] == "given"
-    for text in (printed, *(open(name).read() for name in ("plan.md", "plan.tex", "uncone-plan.html"))):  # noqa: PTH123, SIM115
+    for text in (printed, *(Path(name).read_text() for name in ("plan.md", "plan.tex", "uncone-plan.html"))):
         assert all(word in text for word in ("measured", "computed", "given", "expected time", "memory per worker"))
     assert run("schema", "check", "plan.json", "--verb", "plan") == 0
 

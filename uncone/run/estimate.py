@@ -130,9 +130,12 @@ class Estimate:
 
     @property
     def most_workers(self) -> int | None:
-        """Workers beyond which the bytes don't arrive faster than they are worked on; None without a bandwidth."""
-        transfer = self.transfer_seconds
-        return None if self.bandwidth is None or not transfer else math.ceil(self.cpu_seconds / transfer)
+        """Workers beyond which no pass gets its bytes faster than it works on them; None without a bandwidth."""
+        if self.bandwidth is None:
+            return None
+        return (
+            max(math.ceil(self.cpu_seconds_of(each) / (self._transfer(each) or math.inf)) for each in self.passes) or 1
+        )
 
     def _work(self, each: Pass, rows: int, merges: int) -> float:
         return rows * (self.reading.seconds_per_row + each.seconds_per_row) + merges * each.seconds_per_merge
