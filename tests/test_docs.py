@@ -159,7 +159,19 @@ def test_every_command_that_is_shown_with_its_output_runs(page, real_data, minil
 @pytest.mark.parametrize(
     "verb",
     [
-        *["check", "layers", "calibrate", "similarity", "fix", "apply", "export", "evaluate", "schema", "cache"],
+        *[
+            "check",
+            "layers",
+            "calibrate",
+            "similarity",
+            "fix",
+            "apply",
+            "export",
+            "evaluate",
+            "plan",
+            "schema",
+            "cache",
+        ],
         pytest.param("demo", marks=pytest.mark.exhaustive),
     ],
 )

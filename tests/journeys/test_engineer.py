@@ -77,3 +77,13 @@ def test_the_engineer(uncone):
     plain = np.load("plain/repair.npz")
     np.testing.assert_allclose((rows - plain["mean"]) @ plain["matrix"] + plain["offset"], mended, atol=1e-4)
     assert "would overwrite the input" in uncone("apply", "repair", "new.npy", "-o", "new.npy", code=2).stderr
+
+    # Next year there will be two hundred million of them: a plan says whether that needs the cluster.
+    size = ["--rows", "2e8", "--engine", "ray", "--workers", "8", "--bandwidth", "10Gbit/s", "--json", "-"]
+    planned = json.loads(uncone("plan", "tickets.parquet", *size).stdout)
+    figures = planned["figures"]
+    assert figures["rows"]["how"] == "given" and figures["rate"]["how"] == "measured"
+    assert figures["seconds"]["value"] >= figures["bytes_read"]["value"] / 1.25e9, "no faster than the network"
+    assert planned["lines"][0].startswith(("One machine is enough", "On the "))
+    told = " ".join(uncone("plan", "tickets.parquet", "--engine", "ray", "--workers", "8", "--no-html").stdout.split())
+    assert "One machine is enough" in told and "measured" in told and "computed" in told
