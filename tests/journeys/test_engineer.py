@@ -73,6 +73,22 @@ def test_the_engineer(uncone):
     uncone("apply", "repair", "tomorrow.npy", "-o", "tomorrow-fixed.npy")
     mended = np.array(fixed.column("embedding").to_pylist(), np.float32)
     np.testing.assert_allclose(np.load("tomorrow-fixed.npy"), mended[:10], atol=1e-5)
+
+    # The backlog comes in files, so a cluster, or this machine, writes a file for each; what is there already stays.
+    Path("backlog").mkdir()
+    for day in range(3):
+        np.save(f"backlog/day-{day}.npy", rows[100 * day : 100 * (day + 1)])
+    uncone("apply", "repair", "backlog", "-o", "mended")
+    assert sorted(path.name for path in Path("mended").iterdir()) == [
+        "_uncone.json",
+        *(f"day-{i}.npy" for i in range(3)),
+    ]
+    np.testing.assert_allclose(np.load("mended/day-2.npy"), mended[200:300], atol=1e-5)
+    assert "300 vectors" in uncone("apply", "repair", "backlog", "-o", "mended").stdout
+    assert (
+        "name one without an ending"
+        in uncone("apply", "repair", "backlog", "-o", "m.npy", "--engine", "ray", code=2).stderr.lower()
+    )
     uncone("export", "repair", "--to", "numpy", "-o", "plain")
     plain = np.load("plain/repair.npz")
     np.testing.assert_allclose((rows - plain["mean"]) @ plain["matrix"] + plain["offset"], mended, atol=1e-4)
