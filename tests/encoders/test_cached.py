@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from uncone.data.cache import VectorCache
-from uncone.data.files import file_digest
+from uncone.data.storage.files import file_digest
 from uncone.data.texts.texts import ListTexts, TextSource
 from uncone.encoders.cached import CachedTexts, _content
 from uncone.encoders.open import Loading, open_encoder, sentence_source

@@ -16,6 +16,7 @@ from cyclopts import App, CycloptsError
 
 from uncone import __version__
 from uncone.cli.settings import DASH, read_settings
+from uncone.data.storage.backends import StorageError
 from uncone.errors import UnconeError
 
 __all__ = ["FAMILIES", "MODULES", "VERBS", "build_app", "command_of", "main"]
@@ -35,6 +36,7 @@ VERBS = {
     "ablate layers": "Find out what each layer is worth: freeze, drop or re-initialize it, and train.",
     "ablate data": "Find out what a biased training set leaves in every layer.",
     "ablate repair": "Find out what a repair between the encoder and the head does while a model is trained.",
+    "plan": "Estimate what a run would take, here or on a cluster: time, memory, network, bytes.",
     "schema": "Print the JSON Schema of results, or validate a saved result.",
     "cache": "List or clear cached text embeddings.",
     "demo": "See it all on a real model: crowded scores, what they mean, a repair, and a test of the repair.",
@@ -138,6 +140,10 @@ def _run(arguments: list[str]) -> int:
         message = str(error).partition(" Available commands")[0].rstrip(".")
         stop = "" if message.endswith("?") else "."
         return _complain(f"{message}{stop} See uncone {verb + ' ' if verb else ''}--help.", 2)
+    except StorageError as error:
+        if debug:
+            raise
+        return _complain(f"{error.filename}: {error.strerror}.", 2)
     except KeyboardInterrupt:
         return _complain("interrupted; no file is left half-written.", 130)
     except Exception as error:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.vectors.databases.url import is_database
 from uncone.data.writing.atomic import check_output, write_all
 from uncone.errors import OptionError, OutputError
@@ -91,7 +92,7 @@ def check_outputs(
     from uncone.data.writing.atomic import check_outside
 
     inputs, outputs = (
-        {content: Path(folder) for content, folder in (each or {}).items() if isinstance(folder, str | os.PathLike)}
+        {content: path_of(folder) for content, folder in (each or {}).items() if isinstance(folder, str | os.PathLike)}
         for each in (folders, saved)
     )
     for content, folder in {**outputs, **inputs}.items():
@@ -103,7 +104,7 @@ def check_outputs(
     names = [os.fspath(source) for source in (*sources, *inputs.values()) if isinstance(source, str | os.PathLike)]
     owners = {path.resolve(): "the source" for path in _files(names)}
     own = [
-        (flag, Path(path))
+        (flag, path_of(path))
         for flag, path in others
         if isinstance(path, str | os.PathLike) and not is_database(os.fspath(path))
     ]
@@ -130,8 +131,10 @@ def _files(sources: Sequence[str | None]) -> list[Path]:
     for source in sources:
         if source is None or source == "-":
             continue
-        path = Path(source)
-        if os.path.isdir(path):  # noqa: PTH112 - unlike pathlib's, it does not raise for a name that cannot be
+        path = path_of(source)
+        if isinstance(path, ObjectPath):
+            files += [path, *path.iterdir(), *(path.matches() if glob.has_magic(source) else [])]
+        elif os.path.isdir(path):  # noqa: PTH112 - unlike pathlib's, it does not raise for a name that cannot be
             files += path.iterdir()
         else:
             files += [path, *(Path(name) for name in glob.glob(source, recursive=True))]  # noqa: PTH207

@@ -6,11 +6,11 @@ import os
 import sys
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cyclopts import Token
 
+from uncone.data.storage.path import path_of
 from uncone.errors import OptionError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _keys(argument: Argument) -> list[str]:
 def _read(path: str, commands: Sequence[str], keys: Collection[str]) -> dict[str, Any]:
     """The values for a verb: those for all verbs, and those of its table, such as [check] or [ablate.layers]."""
     try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        content = tomllib.loads(path_of(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise OptionError(f"--config {path} cannot be read: {error.strerror}.") from error
     except ValueError as error:  # neither TOML nor UTF-8

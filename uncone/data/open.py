@@ -6,11 +6,14 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from uncone.data.files import check_readable, find_files
 from uncone.data.source import Options, Source
+from uncone.data.storage.files import check_readable, find_files
+from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.tables.memory import MemoryTable
 from uncone.data.tables.read import plain_suffix
 from uncone.data.vectors.databases.url import SCHEMES, DatabaseUrl, is_database
@@ -38,6 +41,8 @@ SUFFIXES = {
     ".faiss": ("faiss_index", "open_faiss"),
     ".index": ("faiss_index", "open_faiss"),
 }
+_OPENED = 16
+"""Files that are opened at a time: on a network, each waits for its answer."""
 _ZIPPED = {".jsonl", ".ndjson", ".csv", ".tsv", ".vec", ".txt"}
 _COLUMNS = {".npz", ".parquet", ".jsonl", ".ndjson", ".csv", ".tsv"}
 
@@ -57,7 +62,7 @@ def open_source(
         opened = _open_database(source, options)
     elif isinstance(source, str | os.PathLike):
         try:
-            opened = _open_path(os.fspath(source), options)
+            opened = _open_path(source if isinstance(source, str) else str(path_of(source)), options)
         except OSError as error:
             reason = error.strerror or str(error)
             raise MissingSourceError(
@@ -88,14 +93,17 @@ def _open_path(path: str, options: Options) -> Source:
         if sys.stdin is None:
             raise MissingSourceError("Standard input is closed. Pipe a .npy into it, or name a file.")
         return _with_names(NpyStream(sys.stdin.buffer, "standard input"), options)
-    if Path(path).is_fifo():
-        return _with_names(NpyStream(Path(path).open("rb"), path, close=True), options)
+    where = path_of(path)
+    if where.is_fifo():
+        return _with_names(NpyStream(where.open("rb"), path, close=True), options)
     files = find_files(path, suffix_of, "vectors", SUFFIXES)
-    return _open_file(Path(path), options) if files is None else _open_many(files, path, options)
+    return _open_file(where, options) if files is None else _open_many(files, path, options)
 
 
 def _open_file(path: Path, options: Options) -> Source:
-    if not path.exists():
+    if isinstance(path, ObjectPath):
+        path.stat()
+    elif not path.exists():
         raise MissingSourceError(f"There is no file or folder {path}. Check the path; `-` reads a .npy from a pipe.")
     suffix = suffix_of(path)
     if suffix is None:
@@ -117,7 +125,11 @@ def _with_names(source: Source, options: Options) -> Source:
 def _open_many(paths: Sequence[Path], name: str, options: Options) -> Source:
     names_inside = suffix_of(paths[0]) in _COLUMNS
     inner = options if names_inside else Options(column=options.column, tensor=options.tensor)
-    shards = Shards([_open_file(path, inner) for path in paths], name)
+    first = _open_file(paths[0], inner)
+    # Others need not be looked into for their dimensions: a row of another length is an error when it is read.
+    others = replace(inner, dim=first.dim)
+    with ThreadPoolExecutor(_OPENED) as threads:
+        shards = Shards([first, *threads.map(lambda path: _open_file(path, others), paths[1:])], name)
     return shards if names_inside else _with_names(shards, options)
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from uncone.data.batch import CUT, Batch, Matrix
+from uncone.data.batch import Batch, Matrix, batch_rows
 from uncone.errors import DtypeError, ShapeError
 
 __all__ = [
@@ -36,12 +37,16 @@ Place = Callable[[int], Matrix | None]
 
 @dataclass(frozen=True)
 class Options:
-    """What the user said about a source: the names of its columns or of the files beside it."""
+    """What the user said about a source: the names of its columns or of the files beside it.
+
+    `dim` is how long the lists of a column are, where the first file of a folder has told it.
+    """
 
     column: str | None = None
     tensor: str | None = None
     text: str | None = None
     label: str | None = None
+    dim: int | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,8 @@ class Source(ABC):
     divisible: bool = False
     unit_length: bool = False
     rereadable: bool = True
+    flops_per_row: float = 0.0
+    """Multiplications and additions of matrix products for each row, where reading computes."""
 
     @abstractmethod
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
@@ -107,8 +114,15 @@ class Source(ABC):
         """The same rows `beside` their other columns, if the source can't be read again in the same order."""
         return self
 
+    def stored_bytes(self) -> int | None:
+        """Bytes that a pass over all rows reads; None if that isn't known without reading them."""
+        inner = getattr(self, "source", None)
+        if isinstance(inner, Source):
+            return inner.stored_bytes()
+        return sum(path.stat().st_size for path in self.files_between()) or None
+
     def read_into(self, place: Place, start: int, stop: int) -> Iterator[Rows]:
-        """The same; a reader that can puts them, `CUT` at a time, into the places it is given instead of its own."""
+        """The same; a reader that can puts them, a batch at a time, into the places it is given instead of its own."""
         return self.read(start, stop)
 
 
@@ -117,26 +131,34 @@ def regrid(stream: Iterator[Rows], block: int) -> Iterator[Rows]:
     waiting: list[Rows] = []
     have = 0
     for rows in stream:
-        start = 0
-        while have + len(rows.vectors) - start >= block:
-            stop = start + block - have
-            if have:
-                yield _concatenate([*waiting, rows.part(start, stop)])
-            else:
-                yield rows.part(start, stop)
-            waiting, have, start = [], 0, stop
-        if start < len(rows.vectors):
-            rest = rows.part(start, len(rows.vectors))
-            # A reader may reuse its buffer: what is held back over the next read has to be a copy.
-            waiting.append(replace(rest, vectors=rest.vectors.copy()))
-            have += len(rest.vectors)
+        start, n = 0, len(rows.vectors)
+        while start < n:
+            if not have and n - start >= block:
+                yield rows.part(start, start + block)
+                start += block
+                continue
+            if not have:
+                # A reader may reuse its buffer: what is held back over the next read has to be a copy.
+                whole = np.empty((block, *rows.vectors.shape[1:]), rows.vectors.dtype)
+            elif whole.dtype != rows.vectors.dtype:
+                whole = whole.astype(np.result_type(whole, rows.vectors))
+            part = rows.part(start, min(start + block - have, n))
+            whole[have : have + len(part.vectors)] = part.vectors
+            waiting.append(part)
+            have, start = have + len(part.vectors), start + len(part.vectors)
+            if have == block:
+                yield _named(whole, waiting)
+                waiting, have = [], 0
     if have:
-        yield _concatenate(waiting)
+        yield _named(whole[:have], waiting)
 
 
 def batches(stream: Iterator[Rows], dtype: DTypeLike, first_row: int = 0) -> Iterator[Batch]:
     """The rows as batches on the global grid, in the working precision."""
-    for rows in regrid(stream, CUT):
+    first = next(stream, None)
+    if first is None:
+        return
+    for rows in regrid(chain([first], stream), batch_rows(first.vectors.shape[1])):
         with np.errstate(over="ignore"):  # a float64 beyond float32 becomes infinite, and is counted as bad
             vectors: Matrix = np.ascontiguousarray(rows.vectors, dtype=dtype)
         yield Batch.of(vectors, first_row=first_row, texts=rows.texts, labels=rows.labels)
@@ -179,8 +201,8 @@ def check_shape(name: str, shape: Sequence[int]) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def _concatenate(parts: Sequence[Rows]) -> Rows:
-    vectors = np.concatenate([part.vectors for part in parts])
+def _named(vectors: NDArray[np.generic], parts: Sequence[Rows]) -> Rows:
+    """Vectors with what stood beside them in the parts that they were copied from."""
     texts, labels = joined_names([part.texts for part in parts]), joined_names([part.labels for part in parts])
     return Rows(vectors, texts, labels, _joined_columns([part.beside for part in parts]))
 

@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from uncone.data.files import file_digest
+from uncone.data.storage.files import file_digest
 from uncone.encoders.encoder import Passage, States
 from uncone.encoders.static import WordPassages
 from uncone.errors import ModelError
@@ -301,6 +301,7 @@ class ElmoEncoder(WordPassages):
     def __init__(self, name: str, folder: Path, device: str = "cpu") -> None:
         self.name = name
         self.folder = folder
+        self.device = device
         self.model = load_elmo(folder).to(device)
         self.layers = self.model.layers
         self.dim = self.model.dim

@@ -138,7 +138,7 @@ class StaticEncoder(WordPassages):
         return token if place is None else self._names[place]
 
     def fingerprint(self) -> str:
-        from uncone.data.files import file_digest
+        from uncone.data.storage.files import file_digest
 
         return file_digest([self.path])
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from uncone.data.batch import Matrix
+from uncone.data.storage.path import path_of
 from uncone.data.tasks.sts import open_pairs
 from uncone.data.texts.texts import open_texts
 from uncone.encoders.encoder import Encoder, EncoderIdentity
@@ -132,13 +133,13 @@ def _folder(repair: str) -> Path | None:
     """The folder that a repair was saved to; None for the name of a method."""
     if not repair or repair == "static" or set(repair.partition(":")[0].replace("+", ",").split(",")) <= set(KINDS):
         return None
-    path = Path(repair)
+    path = path_of(repair)
     return path if (path / "repair.json").is_file() or "/" in repair.partition(":")[0] or os.sep in repair else None
 
 
 def _saved_method(folder: str) -> Method:
     metadata = load(folder).provenance
-    name = Path(folder).resolve().name
+    name = path_of(folder).resolve().name
     fitted_on = str(metadata.get("fitted_on") or "unknown")
     return Method(name, folder, level=str(metadata.get("level", "sentence")), protocol="inductive", fitted_on=fitted_on)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from uncone import __version__
+from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.writing.atomic import replacing, writing
 from uncone.errors import ExportError
 from uncone.exports.vector_spec import VectorSpec
@@ -74,7 +75,7 @@ def export(
     if not hasattr(repair, "_n_features_out"):  # set last when a repair learns
         raise ExportError(f"This {repair.kind} is not fitted, so there is nothing to export. Fit it first.")
     spec = VectorSpec.of(provenance, layer=layer, pooling=pooling, level=level)
-    out, folder = Path(out), None if model is None else Path(model)
+    out, folder = path_of(out), None if model is None else Path(model)
     if folder is not None:
         _check_model(folder, out, to)
     elif to == "sentence-transformers":
@@ -120,7 +121,9 @@ def temporary_output(out: Path, *, folder: bool, ours: Callable[[Path], bool]) -
 
 
 def _check_place(out: Path, folder: bool, ours: Callable[[Path], bool]) -> None:
-    if not out.parent.is_dir():
+    if isinstance(out, ObjectPath):
+        out.check_bucket()
+    elif not out.parent.is_dir():
         raise ExportError(f"There is no folder {out.parent} to write {out.name} to. Make it first, or name another.")
     if out.is_symlink() and not out.exists():
         raise ExportError(f"{out} is a link to nothing. Name another place.")

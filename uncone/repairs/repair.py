@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from uncone.data.batch import Batch, Matrix
 from uncone.data.source import BLOCK, Rows, Source, regrid
+from uncone.data.storage.path import path_of
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.errors import FitError, NoUsableRowsError
 from uncone.run.measure import Plan, measure, step_progress
@@ -78,11 +78,16 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
         with np.errstate(over="ignore", invalid="ignore"):  # a bad row becomes NaN, and is counted where it is used
             return np.asarray(self._map(floats), floats.dtype)
 
+    @property
+    def flops_per_row(self) -> float:
+        """Multiplications and additions of matrix products that map a row, once it is fitted."""
+        return 0.0
+
     def save(self, folder: str | os.PathLike[str], **provenance: Any) -> None:  # noqa: ANN401 - any plain value
         """Write the repair to a folder, with the provenance of its fit."""
         from uncone.repairs.saving import save
 
-        save(self, Path(folder), provenance)
+        save(self, path_of(folder), provenance)
 
     @abstractmethod
     def _learn(self, source: Source, plan: Plan, progress: Progress | None) -> None:
@@ -117,6 +122,7 @@ class Mapped(Source):
         self.random_access, self.divisible = source.random_access, source.divisible
         self.rereadable, self.unit_length = source.rereadable, source.unit_length
         self.source, self.repair = source, repair
+        self.flops_per_row = source.flops_per_row + repair.flops_per_row
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         """The repaired rows from start to stop."""

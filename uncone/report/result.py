@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
+from uncone.data.storage.path import path_of
 from uncone.data.writing.plain_values import plain_values
 from uncone.report.document import Document
 
@@ -63,7 +64,7 @@ class Result(ABC):
         """Write every chart as SVG, PNG and CSV into a folder, which is made if need be."""
         from uncone.report.charts.files import write_figures
 
-        return write_figures(self.document().charts(), Path(folder))
+        return write_figures(self.document().charts(), path_of(folder))
 
     def _repr_html_(self) -> str:
         """The verdict and the main numbers, for notebooks."""

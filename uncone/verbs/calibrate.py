@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from uncone.data.storage.path import path_of
 from uncone.data.writing.manifest import versions
 from uncone.errors import FormatError, OptionError
 from uncone.verbs.options.calibrate import CalibrateOptions
 from uncone.verbs.spaces.encoding import Progress
 from uncone.verbs.spaces.repaired import SpaceOpener, last_part
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.analysis.calibration.background import BackgroundSurvey
@@ -47,7 +47,7 @@ def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  
 
     options.check_source(source)
     if options.save is not None:
-        FOLDER.check(Path(options.save))
+        FOLDER.check(path_of(options.save))
     before, labels = _load_old(options.old), _pairs(options)
     opening = SpaceOpener(options, options.repair, options.query_prompt)
     sides = _sides(opening, source, options)

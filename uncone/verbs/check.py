@@ -21,7 +21,7 @@ from uncone.report.documents.check import Comparison, Diagnosis
 from uncone.run.measure import step_progress
 from uncone.verbs.options.check import CheckOptions
 from uncone.verbs.spaces.encoding import open_space
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 __all__ = ["check", "compare", "diagnose"]
 
@@ -66,7 +66,7 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
     )
     if whole:
         report = step_progress(options.progress, "neighbors", source.rows)
-        space.neighborhood = neighborhood_of(space, whole=True, ann=options.ann, progress=report)
+        space.neighborhood = neighborhood_of(space, whole=True, ann=options.ann, plan=options.plan, progress=report)
     findings, pictures = examine(space), draw(space)
     if source.unit_length:
         findings |= {name: _withheld(findings[name], source.kind) for name in _OF_NORMS}

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uncone import __version__
+from uncone.data.storage.path import path_of
 from uncone.errors import OptionError, OutputError
 from uncone.verbs.options.evaluate import EvaluateOptions
 from uncone.verbs.options.fix import PrescribeOptions
 from uncone.verbs.spaces.encoding import encoded, open_space, open_texts_of
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.data.batch import Matrix
@@ -88,14 +89,14 @@ def reproduce(
     from uncone.encoders.sentence_transformer import read_recipe
     from uncone.evaluation.papers import PAPERS
 
-    place, loading = Path(folder), options.loading
+    target, loading = path_of(folder), options.loading
     sentence_model = read_recipe(model_folder(os.fspath(model), loading)) is not None
     content = open_encoder(model, loading).fingerprint()
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(
-            f"The folder {place} cannot be created: {error.strerror}. Name another with --out."
+            f"The folder {target} cannot be created: {error.strerror}. Name another with --out."
         ) from error
     settings: dict[str, Any] = {"fit_on": options.fit_on, "dtype": loading.dtype}
     settings |= {"prompt": options.prompt, "replicates": options.replicates}
@@ -106,7 +107,7 @@ def reproduce(
             continue
         made_as = {"model": content, "seed": options.seed, **settings, "table": asdict(table), "uncone": __version__}
         mark = json.loads(json.dumps(made_as, default=str))  # as it is read back
-        json_file, *beside = (place / f"{table.name}.{ending}" for ending in ("json", "html", "tex", "csv"))
+        json_file, *beside = (target / f"{table.name}.{ending}" for ending in ("json", "html", "tex", "csv"))
         if _is_done(json_file, mark) and all(path.is_file() for path in beside):
             yield table, None
             continue

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uncone.data.storage.path import path_of
 from uncone.data.vectors.databases.url import is_database, without_secrets
 from uncone.data.writing.atomic import check_outside
 from uncone.errors import FitError
@@ -14,7 +14,7 @@ from uncone.verbs.check import diagnose
 from uncone.verbs.options.check import CheckOptions
 from uncone.verbs.options.fix import ApplyOptions, ExportOptions, FixOptions
 from uncone.verbs.spaces.encoding import Encoding, Progress, open_space, open_texts_of
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.data.batch import Matrix
@@ -51,9 +51,9 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
     options.check_choice(method)
     repair = make_seeded(method, parameters, options.seed)
     if out is not None:
-        output_suffix(out)
+        output_suffix(out, folder=True)
     if save is not None:
-        FOLDER.check(Path(save))
+        FOLDER.check(path_of(save))
     _check_places(out, options.model, (save, "the repair"))
     space = _space(source, options)
     space.check_rereadable()
@@ -73,13 +73,13 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
         provenance["prescription"] = options.prescription.to_dict()
     result = Repaired(before, after, method, repair, provenance, space.notes(repair), history_of(repair))
     if out is not None:
-        output = space.write(repair, out, _step(options.progress, "writing"))
+        output = space.write(repair, out, _step(options.progress, "writing"), options.executor, options.any_kernel)
         notes = [f"{output.path.name} has no place for {', '.join(output.dropped)}."] if output.dropped else []
         notes += [f"{output.unusable:,} vectors could not be repaired and are NaN."] if output.unusable else []
         notes += [output.note] if output.note else []
         result = replace(result, written=without_secrets(os.fspath(out)), notes=[*result.notes, *notes])
     if save is not None:
-        save_repair(repair, Path(save), provenance)
+        save_repair(repair, path_of(save), provenance)
         result = replace(result, saved=os.fspath(save))
     return result
 
@@ -127,7 +127,8 @@ def apply(
     space.check_output(options.out)
     if options.out is None:
         return space.mapped(saved.repair)
-    return space.write(saved.repair, options.out, _step(options.progress, "writing"))
+    progress = _step(options.progress, "writing")
+    return space.write(saved.repair, options.out, progress, options.executor, options.any_kernel)
 
 
 @verb(ExportOptions)
@@ -176,7 +177,7 @@ def _check_places(out: str | os.PathLike[str] | None, model: object, *others: tu
     """Never write into the model, nor into the folder of a repair."""
     for folder, owner in ((model, "the model"), *others):
         if out is not None and not is_database(os.fspath(out)) and isinstance(folder, str | os.PathLike):
-            check_outside("-o", Path(out), Path(folder), owner)
+            check_outside("-o", path_of(out), path_of(folder), owner)
 
 
 def _check_differ(before: Diagnosis, dim: int, float64: bool) -> None:

@@ -24,7 +24,7 @@ from uncone.analysis.calibration.sampled_pairs import Side, sample_pairs
 from uncone.analysis.intervals.intervals import Interval, around, mean_variance
 from uncone.analysis.number_format import count
 from uncone.analysis.space.space import Once
-from uncone.data.batch import CUT, IntVector, Vector
+from uncone.data.batch import IntVector, Vector, batch_rows
 from uncone.data.source import BLOCK, Source, batches, regrid
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
 from uncone.run.measure import Plan, StepProgress, measure, step_progress
@@ -273,15 +273,16 @@ class _SideStatistics(NamedTuple):
 
 def _with_reference(source: Source, plan: Plan) -> tuple[Source, Vector | None]:
     """The source, and the mean direction of its first vectors, which a stream gives only once."""
+    n_rows = batch_rows(source.dim)
     if source.random_access or source.divisible:
-        opening = next(batches(source.read(0, min(CUT, source.rows or 0)), plan.dtype), None)
+        opening = next(batches(source.read(0, min(n_rows, source.rows or 0)), plan.dtype), None)
     else:
         stream = regrid(source.read(), BLOCK)
         block = next(stream, None)
         if block is None:
             return source, None
         block = replace(block, vectors=block.vectors.copy())
-        opening = next(batches(iter([block.part(0, CUT)]), plan.dtype))
+        opening = next(batches(iter([block.part(0, n_rows)]), plan.dtype))
         source = Once(source, [block], stream)
     if opening is None or not opening.n:
         return source, None

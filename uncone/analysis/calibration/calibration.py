@@ -21,6 +21,7 @@ from uncone.analysis.intervals.intervals import LEAST_UNITS, effective_number
 from uncone.analysis.intervals.pair_units import PairUnits
 from uncone.analysis.intervals.resampling import REPLICATES, Score, wilson
 from uncone.data.batch import Vector
+from uncone.data.storage.path import path_of
 from uncone.data.writing.manifest import SavedFolder
 from uncone.data.writing.plain_values import build, plain_values
 from uncone.encoders.encoder import EncoderIdentity
@@ -166,7 +167,7 @@ class Calibration:
         Raises:
             OutputError: the folder holds something else, or cannot be written.
         """
-        FOLDER.write(Path(folder), self.to_dict())
+        FOLDER.write(path_of(folder), self.to_dict())
 
     @classmethod
     def load(
@@ -180,7 +181,7 @@ class Calibration:
             MissingSourceError: there is no calibration in the folder.
             FormatError: it is damaged, or from a newer uncone.
         """
-        loaded = cls.from_dict(FOLDER.read(Path(folder)), str(Path(folder) / FOLDER.files[0]))
+        loaded = cls.from_dict(FOLDER.read(path_of(folder)), str(path_of(folder) / FOLDER.files[0]))
         if encoder is None or loaded._is_for(encoder):
             return loaded
         name = encoder.name if isinstance(encoder, EncoderIdentity) else os.fspath(encoder)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncone.analysis.cosine.units import Units, checked_units
+from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.writing.atomic import check_output, replacing, writing
 from uncone.errors import OptionError, OutputError
 from uncone.run.threads import in_order
@@ -45,14 +47,15 @@ def write_matrix(units: ArrayLike, path: Path, *, progress: Callable[[int], None
         OptionError: another kind of file.
         OutputError: the file cannot be written, or the disk has no room for it.
     """
-    path = Path(path)
+    path = path_of(path)
     kind = path.suffix.lower()
     if kind not in (".npy", ".parquet"):
         raise OptionError(f"A matrix is written as .npy or .parquet, not as {kind or 'a file without an ending'}.")
     table = checked_units(units)
     n = len(table)
     check_output(path, [])
-    size, free = 4 * n * n, shutil.disk_usage(path.resolve().parent).free
+    folder = tempfile.gettempdir() if isinstance(path, ObjectPath) else path.resolve().parent
+    size, free = 4 * n * n, shutil.disk_usage(folder).free
     if size > free:
         raise OutputError(f"The matrix of {n:,} texts takes {_giga(size)}, and the disk has {_giga(free)} left.")
     sink = _npy_file if kind == ".npy" else _parquet_file

@@ -143,7 +143,7 @@ def measure_space(
         "moments": lambda: Moments(source.dim, dtype=plan.dtype, reference=reference),
         "units": lambda: UnitSum(source.dim),
         "norms": Norms,
-        "prints": Fingerprints,
+        "prints": lambda: Fingerprints(rows=source.rows),
         "unusable": Unusable,
         "pairs": lambda: PairCosines(source.dim, k, seed=seed, cutoff=cutoff),
     }

@@ -8,12 +8,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from uncone.cli.output import rendered, say
+from uncone.data.storage.path import path_of
 from uncone.errors import OptionError
 from uncone.verbs.options.option import Options, option
 
@@ -64,7 +64,7 @@ def schema(
 
 def _read(file: str) -> bytes:
     try:
-        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return sys.stdin.buffer.read() if file == "-" else path_of(file).read_bytes()
     except OSError as error:
         raise OptionError(f"{file} cannot be read: {error.strerror}.") from error
 

@@ -155,8 +155,14 @@ def tabbed_lines(path: Path, names: Sequence[str], *, more: bool = False) -> Ite
 
 def _open_stream(path: Path, ending: str) -> AbstractContextManager[Any]:
     if ending == ".gz":
-        return gzip.open(path, "rb")
+        return _open_gz(path)
     return _open_zst(path) if ending == ".zst" else path.open("rb")
+
+
+@contextmanager
+def _open_gz(path: Path) -> Iterator[IO[bytes]]:
+    with path.open("rb") as raw, gzip.open(raw, "rb") as stream:
+        yield stream  # type: ignore[misc]  # it reads as one
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from uncone.data.source import BLOCK
+from uncone.data.storage.path import ObjectPath, opened
 from uncone.data.tables.fields import clipped
 from uncone.data.tables.read import Block, Table
 from uncone.errors import FormatError
@@ -40,12 +41,19 @@ class ParquetTable(Table):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        with self._readable(), pq.ParquetFile(path) as file:
+        with self._readable(), opened(path) as source, pq.ParquetFile(source) as file:
             self.schema: pa.Schema = file.schema_arrow
             self.rows = int(file.metadata.num_rows)
             self.group_sizes = [file.metadata.row_group(at).num_rows for at in range(file.metadata.num_row_groups)]
         self.names = list(self.schema.names)
         self.text_names = [field.name for field in self.schema if _holds_texts(field.type)]
+
+    def stored_bytes(self, names: Sequence[str]) -> int:
+        """Bytes of these columns as they are stored."""
+        with self._readable(), pq.ParquetFile(self.path) as file:
+            groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
+            chunks = [group.column(at) for group in groups for at in range(group.num_columns)]
+            return sum(chunk.total_compressed_size for chunk in chunks if chunk.path_in_schema.split(".")[0] in names)
 
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[ParquetBlock]:
         first = 1
@@ -66,8 +74,13 @@ class ParquetTable(Table):
         if not groups:
             return
         first = ends[groups[0]] - self.group_sizes[groups[0]]
-        # A buffered stream per column keeps a row group of gigabytes out of memory.
-        with self._readable(), pq.ParquetFile(self.path, buffer_size=1 << 20, pre_buffer=False) as file:
+        # A buffered stream per column keeps a row group of gigabytes out of memory. From storage, each fetch is large.
+        size_read = 1 << (23 if isinstance(self.path, ObjectPath) else 20)
+        with (
+            self._readable(),
+            opened(self.path) as source,
+            pq.ParquetFile(source, buffer_size=size_read, pre_buffer=False) as file,
+        ):
             for batch in file.iter_batches(batch_size=size, row_groups=groups, columns=columns):
                 last = first + batch.num_rows
                 if first >= start and last <= stop:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from uncone.data.storage.path import path_of
 from uncone.data.tables.fields import clipped, is_number, list_names, whole_text
 from uncone.data.tables.lines import file_blocks
 from uncone.errors import ColumnError, FormatError, MissingSourceError, ShapeError
@@ -209,7 +210,7 @@ def read_table(source: Any, columns: Sequence[str | None] = ()) -> Table:  # noq
     from uncone.data.tables.memory import ColumnTable, MemoryTable
 
     memory = MemoryTable.of(source)
-    table = _open_file(Path(source), columns) if memory is None else ColumnTable(memory)
+    table = _open_file(path_of(source), columns) if memory is None else ColumnTable(memory)
     if not table.names:
         raise FormatError(f"{table.path} is empty. Was it written to the end?")
     table.check_commas()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from uncone.data.storage.path import path_of
 from uncone.data.tables.fields import clipped
 from uncone.data.tables.lines import tabbed_lines
 from uncone.data.tables.read import read_table
@@ -82,8 +83,8 @@ def open_labeled(
         SourceError: there is nothing, or nothing readable, of that name; the subclass and the message tell more.
         OptionError: the set has no such split.
     """
-    if Path(source).is_file():
-        return _from_file(Path(source), text, label)
+    if path_of(source).is_file():
+        return _from_file(path_of(source), text, label)
     splits: dict[str, Sequence[str]] = {name: tuple(rows) for name, rows in LABELED.items()}
     name, split = name_and_split(os.fspath(source), LABELED, splits, "test")
     folder = data_folder(data)

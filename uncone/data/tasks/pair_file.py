@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import IntVector
+from uncone.data.storage.path import path_of
 from uncone.data.tables.fields import clipped, finite_number, list_names
 from uncone.data.tables.memory import is_path
 from uncone.data.tables.read import Table, read_table
@@ -134,7 +134,7 @@ def open_pair_file(
         SourceError: the file or a column is not there, or a row is not right; the message tells its line.
         OptionError: one column is named where we need two.
     """
-    if is_path(path) and not Path(path).is_file() and not Path(path).suffix:
+    if is_path(path) and not path_of(path).suffix and not path_of(path).is_file():
         task = open_pairs(path, data)
         columns = ("sentence1", "sentence2", "score")
         return PairFile(f"{task.name}:{task.split}", task.scores, (list(task.left), list(task.right)), None, columns)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from uncone.data.storage.path import path_of
 from uncone.data.tables.fields import finite_number
 from uncone.data.tables.lines import tabbed_lines
 from uncone.data.tables.read import JsonTable
@@ -76,7 +77,7 @@ def open_retrieval(folder: str | os.PathLike[str], data: str | os.PathLike[str] 
         SourceError: a file is damaged; the subclass and the message tell more.
     """
     root = data_folder(data)
-    places = [Path(folder), *([] if root is None else [root / folder])]
+    places = [path_of(folder), *([] if root is None else [root / folder])]
     place_of_task = next((place for place in places if place.is_dir()), None)
     if place_of_task is None:
         paths = " or ".join(map(str, places))

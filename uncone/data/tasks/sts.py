@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from uncone.data.storage.path import path_of
 from uncone.data.tables.fields import finite_number
 from uncone.data.tables.lines import numbered_lines, tabbed_lines
 from uncone.data.tables.memory import is_path
@@ -324,7 +325,7 @@ def open_pairs(name: Any, data: str | os.PathLike[str] | None = None) -> PairTas
         SourceError: its file is damaged, not whole or not in range; the subclass and the message tell more.
         OptionError: it has no such split.
     """
-    if not is_path(name) or Path(name).is_file():
+    if not is_path(name) or path_of(name).is_file():
         return read_pairs(name)
     splits: dict[str, Sequence[str]] = {dataset: tuple(entry.rows) for dataset, entry in SETS.items()}
     dataset_name, split = name_and_split(os.fspath(name), STS, splits, "test")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from uncone.data.storage.path import path_of
 from uncone.data.tables.fields import finite_number, is_number, list_names
 from uncone.data.tables.lines import numbered_lines
 from uncone.data.tables.read import read_table
@@ -68,8 +69,9 @@ def open_wic(source: str | os.PathLike[str] = "wic", data: str | os.PathLike[str
         SourceError: there is nothing, or nothing readable, of that name; the subclass and the message tell more.
         OptionError: there is no such split.
     """
-    if Path(source).is_file():
-        return _from_file(Path(source), Path(source).name, "all")
+    file = path_of(source)
+    if file.is_file():
+        return _from_file(file, file.name, "all")
     name, split = name_and_split(os.fspath(source), ("wic",), tuple(WIC), "dev")
     folder = data_folder(data)
     path = first_file(folder, f"wic/{split}.jsonl", f"wic-{split}.jsonl")
@@ -158,7 +160,7 @@ def open_word_pairs(
     Raises:
         SourceError: there is nothing, or nothing readable, of that name; the subclass and the message tell more.
     """
-    path, name = Path(source), os.fspath(source).lower().replace("-", "")
+    path, name = path_of(source), os.fspath(source).lower().replace("-", "")
     if not path.is_file():
         folder = data_folder(data)
         files = WORD_PAIRS.get(name)

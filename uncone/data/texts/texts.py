@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from uncone.data.files import check_readable, find_files
+from uncone.data.storage.files import check_readable, find_files
+from uncone.data.storage.path import path_of
 from uncone.data.tables.fields import clipped, is_number, list_names, whole_text
 from uncone.data.tables.lines import line_blocks, numbered_lines
 from uncone.data.tables.memory import MemoryTable
@@ -40,6 +41,7 @@ __all__ = [
     "SpooledTexts",
     "TableTexts",
     "TextRow",
+    "TextSlice",
     "TextSource",
     "open_texts",
     "text_suffix",
@@ -95,6 +97,17 @@ class ManyTexts(TextSource):
     def read(self) -> Iterator[TextRow]:
         every = itertools.chain.from_iterable(part.read() for part in self.parts)
         return ((row, text, label) for row, (_, text, label) in enumerate(every))
+
+
+class TextSlice(TextSource):
+    """Some texts of a source, which is read from its beginning."""
+
+    def __init__(self, source: TextSource, start: int, stop: int) -> None:
+        self.source, self.start, self.stop = source, start, stop
+        self.name, self.kind, self.files = source.name, source.kind, source.files
+
+    def read(self) -> Iterator[TextRow]:
+        return itertools.islice(self.source.read(), self.start, self.stop)
 
 
 class MemoryTexts(TextSource):
@@ -153,7 +166,7 @@ def open_texts(
             return MemoryTexts(table, columns, label)
         _refuse_columns("strings in memory", columns, label)
         return _in_memory(source)
-    path = os.fspath(source)
+    path = source if isinstance(source, str) else str(path_of(source))
     try:
         opened = _open_path(path, columns, label, data)
         # The first text is read at the door: damage should show before a model is loaded.
@@ -182,15 +195,16 @@ def _open_path(path: str, text: tuple[str, ...], label: str | None, data: str | 
             raise MissingSourceError("Standard input is closed. Pipe one text per line into it, or name a file.")
         _refuse_columns("standard input", text, label)
         return SpooledTexts(sys.stdin.buffer, "standard input")
-    if Path(path).is_fifo():
+    where = path_of(path)
+    if where.is_fifo():
         _refuse_columns(path, text, label)
-        with Path(path).open("rb") as stream:
+        with where.open("rb") as stream:
             return SpooledTexts(stream, path)
     files = find_files(path, text_suffix, "texts", TEXT_SUFFIXES)
     if files is not None:
         return ManyTexts([_open_file(file, text, label) for file in files], path)
-    if Path(path).exists():
-        return _open_file(Path(path), text, label)
+    if where.exists():
+        return _open_file(where, text, label)
     if corpus_name(path) in CORPORA:
         if text or label:
             raise ColumnError(f"The corpus {path} has its own columns: leave out --text and --label.")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.source import BLOCK, Options, Rows, Source
+from uncone.data.storage.path import local_copy
 from uncone.errors import FormatError, ShapeError
 
 __all__ = ["FaissIndex", "open_faiss"]
@@ -54,7 +55,8 @@ class FaissIndex(Source):
 
 def _read(path: Path) -> Any:  # noqa: ANN401 - faiss has no types
     try:
-        return faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
+        with local_copy(path) as file:  # what is mapped stays, although its name goes
+            return faiss.read_index(str(file), faiss.IO_FLAG_MMAP)
     except RuntimeError as error:
         raise FormatError(f"{path} is not a readable FAISS index of float vectors. Write it again.") from error
 

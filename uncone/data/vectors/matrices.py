@@ -17,9 +17,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.data.batch import CUT
+from uncone.data.batch import batch_rows
 from uncone.data.buffers import borrow, give_back
 from uncone.data.source import BLOCK, Options, Place, Rows, Source, check_dtype, check_shape
+from uncone.data.storage.path import ObjectPath, local_copy, opened
 from uncone.data.tables.read import check_columns
 from uncone.data.vectors.shards import NamedRows
 from uncone.errors import ColumnError, DtypeError, FormatError
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 _BFLOAT16 = "bfloat16"
+_FETCHED = 1 << 24  # bytes of a request to storage
 
 
 @dataclass
@@ -58,7 +60,8 @@ class RawMatrix(Source):
         check_dtype(self.name, np.dtype(np.float32) if self.bfloat16 else self.stored)
         self.rows, self.dim = check_shape(self.name, self.shape)
         self.dtype = _BFLOAT16 if self.bfloat16 else self.stored.name
-        self.random_access = True
+        # Column by column, a part of the rows is all over the file: from storage, all of it is fetched once.
+        self.random_access = not (self.by_column and isinstance(self.path, ObjectPath))
         expected = self.offset + self.rows * self.dim * self.stored.itemsize
         size = self.path.stat().st_size
         if size < expected:
@@ -67,19 +70,27 @@ class RawMatrix(Source):
                 f"the file has {size:,}. Copy or write it again."
             )
 
+    def stored_bytes(self) -> int:
+        return math.prod(self.shape) * self.stored.itemsize
+
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         return self.read_into(lambda rows: None, start, self.shape[0] if stop is None else stop)
 
     def read_into(self, place: Place, start: int, stop: int) -> Iterator[Rows]:
         stop = min(stop, self.shape[0])
         if self.by_column:
-            yield from self._read_columns(start, stop)
+            with local_copy(self.path) as file:
+                yield from self._read_columns(file, start, stop)
             return
-        buffer = borrow(CUT, self.dim, self.stored)
+        if isinstance(self.path, ObjectPath):
+            yield from self._read_object(self.path, start, stop)
+            return
+        size = batch_rows(self.dim)
+        buffer = borrow(size, self.dim, self.stored)
         try:
             with self.path.open("rb", buffering=0) as file:
-                for first in range(start, stop, CUT):
-                    rows = min(CUT, stop - first)
+                for first in range(start, stop, size):
+                    rows = min(size, stop - first)
                     target = None if self.bfloat16 else place(rows)
                     block = buffer[:rows] if target is None or target.dtype != self.stored else target
                     self._fill(file.fileno(), block, first)
@@ -96,8 +107,21 @@ class RawMatrix(Source):
                 raise FormatError(f"{self.name} shrank while being read. Is something writing to it?")
             view, position = view[count:], position + count
 
-    def _read_columns(self, start: int, stop: int) -> Iterator[Rows]:
-        table = np.memmap(self.path, self.stored, "r", self.offset, (self.rows or 0, self.dim), order="F")
+    def _read_object(self, path: ObjectPath, start: int, stop: int) -> Iterator[Rows]:
+        """Rows of an object, by ranges of some megabytes: each of them takes a request."""
+        width = self.dim * self.stored.itemsize
+        count = max(_FETCHED // width, 1)
+        with path.open("rb", buffering=0) as file:
+            for first in range(start, stop, count):
+                rows = min(count, stop - first)
+                file.seek(self.offset + first * width)
+                data = file.read(rows * width)
+                if len(data) < rows * width:
+                    raise FormatError(f"{self.name} shrank while being read. Is something writing to it?")
+                yield Rows(self._numbers(np.frombuffer(data, self.stored).reshape(rows, self.dim)))
+
+    def _read_columns(self, file: Path, start: int, stop: int) -> Iterator[Rows]:
+        table = np.memmap(file, self.stored, "r", self.offset, (self.rows or 0, self.dim), order="F")
         for first in range(start, stop, BLOCK):
             yield Rows(self._numbers(np.ascontiguousarray(table[first : min(first + BLOCK, stop)])))
 
@@ -127,7 +151,7 @@ def open_npz(path: Path, options: Options) -> Source:
         ColumnError: no such array, or several to choose from.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with opened(path) as file, zipfile.ZipFile(file) as archive:
             members = [name for name in archive.namelist() if name.endswith(".npy")]
             headers = {name.removesuffix(".npy"): _member_header(archive, path, name) for name in members}
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, zlib.error, EOFError) as error:
@@ -194,7 +218,7 @@ class Npz(NpyStream):
         self._describe(shape, fortran, dtype)
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
-        with zipfile.ZipFile(self.path) as archive, archive.open(f"{self.member}.npy") as stream:
+        with opened(self.path) as file, zipfile.ZipFile(file) as archive, archive.open(f"{self.member}.npy") as stream:
             _header(stream, self.name)
             try:
                 yield from self._blocks(stream, stop)
@@ -245,7 +269,7 @@ def _strings(path: Path, name: str | None, headers: dict[str, Header], option: s
     check_columns(path, sorted(headers), [(option, name)], "array")
     if headers[name][2].kind == "O":
         check_dtype(f"{path}[{name}]", headers[name][2])
-    with np.load(path, allow_pickle=False) as archive:
+    with opened(path) as file, np.load(file, allow_pickle=False) as archive:
         return [str(value) for value in archive[name].ravel()]
 
 

@@ -1,4 +1,4 @@
-"""Sources made of other sources: shards that follow each other, and rows named by lists of texts and labels."""
+"""Sources made of other sources: shards that follow each other, slices, and rows named by lists of texts and labels."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from uncone.data.source import Rows, Source
+from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.tables.lines import numbered_lines
 from uncone.errors import MissingSourceError, ShapeError
 
-__all__ = ["NamedRows", "Shards", "read_names"]
+__all__ = ["NamedRows", "Shards", "Slice", "read_names"]
 
 
 class Shards(Source):
@@ -43,6 +44,10 @@ class Shards(Source):
     def files_between(self, start: int = 0, stop: int | None = None) -> list[Path]:
         return [path for part, first, last in self._parts_of(start, stop) for path in part.files_between(first, last)]
 
+    def stored_bytes(self) -> int | None:
+        sizes = [size for part in self.parts if (size := part.stored_bytes()) is not None]
+        return sum(sizes) if len(sizes) == len(self.parts) else None
+
     def _parts_of(self, start: int, stop: int | None) -> Iterator[tuple[Source, int, int]]:
         """The parts that hold these rows, with the rows of each."""
         if self.rows is None:
@@ -54,6 +59,25 @@ class Shards(Source):
             if first < stop and start < last:
                 yield part, max(start - first, 0), min(stop, last) - first
             first = last
+
+
+class Slice(Source):
+    """Some rows of a source that can be entered anywhere."""
+
+    def __init__(self, source: Source, start: int, stop: int) -> None:
+        self.source, self.start = source, start
+        self.name, self.kind, self.dtype, self.note = source.name, source.kind, source.dtype, source.note
+        self.dim, self.rows = source.dim, stop - start
+        self.random_access, self.divisible = source.random_access, source.divisible
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        return self.source.read(self.start + start, self._last(stop))
+
+    def files_between(self, start: int = 0, stop: int | None = None) -> list[Path]:
+        return self.source.files_between(self.start + start, self._last(stop))
+
+    def _last(self, stop: int | None) -> int:
+        return self.start + ((self.rows or 0) if stop is None else stop)
 
 
 class NamedRows(Source):
@@ -111,10 +135,11 @@ def read_names(path: str, role: str) -> list[str]:
     Raises:
         MissingSourceError: there is no such file.
     """
-    if not Path(path).is_file():
+    where = path_of(path)
+    if not where.is_file():
         raise MissingSourceError(
             f"No file {path!r} for --{role}: a source without columns takes a text file with one {role} per line."
         )
-    if not os.access(path, os.R_OK):
+    if not isinstance(where, ObjectPath) and not os.access(where, os.R_OK):
         raise MissingSourceError(f"{path}, for --{role}, cannot be read: permission denied. Check its permissions.")
-    return [line for _, line in numbered_lines(Path(path))]
+    return [line for _, line in numbered_lines(where)]

@@ -1,18 +1,33 @@
-"""Atomic output: a file or folder is written beside its place and then renamed, so it appears whole or not at all."""
+"""Atomic output: a file or folder appears whole or not at all.
+
+A local one is written beside its place and then renamed. An object is written to a local file and then uploaded.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from uncone.data.storage.path import ObjectPath, path_of
 from uncone.errors import OptionError, OutputError, UnconeError
 
-__all__ = ["check_output", "check_output_folder", "check_outside", "replacing", "write_all", "writing"]
+__all__ = [
+    "check_output",
+    "check_output_folder",
+    "check_outside",
+    "read_json",
+    "replacing",
+    "write_all",
+    "write_json",
+    "writing",
+]
 
 _LONGEST = 240  # bytes of a name, with room for the temporary one
 
@@ -26,6 +41,10 @@ def check_output(out: Path, inputs: Iterable[Path] = (), *, devices: bool = Fals
         OptionError: it is one of the inputs, perhaps under another name.
         OutputError: its folder is missing or may not be written to.
     """
+    out = path_of(out)
+    if isinstance(out, ObjectPath):
+        _check_object(out, inputs)
+        return
     try:
         exists, is_folder = out.exists(), out.is_dir()
         over = next((path for path in inputs if exists and path.exists() and path.samefile(out)), None)
@@ -46,14 +65,24 @@ def check_output(out: Path, inputs: Iterable[Path] = (), *, devices: bool = Fals
         raise OutputError(f"The folder {folder} cannot be written to. Name a file elsewhere.")
 
 
+def _check_object(out: ObjectPath, inputs: Iterable[Path]) -> None:
+    """Whether storage can be reached, and the name is free or that of an object."""
+    if over := next((path for path in inputs if str(path) == str(out)), None):
+        raise OptionError(f"-o {out} would overwrite the input {over}. Name another file.")
+    with writing(out):
+        if out.is_dir():
+            raise OutputError(f"{out} is a folder; name a file in it.")
+        out.check_bucket()
+
+
 def check_outside(option: str, out: Path, folder: Path, role: str) -> None:
     """Refuse a file in a folder that is `what`: read, or written as a whole.
 
     Raises:
         OptionError: it lies there, perhaps through a link.
     """
-    target, place = out.resolve(), folder.resolve()
-    if target == place or place in target.parents:
+    target, inside = path_of(out).resolve(), path_of(folder).resolve()
+    if target == inside or inside in target.parents:
         raise OptionError(f"{option} {out} is inside {folder}, which is {role}. Name a file elsewhere.")
 
 
@@ -63,22 +92,34 @@ def check_output_folder(out: Path) -> None:
     Raises:
         OutputError: it is a file, it holds something, or its place may not be written to.
     """
-    if out.exists() and not out.is_dir():
-        raise OutputError(f"{out} is a file, not a folder. Name a new folder.")
-    if out.is_dir() and any(out.iterdir()):
-        raise OutputError(f"The folder {out} holds something else, which is kept. Name a new folder.")
-    place = out.resolve().parent
-    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
-        raise OutputError(f"The folder {place} is missing or cannot be written to. Name a place elsewhere.")
+    out = path_of(out)
+    with writing(out):
+        if out.exists() and not out.is_dir():
+            raise OutputError(f"{out} is a file, not a folder. Name a new folder.")
+        if out.is_dir() and any(out.iterdir()):
+            raise OutputError(f"The folder {out} holds something else, which is kept. Name a new folder.")
+        if isinstance(out, ObjectPath):
+            out.check_bucket()
+            return
+    parent = out.resolve().parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(f"The folder {parent} is missing or cannot be written to. Name a place elsewhere.")
 
 
 @contextmanager
 def replacing(out: Path, *, folder: bool = False, failure: type[UnconeError] = OutputError) -> Iterator[Path]:
-    """A temporary file or folder beside `out` that takes its place at the end, or is gone if something goes wrong.
+    """A temporary file or folder that takes the place of `out` at the end, or is gone if something goes wrong.
+
+    It is beside `out`, or in the folder of temporary files if `out` is in object storage.
 
     Raises:
         UnconeError: `failure`, if it cannot be written.
     """
+    out = path_of(out)
+    if isinstance(out, ObjectPath):
+        with _uploading(out, folder, failure) as temporary:
+            yield temporary
+        return
     target = out.resolve()  # through a link: what it points to is replaced, not the link
     room: Path | None = None
     with writing(out, failure):
@@ -110,6 +151,51 @@ def replacing(out: Path, *, folder: bool = False, failure: type[UnconeError] = O
             temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def _uploading(out: ObjectPath, folder: bool, failure: type[UnconeError]) -> Iterator[Path]:
+    """A local file or folder that is uploaded at the end; of a folder, every object appears whole."""
+    with writing(out, failure):
+        room = Path(tempfile.mkdtemp(prefix="uncone-upload-"))
+    try:
+        temporary = room / out.name
+        temporary.mkdir() if folder else temporary.touch()
+        yield temporary
+        with writing(out, failure):
+            if not folder:
+                out.upload(temporary)
+                return
+            files = [path for path in temporary.rglob("*") if path.is_file()]
+            # A manifest is JSON, and says what the other files are: who sees it finds them.
+            for path in sorted(files, key=lambda path: (path.suffix == ".json", path)):
+                (out / path.relative_to(temporary)).upload(path)
+            names = {path.name for path in temporary.iterdir()}
+            for path in out.iterdir():
+                if path.name not in names and path.is_file():
+                    path.unlink()
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON
+    """The values of a small JSON file, local or in storage.
+
+    Raises:
+        OSError: it is not there, or can't be read.
+        ValueError: it is not JSON.
+    """
+    return json.loads(path_of(path).read_text(encoding="utf-8"))
+
+
+def write_json(path: Path, values: Any) -> None:  # noqa: ANN401 - JSON
+    """Write a small JSON file, local or in storage, whole or not at all.
+
+    Raises:
+        OutputError: it could not be written.
+    """
+    with replacing(path) as temporary, writing(path):
+        temporary.write_text(f"{json.dumps(values, indent=1, ensure_ascii=False)}\n", encoding="utf-8")
+
+
 def write_all(files: Mapping[Path, str | bytes]) -> None:
     """Write every file, or none: what was there before survives a full disk. Text becomes UTF-8.
 
@@ -117,7 +203,7 @@ def write_all(files: Mapping[Path, str | bytes]) -> None:
         OutputError: a file could not be written.
     """
     with contextlib.ExitStack() as stack:
-        for path, content in files.items():
+        for path, content in ((path_of(path), content) for path, content in files.items()):
             data = content.encode("utf-8", errors="replace") if isinstance(content, str) else content
             device = path.exists() and not path.is_file()  # a device or a pipe cannot be renamed over
             target = path if device else stack.enter_context(replacing(path))
@@ -138,7 +224,9 @@ def writing(out: Path, failure: type[UnconeError] = OutputError) -> Iterator[Non
     try:
         yield
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else " ".join(str(error).split())[:160]
+        # Storage says in its own words what is wrong; those of pyarrow about a disk are longer than the system's.
+        words = error.strerror if error.errno and isinstance(out, ObjectPath) else None
+        reason = words or (os.strerror(error.errno) if error.errno else " ".join(str(error).split())[:160])
         raise failure(f"Cannot write {out}: {reason}. What was there before is untouched.") from error
 
 

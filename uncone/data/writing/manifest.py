@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from uncone import __version__
+from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.writing.atomic import replacing, writing
 from uncone.data.writing.plain_values import plain_values
 from uncone.errors import OptionError, OutputError, UnconeError
@@ -40,11 +41,19 @@ class SavedFolder:
         Raises:
             OutputError: it is something else, or cannot be made.
         """
-        folder = folder.resolve()
+        folder = path_of(folder).resolve()
+        if isinstance(folder, ObjectPath):
+            with writing(folder):
+                folder.check_bucket()
+                self._check_content(folder)
+            return
         if not folder.parent.is_dir():
             raise OutputError(f"There is no folder {folder.parent} to write {folder.name} to. Create it first.")
         if not os.access(folder.parent, os.W_OK | os.X_OK):
             raise OutputError(f"The folder {folder.parent} is not writable. Choose a folder elsewhere.")
+        self._check_content(folder)
+
+    def _check_content(self, folder: Path) -> None:
         if not folder.exists():
             return
         if not folder.is_dir():
@@ -83,7 +92,7 @@ class SavedFolder:
         Raises:
             UnconeError: `missing` if there is none, `damaged` if it cannot be used.
         """
-        name = self.files[0]
+        name, folder = self.files[0], path_of(folder)
         path = folder if folder.name == name and folder.is_file() else folder / name
         try:
             values = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)

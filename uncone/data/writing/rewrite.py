@@ -15,15 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uncone.data.batch import Matrix
 from uncone.data.open import open_source
 from uncone.data.source import BLOCK, Options, Rows, Source, regrid
+from uncone.data.storage.path import opened, path_of
 from uncone.data.vectors.databases.url import is_database
 from uncone.data.vectors.matrices import Npz, safetensors_header
-from uncone.data.writing.atomic import check_output, check_output_folder, replacing, writing
+from uncone.data.writing.atomic import check_output, replacing, writing
 from uncone.data.writing.databases.target import Target, open_target
-from uncone.data.writing.side_columns import VECTOR, columns_beside, files_of, parts_of, unique_name
+from uncone.data.writing.side_columns import VECTOR, SideColumns, columns_beside, files_of, parts_of, unique_name
 from uncone.data.writing.sinks import (
     JsonSink,
     NpySink,
@@ -31,14 +33,13 @@ from uncone.data.writing.sinks import (
     ParquetSink,
     Plan,
     SafetensorsSink,
-    ShardSink,
     Sink,
     TableSink,
     WordSink,
 )
 from uncone.errors import OptionError, ShapeError
 
-__all__ = ["OUTPUTS", "SHARDS", "Rewritten", "output_suffix", "rewrite"]
+__all__ = ["FOLDER", "OUTPUTS", "Rewritten", "output_suffix", "rewrite"]
 
 OUTPUTS: dict[str, type[Sink]] = {
     ".npy": NpySink,
@@ -54,12 +55,12 @@ OUTPUTS: dict[str, type[Sink]] = {
 }
 """What writes which kind of file."""
 
-SHARDS = ""
-"""The ending of a folder of shards."""
+FOLDER = ""
+"""The ending of a folder of files."""
 
 _DATABASE = "://"
 
-_LAYERS = (".parquet", ".safetensors", SHARDS)  # what holds several columns or tensors of vectors
+_LAYERS = (".parquet", ".safetensors", FOLDER)  # what holds several columns or tensors of vectors
 
 _BYTES = 1 << 25  # of a block from which it is only half as many rows
 
@@ -80,8 +81,8 @@ class Rewritten:
     note: str = ""
 
 
-def output_suffix(out: str | os.PathLike[str], *, shards: bool = False, layers: bool = False) -> str:
-    """The ending that tells the kind of file to write; none is a folder of `shards`, and :// a database.
+def output_suffix(out: str | os.PathLike[str], *, folder: bool = False, layers: bool = False) -> str:
+    """The ending that tells the kind of file to write; none is a `folder` of files, and :// a database.
 
     >>> output_suffix("fixed.NPY")
     '.npy'
@@ -92,10 +93,10 @@ def output_suffix(out: str | os.PathLike[str], *, shards: bool = False, layers: 
     if is_database(os.fspath(out)):
         return _DATABASE
     suffix = Path(out).suffix.lower()
-    if suffix not in OUTPUTS and not (shards and suffix == SHARDS):
-        folder = ", or a folder of shards: a name without an ending" if shards else ""
+    if suffix not in OUTPUTS and not (folder and suffix == FOLDER):
+        others = ", or a folder: a name without an ending" if folder else ""
         raise OptionError(
-            f"-o {os.fspath(out)} has an unknown ending {suffix!r}; we write {', '.join(OUTPUTS)}{folder}."
+            f"-o {os.fspath(out)} has an unknown ending {suffix!r}; we write {', '.join(OUTPUTS)}{others}."
         )
     if layers and suffix not in _LAYERS:
         raise OptionError(f"A {suffix} file cannot store several layers. Write .parquet, .safetensors or a folder.")
@@ -111,7 +112,7 @@ def rewrite(
     options: Options | None = None,
     progress: Callable[[int], None] | None = None,
     layers: Sequence[str] = (),
-    shards: bool = False,
+    columns: SideColumns | None = None,
     each: Callable[..., Iterator[Any]] = map,
 ) -> Rewritten:
     """Write `map_rows` of all rows of a source to a file whose ending tells its kind.
@@ -125,7 +126,7 @@ def rewrite(
         options: which column holds the vectors.
         progress: called with the rows written since the last call.
         layers: names of equal parts of a vector, written as columns or tensors of their own.
-        shards: whether an `out` without an ending is a folder of parquet files.
+        columns: what stands beside the vectors, if it is not to be seen from the source.
         each: applies a function to blocks and keeps their order: `map`, or one that does it on all cores.
 
     Raises:
@@ -134,24 +135,22 @@ def rewrite(
         ShapeError: `map_rows` gives something else than it should.
         SourceError: the source cannot be read.
     """
-    suffix, target = output_suffix(out, shards=shards, layers=bool(layers)), open_target(out)
-    path = Path(out if target is None else target.name)
-    opened = open_source(source, options).with_columns()
+    suffix, target = output_suffix(out, layers=bool(layers)), open_target(out)
+    path = path_of(out) if target is None else Path(target.name)
+    rows_in = open_source(source, options).with_columns()
     if target is not None:
         target.check()
-    elif suffix == SHARDS:
-        check_output_folder(path)
     else:
-        check_output(path, files_of(opened))
-    dtype = np.dtype("<f8" if opened.dtype in ("float64", "double", "longdouble", "float128") else "<f4")
-    width = opened.dim if dim is None else dim
+        check_output(path, files_of(rows_in))
+    dtype = np.dtype("<f8" if rows_in.dtype in ("float64", "double", "longdouble", "float128") else "<f4")
+    width = rows_in.dim if dim is None else dim
     # Never cut where a table in memory is not: what a product makes of a row may depend on its place.
-    block = BLOCK if BLOCK * dtype.itemsize * max(opened.dim, width) <= _BYTES else BLOCK // 2
-    stream = regrid(opened.read(), block)
+    block = BLOCK if BLOCK * dtype.itemsize * max(rows_in.dim, width) <= _BYTES else BLOCK // 2
+    stream = regrid(rows_in.read(), block)
     first = next(stream, None)
     if first is None:
-        raise ShapeError(f"{opened.name} has no rows. We need at least one.")
-    plan, dropped = _plan(opened, first, width, dtype, suffix)
+        raise ShapeError(f"{rows_in.name} has no rows. We need at least one.")
+    plan, dropped = _plan(rows_in, columns or columns_beside(rows_in, first), width, dtype, suffix)
     plan = replace(plan, layers=tuple(unique_name(name, plan.carried.names) for name in layers))
     n_rows = unusable = 0
     with _open_target(target, plan, path) if target else _open_file(suffix, plan, path) as sink:
@@ -168,16 +167,17 @@ def rewrite(
     return Rewritten(path, n_rows, width, dtype.name, unusable, dropped, "" if target is None else target.note)
 
 
-def _plan(source: Source, first: Rows, dim: int, dtype: np.dtype[Any], suffix: str) -> tuple[Plan, tuple[str, ...]]:
+def _plan(
+    source: Source, carried: SideColumns, dim: int, dtype: np.dtype[Any], suffix: str
+) -> tuple[Plan, tuple[str, ...]]:
     """What is to be written, and the names of what finds no place."""
-    carried = columns_beside(source, first)
     inner = parts_of(source)
     name, others = _arrays(inner[0]) if len(inner) == 1 else (VECTOR, [])
     archived = None
     if suffix == ".npz" and isinstance(inner[0], Npz):
         archived = (inner[0].path, tuple(f"{other}.npy" for other in others))
         dropped: list[str] = []  # texts and labels are among the arrays
-    elif OUTPUTS.get(suffix, ShardSink).holds_columns:
+    elif suffix == _DATABASE or OUTPUTS[suffix].holds_columns:
         dropped = [other for other in others if not carried.names]
     else:
         word_names = ("word", "text") if OUTPUTS[suffix] is WordSink else ()
@@ -190,7 +190,7 @@ def _arrays(source: Any) -> tuple[str, list[str]]:  # noqa: ANN401 - any source
     if isinstance(source, Npz):
         import zipfile
 
-        with zipfile.ZipFile(source.path) as archive:
+        with opened(source.path) as file, zipfile.ZipFile(file) as archive:
             names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
         return source.member, [name for name in names if name != source.member]
     if source.kind == "safetensors":
@@ -201,10 +201,10 @@ def _arrays(source: Any) -> tuple[str, list[str]]:  # noqa: ANN401 - any source
 
 @contextmanager
 def _open_file(suffix: str, plan: Plan, out: Path) -> Iterator[Sink]:
-    """A file or folder that takes its place when it is whole."""
-    with replacing(out, folder=suffix == SHARDS) as temporary:
+    """A file that takes its place when it is whole."""
+    with replacing(out) as temporary:
         with writing(out):
-            sink = OUTPUTS.get(suffix, ShardSink)(temporary, plan)
+            sink = OUTPUTS[suffix](temporary, plan)
         with _abandoned(sink):
             yield sink
 
@@ -237,14 +237,15 @@ def _from(first: Rows, stream: Iterator[Rows]) -> Iterator[Rows]:
 
 def _own(rows: Rows, plan: Plan) -> Rows:
     """The rows in memory of their own, in the precision they are written in: a reader uses its buffer again."""
+    own = None if rows.vectors.flags.owndata else True  # blocks that were put together are nobody else's
     with np.errstate(over="ignore"):
-        return replace(rows, vectors=np.array(rows.vectors, plan.dtype, order="C"))
+        return replace(rows, vectors=np.array(rows.vectors, plan.dtype, order="C", copy=own))
 
 
 def _map_block(rows: Rows, map_rows: Callable[[Matrix], Matrix] | None, plan: Plan) -> tuple[Matrix, int]:
     """The rows as they are written, and how many of them could not be used."""
     block: Matrix = np.asarray(rows.vectors, plan.dtype)
-    usable = np.isfinite(block).all(axis=1)
+    usable = _finite(block)
     whole = bool(usable.all())
     n = len(block) if whole else int(usable.sum())
     result: Matrix = np.full((len(block), plan.dim), np.nan, plan.dtype)
@@ -253,10 +254,19 @@ def _map_block(rows: Rows, map_rows: Callable[[Matrix], Matrix] | None, plan: Pl
         mapped = finite if map_rows is None else np.asarray(map_rows(finite))
         if mapped.shape != (n, plan.dim):
             raise ShapeError(f"{(n, block.shape[1])} rows became {mapped.shape}; we need {(n, plan.dim)}.")
-        lost = np.asarray(~np.isfinite(mapped).all(axis=1))
+        lost = ~_finite(mapped)
         if lost.any():  # numbers so large that the result has no place in their precision
             mapped, n = np.where(lost[:, None], np.nan, mapped), n - int(lost.sum())
         if whole:
             return np.ascontiguousarray(mapped, plan.dtype), len(block) - n
         result[usable] = mapped
     return result, len(block) - n
+
+
+def _finite(rows: Matrix) -> NDArray[np.bool_]:
+    """Which rows have only finite numbers: all whose squared length is finite, and those that are only too long."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(np.vecdot(rows, rows))
+    if not finite.all():
+        finite[~finite] = np.isfinite(rows[~finite]).all(axis=1)
+    return np.asarray(finite)

@@ -30,7 +30,7 @@ from uncone.verbs.map.rows import MapRows, vector_rows
 from uncone.verbs.map.texts import TextRows, text_rows
 from uncone.verbs.options.map import MOST_POINTS, MapOptions
 from uncone.verbs.spaces.encoding import open_space, open_texts_of
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 __all__ = ["map"]
 

@@ -6,8 +6,10 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+from uncone.data.storage.path import path_of
 from uncone.errors import OptionError
 
 __all__ = ["Options", "Rule", "among", "at_least", "between", "flag_of", "group_of", "option"]
@@ -107,6 +109,8 @@ class Options:
         """
         for declared in fields(self):
             value = getattr(self, declared.name)
+            if isinstance(value, Path):
+                object.__setattr__(self, declared.name, value := path_of(value))
             if declared.metadata["many"] and value is not declared.default:
                 value = _as_tuple(value, declared)
                 object.__setattr__(self, declared.name, value)

@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from uncone.data.storage.path import path_of
 from uncone.errors import OptionError
 from uncone.verbs.options.option import Options, Rule, among, at_least, between, option
 
 if TYPE_CHECKING:
     from uncone.encoders.open import Loading
+    from uncone.run.job import Executor
     from uncone.run.measure import Plan
     from uncone.verbs.spaces.encoding import Encoding
 
 __all__ = [
+    "EngineOptions",
     "LoadingOptions",
     "ModelOptions",
     "OutputOptions",
@@ -27,6 +30,7 @@ __all__ = [
     "SourceOptions",
     "SpaceOptions",
     "TextOptions",
+    "check_folder",
 ]
 
 TEXTS = "for texts: name a model with --model."
@@ -189,11 +193,10 @@ def _is_engine(value: Any) -> bool:  # noqa: ANN401 - a name, or an executor
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(SeedOptions):
-    """How vectors are measured."""
+class EngineOptions(Options):
+    """Where the work is done."""
 
     GROUP = "Running"
-    float64: bool = option(False, "Compute in double precision, at half the speed.")
     workers: int = option(
         0,
         "Number of threads, or of workers of an engine started here.",
@@ -217,12 +220,39 @@ class RunOptions(SeedOptions):
         needs="engine",
     )
 
+    @property
+    def executor(self) -> Executor | None:
+        """The engine, connected; None for threads of this machine."""
+        from uncone.run.engines.open import open_engine
+
+        return open_engine(self.engine, self.address, self.workers)
+
+
+def check_folder(options: EngineOptions, out: str | os.PathLike[str] | None) -> None:
+    """Refuse to have a single file, or none, written by an engine.
+
+    Raises:
+        OptionError: `out` is one.
+    """
+    if options.is_given("engine") and (out is None or Path(out).suffix):
+        raise OptionError(
+            "--engine writes a folder, with a file for every file of the source. Name one without an ending: -o out/."
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(SeedOptions, EngineOptions):
+    """How vectors are measured."""
+
+    GROUP = "Running"
+    float64: bool = option(False, "Compute in double precision, at half the speed.")
+
     def check(self) -> None:
         """Refuse texts on a cluster."""
         if self.is_given("engine") and getattr(self, "model", None) is not None:
             raise OptionError(
-                "--engine measures vectors, and --model encodes texts on this machine. Write vectors to Parquet with "
-                "uncone encode first, then measure that file."
+                "--engine measures vectors, but with --model the source holds texts. Encode them first: uncone encode "
+                "-o vectors/, which takes --engine too. Then give vectors/ here."
             )
         super().check()
 
@@ -231,11 +261,9 @@ class RunOptions(SeedOptions):
         """The options as a pass over vectors takes them."""
         import numpy as np
 
-        from uncone.run.engines.open import open_engine
         from uncone.run.measure import Plan
 
-        engine = open_engine(self.engine, self.address, self.workers)
-        return Plan(self.workers, np.float64 if self.float64 else np.float32, engine, self.any_kernel)
+        return Plan(self.workers, np.float64 if self.float64 else np.float32, self.executor, self.any_kernel)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,7 +283,7 @@ class OutputOptions(Options):
     @property
     def json_file(self) -> Path | None:
         """The JSON file, unless it goes to standard output."""
-        return None if self.json in (None, "-") else Path(str(self.json))
+        return None if self.json in (None, "-") else path_of(str(self.json))
 
     def paths(self) -> list[tuple[str, Path]]:
         """Every path that is written, with its flag."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from uncone.analysis.similarity.two_columns import two_columns
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.demo import demo_model
 from uncone.data.lazy_property import once
+from uncone.data.storage.path import path_of
 from uncone.data.vectors.databases.url import without_secrets
 from uncone.data.writing.manifest import versions
 from uncone.errors import MissingPackageError, OptionError
@@ -51,7 +51,7 @@ from uncone.verbs.similarity.vectors import (
 )
 from uncone.verbs.similarity.walkthrough import steps
 from uncone.verbs.spaces.encoding import Encoding
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 __all__ = ["similarity"]
 
@@ -384,7 +384,7 @@ class _Comparison:
         path, n = self.options.matrix, self.main.n
         if path is None:
             return {}
-        write_matrix(self.main.units, Path(path), progress=step_progress(self.options.progress, "matrix", n))
+        write_matrix(self.main.units, path_of(path), progress=step_progress(self.options.progress, "matrix", n))
         if n < self.table.rows:
             self.remarks.append(
                 f"The matrix has the {n:,} rows that were compared, in their order, not all {self.table.rows:,}."

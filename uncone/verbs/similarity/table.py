@@ -13,6 +13,7 @@ import numpy as np
 from uncone.data.batch import Batch, IntVector, Matrix
 from uncone.data.open import open_source, suffix_of
 from uncone.data.source import Options, Source
+from uncone.data.storage.path import path_of
 from uncone.data.tables.fields import clipped, is_number, label_text
 from uncone.data.tables.memory import MemoryTable
 from uncone.data.texts.cleaning import clean
@@ -147,7 +148,7 @@ def holds_vectors(source: Any, text: str | None, label: str | None) -> bool:  # 
     if isinstance(source, Source) or is_frame(source) or (isinstance(source, str) and is_database(source)):
         return True
     if isinstance(source, str | os.PathLike):
-        return _file_holds_vectors(Path(source), text, label)
+        return _file_holds_vectors(path_of(source), text, label)
     if isinstance(source, TextSource) or MemoryTable.of(source) is not None:
         return False
     # Looking into an iterator would consume its first block.

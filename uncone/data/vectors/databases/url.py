@@ -102,8 +102,8 @@ class DatabaseUrl:
 
     def columns(self, options: Options) -> Options:
         """The columns of vectors, texts and labels: those of the options, else of the URL."""
-        names = {name: getattr(options, name) or self.values.get(name) for name in ("column", "text", "label")}
-        return replace(options, **names)
+        column, text, label = (getattr(options, name) or self.values.get(name) for name in ("column", "text", "label"))
+        return replace(options, column=column, text=text, label=label)
 
     def required(self, name: str, choices: object = "") -> str:
         """A part that has to be there.

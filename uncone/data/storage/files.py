@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import io
 import json
 import os
+import pickle
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from uncone.data.storage.path import ObjectPath, on_network, path_of
 from uncone.errors import FormatError, MissingSourceError
 
-__all__ = ["FileStamps", "check_readable", "file_digest", "find_files", "in_natural_order"]
+__all__ = [
+    "MANIFEST",
+    "FileStamps",
+    "check_readable",
+    "file_digest",
+    "find_files",
+    "in_natural_order",
+    "with_absolute_paths",
+]
+
+T = TypeVar("T")
 
 
 def find_files(
@@ -32,16 +45,21 @@ def find_files(
         MissingSourceError: there are no such files.
         FormatError: they are of several kinds.
     """
-    folder = Path(path)
+    folder = path_of(path)
     if folder.is_dir():
-        files = [file for file in folder.iterdir() if file.is_file() and not file.name.startswith((".", "_"))]
+        _check_complete(folder)
+        visible = [file for file in folder.iterdir() if not file.name.startswith((".", "_"))]
+        files = [file for file in visible if isinstance(file, ObjectPath) or file.is_file()]
         readable = [file for file in files if suffix_of(file)]
         # A folder of tables or shards often holds a README.txt or a list of words beside them.
         files = [file for file in readable if suffix_of(file) != ".txt"] or readable
         if not files:
             raise MissingSourceError(f"The folder {path} holds no {content}. We read {', '.join(endings)}.")
     elif not folder.exists() and glob.has_magic(path):
-        files = [Path(name) for name in glob.glob(path, recursive=True) if Path(name).is_file()]  # noqa: PTH207
+        if isinstance(folder, ObjectPath):
+            files = list[Path](folder.matches())
+        else:
+            files = [Path(name) for name in glob.glob(path, recursive=True) if Path(name).is_file()]  # noqa: PTH207
         if not files:
             raise MissingSourceError(f"No file matches {path}. We read {', '.join(endings)}.")
     else:
@@ -54,6 +72,19 @@ def find_files(
     return in_natural_order(files)
 
 
+MANIFEST = "_uncone.json"
+"""The file that tells whether a folder of ours is complete."""
+
+
+def _check_complete(folder: Path) -> None:
+    manifest = folder / MANIFEST
+    if manifest.is_file() and not json.loads(manifest.read_text()).get("complete"):
+        raise FormatError(
+            f"{folder} is not complete: it is being written, or the run was interrupted. Run the same uncone encode, "
+            "apply or fix again; it goes on where it stopped."
+        )
+
+
 def check_readable(path: Path, need: str) -> None:
     """Refuse a file that may not be read or is empty; `need` says what it should hold.
 
@@ -61,7 +92,7 @@ def check_readable(path: Path, need: str) -> None:
         MissingSourceError: it may not be read.
         FormatError: it is empty.
     """
-    if not os.access(path, os.R_OK):
+    if not isinstance(path, ObjectPath) and not os.access(path, os.R_OK):
         raise MissingSourceError(f"{path} cannot be read: permission denied. Check its permissions.")
     if path.stat().st_size == 0:
         raise FormatError(f"{path} is empty (0 bytes). We need {need}; was it written to the end?")
@@ -69,14 +100,15 @@ def check_readable(path: Path, need: str) -> None:
 
 @dataclass(frozen=True)
 class FileStamps:
-    """Sizes and times of files when a run began: a run over files that change would mix old rows with new ones."""
+    """Sizes, and times or etags, of files when a run began: if they change, it would mix old rows with new ones."""
 
-    stamps: Mapping[Path, tuple[int, int]]
+    stamps: Mapping[Path, tuple[int, int | str]]
 
     @classmethod
     def of(cls, files: Iterable[Path]) -> FileStamps:
         """The stamps of the files as they are now."""
-        return cls({path: _stamp(path) for path in files})
+        paths = list(files)
+        return cls(dict(zip(paths, _stamps(paths), strict=True)))
 
     def check(self, files: Iterable[Path]) -> None:
         """Refuse files that have changed or vanished.
@@ -85,13 +117,21 @@ class FileStamps:
             MissingSourceError: a file is gone, or this machine does not see it.
             FormatError: a file has changed.
         """
-        for path in files:
-            if _stamp(path) != self.stamps[path]:
+        paths = list(files)
+        for path, stamp in zip(paths, _stamps(paths), strict=True):
+            if stamp != self.stamps[path]:
                 raise FormatError(f"{path} changed while it was being read. Start again when nothing writes to it.")
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stamps(paths: Sequence[Path]) -> Iterator[tuple[int, int | str]]:
+    """The stamps of files; those of objects are requests that wait for the network, so many go out at once."""
+    return on_network(_stamp, paths)
+
+
+def _stamp(path: Path) -> tuple[int, int | str]:
     try:
+        if isinstance(path, ObjectPath):
+            return path.stamp()
         status = path.stat()
     except OSError as error:
         reason = error.strerror or str(error)
@@ -99,6 +139,25 @@ def _stamp(path: Path) -> tuple[int, int]:
             f"{path} can't be read any more ({reason}). Was it moved, or do workers not share this folder?"
         ) from error
     return status.st_size, status.st_mtime_ns
+
+
+class _AbsolutePaths(pickle.Pickler):
+    def reducer_override(self, value: Any) -> Any:  # noqa: ANN401 - anything that is pickled
+        if not isinstance(value, Path) or isinstance(value, ObjectPath):
+            return NotImplemented
+        return Path, (os.path.abspath(value),)  # noqa: PTH100
+
+
+def with_absolute_paths(value: T) -> T:
+    """A copy of a value with every path in it absolute, so that another process finds the same files.
+
+    Raises:
+        TypeError: it can't be copied, such as an open pipe.
+    """
+    buffer = io.BytesIO()
+    _AbsolutePaths(buffer).dump(value)
+    copied: T = pickle.loads(buffer.getvalue())
+    return copied
 
 
 def in_natural_order(paths: Sequence[Path]) -> list[Path]:
