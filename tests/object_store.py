@@ -93,17 +93,29 @@ class Proxy:
             protocol_version = "HTTP/1.1"
 
             def answer(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                body = self.body()
                 proxy.requests.append((self.command, self.path, self.headers.get("Range", "")))
                 status = rule(self.command, self.path)
                 if status is not None:
                     self.reply(status, [], b"")
                     return
                 connection = http.client.HTTPConnection("127.0.0.1", port)
-                connection.request(self.command, self.path, body, dict(self.headers.items()))
+                left_out = ("transfer-encoding", "content-length", "expect")
+                headers = {name: value for name, value in self.headers.items() if name.lower() not in left_out}
+                connection.request(self.command, self.path, body, headers)
                 response = connection.getresponse()
                 self.reply(response.status, response.getheaders(), response.read())
                 connection.close()
+
+            def body(self) -> bytes:
+                if self.headers.get("Transfer-Encoding") != "chunked":
+                    return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                parts = []
+                while size := int(self.rfile.readline(), 16):
+                    parts.append(self.rfile.read(size))
+                    self.rfile.readline()
+                self.rfile.readline()
+                return b"".join(parts)
 
             def reply(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
                 self.send_response(status)

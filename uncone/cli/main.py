@@ -171,7 +171,9 @@ def _joined(arguments: Sequence[str]) -> list[str]:
 
 
 def _complain(message: str, code: int) -> int:
-    message = message.replace(DASH, "-")
+    from uncone.data.vectors.databases.url import without_secrets  # --help has no need of it
+
+    message = without_secrets(message.replace(DASH, "-"))
     line = "".join(letter if letter.isprintable() else "�" for letter in " ".join(message.split()))
     if sys.stderr is not None:
         with contextlib.suppress(OSError):  # there is nobody left to tell

@@ -143,7 +143,9 @@ def _stamp(path: Path) -> tuple[int, int | str]:
 
 class _AbsolutePaths(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:  # noqa: ANN401 - anything that is pickled
-        return (type(value), (str(value.absolute()),)) if isinstance(value, Path) else NotImplemented
+        if not isinstance(value, Path) or isinstance(value, ObjectPath):
+            return NotImplemented
+        return Path, (os.path.abspath(value),)  # noqa: PTH100
 
 
 def with_absolute_paths(value: T) -> T:

@@ -20,6 +20,7 @@ __all__ = ["Dask"]
 S = TypeVar("S")
 _RETRIES = 20
 _SECONDS = 10
+_CONNECTING = 8
 
 
 class Dask:
@@ -107,7 +108,7 @@ def _connect(address: str) -> Any:  # noqa: ANN401 - distributed is not typed
 
     check_address(address, "Dask")
     try:
-        return Client(address, timeout=_SECONDS)
+        return Client(address, timeout=_CONNECTING)
     except (OSError, TimeoutError, ValueError) as error:
         raise WorkerError(f"There is no Dask scheduler at {address} ({error}). Check the address.") from error
 
@@ -121,7 +122,7 @@ def _start(workers: int) -> Any:  # noqa: ANN401
     # A task isn't to blame for every worker that dies with it; the nanny's trimming of memory costs a fifth.
     dask.config.set({"distributed.scheduler.allowed-failures": _RETRIES})
     dask.config.set({"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": -1})
-    cluster = LocalCluster(n_workers=workers or cores(), threads_per_worker=1, dashboard_address=None, memory_limit=0)
+    cluster = LocalCluster(n_workers=workers or cores(), threads_per_worker=1, dashboard_address=":0", memory_limit=0)
     return Client(cluster)
 
 

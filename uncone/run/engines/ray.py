@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from uncone.errors import WorkerError, require
-from uncone.run.engines.address import check_address
+from uncone.run.engines.address import check_address, quiet
 from uncone.run.job import Job, Progress, Range
 
 require("ray", extra="ray")
@@ -36,12 +36,13 @@ class Ray:
             check_address(str(address), "Ray")
         own = {"num_cpus": workers or None, "include_dashboard": False} if address is None else {}
         try:
-            ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False, **own)
+            with quiet():
+                ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False, **own)
         except Exception as error:  # Ray raises a dozen kinds, from ConnectionError to its own
             reason = str(error).splitlines()[0]
             raise WorkerError(
-                f"There is no Ray cluster at {address} ({reason}). Start one with `ray start --head`, or leave "
-                "--address out to run Ray on this machine."
+                f"There is no Ray cluster at {address} that lets us in ({reason}). Start one with `ray start`, or "
+                "set RAY_AUTH_TOKEN if it wants a token."
             ) from error
 
     def groups(self, job: Job[S], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[S]:
