@@ -44,6 +44,7 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.layers
 	$(BIN)/python -m benchmarks.deep
 	$(BIN)/python -m benchmarks.neighbors
+	$(BIN)/python -m benchmarks.engines
 	$(BIN)/python -m benchmarks.clusters
 	$(BIN)/python -m benchmarks.repairs
 	$(BIN)/python -m benchmarks.bootstrap
