@@ -5,6 +5,7 @@ Their errors become those of a file: with a number, and one line that says what 
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import io
 import os
@@ -32,7 +33,6 @@ __all__ = [
 ]
 
 _PIECE = 1 << 26  # bytes that wait in memory while they are sent
-_ABANDONED: list[Any] = []  # streams that must not be closed: that would publish what they hold
 
 
 class StorageError(OSError):
@@ -167,7 +167,7 @@ class Backend:
 
     def _send(self, local: Path, path: str, stop: Event) -> None:
         # An object appears when its stream is closed, and a stream that is collected is closed. So one that has not
-        # sent everything is kept until the process ends; then it is never closed.
+        # sent everything must never be collected; what has arrived of it is no object.
         with local.open("rb") as source:
             # The ending of a name would have its content compressed, once more.
             stream = self.files.open_output_stream(path, compression=None)
@@ -179,7 +179,7 @@ class Backend:
                         raise InterruptedError(errno.EINTR, "interrupted")
                 stream.close()
             except BaseException:
-                _ABANDONED.append(stream)
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(stream))  # never collected, not even at the end
                 raise
 
     def _send_by_fsspec(self, local: Path, path: str, stop: Event) -> None:
