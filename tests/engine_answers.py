@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+from unittest.mock import patch
 
 import uncone
+from uncone.analysis.neighbors import neighborhood
+
+QUERIES = 150
+"""Vectors whose neighbors are looked for among all: fewer than usual, to save time."""
 
 
 def answers(folder, **options):
-    """The findings of check, the threshold of calibrate and the numbers of a repair, as text."""
-    seen = uncone.check(folder, exact=True, **options).to_dict()["findings"]
+    """The findings of check with its second passes, the threshold of calibrate and the numbers of repairs, as text."""
+    with patch.object(neighborhood, "_MOST_QUERIES", QUERIES):
+        seen = uncone.check(folder, exact=True, deep=True, **options).to_dict()["findings"]
     cuts = uncone.calibrate(folder, **options).to_dict()
-    repaired = uncone.fix(folder, "whiten", skip_bad=True, **options)
-    for values in (cuts, repaired.to_dict()):
-        values.pop("provenance", None)
-    return json.dumps([seen, cuts, repaired.to_dict()["after"], repaired.repair.matrix_.tolist()], default=str)
+    whitened = uncone.fix(folder, "whiten", skip_bad=True, **options)
+    clustered = uncone.fix(folder, "clustered", p=1, k=3, sample=20_000, skip_bad=True, **options).repair
+    cuts.pop("provenance")
+    numbers = [whitened.repair.matrix_, clustered.means_, clustered.directions_, clustered.counts_]
+    return json.dumps([seen, cuts, whitened.to_dict()["after"], *(array.tolist() for array in numbers)], default=str)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import uncone
 from uncone.verbs.options.option import Options
-from uncone.verbs.verb import VERBS, OpenOptions
+from uncone.verbs.spaces.verb import VERBS, OpenOptions
 
 STUB = Path(uncone.__file__).with_suffix(".pyi")
 HEAD = '''"""The public names of uncone. Written by `make stub` from the options classes: do not edit."""

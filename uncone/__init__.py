@@ -23,6 +23,7 @@ _MODULES = {
     "report.documents.fix": "Repaired",
     "report.documents.layers": "LayerComparison LayerStudy",
     "report.documents.map": "Map",
+    "report.documents.plan": "Planned",
     "report.documents.similarity": "Similarity",
     "report.documents.tune": "Tuned",
     "verbs.calibrate": "calibrate",
@@ -33,11 +34,12 @@ _MODULES = {
     "verbs.fix": "apply export fix",
     "verbs.layers": "compare_layers layers",
     "verbs.map.map": "map",
+    "verbs.plan": "plan",
     "verbs.schema": "schema validate",
     "verbs.similarity.similarity": "similarity",
+    "verbs.spaces.verb": "Space open",
     "verbs.training.ablate": "ablate_data ablate_layers ablate_repair",
     "verbs.training.tune": "tune",
-    "verbs.verb": "Space open",
 }
 _HOMES = {name: f"uncone.{module}" for module, names in _MODULES.items() for name in names.split()}
 

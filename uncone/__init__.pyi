@@ -24,9 +24,10 @@ from uncone.verbs.options.evaluate import EvaluateOptions
 from uncone.verbs.options.fix import ApplyOptions, ExportOptions, FixOptions, PrescribeOptions
 from uncone.verbs.options.layers import LayersOptions
 from uncone.verbs.options.map import MapOptions
+from uncone.verbs.options.plan import PlanOptions
 from uncone.verbs.options.similarity import SimilarityOptions
 from uncone.verbs.options.tune import TuneOptions
-from uncone.verbs.verb import OpenOptions
+from uncone.verbs.spaces.verb import OpenOptions
 from uncone.analysis.calibration.calibration import Calibration as Calibration
 from uncone.analysis.measures.finding import Finding as Finding
 from uncone.analysis.measures.finding import Level as Level
@@ -41,6 +42,7 @@ from uncone.report.documents.fix import Repaired as Repaired
 from uncone.report.documents.layers import LayerComparison as LayerComparison
 from uncone.report.documents.layers import LayerStudy as LayerStudy
 from uncone.report.documents.map import Map as Map
+from uncone.report.documents.plan import Planned as Planned
 from uncone.report.documents.similarity import Similarity as Similarity
 from uncone.report.documents.tune import Tuned as Tuned
 from uncone.verbs.schema import schema as schema
@@ -58,6 +60,7 @@ __all__ = [
     "LayerStudy",
     "Level",
     "Map",
+    "Planned",
     "RepairAblation",
     "Repaired",
     "Similarity",
@@ -81,6 +84,7 @@ __all__ = [
     "layers",
     "map",
     "open",
+    "plan",
     "prescribe",
     "reproduce",
     "schema",
@@ -110,13 +114,13 @@ class _CalibrateOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
-    seed: int
-    progress: Callable[[str, int, int | None], None] | None
-    float64: bool
     workers: int
     engine: Any
     address: str | None
     any_kernel: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    float64: bool
     pairs: Any
     left: str | None
     right: str | None
@@ -159,13 +163,13 @@ class _CheckOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
-    seed: int
-    progress: Callable[[str, int, int | None], None] | None
-    float64: bool
     workers: int
     engine: Any
     address: str | None
     any_kernel: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    float64: bool
     sample: int
     scores: Sequence[float]
     repair: str | os.PathLike[str] | None
@@ -189,6 +193,10 @@ class _EncodeOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
+    workers: int
+    engine: Any
+    address: str | None
+    any_kernel: bool
     out: str | os.PathLike[str] | None
     progress: Callable[[str, int, int | None], None] | None
 
@@ -270,6 +278,10 @@ class _ApplyOptions(TypedDict, total=False):
     trust_remote_code: bool
     seed: int
     progress: Callable[[str, int, int | None], None] | None
+    workers: int
+    engine: Any
+    address: str | None
+    any_kernel: bool
     out: str | os.PathLike[str] | None
 
 class _ExportOptions(TypedDict, total=False):
@@ -304,13 +316,13 @@ class _FixOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
-    seed: int
-    progress: Callable[[str, int, int | None], None] | None
-    float64: bool
     workers: int
     engine: Any
     address: str | None
     any_kernel: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    float64: bool
     sample: int
     pairs: Any
     left: str | None
@@ -364,6 +376,10 @@ class _LayersOptions(TypedDict, total=False):
     sentences: bool
     memory: str | int | None
     batch_size: int | None
+    workers: int
+    engine: Any
+    address: str | None
+    any_kernel: bool
     sample: int | None
     split: bool | None
     keep_duplicates: bool
@@ -408,6 +424,22 @@ class _MapOptions(TypedDict, total=False):
     k: int | None
     repair: str | os.PathLike[str] | None
     static: bool
+
+class _PlanOptions(TypedDict, total=False):
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    sample: int
+    column: str | None
+    tensor: str | None
+    rows: float | None
+    dim: int | None
+    dtype: str
+    method: str | None
+    exact: bool
+    float64: bool
+    engine: str
+    workers: int
+    bandwidth: str | None
 
 class _SimilarityOptions(TypedDict, total=False):
     text: Sequence[str] | str
@@ -645,6 +677,7 @@ def layers(
     model: Any, texts: Any, *, options: LayersOptions | None = ..., **keywords: Unpack[_LayersOptions]
 ) -> LayerStudy: ...
 def map(source: Any, *, options: MapOptions | None = ..., **keywords: Unpack[_MapOptions]) -> Map: ...
+def plan(source: Any = None, *, options: PlanOptions | None = ..., **keywords: Unpack[_PlanOptions]) -> Planned: ...
 def similarity(
     source: Any, *, options: SimilarityOptions | None = ..., **keywords: Unpack[_SimilarityOptions]
 ) -> Similarity: ...

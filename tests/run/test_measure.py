@@ -131,14 +131,17 @@ def test_rows_that_are_read_into_their_place_give_the_same_digits(rows, tmp_path
     np.testing.assert_allclose(placed["moments.second"], np.cov(usable.T) * (len(usable) - 1), rtol=1e-9)
 
 
-def test_only_a_statistic_that_is_alone_changes_the_rows_it_reads(rows, tmp_path):
+def test_a_statistic_that_changes_the_rows_it_reads_is_the_last_to_see_them(rows, tmp_path):
     np.save(tmp_path / "whole.npy", rows)
     dim = rows.shape[1]
-    both = measure(open_source(tmp_path / "whole.npy"), Bundle(moments=Moments(dim), units=UnitSum(dim)))
-    alone = measure(ArrayVectors(rows), UnitSum(dim))
-    assert all(np.array_equal(both["units"].state()[name], value) for name, value in alone.state().items())
-    assert Bundle(moments=Moments(dim)).place(7).shape == (7, dim)
-    assert both.place(7) is None
+    for order in (("moments", "units"), ("units", "moments")):
+        members = {"moments": Moments(dim), "units": UnitSum(dim)}
+        both = measure(open_source(tmp_path / "whole.npy"), Bundle(**{name: members[name] for name in order}))
+        for name, member in members.items():
+            alone = measure(ArrayVectors(rows), member).state()
+            assert all(np.array_equal(both[name].state()[key], value) for key, value in alone.items()), name
+        assert both.place(7).shape == (7, dim)
+    assert Bundle(units=UnitSum(dim)).place(7) is None
 
 
 def test_a_block_that_is_nearly_full_has_no_place():

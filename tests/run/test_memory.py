@@ -11,10 +11,10 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="malloc_trim is 
 _CODE = """
 import json
 import numpy as np
-from uncone.run.memory import _resident_bytes, return_freed
+from uncone.run.memory import resident_bytes, return_freed
 
 np.ones(1 << 21)  # 16 MiB: from now on glibc takes smaller blocks from the heap
-before = _resident_bytes()
+before = resident_bytes()
 blocks, small = [], []
 for _ in range(100):
     blocks.append(np.ones(1 << 17))
@@ -23,7 +23,7 @@ del blocks
 left = []
 for above in (before + (200 << 20), before + (50 << 20)):
     return_freed(above)
-    left.append((_resident_bytes() - before) >> 20)
+    left.append((resident_bytes() - before) >> 20)
 print(json.dumps(left))
 """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import signal
 import subprocess
 import sys
@@ -24,7 +23,7 @@ from uncone.data.open import open_source
 from uncone.data.source import Options
 from uncone.encoders import text_vectors as encoder_source
 from uncone.encoders.cached import ResumableTexts, journal_of
-from uncone.errors import OptionError, OutputError, ShapeError, SourceError
+from uncone.errors import FormatError, OptionError, OutputError, ShapeError, SourceError
 
 TEXTS = [f"the text {i} go to school {'again ' * (i % 5)}".strip() for i in range(60)]
 
@@ -91,17 +90,13 @@ def test_lines_lists_blank_texts_and_a_limit(tiny_model):
 
 
 def test_shards_are_cut_at_a_fixed_number_of_rows(tiny_model, monkeypatch):
-    from uncone.data.writing import sinks
-
-    monkeypatch.setattr("uncone.data.writing.rewrite.BLOCK", 16)
-    monkeypatch.setattr(sinks.ShardSink, "_ROWS", 32)
+    monkeypatch.setattr("uncone.data.writing.folder._TEXTS", 32)
     uncone.encode(TEXTS, model=tiny_model, out="folder")
-    sizes = [pq.read_metadata(path).num_rows for path in sorted(os.scandir("folder"), key=lambda entry: entry.name)]
-    assert sizes == [32, 28]
+    assert [pq.read_metadata(path).num_rows for path in sorted(Path("folder").glob("*.parquet"))] == [32, 28]
 
 
 @pytest.mark.parametrize("cache", [True, False])
-@pytest.mark.parametrize("name", ["v.parquet", "v.npy", "folder"])
+@pytest.mark.parametrize("name", ["v.parquet", "v.npy"])
 def test_an_interrupted_run_goes_on_to_the_same_bytes(
     name, cache, table, tiny_model, small_pools, monkeypatch, tmp_path
 ):
@@ -129,6 +124,49 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(
 
 def _content(path):
     return [file.read_bytes() for file in sorted(path.iterdir())] if path.is_dir() else [path.read_bytes()]
+
+
+def test_an_interrupted_folder_goes_on_to_the_same_bytes(table, tiny_model, monkeypatch, tmp_path):
+    monkeypatch.setattr("uncone.data.writing.folder._TEXTS", 8)
+    uncone.encode(table, model=tiny_model, layer=1, out="whole")
+
+    def stop(step, done, total):
+        assert (step, done, total) in (("encoding", 8, 60), ("encoding", 4, 60))
+        if len(list(Path("folder").glob("*.parquet"))) >= 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        uncone.encode(table, model=tiny_model, layer=1, out="folder", progress=stop)
+    n_files = len(list(Path("folder").glob("*.parquet")))
+    assert 3 <= n_files < 8
+    with pytest.raises(FormatError, match=r"folder is not complete.*uncone encode"):
+        uncone.check("folder")
+    with pytest.raises(OutputError, match=r"folder holds the unfinished output of another command"):
+        uncone.encode(table, model=tiny_model, layer=2, out="folder")
+    result = uncone.encode(table, model=tiny_model, layer=1, out="folder")
+    assert 8 * n_files <= result.resumed < 60 and result.vectors == 60
+    assert _content(tmp_path / "folder") == _content(tmp_path / "whole")
+    before = {path: path.stat().st_mtime_ns for path in Path("folder").iterdir()}
+    assert uncone.encode(table, model=tiny_model, layer=1, out="folder").resumed == 60
+    assert before == {path: path.stat().st_mtime_ns for path in Path("folder").iterdir()}
+
+
+def test_a_file_for_every_file_of_texts_with_its_columns(tiny_model, monkeypatch, expected):
+    monkeypatch.setattr("uncone.data.writing.folder._TEXTS", 25)
+    Path("texts").mkdir()
+    lines = [f"{i},{'' if i == 3 else 1.5 * i},{text}\n" for i, text in enumerate(TEXTS)]
+    for name, part in {"a": lines[:10], "b": lines[10:]}.items():
+        Path(f"texts/{name}.csv").write_text("".join(["id,weight,text\n", *part]))
+    result = uncone.encode("texts", text="text", model=tiny_model, layer=1, out="folder", limit=55)
+    names = ["a.parquet", "b-00000.parquet", "b-00001.parquet"]
+    assert sorted(path.name for path in Path("folder").glob("*.parquet")) == names
+    tables = [pq.read_table(f"folder/{name}") for name in names]
+    assert [len(table) for table in tables] == [10, 25, 20] and result.vectors == 55
+    assert {table.schema.remove_metadata() for table in tables} == {tables[0].schema.remove_metadata()}
+    assert [value for table in tables for value in table["id"].to_pylist()] == list(range(55))
+    assert tables[0]["weight"].to_pylist()[2:5] == [3.0, None, 6.0]
+    vectors = np.concatenate([np.array(table["embedding"].to_pylist()) for table in tables])
+    np.testing.assert_allclose(vectors, expected[1][:55], atol=1e-5)
 
 
 def test_a_killed_command_goes_on(tiny_model, tmp_path):

@@ -36,6 +36,7 @@ VERBS = {
     "ablate layers": "Find out what each layer is worth: freeze, drop or re-initialize it, and train.",
     "ablate data": "Find out what a biased training set leaves in every layer.",
     "ablate repair": "Find out what a repair between the encoder and the head does while a model is trained.",
+    "plan": "Estimate what a run would take, here or on a cluster: time, memory, network, bytes.",
     "schema": "Print the JSON Schema of results, or validate a saved result.",
     "cache": "List or clear cached text embeddings.",
     "demo": "See it all on a real model: crowded scores, what they mean, a repair, and a test of the repair.",
@@ -170,7 +171,9 @@ def _joined(arguments: Sequence[str]) -> list[str]:
 
 
 def _complain(message: str, code: int) -> int:
-    message = message.replace(DASH, "-")
+    from uncone.data.vectors.databases.url import without_secrets  # --help has no need of it
+
+    message = without_secrets(message.replace(DASH, "-"))
     line = "".join(letter if letter.isprintable() else "�" for letter in " ".join(message.split()))
     if sys.stderr is not None:
         with contextlib.suppress(OSError):  # there is nobody left to tell

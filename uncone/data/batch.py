@@ -12,19 +12,26 @@ from numpy.typing import NDArray
 from uncone.data.bags import Bags, run_starts
 from uncone.data.lazy_property import once
 
-__all__ = ["CUT", "Batch", "Groups", "IntVector", "Keys", "Matrix", "Vector"]
+__all__ = ["Batch", "Groups", "IntVector", "Keys", "Matrix", "Vector", "batch_rows"]
 
 Matrix = NDArray[np.floating[Any]]
 Vector = NDArray[np.floating[Any]]
 IntVector = NDArray[np.int64]
 
-CUT = 512
-"""The global grid: row i always stands in batch i // CUT, however the files are cut.
-
-At 768 dimensions such a batch stays in a core's cache while all statistics look at it."""
+_NUMBERS = 1 << 19
+"""Numbers of a batch, about: it stays in a core's cache while all statistics look at it."""
 
 _MOST = {4: 1e32, 8: 1e70}
 """Squared norms, by bytes per number, beyond which sums of products would overflow."""
+
+
+def batch_rows(dim: int) -> int:
+    """Rows of a batch, a power of two from 512 to 2048; batches lie on this grid however the files are cut.
+
+    >>> batch_rows(768), batch_rows(384), batch_rows(2)
+    (512, 1024, 2048)
+    """
+    return min(1 << max((_NUMBERS // dim).bit_length() - 1, 9), 2048)
 
 
 class Groups(NamedTuple):

@@ -6,15 +6,18 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from uncone.data.source import Options, Source
 from uncone.data.storage.files import check_readable, find_files
-from uncone.data.storage.path import ObjectPath, on_network, path_of
+from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.tables.memory import MemoryTable
 from uncone.data.tables.read import plain_suffix
 from uncone.data.vectors.databases.url import SCHEMES, DatabaseUrl, is_database
+from uncone.data.vectors.frames.open import is_frame, open_frame
 from uncone.data.vectors.matrices import NpyStream
 from uncone.data.vectors.memory import in_memory
 from uncone.data.vectors.shards import NamedRows, Shards, read_names
@@ -38,6 +41,8 @@ SUFFIXES = {
     ".faiss": ("faiss_index", "open_faiss"),
     ".index": ("faiss_index", "open_faiss"),
 }
+_OPENED = 16
+"""Files that are opened at a time: on a network, each waits for its answer."""
 _ZIPPED = {".jsonl", ".ndjson", ".csv", ".tsv", ".vec", ".txt"}
 _COLUMNS = {".npz", ".parquet", ".jsonl", ".ndjson", ".csv", ".tsv"}
 
@@ -63,6 +68,8 @@ def open_source(
             raise MissingSourceError(
                 f"{source} cannot be read: {reason}. Check the path and its permissions."
             ) from error
+    elif is_frame(source):
+        opened = open_frame(source, options)
     elif (table := MemoryTable.of(source)) is not None:
         opened = in_memory(table.vectors(options.column))
         texts = texts if options.text is None else table.strings(options.text)
@@ -118,7 +125,11 @@ def _with_names(source: Source, options: Options) -> Source:
 def _open_many(paths: Sequence[Path], name: str, options: Options) -> Source:
     names_inside = suffix_of(paths[0]) in _COLUMNS
     inner = options if names_inside else Options(column=options.column, tensor=options.tensor)
-    shards = Shards(list(on_network(lambda path: _open_file(path, inner), paths)), name)
+    first = _open_file(paths[0], inner)
+    # Others need not be looked into for their dimensions: a row of another length is an error when it is read.
+    others = replace(inner, dim=first.dim)
+    with ThreadPoolExecutor(_OPENED) as threads:
+        shards = Shards([first, *threads.map(lambda path: _open_file(path, others), paths[1:])], name)
     return shards if names_inside else _with_names(shards, options)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from uncone.data.batch import CUT, Batch, Matrix
+from uncone.data.batch import Batch, Matrix, batch_rows
 from uncone.errors import DtypeError, ShapeError
 
 __all__ = [
@@ -35,21 +37,29 @@ Place = Callable[[int], Matrix | None]
 
 @dataclass(frozen=True)
 class Options:
-    """What the user said about a source: the names of its columns or of the files beside it."""
+    """What the user said about a source: the names of its columns or of the files beside it.
+
+    `dim` is how long the lists of a column are, where the first file of a folder has told it.
+    """
 
     column: str | None = None
     tensor: str | None = None
     text: str | None = None
     label: str | None = None
+    dim: int | None = None
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows as read: vectors (m, d) of any accepted dtype, valid until the next are asked for."""
+    """Some rows as read: vectors (m, d) of any accepted dtype, valid until the next are asked for.
+
+    `beside` are the other columns of a source `with_columns`: an Arrow table, or a list with an object per row.
+    """
 
     vectors: NDArray[np.generic]
     texts: Sequence[str] | None = None
     labels: Sequence[str] | None = None
+    beside: Any = None
 
     def part(self, start: int, stop: int) -> Rows:
         """Rows start to stop, as views."""
@@ -57,7 +67,13 @@ class Rows:
             self.vectors[start:stop],
             None if self.texts is None else self.texts[start:stop],
             None if self.labels is None else self.labels[start:stop],
+            self._beside(start, stop),
         )
+
+    def _beside(self, start: int, stop: int) -> Any:  # noqa: ANN401 - as beside
+        if self.beside is None or isinstance(self.beside, list):
+            return self.beside and self.beside[start:stop]
+        return self.beside.slice(start, stop - start)
 
 
 class Source(ABC):
@@ -80,6 +96,8 @@ class Source(ABC):
     divisible: bool = False
     unit_length: bool = False
     rereadable: bool = True
+    flops_per_row: float = 0.0
+    """Multiplications and additions of matrix products for each row, where reading computes."""
 
     @abstractmethod
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
@@ -92,8 +110,19 @@ class Source(ABC):
             return inner.files_between(start, stop)
         return [path] if isinstance(path, Path) else []
 
+    def with_columns(self) -> Source:
+        """The same rows `beside` their other columns, if the source can't be read again in the same order."""
+        return self
+
+    def stored_bytes(self) -> int | None:
+        """Bytes that a pass over all rows reads; None if that isn't known without reading them."""
+        inner = getattr(self, "source", None)
+        if isinstance(inner, Source):
+            return inner.stored_bytes()
+        return sum(path.stat().st_size for path in self.files_between()) or None
+
     def read_into(self, place: Place, start: int, stop: int) -> Iterator[Rows]:
-        """The same; a reader that can puts them, `CUT` at a time, into the places it is given instead of its own."""
+        """The same; a reader that can puts them, a batch at a time, into the places it is given instead of its own."""
         return self.read(start, stop)
 
 
@@ -113,7 +142,7 @@ def regrid(stream: Iterator[Rows], block: int) -> Iterator[Rows]:
         if start < len(rows.vectors):
             rest = rows.part(start, len(rows.vectors))
             # A reader may reuse its buffer: what is held back over the next read has to be a copy.
-            waiting.append(Rows(rest.vectors.copy(), rest.texts, rest.labels))
+            waiting.append(replace(rest, vectors=rest.vectors.copy()))
             have += len(rest.vectors)
     if have:
         yield _concatenate(waiting)
@@ -121,7 +150,10 @@ def regrid(stream: Iterator[Rows], block: int) -> Iterator[Rows]:
 
 def batches(stream: Iterator[Rows], dtype: DTypeLike, first_row: int = 0) -> Iterator[Batch]:
     """The rows as batches on the global grid, in the working precision."""
-    for rows in regrid(stream, CUT):
+    first = next(stream, None)
+    if first is None:
+        return
+    for rows in regrid(chain([first], stream), batch_rows(first.vectors.shape[1])):
         with np.errstate(over="ignore"):  # a float64 beyond float32 becomes infinite, and is counted as bad
             vectors: Matrix = np.ascontiguousarray(rows.vectors, dtype=dtype)
         yield Batch.of(vectors, first_row=first_row, texts=rows.texts, labels=rows.labels)
@@ -166,7 +198,16 @@ def check_shape(name: str, shape: Sequence[int]) -> tuple[int, int]:
 
 def _concatenate(parts: Sequence[Rows]) -> Rows:
     vectors = np.concatenate([part.vectors for part in parts])
-    return Rows(vectors, joined_names([part.texts for part in parts]), joined_names([part.labels for part in parts]))
+    texts, labels = joined_names([part.texts for part in parts]), joined_names([part.labels for part in parts])
+    return Rows(vectors, texts, labels, _joined_columns([part.beside for part in parts]))
+
+
+def _joined_columns(parts: Sequence[Any]) -> Any:  # noqa: ANN401 - as Rows.beside
+    if parts[0] is None or isinstance(parts[0], list):
+        return parts[0] and [row for part in parts for row in part]
+    import pyarrow as pa
+
+    return pa.concat_tables(parts)
 
 
 def joined_names(parts: Sequence[Sequence[str] | None]) -> list[str] | None:

@@ -301,6 +301,7 @@ class ElmoEncoder(WordPassages):
     def __init__(self, name: str, folder: Path, device: str = "cpu") -> None:
         self.name = name
         self.folder = folder
+        self.device = device
         self.model = load_elmo(folder).to(device)
         self.layers = self.model.layers
         self.dim = self.model.dim

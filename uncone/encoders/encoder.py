@@ -87,6 +87,8 @@ class Encoder(ABC):
     """Memory that the weights take."""
     bytes_per_token: int = 0
     """Memory that encoding takes per token of a batch, about."""
+    device: Any = "cpu"
+    """Where the model runs, as torch names it."""
     table_note: str | None = None
     """What `input_table` left out, when that has to be known."""
     head_note: str | None = None

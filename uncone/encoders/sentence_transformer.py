@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,7 @@ from uncone.data.texts.texts import TextSource
 from uncone.encoders.text_vectors import ModelTexts
 from uncone.errors import ModelError, require
 
-__all__ = ["Recipe", "SentenceTransformerTexts", "read_recipe"]
+__all__ = ["Recipe", "SentenceTransformerTexts", "load_pipeline", "pipeline_files", "read_recipe"]
 
 _MODES = {
     "pooling_mode_cls_token": "cls",
@@ -97,6 +99,46 @@ _POOL = 1024
 _READ = (".safetensors", ".json", ".txt", ".model", ".py")  # what a pipeline is made of
 
 
+def load_pipeline(name: str, folder: Path, device: str, trust_remote_code: bool = False) -> Any:  # noqa: ANN401
+    """The modules of a folder, ready to encode; threads may share them.
+
+    Raises:
+        ModelError: sentence-transformers can't load it.
+    """
+    require("sentence_transformers", extra="models")
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        pipeline = SentenceTransformer(
+            str(folder),
+            device=device,
+            model_kwargs={"dtype": torch.float32, "use_safetensors": True},
+            local_files_only=True,
+            trust_remote_code=trust_remote_code,
+        )
+    except Exception as error:  # each module raises its own kinds
+        if "trust_remote_code" in str(error):
+            raise ModelError(
+                f"{name} brings code of its own, which we do not run. If you trust it: --trust-remote-code."
+            ) from error
+        reason = " ".join(str(error).split())[:160]
+        raise ModelError(f"{name} could not be loaded by sentence-transformers ({reason}).") from error
+    preprocess, lock = pipeline.preprocess, Lock()
+
+    def locked(*arguments: Any, **keywords: Any) -> Any:  # noqa: ANN401 - as sentence-transformers has it
+        with lock:  # a tokenizer can't be used by two threads at once
+            return preprocess(*arguments, **keywords)
+
+    pipeline.preprocess = locked
+    return pipeline
+
+
+def pipeline_files(folder: Path) -> list[Path]:
+    """The files that a pipeline is made of."""
+    return sorted(path for path in folder.rglob("*") if path.suffix in _READ and path.is_file())
+
+
 class SentenceTransformerTexts(ModelTexts):
     """The vectors that a whole sentence-transformers pipeline gives to texts."""
 
@@ -111,32 +153,18 @@ class SentenceTransformerTexts(ModelTexts):
         limit: int | None = None,
         trust_remote_code: bool = False,
     ) -> None:
-        require("sentence_transformers", extra="models")
-        import torch
-        from sentence_transformers import SentenceTransformer
-
-        try:
-            model_options = {"dtype": torch.float32, "use_safetensors": True}
-            self.pipeline = SentenceTransformer(
-                str(folder),
-                device=device,
-                model_kwargs=model_options,
-                local_files_only=True,
-                trust_remote_code=trust_remote_code,
-            )
-        except Exception as error:  # each module raises its own kinds
-            if "trust_remote_code" in str(error):
-                raise ModelError(
-                    f"{name} brings code of its own, which we do not run. If you trust it: --trust-remote-code."
-                ) from error
-            reason = " ".join(str(error).split())[:160]
-            raise ModelError(f"{name} could not be loaded by sentence-transformers ({reason}).") from error
+        self.pipeline = load_pipeline(name, folder, device, trust_remote_code)
         self.texts, self.prompt, self.batch_size, self.limit = texts, prompt, batch_size or 32, limit
         self.name, self.kind, self.dtype, self.rows = texts.name, f"texts through {name}", "float32", None
         self.dim = len(self._encode(["a"])[0])
-        self.model = name
-        self.files = sorted(path for path in folder.rglob("*") if path.suffix in _READ and path.is_file())
+        self.model, self.device = name, device
+        self.files = pipeline_files(folder)
         self.note = self.describe(0)
+
+    def with_model(self, model: Any) -> Self:  # noqa: ANN401 - a pipeline, or None
+        other = copy.copy(self)
+        other.pipeline = model
+        return other
 
     def pools(self) -> Iterator[list[Unit]]:
         rows = islice(self.texts.read(), self.limit)

@@ -6,14 +6,23 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from uncone.data.texts.selection import Selection, Tally, text_key
-from uncone.encoders.batching import pools
+from uncone.encoders.batching import FIRST, pools
 from uncone.encoders.encoder import Encoder, Window
 from uncone.encoders.rows import IGNORED, SINGLE, RowRule
 from uncone.encoders.segmentation import Kind
 
-__all__ = ["Survey", "Vocabulary", "survey"]
+__all__ = ["Edge", "Survey", "Vocabulary", "WordNumbers", "survey"]
+
+
+class Edge(NamedTuple):
+    """What stands before a pool of texts: texts, rows, and rows of distinct texts."""
+
+    texts: int = 0
+    rows: int = 0
+    distinct_rows: int = 0
 
 
 @dataclass
@@ -32,6 +41,8 @@ class Survey:
     copies: Counter[int] = field(default_factory=Counter)
     distinct_rows: int = 0
     """Words of texts that are not copies of one before."""
+    edges: list[Edge] = field(default_factory=lambda: [Edge()])
+    """What stands before each pool, and last before the end."""
 
     def add(self, words: Sequence[tuple[str, Kind]], *, copy: bool = False) -> None:
         """Count the words of one text; `copy` when an identical one was counted."""
@@ -61,8 +72,8 @@ class Survey:
 
     @property
     def repeated(self) -> Mapping[int, int] | None:
-        """How many identical texts there are, by key; None when all differ."""
-        return self.copies if self.distinct < self.tally.n_texts else None
+        """How many identical texts there are, by key, where there are several; None when all differ."""
+        return {key: n for key, n in self.copies.items() if n > 1} or None
 
 
 def survey(
@@ -74,12 +85,18 @@ def survey(
 ) -> Survey:
     """Read all texts once; the model runs only if its tokens are the words."""
     result = Survey(Tally())
-    for pool in pools(selection.read()):
+    for pool in pools(selection.read(), first=FIRST):
         texts = [unit.text for unit in pool]
         copies = [_is_copy(result, text) for text in texts] if selection.keep_duplicates else [False] * len(texts)
+        n_texts, rows, distinct_rows = result.edges[-1]
         if rule.has_words:
             for words, copy in zip(_words_of(texts, rule, encoder, window), copies, strict=True):
                 result.add(words, copy=copy)
+                rows += len(words)
+            distinct_rows = result.distinct_rows
+        else:
+            rows, distinct_rows = rows + len(texts), distinct_rows + copies.count(False)
+        result.edges.append(Edge(n_texts + len(texts), rows, distinct_rows))
         if progress is not None:
             progress(len(pool))
     result.tally = selection.tally
@@ -105,33 +122,44 @@ def _words_of(
         yield [pair for passage in laid for pair in zip(passage.names, passage.kinds, strict=True)]
 
 
+@dataclass(frozen=True)
+class WordNumbers:
+    """The number of each word that is followed, and which of the words that occur once count."""
+
+    numbers: Mapping[str, int]
+    cutoff: bytes
+    seed: int
+
+    def __call__(self, word: str) -> int:
+        """The number of a word; SINGLE when it occurs once, IGNORED when there was no room for words like it."""
+        place = self.numbers.get(word)
+        if place is not None:
+            return place
+        # A repeated word that has no number lies behind the cutoff.
+        return SINGLE if _key(word, self.seed) <= self.cutoff else IGNORED
+
+
 class Vocabulary:
     """The words that are followed, most frequent first, each with a number."""
 
     def __init__(self, survey: Survey, room: int, user_words: Sequence[str] = (), seed: int = 0) -> None:
         repeated = [word for word, count in survey.counts.items() if count > 1]
         self.user_words = [word for word in user_words if survey.counts[word]]
-        self._seed, self._cutoff = seed, b"\xff" * 8
+        cutoff = b"\xff" * 8
         if len(repeated) > room:
             # Not the most frequent: a mean over words is to stand for all of them.
             repeated = sorted(repeated, key=lambda word: _key(word, seed))[:room]
-            self._cutoff = _key(repeated[-1], seed) if repeated else b""
+            cutoff = _key(repeated[-1], seed) if repeated else b""
         followed = {*repeated, *self.user_words}
         self.words = sorted(followed, key=lambda word: (-survey.counts[word], word))
         self._numbers = {word: i for i, word in enumerate(self.words)}
+        self.number: Callable[[str], int] = WordNumbers(self._numbers, cutoff, seed)
         self._counts = survey.counts
         self._contexts = survey.contexts
         self._kinds = survey.kinds
 
     def __len__(self) -> int:
         return len(self.words)
-
-    def number(self, word: str) -> int:
-        """The number of a word; SINGLE when it occurs once, IGNORED when there was no room for words like it."""
-        place = self._numbers.get(word)
-        if place is not None:
-            return place
-        return SINGLE if self._counts[word] == 1 and _key(word, self._seed) <= self._cutoff else IGNORED
 
     def sample(self, k: int, least: int, seed: int = 0) -> list[int]:
         """The numbers of up to k words in at least `least` texts each, drawn by their names, in the order drawn."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,8 +105,22 @@ def parse_layers(text: str | int, layers: int) -> tuple[int, ...]:
 class _TextVectors(Source):
     """One vector per text, in blocks. A text without a vector gives a row of NaN, which is counted as bad."""
 
+    texts: TextSource
+    limit: int | None
     least: int = 2
     """Texts that there have to be: a cosine takes two, a repair is applied to one."""
+    n_truncated: int = 0
+    """Texts that the last reading cut to what the model takes."""
+
+    def over(self, texts: TextSource) -> Self:
+        """The vectors of other texts, all of them, by the same model."""
+        other = copy.copy(self)
+        other.texts, other.limit, other.least = texts, None, 1
+        return other
+
+    @abstractmethod
+    def with_model(self, model: Any) -> Self:  # noqa: ANN401 - an encoder or a pipeline
+        """The same through another copy of the model; None, to be sent to a worker that has one."""
 
     @abstractmethod
     def describe(self, truncated: int) -> str:
@@ -117,7 +132,7 @@ class _TextVectors(Source):
             truncated, read = truncated + cut, read + len(units)
             labels = None if units[0].label is None else [unit.label or "" for unit in units]
             yield Rows(vectors, [unit.text for unit in units], labels)
-        self.note = self.describe(truncated)
+        self.n_truncated, self.note = truncated, self.describe(truncated)
         check_count(self.name, read, self.least)
 
 
@@ -180,6 +195,16 @@ class _EncoderTexts(_TextVectors):
         self.dim, self.rows = encoder.dim, None
         self.note = self.describe(0)
         self._prepared = False
+
+    def over(self, texts: TextSource) -> Self:
+        other = super().over(texts)
+        other._prepared = False
+        return other
+
+    def with_model(self, model: Any) -> Self:  # noqa: ANN401
+        other = copy.copy(self)
+        other.encoder, other._prepared = model, False
+        return other
 
     def prepare(self) -> None:
         if not self._prepared:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ class Transformer(Encoder):
         self.model.eval()
         self.files = files
         self.device = next(self.model.parameters()).device
-        self.tokenizer = tokenizer
+        self.tokenizer, self._lock = tokenizer, Lock()
         self._backend = getattr(tokenizer, "backend_tokenizer", None)
         if self._backend is None:
             raise ModelError(
@@ -122,12 +123,13 @@ class Transformer(Encoder):
     def passages(self, texts: Sequence[str], window: Window) -> list[list[Passage]]:
         assert self._backend is not None
         size = min(filter(None, (window.size, self.window)), default=None)
-        if size is None:
-            self._backend.no_truncation()
-        else:
-            self._shared = _overlap(self._backend, size, window)
-            self._backend.enable_truncation(size, stride=self._shared)
-        encodings = self._backend.encode_batch(list(texts))
+        with self._lock:  # a tokenizer can't be used by two threads at once
+            if size is None:
+                self._backend.no_truncation()
+            else:
+                self._shared = _overlap(self._backend, size, window)
+                self._backend.enable_truncation(size, stride=self._shared)
+            encodings = self._backend.encode_batch(list(texts))
         return [self._cut(text, encoding, window) for text, encoding in zip(texts, encodings, strict=True)]
 
     def _cut(self, text: str, encoding: Any, window: Window) -> list[Passage]:

@@ -114,6 +114,11 @@ class Affine(Repair):
         scale = np.diagonal(self.matrix_).copy()
         return scale if d == m and np.count_nonzero(self.matrix_) == np.count_nonzero(scale) else None
 
+    @property
+    def flops_per_row(self) -> float:
+        """The product with the matrix, unless it is a diagonal."""
+        return 2.0 * self.matrix_.size if self.diagonal is None else 0.0
+
     def _map(self, rows: Matrix) -> Matrix:
         return self._in(rows.dtype).apply(rows)
 

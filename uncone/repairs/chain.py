@@ -56,6 +56,11 @@ class Chain(Repair):
         self._merged = merged(steps)
         return self
 
+    @property
+    def flops_per_row(self) -> float:
+        """Those of the steps, with every run of affine ones as one."""
+        return sum(step.flops_per_row for step in self._merged)
+
     def _map(self, rows: Matrix) -> Matrix:
         for step in self._merged:
             rows = step.map(rows)

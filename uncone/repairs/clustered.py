@@ -152,6 +152,12 @@ class Clustered(Repair):
                 self.counts_[cluster] = len(directions)
                 self.directions_[cluster, : len(directions)] = directions
 
+    @property
+    def flops_per_row(self) -> float:
+        """The distances to the centroids, and the directions that are removed from a row."""
+        removed = float(self.counts_ @ self.sizes_) / float(self.sizes_.sum())
+        return self.cells_.flops_per_row + 4.0 * self.n_features_in_ * removed
+
     def _map(self, rows: Matrix) -> Matrix:
         out = np.empty(rows.shape, rows.dtype)
         means, directions = self.means_.astype(rows.dtype), self.directions_.astype(rows.dtype)

@@ -206,6 +206,12 @@ class Flow(Repair):
         self.best_ = epoch
         self._n_features_out = network.dim
 
+    @property
+    def flops_per_row(self) -> float:
+        """The layers of the couplings."""
+        weights = (weight.numel() for weight in self.network().parameters() if weight.ndim == 2)
+        return 2.0 * sum(weights)
+
     def _map(self, rows: Matrix) -> Matrix:
         network, center = self._networks[rows.dtype], self.center_.astype(rows.dtype)
         out = np.empty(rows.shape, rows.dtype)

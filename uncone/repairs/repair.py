@@ -78,6 +78,11 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
         with np.errstate(over="ignore", invalid="ignore"):  # a bad row becomes NaN, and is counted where it is used
             return np.asarray(self._map(floats), floats.dtype)
 
+    @property
+    def flops_per_row(self) -> float:
+        """Multiplications and additions of matrix products that map a row, once it is fitted."""
+        return 0.0
+
     def save(self, folder: str | os.PathLike[str], **provenance: Any) -> None:  # noqa: ANN401 - any plain value
         """Write the repair to a folder, with the provenance of its fit."""
         from uncone.repairs.saving import save
@@ -115,14 +120,15 @@ class Mapped(Source):
         self.dtype = "float64" if source.dtype == "float64" else "float32"
         self.dim, self.rows = repair._n_features_out, source.rows
         self.random_access, self.divisible = source.random_access, source.divisible
-        self.rereadable = source.rereadable
+        self.rereadable, self.unit_length = source.rereadable, source.unit_length
         self.source, self.repair = source, repair
+        self.flops_per_row = source.flops_per_row + repair.flops_per_row
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         """The repaired rows from start to stop."""
         # In the blocks that a file is written in, so that both have the same digits.
         for rows in regrid(self.source.read(start, stop), BLOCK):
-            yield Rows(self.repair.map(rows.vectors), rows.texts, rows.labels)
+            yield Rows(self.repair.map(rows.vectors), rows.texts, rows.labels, rows.beside)
 
 
 def as_floats(rows: NDArray[np.generic]) -> Matrix:

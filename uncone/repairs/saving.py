@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 
 from uncone.data.storage.path import path_of
 from uncone.data.writing.manifest import SavedFolder
+from uncone.data.writing.plain_values import plain_values
 from uncone.encoders.encoder import EncoderIdentity
 from uncone.errors import DamagedRepairError, OtherSpaceError, RepairError, require
 from uncone.repairs.affine import Collapsed
@@ -20,7 +22,7 @@ from uncone.repairs.chain import Chain
 from uncone.repairs.registry import KINDS, repair_class
 from uncone.repairs.repair import Arrays, Repair
 
-__all__ = ["FOLDER", "Saved", "load", "save"]
+__all__ = ["FOLDER", "Saved", "digest_of", "load", "save"]
 
 _JSON, _TENSORS = "repair.json", "repair.safetensors"
 _AGAIN = "Copy the folder again, or fit a new repair with uncone fix."
@@ -45,10 +47,7 @@ def save(repair: Repair, folder: Path, provenance: Mapping[str, Any]) -> None:
         OptionError: the parameters or the provenance are not plain values.
         OutputError: the folder holds something else, or cannot be written.
     """
-    require("safetensors", extra="models")
-    from safetensors.numpy import save as to_bytes
-
-    tensors = to_bytes({name: np.array(value, order="C") for name, value in repair.arrays().items()})
+    tensors = _tensors(repair)
     values = {
         **_description(repair),
         "dim_in": int(repair.n_features_in_),
@@ -57,6 +56,12 @@ def save(repair: Repair, folder: Path, provenance: Mapping[str, Any]) -> None:
         "provenance": dict(provenance),
     }
     FOLDER.write(path_of(folder), values, tensors)
+
+
+def digest_of(repair: Repair) -> str:
+    """A name for exactly this repair: its kind, its parameters and its numbers."""
+    text = json.dumps(_description(repair), sort_keys=True, default=plain_values)
+    return hashlib.sha256(text.encode() + _tensors(repair)).hexdigest()[:32]
 
 
 def load(folder: str | os.PathLike[str], *, dim: int | None = None, encoder: EncoderIdentity | None = None) -> Saved:
@@ -96,6 +101,13 @@ def load(folder: str | os.PathLike[str], *, dim: int | None = None, encoder: Enc
     if not same or (repair.n_features_in_, repair._n_features_out) != (values["dim_in"], values["dim_out"]):
         raise DamagedRepairError(f"{folder}: the numbers are not those of what {_JSON} describes. {_AGAIN}")
     return Saved(repair, values["provenance"])
+
+
+def _tensors(repair: Repair) -> bytes:
+    require("safetensors", extra="models")
+    from safetensors.numpy import save as to_bytes
+
+    return to_bytes({name: np.array(value, order="C") for name, value in repair.arrays().items()})
 
 
 def _description(repair: Repair) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from safetensors.numpy import load
 
-from uncone.data.batch import CUT, Batch
+from uncone.data.batch import Batch, batch_rows
 from uncone.data.source import BLOCK, Rows, Source, batches
 from uncone.data.storage.files import FileStamps
 from uncone.run.job import Range, answer, check_answer, common_kernel, first_failure, kernel, packed
@@ -84,7 +84,8 @@ class Fold(Generic[S]):
         if self.source.random_access:
             return self.merged(self.span(*span) for span in spans)
         stream = batches(self.source.read(start, stop), self.dtype, start)
-        return self.merged(self._fold(self.statistic.empty(), islice(stream, SPAN // CUT)) for _ in spans)
+        n_batches = SPAN // batch_rows(self.source.dim)
+        return self.merged(self._fold(self.statistic.empty(), islice(stream, n_batches)) for _ in spans)
 
     def merged(self, parts: Iterable[S]) -> S:
         """The parts merged in their order; a single part is what it is."""

@@ -7,7 +7,7 @@ pickle. An error of ours travels the same way, so that no engine tries again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
@@ -26,6 +26,7 @@ __all__ = [
     "Range",
     "answer",
     "check_answer",
+    "check_kernel",
     "common_kernel",
     "first_failure",
     "header",
@@ -41,7 +42,10 @@ Progress = Callable[[int], None]
 
 
 class Job(Protocol[S_co]):
-    """Work on ranges. It is sent to workers as it is; the driver takes the results of groups of ranges."""
+    """Work on ranges. It is sent to workers as it is; the driver takes the results of groups of ranges.
+
+    A job with an attribute `gpus` needs so many for each range.
+    """
 
     def fold(self, chunk: Range) -> bytes:
         """What a worker makes of a range."""
@@ -88,23 +92,30 @@ def check_answer(state: bytes, any_kernel: bool) -> dict[str, Any]:
     if "error" in values:
         kind = getattr(uncone.errors, values["error"]["kind"], WorkerError)
         raise kind(values["error"]["message"])
-    differences = _differences(kernel(), values["kernel"])
+    check_kernel(kernel(), values["kernel"], any_kernel)
+    return values
+
+
+def check_kernel(driver: Mapping[str, str], worker: Mapping[str, str], any_kernel: bool) -> None:
+    """Refuse a worker whose last digits would differ from those of the driver.
+
+    Raises:
+        OptionError: it computes with other versions or another BLAS kernel.
+    """
+    differences = [
+        f"{name} {worker[name]} instead of {driver[name]}" for name in driver if driver[name] != worker[name]
+    ]
     if differences and not any_kernel:
         raise OptionError(
             f"Workers differ from this machine: {'; '.join(differences)}. The last digits would differ. Install "
             "the same versions, or allow it with --any-kernel."
         )
-    return values
 
 
 @cache
 def kernel() -> dict[str, str]:
     """What the last digits of this process depend on: versions, and the kernel that BLAS has chosen."""
     return {"uncone": __version__, "numpy": np.__version__, "BLAS": ", ".join(sorted(set(blas_kernels())))}
-
-
-def _differences(mine: dict[str, str], theirs: dict[str, str]) -> list[str]:
-    return [f"{name} {theirs[name]} instead of {mine[name]}" for name in mine if mine[name] != theirs.get(name)]
 
 
 def common_kernel(parts: Sequence[bytes]) -> dict[str, str]:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from uncone.data.source import Source
-from uncone.data.storage.files import FileStamps
+from uncone.data.storage.files import FileStamps, with_absolute_paths
+from uncone.data.storage.path import ObjectPath
 from uncone.errors import OptionError
 from uncone.run.engines.threads import Threads
 from uncone.run.fold import CHUNK, GROUP, SPAN, Fold, groups_of
 from uncone.run.job import Executor, Progress
+from uncone.run.rehearsal import Rehearsal
 from uncone.run.threads import one_blas_thread
 from uncone.stats.statistic import Statistic
 
@@ -51,6 +54,8 @@ def measure(source: Source, statistic: S, plan: Plan | None = None, progress: Pr
 
     Raises:
         OptionError: a cluster can't share the work, because the source is read from the beginning.
+        FormatError: a file changed meanwhile.
+        MissingSourceError: a file vanished meanwhile.
     """
     plan = plan or Plan()
     job, threads = Fold(source, statistic, plan.dtype, None, plan.any_kernel), Threads(plan.workers)
@@ -62,20 +67,30 @@ def _groups(job: Fold[S], engine: Executor | None, threads: Threads, progress: P
     """The statistic of every group of a source, by the engine or in threads."""
     source = job.source
     has_parts = (source.random_access or source.divisible) and source.rows is not None
-    files = source.files_between() if engine is not None else []
-    if engine is not None and files:
+    files = source.files_between() if engine is not None or has_parts else []
+    if engine is not None and (files or isinstance(engine, Rehearsal)):
         if not has_parts:
             raise OptionError(
                 f"{source.name} can only be read from the beginning, so a cluster can't share the work. Convert it to "
                 "Parquet or .npy, or leave --engine out."
             )
-        sent = Fold(source, job.statistic, job.dtype, FileStamps.of(files), job.any_kernel)
+        # Workers may run in another folder.
+        source = with_absolute_paths(source)
+        sent = replace(job, source=source, stamps=FileStamps.of(source.files_between()))
         return engine.groups(sent, groups_of(source.rows or 0), progress)
     if has_parts:
         groups = groups_of(source.rows or 0)
         if source.random_access or threads.reads_whole_chunks(source, sum(map(len, groups))):
-            return threads.fold(job, groups, progress)
-    return _regrouped(job, threads.stream(job, progress))
+            return _unchanged(files, threads.fold(job, groups, progress))
+    return _unchanged(files, _regrouped(job, threads.stream(job, progress)))
+
+
+def _unchanged(files: Sequence[Path], groups: Iterator[S]) -> Iterator[S]:
+    """The groups, and an error if a file of this machine changed or vanished before the last of them."""
+    own = [path for path in files if not isinstance(path, ObjectPath)]
+    stamps = FileStamps.of(own)
+    yield from groups
+    stamps.check(own)
 
 
 def _regrouped(job: Fold[S], spans: Iterator[S]) -> Iterator[S]:

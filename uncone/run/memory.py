@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +15,7 @@ from uncone.encoders.batching import TOKENS
 from uncone.encoders.encoder import Encoder
 from uncone.errors import OptionError
 
-__all__ = ["GIB", "MIB", "Room", "return_freed", "share_out"]
+__all__ = ["GIB", "MIB", "Room", "resident_bytes", "return_freed", "share_out"]
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -58,7 +59,8 @@ def share_out(encoder: Encoder, memory: int, words: int, occurrences: Sequence[i
         OptionError: not even the least fits.
     """
     layers, d = encoder.layers, encoder.dim
-    fixed = _PYTHON + encoder.model_bytes + layers * (24 * d * d + 1600 * d) + 12 * _BLOCK * d
+    # Sums and tables are there twice: those of all texts, and those of the part that is measured.
+    fixed = _PYTHON + encoder.model_bytes + layers * (32 * d * d + 3200 * d) + 12 * _BLOCK * d
     least = fixed + _LEAST_TOKENS * encoder.bytes_per_token + layers * d * 4 * 1000
     if memory < least:
         raise OptionError(
@@ -73,8 +75,8 @@ def share_out(encoder: Encoder, memory: int, words: int, occurrences: Sequence[i
     free -= deep * (layers + _COPIES) * d * 4 if deep else sample * layers * d * 4
     n_words, most = _fitting(occurrences, max(free // 3, 0) // (layers * d * 8))
     free -= sum(min(count, most) for count in occurrences[:n_words]) * layers * d * 8
-    table = int(min(words, max(free, 0) // (layers * d * 8)))
-    planned = memory - max(free, 0) + table * layers * d * 8
+    table = int(min(words, max(free, 0) // (2 * layers * d * 8)))
+    planned = memory - max(free, 0) + 2 * table * layers * d * 8
     return Room(tokens, sample, table, n_words, most, planned, deep)
 
 
@@ -93,12 +95,14 @@ def _size(size: int) -> str:
 def return_freed(above: int = 0) -> None:
     """Give memory that was freed back to the system, where the C library can, if more than `above` bytes are held."""
     trim = _trim()
-    if trim is not None and _resident_bytes() > above:
+    if trim is not None and resident_bytes() > above:
         trim(0)
 
 
-def _resident_bytes() -> int:
-    """Bytes of this process that lie in memory."""
+def resident_bytes() -> int:
+    """Bytes of this process that lie in memory; where the system doesn't say, the most that ever did."""
+    if sys.platform != "linux":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGESIZE")
 
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
-from threading import Condition
+from threading import Condition, Event
 from types import TracebackType
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Steps", "Turns", "blas_kernels", "cores", "in_order", "on_all_cores", "one_blas_thread"]
+__all__ = ["Steps", "Turns", "blas_kernels", "cores", "in_order", "on_all_cores", "one_blas_thread", "one_torch_thread"]
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -31,6 +31,18 @@ def one_blas_thread() -> Iterator[None]:
     """Every BLAS on one thread: those of numpy and scipy in all threads, one that OpenMP drives in this thread."""
     with _loaded_blas(len(sys.modules)).limit(limits=1, user_api="blas"):
         yield
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Every product of torch on one thread: with more, those of a few rows have other last digits."""
+    torch = sys.modules.get("torch")  # a model of word vectors does without
+    before = torch.get_num_threads() if torch else 0
+    _take_cores(1)
+    try:
+        yield
+    finally:
+        _take_cores(before)
 
 
 @lru_cache(maxsize=1)
@@ -57,12 +69,17 @@ def on_all_cores() -> Iterator[ThreadPoolExecutor]:
 
 
 def in_order(
-    work: Callable[[A], B], tasks: Iterable[A], at_once: int | None = None, threads: int | None = None
+    work: Callable[[A], B],
+    tasks: Iterable[A],
+    at_once: int | None = None,
+    threads: int | None = None,
+    stop: Event | None = None,
 ) -> Iterator[B]:
     """What `work` makes of each task, in their order, on all cores or so many `threads`.
 
     At most `at_once` tasks are under way or waiting, and never more than one above the number of cores: so memory stays
-    bounded when results are large, or tasks without end.
+    bounded when results are large, or tasks without end. At the end, also by an error, `stop` is set: long tasks that
+    are still under way can look at it.
 
     >>> list(in_order(lambda n: n * n, range(4)))
     [0, 1, 4, 9]
@@ -80,11 +97,13 @@ def in_order(
             while under_way:
                 yield under_way.popleft().result()
     finally:
+        if stop is not None:
+            stop.set()
         executor.shutdown(wait=True, cancel_futures=True)
 
 
 _AT_ONCE = 2
-"""Threads: more would overlap no better, and each holds the states of all layers."""
+"""Threads, unless more are asked for: each holds the states of all layers."""
 
 Steps = Sequence[Callable[[], None]]
 """What is to be done with a batch, a step for every layer."""
@@ -94,13 +113,14 @@ class Turns:
     """Jobs for a few threads, and the order in which they may touch a layer.
 
     A batch per core is faster than all cores on one batch, because nothing waits: while one thread is in the model,
-    the other is in the sums. Every layer meets the batches in the order in which they were given, so the digits do
-    not depend on who is faster: a thread whose batch has not its turn leaves it to the thread that has the batch
-    before, and takes the next.
+    the other is in the sums. It also gives the same digits on any number of cores: with two threads, torch sums the
+    products of a few rows in another order. Every layer meets the batches in the order in which they were given, so
+    the digits do not depend on who is faster: a thread whose batch has not its turn leaves it to the thread that has
+    the batch before, and takes the next.
     """
 
-    def __init__(self, layers: int) -> None:
-        self.threads = min(cores(), _AT_ONCE)
+    def __init__(self, layers: int, threads: int = _AT_ONCE) -> None:
+        self.threads = min(cores(), threads)
         self._submitted = self._n_settled = 0
         self._next = [0] * layers
         self._remaining: dict[int, tuple[Steps, int]] = {}
@@ -109,7 +129,7 @@ class Turns:
         self._failed = float("inf")
         torch = sys.modules.get("torch")  # a model of word vectors does without
         self._cores = torch.get_num_threads() if torch else 0
-        self._pool = ThreadPoolExecutor(self.threads, initializer=_take_cores, initargs=(self._cores // self.threads,))
+        self._pool = ThreadPoolExecutor(self.threads, initializer=_take_cores, initargs=(1,))
 
     def give(self, job: Callable[[], Steps]) -> None:
         """Start a job; waits while too many are under way, and raises what they raise."""

@@ -55,6 +55,11 @@ class Cells:
         """Clusters."""
         return len(self.centroids)
 
+    @property
+    def flops_per_row(self) -> float:
+        """Multiplications and additions that assign a row."""
+        return 2.0 * self.centroids.size * (1 if self.quadratic is None else 2)
+
     def labels(self, rows: Matrix) -> IntVector:
         """The cluster of every row (n,); the first of several that fit alike."""
         center, columns, bias = self._ready(rows.dtype)
@@ -156,6 +161,11 @@ class ClusterMoments(Statistic):
             "first": self.first,
             "last": self.last,
         }
+
+    @property
+    def flops_per_row(self) -> float:
+        own = (self.last - self.first) / self.cells.k  # the share of the clusters whose scatter is kept
+        return self.cells.flops_per_row + own * self.dim * (self.dim + 1)
 
     def update(self, batch: Batch) -> None:
         for start in range(0, batch.n, _TOGETHER):

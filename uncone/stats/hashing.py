@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import Batch, IntVector, Matrix
+from uncone.data.buffers import borrow, give_back
 from uncone.stats.statistic import State, Statistic
 
 __all__ = ["Fingerprints", "Sketches", "copy_groups", "fingerprints", "hash_keys", "hash_sample", "row_prints"]
@@ -18,6 +20,7 @@ Hashes = NDArray[np.uint64]
 _GOLDEN = 0x9E3779B97F4A7C15
 _MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 _WORD = (1 << 64) - 1
+_TO_MIDDLE = np.uint64(37)  # not 32: a change of all signs would cancel between the two numbers of a word
 
 
 def hash_keys(keys: IntVector, seed: int = 0) -> Hashes:
@@ -40,14 +43,22 @@ def _mix(z: Hashes) -> Hashes:
 
 
 def fingerprints(vectors: Matrix) -> Hashes:
-    """A 64-bit number per row that equal rows share: its 32-bit words times fixed odd weights, mixed.
+    """A 64-bit number per row that equal rows share: its 64-bit words times fixed odd weights, mixed.
 
-    Words of 32 bits, because coarse numbers (quantized, one-hot, small integers) have only high bits set: the product
-    of a 64-bit word with 9 set bits on top would keep 9 bits of its weight.
+    The top of a word is first mixed into its middle, because coarse numbers (quantized, one-hot, small integers) have
+    only high bits set: the product of a word with 9 set bits on top would keep 9 bits of its weight.
     """
-    words = np.ascontiguousarray(vectors).view(np.uint32)
+    rows = np.ascontiguousarray(vectors)
+    if rows.shape[1] * rows.itemsize % 8:
+        rows = np.pad(rows, ((0, 0), (0, 1)))
+    words = rows.view(np.uint64)
+    mixed = borrow(len(words), words.shape[1], np.uint64)
+    np.right_shift(words, _TO_MIDDLE, out=mixed)
+    mixed ^= words
     with np.errstate(over="ignore"):
-        return _mix(np.einsum("ij,j->i", words, _weights(words.shape[1])))
+        prints = _mix(np.einsum("ij,j->i", mixed, _weights(words.shape[1])))
+    give_back(mixed)
+    return prints
 
 
 @lru_cache
@@ -62,7 +73,8 @@ _AT_ONCE = 8192
 class Fingerprints(Statistic):
     """Fingerprints of the rows; above `limit`, of those rows whose fingerprint falls in one part of 2^level.
 
-    Copies share a fingerprint, so they are kept or dropped together and the share stays right.
+    Copies share a fingerprint, so they are kept or dropped together and the share stays right. Where the number of
+    `rows` is known, the level is set from the start, so that no part keeps or sends more than its share.
 
     >>> copies = Fingerprints()
     >>> copies.update(Batch.of(np.array([[1.0, 2.0], [1.0, 2.0], [1.0, 2.5], [1.0, 2.0]])))
@@ -70,11 +82,17 @@ class Fingerprints(Statistic):
     0.5
     """
 
-    def __init__(self, limit: int = 4_000_000) -> None:
+    def __init__(self, limit: int = 4_000_000, rows: int | None = None) -> None:
         self.limit = limit
-        self.level = 0
+        self.rows = rows
+        self.level = max(-(-(rows or 0) // limit) - 1, 0).bit_length()
         self._parts: list[Hashes] = []
         self._count = 0
+
+    def rows_kept(self, rows: int) -> float:
+        """One of 2^level, the smallest with at most `limit` of them."""
+        needed = math.ceil(math.log2(max(rows / self.limit, 1)))
+        return math.ldexp(rows, -max(needed, self.level))
 
     def update(self, batch: Batch) -> None:
         self._add(fingerprints(batch.vectors))

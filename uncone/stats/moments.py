@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,12 @@ __all__ = ["Moments", "Sums"]
 
 _LONG = 1e22
 _TOGETHER = 8192  # rows that are multiplied at once: a product is mirrored and added in float64, whatever its rows
-_SUMMED = 4096  # rows whose sums are taken at once: of more, those in float32 lose digits
+_SUMMED = 1024  # rows whose sums are taken at once: of more, those in float32 lose digits
+
+
+@lru_cache
+def _ones(n: int, dtype: np.dtype[Any]) -> Vector:
+    return np.ones(n, dtype)
 
 
 @dataclass
@@ -113,6 +119,11 @@ class Moments(Statistic):
         """Rows measured."""
         return self._sums.n
 
+    @property
+    def flops_per_row(self) -> float:
+        # BLAS computes one triangle of a symmetric product.
+        return self.dim * (self.dim + 1)
+
     def update(self, batch: Batch) -> None:
         self.add(batch.vectors)
 
@@ -150,7 +161,7 @@ class Moments(Statistic):
         if self.higher:
             self._add_higher(y)
         else:
-            self._sums.first += np.ones(len(y), self.dtype) @ y
+            self._sums.first += _ones(len(y), self.dtype) @ y
             self._sums.third[:] = self._sums.fourth = np.nan
         self._waiting += len(vectors)
         self._sums.n += len(vectors)
@@ -161,9 +172,8 @@ class Moments(Statistic):
         squared = np.vecdot(y, y)
         # Cubes of very long rows do not fit into float32.
         wide = y if squared.max() < _LONG else y.astype(np.float64)
-        weighted = np.stack([np.ones_like(squared), squared]) @ wide
-        self._sums.first += weighted[0]
-        self._sums.third += weighted[1]
+        self._sums.first += _ones(len(y), wide.dtype) @ wide
+        self._sums.third += squared @ wide
         self._sums.fourth += float(np.vecdot(squared, squared, dtype=np.float64))
 
     def finish(self) -> None:

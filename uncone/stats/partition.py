@@ -27,6 +27,10 @@ class PartitionSums(Statistic):
         self.n = 0
         self.log_sums: Matrix = np.full((len(scales), 2, directions.shape[1]), -np.inf)
 
+    @property
+    def flops_per_row(self) -> float:
+        return 2.0 * self.directions.size
+
     def update(self, batch: Batch) -> None:
         if batch.n == 0:
             return

@@ -28,6 +28,8 @@ _COLUMNS = ("hashes", "rows", "norms", "texts", "labels", *_NUMBERS)
 
 _EXACT_UP_TO = 20_000_000
 """Up to so many rows the cutoff is exact."""
+_HASHED = 1 << 14
+"""Rows that are hashed at once: they stay in a core's cache."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,10 @@ class RowSample(Statistic):
         self._labels: list[Sequence[str] | None] = []
         self._count = 0
 
+    def rows_kept(self, rows: int) -> float:
+        """Those under the cutoff, but at most `k`."""
+        return min(float(self.k), rows * (1.0 if self.cutoff is None else self.cutoff / 2**64))
+
     def update(self, batch: Batch) -> None:
         batch = batch.without_copies
         hashes = hash_keys(batch.distinct_rows, self.seed)
@@ -248,9 +254,22 @@ def cutoff_for(k: int, rows: int, seed: int = 0) -> int | None:
     """
     if rows <= k:
         return None
-    if rows <= _EXACT_UP_TO:
-        return int(np.partition(hash_keys(np.arange(rows, dtype=np.int64), seed), k - 1)[k - 1])
-    return int((k + 6 * k**0.5 + 10) / rows * 2**64)
+    bound = min((k + 6 * k**0.5 + 10) / rows, 1.0)
+    if rows > _EXACT_UP_TO:
+        return int(bound * 2**64)
+    while True:
+        low = np.concatenate(
+            [_hashes_below(bound, first, min(first + _HASHED, rows), seed) for first in range(0, rows, _HASHED)]
+        )
+        if len(low) >= k:
+            return int(np.partition(low, k - 1)[k - 1])
+        bound = min(2 * bound, 1.0)
+
+
+def _hashes_below(bound: float, first: int, last: int, seed: int) -> Hashes:
+    """The hashes of a range of rows that lie in the lowest share of `bound`."""
+    hashes = hash_keys(np.arange(first, last, dtype=np.int64), seed)
+    return np.asarray(hashes[hashes <= np.uint64(min(int(bound * 2**64), 2**64 - 1))])
 
 
 ALL_PAIRS = 2_048

@@ -85,6 +85,15 @@ class Statistic(ABC):
         """Go on from a snapshot."""
         self._restore(snapshot)
 
+    @property
+    def flops_per_row(self) -> float:
+        """Multiplications and additions of matrix products for each row; what grows slower than them isn't counted."""
+        return 0.0
+
+    def rows_kept(self, rows: int) -> float | None:
+        """Of how many of so many rows the state holds numbers; None if its size doesn't depend on the rows."""
+        return None
+
     def empty(self) -> Self:
         """A statistic with the same settings that has seen nothing."""
         return type(self)(**self.settings)
@@ -140,6 +149,7 @@ class Bundle(Statistic):
 
     def __init__(self, **members: Statistic) -> None:
         self.members = members
+        self._with_place: str | None = None
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - the caller knows what it put there
         return self.members[name]
@@ -152,13 +162,23 @@ class Bundle(Statistic):
     def settings(self) -> dict[str, Any]:
         return {name: member.empty() for name, member in self.members.items()}
 
+    @property
+    def flops_per_row(self) -> float:
+        return sum(member.flops_per_row for member in self.members.values())
+
     def update(self, batch: Batch) -> None:
-        for member in self.members.values():
-            member.update(batch)
+        # Who gave the place for the rows may change them there, so it is last to see them.
+        for name in sorted(self.members, key=lambda name: name == self._with_place):
+            self.members[name].update(batch)
 
     def place(self, rows: int) -> Matrix | None:
-        """That of the only member; of several, one would change the rows under the eyes of the others."""
-        return next(iter(self.members.values())).place(rows) if len(self.members) == 1 else None
+        """That of the first member that has one."""
+        for name, member in self.members.items():
+            place = member.place(rows)
+            if place is not None:
+                self._with_place = name
+                return place
+        return None
 
     def finish(self) -> None:
         for member in self.members.values():

@@ -6,7 +6,7 @@ import numpy as np
 
 from uncone.data.bags import OpenGroups, run_starts
 from uncone.data.batch import Batch, IntVector, Matrix, Vector
-from uncone.stats.statistic import Statistic
+from uncone.stats.statistic import State, Statistic
 
 __all__ = ["WordSums"]
 
@@ -87,6 +87,31 @@ class WordSums(Statistic):
             times = np.ones_like(sizes) if copies is None else copies
             self._copy_pairs[words] += np.add.reduceat(times * sizes**2, first)
             self._copy_squares[words] += np.add.reduceat(times * squares, first)
+
+    def absorb(self, other: WordSums) -> None:
+        met = np.flatnonzero(other.counts)
+        for name in self._tables:
+            getattr(self, name)[met] += getattr(other, name)[met]
+        self.singles += other.singles
+        self.single_total += other.single_total
+
+    @property
+    def _tables(self) -> tuple[str, ...]:
+        """The attributes with a place for every word."""
+        copies = ("_copy_pairs", "_copy_squares") if self.copied else ()
+        return ("totals", "counts", "_contexts", "pairs", "squares", *copies)
+
+    def snapshot(self) -> State:
+        """Only the words that were met: a part of the texts has few of them."""
+        met = np.flatnonzero(self.counts)
+        tables = {name: getattr(self, name)[met] for name in self._tables}
+        return {"met": met, **tables, "singles": np.asarray(self.singles), "single_total": self.single_total}
+
+    def resume(self, snapshot: State) -> None:
+        for name in self._tables:
+            getattr(self, name)[snapshot["met"]] = snapshot[name]
+        self.singles = snapshot["singles"].item()
+        self.single_total = snapshot["single_total"].copy()
 
     @property
     def contexts(self) -> IntVector:

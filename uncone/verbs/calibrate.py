@@ -16,7 +16,7 @@ from uncone.errors import FormatError, OptionError
 from uncone.verbs.options.calibrate import CalibrateOptions
 from uncone.verbs.spaces.encoding import Progress
 from uncone.verbs.spaces.repaired import SpaceOpener, last_part
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.analysis.calibration.background import BackgroundSurvey

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from uncone.data.storage.path import path_of
 from uncone.verbs.options.encode import ALL_LAYERS, EncodeOptions
 from uncone.verbs.spaces.encoding import Encoding, encoded, open_texts_of
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.data.source import Source
     from uncone.data.texts.texts import TextSource
+    from uncone.data.writing.rewrite import Rewritten
 
 __all__ = ["Encoded", "encode"]
 
@@ -53,32 +55,77 @@ class Encoded:
 def encode(texts: Any, *, options: EncodeOptions) -> Encoded:  # noqa: ANN401 - a path, a corpus or strings
     """Encode texts with a model, at any layer and pooling, and write the vectors to a file.
 
-    The columns of a table go along. The file appears when it is complete. An interrupted run goes on where it stopped
-    if it is started again, and gives the same bytes.
+    The columns of a table go along. A file appears when it is complete. An interrupted run goes on where it stopped if
+    it is started again, and gives the same bytes. An engine writes a folder.
     """
-    from uncone.data.writing.atomic import check_output, check_output_folder
-    from uncone.data.writing.rewrite import SHARDS, output_suffix, rewrite
+    from uncone.data.writing.rewrite import FOLDER, output_suffix
+
+    assert options.out is not None
+    separate = options.layer == ALL_LAYERS
+    suffix = output_suffix(options.out, folder=True, layers=separate)
+    opened = open_texts_of(texts, options.text, None, options.data)
+    return _to_folder(opened, options, separate) if suffix == FOLDER else _to_file(opened, options, separate)
+
+
+def _to_file(texts: TextSource, options: EncodeOptions, separate: bool) -> Encoded:
+    """One file, with the cache, and with a journal that an interrupted run goes on from."""
+    from uncone.data.writing.atomic import check_output
+    from uncone.data.writing.rewrite import rewrite
     from uncone.data.writing.side_columns import files_of
     from uncone.encoders.cached import ResumableTexts
 
-    assert options.out is not None
-    out, separate = path_of(options.out), options.layer == ALL_LAYERS
-    suffix = output_suffix(out, shards=True, layers=separate)
-    opened = open_texts_of(texts, options.text, None, options.data)
-    check_output_folder(out) if suffix == SHARDS else check_output(out, opened.files)
-    count = _count(opened, options.limit)
-    source = _source(opened, options, separate)
+    out = path_of(str(options.out))
+    check_output(out, texts.files)
+    count = _count(texts, options.limit)
+    source = _source(texts, options, separate)
     resumable = ResumableTexts(source, count, out, options.batch_size, options.progress)
-    layers = [f"layer_{i}" for i in range(_layers(source))] if separate else []
-    if suffix != SHARDS:
-        check_output(out, files_of(resumable))
-    result = rewrite(resumable, out, layers=layers, shards=True)
+    check_output(out, files_of(resumable))
+    names = _layer_names(source, separate)
+    result = rewrite(resumable, out, layers=names)
     resumable.remove_journal()
     notes = tuple(getattr(source, "notes", ()))
+    return _encoded(result, names, resumable.resumed, resumable.note, notes)
+
+
+def _to_folder(texts: TextSource, options: EncodeOptions, separate: bool) -> Encoded:
+    """A folder of files, without the cache: what is in it must not depend on who encodes which texts."""
+    from uncone.encoders.encoder import Encoder
+    from uncone.run.models import sent_model
+    from uncone.run.shards import write_folder
+
+    engine = options.executor
+    source = _source(texts, replace(options, cache=False), separate)
+    names = _layer_names(source, separate)
+    model = None
+    if engine is not None or not isinstance(options.model, Encoder):
+        model = sent_model(source, options.model, options.loading)
+    folder = write_folder(
+        source,
+        str(options.out),
+        layers=names,
+        model=model,
+        identity={**source.identity(), "batch_size": options.batch_size},
+        engine=engine,
+        any_kernel=options.any_kernel,
+        progress=("encoding", options.progress),
+    )
+    return _encoded(folder.written, names, folder.resumed, source.describe(folder.truncated))
+
+
+def _encoded(
+    result: Rewritten, layers: Sequence[str], resumed: int, reading: str | None, notes: tuple[str, ...] = ()
+) -> Encoded:
     dim = result.dim // (len(layers) or 1)
-    blank = result.unusable
     return Encoded(
-        str(out), result.rows, dim, tuple(layers), blank, resumable.resumed, result.dropped, resumable.note or "", notes
+        str(result.path),
+        result.rows,
+        dim,
+        tuple(layers),
+        result.unusable,
+        resumed,
+        result.dropped,
+        reading or "",
+        notes,
     )
 
 
@@ -111,6 +158,7 @@ def _source(texts: TextSource, options: EncodeOptions, separate: bool) -> Any:  
     return CachedTexts(source, VectorCache()) if options.cache else source
 
 
-def _layers(source: Source) -> int:
-    model_texts: Any = getattr(source, "source", source)
-    return len(model_texts.pooling.layers)
+def _layer_names(source: Source, separate: bool) -> list[str]:
+    """The columns or tensors of separate layers."""
+    texts: Any = getattr(source, "source", source)
+    return [f"layer_{i}" for i in range(len(texts.pooling.layers))] if separate else []

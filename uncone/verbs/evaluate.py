@@ -18,7 +18,7 @@ from uncone.errors import OptionError, OutputError
 from uncone.verbs.options.evaluate import EvaluateOptions
 from uncone.verbs.options.fix import PrescribeOptions
 from uncone.verbs.spaces.encoding import encoded, open_space, open_texts_of
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.data.batch import Matrix

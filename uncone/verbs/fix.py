@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from uncone.data.storage.path import path_of
+from uncone.data.vectors.databases.url import is_database, without_secrets
 from uncone.data.writing.atomic import check_outside
 from uncone.errors import FitError
 from uncone.verbs.check import diagnose
 from uncone.verbs.options.check import CheckOptions
 from uncone.verbs.options.fix import ApplyOptions, ExportOptions, FixOptions
 from uncone.verbs.spaces.encoding import Encoding, Progress, open_space, open_texts_of
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.data.batch import Matrix
@@ -50,7 +51,7 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
     options.check_choice(method)
     repair = make_seeded(method, parameters, options.seed)
     if out is not None:
-        output_suffix(out)
+        output_suffix(out, folder=True)
     if save is not None:
         FOLDER.check(path_of(save))
     _check_places(out, options.model, (save, "the repair"))
@@ -72,10 +73,11 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
         provenance["prescription"] = options.prescription.to_dict()
     result = Repaired(before, after, method, repair, provenance, space.notes(repair), history_of(repair))
     if out is not None:
-        output = space.write(repair, out, _step(options.progress, "writing"))
+        output = space.write(repair, out, _step(options.progress, "writing"), options.executor, options.any_kernel)
         notes = [f"{output.path.name} has no place for {', '.join(output.dropped)}."] if output.dropped else []
         notes += [f"{output.unusable:,} vectors could not be repaired and are NaN."] if output.unusable else []
-        result = replace(result, written=os.fspath(out), notes=[*result.notes, *notes])
+        notes += [output.note] if output.note else []
+        result = replace(result, written=without_secrets(os.fspath(out)), notes=[*result.notes, *notes])
     if save is not None:
         save_repair(repair, path_of(save), provenance)
         result = replace(result, saved=os.fspath(save))
@@ -125,7 +127,8 @@ def apply(
     space.check_output(options.out)
     if options.out is None:
         return space.mapped(saved.repair)
-    return space.write(saved.repair, options.out, _step(options.progress, "writing"))
+    progress = _step(options.progress, "writing")
+    return space.write(saved.repair, options.out, progress, options.executor, options.any_kernel)
 
 
 @verb(ExportOptions)
@@ -173,7 +176,7 @@ def history_of(repair: Repair) -> list[tuple[int, float, float | None]]:
 def _check_places(out: str | os.PathLike[str] | None, model: object, *others: tuple[object, str]) -> None:
     """Never write into the model, nor into the folder of a repair."""
     for folder, owner in ((model, "the model"), *others):
-        if out is not None and isinstance(folder, str | os.PathLike):
+        if out is not None and not is_database(os.fspath(out)) and isinstance(folder, str | os.PathLike):
             check_outside("-o", path_of(out), path_of(folder), owner)
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from uncone.verbs.options.layers import LayersOptions
 from uncone.verbs.spaces.encoding import is_paragraphs, open_texts_of
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.analysis.layers.layer import Layer
     from uncone.data.texts.texts import TextSource
+    from uncone.encoders.encoder import Encoder
     from uncone.report.documents.layers import LayerComparison, LayerStudy
+    from uncone.run.parts import Cluster
 
 __all__ = ["compare_layers", "layers"]
 
@@ -34,31 +37,31 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
     from uncone.analysis.layers.story import layer_story
     from uncone.analysis.layers.study import notes_of, provenance_of, study
     from uncone.data.texts.selection import Selection
-    from uncone.encoders.open import open_encoder
     from uncone.report.documents.layers import LayerStudy
     from uncone.run.checkpoint import checkpoints_in
 
     settings = settings_from(options.settings())
     source = open_texts_of(texts, options.text, None, options.data)
-    encoder = open_encoder(model, options.loading)
+    encoder, cluster = _opened(model, options)
     sampling = _sampling(source, options)
     selection = Selection(source, **sampling, seed=settings.seed)
     resume, progress = options.resume, options.progress
     request = {"model": encoder.name, "corpus": source.name, **sampling}
     has_state = options.state is not None or resume
     saved = checkpoints_in(options.state, encoder, request, options.save_every) if has_state else None
-    run = study(encoder, selection, settings, checkpoints=saved, resume=resume, progress=progress)
+    measure = partial(study, encoder, progress=progress, threads=options.workers, cluster=cluster)
+    run = measure(selection, settings, checkpoints=saved, resume=resume)
     levels = list(run.layers)
     notes = [*notes_of(run, encoder, settings), *([] if run.deep is None else run.deep.notes)]
     sizes: list[StudySize] = []
     if options.curve:
         plain = replace(settings, deep=False, keep_sentences=False)
 
-        def measure(size: int) -> list[Layer]:
+        def measure_some(size: int) -> list[Layer]:
             part = Selection(source, **{**sampling, "sample": size}, seed=settings.seed)
-            return list(study(encoder, part, plain, progress=progress).layers)
+            return list(measure(part, plain).layers)
 
-        sizes, missing = sizes_up_to(run.survey.tally.n_texts, levels, measure)
+        sizes, missing = sizes_up_to(run.survey.tally.n_texts, levels, measure_some)
         notes += missing
     result = LayerStudy(
         source={
@@ -115,6 +118,23 @@ def compare_layers(models: Sequence[Any], corpora: Sequence[Any], *, options: La
             for study, paired in zip(studies[1:], same[1:], strict=True)
         ],
     )
+
+
+def _opened(model: Any, options: LayersOptions) -> tuple[Encoder, Cluster | None]:  # noqa: ANN401 - as `layers` takes it
+    """The encoder of this machine; and the engine with the model as its workers open it, if there is one."""
+    from uncone.encoders.open import open_encoder
+    from uncone.run.models import SentModel
+    from uncone.run.parts import Cluster
+
+    loading = options.loading
+    if options.engine == "threads":
+        return open_encoder(model, loading), None
+    # Workers may have GPUs that this machine lacks.
+    encoder = open_encoder(model, replace(loading, device="auto") if loading.device == "cuda" else loading)
+    sent = SentModel.of(model, loading, encoder)
+    engine = options.executor
+    assert engine is not None
+    return encoder, Cluster(engine, sent, options.any_kernel)
 
 
 def _sampling(source: TextSource, options: LayersOptions) -> dict[str, Any]:

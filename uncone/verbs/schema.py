@@ -32,6 +32,8 @@ from uncone.errors import FormatError, OptionError
 from uncone.evaluation.table import Row, TaskRow
 from uncone.report.documents.evaluate.scores import Gain
 from uncone.report.documents.layers import LARGE_FIELDS
+from uncone.report.documents.plan import How
+from uncone.run.estimate import Limit
 from uncone.tuning.ablation.pairing import PairedAccuracy
 from uncone.tuning.results import Agreement, DrawRun, LabelTrace, LayerGeometry, LayerRun, Probe, Skew
 from uncone.verbs.encode import Encoded
@@ -202,6 +204,7 @@ def _shapes() -> dict[str, list[Any]]:
         "similarity": [_object("Similarity", {**version, **_similarity()})],
         "map": [_object("Map", {**version, **_map()}, {"rows": list[int]})],
         "calibrate": [calibrated],
+        "plan": [_object("Planned", {**version, **_plan()})],
         "encode": [_values(Encoded, schema=int, verb=str)],
         "fix": [repaired, _object("Prescribed", {**version, "prescription": prescription})],
         "evaluate": [_object("Evaluated", {**version, **_evaluation()}, {"made_as": _OBJECT})],
@@ -315,6 +318,24 @@ def _repair() -> dict[str, Any]:
         "history": _list(_object("Epoch", {"epoch": int, "train": float, "held_out": float})),
         "saved": _PATH,
         "written": _PATH,
+        "provenance": _OBJECT,
+    }
+
+
+def _plan() -> dict[str, Any]:
+    figure = _object("Figure", {"value": float, "unit": str, "how": How, "meaning": str})
+    measured = dict.fromkeys(("cpu_seconds_per_vector", "cpu_seconds_per_merge"), float)
+    sizes = ("bytes_read", "bytes_written", "between_workers", "to_driver")
+    computed = {**dict.fromkeys(("flops", "cpu_seconds", "seconds"), float), **dict.fromkeys(sizes, int)}
+    parts = {"measured": _object("PassMeasured", measured), "computed": _object("PassComputed", computed)}
+    return {
+        "source": _OBJECT,
+        "verb": str,
+        "engine": str,
+        **_SUMMARY,
+        "limit": Limit,
+        "figures": types.GenericAlias(dict, (str, figure)),
+        "passes": _list(_object("Pass", {"step": str, **parts})),
         "provenance": _OBJECT,
     }
 

@@ -209,6 +209,7 @@ def test_a_sample_of_mostly_unusable_rows_is_drawn_again(monkeypatch, spaces):
 def test_documents_may_lie_anywhere(monkeypatch, spaces):
     """Few rows at a time, so that documents wait for their rest."""
     monkeypatch.setattr(left_out_module, "_TOGETHER", 50)
+    monkeypatch.setattr("uncone.data.source.batch_rows", lambda dim: 512)
     rows = spaces["a cone"].rows(2_000, 4)
     groups = np.random.default_rng(0).integers(0, 300, 2_000)
     groups[1_200:1_300] = 500  # one large document

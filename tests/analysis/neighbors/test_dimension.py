@@ -117,10 +117,17 @@ def test_rows_of_one_direction_are_no_neighbors_by_cosine():
     assert near.value is not None and 2.5 < near.value < 4.5
 
 
-def test_a_base_that_is_read_in_blocks():
+def test_a_base_that_is_searched_elsewhere():
     rows = ball(3_000, 6, 20)
     whole = dimensions_of(rows, queries=200, seed=3)
-    base = AllRows(lambda: (rows[start : start + 700] for start in range(0, 3_000, 700)), 3_000, 0.0)
+
+    def search(queries, k):
+        gaps = np.linalg.norm(queries[:, None].astype(float) - rows, axis=2)
+        units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        chords = np.linalg.norm((queries / np.linalg.norm(queries, axis=1, keepdims=True))[:, None] - units, axis=2)
+        return {"euclidean": np.sort(gaps)[:, 1 : k + 1], "cosine": np.sort(chords)[:, 1 : k + 1]}, {}
+
+    base = AllRows(search, 3_000, 0.0)
     again = dimensions_of(rows, queries=200, seed=3, base=base)
     for metric, found in whole.items():
         assert again[metric].value == pytest.approx(found.value, rel=1e-5)

@@ -55,6 +55,7 @@ def test_a_host_without_a_name():
         (["--address", "auto"], "--engine"),
         (["--any-kernel"], "--engine"),
         (["--engine", "ray", "--model", "model"], "uncone encode"),
+        (["--engine", "ray", "--ann"], "--deep"),
     ],
 )
 def test_wrong_options_are_one_line(options, message, capsys):

@@ -31,6 +31,7 @@ from uncone.run.checkpoint import Checkpoint
 from uncone.run.layers import LayerPass, LayerResult
 from uncone.run.measure import step_progress
 from uncone.run.memory import GIB, Room, share_out
+from uncone.run.parts import Cluster
 from uncone.run.threads import on_all_cores
 from uncone.stats.moments import Moments
 from uncone.stats.norms import Norms
@@ -91,8 +92,10 @@ def study(
     checkpoints: Checkpoints | None = None,
     resume: bool = False,
     progress: Progress | None = None,
+    threads: int = 0,
+    cluster: Cluster | None = None,
 ) -> LayerRun:
-    """Survey the texts, encode them once, measure every layer, and examine it.
+    """Survey the texts, encode them once, in `threads` or on a cluster, measure every layer, and examine it.
 
     Raises:
         ShapeError: too few texts, or no word in enough of them.
@@ -118,13 +121,14 @@ def study(
     if checkpoints is not None:
         content = {**room.to_dict(), "corpus_content": surveyed.tally.digest}
         checkpoint = checkpoints(settings.to_dict(), content)
-    batches = settings.batch_size, settings.no_sinks, surveyed.repeated
+    batches = settings.batch_size, settings.no_sinks, surveyed.repeated, surveyed.edges, threads
     run = LayerPass(encoder, selection, rule, settings.window, room, words.number, *batches)
     result = run.run(
         _statistics(encoder.dim, len(words), sorted({*numbers, *mev_words}), surveyed, settings, room),
         checkpoint,
         checkpoint.load() if checkpoint is not None and resume else None,
         step_progress(progress, "encoding", surveyed.tally.n_texts),
+        cluster,
     )
     _check_rows(selection, result)
     layers = _layers(result, settings, mev_words, room, surveyed)
@@ -246,7 +250,6 @@ def _sentence_table(
         return None
     tables = [bundle["sentences"].values for bundle in result.layers]
     groups, lengths = tables[0][:, :2].astype(np.int64).T
-    numbers = result.units[groups]
     texts = {unit.number: unit.text for unit in selection.read()}
     intrasim = np.full((len(groups), len(tables)), np.nan)
     expected = np.full(intrasim.shape, np.nan)
@@ -256,7 +259,7 @@ def _sentence_table(
         matched = None if layer["intrasim"].failed else geometry.derived(matched_intrasim)
         if matched is not None and len(common):
             expected[:, place] = matched.at(lengths)
-    return SentenceTable(numbers, [texts[i] for i in numbers.tolist()], lengths, intrasim, expected)
+    return SentenceTable(groups, [texts[i] for i in groups.tolist()], lengths, intrasim, expected)
 
 
 def _check_texts(selection: Selection, surveyed: Survey, settings: StudySettings) -> None:

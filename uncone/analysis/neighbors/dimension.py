@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from uncone.analysis.intervals.intervals import Spread, around, variance_freedom
 from uncone.analysis.layers.deep_results import Dimension
-from uncone.analysis.neighbors.search import Block, Near, approximate, nearest
+from uncone.analysis.neighbors.search import Near, nearest
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.run.threads import in_order
 from uncone.stats.hashing import fingerprints, hash_keys
@@ -37,15 +38,15 @@ Convention = Literal["distances", "paper"]
 
 @dataclass(frozen=True)
 class AllRows:
-    """All vectors of a source as a base: `n` distinct ones, read by `blocks`, and the share of duplicates.
+    """All vectors of a source as a base: `n` distinct ones, and the share of duplicates.
 
-    With `ann` the neighbors are looked for in a graph, which misses some.
+    `search` gives by metric the distances (m, k) of queries (m, d) to their k nearest, and, where it misses some, the
+    share of the neighbors that it finds.
     """
 
-    blocks: Callable[[], Iterable[Block]]
+    search: Callable[[Matrix, int], tuple[Mapping[str, Matrix], Mapping[str, float]]]
     n: int
     duplicates: float
-    ann: bool = False
 
 
 def lid(distances: Matrix, convention: Convention = "distances") -> Vector:
@@ -121,20 +122,19 @@ def dimensions_of(
     if min(len(first), n) < 3:
         return {name: Dimension(name, None, None, None, None, k, 0, n, share) for name in names}
     query_places = first[np.sort(np.random.default_rng(seed).permutation(len(first))[:queries])]
-    recall: dict[str, float] = {}
-    if base is None:
-        near = nearest(
-            vectors if share == 0 else vectors[first], vectors[query_places], k, metrics=names, distinct=True
+    asking = vectors[query_places]
+    if base is not None:
+        distances, recall = base.search(asking, k)
+        return {name: _dimension(name, distances[name], k, n, share, recall.get(name)) for name in names}
+    near = nearest(vectors if share == 0 else vectors[first], asking, k, metrics=names, distinct=True)
+    groups = _jackknife_groups(vectors[first], None if units is None else units[first])
+    own = np.searchsorted(first, query_places)
+    return {
+        name: _dimension(
+            name, near[name].distances, k, n, share, jackknife=partial(_jackknife, near[name], groups, own)
         )
-    elif base.ann:
-        near, recall = approximate(base.blocks, vectors[query_places], k, seed)
-    else:
-        near = nearest(base.blocks(), vectors[query_places], k, metrics=names, distinct=True)
-    groups = None
-    if base is None:
-        own = None if units is None else units[first]
-        groups = _jackknife_groups(vectors[first], own), np.searchsorted(first, query_places)
-    return {name: _dimension(name, near[name], k, n, share, recall.get(name), groups) for name in names}
+        for name in names
+    }
 
 
 def _jackknife_groups(vectors: Matrix, units: IntVector | None) -> IntVector:
@@ -204,22 +204,22 @@ def _jackknife(near: Near, groups: IntVector, queries: IntVector) -> Spread:
 
 def _dimension(
     name: str,
-    near: Near,
+    distances: Matrix,
     k: int,
     n: int,
     share: float,
-    recall: float | None,
-    groups: tuple[IntVector, IntVector] | None,
+    recall: float | None = None,
+    jackknife: Callable[[], Spread] | None = None,
 ) -> Dimension:
-    dimensions = lid(near.distances)
+    dimensions = lid(distances)
     each = dimensions[np.isfinite(dimensions)]
     if not each.size:
         return Dimension(name, None, None, None, None, k, 0, n, share, recall)
     value = float(each.mean())
     low, high = None, None
     # The nearest that are most of the vectors are no neighborhood: one outlier decides how far they reach.
-    if len(each) > 2 and 2 * k <= n and _gap_share(near.distances, dimensions) <= _MOST_GAPS:
+    if len(each) > 2 and 2 * k <= n and _gap_share(distances, dimensions) <= _MOST_GAPS:
         spread = Spread(float(each.var(ddof=1)) / len(each), len(each))
-        low, high = around(value, *(spread if groups is None else max(spread, _jackknife(near, *groups))))
-    pair = two_nn(near.distances[:, :2])
+        low, high = around(value, *(spread if jackknife is None else max(spread, jackknife())))
+    pair = two_nn(distances[:, :2])
     return Dimension(name, value, None if low is None else max(low, 0.0), high, pair, k, len(each), n, share, recall)

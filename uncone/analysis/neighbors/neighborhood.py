@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -13,11 +14,14 @@ from uncone.analysis.intervals.intervals import Interval, around, jackknife_vari
 from uncone.analysis.layers.deep_results import Dimension, Hub, Hubness
 from uncone.analysis.measures.finding import Finding, Level
 from uncone.analysis.neighbors.dimension import AllRows, dimensions_of, distinct_rows
-from uncone.analysis.neighbors.search import Block, nearest
+from uncone.analysis.neighbors.search import Block, approximate, nearest
+from uncone.analysis.neighbors.top_k import NearestDistances
 from uncone.analysis.number_format import clipped, count, percent, plain
 from uncone.analysis.space.space import Space
 from uncone.data.batch import IntVector, Matrix
 from uncone.data.source import BLOCK, batches
+from uncone.data.vectors.memory import in_memory
+from uncone.run.measure import Plan, measure
 from uncone.stats.hashing import fingerprints, hash_keys
 
 __all__ = [
@@ -40,6 +44,8 @@ QUERIES = 300
 """The sample of `check`: vectors of the base, and vectors whose neighbors are searched in it."""
 _MOST_QUERIES = 2_000
 """Queries against all vectors, or of a sample that has no more."""
+_OPENING = 16
+"""The share of the vectors, one of so many, that are searched first: their neighbors limit those among all."""
 _LONGEST = 200
 """Letters of a text that are kept."""
 ROWS = 2_500
@@ -67,13 +73,21 @@ class Neighborhood(NamedTuple):
 
 
 def neighborhood_of(
-    space: Space, *, whole: bool = False, ann: bool = False, progress: Progress | None = None
+    space: Space,
+    *,
+    whole: bool = False,
+    ann: bool = False,
+    plan: Plan | None = None,
+    progress: Progress | None = None,
 ) -> Neighborhood:
-    """The neighborhoods of a seeded sample; with `whole` or `ann`, its dimension is measured against all vectors."""
+    """The neighborhoods of a seeded sample; with `whole` or `ann`, its dimension is measured against all vectors.
+
+    A pass over all vectors runs by the `plan`; the graph of `ann` is built on this machine.
+    """
     sample = space.sample.first(BASE_ROWS)
     queries, base = _MOST_QUERIES, None
     if whole or ann:
-        base = _all_rows(space, ann, progress)
+        base = _all_rows(space, ann, plan or Plan(dtype=space.moments.dtype), progress)
     else:
         # All of few vectors are queries: then their order does not matter.
         distinct = sample.n if sample.groups is None else len(np.unique(sample.groups))
@@ -90,11 +104,37 @@ def neighborhood_of_space(space: Space) -> list[Finding]:
     return neighborhood_findings(near.dimensions, near.hubness, pairs=False)
 
 
-def _all_rows(space: Space, ann: bool, progress: Progress | None) -> AllRows:
+def _all_rows(space: Space, ann: bool, plan: Plan, progress: Progress | None) -> AllRows:
     """All usable vectors of a space as a base, without copies."""
     share = space.prints.duplicate_share
     n = space.n - round(share * space.n)
-    return AllRows(partial(_blocks, space, share > 0, progress), n, share, ann and n > ANN_ROWS)
+
+    def approximately(queries: Matrix, k: int) -> tuple[dict[str, Matrix], dict[str, float]]:
+        near, recall = approximate(partial(_blocks, space, share > 0, progress), queries, k, space.seed)
+        return {name: by_metric.distances for name, by_metric in near.items()}, recall
+
+    def exactly(queries: Matrix, k: int) -> tuple[dict[str, Matrix], dict[str, float]]:
+        return _nearest_of_all(space, NearestDistances(queries, k, copies=share > 0), plan, progress), {}
+
+    return AllRows(approximately if ann and n > ANN_ROWS else exactly, n, share)
+
+
+def _nearest_of_all(space: Space, empty: NearestDistances, plan: Plan, progress: Progress | None) -> dict[str, Matrix]:
+    """The nearest of all vectors, in a pass over them.
+
+    The neighbors within a part of the sample, found on this machine, limit those among all: that spares most of the
+    work on the rest.
+    """
+    settings = empty.settings
+    if (opening := min(space.n // _OPENING, space.sample.n)) >= empty.k:
+        first = in_memory(space.sample.first(opening).vectors)
+        settings["limits"] = measure(first, empty, replace(plan, engine=None)).largest
+    near = measure(space.source, NearestDistances(**settings), plan, progress)
+    missing = np.isinf(near.scores[:, :, -1])
+    if near.limits is not None and (missing & np.isfinite(near.limits)).any():
+        # Rounding moved a neighbor beyond a limit: of many vectors that are equally far.
+        near = measure(space.source, empty, plan, progress)
+    return near.distances
 
 
 def _blocks(space: Space, copies: bool, progress: Progress | None) -> Iterator[Block]:

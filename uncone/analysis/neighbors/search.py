@@ -1,4 +1,4 @@
-"""Nearest neighbors: exact, in blocks, so that the base may be a file of any length; or in a graph (HNSW, by faiss)."""
+"""Nearest neighbors among vectors in memory or in blocks: exact, or in a graph (HNSW, by faiss)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uncone.analysis.neighbors.metrics import METRICS, Metric, Queries, Tile
 from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.run.threads import in_order, one_blas_thread
+from uncone.stats.hashing import hash_keys
 
 if TYPE_CHECKING:
     import faiss
 
-__all__ = ["Block", "Near", "approximate", "nearest"]
+__all__ = ["Best", "Block", "Candidates", "Near", "Search", "approximate", "nearest"]
 
 Block = Matrix | Callable[[], Iterable[Matrix]]
 """Vectors of the base (b, d); or what reads them, to be called in the thread that looks at them."""
@@ -44,7 +44,7 @@ class Near(NamedTuple):
     distances: Vector
 
 
-class _Candidates(NamedTuple):
+class Candidates(NamedTuple):
     """Vectors of a block that may be among the nearest: of which query, where in the block, with which score."""
 
     queries: IntVector
@@ -79,19 +79,31 @@ def nearest(
     >>> near["euclidean"].distances.ravel().round(3).tolist(), near["cosine"].places.ravel().tolist()
     ([2.0, 2.0, 4.0], [1, 0, 0])
     """
-    query_set = Queries(queries)
-    search = _Search([METRICS[name](query_set) for name in metrics], query_set, k + (own is not None), own, distinct)
+    keep = k + (own is not None)
+    search = Search(queries, metrics, keep, distinct)
+    best = [Best(len(queries), keep) for _ in metrics]
+    n_rows = 0
+
+    def look(block: Block) -> tuple[int, list[Candidates]]:
+        return search.look(block, [each.limits for each in best])
+
+    def take(n: int, candidates: Sequence[Candidates]) -> None:
+        nonlocal n_rows
+        for each, batch in zip(best, candidates, strict=False):
+            places = batch.places + n_rows
+            others = slice(None) if own is None else places != own[batch.queries]
+            each.add(batch.queries[others], places[others], batch.scores[others])
+        n_rows += n
+
     blocks, alone = base, False
     if isinstance(base, np.ndarray):
         # One tile first: the limits that it sets spare the sorting of all others.
-        search.take(*search.look(base[:_TILE]))
+        take(*look(base[:_TILE]))
         # Threads that wait for each other would take longer over little than one alone.
         blocks, alone = _tiles(base[_TILE:]), base.size * len(queries) < _SHARED
-    for n, candidates in map(search.look, blocks) if alone else in_order(search.look, blocks):
-        search.take(n, candidates)
-    return {
-        name: best.result(metric, k) for name, metric, best in zip(metrics, search.metrics, search.best, strict=True)
-    }
+    for n, candidates in map(look, blocks) if alone else in_order(look, blocks):
+        take(n, candidates)
+    return {name: each.result(metric, k) for name, metric, each in zip(metrics, search.metrics, best, strict=True)}
 
 
 def _tiles(rows: Matrix) -> Iterator[Matrix]:
@@ -107,35 +119,30 @@ class _Room(NamedTuple):
     spare: Matrix
 
 
-class _Search:
-    """Looks at blocks, in several threads, and keeps what is nearest, in one."""
+class Search:
+    """Looks at blocks for what may be among the `keep` nearest of each query; several threads may share it."""
 
-    def __init__(
-        self, metrics: Sequence[Metric], queries: Queries, keep: int, own: IntVector | None, distinct: bool
-    ) -> None:
-        self.metrics = metrics
-        self.queries = queries
+    def __init__(self, queries: Matrix, metrics: Sequence[str], keep: int, distinct: bool) -> None:
+        self.queries = Queries(queries)
+        self.metrics = [METRICS[name](self.queries) for name in metrics]
         self.keep = keep
-        self.own = own
         self.distinct = distinct
-        self.best = [_Best(queries.m, keep) for _ in metrics]
-        self.n_rows = 0
         self._rooms: list[_Room] = []
 
-    def look(self, block: Block) -> tuple[int, list[_Candidates]]:
-        """The number of vectors of a block, and by each metric those that may be among the nearest."""
+    def look(self, block: Block, limits: Sequence[Vector]) -> tuple[int, list[Candidates]]:
+        """The number of vectors of a block, and by each metric those with scores under the limit of a query (m,)."""
         n = 0
-        candidates: list[list[_Candidates]] = [[] for _ in self.metrics]
+        candidates: list[list[Candidates]] = [[] for _ in self.metrics]
         room = self._room()
         for rows in block() if callable(block) else _tiles(block):
             for some in _tiles(rows):
                 tile = Tile.of(some, self.queries, room.rows[: len(some)])
                 for start in range(0, self.queries.m, _CHUNK):
-                    self._look_at(tile, start, n, room, candidates)
+                    self._look_at(tile, start, n, room, limits, candidates)
                 n += len(some)
         self._rooms.append(room)
         nonempty = filter(None, candidates)
-        return n, [_Candidates(*map(np.concatenate, zip(*parts, strict=True))) for parts in nonempty]
+        return n, [Candidates(*map(np.concatenate, zip(*parts, strict=True))) for parts in nonempty]
 
     def _room(self) -> _Room:
         """Room that no other thread is using; asked for and not looked at first, because another may be quicker."""
@@ -146,7 +153,15 @@ class _Search:
             sizes = (_TILE, self.queries.dim + 1), min(m, _CHUNK) * _TILE, min(m, _PART) * _TILE
             return _Room(*(np.empty(size, dtype) for size in sizes))
 
-    def _look_at(self, tile: Tile, start: int, first: int, room: _Room, candidates: list[list[_Candidates]]) -> None:
+    def _look_at(
+        self,
+        tile: Tile,
+        start: int,
+        first: int,
+        room: _Room,
+        limits: Sequence[Vector],
+        candidates: list[list[Candidates]],
+    ) -> None:
         block, b = self.queries.augmented[start : start + _CHUNK], len(tile.rows)
         products = room.products[: len(block) * b].reshape(len(block), b)
         np.matmul(block, tile.augmented.T, out=products)
@@ -154,12 +169,12 @@ class _Search:
             part = products[low : low + _PART]
             chunk = slice(start + low, start + low + len(part))
             spare = room.spare[: part.size].reshape(part.shape)
-            for metric, best, parts in zip(self.metrics, self.best, candidates, strict=True):
-                parts.append(self._near(metric, best.limits[chunk], part, tile, chunk, first, spare))
+            for metric, most, parts in zip(self.metrics, limits, candidates, strict=True):
+                parts.append(self._near(metric, most[chunk], part, tile, chunk, first, spare))
 
     def _near(
         self, metric: Metric, limits: Vector, products: Matrix, tile: Tile, chunk: slice, first: int, spare: Matrix
-    ) -> _Candidates:
+    ) -> Candidates:
         if np.isfinite(limits).all():
             near = metric.under(products, tile, chunk, limits, spare)
         else:
@@ -168,64 +183,102 @@ class _Search:
         of, at = np.divmod(flat, len(tile.rows))
         scores, below = metric.scores(products.reshape(-1)[flat], tile, of + chunk.start, at, self.distinct)
         below &= scores < limits[of]
-        return _Candidates(of[below] + chunk.start, at[below] + first, scores[below])
-
-    def take(self, n: int, candidates: Sequence[_Candidates]) -> None:
-        """Keep the best of what was found in the next block of n vectors."""
-        for best, batch in zip(self.best, candidates, strict=False):
-            places = batch.places + self.n_rows
-            if self.own is None:
-                best.add(batch.queries, places, batch.scores)
-            else:
-                others = places != self.own[batch.queries]
-                best.add(batch.queries[others], places[others], batch.scores[others])
-        self.n_rows += n
+        return Candidates(of[below] + chunk.start, at[below] + first, scores[below])
 
 
-class _Best:
-    """The `k` smallest scores of each of m queries so far, with their places, in the order of the places."""
+class Best:
+    """The `k` smallest scores of each of m queries so far, with their places, in the order of the places.
 
-    def __init__(self, m: int, k: int) -> None:
-        self.scores: NDArray[np.float64] = np.full((m, k), np.inf)
-        self.places: IntVector = np.full((m, k), -1, np.int64)
-        self.limits: NDArray[np.float64] = np.full(m, np.inf)
-        self._waiting: list[_Candidates] = []
+    Scores from `limits` (m,) on are known to be too large. With `by_name`, the places are names instead, such as
+    fingerprints: of several vectors of a name the smallest score counts, and only once.
+    """
+
+    def __init__(self, m: int, k: int, limits: Vector | None = None, *, by_name: bool = False) -> None:
+        self.m, self.k = m, k
+        self.limits: Vector = np.full(m, np.inf) if limits is None else limits
+        self._clear()
+        self.by_name = by_name
+        self._waiting: list[Candidates] = []
         self._count = 0
+
+    def _clear(self) -> None:
+        # As narrow as what was found: most parts of a stream find little.
+        self.scores: Matrix = np.empty((self.m, 0))
+        self.places: IntVector = np.empty((self.m, 0), np.int64)
 
     def add(self, queries: IntVector, places: IntVector, scores: Vector) -> None:
         """Vectors whose places come after all that were added before."""
-        self._waiting.append(_Candidates(queries, places, scores))
+        self._waiting.append(Candidates(queries, places, scores))
         self._count += len(queries)
         # Not each time: one merge for every k vectors that a query has found is enough to keep the limits close.
-        if self._count >= self.scores.size or np.isinf(self.limits[0]):
-            self._merge()
+        if self._count >= self.m * self.k or np.isinf(self.limits[0]):
+            self.merge()
 
-    def _merge(self) -> None:
+    def absorb(self, other: Best) -> None:
+        """Add what another has found."""
+        for part in other._parts():
+            self.add(*part)
+
+    def _parts(self) -> list[Candidates]:
+        queries, columns = np.nonzero(np.isfinite(self.scores))
+        best = Candidates(queries, self.places[queries, columns], self.scores[queries, columns])
+        return [part for part in (best, *self._waiting) if len(part.queries)]
+
+    def merge(self) -> None:
+        """Let nothing wait: the best are in the table, and the limits as close as they can be."""
         if not self._count:
             return
+        if self.by_name:
+            self._waiting = [_once_each(self._parts())]
+            self._clear()
         queries, places, scores = (np.concatenate(column) for column in zip(*self._waiting, strict=True))
         self._waiting, self._count = [], 0
-        m, k = self.scores.shape
+        m, k, width = self.m, self.k, self.scores.shape[1]
         order = np.argsort(queries.astype(np.uint16) if m < 1 << 16 else queries, kind="stable")
         counts = np.bincount(queries, minlength=m)
-        columns = k + np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+        columns = width + np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
         rows = queries[order]
-        table = np.full((m, k + int(counts.max())), np.inf)
+        table = np.full((m, width + int(counts.max())), np.inf)
         names = np.full(table.shape, -1, np.int64)
-        table[:, :k], names[:, :k] = self.scores, self.places
+        table[:, :width], names[:, :width] = self.scores, self.places
         table[rows, columns], names[rows, columns] = scores[order], places[order]
+        if table.shape[1] < k:
+            self.scores, self.places = table, names
+            return
         last = np.partition(table, k - 1, axis=1)[:, k - 1 : k]
         below, equal = table < last, table == last
         nearest_k = below | (equal & (np.cumsum(equal, axis=1) <= k - below.sum(axis=1, keepdims=True)))
         self.scores, self.places = table[nearest_k].reshape(m, k), names[nearest_k].reshape(m, k)
-        self.limits = last[:, 0]
+        self.limits = np.minimum(self.limits, last[:, 0])
+
+    def sort(self) -> None:
+        """Put the k best of each query in order, best first; where there are fewer, the place is -1."""
+        self.merge()
+        missing = (0, 0), (0, self.k - self.scores.shape[1])
+        scores = np.pad(self.scores, missing, constant_values=np.inf)
+        places = np.pad(self.places, missing, constant_values=-1)
+        order = np.argsort(scores, axis=1, kind="stable")
+        self.scores, self.places = np.take_along_axis(scores, order, axis=1), np.take_along_axis(places, order, axis=1)
 
     def result(self, metric: Metric, k: int) -> Near:
         """The k best of each query, best first."""
-        self._merge()
-        order = np.argsort(self.scores, axis=1, kind="stable")[:, :k]
-        scores = np.take_along_axis(self.scores, order, axis=1)
-        return Near(np.take_along_axis(self.places, order, axis=1), metric.distances(scores))
+        self.sort()
+        return Near(self.places[:, :k], metric.distances(self.scores[:, :k]))
+
+
+def _once_each(parts: Sequence[Candidates]) -> Candidates:
+    """Of the candidates of a query that share a name, the one with the smallest score."""
+    queries, names, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
+    keys = names.view(np.uint64) ^ hash_keys(np.arange(queries.max() + 1))[queries]
+    ordered = np.sort(keys)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not repeated.size:
+        return Candidates(queries, names, scores)
+    places = np.flatnonzero(np.isin(keys, repeated))
+    places = places[np.lexsort((scores[places], keys[places]))]
+    once = np.ones(len(keys), np.bool_)
+    once[places[1:][keys[places[1:]] == keys[places[:-1]]]] = False
+    return Candidates(queries[once], names[once], scores[once])
 
 
 def approximate(

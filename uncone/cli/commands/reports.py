@@ -18,13 +18,14 @@ from uncone.verbs.options.evaluate import EvaluateOptions, EvaluateOutput
 from uncone.verbs.options.layers import LayersOptions, LayersOutput
 from uncone.verbs.options.map import MapOptions, MapOutput
 from uncone.verbs.options.option import option
+from uncone.verbs.options.plan import PlanOptions, PlanOutput
 from uncone.verbs.options.shared import OutputOptions
 from uncone.verbs.options.similarity import SimilarityOptions, SimilarityOutput
 
 if TYPE_CHECKING:
     from uncone.report.documents.layers import LayerComparison, LayerStudy
 
-__all__ = ["DemoOutput", "calibrate", "check", "demo", "evaluate", "layers", "map", "similarity"]
+__all__ = ["DemoOutput", "calibrate", "check", "demo", "evaluate", "layers", "map", "plan", "similarity"]
 
 
 def check(
@@ -281,6 +282,34 @@ def _suite(model: str, options: EvaluateOptions, output: EvaluateOutput) -> int:
             else:
                 say(printed(result, [output.out / f"{table.name}.html"]) + "\n")
     return 0
+
+
+def plan(
+    source: Annotated[
+        str | None,
+        Parameter(
+            help="A file of vectors, a folder or quoted glob of shards. Leave it out to plan for synthetic vectors of "
+            "--rows and --dim."
+        ),
+    ] = None,
+    /,
+    *,
+    options: PlanOptions,
+    output: PlanOutput,
+) -> int:
+    """Estimate.
+
+    A sample of the vectors is read and measured here, in seconds; nothing is sent to a cluster. Every figure says
+    whether it was given, measured or computed.
+
+    Example: uncone plan shards/ --engine ray --workers 16 --bandwidth 25Gbit/s
+    """
+    options.check_source(source is not None)
+    check_outputs(output, [source])
+    from uncone.verbs.plan import plan as run
+
+    with progress_bar() as progress:
+        return deliver(run(source, options=options, progress=progress), output)
 
 
 @dataclass(frozen=True, kw_only=True)

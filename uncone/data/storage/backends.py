@@ -219,6 +219,15 @@ class Backend:
         with self._explained(url):
             self.files.delete_file(self.inner(url))
 
+    def remove_folder(self, url: str) -> None:
+        """Remove all objects below a URL.
+
+        Raises:
+            OSError: they can't be removed.
+        """
+        with self._explained(url):
+            self.files.delete_dir(self.inner(url))
+
     @contextmanager
     def _explained(self, url: str) -> Iterator[None]:
         """Around calls of the file system: its errors get a number and a line."""

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import io
 import json
 import os
+import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from uncone.data.storage.path import ObjectPath, on_network, path_of
 from uncone.errors import FormatError, MissingSourceError
 
-__all__ = ["FileStamps", "check_readable", "file_digest", "find_files", "in_natural_order"]
+__all__ = [
+    "MANIFEST",
+    "FileStamps",
+    "check_readable",
+    "file_digest",
+    "find_files",
+    "in_natural_order",
+    "with_absolute_paths",
+]
+
+T = TypeVar("T")
 
 
 def find_files(
@@ -35,6 +47,7 @@ def find_files(
     """
     folder = path_of(path)
     if folder.is_dir():
+        _check_complete(folder)
         visible = [file for file in folder.iterdir() if not file.name.startswith((".", "_"))]
         files = [file for file in visible if isinstance(file, ObjectPath) or file.is_file()]
         readable = [file for file in files if suffix_of(file)]
@@ -57,6 +70,19 @@ def find_files(
             f"{path} mixes formats: {', '.join(suffixes)}. Name one with a glob such as '*{suffixes[0]}'."
         )
     return in_natural_order(files)
+
+
+MANIFEST = "_uncone.json"
+"""The file that tells whether a folder of ours is complete."""
+
+
+def _check_complete(folder: Path) -> None:
+    manifest = folder / MANIFEST
+    if manifest.is_file() and not json.loads(manifest.read_text()).get("complete"):
+        raise FormatError(
+            f"{folder} is not complete: it is being written, or the run was interrupted. Run the same uncone encode, "
+            "apply or fix again; it goes on where it stopped."
+        )
 
 
 def check_readable(path: Path, need: str) -> None:
@@ -113,6 +139,25 @@ def _stamp(path: Path) -> tuple[int, int | str]:
             f"{path} can't be read any more ({reason}). Was it moved, or do workers not share this folder?"
         ) from error
     return status.st_size, status.st_mtime_ns
+
+
+class _AbsolutePaths(pickle.Pickler):
+    def reducer_override(self, value: Any) -> Any:  # noqa: ANN401 - anything that is pickled
+        if not isinstance(value, Path) or isinstance(value, ObjectPath):
+            return NotImplemented
+        return Path, (os.path.abspath(value),)  # noqa: PTH100
+
+
+def with_absolute_paths(value: T) -> T:
+    """A copy of a value with every path in it absolute, so that another process finds the same files.
+
+    Raises:
+        TypeError: it can't be copied, such as an open pipe.
+    """
+    buffer = io.BytesIO()
+    _AbsolutePaths(buffer).dump(value)
+    copied: T = pickle.loads(buffer.getvalue())
+    return copied
 
 
 def in_natural_order(paths: Sequence[Path]) -> list[Path]:

@@ -145,6 +145,10 @@ class ObjectPath(PosixPath):
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
         """Nothing: a folder is there as soon as an object is in it."""
 
+    def rmdir(self) -> None:
+        """Remove everything below it, and the mark that some storage has for a folder."""
+        self.backend.remove_folder(str(self))
+
     def unlink(self, missing_ok: bool = False) -> None:
         """Remove the object.
 

@@ -48,6 +48,13 @@ class ParquetTable(Table):
         self.names = list(self.schema.names)
         self.text_names = [field.name for field in self.schema if _holds_texts(field.type)]
 
+    def stored_bytes(self, names: Sequence[str]) -> int:
+        """Bytes of these columns as they are stored."""
+        with self._readable(), pq.ParquetFile(self.path) as file:
+            groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
+            chunks = [group.column(at) for group in groups for at in range(group.num_columns)]
+            return sum(chunk.total_compressed_size for chunk in chunks if chunk.path_in_schema.split(".")[0] in names)
+
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[ParquetBlock]:
         first = 1
         for batch in self.batches(names):

@@ -41,6 +41,7 @@ __all__ = [
     "SpooledTexts",
     "TableTexts",
     "TextRow",
+    "TextSlice",
     "TextSource",
     "open_texts",
     "text_suffix",
@@ -96,6 +97,17 @@ class ManyTexts(TextSource):
     def read(self) -> Iterator[TextRow]:
         every = itertools.chain.from_iterable(part.read() for part in self.parts)
         return ((row, text, label) for row, (_, text, label) in enumerate(every))
+
+
+class TextSlice(TextSource):
+    """Some texts of a source, which is read from its beginning."""
+
+    def __init__(self, source: TextSource, start: int, stop: int) -> None:
+        self.source, self.start, self.stop = source, start, stop
+        self.name, self.kind, self.files = source.name, source.kind, source.files
+
+    def read(self) -> Iterator[TextRow]:
+        return itertools.islice(self.source.read(), self.start, self.stop)
 
 
 class MemoryTexts(TextSource):

@@ -31,6 +31,8 @@ def matrix_of(lists: pa.Array, dim: int, name: str, first: int) -> NDArray[np.ge
     Raises:
         ShapeError: a list has another length.
     """
+    if not lists.null_count and isinstance(lists.type, pa.FixedSizeListType) and lists.type.list_size == dim:
+        return np.asarray(lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, dim))
     rows, lengths = len(lists), lists.value_lengths().to_numpy(zero_copy_only=False)
     missing = lists.is_null().to_numpy(zero_copy_only=False)
     uneven = np.flatnonzero(~missing & (lengths != dim))

@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.data.batch import CUT
+from uncone.data.batch import batch_rows
 from uncone.data.buffers import borrow, give_back
 from uncone.data.source import BLOCK, Options, Place, Rows, Source, check_dtype, check_shape
 from uncone.data.storage.path import ObjectPath, local_copy, opened
@@ -70,6 +70,9 @@ class RawMatrix(Source):
                 f"the file has {size:,}. Copy or write it again."
             )
 
+    def stored_bytes(self) -> int:
+        return math.prod(self.shape) * self.stored.itemsize
+
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         return self.read_into(lambda rows: None, start, self.shape[0] if stop is None else stop)
 
@@ -82,11 +85,12 @@ class RawMatrix(Source):
         if isinstance(self.path, ObjectPath):
             yield from self._read_object(self.path, start, stop)
             return
-        buffer = borrow(CUT, self.dim, self.stored)
+        size = batch_rows(self.dim)
+        buffer = borrow(size, self.dim, self.stored)
         try:
             with self.path.open("rb", buffering=0) as file:
-                for first in range(start, stop, CUT):
-                    rows = min(CUT, stop - first)
+                for first in range(start, stop, size):
+                    rows = min(size, stop - first)
                     target = None if self.bfloat16 else place(rows)
                     block = buffer[:rows] if target is None or target.dtype != self.stored else target
                     self._fill(file.fileno(), block, first)
@@ -106,7 +110,7 @@ class RawMatrix(Source):
     def _read_object(self, path: ObjectPath, start: int, stop: int) -> Iterator[Rows]:
         """Rows of an object, by ranges of some megabytes: each of them takes a request."""
         width = self.dim * self.stored.itemsize
-        count = max(_FETCHED // width // CUT, 1) * CUT
+        count = max(_FETCHED // width, 1)
         with path.open("rb", buffering=0) as file:
             for first in range(start, stop, count):
                 rows = min(count, stop - first)

@@ -28,6 +28,9 @@ class ArrayVectors(Source):
         self.array = array
         self.random_access = True
 
+    def stored_bytes(self) -> int:
+        return self.array.nbytes
+
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         stop = self.rows if stop is None else stop
         for first in range(start, stop or 0, BLOCK):

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from uncone.data.batch import batch_rows
 from uncone.data.source import Options, Rows, Source, check_dtype
 from uncone.data.tables.parquet import ParquetTable
 from uncone.data.tables.read import check_columns, check_unique
@@ -45,20 +46,25 @@ class ParquetVectors(Source):
         self.dtype = str(values)
         if not self.rows:
             raise ShapeError(f"{self.name} is empty: 0 rows. We need at least 2.")
-        self.dim = self._first_length(schema.field(self.column).type)
+        self.dim = self._length(schema.field(self.column).type, options.dim)
 
-    def _first_length(self, column: pa.DataType) -> int:
+    def _length(self, column: pa.DataType, told: int | None) -> int:
         if isinstance(column, pa.FixedSizeListType):
             return int(column.list_size)
+        if told is not None:
+            return told
         for batch in self.table.batches([self.column], size=_FEW):
             if (length := list_size(batch.column(self.column))) is not None:
                 return length
         raise ShapeError(f"{self.name} holds only nulls and empty lists. We need a list of numbers in each row.")
 
+    def stored_bytes(self) -> int:
+        return self.table.stored_bytes([name for name in (self.column, self.text, self.label) if name])
+
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         first = start
         columns = [name for name in (self.column, self.text, self.label) if name]
-        for batch in self.table.batches(columns, start, stop):
+        for batch in self.table.batches(columns, start, stop, batch_rows(self.dim)):
             vectors = matrix_of(batch.column(self.column), self.dim, self.name, first)
             yield Rows(vectors, strings_of(batch, self.text), strings_of(batch, self.label))
             first += len(vectors)

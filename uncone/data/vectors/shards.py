@@ -1,4 +1,4 @@
-"""Sources made of other sources: shards that follow each other, and rows named by lists of texts and labels."""
+"""Sources made of other sources: shards that follow each other, slices, and rows named by lists of texts and labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.tables.lines import numbered_lines
 from uncone.errors import MissingSourceError, ShapeError
 
-__all__ = ["NamedRows", "Shards", "read_names"]
+__all__ = ["NamedRows", "Shards", "Slice", "read_names"]
 
 
 class Shards(Source):
@@ -44,6 +44,10 @@ class Shards(Source):
     def files_between(self, start: int = 0, stop: int | None = None) -> list[Path]:
         return [path for part, first, last in self._parts_of(start, stop) for path in part.files_between(first, last)]
 
+    def stored_bytes(self) -> int | None:
+        sizes = [size for part in self.parts if (size := part.stored_bytes()) is not None]
+        return sum(sizes) if len(sizes) == len(self.parts) else None
+
     def _parts_of(self, start: int, stop: int | None) -> Iterator[tuple[Source, int, int]]:
         """The parts that hold these rows, with the rows of each."""
         if self.rows is None:
@@ -57,6 +61,25 @@ class Shards(Source):
             first = last
 
 
+class Slice(Source):
+    """Some rows of a source that can be entered anywhere."""
+
+    def __init__(self, source: Source, start: int, stop: int) -> None:
+        self.source, self.start = source, start
+        self.name, self.kind, self.dtype, self.note = source.name, source.kind, source.dtype, source.note
+        self.dim, self.rows = source.dim, stop - start
+        self.random_access, self.divisible = source.random_access, source.divisible
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        return self.source.read(self.start + start, self._last(stop))
+
+    def files_between(self, start: int = 0, stop: int | None = None) -> list[Path]:
+        return self.source.files_between(self.start + start, self._last(stop))
+
+    def _last(self, stop: int | None) -> int:
+        return self.start + ((self.rows or 0) if stop is None else stop)
+
+
 class NamedRows(Source):
     """A source whose rows get texts and labels from lists of the same length."""
 
@@ -67,7 +90,7 @@ class NamedRows(Source):
         self.name, self.kind, self.dtype = source.name, source.kind, source.dtype
         self.dim, self.rows = source.dim, source.rows
         self.random_access, self.divisible = source.random_access, source.divisible
-        self.rereadable, self.note = source.rereadable, source.note
+        self.rereadable, self.note, self.unit_length = source.rereadable, source.note, source.unit_length
 
     @classmethod
     def of(cls, source: Source, texts: Sequence[str] | None, labels: Sequence[str] | None) -> Source:
@@ -89,13 +112,16 @@ class NamedRows(Source):
             last = first + len(rows.vectors)
             texts = self._part("text", self.texts, first, last)
             labels = self._part("label", self.labels, first, last)
-            yield Rows(rows.vectors, texts or rows.texts, labels or rows.labels)
+            yield Rows(rows.vectors, texts or rows.texts, labels or rows.labels, rows.beside)
             first = last
         for role, names in (("text", self.texts), ("label", self.labels)):
             if self.rows is None and names is not None and len(names) != first:
                 raise ShapeError(
                     f"{self.name} has {first:,} rows but there are {len(names):,} {role}s: give one per row."
                 )
+
+    def with_columns(self) -> Source:
+        return NamedRows(self.source.with_columns(), self.texts, self.labels)
 
     def _part(self, role: str, names: Sequence[str] | None, first: int, last: int) -> Sequence[str] | None:
         if names is not None and len(names) < last:

@@ -20,9 +20,11 @@ from uncone.data.batch import Matrix
 from uncone.data.open import open_source
 from uncone.data.source import BLOCK, Options, Rows, Source, regrid
 from uncone.data.storage.path import opened, path_of
+from uncone.data.vectors.databases.url import is_database
 from uncone.data.vectors.matrices import Npz, safetensors_header
-from uncone.data.writing.atomic import check_output, check_output_folder, replacing, writing
-from uncone.data.writing.side_columns import VECTOR, columns_beside, files_of, parts_of, unique_name
+from uncone.data.writing.atomic import check_output, replacing, writing
+from uncone.data.writing.databases.target import Target, open_target
+from uncone.data.writing.side_columns import VECTOR, SideColumns, columns_beside, files_of, parts_of, unique_name
 from uncone.data.writing.sinks import (
     JsonSink,
     NpySink,
@@ -30,14 +32,13 @@ from uncone.data.writing.sinks import (
     ParquetSink,
     Plan,
     SafetensorsSink,
-    ShardSink,
     Sink,
     TableSink,
     WordSink,
 )
 from uncone.errors import OptionError, ShapeError
 
-__all__ = ["OUTPUTS", "SHARDS", "Rewritten", "output_suffix", "rewrite"]
+__all__ = ["FOLDER", "OUTPUTS", "Rewritten", "output_suffix", "rewrite"]
 
 OUTPUTS: dict[str, type[Sink]] = {
     ".npy": NpySink,
@@ -53,17 +54,22 @@ OUTPUTS: dict[str, type[Sink]] = {
 }
 """What writes which kind of file."""
 
-SHARDS = ""
-"""The ending of a folder of shards."""
+FOLDER = ""
+"""The ending of a folder of files."""
 
-_LAYERS = (".parquet", ".safetensors", SHARDS)  # what holds several columns or tensors of vectors
+_DATABASE = "://"
+
+_LAYERS = (".parquet", ".safetensors", FOLDER)  # what holds several columns or tensors of vectors
 
 _BYTES = 1 << 25  # of a block from which it is only half as many rows
 
 
 @dataclass(frozen=True)
 class Rewritten:
-    """What was written: rows, dimensions and precision; `unusable` rows are NaN; `dropped` columns found no place."""
+    """What was written: rows, dimensions and precision; `unusable` rows are NaN; `dropped` columns found no place.
+
+    `note` says what a database changes.
+    """
 
     path: Path
     rows: int
@@ -71,10 +77,11 @@ class Rewritten:
     dtype: str
     unusable: int
     dropped: tuple[str, ...] = ()
+    note: str = ""
 
 
-def output_suffix(out: str | os.PathLike[str], *, shards: bool = False, layers: bool = False) -> str:
-    """The ending that tells the kind of file to write; none is a folder of `shards`.
+def output_suffix(out: str | os.PathLike[str], *, folder: bool = False, layers: bool = False) -> str:
+    """The ending that tells the kind of file to write; none is a `folder` of files, and :// a database.
 
     >>> output_suffix("fixed.NPY")
     '.npy'
@@ -82,11 +89,13 @@ def output_suffix(out: str | os.PathLike[str], *, shards: bool = False, layers: 
     Raises:
         OptionError: we do not write that, or not with several `layers` in it.
     """
+    if is_database(os.fspath(out)):
+        return _DATABASE
     suffix = Path(out).suffix.lower()
-    if suffix not in OUTPUTS and not (shards and suffix == SHARDS):
-        folder = ", or a folder of shards: a name without an ending" if shards else ""
+    if suffix not in OUTPUTS and not (folder and suffix == FOLDER):
+        others = ", or a folder: a name without an ending" if folder else ""
         raise OptionError(
-            f"-o {os.fspath(out)} has an unknown ending {suffix!r}; we write {', '.join(OUTPUTS)}{folder}."
+            f"-o {os.fspath(out)} has an unknown ending {suffix!r}; we write {', '.join(OUTPUTS)}{others}."
         )
     if layers and suffix not in _LAYERS:
         raise OptionError(f"A {suffix} file cannot store several layers. Write .parquet, .safetensors or a folder.")
@@ -102,7 +111,7 @@ def rewrite(
     options: Options | None = None,
     progress: Callable[[int], None] | None = None,
     layers: Sequence[str] = (),
-    shards: bool = False,
+    columns: SideColumns | None = None,
     each: Callable[..., Iterator[Any]] = map,
 ) -> Rewritten:
     """Write `map_rows` of all rows of a source to a file whose ending tells its kind.
@@ -116,7 +125,7 @@ def rewrite(
         options: which column holds the vectors.
         progress: called with the rows written since the last call.
         layers: names of equal parts of a vector, written as columns or tensors of their own.
-        shards: whether an `out` without an ending is a folder of parquet files.
+        columns: what stands beside the vectors, if it is not to be seen from the source.
         each: applies a function to blocks and keeps their order: `map`, or one that does it on all cores.
 
     Raises:
@@ -125,25 +134,25 @@ def rewrite(
         ShapeError: `map_rows` gives something else than it should.
         SourceError: the source cannot be read.
     """
-    suffix, path = output_suffix(out, shards=shards, layers=bool(layers)), path_of(out)
-    opened = open_source(source, options)
-    if suffix == SHARDS:
-        check_output_folder(path)
+    suffix, target = output_suffix(out, layers=bool(layers)), open_target(out)
+    path = path_of(out) if target is None else Path(target.name)
+    rows_in = open_source(source, options).with_columns()
+    if target is not None:
+        target.check()
     else:
-        check_output(path, files_of(opened))
-    dtype = np.dtype("<f8" if opened.dtype in ("float64", "double", "longdouble", "float128") else "<f4")
-    width = opened.dim if dim is None else dim
+        check_output(path, files_of(rows_in))
+    dtype = np.dtype("<f8" if rows_in.dtype in ("float64", "double", "longdouble", "float128") else "<f4")
+    width = rows_in.dim if dim is None else dim
     # Never cut where a table in memory is not: what a product makes of a row may depend on its place.
-    block = BLOCK if BLOCK * dtype.itemsize * max(opened.dim, width) <= _BYTES else BLOCK // 2
-    stream = regrid(opened.read(), block)
+    block = BLOCK if BLOCK * dtype.itemsize * max(rows_in.dim, width) <= _BYTES else BLOCK // 2
+    stream = regrid(rows_in.read(), block)
     first = next(stream, None)
     if first is None:
-        raise ShapeError(f"{opened.name} has no rows. We need at least one.")
-    plan, dropped = _plan(opened, first, width, dtype, suffix)
+        raise ShapeError(f"{rows_in.name} has no rows. We need at least one.")
+    plan, dropped = _plan(rows_in, columns or columns_beside(rows_in, first), width, dtype, suffix)
     plan = replace(plan, layers=tuple(unique_name(name, plan.carried.names) for name in layers))
     n_rows = unusable = 0
-    kind = OUTPUTS.get(suffix, ShardSink)
-    with replacing(path, folder=suffix == SHARDS) as temporary, _open_sink(kind, temporary, plan, path) as sink:
+    with _open_target(target, plan, path) if target else _open_file(suffix, plan, path) as sink:
         blocks = (_own(rows, plan) for rows in _from(first, stream))
         for rows, vectors, bad in each(lambda rows: (rows, *_map_block(rows, map_rows, plan)), blocks):
             values = plan.carried.take(rows)
@@ -154,19 +163,20 @@ def rewrite(
                 progress(len(vectors))
         with writing(path):
             sink.close(n_rows)
-    return Rewritten(path, n_rows, width, dtype.name, unusable, dropped)
+    return Rewritten(path, n_rows, width, dtype.name, unusable, dropped, "" if target is None else target.note)
 
 
-def _plan(source: Source, first: Rows, dim: int, dtype: np.dtype[Any], suffix: str) -> tuple[Plan, tuple[str, ...]]:
+def _plan(
+    source: Source, carried: SideColumns, dim: int, dtype: np.dtype[Any], suffix: str
+) -> tuple[Plan, tuple[str, ...]]:
     """What is to be written, and the names of what finds no place."""
-    carried = columns_beside(source, first)
     inner = parts_of(source)
     name, others = _arrays(inner[0]) if len(inner) == 1 else (VECTOR, [])
     archived = None
     if suffix == ".npz" and isinstance(inner[0], Npz):
         archived = (inner[0].path, tuple(f"{other}.npy" for other in others))
         dropped: list[str] = []  # texts and labels are among the arrays
-    elif OUTPUTS.get(suffix, ShardSink).holds_columns:
+    elif suffix == _DATABASE or OUTPUTS[suffix].holds_columns:
         dropped = [other for other in others if not carried.names]
     else:
         word_names = ("word", "text") if OUTPUTS[suffix] is WordSink else ()
@@ -189,11 +199,30 @@ def _arrays(source: Any) -> tuple[str, list[str]]:  # noqa: ANN401 - any source
 
 
 @contextmanager
-def _open_sink(kind: type[Sink], temporary: Path, plan: Plan, out: Path) -> Iterator[Sink]:
-    with writing(out):
-        sink = kind(temporary, plan)
+def _open_file(suffix: str, plan: Plan, out: Path) -> Iterator[Sink]:
+    """A file that takes its place when it is whole."""
+    with replacing(out) as temporary:
+        with writing(out):
+            sink = OUTPUTS[suffix](temporary, plan)
+        with _abandoned(sink):
+            yield sink
+
+
+@contextmanager
+def _open_target(target: Target, plan: Plan, out: Path) -> Iterator[Sink]:
+    """A table of a database, there when it is whole."""
+    with contextlib.ExitStack() as stack:
+        with writing(out):
+            sink = stack.enter_context(target.open(plan))
+        with _abandoned(sink):
+            yield sink
+
+
+@contextmanager
+def _abandoned(sink: Sink) -> Iterator[None]:
+    """Around whatever writes: a sink lets go of its file after an error."""
     try:
-        yield sink
+        yield
     except BaseException:
         with contextlib.suppress(OSError, ValueError):  # the file goes anyway, and the first error is the one to tell
             sink.abandon()
@@ -208,7 +237,7 @@ def _from(first: Rows, stream: Iterator[Rows]) -> Iterator[Rows]:
 def _own(rows: Rows, plan: Plan) -> Rows:
     """The rows in memory of their own, in the precision they are written in: a reader uses its buffer again."""
     with np.errstate(over="ignore"):
-        return Rows(np.array(rows.vectors, plan.dtype, order="C"), rows.texts, rows.labels)
+        return replace(rows, vectors=np.array(rows.vectors, plan.dtype, order="C"))
 
 
 def _map_block(rows: Rows, map_rows: Callable[[Matrix], Matrix] | None, plan: Plan) -> tuple[Matrix, int]:

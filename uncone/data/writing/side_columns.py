@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import re
@@ -10,11 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import pyarrow as pa
-
+from uncone.data.lazy_property import once
 from uncone.data.source import Rows, Source
 from uncone.data.tables.delimited import DelimitedTable
-from uncone.data.tables.parquet import ParquetTable
 from uncone.data.tables.read import JsonBlock, JsonTable, Table, check_unique
 from uncone.data.texts.texts import ManyTexts, TableTexts, TextSource
 from uncone.data.vectors.shards import Shards
@@ -29,11 +28,11 @@ __all__ = [
     "VECTOR",
     "JsonColumns",
     "NamedColumns",
-    "ParquetColumns",
     "SideColumns",
     "SideValues",
     "TableColumns",
     "columns_beside",
+    "file_columns",
     "files_of",
     "parts_of",
     "unique_name",
@@ -68,6 +67,10 @@ class SideColumns(ABC):
     @abstractmethod
     def fields(self) -> list[pa.Field]:
         """The columns as they are in a parquet file."""
+
+    def part(self, file: int | None, first: int) -> SideColumns:
+        """The same columns from row `first` on, of one of the files or of all; the fields stay those of all files."""
+        return self
 
 
 class SideValues:
@@ -119,15 +122,33 @@ class _FileColumns(SideColumns):
     def __init__(self, tables: Sequence[Table], texts: Sequence[str] = ()) -> None:
         self.tables = tables
         self.texts = texts if len(texts) > 1 else ()
+        self._first = 0
         self._rows: Iterator[Any] | None = None
 
     @abstractmethod
     def rows(self) -> Iterator[Any]:
         """The rows, from the first."""
 
+    @once
+    def _fields(self) -> list[pa.Field]:
+        """The columns of all files: it may take to read them."""
+        return self._read_fields()
+
+    @abstractmethod
+    def _read_fields(self) -> list[pa.Field]: ...
+
+    def fields(self) -> list[pa.Field]:
+        return self._fields
+
+    def part(self, file: int | None, first: int) -> SideColumns:
+        part = copy.copy(self)
+        part.tables = self.tables if file is None else [self.tables[file]]
+        part._first, part._rows = first, None
+        return part
+
     def _next(self, count: int) -> list[Any]:
         if self._rows is None:
-            self._rows = self.rows()
+            self._rows = itertools.islice(self.rows(), self._first, None)
         rows = list(itertools.islice(self._rows, count))
         if len(rows) < count:
             raise FormatError(f"{self.tables[0].path} shrank while being read. Is something writing to it?")
@@ -152,7 +173,7 @@ class TableColumns(_FileColumns):
         self.place = sum(name in self.keys for name in first.names[:before]) if vectors else before
 
     def rows(self) -> Iterator[tuple[str, ...]]:
-        for block in (block for table in self.tables for block in table.blocks(self.keys)):
+        for block in (block for table in self.tables for block in table.blocks(self.keys or table.names[:1])):
             rows = zip(*(block.values(name) for name in self.keys), strict=True) if self.keys else [()] * block.rows
             for row in rows:
                 yield from ((*row, name) for name in self.texts) if self.texts else [row]
@@ -161,7 +182,7 @@ class TableColumns(_FileColumns):
         records = self._next(len(rows.vectors))
         return SideValues(list(zip(*records, strict=True)))
 
-    def fields(self) -> list[pa.Field]:
+    def _read_fields(self) -> list[pa.Field]:
         """Numbers if every value of the file is a number written the usual way, else the text as it stands."""
         import pyarrow as pa
 
@@ -200,10 +221,13 @@ class JsonColumns(_FileColumns):
             )
 
     def take(self, rows: Rows) -> SideValues:
-        objects = [row if isinstance(row, dict) else None for row in self._next(len(rows.vectors))]
+        return self._values(self._next(len(rows.vectors)))
+
+    def _values(self, rows: Sequence[Any]) -> SideValues:
+        objects = [row if isinstance(row, dict) else None for row in rows]
         return SideValues([[None if row is None else row.get(name) for row in objects] for name in self.names], objects)
 
-    def fields(self) -> list[pa.Field]:
+    def _read_fields(self) -> list[pa.Field]:
         """A type where all values share one, else the value as JSON."""
         import pyarrow as pa
 
@@ -216,6 +240,21 @@ class JsonColumns(_FileColumns):
         return [
             pa.field(name, types.get(frozenset(kinds - {"null"}), pa.string())) for name, kinds in self._kinds.items()
         ]
+
+
+class _PointColumns(JsonColumns):
+    """The ids and fields of the points of a database, read beside the vectors."""
+
+    def __init__(self, source: Any) -> None:  # noqa: ANN401 - PointVectors
+        self._source = source
+        super().__init__([], None)
+        self.vector = unique_name(source.column or VECTOR, self.names)
+
+    def rows(self) -> Iterator[Any]:
+        yield from self._source.objects()
+
+    def take(self, rows: Rows) -> SideValues:
+        return self._values(rows.beside)
 
 
 def unique_name(name: str, names_in_use: Sequence[str]) -> str:
@@ -256,101 +295,26 @@ def _convert(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 - a field or
     return int(value) if pa.types.is_integer(kind) else float(value)
 
 
-class _ArrowValues(SideValues):
-    """The values as they were read."""
-
-    def __init__(self, table: pa.Table) -> None:
-        super().__init__([])
-        self.table = table
-
-    def lists(self) -> Sequence[Sequence[Any]]:
-        return [column.to_pylist() for column in self.table.columns]
-
-    def arrow(self, fields: Sequence[pa.Field]) -> list[pa.Array]:
-        return [_whole(column) for column in self.table.columns]
-
-
-class ParquetColumns(SideColumns):
-    """All columns of files that follow each other but `vector`; each row once for each of several `texts`.
-
-    `vector` is None if the files hold texts: then the vectors come last.
-    """
-
-    def __init__(self, tables: Sequence[ParquetTable], vector: str | None, texts: Sequence[str] = ()) -> None:
-        self.tables = tables
-        self.texts = texts if len(texts) > 1 else ()
-        first = tables[0]
-        check_unique(first.path, first.names, first.names)
-        fields = [field for field in first.schema if field.name != vector]
-        self._schema = pa.schema(fields)
-        self.metadata = first.schema.metadata
-        self.names = [field.name for field in fields]
-        if self.texts:
-            self.names.append(unique_name(TEXT_COLUMN, self.names))
-        self.vector = unique_name(VECTOR, self.names) if vector is None else vector
-        self.place = len(self.names) if vector is None else first.names.index(vector)
-        self._batches: Iterator[pa.Table] | None = None
-        self._rest: pa.Table | None = None
-
-    def fields(self) -> list[pa.Field]:
-        return [*self._schema, *([pa.field(self.names[-1], pa.string())] if self.texts else [])]
-
-    def take(self, rows: Rows) -> SideValues:
-        n_rows = len(rows.vectors)
-        if not self.names:
-            return SideValues([])
-        if self._batches is None:
-            self._batches = self._read()
-        while self._rest is None or self._rest.num_rows < n_rows:
-            following = next(self._batches, None)
-            if following is None:
-                raise FormatError(f"{self.tables[-1].path} shrank while being read. Is something writing to it?")
-            self._rest = following if self._rest is None else pa.concat_tables([self._rest, following])
-        block, self._rest = self._rest.slice(0, n_rows), self._rest.slice(n_rows)
-        return _ArrowValues(block)
-
-    def _read(self) -> Iterator[pa.Table]:
-        for table in self.tables:
-            missing = [name for name in self._schema.names if name not in table.names]
-            if missing:
-                raise ColumnError(
-                    f"Shards differ: {table.path} has no column {missing[0]!r}, {self.tables[0].path} has one."
-                )
-            for batch in table.batches(self._schema.names):
-                yield self._repeat(self._convert(pa.Table.from_batches([batch]), table.path))
-
-    def _convert(self, table: pa.Table, path: Path) -> pa.Table:
-        try:
-            return table.select(self._schema.names).cast(self._schema)
-        except (pa.ArrowException, ValueError) as error:
-            raise ColumnError(
-                f"Shards differ: {path} has columns of other types than {self.tables[0].path}."
-            ) from error
-
-    def _repeat(self, table: pa.Table) -> pa.Table:
-        if not self.texts:
-            return table
-        times = len(self.texts)
-        places = pa.array([row for row in range(table.num_rows) for _ in range(times)], pa.int64())
-        names = pa.array(list(self.texts) * table.num_rows, pa.string())
-        return table.take(places).append_column(self.names[-1], names)
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    combined = column.unify_dictionaries().combine_chunks()
-    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
-
-
 def columns_beside(source: Source, first: Rows) -> SideColumns:
     """The columns beside the vectors: those of the file, or the texts and labels that the `first` rows show."""
+    inner = parts_of(source)[0]
+    if isinstance(first.beside, list):
+        return _PointColumns(inner)
+    if first.beside is not None:
+        from uncone.data.writing.parquet_columns import ArrowColumns
+
+        return ArrowColumns(inner, first.beside.schema)
+    words = getattr(inner, "kind", "") in ("word vectors", "word2vec")
+    return file_columns(source) or NamedColumns(first, "word" if words else "text")
+
+
+def file_columns(source: Source) -> SideColumns | None:
+    """The columns beside the vectors in the files that a source is read from."""
     inner = parts_of(source)
     texts = getattr(inner[0], "texts", None)
     if isinstance(texts, TextSource):
-        columns = _of_texts(list(texts.parts) if isinstance(texts, ManyTexts) else [texts])
-    else:
-        columns = _of_vectors(inner)
-    words = getattr(inner[0], "kind", "") in ("word vectors", "word2vec")
-    return NamedColumns(first, "word" if words else "text") if columns is None else columns
+        return _of_texts(list(texts.parts) if isinstance(texts, ManyTexts) else [texts])
+    return _of_vectors(inner)
 
 
 def parts_of(source: Source) -> list[Any]:
@@ -386,7 +350,7 @@ def _of_vectors(parts: Sequence[Any]) -> SideColumns | None:
         column = next((part.column for part in parts if part.column is not None), None)
         return JsonColumns([part.table for part in parts], column)
     if all(part.kind == "parquet" for part in parts):
-        from uncone.data.writing.side_columns import ParquetColumns
+        from uncone.data.writing.parquet_columns import ParquetColumns
 
         return ParquetColumns([part.table for part in parts], parts[0].column)
     return None
@@ -405,7 +369,7 @@ def _of_texts(parts: Sequence[TextSource]) -> SideColumns | None:
     tables: list[Any] = [part.table for part in sources]
     same = all(part.columns.text == first.columns.text for part in sources)
     if first.kind == "parquet":
-        from uncone.data.writing.side_columns import ParquetColumns
+        from uncone.data.writing.parquet_columns import ParquetColumns
 
         return ParquetColumns(tables, None, first.columns.text)
     if first.kind == "jsonl":

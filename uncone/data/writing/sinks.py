@@ -12,7 +12,6 @@ import shutil
 import tempfile
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, time
 from pathlib import Path
@@ -27,7 +26,7 @@ from uncone.data.writing.side_columns import VECTOR, SideColumns, SideValues
 from uncone.errors import OptionError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 __all__ = [
     "FileSink",
@@ -37,7 +36,6 @@ __all__ = [
     "ParquetSink",
     "Plan",
     "SafetensorsSink",
-    "ShardSink",
     "Sink",
     "TableSink",
     "WordSink",
@@ -275,12 +273,11 @@ class ParquetSink(Sink):
 
     holds_columns = True
 
-    def __init__(self, path: Path, plan: Plan, fields: Sequence[pa.Field] | None = None) -> None:
+    def __init__(self, path: Path, plan: Plan) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self.plan = plan
-        self.fields = plan.carried.fields() if fields is None else fields
+        self.plan, self.fields = plan, plan.carried.fields()
         names = plan.layers or (plan.carried.vector,)
         kind = pa.list_(pa.float64() if plan.dtype.itemsize == 8 else pa.float32(), plan.dim // len(names))
         ordered = list(self.fields)
@@ -303,33 +300,6 @@ class ParquetSink(Sink):
 
     def abandon(self) -> None:
         self.writer.close()
-
-
-class ShardSink(Sink):
-    """A folder of parquet files of 65,536 rows each."""
-
-    holds_columns = True
-    _ROWS = 1 << 16
-
-    def __init__(self, path: Path, plan: Plan) -> None:
-        self.path, self.plan, self.fields = path, plan, plan.carried.fields()
-        self.number = self.rows = 0
-        self.shard: ParquetSink | None = None
-
-    def write(self, vectors: Matrix, values: SideValues) -> None:
-        if self.shard is None or self.rows >= self._ROWS:
-            self.abandon()
-            self.shard = ParquetSink(self.path / f"part-{self.number:05}.parquet", self.plan, self.fields)
-            self.number, self.rows = self.number + 1, 0
-        self.shard.write(vectors, values)
-        self.rows += len(vectors)
-
-    def close(self, rows: int) -> None:
-        self.abandon()
-
-    def abandon(self) -> None:
-        if self.shard is not None:
-            self.shard.close(self.rows)
 
 
 class TableSink(FileSink):

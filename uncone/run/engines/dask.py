@@ -20,6 +20,7 @@ __all__ = ["Dask"]
 S = TypeVar("S")
 _RETRIES = 20
 _SECONDS = 10
+_CONNECTING = 8
 
 
 class Dask:
@@ -42,7 +43,10 @@ class Dask:
         """The result of each group, in order."""
         from distributed.scheduler import KilledWorker
 
-        folded = [[self._submit(job.fold, chunk) for chunk in group] for group in groups]
+        gpus = getattr(job, "gpus", 0)
+        resources = {"GPU": gpus} if gpus else {}
+        self._check_resources(resources)
+        folded = [[self._submit(job.fold, chunk, resources) for chunk in group] for group in groups]
         joined = [self._submit(job.join, chunks) for chunks in folded]
         try:
             for group, chunks, state in zip(groups, folded, joined, strict=True):
@@ -81,8 +85,22 @@ class Dask:
         elif n_alive == 0:
             raise WorkerError("The Dask cluster has no workers left. Start some, and try again.")
 
-    def _submit(self, function: Any, argument: Any) -> Any:  # noqa: ANN401 - a method of a job, and a future
-        return self.client.submit(function, argument, pure=False, retries=_RETRIES)
+    def _check_resources(self, resources: dict[str, int]) -> None:
+        """Refuse to wait without end for a worker that has them.
+
+        Raises:
+            WorkerError: no worker has.
+        """
+        workers = self.client.scheduler_info(n_workers=-1)["workers"].values() if resources else ()
+        for name, amount in resources.items():
+            if all(worker["resources"].get(name, 0) < amount for worker in workers):
+                raise WorkerError(
+                    f"No worker of the Dask cluster has a {name}. Start workers with `dask worker --resources "
+                    f"{name}={amount}`, or take --device cpu."
+                )
+
+    def _submit(self, function: Any, argument: Any, resources: dict[str, int] | None = None) -> Any:  # noqa: ANN401
+        return self.client.submit(function, argument, pure=False, retries=_RETRIES, resources=resources or None)
 
 
 def _connect(address: str) -> Any:  # noqa: ANN401 - distributed is not typed
@@ -90,7 +108,7 @@ def _connect(address: str) -> Any:  # noqa: ANN401 - distributed is not typed
 
     check_address(address, "Dask")
     try:
-        return Client(address, timeout=_SECONDS)
+        return Client(address, timeout=_CONNECTING)
     except (OSError, TimeoutError, ValueError) as error:
         raise WorkerError(f"There is no Dask scheduler at {address} ({error}). Check the address.") from error
 
@@ -104,7 +122,7 @@ def _start(workers: int) -> Any:  # noqa: ANN401
     # A task isn't to blame for every worker that dies with it; the nanny's trimming of memory costs a fifth.
     dask.config.set({"distributed.scheduler.allowed-failures": _RETRIES})
     dask.config.set({"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": -1})
-    cluster = LocalCluster(n_workers=workers or cores(), threads_per_worker=1, dashboard_address=None, memory_limit=0)
+    cluster = LocalCluster(n_workers=workers or cores(), threads_per_worker=1, dashboard_address=":0", memory_limit=0)
     return Client(cluster)
 
 

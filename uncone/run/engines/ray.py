@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from uncone.errors import WorkerError, require
-from uncone.run.engines.address import check_address
+from uncone.run.engines.address import check_address, quiet
 from uncone.run.job import Job, Progress, Range
 
 require("ray", extra="ray")
@@ -36,20 +36,26 @@ class Ray:
             check_address(str(address), "Ray")
         own = {"num_cpus": workers or None, "include_dashboard": False} if address is None else {}
         try:
-            ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False, **own)
+            with quiet():
+                ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False, **own)
         except Exception as error:  # Ray raises a dozen kinds, from ConnectionError to its own
             reason = str(error).splitlines()[0]
             raise WorkerError(
-                f"There is no Ray cluster at {address} ({reason}). Start one with `ray start --head`, or leave "
-                "--address out to run Ray on this machine."
+                f"There is no Ray cluster at {address} that lets us in ({reason}). Start one with `ray start`, or "
+                "set RAY_AUTH_TOKEN if it wants a token."
             ) from error
 
     def groups(self, job: Job[S], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[S]:
         """The result of each group, in order; the next is under way while one is merged."""
         import ray
 
+        gpus = getattr(job, "gpus", 0)
+        if gpus > ray.cluster_resources().get("GPU", 0):
+            raise WorkerError("The Ray cluster has no GPU. Start a node that has one, or take --device cpu.")
         sent = ray.put(job)
         fold, join = (ray.remote(num_cpus=1, max_retries=_RETRIES)(task) for task in (_fold, _join))
+        if gpus:  # by default, a worker with a GPU ends after a task, and its model with it
+            fold = ray.remote(num_cpus=1, num_gpus=gpus, max_calls=0, max_retries=_RETRIES)(_fold)
         try:
             folded = [[fold.remote(sent, chunk) for chunk in group] for group in groups]
             joined = [join.remote(sent, *chunks) for chunks in folded]

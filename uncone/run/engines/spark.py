@@ -8,8 +8,9 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
+from uncone.data.tables.fields import clipped
 from uncone.errors import WorkerError, require
-from uncone.run.engines.address import check_address
+from uncone.run.engines.address import check_address, quiet
 from uncone.run.job import Job, Progress, Range
 from uncone.run.threads import cores
 
@@ -18,6 +19,8 @@ require("pyspark", "pandas", extra="spark")
 __all__ = ["Spark"]
 
 S = TypeVar("S")
+_NAMES = {"spark": "Spark", "sc": "Spark Connect"}
+"""What answers at an address, by its scheme."""
 _FAILURES = 8  # of a task before Spark gives up; plain local[2] has no retry and would lose the run
 
 
@@ -28,12 +31,11 @@ class Spark:
     """
 
     def __init__(self, address: str | None = None, workers: int = 0) -> None:
-        from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
 
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         if address is not None and "://" in address:
-            check_address(address, "Spark")
+            check_address(address, _NAMES.get(address.partition("://")[0], "Spark on Kubernetes"))
         builder = SparkSession.builder.appName("uncone")
         if address is not None and address.startswith("sc://"):
             builder = builder.remote(address)
@@ -54,11 +56,13 @@ class Spark:
         # Spark warns of pandas 3, of which no part is used.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         try:
-            self.session = builder.getOrCreate()
-        except (PySparkException, OSError, RuntimeError) as error:
-            reason = str(error).splitlines()[0]
+            with quiet():
+                self.session = builder.getOrCreate()
+        except Exception as error:  # of Spark, of the way to Java, or of gRPC
+            reason = clipped(" ".join(str(error).split()), 120)
+            where = "on this machine" if address is None else f"at {address}"
             raise WorkerError(
-                f"Spark could not be started ({reason}). It needs Java, or a cluster's address."
+                f"Spark could not be started {where} ({reason}). It needs Java, or a Connect server."
             ) from error
 
     def groups(self, job: Job[S], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[S]:

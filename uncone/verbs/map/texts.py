@@ -282,6 +282,7 @@ def _read_layers(request: TextRows, encoder: Encoder, sample: _TextSample | None
         Room(TOKENS, points, 0, 0, 0, 0),
         lambda name: words.places.get(bare(name), IGNORED),
         encoding.batch_size,
+        edges=corpus.edges,
     )
     # Rows are numbered before words without a token are dropped, so there may be a few less than counted.
     rows = corpus.rows if rule.has_words else corpus.tally.n_texts
@@ -318,7 +319,7 @@ def _layer_rows(
         notes.append(f"{count(truncated, 'text')} {were} cut to the {run.encoder.window} tokens the model takes.")
     if not run.rule.has_words:
         # A text is a row, numbered by its unit.
-        return MapRows({}, result.units[rows], spaces, total, notes=notes)
+        return MapRows({}, rows, spaces, total, notes=notes)
     facts = run.facts(rows)
     texts = Texts(facts.sentences, facts.sentence, facts.starts, facts.ends)
     by_text: dict[str, str] = {}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from uncone.errors import OptionError
 from uncone.verbs.options.calibrate import COSINE
 from uncone.verbs.options.option import at_least, option
 from uncone.verbs.options.shared import OutputOptions, RunOptions, SeedOptions, SpaceOptions
@@ -37,6 +38,15 @@ class CheckOptions(SampleOptions, RunOptions, SpaceOptions):
     )
     deep: bool = option(False, "Measure the local dimension over all vectors in another pass, instead of a sample.")
     ann: bool = option(False, "Like --deep, but search an HNSW graph above 2 million vectors, and report its recall.")
+
+    def check(self) -> None:
+        """Refuse a graph on a cluster."""
+        if self.ann and self.is_given("engine"):
+            raise OptionError(
+                "--ann builds its graph in the memory of this machine, so a cluster can't share it. Use --deep, which "
+                "is exact, or leave --engine out."
+            )
+        super().check()
 
 
 @dataclass(frozen=True, kw_only=True)

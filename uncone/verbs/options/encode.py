@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from uncone.data.vectors.databases.url import is_database
 from uncone.errors import OptionError
 from uncone.verbs.options.option import option
-from uncone.verbs.options.shared import LoadingOptions, ModelOptions, TextOptions
+from uncone.verbs.options.shared import EngineOptions, LoadingOptions, ModelOptions, TextOptions, check_folder
 
 __all__ = ["ALL_LAYERS", "EncodeOptions"]
 
@@ -18,7 +19,7 @@ ALL_LAYERS = "all"
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncodeOptions(LoadingOptions, ModelOptions, TextOptions):
+class EncodeOptions(EngineOptions, LoadingOptions, ModelOptions, TextOptions):
     """What `encode` takes."""
 
     GROUP = "Output"
@@ -26,7 +27,7 @@ class EncodeOptions(LoadingOptions, ModelOptions, TextOptions):
 
     out: str | os.PathLike[str] | None = option(
         None,
-        "Output file: .parquet, .npy, .safetensors, .csv, .tsv, .jsonl, or a folder (no ending) for Parquet shards.",
+        "Output file: .parquet, .npy, .safetensors, .csv, .tsv, .jsonl, or a folder (no ending) of Parquet files.",
         flag="--out -o",
     )
     layer: str | int | None = option(
@@ -44,4 +45,9 @@ class EncodeOptions(LoadingOptions, ModelOptions, TextOptions):
             raise OptionError("Name the model that encodes the texts: --model NAME.")
         if self.out is None:
             raise OptionError("Name the file for the vectors: -o vectors.parquet.")
+        if is_database(os.fspath(self.out)):
+            raise OptionError(
+                "encode writes files, not databases. Write .parquet, and send that there with uncone apply or fix."
+            )
+        check_folder(self, self.out)
         super().check()

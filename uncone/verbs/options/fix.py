@@ -12,17 +12,20 @@ from uncone.errors import OptionError
 from uncone.verbs.options.check import SampleOptions
 from uncone.verbs.options.option import Options, Rule, among, option
 from uncone.verbs.options.shared import (
+    EngineOptions,
     LoadingOptions,
     OutputOptions,
     PairOptions,
     RunOptions,
     SeedOptions,
     SpaceOptions,
+    check_folder,
 )
 
 __all__ = ["ApplyOptions", "ExportOptions", "FixOptions", "FixOutput", "MethodOptions", "PrescribeOptions"]
 
 LEVEL = among("sentence", "token")
+_FOLDER = "A name without an ending is a folder, with a file for every file of the source."
 _FORMATS = ".npy, .npz, .parquet, .csv, .tsv, .jsonl, .safetensors, .vec or .txt"
 
 
@@ -104,7 +107,7 @@ class FixOptions(MethodOptions, _ScoredPairs, SampleOptions, RunOptions, SpaceOp
     FIRST: ClassVar[tuple[str, ...]] = ("out", "save", "pairs")
 
     out: str | os.PathLike[str] | None = option(
-        None, f"Write the repaired vectors to this file: {_FORMATS}. Other columns are kept.", flag="--out -o"
+        None, f"Write the repaired vectors to this file: {_FORMATS}. {_FOLDER} Other columns are kept.", flag="--out -o"
     )
     save: str | os.PathLike[str] | None = option(None, "Folder to save the repair to, for use on other vectors.")
     level: str = option("sentence", "Repair the vectors of texts, or of tokens before pooling.", rule=LEVEL)
@@ -129,18 +132,23 @@ class FixOutput(OutputOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ApplyOptions(SeedOptions, SpaceOptions):
+class ApplyOptions(EngineOptions, SeedOptions, SpaceOptions):
     """What `apply` takes."""
 
     GROUP = "Repair"
     FIRST: ClassVar[tuple[str, ...]] = ("out", "model", "text")
 
     out: str | os.PathLike[str] | None = option(
-        None, f"Write the repaired vectors to this file: {_FORMATS}.", flag="--out -o"
+        None, f"Write the repaired vectors to this file: {_FORMATS}. {_FOLDER}", flag="--out -o"
     )
     text: Sequence[str] | str = option(
         (), "Column with the texts of the source. Without a source, a text to encode and repair.", split=False
     )
+
+    def check(self) -> None:
+        """Refuse an engine for a single file, which one machine has to write."""
+        check_folder(self, self.out)
+        super().check()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from uncone.errors import OptionError
 from uncone.verbs.options.option import Rule, among, option
-from uncone.verbs.options.shared import LoadingOptions, OutputOptions, SeedOptions, TextOptions
+from uncone.verbs.options.shared import EngineOptions, LoadingOptions, OutputOptions, SeedOptions, TextOptions
 
 __all__ = ["LayersOptions", "LayersOutput"]
 
@@ -82,7 +82,7 @@ class _Settings(SeedOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayersOptions(_Settings, LoadingOptions, TextOptions):
+class LayersOptions(EngineOptions, _Settings, LoadingOptions, TextOptions):
     """What `layers` takes."""
 
     GROUP = "Running"

@@ -14,10 +14,12 @@ from uncone.verbs.options.option import Options, Rule, among, at_least, between,
 
 if TYPE_CHECKING:
     from uncone.encoders.open import Loading
+    from uncone.run.job import Executor
     from uncone.run.measure import Plan
     from uncone.verbs.spaces.encoding import Encoding
 
 __all__ = [
+    "EngineOptions",
     "LoadingOptions",
     "ModelOptions",
     "OutputOptions",
@@ -28,6 +30,7 @@ __all__ = [
     "SourceOptions",
     "SpaceOptions",
     "TextOptions",
+    "check_folder",
 ]
 
 TEXTS = "for texts: name a model with --model."
@@ -190,11 +193,10 @@ def _is_engine(value: Any) -> bool:  # noqa: ANN401 - a name, or an executor
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(SeedOptions):
-    """How vectors are measured."""
+class EngineOptions(Options):
+    """Where the work is done."""
 
     GROUP = "Running"
-    float64: bool = option(False, "Compute in double precision, at half the speed.")
     workers: int = option(
         0,
         "Number of threads, or of workers of an engine started here.",
@@ -218,12 +220,39 @@ class RunOptions(SeedOptions):
         needs="engine",
     )
 
+    @property
+    def executor(self) -> Executor | None:
+        """The engine, connected; None for threads of this machine."""
+        from uncone.run.engines.open import open_engine
+
+        return open_engine(self.engine, self.address, self.workers)
+
+
+def check_folder(options: EngineOptions, out: str | os.PathLike[str] | None) -> None:
+    """Refuse to have a single file, or none, written by an engine.
+
+    Raises:
+        OptionError: `out` is one.
+    """
+    if options.is_given("engine") and (out is None or Path(out).suffix):
+        raise OptionError(
+            "--engine writes a folder, with a file for every file of the source. Name one without an ending: -o out/."
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(SeedOptions, EngineOptions):
+    """How vectors are measured."""
+
+    GROUP = "Running"
+    float64: bool = option(False, "Compute in double precision, at half the speed.")
+
     def check(self) -> None:
         """Refuse texts on a cluster."""
         if self.is_given("engine") and getattr(self, "model", None) is not None:
             raise OptionError(
-                "--engine measures vectors, and --model encodes texts on this machine. Write vectors to Parquet with "
-                "uncone encode first, then measure that file."
+                "--engine measures vectors, but with --model the source holds texts. Encode them first: uncone encode "
+                "-o vectors/, which takes --engine too. Then give vectors/ here."
             )
         super().check()
 
@@ -232,11 +261,9 @@ class RunOptions(SeedOptions):
         """The options as a pass over vectors takes them."""
         import numpy as np
 
-        from uncone.run.engines.open import open_engine
         from uncone.run.measure import Plan
 
-        engine = open_engine(self.engine, self.address, self.workers)
-        return Plan(self.workers, np.float64 if self.float64 else np.float32, engine, self.any_kernel)
+        return Plan(self.workers, np.float64 if self.float64 else np.float32, self.executor, self.any_kernel)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,19 +19,23 @@ from uncone.data.source import Options, Source
 from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.texts.texts import ListTexts, TextSource, text_suffix
 from uncone.data.writing.atomic import check_output
+from uncone.data.writing.databases.target import open_target
 from uncone.data.writing.manifest import versions
-from uncone.data.writing.rewrite import Rewritten, output_suffix, rewrite
+from uncone.data.writing.rewrite import FOLDER, Rewritten, output_suffix, rewrite
 from uncone.data.writing.side_columns import files_of
 from uncone.encoders.cached import CachedTexts
 from uncone.encoders.encoder import Encoder, EncoderIdentity
-from uncone.encoders.open import open_encoder, pooled_encoder
+from uncone.encoders.open import Loading, open_encoder, pooled_encoder
 from uncone.encoders.rows import LEVELS
 from uncone.encoders.text_vectors import ModelTexts, Pooling, RepairedTexts, TokenRows
 from uncone.errors import DamagedRepairError, FitError, OptionError, OtherSpaceError, SourceError
 from uncone.repairs.repair import Mapped, Repair
-from uncone.repairs.saving import Saved, load
+from uncone.repairs.saving import Saved, digest_of, load
 from uncone.report.documents.check import Diagnosis
+from uncone.run.job import Executor
 from uncone.run.measure import Plan, step_progress
+from uncone.run.models import sent_model
+from uncone.run.shards import write_folder
 from uncone.run.threads import in_order
 from uncone.verbs.options.shared import SpaceOptions
 from uncone.verbs.spaces.encoding import Encoding, Progress, encoded, encoded_like, open_texts_of, pooling_of
@@ -47,6 +51,8 @@ class RepairSpace(ABC):
 
     rows: Source
     before: Source
+    encoding: Encoding | None
+    """The model and how it is used, for texts."""
 
     @abstractmethod
     def after(self, repair: Repair) -> Source:
@@ -56,10 +62,40 @@ class RepairSpace(ABC):
     def identity(self) -> dict[str, Any]:
         """The encoder, layer, pooling and level, as they are saved with a repair."""
 
-    def write(self, repair: Repair, out: str | os.PathLike[str], progress: Progress | None = None) -> Rewritten:
-        """The repaired vectors as a file."""
-        report = step_progress(progress, "rows", self.before.rows)
-        return rewrite(self.after(repair), out, lambda rows: rows, progress=report)
+    def write(
+        self,
+        repair: Repair,
+        out: str | os.PathLike[str],
+        progress: Progress | None = None,
+        engine: Executor | None = None,
+        any_kernel: bool = False,
+    ) -> Rewritten:
+        """The repaired vectors as a file, or as a folder of files that an engine may write."""
+        source, map_rows, dim = self._mapping(repair)
+        if output_suffix(out, folder=True) != FOLDER:
+            report = step_progress(progress, "rows", source.rows)
+            return rewrite(source, out, map_rows, dim=dim, progress=report, each=in_order)
+        identity = {"repair": digest_of(repair), **self.identity()}
+        model = None
+        if self.encoding is not None and (engine is not None or not isinstance(self.encoding.model, Encoder)):
+            identity["batch_size"] = self.encoding.batch_size
+            model = sent_model(source, self.encoding.model, self.encoding.loading or Loading())
+        folder = write_folder(
+            source,
+            out,
+            map_rows,
+            dim=dim,
+            model=model,
+            identity=identity,
+            engine=engine,
+            any_kernel=any_kernel,
+            progress=("rows", progress),
+        )
+        return folder.written
+
+    @abstractmethod
+    def _mapping(self, repair: Repair) -> tuple[Source, Callable[[Matrix], Matrix] | None, int | None]:
+        """The rows, and what makes repaired vectors of them, if they are not repaired yet."""
 
     def mapped(self, repair: Repair) -> Matrix:
         """The repaired vectors in memory; NaN where a row could not be used."""
@@ -83,8 +119,9 @@ class RepairSpace(ABC):
             OptionError: an unknown ending, or a file that is also the input.
             OutputError: it cannot be written.
         """
-        if out is not None:
-            output_suffix(out)
+        if (target := open_target(out)) is not None:
+            target.check()
+        elif out is not None and output_suffix(out, folder=True) != FOLDER:
             check_output(path_of(out), files_of(self.before))
 
     def check_fits(self, repair: Repair) -> None:
@@ -101,7 +138,8 @@ class RepairSpace(ABC):
 
     def notes(self, repair: Repair) -> list[str]:
         """Notes on decisions and problems."""
-        return [*([repair.note_] if repair.note_ else []), *getattr(self.before, "notes", ())]
+        spoiled = [f"{self.before.note}."] if self.before.unit_length else []
+        return [*([repair.note_] if repair.note_ else []), *spoiled, *getattr(self.before, "notes", ())]
 
     def provenance(self, before: Diagnosis, plan: Plan, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - plain values
         """The inputs and settings of the fit, to reproduce it and to check the vectors it is applied to."""
@@ -123,9 +161,8 @@ class _Vectors(RepairSpace):
     def after(self, repair: Repair) -> Source:
         return Mapped(self.rows, repair)
 
-    def write(self, repair: Repair, out: str | os.PathLike[str], progress: Progress | None = None) -> Rewritten:
-        report = step_progress(progress, "rows", self.rows.rows)
-        return rewrite(self.rows, out, repair.map, dim=repair._n_features_out, progress=report, each=in_order)
+    def _mapping(self, repair: Repair) -> tuple[Source, Callable[[Matrix], Matrix] | None, int | None]:
+        return self.rows, repair.map, repair._n_features_out
 
     def identity(self) -> dict[str, Any]:
         source = self.rows.source if isinstance(self.rows, CachedTexts) else self.rows
@@ -144,17 +181,15 @@ class _Tokens(RepairSpace):
     texts: TextSource
     encoder: Encoder
     pooling: Pooling
-    encoding: Encoding
     least: int = 2
 
     def after(self, repair: Repair) -> Source:
-        return self._pooled(repair.map, repair._n_features_out)
+        assert self.encoding is not None
+        settings = (self.encoding.batch_size, self.encoding.limit, self.least)
+        return RepairedTexts(self.texts, self.encoder, self.pooling, repair.map, repair._n_features_out, *settings)
 
-    def _pooled(self, transform: Callable[[Matrix], Matrix] | None = None, dim: int | None = None) -> Source:
-        encoding = self.encoding
-        return RepairedTexts(
-            self.texts, self.encoder, self.pooling, transform, dim, encoding.batch_size, encoding.limit, self.least
-        )
+    def _mapping(self, repair: Repair) -> tuple[Source, Callable[[Matrix], Matrix] | None, int | None]:
+        return self.after(repair), None, None
 
     def identity(self) -> dict[str, Any]:
         encoder = {"encoder": self.encoder.name, "encoder_content": self.encoder.fingerprint()}
@@ -170,11 +205,11 @@ def space_of(source: Source | TextSource, encoding: Encoding | None = None, leve
     if level not in LEVELS:
         raise OptionError(f"There is no level {level!r}; choose from {' and '.join(LEVELS)}.")
     if isinstance(source, Source):
-        return _Vectors(source, source)
+        return _Vectors(source, source, encoding)
     assert encoding is not None
     if level == "sentence":
         vectors = encoded(source, encoding)
-        return _Vectors(vectors, vectors)
+        return _Vectors(vectors, vectors, encoding)
     encoder, pooling = pooled_encoder(
         encoding.model, layer=encoding.layer, pooling=encoding.pooling, prompt=encoding.prompt, loading=encoding.loading
     )
@@ -191,7 +226,7 @@ def space_like(
     """
     if not provenance.get("encoder"):  # fitted on vectors of unknown origin
         vectors = encoded(texts, encoding, least=1)
-        return _Vectors(vectors, vectors)
+        return _Vectors(vectors, vectors, encoding)
     _check_provenance(provenance, repair)
     check_fitted(provenance, layer=encoding.layer, pooling=encoding.pooling, prompt=encoding.prompt or None)
     if provenance["level"] == "token":
@@ -199,7 +234,7 @@ def space_like(
         space: RepairSpace = _tokens(texts, encoder, pooling_of(provenance, encoder.layers), encoding, least=1)
     else:
         vectors = encoded_like(texts, encoding, provenance)
-        space = _Vectors(vectors, vectors)
+        space = _Vectors(vectors, vectors, encoding)
     if not isinstance(repair, Repair):
         identity = space.identity()
         load(repair, encoder=EncoderIdentity(identity["encoder"], identity["encoder_content"]))
@@ -235,7 +270,7 @@ def _check_provenance(provenance: Mapping[str, Any], repair: str | os.PathLike[s
 def _tokens(texts: TextSource, encoder: Encoder, pooling: Pooling, encoding: Encoding, least: int = 2) -> RepairSpace:
     rows = TokenRows(texts, encoder, pooling, encoding.batch_size, encoding.limit)
     before = RepairedTexts(texts, encoder, pooling, None, None, encoding.batch_size, encoding.limit, least)
-    return _Tokens(rows, before, texts, encoder, pooling, encoding, least)
+    return _Tokens(rows, before, encoding, texts, encoder, pooling, least)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from uncone.errors import OptionError, require
 from uncone.verbs.options.ablate import AblateDataOptions, AblateLayersOptions, AblateOptions, AblateRepairOptions
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.report.documents.ablate.data import DataAblation

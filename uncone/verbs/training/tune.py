@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from uncone import __version__
 from uncone.errors import ModelError, OptionError, SourceError, require
 from uncone.verbs.options.tune import TuneOptions
-from uncone.verbs.verb import verb
+from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.data.tasks.sts import PairTask

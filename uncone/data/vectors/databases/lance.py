@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from uncone.data.source import BLOCK, Options, Source
-from uncone.data.vectors.databases.arrow import ArrowVectors
+from uncone.data.vectors.arrow import ArrowVectors
 from uncone.data.vectors.databases.url import DatabaseUrl
 from uncone.errors import FormatError, MissingSourceError, require
 
@@ -32,15 +33,15 @@ def open_lancedb(url: DatabaseUrl, options: Options) -> Source:
 
 
 class _LanceVectors(ArrowVectors):
-    def __init__(self, url: DatabaseUrl, options: Options, table: object) -> None:
+    def __init__(self, url: DatabaseUrl, options: Options, table: Any) -> None:  # noqa: ANN401
         self.table = table
-        super().__init__(url, options, table.schema)  # type: ignore[attr-defined]
+        super().__init__(url.name, url.scheme, table.schema, url.columns(options))
 
     def count(self) -> int:
-        return int(self.table.count_rows())  # type: ignore[attr-defined]
+        return int(self.table.count_rows())
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        query = self.table.search().select(list(dict.fromkeys(columns)))  # type: ignore[attr-defined]
+        query = self.table.search().select(list(dict.fromkeys(columns)))
         try:
             yield from query.to_batches(BLOCK)
         except (RuntimeError, OSError) as error:

