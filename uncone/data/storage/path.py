@@ -12,7 +12,8 @@ from pathlib import Path, PosixPath
 from typing import IO, Any, TypeVar
 from urllib.parse import unquote
 
-from uncone.data.storage.backends import Backend, backend_of, check_scheme
+from uncone.data.storage.backends import Backend
+from uncone.data.storage.connect import backend_of, check_scheme
 from uncone.data.vectors.databases.url import SCHEMES
 from uncone.errors import OptionError
 
