@@ -82,6 +82,9 @@ def example_files(tmp_path_factory, tiny_model):
         connection.execute("CREATE TABLE docs (id INTEGER, body TEXT, embedding FLOAT[16])")
         values = [(i, text, row.tolist()) for i, (text, row) in enumerate(zip(texts, rows, strict=True))]
         connection.executemany("INSERT INTO docs VALUES (?, ?, ?)", values)
+    (folder / "texts").mkdir()
+    for name, part in {"a": lines[:100], "b": lines[100:]}.items():
+        (folder / "texts" / f"{name}.txt").write_text("\n".join(part))
     (folder / "shards").mkdir()
     np.save(folder / "shards" / "a.npy", rows)
     np.save(folder / "shards" / "b.npy", rows)
@@ -163,7 +166,19 @@ def test_every_command_that_is_shown_with_its_output_runs(page, real_data, minil
 @pytest.mark.parametrize(
     "verb",
     [
-        *["check", "layers", "calibrate", "similarity", "fix", "apply", "export", "evaluate", "schema", "cache"],
+        *[
+            "check",
+            "layers",
+            "calibrate",
+            "similarity",
+            "fix",
+            "apply",
+            "export",
+            "evaluate",
+            "plan",
+            "schema",
+            "cache",
+        ],
         pytest.param("demo", marks=pytest.mark.exhaustive),
     ],
 )

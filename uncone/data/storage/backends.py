@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import io
@@ -32,10 +33,20 @@ class Entry:
 
 
 class Backend:
-    """A file system of pyarrow and how its URLs are cut; `original` is that of fsspec, if it is one."""
+    """A file system of pyarrow, and how URLs are cut for it.
 
-    def __init__(self, scheme: str, files: Any, original: Any = None) -> None:  # noqa: ANN401 - not typed
+    `original` is that of fsspec, if it is one. `writer` gives the one of fsspec that writes, if pyarrow shouldn't.
+    """
+
+    def __init__(
+        self,
+        scheme: str,
+        files: Any,  # noqa: ANN401 - not typed
+        original: Any = None,  # noqa: ANN401
+        writer: Callable[[], Any] | None = None,
+    ) -> None:
         self.scheme, self.files, self.original = scheme, files, original
+        self.writer = writer if original is None else lambda: original
 
     def inner(self, url: str) -> str:
         """A URL as the file system calls it."""
@@ -68,12 +79,17 @@ class Backend:
             return MissingObjectError(errno.ENOENT, f"there is no bucket {bucket}", url)
         return MissingObjectError(errno.ENOENT, "there is no such object", url)
 
-    def check_bucket(self, url: str) -> None:
-        """Refuse a bucket that is missing or can't be reached.
+    def check_writable(self, url: str) -> None:
+        """Say early that nothing can be written: the bucket is missing or can't be reached, or a package is missing.
 
         Raises:
-            OSError: it is.
+            OSError: storage says so.
+            MissingPackageError: it needs one to write.
         """
+        if self.scheme in ("http", "https"):
+            raise explained(NotImplementedError(), url)
+        if self.writer is not None:
+            self.writer()
         if self.original is None:
             scheme, _, rest = url.partition("://")
             self.entry(f"{scheme}://{rest.partition('/')[0]}")
@@ -132,7 +148,7 @@ class Backend:
         from concurrent.futures import ThreadPoolExecutor
 
         stop = Event()
-        send = self._send if self.original is None else self._send_by_fsspec
+        send = self._send if self.writer is None else self._send_by_fsspec
         with ThreadPoolExecutor(1) as pool, self._explained(url):
             try:
                 pool.submit(send, local, self.inner(url), stop).result()
@@ -161,13 +177,14 @@ class Backend:
         from fsspec.spec import AbstractBufferedFile
 
         # A buffered file appears when it is closed. Any other grows where it is, so it gets its name at the end.
-        folder, _, name = path.rpartition("/")
+        assert self.writer is not None
+        files, (folder, _, name) = self.writer(), path.rpartition("/")
         temporary = f"{folder}/.{name}.part"
-        target = self.original.open(temporary, "wb")
+        target = files.open(temporary, "wb")
         buffered = isinstance(target, AbstractBufferedFile)
         if buffered:
             target.closed = True
-            target = self.original.open(path, "wb")
+            target = files.open(path, "wb")
         try:
             with local.open("rb") as source:
                 while data := source.read(_PIECE):
@@ -179,11 +196,11 @@ class Backend:
                 target.closed = True  # what is closed is not published
             else:
                 target.close()
-                self.original.rm(temporary)
+                files.rm(temporary)
             raise
         target.close()
         if not buffered:
-            self.original.mv(temporary, path)
+            files.mv(temporary, path)
 
     def remove(self, url: str) -> None:
         """Remove an object.
@@ -200,7 +217,7 @@ class Backend:
         Raises:
             OSError: they can't be removed.
         """
-        with self._explained(url):
+        with contextlib.suppress(FileNotFoundError), self._explained(url):
             self.files.delete_dir(self.inner(url))
 
     @contextmanager
@@ -214,7 +231,7 @@ class Backend:
             raise explained(error, url) from error
         except Exception as error:
             # What fsspec raises comes from any package; an error of Arrow that is none of files is ours.
-            if self.original is None or isinstance(error, UnconeError):
+            if (self.original is None and self.writer is None) or isinstance(error, UnconeError):
                 raise
             raise explained(error, url) from error
 

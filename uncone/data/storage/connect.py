@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -66,7 +67,8 @@ def _connect(scheme: str, authority: str, environment: tuple[str | None, ...]) -
     kind = ARROW.get(scheme)
     try:
         if kind is not None:
-            return Backend(scheme, {"s3": _s3, "gs": _google, "az": _azure}[kind](authority))
+            files = {"s3": _s3, "gs": _google, "az": _azure}[kind](authority)
+            return Backend(scheme, files, writer=_azure_writer(authority) if kind == "az" else None)
         from fsspec.core import url_to_fs
         from pyarrow.fs import FSSpecHandler, PyFileSystem
 
@@ -108,21 +110,41 @@ def _google(authority: str) -> Any:  # noqa: ANN401 - not typed
     return GcsFileSystem(retry_time_limit=timedelta(seconds=30), **options)
 
 
-def _azure(authority: str) -> Any:  # noqa: ANN401 - not typed
-    from pyarrow.fs import AzureFileSystem
-
+def _azure_options(authority: str) -> dict[str, Any]:
+    """The account, its key or token, and the address of its server if it is not Azure's, as far as they are set."""
     pairs = (part.partition("=") for part in os.environ.get("AZURE_STORAGE_CONNECTION_STRING", "").split(";"))
     values = {name: value for name, _, value in pairs}
     host = authority.partition("@")[2]
     account = host.partition(".")[0] or values.get("AccountName") or os.environ.get("AZURE_STORAGE_ACCOUNT")
     if not account:
-        raise DeniedError(errno.EACCES, "no account is known. Set AZURE_STORAGE_ACCOUNT", authority)
-    options: dict[str, Any] = {
-        "account_key": values.get("AccountKey") or os.environ.get("AZURE_STORAGE_KEY"),
-        "sas_token": None if values.get("AccountKey") else os.environ.get("AZURE_STORAGE_SAS_TOKEN"),
-    }
-    if "BlobEndpoint" in values:
-        parts = urlsplit(values["BlobEndpoint"])
-        options |= {"blob_storage_authority": parts.netloc, "blob_storage_scheme": parts.scheme}
-        options |= {"dfs_storage_authority": parts.netloc, "dfs_storage_scheme": parts.scheme}
-    return AzureFileSystem(account, **options)
+        raise DeniedError(errno.EACCES, "no account is known. Set AZURE_STORAGE_ACCOUNT", f"az://{authority}")
+    key = values.get("AccountKey") or os.environ.get("AZURE_STORAGE_KEY")
+    token = None if key else os.environ.get("AZURE_STORAGE_SAS_TOKEN")
+    return {"account_name": account, "account_key": key, "sas_token": token, "endpoint": values.get("BlobEndpoint")}
+
+
+def _azure(authority: str) -> Any:  # noqa: ANN401 - not typed
+    from pyarrow.fs import AzureFileSystem
+
+    options = _azure_options(authority)
+    endpoint = options.pop("endpoint")
+    if endpoint:
+        parts = urlsplit(endpoint)
+        options |= {f"{kind}_storage_authority": parts.netloc for kind in ("blob", "dfs")}
+        options |= {f"{kind}_storage_scheme": parts.scheme for kind in ("blob", "dfs")}
+    return AzureFileSystem(**options)
+
+
+def _azure_writer(authority: str) -> Callable[[], Any]:
+    """Pyarrow empties a blob when it opens it, and shows the half that is there; adlfs writes it whole."""
+
+    def connected() -> Any:  # noqa: ANN401 - not typed
+        require("adlfs", extra="storage")
+        from fsspec import filesystem
+
+        whole = os.environ.get("AZURE_STORAGE_CONNECTION_STRING")
+        options = _azure_options(authority)
+        del options["endpoint"]
+        return filesystem("az", **({"connection_string": whole} if whole else {**options, "anon": False}))
+
+    return connected

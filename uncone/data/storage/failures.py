@@ -32,6 +32,8 @@ def explained(error: Exception, url: str) -> OSError:
     if isinstance(error, ConnectionError | TimeoutError) or re.search(f"(?i){_OFFLINE}", text):
         hint = _ENDPOINTS.get(kind, "Check the network")
         return StorageError(errno.EHOSTUNREACH, f"the storage can't be reached. {hint}", url)
+    if isinstance(error, NotImplementedError):
+        return StorageError(errno.EROFS, f"{scheme}:// can only be read", url)
     return StorageError(errno.EIO, text[:200] or type(error).__name__, url)
 
 

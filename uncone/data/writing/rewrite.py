@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uncone.data.batch import Matrix
 from uncone.data.open import open_source
@@ -236,14 +237,15 @@ def _from(first: Rows, stream: Iterator[Rows]) -> Iterator[Rows]:
 
 def _own(rows: Rows, plan: Plan) -> Rows:
     """The rows in memory of their own, in the precision they are written in: a reader uses its buffer again."""
+    own = None if rows.vectors.flags.owndata else True  # blocks that were put together are nobody else's
     with np.errstate(over="ignore"):
-        return replace(rows, vectors=np.array(rows.vectors, plan.dtype, order="C"))
+        return replace(rows, vectors=np.array(rows.vectors, plan.dtype, order="C", copy=own))
 
 
 def _map_block(rows: Rows, map_rows: Callable[[Matrix], Matrix] | None, plan: Plan) -> tuple[Matrix, int]:
     """The rows as they are written, and how many of them could not be used."""
     block: Matrix = np.asarray(rows.vectors, plan.dtype)
-    usable = np.isfinite(block).all(axis=1)
+    usable = _finite(block)
     whole = bool(usable.all())
     n = len(block) if whole else int(usable.sum())
     result: Matrix = np.full((len(block), plan.dim), np.nan, plan.dtype)
@@ -252,10 +254,19 @@ def _map_block(rows: Rows, map_rows: Callable[[Matrix], Matrix] | None, plan: Pl
         mapped = finite if map_rows is None else np.asarray(map_rows(finite))
         if mapped.shape != (n, plan.dim):
             raise ShapeError(f"{(n, block.shape[1])} rows became {mapped.shape}; we need {(n, plan.dim)}.")
-        lost = np.asarray(~np.isfinite(mapped).all(axis=1))
+        lost = ~_finite(mapped)
         if lost.any():  # numbers so large that the result has no place in their precision
             mapped, n = np.where(lost[:, None], np.nan, mapped), n - int(lost.sum())
         if whole:
             return np.ascontiguousarray(mapped, plan.dtype), len(block) - n
         result[usable] = mapped
     return result, len(block) - n
+
+
+def _finite(rows: Matrix) -> NDArray[np.bool_]:
+    """Which rows have only finite numbers: all whose squared length is finite, and those that are only too long."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(np.vecdot(rows, rows))
+    if not finite.all():
+        finite[~finite] = np.isfinite(rows[~finite]).all(axis=1)
+    return np.asarray(finite)
